@@ -1,0 +1,65 @@
+import type { z } from 'zod';
+import type { Slug } from './errors.js';
+
+export const services = ['identity', 'catalog', 'billing', 'notification'] as const;
+export type Service = (typeof services)[number];
+
+/** What a member's role may be granted: a group, and what may be done in it. */
+export const permissionGroups = [
+  'plan',
+  'billable-metric',
+  'discount-code',
+  'subscription',
+  'invoice',
+  'transaction',
+  'refund',
+  'promo-credit',
+  'user',
+  'admin',
+  'my-account',
+  'report',
+  'configuration',
+  'activity-logs',
+  'analytics',
+] as const;
+export type Permission = `${(typeof permissionGroups)[number]}.${'access' | 'read' | 'write' | 'download'}`;
+
+/**
+ * One operation of the API. HTTP route, NATS subject, validation at both ends, OpenAPI and the permission check
+ * derive from this value; nothing else states its shape.
+ */
+export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> {
+  /** The service that owns it: the only one that handles it. */
+  service: Service;
+  /** Unique within the service: the NATS subject is `cmd.<service>.<name>`. */
+  name: string;
+  /** GET takes its fields from the query, POST from the body; an operation may have both. */
+  methods: readonly ('GET' | 'POST')[];
+  path: `/merchant/${string}`;
+  /** One sentence for the docs. */
+  summary: string;
+  /** A `write` honours the Idempotency-Key; a `read` ignores it. */
+  effect: 'read' | 'write';
+  permission: Permission;
+  input: I;
+  output: O;
+  /** The errors it can answer beside those every operation can (see `commonErrors`). */
+  errors: readonly Slug[];
+  /** Only a member's own token may call it, not an API key. */
+  memberOnly?: true;
+  /** Its output holds a secret: the answer kept for a repeat is encrypted, for 24 h. */
+  secretOutput?: true;
+}
+
+export function operation<const I extends z.ZodType, const O extends z.ZodType>(
+  definition: Operation<I, O>,
+): Operation<I, O> {
+  return definition;
+}
+
+/** The validated input of an operation, as its handler receives it. */
+export type In<Op extends Operation> = z.output<Op['input']>;
+/** The payload (`data` of the envelope) that its handler answers. */
+export type Out<Op extends Operation> = z.input<Op['output']>;
+
+export const subjectOf = (op: Operation) => `cmd.${op.service}.${op.name}`;

@@ -1,0 +1,34 @@
+import { Rejected } from './rejected.js';
+
+type Table = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The states of a lifecycle. */
+export type StateOf<M> = M extends { table: infer T } ? keyof T & string : never;
+
+/**
+ * A lifecycle as a table: state → move → next state. A state without moves is final.
+ * Throws at once when a move leads to a state that the table does not have.
+ */
+export function machine<const T extends Table>(table: T) {
+  type State = keyof T & string;
+  type Move = { [S in keyof T]: keyof T[S] & string }[keyof T];
+  const states = Object.keys(table) as State[];
+  for (const [state, moves] of Object.entries(table)) {
+    for (const [move, next] of Object.entries(moves)) {
+      if (!(next in table)) throw new Error(`${state} --${move}--> ${next}: no such state`);
+    }
+  }
+  return {
+    table,
+    states,
+    moves: [...new Set(Object.values(table).flatMap(moves => Object.keys(moves)))] as Move[],
+    /** The state after `move`, or undefined where the table does not allow it. */
+    next: (state: State, move: Move) => table[state]?.[move] as State | undefined,
+    /** The state after `move`; throws Rejected(slug), naming the state and the move, where it is not allowed. */
+    step(state: State, move: Move, slug: string, subject: string): State {
+      const next = table[state]?.[move];
+      if (next === undefined) throw new Rejected(slug, `${subject} is ${state}: it cannot ${move}`);
+      return next as State;
+    },
+  };
+}
