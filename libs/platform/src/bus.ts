@@ -1,0 +1,168 @@
+import { Rejected } from '@recur/kernel';
+import {
+  connect,
+  headers,
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/transport-node';
+import type { Caller } from './caller.js';
+import type { Clock } from './clock.js';
+import type { Log } from './log.js';
+
+/** What a service answers: the exact bytes of the payload, or a rejection as JSON. */
+export interface Reply {
+  ok: boolean;
+  bytes: Uint8Array | string;
+  /** Set on a stored answer: the request that it was first given to. */
+  replayOf?: string;
+}
+
+/** The one door to NATS: commands with a deadline and headers on core NATS; JetStream is reached through `nc`. */
+export class Bus {
+  private connected = true;
+  private readonly reconnected: (() => void)[] = [];
+
+  private constructor(
+    readonly nc: NatsConnection,
+    private readonly clock: Clock,
+    log: Log,
+  ) {
+    void this.watch(log);
+  }
+
+  /** Waits for the first connection as long as it takes; later losses are mended in the background. */
+  static async connect(urls: string, name: string, clock: Clock, log: Log): Promise<Bus> {
+    const nc = await connect({
+      servers: urls.split(','),
+      name,
+      noAsyncTraces: true,
+      waitOnFirstConnect: true,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 200,
+      pingInterval: 10_000,
+      maxPingOut: 2,
+    });
+    return new Bus(nc, clock, log);
+  }
+
+  get up(): boolean {
+    return this.connected;
+  }
+
+  /** Calls `listener` each time the connection is back after a loss. */
+  onReconnect(listener: () => void): void {
+    this.reconnected.push(listener);
+  }
+
+  /**
+   * Sends a command and waits for its reply until the caller's deadline.
+   * Throws Rejected: `dependency_away` when nobody listens or NATS is away (nothing was done), `deadline_exceeded`
+   * when no reply came in time (the outcome is unknown).
+   */
+  async request(subject: string, payload: string | Uint8Array, caller: Caller): Promise<Reply> {
+    const timeout = caller.deadline - this.clock.wall();
+    if (timeout <= 0) throw new Rejected('deadline_exceeded');
+    if (!this.connected) throw new Rejected('dependency_away', 'The message bus is away; nothing was done');
+    try {
+      const answer = await this.nc.request(subject, payload, { timeout, headers: toHeaders(caller) });
+      return fromReply(answer);
+    } catch (error) {
+      if (error instanceof RequestError && error.isNoResponders()) {
+        const service = subject.split('.')[1];
+        throw new Rejected('dependency_away', `The ${service} service is away; nothing was done`);
+      }
+      if (error instanceof TimeoutError || this.nc.isClosed() || !this.connected) {
+        throw new Rejected('deadline_exceeded');
+      }
+      throw error;
+    }
+  }
+
+  /** Answers the commands of one service; replicas share them by queue group. Returns what stops it, counted. */
+  serve(service: string, answer: (command: string, payload: Uint8Array, caller: Caller) => Promise<Reply>) {
+    const prefix = `cmd.${service}.`;
+    const subscription = this.nc.subscribe(`${prefix}>`, {
+      queue: service,
+      callback: (error, message) => {
+        if (error) return;
+        const caller = fromHeaders(message.headers);
+        void answer(message.subject.slice(prefix.length), message.data, caller).then(reply => respond(message, reply));
+      },
+    });
+    return () => subscription.drain();
+  }
+
+  /** A signal without a promise: whoever listens now hears it. */
+  signal(subject: string, payload = ''): void {
+    if (this.connected) this.nc.publish(subject, payload);
+  }
+
+  onSignal(subject: string, listener: (payload: string) => void): void {
+    this.nc.subscribe(subject, { callback: (error, message) => (error ? undefined : listener(message.string())) });
+  }
+
+  async close(): Promise<void> {
+    if (!this.nc.isClosed()) await (this.connected ? this.nc.drain() : this.nc.close());
+  }
+
+  private async watch(log: Log): Promise<void> {
+    for await (const status of this.nc.status()) {
+      if (status.type === 'disconnect') {
+        this.connected = false;
+        log.warn('NATS connection lost');
+      } else if (status.type === 'reconnect') {
+        this.connected = true;
+        log.info('NATS connection is back');
+        for (const listener of this.reconnected) listener();
+      }
+    }
+  }
+}
+
+function toHeaders(caller: Caller): MsgHdrs {
+  const sent = headers();
+  sent.set('request-id', caller.requestId);
+  if (caller.traceparent) sent.set('traceparent', caller.traceparent);
+  sent.set('deadline', String(caller.deadline));
+  if (caller.idempotencyKey) sent.set('idempotency-key', encodeURIComponent(caller.idempotencyKey));
+  sent.set('caller', JSON.stringify({ merchantId: caller.merchantId, actor: caller.actor }));
+  return sent;
+}
+
+function fromHeaders(received: MsgHdrs | undefined): Caller {
+  const get = (name: string) => received?.get(name) ?? '';
+  const { merchantId, actor } = JSON.parse(get('caller')) as Pick<Caller, 'merchantId' | 'actor'>;
+  const key = get('idempotency-key');
+  return {
+    merchantId,
+    actor,
+    requestId: get('request-id'),
+    traceparent: get('traceparent'),
+    deadline: Number(get('deadline')),
+    ...(key && { idempotencyKey: decodeURIComponent(key) }),
+  };
+}
+
+function respond(message: Msg, reply: Reply): void {
+  if (reply.ok && !reply.replayOf) {
+    message.respond(reply.bytes);
+    return;
+  }
+  const sent = headers();
+  sent.set('status', reply.ok ? 'ok' : 'rejected');
+  if (reply.replayOf) sent.set('replayed', reply.replayOf);
+  message.respond(reply.bytes, { headers: sent });
+}
+
+/** A plain success carries no headers: the hot path neither writes nor parses them. */
+function fromReply(message: Msg): Reply {
+  const replayOf = message.headers?.get('replayed');
+  return {
+    ok: message.headers?.get('status') !== 'rejected',
+    bytes: message.data,
+    ...(replayOf && { replayOf }),
+  };
+}

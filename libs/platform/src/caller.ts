@@ -1,0 +1,26 @@
+/** Who acts: a member, a user of the hosted pages, an API key (shown masked), or the system itself. */
+export interface Actor {
+  kind: 'member' | 'user' | 'key' | 'system';
+  id: string;
+  display: string;
+}
+
+/** One command's context, from the gateway to the database: who, for which merchant, until when, under which key. */
+export interface Caller {
+  merchantId: number;
+  actor: Actor;
+  requestId: string;
+  traceparent: string;
+  /** Unix milliseconds after which nobody waits for the answer. */
+  deadline: number;
+  idempotencyKey?: string;
+  /** Digest of operation and input: tells a repeat from another request under the same key. */
+  fingerprint?: string;
+  /** The answer holds a secret: what is kept of it for a repeat is encrypted. */
+  secretOutput?: boolean;
+}
+
+/** The caller of a job or a consumer: the system, acting for one merchant. */
+export function systemCaller(merchantId: number, requestId: string, deadline: number, traceparent = ''): Caller {
+  return { merchantId, actor: { kind: 'system', id: '', display: 'system' }, requestId, traceparent, deadline };
+}

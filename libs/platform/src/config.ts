@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+const keyring = z
+  .string()
+  .regex(
+    /^[\w-]+:[A-Za-z0-9+/]{43}=(,[\w-]+:[A-Za-z0-9+/]{43}=)*$/,
+    'must be <id>:<base64 of 32 bytes>, several separated by commas, the current one first',
+  );
+
+/** A switch in the environment: true or false, in words. */
+export const toggle = (byDefault: boolean) =>
+  z
+    .enum(['true', 'false'])
+    .default(byDefault ? 'true' : 'false')
+    .transform(word => word === 'true');
+
+/** The settings that every app has. An app's own schema extends this one. */
+export const baseConfig = z.object({
+  RECUR_ENV: z.enum(['production', 'sandbox']).describe('kind of deployment; a key of one is refused by the other'),
+  NATS_URL: z.string().min(1).describe('nats://host:port, several separated by commas'),
+  HOST: z.string().default('0.0.0.0').describe('address to listen on'),
+  PORT: z.coerce.number().int().min(0).max(65535).default(3000).describe('HTTP port: health and metrics'),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+});
+
+/** The settings of an app with a database. */
+export const serviceConfig = baseConfig.extend({
+  DATABASE_URL: z.string().min(1).describe("postgres:// as the service's <service>_app role"),
+  DATABASE_OWNER_URL: z.string().optional().describe('postgres:// as <service>_owner; only the migrate step needs it'),
+  DATABASE_POOL: z.coerce.number().int().min(4).max(100).default(12).describe('connections per replica'),
+  SECRET_KEYS: keyring.describe('keys that encrypt secrets at rest'),
+  COMMANDS_AT_ONCE: z.coerce.number().int().min(1).default(64).describe('commands run at once per replica'),
+  COMMANDS_WAITING: z.coerce.number().int().min(0).default(1024).describe('commands that may wait for their turn'),
+  CRASH_AT: z.string().optional().describe('name of a crash point, for tests; refused in production'),
+});
+
+export type BaseConfig = z.output<typeof baseConfig>;
+export type ServiceConfig = z.output<typeof serviceConfig>;
+
+/** Reads an app's settings from the environment; prints every problem and exits 78 (EX_CONFIG) if there is one. */
+export function parseConfig<S extends z.ZodType>(schema: S, env: NodeJS.ProcessEnv = process.env): z.output<S> {
+  const parsed = schema.safeParse(env);
+  if (parsed.success) return parsed.data;
+  process.stderr.write('The configuration is not usable:\n');
+  for (const issue of parsed.error.issues) process.stderr.write(`  ${issue.path.join('.')}: ${issue.message}\n`);
+  return process.exit(78);
+}

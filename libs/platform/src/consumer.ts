@@ -1,0 +1,199 @@
+import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import type { Bus } from './bus.js';
+import type { Actor } from './caller.js';
+import type { Clock } from './clock.js';
+import type { Db } from './db.js';
+import type { Log } from './log.js';
+import { isCollision, isConnectionLoss } from './session.js';
+import { ensureConsumer, ensureStream } from './stream.js';
+import { eventsConsumed } from './telemetry.js';
+import type { Tx } from './tx.js';
+
+/** An event as it travels: `data` is the whole state of the aggregate after the step, `at` unix seconds. */
+export interface Event<D = unknown> {
+  id: string;
+  type: string;
+  merchantId: number;
+  aggregate: string;
+  aggregateId: string;
+  version: number;
+  at: number;
+  actor: Actor;
+  requestId: string;
+  traceparent: string;
+  data: D;
+}
+
+export interface Consumption {
+  /** Durable name; also the key of inbox and gate. */
+  name: string;
+  /** The service whose events these are. */
+  from: string;
+  /** Subject after `evt.<from>.`; wildcards are fine. */
+  subject: string;
+  /**
+   * What matters of an aggregate: `every` event in order; its `latest` state only; or events that stand `alone`,
+   * each an aggregate of its own.
+   */
+  order: 'every' | 'latest' | 'alone';
+  /** The effect of one merchant's events, in order, in the transaction of their inbox rows. */
+  apply(tx: Tx, events: readonly Event[]): Promise<void>;
+  /** Called after a batch is durable. */
+  done?(merchantId: number): void;
+}
+
+const limits = { batch: 256, buffered: 1_024, attempts: 5, pauseMs: 300 } as const;
+
+interface ConsumerParts {
+  db: Db;
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+  /** Events of one aggregate that the owner still keeps, from one version up to before another. */
+  missing(service: string, event: Event, from: number): Promise<Event[]>;
+}
+
+/**
+ * Applies one stream's events exactly once: inbox row, gate and effect are one transaction, per merchant and batch.
+ * What can never be applied is parked in dead_letter, with everything that follows of the same aggregate.
+ */
+export class Consumer {
+  private readonly buffer: JsMsg[] = [];
+  private messages: ConsumerMessages | undefined;
+  private pumping: Promise<void> | undefined;
+  private stopped = false;
+  private opening: Promise<void> | undefined;
+  private created = '';
+
+  constructor(
+    private readonly parts: ConsumerParts,
+    private readonly what: Consumption,
+  ) {
+    parts.bus.onReconnect(() => void this.reopen());
+  }
+
+  start(): void {
+    void this.reopen();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.messages?.stop();
+    await this.opening;
+    await this.pumping;
+  }
+
+  /** Pulls from the stream; anew after a reconnection, since stream and consumer may have been wiped. */
+  private reopen(): Promise<void> {
+    this.opening ??= this.open().finally(() => {
+      this.opening = undefined;
+    });
+    return this.opening;
+  }
+
+  private async open(): Promise<void> {
+    while (!this.stopped) {
+      try {
+        const created = await ensureStream(this.parts.bus, this.what.from);
+        if (this.messages && created === this.created) return;
+        this.messages?.stop();
+        this.created = created;
+        const consumer = await ensureConsumer(
+          this.parts.bus,
+          this.what.from,
+          this.what.name,
+          `evt.${this.what.from}.${this.what.subject}`,
+        );
+        const messages = await consumer.consume({
+          max_messages: limits.buffered,
+          abort_on_missing_resource: true,
+          callback: message => this.take(message),
+        });
+        this.messages = messages;
+        void messages.closed().then(() => {
+          if (this.messages === messages) this.messages = undefined;
+          if (!this.stopped) void this.reopen();
+        });
+        return;
+      } catch (error) {
+        this.parts.log.debug({ err: error, consumer: this.what.name }, 'cannot pull from the stream yet');
+        await pause(limits.pauseMs);
+      }
+    }
+  }
+
+  private take(message: JsMsg): void {
+    this.buffer.push(message);
+    this.pumping ??= this.pump().finally(() => {
+      this.pumping = undefined;
+    });
+  }
+
+  private async pump(): Promise<void> {
+    // what arrived in this turn of the event loop goes together
+    await new Promise(setImmediate);
+    while (this.buffer.length > 0 && !this.stopped) {
+      const batch = this.buffer.splice(0, limits.batch);
+      const byMerchant = new Map<number, { message: JsMsg; event: Event }[]>();
+      for (const message of batch) {
+        const event = message.json<Event>();
+        const group = byMerchant.get(event.merchantId);
+        if (group) group.push({ message, event });
+        else byMerchant.set(event.merchantId, [{ message, event }]);
+      }
+      for (const [merchantId, group] of byMerchant) {
+        await this.applyAll(merchantId, group.map(({ event }) => event));
+        for (const { message } of group) message.ack();
+        this.what.done?.(merchantId);
+      }
+    }
+  }
+
+  private async applyAll(merchantId: number, events: readonly Event[]): Promise<void> {
+    for (let attempt = 1; !this.stopped; attempt++) {
+      try {
+        await this.applyTogether(merchantId, events);
+        return;
+      } catch (error) {
+        if (isConnectionLoss(error) || isCollision(error)) {
+          // the database is away: nothing is wrong with the events, and nothing may be lost
+          await pause(limits.pauseMs);
+          attempt--;
+        } else if (events.length > 1) {
+          for (const event of events) await this.applyAll(merchantId, [event]);
+          return;
+        } else if (attempt >= limits.attempts) {
+          await this.park(events[0] as Event, String(error), error);
+          return;
+        } else {
+          await pause(limits.pauseMs * attempt);
+        }
+      }
+    }
+  }
+
+  private async applyTogether(merchantId: number, events: readonly Event[]): Promise<void> {
+    const { name, order } = this.what;
+    const missing = await this.parts.db.consume(merchantId, name, order, events, (tx, fresh) => this.what.apply(tx, fresh));
+    for (const { event, from } of missing) await this.fill(merchantId, event, from);
+    eventsConsumed.inc({ consumer: name, outcome: 'seen' }, events.length);
+  }
+
+  /** A gap before `event`: what lies in it is fetched from the owner; where something in it is parked, so is `event`. */
+  private async fill(merchantId: number, event: Event, from: number): Promise<void> {
+    const { db } = this.parts;
+    if (await db.isParked(this.what.name, event)) return this.park(event, 'an earlier event of this object is parked');
+    const between = await this.parts.missing(this.what.from, event, from);
+    // the owner keeps events for 30 days: what is older than that is passed over
+    await db.openGate(this.what.name, event, (between[0] ?? event).version - 1);
+    await this.applyAll(merchantId, [...between, event]);
+  }
+
+  private async park(event: Event, reason: string, error?: unknown): Promise<void> {
+    this.parts.log.error({ err: error, consumer: this.what.name, event: event.id, requestId: event.requestId }, 'event parked');
+    await this.parts.db.park(this.what.name, event, reason, Math.floor(this.parts.clock.wall() / 1000));
+    eventsConsumed.inc({ consumer: this.what.name, outcome: 'parked' });
+  }
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));

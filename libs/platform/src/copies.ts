@@ -1,0 +1,167 @@
+import { Rejected } from '@recur/kernel';
+import type { Bus } from './bus.js';
+import { type Caller, systemCaller } from './caller.js';
+import type { Clock } from './clock.js';
+import type { Consumption, Event } from './consumer.js';
+import type { Db } from './db.js';
+import { columnOf, selectText } from './statements.js';
+import { dehydrate, hydrate, type Table } from './table.js';
+import type { Aggregate, Tx } from './tx.js';
+
+/** A service's copy of another's aggregate. Rows carry merchantId and `version`; older never overwrites newer. */
+export interface Copy<T extends { version: number } = never> {
+  name: string;
+  owner: string;
+  aggregate: string;
+  table: Table<T>;
+  /** The row for one state; `data` is the aggregate's view as events carry it. */
+  row(data: never, merchantId: number, version: number): T;
+}
+
+/** A page of an owner's aggregates, as `cmd.<service>.platform.snapshot` answers it. */
+interface Page {
+  items: { merchantId: number; version: number; data: unknown }[];
+  next: { merchantId: number; after: string } | null;
+}
+
+const limits = { page: 500, timeoutMs: 4_000 } as const;
+
+function upsertText<T extends { version: number }>(table: Table<T>): string {
+  const columns = table.columns.map(({ column }) => column);
+  const keys = table.key.map(property => columnOf(table, property));
+  const set = columns.filter(column => !keys.includes(column)).map(column => `${column} = excluded.${column}`);
+  return `insert into ${table.table} as t (${columns.join(', ')})
+    select ${columns.map(column => `r.${column}`).join(', ')} from json_populate_recordset(null::${table.table}, $1::json) r
+    on conflict (${keys.join(', ')}) do update set ${set.join(', ')} where t.version < excluded.version`;
+}
+
+/** Keeps the copies that a service has of others: from their events, from a snapshot, and by asking. */
+export class Copies {
+  constructor(
+    private readonly copies: readonly Copy[],
+    private readonly db: Db,
+    private readonly bus: Bus,
+    private readonly clock: Clock,
+  ) {}
+
+  /** One consumption per copy: the owner's events of that aggregate. */
+  consumptions(service: string): Consumption[] {
+    return this.copies.map(copy => ({
+      name: `${service}-copy-${copy.name}`,
+      from: copy.owner,
+      subject: `${copy.aggregate}.>`,
+      order: 'latest',
+      apply: async (tx, events) => {
+        const newest = new Map(events.map(event => [event.aggregateId, event]));
+        await this.put(tx, copy, [...newest.values()]);
+      },
+    }));
+  }
+
+  /** Fills the copies that were never built, page by page. Events that come meanwhile are newer and win. */
+  async build(): Promise<void> {
+    for (const copy of this.copies) {
+      const [built] = await this.db.infra('select 1 from copy_state where copy = $1', [copy.name]);
+      if (built) continue;
+      let next: Page['next'] = { merchantId: 0, after: '' };
+      while (next) {
+        const page: Page = await this.ask(copy, 'platform.snapshot', { aggregate: copy.aggregate, ...next }, 0);
+        for (const item of page.items) await this.store(copy, item.merchantId, item);
+        next = page.next;
+      }
+      await this.db.infra('insert into copy_state (copy, built_at) values ($1, $2) on conflict do nothing', [
+        copy.name,
+        Math.floor(this.clock.wall() / 1000),
+      ]);
+    }
+  }
+
+  /** Asks the owner for one object's newest state, within the time the caller has left. Owner away: Rejected 56. */
+  async refresh(name: string, id: string | number, caller: Caller): Promise<void> {
+    const copy = this.copies.find(candidate => candidate.name === name);
+    if (!copy) throw new Error(`no copy ${name}`);
+    const found: { item: Page['items'][number] | null } = await this.ask(
+      copy,
+      'platform.state',
+      { aggregate: copy.aggregate, id: String(id) },
+      caller.merchantId,
+      caller,
+    );
+    if (found.item) await this.store(copy, caller.merchantId, found.item);
+  }
+
+  private async store(copy: Copy, merchantId: number, item: { version: number; data: unknown }): Promise<void> {
+    const caller = systemCaller(merchantId, '', Number.POSITIVE_INFINITY);
+    await this.db.apply(caller, tx => this.put(tx, copy, [item]));
+  }
+
+  private async put(tx: Tx, copy: Copy, states: readonly { version: number; data: unknown }[]): Promise<void> {
+    const rows = states.map(({ data, version }) => dehydrate(copy.table, copy.row(data as never, tx.merchantId, version)));
+    await tx.query(upsertText(copy.table as unknown as Table<{ version: number }>), [JSON.stringify(rows)]);
+  }
+
+  private async ask<A>(copy: Copy, command: string, input: object, merchantId: number, caller?: Caller): Promise<A> {
+    const asking = caller ?? systemCaller(merchantId, '', this.clock.wall() + limits.timeoutMs);
+    const reply = await this.bus.request(`cmd.${copy.owner}.${command}`, JSON.stringify(input), {
+      ...asking,
+      idempotencyKey: undefined,
+    });
+    const answer = JSON.parse(Buffer.from(reply.bytes).toString());
+    if (!reply.ok) throw new Rejected('dependency_away', `The ${copy.owner} service could not say: ${answer.slug}`);
+    return answer as A;
+  }
+}
+
+/** What an owner answers to those who keep copies: single states, snapshots, and events that were missed. */
+export class Owner {
+  constructor(
+    private readonly db: Db,
+    private readonly aggregates: Readonly<Record<string, Aggregate>>,
+  ) {}
+
+  async state(caller: Caller, { aggregate, id }: { aggregate: string; id: string }) {
+    const { table, key, view } = this.of(aggregate);
+    const row = await this.db.read(caller, reader => reader.find(table, { [key]: id } as never));
+    return { item: row ? { merchantId: caller.merchantId, version: versionOf(row), data: view(row) } : null };
+  }
+
+  async snapshot(caller: Caller, { aggregate, merchantId, after }: { aggregate: string; merchantId: number; after: string }) {
+    const { table, key, view } = this.of(aggregate);
+    const [tenant] = await this.db.infra(
+      'select merchant_id from tenants where merchant_id >= $1 order by merchant_id limit 1',
+      [merchantId],
+    );
+    if (!tenant) return { items: [], next: null };
+    const at = Number(tenant.merchant_id);
+    const column = columnOf(table, key);
+    const from = at === merchantId ? after : '';
+    const rows = await this.db.read({ ...caller, merchantId: at }, reader =>
+      reader.query(
+        selectText(table, ['merchantId'], `and ($2 = '' or ${column}::text > $2) order by ${column}::text limit ${limits.page}`),
+        [at, from],
+      ),
+    );
+    const items = rows.map(raw => hydrate(table, raw)).map(row => ({ merchantId: at, version: versionOf(row), data: view(row) }));
+    const last = rows.at(-1)?.[column];
+    const next = rows.length < limits.page ? { merchantId: at + 1, after: '' } : { merchantId: at, after: String(last) };
+    return { items, next };
+  }
+
+  /** Events of one aggregate from a version on that the outbox still keeps, up to before `to`. */
+  async events(caller: Caller, { aggregate, aggregateId, from, to }: { aggregate: string; aggregateId: string; from: number; to: number }) {
+    const rows = await this.db.infra(
+      `select envelope from outbox where merchant_id = $1 and aggregate = $2 and aggregate_id = $3
+         and version >= $4 and version < $5 order by version limit 1000`,
+      [caller.merchantId, aggregate, aggregateId, from, to],
+    );
+    return { events: rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event) };
+  }
+
+  private of(aggregate: string): Aggregate {
+    const found = this.aggregates[aggregate];
+    if (!found) throw new Rejected('invalid_parameters', `no aggregate ${aggregate} here`);
+    return found;
+  }
+}
+
+const versionOf = (row: object) => Number((row as { version?: number }).version ?? 1);

@@ -1,0 +1,69 @@
+import type pg from 'pg';
+import { isConnectionLoss, prepared } from './session.js';
+
+interface Pending {
+  rows: readonly string[];
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+const limits = { statementsAtOnce: 3, commandsPerStatement: 64 } as const;
+
+/**
+ * Commits of independent commands share a statement: while `statementsAtOnce` are on their way, commands of one
+ * merchant that leave the same kinds of rows are collected, and their rows go out as one longer array each.
+ * A statement is one transaction; when it fails, its commands are tried again one by one, so none fails for another.
+ */
+export class GroupedCommit {
+  private readonly queues = new Map<string, { text: string; merchantId: number; pending: Pending[] }>();
+  private running = 0;
+
+  constructor(private readonly pool: pg.Pool) {}
+
+  /** `rows[i]` is the JSON of the i-th table's rows, without the brackets. Resolves when they are durable. */
+  commit(merchantId: number, text: string, rows: readonly string[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const key = `${merchantId} ${text}`;
+      let queue = this.queues.get(key);
+      if (!queue) this.queues.set(key, (queue = { text, merchantId, pending: [] }));
+      queue.pending.push({ rows, resolve, reject });
+      this.next();
+    });
+  }
+
+  private next(): void {
+    while (this.running < limits.statementsAtOnce) {
+      const first = this.queues.entries().next().value;
+      if (!first) return;
+      const [key, queue] = first;
+      const batch = queue.pending.splice(0, limits.commandsPerStatement);
+      // what is left goes to the end of the line: a busy merchant does not hold up the others
+      this.queues.delete(key);
+      if (queue.pending.length > 0) this.queues.set(key, queue);
+      this.running++;
+      void this.send(queue.merchantId, queue.text, batch).finally(() => {
+        this.running--;
+        this.next();
+      });
+    }
+  }
+
+  private async send(merchantId: number, text: string, batch: readonly Pending[]): Promise<void> {
+    try {
+      await this.run(merchantId, text, batch);
+      for (const { resolve } of batch) resolve();
+    } catch (error) {
+      // a broken connection leaves the outcome unknown: to try again here could do it twice
+      if (batch.length === 1 || isConnectionLoss(error)) for (const { reject } of batch) reject(error);
+      else for (const command of batch) await this.send(merchantId, text, [command]);
+    }
+  }
+
+  private async run(merchantId: number, text: string, batch: readonly Pending[]): Promise<void> {
+    const arrays = (batch[0]?.rows ?? []).map((_, table) => {
+      const rows = batch.map(({ rows }) => rows[table]).filter(Boolean);
+      return `[${rows.join(',')}]`;
+    });
+    await this.pool.query(prepared(text, [String(merchantId), ...arrays]));
+  }
+}

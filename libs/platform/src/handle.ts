@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import type { In, Operation, Out } from '@recur/contracts';
+import { type Issue, Rejected } from '@recur/kernel';
+import type { Reply } from './bus.js';
+import type { Caller } from './caller.js';
+import type { Clock } from './clock.js';
+import { Replayed, storedAnswer } from './db.js';
+import { jsonOfAnswer } from './json.js';
+import type { Log } from './log.js';
+import { commandSeconds } from './telemetry.js';
+
+type Run = (input: never, caller: Caller) => Promise<object>;
+
+const handled = new WeakMap<object, Operation>();
+
+/** Marks the method that runs an operation: `(input, caller) => Promise<output>`. */
+export function Handle<Op extends Operation>(operation: Op) {
+  return <M extends (input: In<Op>, caller: Caller) => Promise<Out<Op>>>(
+    _of: object,
+    _name: string | symbol,
+    method: TypedPropertyDescriptor<M>,
+  ): void => {
+    if (method.value) handled.set(method.value, operation);
+  };
+}
+
+export interface Handler {
+  operation: Operation;
+  run: Run;
+}
+
+/** The operations that an instance handles. */
+export function handlersOf(instance: object): Handler[] {
+  const prototype = Object.getPrototypeOf(instance) as Record<string, unknown>;
+  return Object.getOwnPropertyNames(prototype).flatMap(name => {
+    const method = Object.getOwnPropertyDescriptor(prototype, name)?.value as Run | undefined;
+    const operation = typeof method === 'function' ? handled.get(method) : undefined;
+    return method && operation ? [{ operation, run: method.bind(instance) as Run }] : [];
+  });
+}
+
+interface Limits {
+  atOnce: number;
+  waiting: number;
+  /** What a command may take at most, whatever its caller would wait. */
+  budgetMs: number;
+}
+
+/**
+ * Runs the commands of one replica: a bounded number at once, a bounded number waiting within their deadlines, the
+ * rest refused. Commands with one Idempotency-Key wait for the first and get its answer.
+ */
+export class Dispatcher {
+  private readonly handlers = new Map<string, Handler>();
+  private readonly underway = new Map<string, { caller: Caller; reply: Promise<Reply> }>();
+  private readonly line: (() => void)[] = [];
+  private running = 0;
+  private idle: (() => void)[] = [];
+  private present = 0;
+
+  constructor(
+    handlers: readonly Handler[],
+    private readonly clock: Clock,
+    private readonly log: Log,
+    private readonly limits: Limits,
+  ) {
+    for (const handler of handlers) {
+      const { name } = handler.operation;
+      if (this.handlers.has(name)) throw new Error(`two handlers for ${name}`);
+      this.handlers.set(name, handler);
+    }
+  }
+
+  /** Never throws: whatever happens becomes a reply. */
+  async dispatch(command: string, payload: Uint8Array | string, caller: Caller): Promise<Reply> {
+    const started = this.clock.wall();
+    this.present++;
+    let slug = 'ok';
+    try {
+      return await this.answer(command, payload, {
+        ...caller,
+        deadline: Math.min(caller.deadline, started + this.limits.budgetMs),
+      });
+    } catch (error) {
+      const rejection = error instanceof Rejected ? error : this.bug(command, error, caller);
+      slug = rejection.slug;
+      return { ok: false, bytes: JSON.stringify(rejection) };
+    } finally {
+      commandSeconds.observe({ command, outcome: slug }, (this.clock.wall() - started) / 1000);
+      if (this.log.isLevelEnabled('debug')) {
+        const { requestId, merchantId, traceparent } = caller;
+        this.log.debug({ requestId, merchantId, traceId: traceparent.split('-')[1], command, outcome: slug, durationMs: this.clock.wall() - started });
+      }
+      if (--this.present === 0) for (const done of this.idle.splice(0)) done();
+    }
+  }
+
+  /** Resolves when no command is in flight. */
+  drained(): Promise<void> {
+    return this.present === 0 ? Promise.resolve() : new Promise(resolve => this.idle.push(resolve));
+  }
+
+  private async answer(command: string, payload: Uint8Array | string, caller: Caller): Promise<Reply> {
+    const handler = this.handlers.get(command);
+    if (!handler) throw new Rejected('unknown_path');
+    if (handler.operation.effect === 'read' || caller.idempotencyKey === undefined) {
+      return this.inTurn(handler, payload, { ...caller, idempotencyKey: undefined });
+    }
+    caller.fingerprint = createHash('sha256').update(command).update('\n').update(payload).digest('base64');
+    const key = `${caller.merchantId} ${caller.idempotencyKey}`;
+    for (let first = this.underway.get(key); first; first = this.underway.get(key)) {
+      const reply = await Promise.race([first.reply.catch(() => undefined), this.untilDeadline(caller)]);
+      if (reply === undefined) continue;
+      if (first.caller.fingerprint !== caller.fingerprint) throw new Rejected('idempotency_reused');
+      return { ...reply, replayOf: reply.replayOf ?? first.caller.requestId };
+    }
+    const own = this.inTurn(handler, payload, caller);
+    this.underway.set(key, { caller, reply: own });
+    try {
+      return await own;
+    } finally {
+      this.underway.delete(key);
+    }
+  }
+
+  private async inTurn(handler: Handler, payload: Uint8Array | string, caller: Caller): Promise<Reply> {
+    if (this.running >= this.limits.atOnce) await this.wait(caller);
+    else this.running++;
+    try {
+      if (this.clock.wall() >= caller.deadline) throw new Rejected('deadline_exceeded');
+      return await run(handler, payload, caller);
+    } finally {
+      const next = this.line.shift();
+      if (next) next();
+      else this.running--;
+    }
+  }
+
+  private wait(caller: Caller): Promise<void> {
+    if (this.line.length >= this.limits.waiting) throw new Rejected('overloaded');
+    return new Promise((resolve, reject) => {
+      const turn = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.line.splice(this.line.indexOf(turn), 1);
+        reject(new Rejected('overloaded'));
+      }, caller.deadline - this.clock.wall());
+      this.line.push(turn);
+    });
+  }
+
+  private untilDeadline(caller: Caller): Promise<never> {
+    return new Promise((_, reject) => {
+      const left = Math.max(0, caller.deadline - this.clock.wall());
+      setTimeout(() => reject(new Rejected('idempotency_in_use')), left).unref();
+    });
+  }
+
+  private bug(command: string, error: unknown, { requestId, merchantId }: Caller): Rejected {
+    this.log.error({ err: error, requestId, merchantId, command }, 'a command failed unexpectedly');
+    return new Rejected('internal_error');
+  }
+}
+
+async function run({ operation, run }: Handler, payload: Uint8Array | string, caller: Caller): Promise<Reply> {
+  const parsed = operation.input.safeParse(JSON.parse(payload.toString() || '{}'));
+  if (!parsed.success) throw new Rejected('invalid_parameters', undefined, issuesOf(parsed.error));
+  if (operation.secretOutput) caller.secretOutput = true;
+  try {
+    const output = await run(parsed.data as never, caller);
+    return { ok: true, bytes: storedAnswer(caller) ?? jsonOfAnswer(output) };
+  } catch (error) {
+    if (error instanceof Replayed) return { ok: true, bytes: error.answer, replayOf: error.requestId };
+    throw error;
+  }
+}
+
+/** What a schema found wrong, as JSON pointers and sentences. */
+export function issuesOf(error: { issues: readonly { path: readonly PropertyKey[]; message: string }[] }): Issue[] {
+  return error.issues.map(({ path, message }) => ({
+    path: path.map(step => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
+    message,
+  }));
+}

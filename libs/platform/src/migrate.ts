@@ -1,0 +1,67 @@
+import type pg from 'pg';
+import { DataSource, type MigrationInterface } from 'typeorm';
+import type { Table } from './table.js';
+
+export type Migration = new () => MigrationInterface;
+
+export interface Schema {
+  tables: readonly Table<never>[];
+  /** In order, forward only; an app's schema number is their count. */
+  migrations: readonly Migration[];
+  /** The smallest schema number of an app that can still work on this schema (expand, then contract). */
+  worksFrom?: number;
+}
+
+const LOCK = 7_262_871;
+
+/** A TypeORM data source of one service; as owner it migrates, and a test asks it for drift. */
+export function dataSource(url: string, { tables, migrations }: Schema): DataSource {
+  return new DataSource({
+    type: 'postgres',
+    url,
+    entities: [...tables],
+    migrations: [...migrations],
+    migrationsTableName: 'migrations',
+    migrationsTransactionMode: 'each',
+    extra: { max: 2 },
+  });
+}
+
+/** Brings a database to this schema, as its owner, one process at a time; returns what was run. */
+export async function migrate(url: string, service: string, schema: Schema): Promise<string[]> {
+  const source = await dataSource(url, schema).initialize();
+  const runner = source.createQueryRunner();
+  try {
+    await runner.query('select pg_advisory_lock($1)', [LOCK]);
+    const run = await source.runMigrations();
+    await runner.query(`create table if not exists schema_state
+      (only_row boolean primary key default true check (only_row), version integer not null, works_from integer not null)`);
+    await runner.query(`grant select on schema_state to ${service}_app`);
+    await runner.query(
+      `insert into schema_state (version, works_from) values ($1, $2)
+       on conflict (only_row) do update set version = $1, works_from = $2 where schema_state.version <= $1`,
+      [schema.migrations.length, schema.worksFrom ?? 1],
+    );
+    return run.map(({ name }) => name);
+  } finally {
+    await runner.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
+    await runner.release();
+    await source.destroy();
+  }
+}
+
+/** Why an app with this schema must not start on that database, or undefined. */
+export async function schemaProblem(pool: pg.Pool, { migrations }: Schema): Promise<string | undefined> {
+  const { rows } = await pool
+    .query<{ version: number; works_from: number }>('select version, works_from from schema_state')
+    .catch(error => {
+      if (error.code === '42P01') return { rows: [] };
+      throw error;
+    });
+  const [state] = rows;
+  const own = migrations.length;
+  if (!state) return 'the database has no schema yet: run the migrate step first';
+  if (state.version < own) return `the database is at schema ${state.version}, this app needs ${own}: run the migrate step`;
+  if (state.works_from > own) return `the database needs an app of schema ${state.works_from} or later, this one has ${own}`;
+  return undefined;
+}

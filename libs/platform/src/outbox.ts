@@ -1,0 +1,53 @@
+import type { QueryRunner } from 'typeorm';
+
+/**
+ * The tables that every service has beside its own. They belong to no merchant: no row-level security,
+ * and only the platform and `db.infra` touch them.
+ *
+ * outbox: events, written with the effect; `published_at` is set once JetStream has acknowledged.
+ * relay_state: which stream (by its creation time) the outbox was published to, and how far a republication got.
+ * idempotency: stored answers. inbox, gate, dead_letter: see consumer.ts. tenants: merchants that have rows here.
+ */
+export async function createPlatformTablesV1(runner: QueryRunner, service: string): Promise<void> {
+  for (const statement of [
+    `create table outbox (
+       seq bigint generated always as identity primary key, id text not null, type text not null,
+       merchant_id bigint not null, aggregate text not null, aggregate_id text not null, version integer not null,
+       envelope json not null, published_at bigint)`,
+    `create index outbox_unpublished on outbox (seq) where published_at is null`,
+    `create unique index outbox_version on outbox (merchant_id, aggregate, aggregate_id, version)`,
+    `create table relay_state (only_row boolean primary key default true check (only_row),
+       stream_created text not null, republish_from bigint not null default 0, republish_to bigint not null default 0)`,
+    `create table idempotency (merchant_id bigint not null, key text not null, fingerprint text not null,
+       request_id text not null, answer json not null, sealed boolean not null default false,
+       created_at bigint not null, primary key (merchant_id, key))`,
+    `create index idempotency_age on idempotency (created_at)`,
+    `create table inbox (consumer text not null, event_id text not null, received_at bigint not null,
+       primary key (consumer, event_id))`,
+    `create index inbox_age on inbox (received_at)`,
+    `create table gate (consumer text not null, merchant_id bigint not null, aggregate text not null,
+       aggregate_id text not null, version integer not null,
+       primary key (consumer, merchant_id, aggregate, aggregate_id))`,
+    `create table dead_letter (consumer text not null, event_id text not null, merchant_id bigint not null,
+       aggregate text not null, aggregate_id text not null, version integer not null, envelope json not null,
+       reason text not null, parked_at bigint not null, primary key (consumer, event_id))`,
+    `create table copy_state (copy text primary key, built_at bigint not null)`,
+    `create table tenants (merchant_id bigint primary key)`,
+    `grant select, insert, update, delete on outbox, relay_state, idempotency, inbox, gate, dead_letter, copy_state,
+       tenants to ${service}_app`,
+  ]) {
+    await runner.query(statement);
+  }
+}
+
+/** Names of the tables above: the one list of what has no row-level security in every service. */
+export const platformTables = [
+  'outbox',
+  'relay_state',
+  'idempotency',
+  'inbox',
+  'gate',
+  'dead_letter',
+  'copy_state',
+  'tenants',
+] as const;

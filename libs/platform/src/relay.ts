@@ -1,0 +1,183 @@
+import { jetstream } from '@nats-io/jetstream';
+import type pg from 'pg';
+import type { Bus } from './bus.js';
+import type { Clock } from './clock.js';
+import { crashPoint } from './crash.js';
+import type { Log } from './log.js';
+import { prepared, type Row } from './session.js';
+import { ensureStream } from './stream.js';
+import { eventsPublished, outboxWaiting } from './telemetry.js';
+
+const limits = { batch: 256, idleMs: 500, retryMs: 500, checkMs: 10_000 } as const;
+
+const unpublished = `select seq, id, type, envelope from outbox where published_at is null order by seq limit ${limits.batch}`;
+const kept = `select seq, id, type, envelope from outbox where seq > $1 and seq <= $2 and published_at is not null
+  order by seq limit ${limits.batch}`;
+
+interface RelayParts {
+  service: string;
+  pool: pg.Pool;
+  bus: Bus;
+  clock: Clock;
+  log: Log;
+}
+
+/**
+ * Publishes the outbox to JetStream, in order, in pipelined batches. One relay of a service is active, elected by an
+ * advisory lock on a connection of its own. When the stream turns out to be a new one, every row that is still kept is
+ * published again; inboxes drop what they have seen.
+ */
+export class Relay {
+  private leader: pg.PoolClient | undefined;
+  private stopped = false;
+  private wake: () => void = () => undefined;
+  private work = false;
+  private checkedAt = 0;
+  private republishing = false;
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(private readonly parts: RelayParts) {
+    parts.bus.onReconnect(() => {
+      this.checkedAt = 0;
+      this.nudge();
+    });
+    parts.bus.onSignal(`nudge.${parts.service}`, () => this.nudge());
+  }
+
+  start(): void {
+    this.running = this.loop();
+  }
+
+  /** There are new rows. A replica that does not lead tells the one that does. */
+  committed(): void {
+    if (this.leader) this.nudge();
+    else this.parts.bus.signal(`nudge.${this.parts.service}`);
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.nudge();
+    await this.running;
+    // a lock dies with its connection: the next replica leads at once
+    this.leader?.release(true);
+    this.leader = undefined;
+  }
+
+  private nudge(): void {
+    this.work = true;
+    this.wake();
+  }
+
+  private async loop(): Promise<void> {
+    while (!this.stopped) {
+      try {
+        if (!(this.leader || (await this.elect()))) {
+          await this.rest(limits.idleMs);
+          continue;
+        }
+        await this.checkStream();
+        this.work = false;
+        const published = await this.publish(await this.query(unpublished, []));
+        const again = await this.republish();
+        if (published < limits.batch && !again && !this.work) await this.rest(limits.idleMs);
+      } catch (error) {
+        if (!this.stopped) {
+          this.parts.log.warn({ err: error }, 'the relay could not publish; it goes on trying');
+          await this.rest(limits.retryMs);
+        }
+      }
+    }
+  }
+
+  private async elect(): Promise<boolean> {
+    const client = await this.parts.pool.connect();
+    const lock = `select pg_try_advisory_lock(hashtext('relay ' || $1)) as won`;
+    const { rows } = await client.query<{ won: boolean }>(lock, [this.parts.service]).catch(error => {
+      client.release(true);
+      throw error;
+    });
+    if (!rows[0]?.won) {
+      client.release();
+      return false;
+    }
+    client.once('error', () => {
+      this.leader = undefined;
+    });
+    this.leader = client;
+    this.checkedAt = 0;
+    return true;
+  }
+
+  /** Finds out whether the stream is the one that was published to; a new one gets the kept rows again. */
+  private async checkStream(): Promise<void> {
+    const now = this.parts.clock.wall();
+    if (now - this.checkedAt < limits.checkMs) return;
+    const created = await ensureStream(this.parts.bus, this.parts.service);
+    await this.query(
+      `insert into relay_state (stream_created) values ($1) on conflict (only_row) do update
+         set stream_created = $1, republish_from = 0, republish_to = (select coalesce(max(seq), 0) from outbox)
+         where relay_state.stream_created <> $1`,
+      [created],
+    );
+    this.checkedAt = now;
+    this.republishing = true;
+  }
+
+  private async republish(): Promise<boolean> {
+    if (!this.republishing) return false;
+    const [state] = await this.query('select republish_from, republish_to from relay_state', []);
+    this.republishing = state !== undefined && Number(state.republish_from) < Number(state.republish_to);
+    if (!state || !this.republishing) return false;
+    const rows = await this.query(kept, [state.republish_from, state.republish_to]);
+    await this.send(rows);
+    const reached = rows.at(-1)?.seq ?? state.republish_to;
+    await this.query('update relay_state set republish_from = $1', [reached]);
+    return true;
+  }
+
+  private async publish(rows: readonly Row[]): Promise<number> {
+    outboxWaiting.set(rows.length);
+    if (rows.length === 0) return 0;
+    crashPoint('before-publish');
+    const failed = await this.send(rows);
+    const done = rows.map(({ seq }) => seq).filter(seq => !failed.has(seq));
+    await this.query('update outbox set published_at = $1 where seq = any($2)', [
+      Math.floor(this.parts.clock.wall() / 1000),
+      done,
+    ]);
+    eventsPublished.inc(done.length);
+    if (failed.size > 0) throw new Error(`JetStream did not acknowledge ${failed.size} events`);
+    return rows.length;
+  }
+
+  /** Publishes rows without waiting for each other; returns the seqs that were not acknowledged. */
+  private async send(rows: readonly Row[]): Promise<Set<unknown>> {
+    const js = jetstream(this.parts.bus.nc, { timeout: 3_000 });
+    const failed = new Set<unknown>();
+    await Promise.all(
+      rows.map(({ seq, id, type, envelope }) =>
+        js
+          .publish(`evt.${this.parts.service}.${type}`, String(envelope), { msgID: String(id) })
+          .catch(() => failed.add(seq)),
+      ),
+    );
+    // no acknowledgement at all: the stream may be gone
+    if (failed.size > 0) this.checkedAt = 0;
+    return failed;
+  }
+
+  private async query(text: string, values: readonly unknown[]): Promise<Row[]> {
+    const { rows } = await this.parts.pool.query<Row>(prepared(text, values));
+    return rows;
+  }
+
+  private rest(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, ms);
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

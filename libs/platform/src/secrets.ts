@@ -1,0 +1,43 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+/**
+ * Encrypts secrets at rest with AES-256-GCM. An envelope reads `v1.<key id>.<nonce>.<ciphertext+tag>` (base64url);
+ * `where` (table, column, merchant, row) is authenticated with it, so that an envelope copied to another row is refused.
+ */
+export class Keyring {
+  private readonly keys = new Map<string, Buffer>();
+  private readonly current: string;
+
+  /** `spec`: `<id>:<base64 of 32 bytes>`, several separated by commas; the first encrypts, all decrypt. */
+  constructor(spec: string) {
+    for (const entry of spec.split(',')) {
+      const colon = entry.indexOf(':');
+      this.keys.set(entry.slice(0, colon), Buffer.from(entry.slice(colon + 1), 'base64'));
+    }
+    this.current = spec.slice(0, spec.indexOf(':'));
+  }
+
+  seal(secret: string, where: string): string {
+    const nonce = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', this.key(this.current), nonce).setAAD(Buffer.from(where));
+    const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `v1.${this.current}.${nonce.toString('base64url')}.${sealed.toString('base64url')}`;
+  }
+
+  /** Throws when the envelope was altered, belongs elsewhere, or its key is not in the ring. */
+  open(envelope: string, where: string): string {
+    const [version, id = '', nonce = '', sealed = ''] = envelope.split('.');
+    if (version !== 'v1') throw new Error(`unknown envelope version ${version}`);
+    const bytes = Buffer.from(sealed, 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', this.key(id), Buffer.from(nonce, 'base64url'))
+      .setAAD(Buffer.from(where))
+      .setAuthTag(bytes.subarray(-16));
+    return decipher.update(bytes.subarray(0, -16), undefined, 'utf8') + decipher.final('utf8');
+  }
+
+  private key(id: string): Buffer {
+    const key = this.keys.get(id);
+    if (!key) throw new Error(`no key ${id} in the ring`);
+    return key;
+  }
+}

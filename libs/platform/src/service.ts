@@ -1,0 +1,209 @@
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { type INestApplicationContext, Module, type Provider, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { events, type Service } from '@recur/contracts';
+import { idFactory } from '@recur/kernel';
+import type { z } from 'zod';
+import { Bus } from './bus.js';
+import { type Caller, systemCaller } from './caller.js';
+import { type Clock, systemClock } from './clock.js';
+import { parseConfig, type ServiceConfig } from './config.js';
+import { Consumer, type Consumption, type Event } from './consumer.js';
+import { Copies, type Copy, Owner } from './copies.js';
+import { armCrash } from './crash.js';
+import { Db } from './db.js';
+import { Dispatcher, handlersOf } from './handle.js';
+import { serveHealth } from './health.js';
+import { createLog, type Log } from './log.js';
+import { migrate, type Schema, schemaProblem } from './migrate.js';
+import { Relay } from './relay.js';
+import { Keyring } from './secrets.js';
+import { createPool } from './session.js';
+import type { Aggregate } from './tx.js';
+
+/** Something that runs beside the commands: started when the service is, stopped before it ends. */
+export interface Worker {
+  start(): void | Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A service as a value: what `startService` runs and tests start on a fresh database. */
+export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig> {
+  name: Service;
+  config: z.ZodType<C>;
+  schema: Schema;
+  aggregates: Readonly<Record<string, Aggregate>>;
+  copies?: readonly Copy[];
+  /** Classes whose methods are marked with @Handle; they may inject Db, Bus, Keyring, CLOCK, CONFIG and providers. */
+  handlers: readonly Type[];
+  providers?: readonly Provider[];
+  consumptions?(app: INestApplicationContext): Consumption[];
+  workers?(app: INestApplicationContext): Worker[];
+  /** Words after the app's name on the command line that do one thing and exit. */
+  commands?: Record<string, (app: INestApplicationContext, words: readonly string[]) => Promise<void>>;
+}
+
+export const CLOCK = Symbol('clock');
+export const CONFIG = Symbol('config');
+export const LOG = Symbol('log');
+
+/** The parts of a running service; `assemble` makes them alike for a process and for a test. */
+export interface Parts {
+  config: ServiceConfig;
+  clock: Clock;
+  log: Log;
+  bus: Bus;
+  pool: ReturnType<typeof createPool>;
+  committed(): void;
+}
+
+export async function assemble(definition: ServiceDefinition, parts: Parts) {
+  const { config, clock, log, bus, pool } = parts;
+  const keyring = new Keyring(config.SECRET_KEYS);
+  const db = new Db({
+    pool,
+    clock,
+    keyring,
+    aggregates: definition.aggregates,
+    events,
+    newEventId: idFactory('ev', clock.wall, randomBytes),
+    random: Math.random,
+    committed: parts.committed,
+  });
+  const copies = new Copies(definition.copies ?? [], db, bus, clock);
+  db.refresh = (copy, id, caller) => copies.refresh(copy, id, caller);
+  class App {}
+  Module({
+    providers: [
+      { provide: Db, useValue: db },
+      { provide: Bus, useValue: bus },
+      { provide: Keyring, useValue: keyring },
+      { provide: CLOCK, useValue: clock },
+      { provide: CONFIG, useValue: config },
+      { provide: LOG, useValue: log },
+      ...(definition.providers ?? []),
+      ...definition.handlers,
+    ],
+  })(App);
+  const app = await NestFactory.createApplicationContext(App, { logger: false });
+  const handlers = definition.handlers.flatMap(type => handlersOf(app.get(type)));
+  const dispatcher = new Dispatcher(handlers, clock, log, {
+    atOnce: config.COMMANDS_AT_ONCE,
+    waiting: config.COMMANDS_WAITING,
+    budgetMs: 5_000,
+  });
+  const owner = new Owner(db, definition.aggregates);
+  const consumers = [...copies.consumptions(definition.name), ...(definition.consumptions?.(app) ?? [])].map(
+    consumption => new Consumer({ db, bus, clock, log, missing: askMissing(bus, clock) }, consumption),
+  );
+  return { app, db, keyring, copies, dispatcher, owner, consumers, workers: definition.workers?.(app) ?? [] };
+}
+
+/** Runs a service as a process: `main.js` serves, `main.js migrate` migrates, other words are its own commands. */
+export async function startService(definition: ServiceDefinition, argv = process.argv.slice(2)): Promise<void> {
+  const config = parseConfig(definition.config);
+  const log = createLog(definition.name, config.LOG_LEVEL);
+  const [word, ...words] = argv;
+  if (word === 'migrate') return migrateAndReport(definition, config, log);
+  if (config.CRASH_AT && config.RECUR_ENV === 'production') fatal(log, 'CRASH_AT is for tests, not for production');
+  armCrash(config.CRASH_AT);
+  const pool = createPool(config.DATABASE_URL, config.DATABASE_POOL);
+  pool.on('error', error => log.warn({ err: error }, 'a database connection was lost'));
+  const problem = await schemaProblem(pool, definition.schema).catch(error => `the database cannot be asked: ${error.message}`);
+  if (problem) fatal(log, problem);
+  const bus = await Bus.connect(config.NATS_URL, definition.name, systemClock, log);
+  const relay = new Relay({ service: definition.name, pool, bus, clock: systemClock, log });
+  const parts = { config, clock: systemClock, log, bus, pool, committed: () => relay.committed() };
+  const running = await assemble(definition, parts);
+  if (word !== undefined) {
+    const command = definition.commands?.[word];
+    if (!command) fatal(log, `${definition.name} has no command ${word}`);
+    await command?.(running.app, words);
+    await pool.end();
+    await bus.close();
+    process.exit(0);
+  }
+  let draining = false;
+  const health = await serveHealth(config.HOST, config.PORT, async () => ({
+    database: await pool.query('select 1').then(
+      () => true,
+      () => false,
+    ),
+    draining: draining ? false : 'no',
+    bus: bus.up ? 'connected' : 'away',
+  }));
+  const unsubscribe = bus.serve(definition.name, (command, payload, caller) =>
+    command.startsWith('platform.')
+      ? answerPeer(running.owner, command, payload, caller)
+      : running.dispatcher.dispatch(command, payload, caller),
+  );
+  relay.start();
+  for (const part of [...running.consumers, ...running.workers]) await part.start();
+  void buildCopies(running.copies, log);
+  log.info({ port: config.PORT }, 'ready');
+
+  process.once('SIGTERM', async () => {
+    draining = true;
+    log.info('draining');
+    await unsubscribe().catch(() => undefined);
+    await running.dispatcher.drained();
+    await Promise.all([...running.consumers, ...running.workers].map(part => part.stop()));
+    await relay.stop();
+    await bus.close().catch(() => undefined);
+    await pool.end();
+    await running.app.close();
+    health.close();
+    log.info('drained');
+    process.exit(0);
+  });
+  process.once('SIGINT', () => process.kill(process.pid, 'SIGTERM'));
+}
+
+async function migrateAndReport({ name, schema }: ServiceDefinition, config: ServiceConfig, log: Log): Promise<void> {
+  if (!config.DATABASE_OWNER_URL) return fatal(log, 'DATABASE_OWNER_URL is missing: migrations run as the owner role');
+  const run = await migrate(config.DATABASE_OWNER_URL, name, schema);
+  log.info({ run }, run.length > 0 ? 'migrated' : 'the schema is up to date');
+}
+
+/** Copies that were never filled get a snapshot; until their owner answers, single objects are asked for as needed. */
+async function buildCopies(copies: Copies, log: Log): Promise<void> {
+  for (let wait = 500; ; wait = Math.min(wait * 2, 30_000)) {
+    try {
+      return await copies.build();
+    } catch (error) {
+      log.debug({ err: error }, 'copies cannot be built yet');
+      await new Promise(resolve => setTimeout(resolve, wait));
+    }
+  }
+}
+
+async function answerPeer(owner: Owner, command: string, payload: Uint8Array, caller: Caller) {
+  const input = JSON.parse(Buffer.from(payload).toString());
+  try {
+    const answer =
+      command === 'platform.state'
+        ? await owner.state(caller, input)
+        : command === 'platform.snapshot'
+          ? await owner.snapshot(caller, input)
+          : await owner.events(caller, input);
+    return { ok: true, bytes: JSON.stringify(answer) };
+  } catch (error) {
+    return { ok: false, bytes: JSON.stringify({ slug: 'internal_error', message: String(error) }) };
+  }
+}
+
+const askMissing = (bus: Bus, clock: Clock) => async (service: string, event: Event, from: number) => {
+  const { merchantId, requestId, aggregate, aggregateId, version } = event;
+  const caller = systemCaller(merchantId, requestId, clock.wall() + 4_000);
+  const input = JSON.stringify({ aggregate, aggregateId, from, to: version });
+  const reply = await bus.request(`cmd.${service}.platform.events`, input, caller);
+  const answer = JSON.parse(Buffer.from(reply.bytes).toString());
+  if (!reply.ok) throw new Error(`${service} could not say what is missing: ${answer.message}`);
+  return answer.events as Event[];
+};
+
+function fatal(log: Log, why: string): never {
+  log.fatal(why);
+  return process.exit(1);
+}

@@ -1,0 +1,72 @@
+import type { Table } from './table.js';
+
+/** How one command changes one table: as an insert, or as an update of rows that it has locked. */
+export type Change = 'insert' | 'update';
+
+const cache = new Map<string, string>();
+
+function once(key: string, make: () => string): string {
+  let text = cache.get(key);
+  if (text === undefined) {
+    text = make();
+    cache.set(key, text);
+  }
+  return text;
+}
+
+/** `select` by equality on the given properties; a tenant table's merchant is always the first condition. */
+export function selectText<T>(from: Table<T>, properties: readonly string[], tail: string): string {
+  return once(`s ${from.table} ${properties.join()} ${tail}`, () => {
+    const conditions = properties.map((property, at) => `${columnOf(from, property)} = $${at + 1}`);
+    const list = from.columns.map(({ column }) => column).join(', ');
+    return `select ${list} from ${from.table} where ${conditions.join(' and ')} ${tail}`;
+  });
+}
+
+export function columnOf<T>(of: Table<T>, property: string): string {
+  const found = of.columns.find(column => column.property === property);
+  if (!found) throw new Error(`${of.table} has no property ${property}`);
+  return found.column;
+}
+
+/** Rows as one JSON array, one parameter whatever their number: the same prepared statement serves any batch. */
+const source = (table: string, at: number) => `json_populate_recordset(null::${table}, $${at}::json) r`;
+
+export function insertText<T>(into: Table<T>, at: number, from: string): string {
+  const columns = into.columns.map(({ column }) => column);
+  return `insert into ${into.table} (${columns.join(', ')}) select ${columns.map(c => `r.${c}`).join(', ')} from ${from}${source(into.table, at)}`;
+}
+
+export function updateText<T>(of: Table<T>, at: number): string {
+  const keys = of.key.map(property => columnOf(of, property));
+  const assignments = of.columns.filter(({ column }) => !keys.includes(column)).map(({ column: c }) => `${c} = r.${c}`);
+  const match = keys.map(key => `t.${key} = r.${key}`).join(' and ');
+  return `update ${of.table} t set ${assignments.join(', ')} from ${source(of.table, at)} where ${match}`;
+}
+
+const outboxColumns = 'id, type, merchant_id, aggregate, aggregate_id, version, envelope';
+const answerColumns = 'merchant_id, key, fingerprint, request_id, answer, sealed, created_at';
+
+const insertColumns = (table: string, columns: string, at: number) =>
+  `insert into ${table} (${columns}) select ${columns
+    .split(', ')
+    .map(column => `r.${column}`)
+    .join(', ')} from ctx, ${source(table, at)}`;
+
+/**
+ * Everything a command leaves behind as one statement: its changes, its events, its stored answer.
+ * $1 is the merchant; every further parameter is a JSON array of rows. `ctx` sets the merchant before any row is
+ * produced, so that row-level security holds when the statement is a transaction of its own.
+ */
+export function commitText(changes: readonly (readonly [Table<unknown>, Change])[]): string {
+  const shape = changes.map(([{ table }, change]) => `${change} ${table}`).join();
+  return once(`c ${shape}`, () => {
+    const parts = changes.map(([table, change], index) =>
+      change === 'insert' ? insertText(table, index + 2, 'ctx, ') : updateText(table, index + 2),
+    );
+    parts.push(insertColumns('outbox', outboxColumns, changes.length + 2));
+    parts.push(insertColumns('idempotency', answerColumns, changes.length + 3));
+    const named = parts.map((part, index) => `w${index} as (${part})`);
+    return `with ctx as materialized (select set_config('app.merchant_id', $1, true)), ${named.join(', ')} select 1`;
+  });
+}

@@ -1,0 +1,29 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** The process's metrics, served at /metrics. */
+export const metrics = new Registry();
+collectDefaultMetrics({ register: metrics });
+
+export const commandSeconds = new Histogram({
+  name: 'recur_command_seconds',
+  help: 'Time a command took in its service, waiting included, by outcome (ok or error slug)',
+  labelNames: ['command', 'outcome'],
+  buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+  registers: [metrics],
+});
+export const eventsPublished = new Counter({
+  name: 'recur_events_published_total',
+  help: 'Outbox rows acknowledged by JetStream',
+  registers: [metrics],
+});
+export const outboxWaiting = new Gauge({
+  name: 'recur_outbox_last_batch',
+  help: 'Rows in the last batch that the relay took from the outbox',
+  registers: [metrics],
+});
+export const eventsConsumed = new Counter({
+  name: 'recur_events_consumed_total',
+  help: 'Events applied, dropped as old, or parked, by consumer',
+  labelNames: ['consumer', 'outcome'],
+  registers: [metrics],
+});

@@ -1,0 +1,240 @@
+import { Rejected } from '@recur/kernel';
+import type { Caller } from './caller.js';
+import { jsonOf } from './json.js';
+import { type Row, type Session, violatedIndex } from './session.js';
+import { type Change, selectText } from './statements.js';
+import { dehydrate, hydrate, type Table } from './table.js';
+
+/** How the domain's aggregates stand in tables, so that events can be numbered under their row locks. */
+export interface Aggregate<T = never> {
+  table: Table<T>;
+  /** The property that identifies it within its merchant. */
+  key: keyof T & string;
+  /** Its state as events and snapshots show it. */
+  view(row: T): object;
+}
+
+/** What the platform knows of an event type; contracts' registry fits. */
+export interface EventKind {
+  aggregate: string;
+}
+
+export interface TxContext {
+  caller: Caller;
+  /** Unix seconds on the merchant's clock. */
+  now: number;
+  aggregates: Readonly<Record<string, Aggregate>>;
+  events: Readonly<Record<string, EventKind>>;
+  newEventId(): string;
+}
+
+/** A row was refused because of a copy that may be behind its owner: `db.write` asks the owner and runs again. */
+export class Stale {
+  constructor(
+    readonly copy: string,
+    readonly id: string | number,
+    readonly rejection: Rejected,
+  ) {}
+}
+
+/** Ids of other objects that an operation concerned, for the operation log's filters. */
+export interface LogIds {
+  userId?: number;
+  planId?: number;
+  invoiceId?: string;
+  subscriptionId?: string;
+  discountCode?: string;
+}
+
+type Where<T> = { [K in keyof T]?: T[K] };
+
+/** Reads of one merchant's rows. Asked for together, they share one round trip. */
+export class Reader {
+  constructor(
+    protected readonly session: Session,
+    readonly context: TxContext,
+  ) {}
+
+  /** Unix seconds on the merchant's clock. */
+  get now(): number {
+    return this.context.now;
+  }
+
+  get merchantId(): number {
+    return this.session.merchantId;
+  }
+
+  async find<T>(from: Table<T>, where: Where<T>): Promise<T | undefined> {
+    const [row] = await this.all(from, where, 'limit 1');
+    return row;
+  }
+
+  /** The row, or Rejected(slug). */
+  async get<T>(from: Table<T>, where: Where<T>, slug: string): Promise<T> {
+    const row = await this.find(from, where);
+    if (row === undefined) throw new Rejected(slug);
+    return row;
+  }
+
+  /** Rows equal in the given properties; `tail` is SQL after the conditions: order by, limit. */
+  async all<T>(from: Table<T>, where: Where<T>, tail = ''): Promise<T[]> {
+    const conditions = this.conditions(from, where);
+    const rows = await this.session.query(selectText(from, Object.keys(conditions), tail), Object.values(conditions));
+    return rows.map(row => hydrate(from, row));
+  }
+
+  /** A hand-written read; row-level security still holds. */
+  query(text: string, values: readonly unknown[]): Promise<Row[]> {
+    return this.session.query(text, values);
+  }
+
+  protected conditions<T>(from: Table<T>, where: Where<T>): Record<string, unknown> {
+    return from.infrastructure ? { ...where } : { merchantId: this.merchantId, ...where };
+  }
+}
+
+interface Tracked {
+  table: Table<never>;
+  change: Change;
+  row: Record<string, unknown>;
+  version: number;
+  saved: boolean;
+}
+
+interface Emission {
+  type: string;
+  aggregate: string;
+  aggregateId: string;
+  data: object;
+  of?: Tracked;
+}
+
+/**
+ * The one handle to write with. Reads and locks run at once; saves, events and the log entry are collected and go out
+ * together with the commit. A command that takes no lock needs no open transaction: its rows are one statement.
+ */
+export class Tx extends Reader {
+  private readonly tracked = new Map<string, Tracked>();
+  private readonly emissions: Emission[] = [];
+  private readonly conflicts = new Map<string, () => Rejected>();
+  private logged = false;
+
+  /** Locks a row until the commit and returns it, or throws Rejected(slug). Lock parents before children. */
+  async lock<T>(from: Table<T>, where: Where<T>, slug: string): Promise<T> {
+    const row = await this.lockIfAny(from, where);
+    if (row === undefined) throw new Rejected(slug);
+    return row;
+  }
+
+  async lockIfAny<T>(from: Table<T>, where: Where<T>): Promise<T | undefined> {
+    await this.session.open();
+    const [row] = await this.all(from, where, 'for update');
+    if (row !== undefined) this.track(from, row, 'update');
+    return row;
+  }
+
+  /** The next integer id of a table. */
+  async nextId<T>(of: Table<T>): Promise<number> {
+    const [row] = await this.session.query(`select nextval('${of.table}_id_seq') as id`, []);
+    return Number(row?.id);
+  }
+
+  /** Inserts the row, or updates it where this transaction has locked it. */
+  save<T>(into: Table<T>, row: T): void {
+    const known = this.tracked.get(keyOf(into, row));
+    if (known) {
+      known.row = dehydrate(into, row);
+      known.saved = true;
+    } else {
+      this.track(into, row, 'insert').saved = true;
+    }
+  }
+
+  /** What a violated unique index means to the caller. */
+  onConflict(index: string, rejection: () => Rejected): void {
+    this.conflicts.set(index, rejection);
+  }
+
+  /** Records that something happened to the saved `row`; `data` is its whole state after the step. */
+  emit<T>(type: string, row: T, data: object): void {
+    const { aggregate } = this.context.events[type] ?? fail(`event ${type} is not registered`);
+    const { table, key } = (this.context.aggregates[aggregate] ??
+      fail(`aggregate ${aggregate} of ${type} is not declared`)) as unknown as Aggregate<T>;
+    const of = this.tracked.get(keyOf(table, row));
+    if (!of?.saved) throw new Error(`${type}: save the row before its event`);
+    this.emissions.push({ type, aggregate, aggregateId: String(row[key]), data, of });
+  }
+
+  /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */
+  log(target: string, content: string, ids: LogIds = {}): void {
+    if (this.logged) throw new Error('one command, one log entry');
+    this.logged = true;
+    const { actor } = this.context.caller;
+    this.emissions.push({
+      type: 'operation.logged',
+      aggregate: 'operation',
+      aggregateId: '',
+      data: { actor, target, content, ids },
+    });
+  }
+
+  /** The refusal to throw where a copy, which may be behind its owner, says no. */
+  stale(copy: string, id: string | number, rejection: Rejected): Stale {
+    return new Stale(copy, id, rejection);
+  }
+
+  /** What the commit has to write: JSON rows by table, events among them. For the write path only. */
+  outcome(): { changes: [Table<unknown>, Change][]; rows: string[]; events: string; changed: boolean; logged: boolean } {
+    const events = this.emissions.map(emission => this.outboxRow(emission)).join(',');
+    const byTable = new Map<string, { table: Table<unknown>; change: Change; rows: string[] }>();
+    for (const { table, change, row, version, saved } of this.tracked.values()) {
+      if (!saved) continue;
+      if ('version' in row) row.version = version;
+      const key = `${table.table} ${change}`;
+      let group = byTable.get(key);
+      if (!group) byTable.set(key, (group = { table: table as unknown as Table<unknown>, change, rows: [] }));
+      group.rows.push(JSON.stringify(row));
+    }
+    const groups = [...byTable.values()];
+    return {
+      changes: groups.map(({ table, change }) => [table, change]),
+      rows: groups.map(({ rows }) => rows.join(',')),
+      events,
+      changed: groups.length > 0,
+      logged: this.logged,
+    };
+  }
+
+  rejectionFor(error: unknown): Rejected | undefined {
+    const index = violatedIndex(error);
+    return index === undefined ? undefined : this.conflicts.get(index)?.();
+  }
+
+  private track<T>(table: Table<T>, row: T, change: Change): Tracked {
+    const version = Number((row as { version?: number }).version ?? 0);
+    const tracked = { table: table as unknown as Table<never>, change, row: dehydrate(table, row), version, saved: false };
+    this.tracked.set(keyOf(table, row), tracked);
+    return tracked;
+  }
+
+  private outboxRow({ type, aggregate, aggregateId, data, of }: Emission): string {
+    const id = this.context.newEventId();
+    const { actor, requestId, traceparent, merchantId } = this.context.caller;
+    const version = of ? ++of.version : 1;
+    const subject = aggregateId || id;
+    const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at: this.now };
+    const rest = JSON.stringify({ actor, requestId, traceparent });
+    const envelope = `${JSON.stringify(head).slice(0, -1)},${rest.slice(1, -1)},"data":${jsonOf(data)}}`;
+    const columns = { id, type, merchant_id: merchantId, aggregate, aggregate_id: subject, version };
+    return `${JSON.stringify(columns).slice(0, -1)},"envelope":${envelope}}`;
+  }
+}
+
+function keyOf<T>(table: Table<T>, row: T): string {
+  return `${table.table} ${table.key.map(property => String(row[property])).join(' ')}`;
+}
+
+function fail(why: string): never {
+  throw new Error(why);
+}
+
