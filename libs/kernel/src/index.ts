@@ -1,2 +1,4 @@
+export * from './ids.js';
 export * from './machine.js';
+export * from './money.js';
 export * from './rejected.js';

@@ -15,20 +15,25 @@ export function machine<const T extends Table>(table: T) {
   const states = Object.keys(table) as State[];
   for (const [state, moves] of Object.entries(table)) {
     for (const [move, next] of Object.entries(moves)) {
-      if (!(next in table)) throw new Error(`${state} --${move}--> ${next}: no such state`);
+      if (!Object.hasOwn(table, next)) throw new Error(`${state} --${move}--> ${next}: no such state`);
     }
   }
+  // Own properties only: a state or a move that arrives as text may be called `constructor`.
+  const follow = (state: State, move: Move): State | undefined => {
+    const moves = Object.hasOwn(table, state) ? table[state] : undefined;
+    return moves && Object.hasOwn(moves, move) ? (moves[move] as State) : undefined;
+  };
   return {
     table,
     states,
     moves: [...new Set(Object.values(table).flatMap(moves => Object.keys(moves)))] as Move[],
     /** The state after `move`, or undefined where the table does not allow it. */
-    next: (state: State, move: Move) => table[state]?.[move] as State | undefined,
+    next: follow,
     /** The state after `move`; throws Rejected(slug), naming the state and the move, where it is not allowed. */
     step(state: State, move: Move, slug: string, subject: string): State {
-      const next = table[state]?.[move];
+      const next = follow(state, move);
       if (next === undefined) throw new Rejected(slug, `${subject} is ${state}: it cannot ${move}`);
-      return next as State;
+      return next;
     },
   };
 }

@@ -1,0 +1,62 @@
+/** Crockford's base 32 in lower case, in the order of its codes: text sorts as the numbers do. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const LAST_MS = 2 ** 48 - 1;
+/** The random part is kept as two halves that a number holds exactly. */
+const HALF = 2 ** 40;
+const RANDOM_BYTES = 10;
+
+/** `in_`, `sub_`, `pay_`, …: what an id is of. */
+export type IdPrefix = `${string}_`;
+
+/**
+ * An id that sorts by the time it was made: the prefix and 26 characters, `in_01jd7w3k5g8zq4n1x0vbt6hm2c`.
+ * The layout is ULID's: 48 bits of unix milliseconds, then 80 random bits, in Crockford's base 32
+ * (https://github.com/ulid/spec), but in lower case. It is hard to guess, yet no secret: it tells when it was made.
+ * Throws RangeError where the time does not fit or `randomBytes` is not 10 bytes.
+ */
+export function newId(prefix: IdPrefix, nowMs: number, randomBytes: Uint8Array): string {
+  const [high, low] = halves(randomBytes);
+  return compose(prefix, nowMs, high, low);
+}
+
+/**
+ * Makes ids that are unique and ascend in the order they were made, also within one millisecond and when the clock is
+ * set back: the random part is then the last one plus one, as in ULID's monotonic form. `nowMs` is unix milliseconds;
+ * `random` answers that many random bytes.
+ */
+export function idGenerator(nowMs: () => number, random: (bytes: number) => Uint8Array): (prefix: IdPrefix) => string {
+  let lastMs = -1;
+  let high = 0;
+  let low = 0;
+  return prefix => {
+    const ms = nowMs();
+    if (ms > lastMs) {
+      lastMs = ms;
+      [high, low] = halves(random(RANDOM_BYTES));
+    } else if (++low === HALF) {
+      low = 0;
+      if (++high === HALF) {
+        high = 0;
+        lastMs++;
+      }
+    }
+    return compose(prefix, lastMs, high, low);
+  };
+}
+
+function compose(prefix: string, ms: number, high: number, low: number): string {
+  if (!Number.isInteger(ms) || ms < 0 || ms > LAST_MS) throw new RangeError(`an id at ${ms} ms`);
+  return prefix + encode(ms, 10) + encode(high, 8) + encode(low, 8);
+}
+
+function halves(bytes: Uint8Array): [number, number] {
+  if (bytes.length !== RANDOM_BYTES) throw new RangeError(`${bytes.length} random bytes instead of ${RANDOM_BYTES}`);
+  const number = (half: Uint8Array) => half.reduce((value, byte) => value * 256 + byte, 0);
+  return [number(bytes.subarray(0, 5)), number(bytes.subarray(5))];
+}
+
+function encode(value: number, length: number): string {
+  let text = '';
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) text = ALPHABET.charAt(rest % 32) + text;
+  return text;
+}

@@ -1,0 +1,93 @@
+import { invalid } from './rejected.js';
+
+/** Percentages are integers in basis points: SCALE is 100 %. */
+export const SCALE = 10_000n;
+
+/**
+ * To a whole number: to the nearest, with halves away from zero (2.5 → 3, −2.5 → −3); `down` towards zero
+ * (−2.5 → −2); `floor` towards −∞ (−2.5 → −3).
+ */
+export type Rounding = 'half-away-from-zero' | 'down' | 'floor';
+
+/**
+ * amount × numerator ÷ denominator, exact until it is rounded once. Amounts are in the currency's minor unit.
+ * Throws RangeError where the denominator is not positive.
+ */
+export function ratio(amount: bigint, numerator: bigint, denominator: bigint, rounding: Rounding): bigint {
+  if (denominator <= 0n) throw new RangeError(`a ratio to ${denominator}`);
+  const exact = amount * numerator;
+  switch (rounding) {
+    case 'half-away-from-zero': {
+      const half = exact < 0n ? -denominator : denominator;
+      return (2n * exact + half) / (2n * denominator);
+    }
+    case 'down':
+      return exact / denominator;
+    case 'floor':
+      return floor(exact, denominator);
+  }
+}
+
+/**
+ * Divides `total` in proportion to `weights` and loses nothing: the shares add up to the total, and each is less than
+ * one minor unit away from total × weight ÷ Σ weights (how the last units are handed out: `apportion`).
+ * A weight may be zero, its share is then zero. Throws RangeError where a weight is negative, or where all are zero
+ * (or there is none) and the total is not.
+ */
+export function allocate(total: bigint, weights: readonly bigint[]): bigint[] {
+  if (weights.some(weight => weight < 0n)) throw new RangeError('a negative weight');
+  const whole = sum(weights);
+  if (whole === 0n) {
+    if (total !== 0n) throw new RangeError(`nothing to allocate ${total} to`);
+    return weights.map(() => 0n);
+  }
+  return apportion(
+    total,
+    weights.map(weight => total * weight),
+    whole,
+  );
+}
+
+/**
+ * Rounds the exact shares numerators[i] ÷ denominator to whole units that add up to `total`, which is their exact sum
+ * rounded in any way. Method of largest remainders (Hamilton's, 1792): every share is floored towards −∞, and the units
+ * that are then missing go one each to the shares with the largest fractions; of equal fractions the earlier is first.
+ * A share that is whole already stays as it is. Throws RangeError where the denominator is not positive, or where the
+ * total is a unit or more away from the exact sum.
+ */
+export function apportion(total: bigint, numerators: readonly bigint[], denominator: bigint): bigint[] {
+  if (denominator <= 0n) throw new RangeError(`shares of ${denominator}`);
+  const excess = total * denominator - sum(numerators);
+  if (excess <= -denominator || excess >= denominator) throw new RangeError(`${total} is not the sum of the shares`);
+  const shares = numerators.map(numerator => floor(numerator, denominator));
+  const fractions = numerators.map((numerator, i) => numerator - (shares[i] ?? 0n) * denominator);
+  const missing = Number(total - sum(shares));
+  const byFraction = [...fractions.keys()].sort((a, b) => compare(fractions[b] ?? 0n, fractions[a] ?? 0n) || a - b);
+  for (const i of byFraction.slice(0, missing)) shares[i] = (shares[i] ?? 0n) + 1n;
+  return shares;
+}
+
+export function sum(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((total, amount) => total + amount, 0n);
+}
+
+/** The largest amount, either way, that a JSON number carries exactly. */
+export const MAX_AMOUNT = BigInt(Number.MAX_SAFE_INTEGER);
+
+export const isSafe = (amount: bigint): boolean => amount >= -MAX_AMOUNT && amount <= MAX_AMOUNT;
+
+/**
+ * An amount as a number for the wire. Throws Rejected `invalid_parameters` where it is not within ±(2^53−1); `path` is
+ * a JSON pointer to the input that it came from.
+ */
+export function safe(amount: bigint, path = ''): number {
+  if (!isSafe(amount)) throw invalid(path, `An amount of ${amount} is beyond ±${MAX_AMOUNT}`);
+  return Number(amount);
+}
+
+function floor(numerator: bigint, denominator: bigint): bigint {
+  const quotient = numerator / denominator;
+  return quotient * denominator > numerator ? quotient - 1n : quotient;
+}
+
+const compare = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import ts from 'typescript';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** What reaches outside of a pure function: the clock, chance, the process, the network, timers. */
+const impure = /^(Date|performance|crypto|process|fetch|console|require|globalThis|set(Timeout|Interval|Immediate))$/;
+
+/** The reasons why a source file is not pure: imports beside its own folder and `allowed`, and impure globals. */
+function impurities(source: string, allowed: readonly string[]): string[] {
+  const imports = ts
+    .preProcessFile(source, true, true)
+    .importedFiles.map(({ fileName }) => fileName)
+    .filter(name => !/^\.\/[\w-]+\.js$/.test(name) && !allowed.includes(name))
+    .map(name => `imports ${name}`);
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isIdentifier(node) && impure.test(node.text) && !isOwnName(node)) found.push(`uses ${node.text}`);
+    if (ts.isPropertyAccessExpression(node) && node.getText() === 'Math.random') found.push('uses Math.random');
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true));
+  return [...imports, ...found];
+}
+
+/** `invoice.process`, `{ process: 1 }`, `process?: string`: a member of that name, not the global. */
+function isOwnName(node: ts.Identifier): boolean {
+  const { parent } = node;
+  return ts.isPropertyAccessExpression(parent) || ts.isPropertyAssignment(parent) || ts.isPropertySignature(parent)
+    ? parent.name === node
+    : false;
+}
+
+function sources(folder: string): { path: string; source: string }[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.ts'))
+    .map(name => ({ path: join(folder, name), source: readFileSync(join(root, folder, name), 'utf8') }));
+}
+
+const problems = (folder: string, allowed: readonly string[]) =>
+  sources(folder).flatMap(({ path, source }) => impurities(source, allowed).map(problem => `${path} ${problem}`));
+
+describe('pure code', () => {
+  it('kernel imports nothing outside itself, and no clock or chance', () => {
+    expect(sources('libs/kernel/src').length).toBeGreaterThan(3);
+    expect(problems('libs/kernel/src', [])).toEqual([]);
+  });
+
+  it('kernel depends on no package', () => {
+    const manifest: unknown = JSON.parse(readFileSync(join(root, 'libs/kernel/package.json'), 'utf8'));
+    expect(manifest).not.toHaveProperty('dependencies');
+    expect(manifest).not.toHaveProperty('peerDependencies');
+  });
+
+  it.each([
+    [`import { z } from 'zod';`, 'imports zod'],
+    [`import type { Clock } from '@recur/platform';`, 'imports @recur/platform'],
+    [`import { randomBytes } from 'node:crypto';`, 'imports node:crypto'],
+    [`export * from '../views.js';`, 'imports ../views.js'],
+    [`const late = () => import('pg');`, 'imports pg'],
+    [`const now = Date.now();`, 'uses Date'],
+    [`const now = new Date();`, 'uses Date'],
+    [`const dice = Math.random();`, 'uses Math.random'],
+    [`const home = process.env.HOME;`, 'uses process'],
+    [`const id = globalThis.crypto.randomUUID();`, 'uses globalThis'],
+  ])('the guard catches %s', (source, problem) => {
+    expect(impurities(source, ['@recur/kernel'])).toEqual([problem]);
+  });
+
+  it('the guard lets pure code pass', () => {
+    const source = `import { sum } from '@recur/kernel'; import { price } from './invoice.js';
+      export const f = (o: { process: number }) => Math.max(o.process, Number(sum([])), { fetch: price }.fetch.length);`;
+    expect(impurities(source, ['@recur/kernel'])).toEqual([]);
+  });
+});
