@@ -1,4 +1,3 @@
-import { Rejected } from '@recur/kernel';
 import {
   connect,
   headers,
@@ -8,6 +7,7 @@ import {
   RequestError,
   TimeoutError,
 } from '@nats-io/transport-node';
+import { Rejected } from '@recur/kernel';
 import type { Caller } from './caller.js';
 import type { Clock } from './clock.js';
 import type { Log } from './log.js';

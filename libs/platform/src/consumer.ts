@@ -67,7 +67,7 @@ export class Consumer {
 
   constructor(
     private readonly parts: ConsumerParts,
-    private readonly what: Consumption,
+    readonly what: Consumption,
   ) {
     parts.bus.onReconnect(() => void this.reopen());
   }
@@ -142,14 +142,18 @@ export class Consumer {
         else byMerchant.set(event.merchantId, [{ message, event }]);
       }
       for (const [merchantId, group] of byMerchant) {
-        await this.applyAll(merchantId, group.map(({ event }) => event));
+        await this.applyAll(
+          merchantId,
+          group.map(({ event }) => event),
+        );
         for (const { message } of group) message.ack();
         this.what.done?.(merchantId);
       }
     }
   }
 
-  private async applyAll(merchantId: number, events: readonly Event[]): Promise<void> {
+  /** Applies one merchant's events, in order; returns when each is applied, dropped or parked. */
+  async applyAll(merchantId: number, events: readonly Event[]): Promise<void> {
     for (let attempt = 1; !this.stopped; attempt++) {
       try {
         await this.applyTogether(merchantId, events);
@@ -174,7 +178,9 @@ export class Consumer {
 
   private async applyTogether(merchantId: number, events: readonly Event[]): Promise<void> {
     const { name, order } = this.what;
-    const missing = await this.parts.db.consume(merchantId, name, order, events, (tx, fresh) => this.what.apply(tx, fresh));
+    const missing = await this.parts.db.consume(merchantId, name, order, events, (tx, fresh) =>
+      this.what.apply(tx, fresh),
+    );
     for (const { event, from } of missing) await this.fill(merchantId, event, from);
     eventsConsumed.inc({ consumer: name, outcome: 'seen' }, events.length);
   }
@@ -190,7 +196,10 @@ export class Consumer {
   }
 
   private async park(event: Event, reason: string, error?: unknown): Promise<void> {
-    this.parts.log.error({ err: error, consumer: this.what.name, event: event.id, requestId: event.requestId }, 'event parked');
+    this.parts.log.error(
+      { err: error, consumer: this.what.name, event: event.id, requestId: event.requestId },
+      'event parked',
+    );
     await this.parts.db.park(this.what.name, event, reason, Math.floor(this.parts.clock.wall() / 1000));
     eventsConsumed.inc({ consumer: this.what.name, outcome: 'parked' });
   }

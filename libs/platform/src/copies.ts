@@ -96,7 +96,9 @@ export class Copies {
   }
 
   private async put(tx: Tx, copy: Copy, states: readonly { version: number; data: unknown }[]): Promise<void> {
-    const rows = states.map(({ data, version }) => dehydrate(copy.table, copy.row(data as never, tx.merchantId, version)));
+    const rows = states.map(({ data, version }) =>
+      dehydrate(copy.table, copy.row(data as never, tx.merchantId, version)),
+    );
     await tx.query(upsertText(copy.table as unknown as Table<{ version: number }>), [JSON.stringify(rows)]);
   }
 
@@ -119,13 +121,24 @@ export class Owner {
     private readonly aggregates: Readonly<Record<string, Aggregate>>,
   ) {}
 
-  async state(caller: Caller, { aggregate, id }: { aggregate: string; id: string }) {
+  questions() {
+    return {
+      state: (input: never, caller: Caller) => this.state(caller, input),
+      snapshot: (input: never, caller: Caller) => this.snapshot(caller, input),
+      events: (input: never, caller: Caller) => this.events(caller, input),
+    };
+  }
+
+  private async state(caller: Caller, { aggregate, id }: { aggregate: string; id: string }) {
     const { table, key, view } = this.of(aggregate);
     const row = await this.db.read(caller, reader => reader.find(table, { [key]: id } as never));
     return { item: row ? { merchantId: caller.merchantId, version: versionOf(row), data: view(row) } : null };
   }
 
-  async snapshot(caller: Caller, { aggregate, merchantId, after }: { aggregate: string; merchantId: number; after: string }) {
+  private async snapshot(
+    caller: Caller,
+    { aggregate, merchantId, after }: { aggregate: string; merchantId: number; after: string },
+  ) {
     const { table, key, view } = this.of(aggregate);
     const [tenant] = await this.db.infra(
       'select merchant_id from tenants where merchant_id >= $1 order by merchant_id limit 1',
@@ -137,18 +150,28 @@ export class Owner {
     const from = at === merchantId ? after : '';
     const rows = await this.db.read({ ...caller, merchantId: at }, reader =>
       reader.query(
-        selectText(table, ['merchantId'], `and ($2 = '' or ${column}::text > $2) order by ${column}::text limit ${limits.page}`),
+        selectText(
+          table,
+          ['merchantId'],
+          `and ($2 = '' or ${column}::text > $2) order by ${column}::text limit ${limits.page}`,
+        ),
         [at, from],
       ),
     );
-    const items = rows.map(raw => hydrate(table, raw)).map(row => ({ merchantId: at, version: versionOf(row), data: view(row) }));
+    const items = rows
+      .map(raw => hydrate(table, raw))
+      .map(row => ({ merchantId: at, version: versionOf(row), data: view(row) }));
     const last = rows.at(-1)?.[column];
-    const next = rows.length < limits.page ? { merchantId: at + 1, after: '' } : { merchantId: at, after: String(last) };
+    const next =
+      rows.length < limits.page ? { merchantId: at + 1, after: '' } : { merchantId: at, after: String(last) };
     return { items, next };
   }
 
   /** Events of one aggregate from a version on that the outbox still keeps, up to before `to`. */
-  async events(caller: Caller, { aggregate, aggregateId, from, to }: { aggregate: string; aggregateId: string; from: number; to: number }) {
+  private async events(
+    caller: Caller,
+    { aggregate, aggregateId, from, to }: { aggregate: string; aggregateId: string; from: number; to: number },
+  ) {
     const rows = await this.db.infra(
       `select envelope from outbox where merchant_id = $1 and aggregate = $2 and aggregate_id = $3
          and version >= $4 and version < $5 order by version limit 1000`,

@@ -8,6 +8,7 @@ import { GroupedCommit } from './group.js';
 import { type Early, raiseGates, takeIn } from './intake.js';
 import { jsonOfAnswer } from './json.js';
 import type { Keyring } from './secrets.js';
+import { Sequences } from './sequence.js';
 import { asRejection, isCollision, isConnectionLoss, prepared, type Row, Session, violatedIndex } from './session.js';
 import { commitText } from './statements.js';
 import { type Aggregate, type EventKind, Reader, Stale, Tx, type TxContext } from './tx.js';
@@ -31,7 +32,8 @@ export interface DbParts {
   keyring: Keyring;
   aggregates: Readonly<Record<string, Aggregate>>;
   events: Readonly<Record<string, EventKind>>;
-  newEventId(): string;
+  /** A time-ordered unique id with a prefix. */
+  newId(prefix: `${string}_`): string;
   random(): number;
   /** Told after each commit that wrote events. */
   committed(): void;
@@ -46,8 +48,10 @@ export class Db {
   refresh: Refresh = () => Promise.reject(new Error('this service declares no copies'));
   private readonly grouped: GroupedCommit;
   private readonly tenants = new Set<number>();
+  private readonly sequences: Sequences;
 
   constructor(private readonly parts: DbParts) {
+    this.sequences = new Sequences(parts.pool);
     this.grouped = new GroupedCommit(parts.pool);
   }
 
@@ -152,7 +156,17 @@ export class Db {
     await this.infra(
       `insert into dead_letter (consumer, event_id, merchant_id, aggregate, aggregate_id, version, envelope, reason, parked_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
-      [consumer, event.id, event.merchantId, event.aggregate, event.aggregateId, event.version, JSON.stringify(event), reason, now],
+      [
+        consumer,
+        event.id,
+        event.merchantId,
+        event.aggregate,
+        event.aggregateId,
+        event.version,
+        JSON.stringify(event),
+        reason,
+        now,
+      ],
     );
   }
 
@@ -163,8 +177,15 @@ export class Db {
   }
 
   context(caller: Caller): TxContext {
-    const { clock, aggregates, events, newEventId } = this.parts;
-    return { caller, now: clock.now(caller.merchantId), aggregates, events, newEventId };
+    const { clock, aggregates, events, newId } = this.parts;
+    return {
+      caller,
+      now: clock.now(caller.merchantId),
+      aggregates,
+      events,
+      newId,
+      nextId: table => this.sequences.next(table),
+    };
   }
 
   private async commit(session: Session, tx: Tx, caller: Caller, answer: string): Promise<void> {
@@ -200,17 +221,31 @@ export class Db {
     return [prepared(commitText(changes), [String(caller.merchantId), ...lists])];
   }
 
-  private keptAnswer({ merchantId, idempotencyKey = '', fingerprint = '', requestId, secretOutput }: Caller, answer: string, now: number) {
+  private keptAnswer(
+    { merchantId, idempotencyKey = '', fingerprint = '', requestId, secretOutput }: Caller,
+    answer: string,
+    now: number,
+  ) {
     const sealed = secretOutput === true;
-    const json = sealed ? JSON.stringify(this.parts.keyring.seal(answer, sealedAt(merchantId, idempotencyKey))) : answer;
-    const columns = { merchant_id: merchantId, key: idempotencyKey, fingerprint, request_id: requestId, sealed, created_at: now };
+    const json = sealed
+      ? JSON.stringify(this.parts.keyring.seal(answer, sealedAt(merchantId, idempotencyKey)))
+      : answer;
+    const columns = {
+      merchant_id: merchantId,
+      key: idempotencyKey,
+      fingerprint,
+      request_id: requestId,
+      sealed,
+      created_at: now,
+    };
     return `${JSON.stringify(columns).slice(0, -1)},"answer":${json}}`;
   }
 
   /** Throws Replayed where the key has an answer: because of a conflict, or because a repeat was refused. */
   private async replay(error: unknown, { merchantId, idempotencyKey, fingerprint }: Caller): Promise<void> {
     const conflict = violatedIndex(error) === 'idempotency_pkey';
-    if (!idempotencyKey || !(conflict || error instanceof Rejected || error instanceof Stale || violatedIndex(error))) return;
+    if (!idempotencyKey || !(conflict || error instanceof Rejected || error instanceof Stale || violatedIndex(error)))
+      return;
     const [stored] = await this.infra(
       'select fingerprint, request_id, answer, sealed from idempotency where merchant_id = $1 and key = $2',
       [merchantId, idempotencyKey],
@@ -218,7 +253,9 @@ export class Db {
     if (!stored) return;
     if (stored.fingerprint !== fingerprint) throw new Rejected('idempotency_reused');
     const text = String(stored.answer);
-    const answer = stored.sealed ? this.parts.keyring.open(JSON.parse(text), sealedAt(merchantId, idempotencyKey)) : text;
+    const answer = stored.sealed
+      ? this.parts.keyring.open(JSON.parse(text), sealedAt(merchantId, idempotencyKey))
+      : text;
     throw new Replayed(answer, String(stored.request_id));
   }
 

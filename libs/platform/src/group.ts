@@ -24,8 +24,8 @@ export class GroupedCommit {
   commit(merchantId: number, text: string, rows: readonly string[]): Promise<void> {
     return new Promise((resolve, reject) => {
       const key = `${merchantId} ${text}`;
-      let queue = this.queues.get(key);
-      if (!queue) this.queues.set(key, (queue = { text, merchantId, pending: [] }));
+      const queue = this.queues.get(key) ?? { text, merchantId, pending: [] };
+      this.queues.set(key, queue);
       queue.pending.push({ rows, resolve, reject });
       this.next();
     });

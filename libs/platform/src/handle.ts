@@ -89,7 +89,14 @@ export class Dispatcher {
       commandSeconds.observe({ command, outcome: slug }, (this.clock.wall() - started) / 1000);
       if (this.log.isLevelEnabled('debug')) {
         const { requestId, merchantId, traceparent } = caller;
-        this.log.debug({ requestId, merchantId, traceId: traceparent.split('-')[1], command, outcome: slug, durationMs: this.clock.wall() - started });
+        this.log.debug({
+          requestId,
+          merchantId,
+          traceId: traceparent.split('-')[1],
+          command,
+          outcome: slug,
+          durationMs: this.clock.wall() - started,
+        });
       }
       if (--this.present === 0) for (const done of this.idle.splice(0)) done();
     }

@@ -4,7 +4,8 @@ import { metrics } from './telemetry.js';
 /** What /readyz says: every check by name, and whether all of them hold. */
 export type Readiness = () => Promise<Record<string, boolean | string>>;
 
-export const isReady = (checks: Record<string, boolean | string>) => Object.values(checks).every(value => value !== false);
+export const isReady = (checks: Record<string, boolean | string>) =>
+  Object.values(checks).every(value => value !== false);
 
 /** Serves /livez (the event loop turns), /readyz and /metrics. Resolves when it listens. */
 export async function serveHealth(host: string, port: number, readiness: Readiness): Promise<Server> {

@@ -1,7 +1,7 @@
 export { Bus, type Reply } from './bus.js';
 export { type Actor, type Caller, systemCaller } from './caller.js';
 export { type Clock, systemClock } from './clock.js';
-export { baseConfig, type BaseConfig, parseConfig, serviceConfig, type ServiceConfig, toggle } from './config.js';
+export { type BaseConfig, baseConfig, parseConfig, type ServiceConfig, serviceConfig, toggle } from './config.js';
 export type { Consumption, Event } from './consumer.js';
 export type { Copy } from './copies.js';
 export { crashPoint } from './crash.js';

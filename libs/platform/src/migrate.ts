@@ -61,7 +61,9 @@ export async function schemaProblem(pool: pg.Pool, { migrations }: Schema): Prom
   const [state] = rows;
   const own = migrations.length;
   if (!state) return 'the database has no schema yet: run the migrate step first';
-  if (state.version < own) return `the database is at schema ${state.version}, this app needs ${own}: run the migrate step`;
-  if (state.works_from > own) return `the database needs an app of schema ${state.works_from} or later, this one has ${own}`;
+  if (state.version < own)
+    return `the database is at schema ${state.version}, this app needs ${own}: run the migrate step`;
+  if (state.works_from > own)
+    return `the database needs an app of schema ${state.works_from} or later, this one has ${own}`;
   return undefined;
 }

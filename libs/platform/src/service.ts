@@ -2,10 +2,10 @@ import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { type INestApplicationContext, Module, type Provider, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { events, type Service } from '@recur/contracts';
-import { idFactory } from '@recur/kernel';
+import type { Service } from '@recur/contracts';
+import { idGenerator } from '@recur/kernel';
 import type { z } from 'zod';
-import { Bus } from './bus.js';
+import { Bus, type Reply } from './bus.js';
 import { type Caller, systemCaller } from './caller.js';
 import { type Clock, systemClock } from './clock.js';
 import { parseConfig, type ServiceConfig } from './config.js';
@@ -20,7 +20,7 @@ import { migrate, type Schema, schemaProblem } from './migrate.js';
 import { Relay } from './relay.js';
 import { Keyring } from './secrets.js';
 import { createPool } from './session.js';
-import type { Aggregate } from './tx.js';
+import type { Aggregate, EventKind } from './tx.js';
 
 /** Something that runs beside the commands: started when the service is, stopped before it ends. */
 export interface Worker {
@@ -34,12 +34,16 @@ export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig> {
   config: z.ZodType<C>;
   schema: Schema;
   aggregates: Readonly<Record<string, Aggregate>>;
+  /** The registry of events, from contracts. */
+  events: Readonly<Record<string, EventKind>>;
   copies?: readonly Copy[];
   /** Classes whose methods are marked with @Handle; they may inject Db, Bus, Keyring, CLOCK, CONFIG and providers. */
   handlers: readonly Type[];
   providers?: readonly Provider[];
   consumptions?(app: INestApplicationContext): Consumption[];
   workers?(app: INestApplicationContext): Worker[];
+  /** Questions that other parts of recur ask over the bus, beside the platform's own: `cmd.<service>.platform.<name>`. */
+  questions?(app: INestApplicationContext): Record<string, (input: never, caller: Caller) => Promise<object>>;
   /** Words after the app's name on the command line that do one thing and exit. */
   commands?: Record<string, (app: INestApplicationContext, words: readonly string[]) => Promise<void>>;
 }
@@ -66,8 +70,8 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     clock,
     keyring,
     aggregates: definition.aggregates,
-    events,
-    newEventId: idFactory('ev', clock.wall, randomBytes),
+    events: definition.events,
+    newId: idGenerator(() => clock.wall(), randomBytes),
     random: Math.random,
     committed: parts.committed,
   });
@@ -94,10 +98,11 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     budgetMs: 5_000,
   });
   const owner = new Owner(db, definition.aggregates);
+  const questions = { ...owner.questions(), ...definition.questions?.(app) };
   const consumers = [...copies.consumptions(definition.name), ...(definition.consumptions?.(app) ?? [])].map(
     consumption => new Consumer({ db, bus, clock, log, missing: askMissing(bus, clock) }, consumption),
   );
-  return { app, db, keyring, copies, dispatcher, owner, consumers, workers: definition.workers?.(app) ?? [] };
+  return { app, db, keyring, copies, dispatcher, questions, consumers, workers: definition.workers?.(app) ?? [] };
 }
 
 /** Runs a service as a process: `main.js` serves, `main.js migrate` migrates, other words are its own commands. */
@@ -110,7 +115,9 @@ export async function startService(definition: ServiceDefinition, argv = process
   armCrash(config.CRASH_AT);
   const pool = createPool(config.DATABASE_URL, config.DATABASE_POOL);
   pool.on('error', error => log.warn({ err: error }, 'a database connection was lost'));
-  const problem = await schemaProblem(pool, definition.schema).catch(error => `the database cannot be asked: ${error.message}`);
+  const problem = await schemaProblem(pool, definition.schema).catch(
+    error => `the database cannot be asked: ${error.message}`,
+  );
   if (problem) fatal(log, problem);
   const bus = await Bus.connect(config.NATS_URL, definition.name, systemClock, log);
   const relay = new Relay({ service: definition.name, pool, bus, clock: systemClock, log });
@@ -135,7 +142,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   }));
   const unsubscribe = bus.serve(definition.name, (command, payload, caller) =>
     command.startsWith('platform.')
-      ? answerPeer(running.owner, command, payload, caller)
+      ? answerQuestion(running.questions, command, payload, caller)
       : running.dispatcher.dispatch(command, payload, caller),
   );
   relay.start();
@@ -178,16 +185,17 @@ async function buildCopies(copies: Copies, log: Log): Promise<void> {
   }
 }
 
-async function answerPeer(owner: Owner, command: string, payload: Uint8Array, caller: Caller) {
-  const input = JSON.parse(Buffer.from(payload).toString());
+/** Answers what another part of recur asks; a failure is told, since only recur listens. */
+export async function answerQuestion(
+  questions: Record<string, (input: never, caller: Caller) => Promise<object>>,
+  command: string,
+  payload: Uint8Array | string,
+  caller: Caller,
+): Promise<Reply> {
   try {
-    const answer =
-      command === 'platform.state'
-        ? await owner.state(caller, input)
-        : command === 'platform.snapshot'
-          ? await owner.snapshot(caller, input)
-          : await owner.events(caller, input);
-    return { ok: true, bytes: JSON.stringify(answer) };
+    const answer = questions[command.slice('platform.'.length)];
+    if (!answer) throw new Error(`nobody answers ${command}`);
+    return { ok: true, bytes: JSON.stringify(await answer(JSON.parse(payload.toString()) as never, caller)) };
   } catch (error) {
     return { ok: false, bytes: JSON.stringify({ slug: 'internal_error', message: String(error) }) };
   }

@@ -119,7 +119,8 @@ export class Session {
       return;
     }
     client.query(beginAs(this.merchantId, ' read only')).catch(() => undefined);
-    for (const { query, resolve, reject } of batch) client.query<Row>(query).then(result => resolve(result.rows), reject);
+    for (const { query, resolve, reject } of batch)
+      client.query<Row>(query).then(result => resolve(result.rows), reject);
     await client.query('commit').then(
       () => client.release(),
       error => client.release(error),
@@ -131,7 +132,9 @@ export class Session {
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: string }).code ?? '';
-  return /^(08|57P0[123]|ECONN|EPIPE|ENOTFOUND|ETIMEDOUT)/.test(code) || /Connection terminated|timeout/i.test(error.message);
+  return (
+    /^(08|57P0[123]|ECONN|EPIPE|ENOTFOUND|ETIMEDOUT)/.test(code) || /Connection terminated|timeout/i.test(error.message)
+  );
 }
 
 /** Two transactions were in each other's way; running one again is all that is needed. */

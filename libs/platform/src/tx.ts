@@ -25,7 +25,8 @@ export interface TxContext {
   now: number;
   aggregates: Readonly<Record<string, Aggregate>>;
   events: Readonly<Record<string, EventKind>>;
-  newEventId(): string;
+  newId(prefix: `${string}_`): string;
+  nextId(table: string): Promise<number>;
 }
 
 /** A row was refused because of a copy that may be behind its owner: `db.write` asks the owner and runs again. */
@@ -133,10 +134,14 @@ export class Tx extends Reader {
     return row;
   }
 
-  /** The next integer id of a table. */
-  async nextId<T>(of: Table<T>): Promise<number> {
-    const [row] = await this.session.query(`select nextval('${of.table}_id_seq') as id`, []);
-    return Number(row?.id);
+  /** The next integer id of a table, from its sequence `<table>_id_seq`. */
+  nextId<T>(of: Table<T>): Promise<number> {
+    return this.context.nextId(of.table);
+  }
+
+  /** A time-ordered unique id with a prefix, for objects that the API names by a string. */
+  newId(prefix: `${string}_`): string {
+    return this.context.newId(prefix);
   }
 
   /** Inserts the row, or updates it where this transaction has locked it. */
@@ -184,15 +189,21 @@ export class Tx extends Reader {
   }
 
   /** What the commit has to write: JSON rows by table, events among them. For the write path only. */
-  outcome(): { changes: [Table<unknown>, Change][]; rows: string[]; events: string; changed: boolean; logged: boolean } {
+  outcome(): {
+    changes: [Table<unknown>, Change][];
+    rows: string[];
+    events: string;
+    changed: boolean;
+    logged: boolean;
+  } {
     const events = this.emissions.map(emission => this.outboxRow(emission)).join(',');
     const byTable = new Map<string, { table: Table<unknown>; change: Change; rows: string[] }>();
     for (const { table, change, row, version, saved } of this.tracked.values()) {
       if (!saved) continue;
       if ('version' in row) row.version = version;
       const key = `${table.table} ${change}`;
-      let group = byTable.get(key);
-      if (!group) byTable.set(key, (group = { table: table as unknown as Table<unknown>, change, rows: [] }));
+      const group = byTable.get(key) ?? { table: table as unknown as Table<unknown>, change, rows: [] };
+      byTable.set(key, group);
       group.rows.push(JSON.stringify(row));
     }
     const groups = [...byTable.values()];
@@ -212,13 +223,19 @@ export class Tx extends Reader {
 
   private track<T>(table: Table<T>, row: T, change: Change): Tracked {
     const version = Number((row as { version?: number }).version ?? 0);
-    const tracked = { table: table as unknown as Table<never>, change, row: dehydrate(table, row), version, saved: false };
+    const tracked = {
+      table: table as unknown as Table<never>,
+      change,
+      row: dehydrate(table, row),
+      version,
+      saved: false,
+    };
     this.tracked.set(keyOf(table, row), tracked);
     return tracked;
   }
 
   private outboxRow({ type, aggregate, aggregateId, data, of }: Emission): string {
-    const id = this.context.newEventId();
+    const id = this.context.newId('ev_');
     const { actor, requestId, traceparent, merchantId } = this.context.caller;
     const version = of ? ++of.version : 1;
     const subject = aggregateId || id;
@@ -237,4 +254,3 @@ function keyOf<T>(table: Table<T>, row: T): string {
 function fail(why: string): never {
   throw new Error(why);
 }
-

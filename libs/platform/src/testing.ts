@@ -1,0 +1,222 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { In, Operation, Out, Slug } from '@recur/contracts';
+import type { Issue } from '@recur/kernel';
+import pg from 'pg';
+import type { Bus, Reply } from './bus.js';
+import type { Actor, Caller } from './caller.js';
+import type { Clock } from './clock.js';
+import type { ServiceConfig } from './config.js';
+import type { Event } from './consumer.js';
+import { createLog } from './log.js';
+import { dataSource, migrate } from './migrate.js';
+import { answerQuestion, assemble, type ServiceDefinition } from './service.js';
+import { createPool, type Row } from './session.js';
+
+/** A clock that a test moves: merchant time and wall time are one. */
+export class MovableClock implements Clock {
+  constructor(private ms = Date.UTC(2026, 0, 15, 12)) {}
+  now(): number {
+    return Math.floor(this.ms / 1000);
+  }
+  wall(): number {
+    return this.ms;
+  }
+  advance(seconds: number): void {
+    this.ms += seconds * 1000;
+  }
+}
+
+type Answer = (command: string, payload: string, caller: Caller) => Promise<Reply>;
+
+/** The only stand-in of service tests: commands go from one service under test to another in memory. */
+export class MemoryBus {
+  readonly up = true;
+  private readonly services = new Map<string, Answer>();
+
+  answer(service: string, answer: Answer): void {
+    this.services.set(service, answer);
+  }
+  /** From now on a service is away. */
+  remove(service: string): void {
+    this.services.delete(service);
+  }
+  async request(subject: string, payload: string, caller: Caller): Promise<Reply> {
+    const [, service = '', ...command] = subject.split('.');
+    const answer = this.services.get(service);
+    if (!answer) {
+      const { Rejected } = await import('@recur/kernel');
+      throw new Rejected('dependency_away', `The ${service} service is away; nothing was done`);
+    }
+    return answer(command.join('.'), payload, caller);
+  }
+  onReconnect(): void {}
+  onSignal(): void {}
+  signal(): void {}
+}
+
+export type Result<O> =
+  | { ok: true; data: O; replayOf?: string }
+  | { ok: false; slug: Slug; message?: string; issues: Issue[] };
+
+export interface TestCaller {
+  merchantId?: number;
+  actor?: Actor;
+  idempotencyKey?: string;
+  requestId?: string;
+}
+
+const adminUrl = () => {
+  const url = process.env.TEST_PG_ADMIN_URL;
+  if (!url) throw new Error('TEST_PG_ADMIN_URL is not set: npm test starts a PostgreSQL and sets it');
+  return url;
+};
+
+async function asAdmin<T>(run: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(adminUrl());
+  await client.connect();
+  try {
+    return await run(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const urlOf = (database: string, role?: string) => {
+  const url = new URL(adminUrl());
+  url.pathname = `/${database}`;
+  if (role) {
+    url.username = role;
+    url.password = 'test';
+  }
+  return url.toString();
+};
+
+/** A database with the service's schema, made once per schema and server; every test's database is a copy of it. */
+async function template({ name, schema }: ServiceDefinition): Promise<string> {
+  const digest = createHash('sha256').update(schema.migrations.map(String).join()).digest('hex').slice(0, 12);
+  const database = `template_${name}_${digest}`;
+  await asAdmin(async client => {
+    await client.query(`select pg_advisory_lock(hashtext('recur test templates'))`);
+    for (const role of [`${name}_owner`, `${name}_app`]) {
+      const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1', [role]);
+      if (!rowCount) await client.query(`create role ${role} login password 'test' nosuperuser nobypassrls`);
+    }
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [database]);
+    if (rowCount) return;
+    const making = `${database}_${randomBytes(4).toString('hex')}`;
+    await client.query(`create database ${making} owner ${name}_owner`);
+    await migrate(urlOf(making, `${name}_owner`), name, schema);
+    await client.query(`alter database ${making} rename to ${database}`);
+  });
+  return database;
+}
+
+/** Starts a service on a fresh real database, without network: `call` goes through its dispatcher. */
+export async function testService<C extends ServiceConfig>(
+  definition: ServiceDefinition<C>,
+  {
+    bus = new MemoryBus(),
+    clock = new MovableClock(),
+    env = {},
+  }: { bus?: MemoryBus; clock?: Clock; env?: Record<string, string> } = {},
+) {
+  const source = await template(definition as unknown as ServiceDefinition);
+  const database = `test_${definition.name}_${randomBytes(6).toString('hex')}`;
+  await asAdmin(client =>
+    client.query(`create database ${database} template ${source} owner ${definition.name}_owner`),
+  );
+  const config = definition.config.parse({
+    RECUR_ENV: 'sandbox',
+    NATS_URL: 'none',
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+    DATABASE_URL: urlOf(database, `${definition.name}_app`),
+    SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    ...env,
+  });
+  const pool = createPool(config.DATABASE_URL, config.DATABASE_POOL);
+  const log = createLog(definition.name, config.LOG_LEVEL);
+  const running = await assemble(definition as unknown as ServiceDefinition, {
+    config,
+    clock,
+    log,
+    bus: bus as unknown as Bus,
+    pool,
+    committed: () => undefined,
+  });
+  const { dispatcher, questions } = running;
+  bus.answer(definition.name, (command, payload, caller) =>
+    command.startsWith('platform.')
+      ? answerQuestion(questions, command, payload, caller)
+      : dispatcher.dispatch(command, payload, caller),
+  );
+  const admin = new pg.Pool({ connectionString: urlOf(database), max: 2 });
+  let requests = 0;
+  let seen = 0;
+
+  const callerOf = ({ merchantId = 15, actor, idempotencyKey, requestId }: TestCaller = {}): Caller => ({
+    merchantId,
+    actor: actor ?? { kind: 'key', id: 'key', display: 'key_…test' },
+    requestId: requestId ?? `req_${++requests}`,
+    traceparent: '',
+    deadline: clock.wall() + 8_000,
+    ...(idempotencyKey && { idempotencyKey }),
+  });
+
+  return {
+    ...running,
+    bus,
+    clock,
+    callerOf,
+    /** Runs an operation; an answer that does not fit its contract fails the test. */
+    async call<Op extends Operation>(operation: Op, input: unknown, caller?: TestCaller): Promise<Result<Out<Op>>> {
+      const reply = await dispatcher.dispatch(operation.name, JSON.stringify(input), callerOf(caller));
+      const answer = JSON.parse(reply.bytes.toString());
+      if (!reply.ok) return { ok: false, issues: [], ...answer };
+      operation.output.parse(answer);
+      return { ok: true, data: answer as Out<Op>, ...(reply.replayOf && { replayOf: reply.replayOf }) };
+    },
+    /** Like `call`, for what must succeed. */
+    async done<Op extends Operation>(operation: Op, input: In<Op> | object, caller?: TestCaller): Promise<Out<Op>> {
+      const result = await this.call(operation, input, caller);
+      if (!result.ok) throw new Error(`${operation.name} was refused: ${JSON.stringify(result)}`);
+      return result.data;
+    },
+    /** The events written since the last time this was asked, in order. */
+    async emitted(): Promise<Event[]> {
+      const { rows } = await admin.query('select seq, envelope from outbox where seq > $1 order by seq', [seen]);
+      seen = Number(rows.at(-1)?.seq ?? seen);
+      return rows.map(({ envelope }) => envelope as Event);
+    },
+    /** Lets the service consume events, as if they came from their stream. */
+    async deliver(from: string, events: readonly Event[]): Promise<void> {
+      for (const consumer of running.consumers) {
+        if (consumer.what.from !== from) continue;
+        const pattern = new RegExp(
+          `^${consumer.what.subject.replaceAll('.', '\\.').replace('>', '.+').replaceAll('*', '[^.]+')}$`,
+        );
+        for (const event of events) {
+          if (pattern.test(event.type)) await consumer.applyAll(event.merchantId, [event]);
+        }
+      }
+    },
+    /** Looks at the database as its superuser, past row-level security. */
+    async rows(text: string, values: unknown[] = []): Promise<Row[]> {
+      return (await admin.query(text, values)).rows;
+    },
+    /** What TypeORM would change to make the database fit the mapping; empty when there is no drift. */
+    async drift(): Promise<string[]> {
+      const probe = await dataSource(urlOf(database), definition.schema).initialize();
+      const { upQueries } = await probe.driver.createSchemaBuilder().log();
+      await probe.destroy();
+      return upQueries.map(({ query }) => query);
+    },
+    async close(): Promise<void> {
+      await running.app.close();
+      await pool.end();
+      await admin.end();
+      await asAdmin(client => client.query(`drop database ${database} with (force)`));
+    },
+  };
+}
+
+export type TestService = Awaited<ReturnType<typeof testService>>;

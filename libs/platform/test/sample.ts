@@ -1,0 +1,193 @@
+import { operation } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { z } from 'zod';
+import {
+  type Caller,
+  createPlatformTablesV1,
+  Db,
+  Handle,
+  int,
+  integer,
+  money,
+  type ServiceDefinition,
+  secure,
+  serviceConfig,
+  table,
+  text,
+} from '../src/index.js';
+
+/** A service of one kind of thing, and a copy of another's: what the platform is tested with. */
+export interface Thing {
+  merchantId: number;
+  id: number;
+  name: string;
+  size: bigint;
+  version: number;
+}
+
+export interface Colour {
+  merchantId: number;
+  id: string;
+  name: string;
+  version: number;
+}
+
+export const things = table<Thing>('things', {
+  key: ['merchantId', 'id'],
+  columns: { merchantId: integer(), id: integer(), name: text(), size: money(), version: int() },
+  indices: { things_name: { on: ['merchantId', 'name'], unique: true } },
+  checks: { things_size: 'size >= 0' },
+});
+
+export const colours = table<Colour>('colours', {
+  key: ['merchantId', 'id'],
+  columns: { merchantId: integer(), id: text(), name: text(), version: int() },
+});
+
+class Things1700000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await createPlatformTablesV1(runner, 'catalog');
+    await runner.query(`create table things (merchant_id bigint not null, id bigint not null, name text not null,
+      size bigint not null, version integer not null, constraint things_pkey primary key (merchant_id, id),
+      constraint things_size check (size >= 0))`);
+    await runner.query('create unique index things_name on things (merchant_id, name)');
+    await runner.query('create sequence things_id_seq');
+    await runner.query(`create table colours (merchant_id bigint not null, id text not null, name text not null,
+      version integer not null, constraint colours_pkey primary key (merchant_id, id))`);
+    for (const name of ['things', 'colours']) {
+      await runner.query(secure(name));
+      await runner.query(`grant select, insert, update, delete on ${name} to catalog_app`);
+    }
+    await runner.query('grant usage on sequence things_id_seq to catalog_app');
+  }
+  async down(): Promise<void> {}
+}
+
+const base = {
+  service: 'catalog',
+  methods: ['POST'],
+  path: '/merchant/thing',
+  summary: 'A thing',
+  permission: 'plan.write',
+  errors: [],
+} as const;
+const Shape = z.object({ thing: z.object({ id: z.int(), name: z.string(), size: z.int(), version: z.int() }) });
+
+export const newThing = operation({
+  ...base,
+  name: 'thing.new',
+  effect: 'write',
+  input: z.object({ name: z.string().min(1), size: z.int(), colour: z.string().optional() }),
+  output: Shape,
+});
+export const growThing = operation({
+  ...base,
+  name: 'thing.grow',
+  effect: 'write',
+  input: z.object({ id: z.int(), by: z.int(), twice: z.boolean().optional() }),
+  output: Shape,
+});
+export const secretThing = operation({
+  ...base,
+  name: 'thing.secret',
+  effect: 'write',
+  secretOutput: true,
+  input: z.object({ name: z.string() }),
+  output: z.object({ secret: z.string() }),
+});
+export const getThing = operation({
+  ...base,
+  name: 'thing.get',
+  effect: 'read',
+  input: z.object({ id: z.int() }),
+  output: Shape,
+});
+
+const view = ({ id, name, size, version }: Thing) => ({ id, name, size: Number(size), version });
+
+export class Things {
+  /** Ways to misbehave that a test can switch on. */
+  static misbehave: '' | 'no-log' | 'bug' | 'slow' = '';
+  static release: () => void = () => undefined;
+
+  constructor(private readonly db: Db) {}
+
+  @Handle(newThing)
+  create({ name, size, colour }: z.output<typeof newThing.input>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const [known, id] = await Promise.all([colour ? tx.find(colours, { id: colour }) : undefined, tx.nextId(things)]);
+      if (colour && !known) throw tx.stale('colours', colour, refused('colour'));
+      if (Things.misbehave === 'bug') throw new TypeError('a planted bug');
+      if (Things.misbehave === 'slow')
+        await new Promise<void>(resolve => {
+          Things.release = resolve;
+        });
+      const thing: Thing = { merchantId: tx.merchantId, id, name, size: BigInt(size), version: 0 };
+      tx.onConflict('things_name', () => refused('name'));
+      tx.save(things, thing);
+      tx.emit('thing.created', thing, view(thing));
+      if (Things.misbehave !== 'no-log') tx.log(`Thing(${id})`, 'New');
+      return { thing: view(thing) };
+    });
+  }
+
+  @Handle(growThing)
+  grow({ id, by, twice }: z.output<typeof growThing.input>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const thing = await tx.lock(things, { id }, 'unknown_path');
+      const grown = { ...thing, size: thing.size + BigInt(by) };
+      tx.save(things, grown);
+      tx.emit('thing.grown', grown, view(grown));
+      if (twice) tx.emit('thing.grown', grown, view(grown));
+      tx.log(`Thing(${id})`, 'Grow');
+      return { thing: view(grown) };
+    });
+  }
+
+  @Handle(secretThing)
+  secret({ name }: z.output<typeof secretThing.input>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const id = await tx.nextId(things);
+      tx.save(things, { merchantId: tx.merchantId, id, name, size: 0n, version: 0 });
+      tx.log(`Thing(${id})`, 'New');
+      return { secret: `canary-${id}` };
+    });
+  }
+
+  @Handle(getThing)
+  get({ id }: z.output<typeof getThing.input>, caller: Caller) {
+    return this.db.read(caller, async reader => ({ thing: view(await reader.get(things, { id }, 'unknown_path')) }));
+  }
+}
+Reflect.defineMetadata('design:paramtypes', [Db], Things);
+
+function refused(field: string) {
+  return new Rejected('invalid_parameters', undefined, [{ path: `/${field}`, message: 'is not known or taken' }]);
+}
+
+export const sample: ServiceDefinition = {
+  name: 'catalog',
+  config: serviceConfig,
+  schema: { tables: [things, colours] as never, migrations: [Things1700000000001] },
+  events: {
+    'thing.created': { aggregate: 'thing' },
+    'thing.grown': { aggregate: 'thing' },
+    'colour.changed': { aggregate: 'colour' },
+  },
+  aggregates: { thing: { table: things, key: 'id', view } as never },
+  copies: [
+    {
+      name: 'colours',
+      owner: 'identity',
+      aggregate: 'colour',
+      table: colours,
+      row: (data: { id: string; name: string }, merchantId: number, version: number) => ({
+        ...data,
+        merchantId,
+        version,
+      }),
+    } as never,
+  ],
+  handlers: [Things],
+};

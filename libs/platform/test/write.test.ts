@@ -1,0 +1,186 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type TestService, testService } from '../src/testing.js';
+import { getThing, growThing, newThing, sample, secretThing, Things } from './sample.js';
+
+let t: TestService;
+let named = 0;
+const name = () => `thing ${++named}`;
+
+beforeAll(async () => {
+  t = await testService(sample);
+});
+afterAll(() => t.close());
+afterEach(() => {
+  Things.misbehave = '';
+});
+
+describe('a command', () => {
+  it('leaves its effect, its events and its log entry, or nothing', async () => {
+    await t.emitted();
+    const { thing } = await t.done(newThing, { name: name(), size: 5 });
+    const events = await t.emitted();
+    expect(events.map(({ type, version }) => [type, version])).toEqual([
+      ['thing.created', 1],
+      ['operation.logged', 1],
+    ]);
+    expect(events[0]).toMatchObject({ merchantId: 15, aggregate: 'thing', aggregateId: String(thing.id), data: thing });
+    Things.misbehave = 'bug';
+    expect(await t.call(newThing, { name: name(), size: 5 })).toMatchObject({ ok: false, slug: 'internal_error' });
+    expect(await t.emitted()).toEqual([]);
+  });
+
+  it('that changes something without a log entry is a bug, and changes nothing', async () => {
+    Things.misbehave = 'no-log';
+    const unlogged = name();
+    expect(await t.call(newThing, { name: unlogged, size: 1 })).toMatchObject({ slug: 'internal_error' });
+    expect(await t.rows('select 1 from things where name = $1', [unlogged])).toEqual([]);
+  });
+
+  it('names every field that is wrong', async () => {
+    const result = await t.call(newThing, { name: '', size: 'big' });
+    expect(result).toMatchObject({ ok: false, slug: 'invalid_parameters' });
+    expect(!result.ok && result.issues.map(({ path }) => path)).toEqual(['/name', '/size']);
+  });
+
+  it('numbers the events of one object without a gap, 32 at once', async () => {
+    const { thing } = await t.done(newThing, { name: name(), size: 0 });
+    await t.emitted();
+    await Promise.all(
+      Array.from({ length: 32 }, (_, at) => t.done(growThing, { id: thing.id, by: 1, twice: at % 2 === 0 })),
+    );
+    const versions = (await t.emitted()).filter(event => event.type === 'thing.grown').map(({ version }) => version);
+    expect(versions.sort((a, b) => a - b)).toEqual(Array.from({ length: 48 }, (_, at) => at + 2));
+    expect(await t.done(getThing, { id: thing.id })).toMatchObject({ thing: { size: 32, version: 49 } });
+  });
+
+  it('fails alone when it shares a statement with others', async () => {
+    const taken = name();
+    await t.done(newThing, { name: taken, size: 1 });
+    const results = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => t.call(newThing, { name: at === 20 ? taken : name(), size: 1 })),
+    );
+    expect(results.filter(({ ok }) => !ok)).toMatchObject([
+      { slug: 'invalid_parameters', issues: [{ path: '/name' }] },
+    ]);
+  });
+
+  it('past its deadline is refused', async () => {
+    const reply = await t.dispatcher.dispatch('thing.new', '{"name":"late","size":1}', {
+      ...t.callerOf(),
+      deadline: 1,
+    });
+    expect(JSON.parse(reply.bytes.toString())).toMatchObject({ slug: 'deadline_exceeded' });
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('makes one effect and equal bytes of 64 calls at once, and of a later one', async () => {
+    const input = JSON.stringify({ name: name(), size: 3 });
+    const call = () => t.dispatcher.dispatch('thing.new', input, t.callerOf({ idempotencyKey: 'once' }));
+    const replies = await Promise.all(Array.from({ length: 64 }, call));
+    const again = await call();
+    expect(new Set([...replies, again].map(({ bytes }) => bytes.toString())).size).toBe(1);
+    const first = replies.filter(({ replayOf }) => replayOf === undefined);
+    expect(first).toHaveLength(1);
+    expect(new Set(replies.map(({ replayOf }) => replayOf)).size).toBe(2);
+    expect(await t.rows('select 1 from things where name = $1', [JSON.parse(input).name])).toHaveLength(1);
+  });
+
+  it('answers a repeat although the state would now refuse it', async () => {
+    const input = { name: name(), size: 1 };
+    const first = await t.done(newThing, input, { idempotencyKey: 'taken' });
+    const repeat = await t.call(newThing, input, { idempotencyKey: 'taken' });
+    expect(repeat).toMatchObject({ ok: true, data: first });
+  });
+
+  it('belongs to one request, and to one merchant', async () => {
+    await t.done(newThing, { name: name(), size: 1 }, { idempotencyKey: 'mine' });
+    expect(await t.call(newThing, { name: name(), size: 2 }, { idempotencyKey: 'mine' })).toMatchObject({
+      slug: 'idempotency_reused',
+    });
+    await t.done(newThing, { name: name(), size: 2 }, { idempotencyKey: 'mine', merchantId: 16 });
+  });
+
+  it('stores nothing of a failure', async () => {
+    Things.misbehave = 'bug';
+    const input = { name: name(), size: 1 };
+    await t.call(newThing, input, { idempotencyKey: 'failed' });
+    Things.misbehave = '';
+    expect(await t.call(newThing, input, { idempotencyKey: 'failed' })).toMatchObject({ ok: true });
+  });
+
+  it('keeps an answer that holds a secret encrypted', async () => {
+    const input = { name: name() };
+    const first = await t.done(secretThing, input, { idempotencyKey: 'secret' });
+    expect(await t.call(secretThing, input, { idempotencyKey: 'secret' })).toMatchObject({ ok: true, data: first });
+    const [row] = await t.rows(`select answer::text as answer from idempotency where key = 'secret'`);
+    expect(row?.answer).toMatch(/^"v1\.k1\./);
+    expect(row?.answer).not.toContain('canary');
+  });
+});
+
+describe('row-level security', () => {
+  it('hides another merchant even from a query without a condition', async () => {
+    const { thing } = await t.done(newThing, { name: name(), size: 1 }, { merchantId: 17 });
+    const seen = await t.db.read(t.callerOf({ merchantId: 18 }), reader => reader.query('select id from things', []));
+    expect(seen).toEqual([]);
+    const own = await t.db.read(t.callerOf({ merchantId: 17 }), reader => reader.query('select id from things', []));
+    expect(own).toEqual([{ id: String(thing.id) }]);
+  });
+
+  it('refuses a row of another merchant', async () => {
+    const write = t.db.write(t.callerOf({ merchantId: 18 }), async tx => {
+      tx.save(
+        sample.schema.tables[0] as never,
+        { merchantId: 17, id: 99_999, name: 'x', size: 0n, version: 0 } as never,
+      );
+      tx.log('Thing(99999)', 'New');
+      return {};
+    });
+    await expect(write).rejects.toThrow(/row-level security/);
+  });
+
+  it('lets a GET write nothing', async () => {
+    const write = t.db.read(t.callerOf(), reader => reader.query('delete from things', []));
+    await expect(write).rejects.toThrow(/read-only/);
+  });
+});
+
+describe('a copy', () => {
+  it('is asked for when it would refuse; its owner away is 56, never a refusal', async () => {
+    expect(await t.call(newThing, { name: name(), size: 1, colour: 'red' })).toMatchObject({ slug: 'dependency_away' });
+    t.bus.answer('identity', async () => ({
+      ok: true,
+      bytes: JSON.stringify({ item: { merchantId: 15, version: 3, data: { id: 'red', name: 'Red' } } }),
+    }));
+    expect(await t.call(newThing, { name: name(), size: 1, colour: 'red' })).toMatchObject({ ok: true });
+    t.bus.remove('identity');
+    expect(await t.call(newThing, { name: name(), size: 1, colour: 'red' })).toMatchObject({ ok: true });
+    t.bus.answer('identity', async () => ({ ok: true, bytes: '{"item":null}' }));
+    expect(await t.call(newThing, { name: name(), size: 1, colour: 'blue' })).toMatchObject({
+      slug: 'invalid_parameters',
+    });
+  });
+
+  it('takes the newest state, whatever the order of its events', async () => {
+    const event = (version: number) => ({
+      id: `ev_${version}`,
+      type: 'colour.changed',
+      merchantId: 15,
+      aggregate: 'colour',
+      aggregateId: 'green',
+      version,
+      at: 0,
+      actor: t.callerOf().actor,
+      requestId: '',
+      traceparent: '',
+      data: { id: 'green', name: `v${version}` },
+    });
+    await t.deliver('identity', [event(2), event(1), event(3), event(2)]);
+    expect(await t.rows(`select name, version from colours where id = 'green'`)).toEqual([{ name: 'v3', version: 3 }]);
+  });
+});
+
+it('maps its tables as the migrations make them', async () => {
+  expect(await t.drift()).toEqual([]);
+});
