@@ -83,6 +83,13 @@ export class Consumer {
     await this.pumping;
   }
 
+  /** Applies what was parked, in order, once its cause is mended; returns how many were taken up again. */
+  async resume(): Promise<number> {
+    const parked = await this.parts.db.unpark(this.what.name);
+    for (const event of parked) await this.applyAll(event.merchantId, [event]);
+    return parked.length;
+  }
+
   /** Pulls from the stream; anew after a reconnection, since stream and consumer may have been wiped. */
   private reopen(): Promise<void> {
     this.opening ??= this.open().finally(() => {

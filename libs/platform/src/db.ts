@@ -170,6 +170,15 @@ export class Db {
     );
   }
 
+  /** Takes what was parked out of the dead letters, in order. */
+  async unpark(consumer: string): Promise<Event[]> {
+    const rows = await this.infra('delete from dead_letter where consumer = $1 returning envelope, version', [
+      consumer,
+    ]);
+    rows.sort((a, b) => Number(a.version) - Number(b.version));
+    return rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event);
+  }
+
   /** The tables that belong to no merchant (see `platformTables` and each service's own list). */
   async infra(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const { rows } = await this.parts.pool.query<Row>(prepared(text, values));

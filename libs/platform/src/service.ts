@@ -105,7 +105,10 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   return { app, db, keyring, copies, dispatcher, questions, consumers, workers: definition.workers?.(app) ?? [] };
 }
 
-/** Runs a service as a process: `main.js` serves, `main.js migrate` migrates, other words are its own commands. */
+/**
+ * Runs a service as a process: `main.js` serves, `main.js migrate` migrates, `main.js resume` applies parked events
+ * again, other words are its own commands.
+ */
 export async function startService(definition: ServiceDefinition, argv = process.argv.slice(2)): Promise<void> {
   const config = parseConfig(definition.config);
   const log = createLog(definition.name, config.LOG_LEVEL);
@@ -114,7 +117,6 @@ export async function startService(definition: ServiceDefinition, argv = process
   if (config.CRASH_AT && config.RECUR_ENV === 'production') fatal(log, 'CRASH_AT is for tests, not for production');
   armCrash(config.CRASH_AT);
   const pool = createPool(config.DATABASE_URL, config.DATABASE_POOL);
-  pool.on('error', error => log.warn({ err: error }, 'a database connection was lost'));
   const problem = await schemaProblem(pool, definition.schema).catch(
     error => `the database cannot be asked: ${error.message}`,
   );
@@ -124,9 +126,13 @@ export async function startService(definition: ServiceDefinition, argv = process
   const parts = { config, clock: systemClock, log, bus, pool, committed: () => relay.committed() };
   const running = await assemble(definition, parts);
   if (word !== undefined) {
-    const command = definition.commands?.[word];
-    if (!command) fatal(log, `${definition.name} has no command ${word}`);
-    await command?.(running.app, words);
+    if (word === 'resume')
+      for (const consumer of running.consumers) log.info({ taken: await consumer.resume() }, 'resumed');
+    else
+      await (definition.commands?.[word] ?? fatal(log, `${definition.name} has no command ${word}`))(
+        running.app,
+        words,
+      );
     await pool.end();
     await bus.close();
     process.exit(0);

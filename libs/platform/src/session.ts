@@ -8,7 +8,7 @@ const JSON_OID = 114;
 
 /** The pool of one service. Queries of one connection are sent without waiting for each other's answers. */
 export function createPool(url: string, size: number): pg.Pool {
-  return new pg.Pool({
+  const pool = new pg.Pool({
     connectionString: url,
     max: size,
     pipeline: true,
@@ -22,6 +22,9 @@ export function createPool(url: string, size: number): pg.Pool {
         oid === JSON_OID ? String : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
     },
   } as pg.PoolConfig);
+  // an idle connection that breaks is replaced at its next use: nobody waits for it
+  pool.on('error', () => undefined);
+  return pool;
 }
 
 const names = new Map<string, string>();

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A NATS server of a test's own, which it may stop, start again, and rob of its JetStream files. */
+export class TestNats {
+  private server: ChildProcess | undefined;
+
+  private constructor(
+    private readonly folder: string,
+    private readonly port: number,
+  ) {}
+
+  static async start(): Promise<TestNats> {
+    const nats = new TestNats(await mkdtemp(join(tmpdir(), 'recur-nats-')), await freePort());
+    await nats.start();
+    return nats;
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`;
+  }
+
+  async start(): Promise<void> {
+    const config = join(this.folder, 'nats.conf');
+    await writeFile(config, `listen: 127.0.0.1:${this.port}\njetstream { store_dir: "${this.folder}/jetstream" }\n`);
+    const server = spawn(process.env.TEST_NATS_SERVER_BIN ?? 'nats-server', ['-c', config], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.server = server;
+    await new Promise<void>((resolve, reject) => {
+      server.once('exit', code => reject(new Error(`nats-server ended with ${code}`)));
+      server.stderr?.on('data', chunk => String(chunk).includes('Server is ready') && resolve());
+    });
+  }
+
+  async kill(): Promise<void> {
+    if (!this.server || this.server.exitCode !== null) return;
+    const ended = once(this.server, 'exit');
+    this.server.kill('SIGKILL');
+    await ended;
+  }
+
+  /** Removes what JetStream has stored; the server must not run. */
+  async wipe(): Promise<void> {
+    await rm(join(this.folder, 'jetstream'), { recursive: true, force: true });
+  }
+
+  async close(): Promise<void> {
+    await this.kill();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A port of this machine that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  if (typeof address !== 'object' || address === null) throw new Error('no port');
+  return address.port;
+}

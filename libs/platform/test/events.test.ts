@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Bus } from '../src/bus.js';
+import { systemClock } from '../src/clock.js';
+import { Consumer, type Event } from '../src/consumer.js';
+import { createLog } from '../src/log.js';
+import { Relay } from '../src/relay.js';
+import { createPool } from '../src/session.js';
+import { type TestService, testService } from '../src/testing.js';
+import { TestNats } from '../src/testing-nats.js';
+import { growThing, newThing, sample } from './sample.js';
+
+const log = createLog('test', process.env.TEST_LOG_LEVEL ?? 'silent');
+let nats: TestNats;
+let owner: TestService;
+let reader: TestService;
+let bus: Bus;
+let relay: Relay;
+let pool: ReturnType<typeof createPool>;
+const applied: Event[] = [];
+const asked: number[] = [];
+let poison: string | undefined;
+let heard: () => void = () => undefined;
+let consumer: Consumer;
+
+/** Resolves when the condition holds, asking again after each batch; the test's own time limit is the deadline. */
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (;;) {
+    const batch = new Promise<void>(resolve => {
+      heard = resolve;
+    });
+    if (await condition()) return;
+    await batch;
+  }
+}
+
+beforeAll(async () => {
+  nats = await TestNats.start();
+  [owner, reader] = await Promise.all([testService(sample), testService(sample)]);
+  bus = await Bus.connect(nats.url, 'test', systemClock, log);
+  const [{ name }] = (await owner.rows('select current_database() as name')) as [{ name: string }];
+  const url = new URL(process.env.TEST_PG_ADMIN_URL ?? '');
+  url.pathname = `/${name}`;
+  pool = createPool(url.toString(), 4);
+  relay = new Relay({ service: 'catalog', pool, bus, clock: systemClock, log });
+  relay.start();
+  consumer = new Consumer(
+    {
+      db: reader.db,
+      bus,
+      clock: systemClock,
+      log,
+      missing: async (_, event, from) => {
+        asked.push(from);
+        const rows = await owner.rows(
+          'select envelope from outbox where aggregate_id = $1 and version >= $2 and version < $3 order by version',
+          [event.aggregateId, from, event.version],
+        );
+        return rows.map(row => row.envelope as Event);
+      },
+    },
+    {
+      name: 'reader',
+      from: 'catalog',
+      subject: 'thing.>',
+      order: 'every',
+      apply: async (_, events) => {
+        if (events.some(event => event.id === poison)) throw new Error('poisoned');
+        applied.push(...events);
+      },
+      done: () => heard(),
+    },
+  );
+  consumer.start();
+});
+afterAll(async () => {
+  await consumer.stop();
+  await relay.stop();
+  await bus.close();
+  await pool.end();
+  await owner.close();
+  await reader.close();
+  await nats.close();
+});
+
+const versionsOf = (id: number) =>
+  applied.filter(event => event.aggregateId === String(id)).map(event => event.version);
+const upTo = (last: number) => Array.from({ length: last }, (_, at) => at + 1);
+
+let named = 0;
+const newOne = async () => (await owner.done(newThing, { name: `e${++named}`, size: 0 })).thing.id;
+const grow = (id: number) => owner.done(growThing, { id, by: 1 });
+
+describe('events', () => {
+  it('arrive once and in order, however many at once', async () => {
+    const ids = await Promise.all(Array.from({ length: 10 }, newOne));
+    await Promise.all(ids.flatMap(id => Array.from({ length: 9 }, () => grow(id))));
+    relay.committed();
+    await until(() => applied.length === 100);
+    for (const id of ids) expect(versionsOf(id)).toEqual(upTo(10));
+  });
+
+  it('arrive all and once when NATS is killed and robbed of its files meanwhile', async () => {
+    const ids = await Promise.all(Array.from({ length: 5 }, newOne));
+    relay.committed();
+    await until(() => ids.every(id => versionsOf(id).length === 1));
+    await nats.kill();
+    await Promise.all(ids.map(grow));
+    await nats.wipe();
+    await nats.start();
+    relay.committed();
+    await until(() => ids.every(id => versionsOf(id).length === 2));
+    await Promise.all(ids.map(grow));
+    relay.committed();
+    await until(() => ids.every(id => versionsOf(id).length === 3));
+    for (const id of ids) expect(versionsOf(id)).toEqual(upTo(3));
+    const [inbox] = await reader.rows(`select count(*)::int as n from inbox where consumer = 'reader'`);
+    expect(inbox?.n).toBe(applied.length);
+  }, 30_000);
+
+  it('that were missed are fetched from their owner', async () => {
+    const id = await newOne();
+    await grow(id);
+    await grow(id);
+    const [, , third] = await owner.rows('select envelope from outbox where aggregate_id = $1 order by version', [
+      String(id),
+    ]);
+    await consumer.applyAll(15, [third?.envelope as Event]);
+    expect(versionsOf(id)).toEqual([1, 2, 3]);
+    expect(asked).toContain(1);
+  });
+
+  it('that can never be applied are parked with what follows, and hold up nothing else', async () => {
+    const id = await newOne();
+    const other = await newOne();
+    await grow(id);
+    const [first] = await owner.rows('select id from outbox where aggregate_id = $1 order by version', [String(id)]);
+    poison = String(first?.id);
+    relay.committed();
+    await until(() => versionsOf(other).length === 1);
+    const parked = async () =>
+      (await reader.rows('select version from dead_letter order by version')).map(row => row.version);
+    await until(async () => (await parked()).length === 2);
+    expect(await parked()).toEqual([1, 2]);
+    poison = undefined;
+    expect(await consumer.resume()).toBe(2);
+    expect(versionsOf(id)).toEqual([1, 2]);
+    expect(await parked()).toEqual([]);
+  }, 30_000);
+});
