@@ -144,6 +144,40 @@ describe('a transfer', () => {
   });
 });
 
+describe('the lifecycles', () => {
+  it('allow these moves and no other', () => {
+    const legal = (table: Record<string, Record<string, string>>) =>
+      Object.entries(table).flatMap(([state, moves]) =>
+        Object.entries(moves).map(([move, next]) => `${state} ${move} ${next}`),
+      );
+    expect(invoiceLifecycle.states).toEqual([
+      'init',
+      'pending',
+      'processing',
+      'paid',
+      'failed',
+      'cancelled',
+      'reversed',
+    ]);
+    expect(legal(invoiceLifecycle.table)).toEqual([
+      'init draft pending',
+      'pending finish processing',
+      'pending settle paid',
+      'processing pay paid',
+      'processing expire failed',
+      'processing cancel cancelled',
+      'paid reverse reversed',
+    ]);
+    expect(paymentLifecycle.states).toEqual(['created', 'success', 'failed', 'cancelled']);
+    expect(legal(paymentLifecycle.table)).toEqual([
+      'created succeed success',
+      'created fail failed',
+      'created cancel cancelled',
+      'failed succeed success',
+    ]);
+  });
+});
+
 describe('every illegal move from every state is refused', () => {
   const moves: [string, string, (invoice: Invoice) => Invoice][] = [
     ['finish', 'invoice_not_draft', invoice => invoices.finish(invoice, finishing)],
