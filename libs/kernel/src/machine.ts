@@ -32,7 +32,7 @@ export function machine<const T extends Table>(table: T) {
     /** The state after `move`; throws Rejected(slug), naming the state and the move, where it is not allowed. */
     step(state: State, move: Move, slug: string, subject: string): State {
       const next = follow(state, move);
-      if (next === undefined) throw new Rejected(slug, `${subject} is ${state}: it cannot ${move}`);
+      if (next === undefined) throw new Rejected(slug, `${subject} is ${state}: cannot ${move} it`);
       return next;
     },
   };

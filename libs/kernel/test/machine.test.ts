@@ -26,7 +26,7 @@ describe('machine', () => {
         } else {
           refused++;
           expect(outcome).toBeInstanceOf(Rejected);
-          expect(outcome).toMatchObject({ slug: 'door_stuck', message: `Door(1) is ${state}: it cannot ${move}` });
+          expect(outcome).toMatchObject({ slug: 'door_stuck', message: `Door(1) is ${state}: cannot ${move} it` });
         }
       }
     }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
@@ -53,6 +53,15 @@ describe('pure code', () => {
     const manifest: unknown = JSON.parse(readFileSync(join(root, 'libs/kernel/package.json'), 'utf8'));
     expect(manifest).not.toHaveProperty('dependencies');
     expect(manifest).not.toHaveProperty('peerDependencies');
+  });
+
+  it('every domain folder imports only kernel and itself', () => {
+    const domains = readdirSync(join(root, 'apps'))
+      .map(app => join('apps', app, 'src', 'domain'))
+      .filter(folder => existsSync(join(root, folder)));
+    expect(domains).toEqual(expect.arrayContaining(['apps/billing/src/domain', 'apps/catalog/src/domain']));
+    for (const folder of domains) expect(sources(folder).length).toBeGreaterThan(0);
+    expect(domains.flatMap(folder => problems(folder, ['@recur/kernel']))).toEqual([]);
   });
 
   it.each([

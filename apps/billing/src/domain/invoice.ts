@@ -1,0 +1,136 @@
+import { invalid, machine, Rejected, type StateOf } from '@recur/kernel';
+import { type InvoiceAmounts, type LineAmounts, type LineItem, price } from './price.js';
+
+/**
+ * An invoice is `init` until it is drafted and is never stored so. While `pending` it is a draft; `processing` is open,
+ * awaiting payment, and numbered. Only the end of its payment term takes an open one to `failed`: a failed charge leaves
+ * it open, payable again. What is paid stays so unless the payment itself is reversed.
+ */
+export const invoiceLifecycle = machine({
+  init: { draft: 'pending' },
+  pending: { finish: 'processing', settle: 'paid' },
+  processing: { pay: 'paid', expire: 'failed', cancel: 'cancelled' },
+  paid: { reverse: 'reversed' },
+  failed: {},
+  cancelled: {},
+  reversed: {},
+});
+export type InvoiceStatus = StateOf<typeof invoiceLifecycle>;
+type InvoiceMove = (typeof invoiceLifecycle.moves)[number];
+
+/** Money in minor units of `currency`; times in unix seconds, 0 where it has not happened. */
+export interface Invoice extends InvoiceAmounts {
+  /** Integer id, unique in billing; `invoiceId` (`in_…`) is what the API identifies it by. */
+  id: number;
+  invoiceId: string;
+  merchantId: number;
+  /** Counted by the write path, one per event; nothing here changes it. */
+  version: number;
+  status: InvoiceStatus;
+  /** Gapless per merchant, given when it is finished; '' while a draft. */
+  number: string;
+  userId: number;
+  /** Code of what it is for, and the word for what made it: fixed at creation. */
+  bizType: number;
+  createFrom: string;
+  invoiceName: string;
+  currency: string;
+  /** Basis points: 825 is 8.25 %. */
+  taxBps: number;
+  lines: InvoiceLine[];
+  /** 0 while none is chosen. */
+  gatewayId: number;
+  /** The current payment; '' where it has none. */
+  paymentId: string;
+  /** Where the user pays it; '' where there is nothing to pay. */
+  link: string;
+  /** Payment term, counted from finishTime. */
+  daysUntilDue: number;
+  createTime: number;
+  modifyTime: number;
+  finishTime: number;
+  paidTime: number;
+  deletedTime: number;
+}
+
+export interface InvoiceLine extends DraftLine, LineAmounts {
+  /** Unique: the invoice's id and the line's position, from 1. */
+  lineId: string;
+}
+
+/** A line before it is priced. */
+export interface DraftLine extends LineItem {
+  /** 0 where it sells no plan. */
+  planId: number;
+  name: string;
+  description: string;
+}
+
+type Identity = 'id' | 'invoiceId' | 'merchantId' | 'userId';
+type Chosen = 'bizType' | 'createFrom' | 'invoiceName' | 'currency' | 'taxBps' | 'gatewayId';
+export interface Draft extends Pick<Invoice, Identity | Chosen> {
+  lines: readonly DraftLine[];
+  /** What promo credit and discounts take off; capped by the caller at what the lines sum up to. */
+  promoAmount?: bigint;
+  discountAmount?: bigint;
+  /** Unix seconds. */
+  now: number;
+}
+
+/** A new invoice, priced; throws what `price` does. */
+export function draft({ lines: items, promoAmount, discountAmount, now, ...given }: Draft): Invoice {
+  const { lines, amounts } = price(items, given.taxBps, promoAmount, discountAmount);
+  return {
+    ...given,
+    ...amounts,
+    version: 0,
+    status: invoiceLifecycle.step('init', 'draft', 'invoice_not_draft', `Invoice ${given.invoiceId}`),
+    number: '',
+    lines: lines.map((line, i) => ({ ...line, lineId: `${given.invoiceId}_${i + 1}` })),
+    paymentId: '',
+    link: '',
+    daysUntilDue: 0,
+    createTime: now,
+    modifyTime: now,
+    finishTime: 0,
+    paidTime: 0,
+    deletedTime: 0,
+  };
+}
+
+/** What a draft is given when it is finished. */
+export interface Finish extends Pick<Invoice, 'number' | 'gatewayId' | 'link' | 'daysUntilDue'> {
+  now: number;
+}
+
+/**
+ * Opens a draft for payment under its number. Where nothing is to be paid it is paid at once: it then needs no gateway
+ * and has no link, and no payment is to be opened for it.
+ * Throws Rejected `invoice_not_draft`; `invalid_parameters` for /gatewayId where a gateway is needed and is 0.
+ */
+export function finish(invoice: Invoice, { number, gatewayId, link, daysUntilDue, now }: Finish): Invoice {
+  const status = step(invoice, 'finish', 'invoice_not_draft');
+  const finished: Invoice = { ...invoice, status, number, gatewayId, daysUntilDue, finishTime: now, modifyTime: now };
+  if (invoice.totalAmount === 0n) {
+    return { ...finished, status: step(invoice, 'settle', 'invoice_not_draft'), paidTime: now };
+  }
+  if (gatewayId === 0) throw invalid('/gatewayId', 'An invoice needs a gateway to be finished: set one up, or name it');
+  return { ...finished, link };
+}
+
+/** An open invoice's money is there. Throws Rejected `invoice_not_open`. */
+export function markPaid(invoice: Invoice, now: number): Invoice {
+  return { ...invoice, status: step(invoice, 'pay', 'invoice_not_open'), paidTime: now, modifyTime: now };
+}
+
+/** Calls an open invoice off. Throws Rejected `invoice_not_open`. */
+export function cancel(invoice: Invoice, now: number): Invoice {
+  return { ...invoice, status: step(invoice, 'cancel', 'invoice_not_open'), modifyTime: now };
+}
+
+/** The status after the move; a deleted invoice makes none. */
+function step(invoice: Invoice, move: InvoiceMove, slug: string): InvoiceStatus {
+  const subject = `Invoice ${invoice.invoiceId}`;
+  if (invoice.deletedTime !== 0) throw new Rejected(slug, `${subject} is deleted: cannot ${move} it`);
+  return invoiceLifecycle.step(invoice.status, move, slug, subject);
+}

@@ -1,0 +1,145 @@
+import { machine, Rejected, type StateOf } from '@recur/kernel';
+import { cancel as cancelInvoice, type Invoice, markPaid } from './invoice.js';
+
+/** A gateway may still report success for a charge that it first called failed; a cancelled payment stays so. */
+export const paymentLifecycle = machine({
+  created: { succeed: 'success', fail: 'failed', cancel: 'cancelled' },
+  success: {},
+  failed: { succeed: 'success' },
+  cancelled: {},
+});
+export type PaymentStatus = StateOf<typeof paymentLifecycle>;
+type PaymentMove = (typeof paymentLifecycle.moves)[number];
+
+/** One attempt to collect an invoice. Money in minor units of `currency`; times in unix seconds, 0 if it has not been. */
+export interface Payment {
+  /** `pay_…` */
+  paymentId: string;
+  merchantId: number;
+  /** Counted by the write path, one per event; nothing here changes it. */
+  version: number;
+  status: PaymentStatus;
+  invoiceId: string;
+  userId: number;
+  gatewayId: number;
+  currency: string;
+  /** What is to be collected. */
+  totalAmount: bigint;
+  /** What was collected: 0 until it succeeds. */
+  paymentAmount: bigint;
+  /** The gateway's reference for it, a bank's transfer number for example; '' until there is one. */
+  gatewayPaymentId: string;
+  /** Why it ended as it did, in the words of whoever ended it. */
+  reason: string;
+  link: string;
+  createTime: number;
+  modifyTime: number;
+  paidTime: number;
+  cancelTime: number;
+}
+
+/**
+ * A payment for an open invoice, and the invoice with it as its current one; lock the invoice first, always.
+ * Throws Rejected `invoice_not_open`; an invoice that has a payment already is the caller's mistake (Error).
+ */
+export function open(
+  invoice: Invoice,
+  { paymentId, now }: Pick<Payment, 'paymentId'> & { now: number },
+): [Payment, Invoice] {
+  if (invoice.status !== 'processing') {
+    throw new Rejected(
+      'invoice_not_open',
+      `Invoice ${invoice.invoiceId} is ${invoice.status}: it cannot take a payment`,
+    );
+  }
+  if (invoice.paymentId !== '') throw new Error(`invoice ${invoice.invoiceId} has payment ${invoice.paymentId}`);
+  const { merchantId, invoiceId, userId, gatewayId, currency, totalAmount, link } = invoice;
+  const payment: Payment = {
+    paymentId,
+    merchantId,
+    version: 0,
+    status: 'created',
+    invoiceId,
+    userId,
+    gatewayId,
+    currency,
+    totalAmount,
+    paymentAmount: 0n,
+    gatewayPaymentId: '',
+    reason: '',
+    link,
+    createTime: now,
+    modifyTime: now,
+    paidTime: 0,
+    cancelTime: 0,
+  };
+  return [payment, { ...invoice, paymentId, modifyTime: now }];
+}
+
+/** How a payment ended well. */
+export interface Success extends Pick<Payment, 'gatewayPaymentId'> {
+  reason?: string;
+  /** Unix seconds. */
+  now: number;
+}
+
+/**
+ * The whole amount was collected: payment and invoice are paid, both or neither.
+ * Throws Rejected `invoice_not_open`, then `payment_not_open`.
+ */
+export function succeed(payment: Payment, invoice: Invoice, success: Success): [Payment, Invoice] {
+  belong(payment, invoice);
+  const { gatewayPaymentId, reason = '', now } = success;
+  const paid = markPaid(invoice, now);
+  const status = step(payment, 'succeed');
+  const paymentAmount = payment.totalAmount;
+  return [{ ...payment, status, paymentAmount, gatewayPaymentId, reason, paidTime: now, modifyTime: now }, paid];
+}
+
+/**
+ * The transfer arrived at the merchant's bank: `succeed`, where the wire-transfer gateway takes such a payment.
+ * `gatewayPaymentId` is the bank's transfer number. Throws what `succeed` does, then Rejected `currency_mismatch`
+ * where the gateway's currency is another, or `amount_below_minimum` where the total is less than it takes.
+ */
+export function receiveTransfer(
+  payment: Payment,
+  invoice: Invoice,
+  gateway: { currency: string; minimumAmount: bigint },
+  success: Success,
+): [Payment, Invoice] {
+  const received = succeed(payment, invoice, success);
+  const { invoiceId, currency, totalAmount } = invoice;
+  if (currency !== gateway.currency) {
+    throw new Rejected(
+      'currency_mismatch',
+      `Invoice ${invoiceId} is in ${currency}: the gateway receives ${gateway.currency}`,
+    );
+  }
+  if (totalAmount < gateway.minimumAmount) {
+    throw new Rejected(
+      'amount_below_minimum',
+      `Invoice ${invoiceId} comes to ${totalAmount}: the gateway receives ${gateway.minimumAmount} or more`,
+    );
+  }
+  return received;
+}
+
+/**
+ * Calls an open payment off, and its invoice with it where that is open; else the invoice is returned as it is.
+ * Throws Rejected `payment_not_open`.
+ */
+export function cancel(payment: Payment, invoice: Invoice, now: number): [Payment, Invoice] {
+  belong(payment, invoice);
+  const cancelled = { ...payment, status: step(payment, 'cancel'), cancelTime: now, modifyTime: now };
+  return [cancelled, invoice.status === 'processing' ? cancelInvoice(invoice, now) : invoice];
+}
+
+function step(payment: Payment, move: PaymentMove): PaymentStatus {
+  return paymentLifecycle.step(payment.status, move, 'payment_not_open', `Payment ${payment.paymentId}`);
+}
+
+function belong(payment: Payment, invoice: Invoice): void {
+  if (payment.invoiceId !== invoice.invoiceId || payment.merchantId !== invoice.merchantId) {
+    throw new Error(`payment ${payment.paymentId} is not of invoice ${invoice.invoiceId}`);
+  }
+}

@@ -1,0 +1,250 @@
+import { describe, expect, it } from '@jest/globals';
+import { Rejected } from '@recur/kernel';
+import * as invoices from '../../src/domain/invoice.js';
+import { type Draft, draft, type Invoice, invoiceLifecycle } from '../../src/domain/invoice.js';
+import * as payments from '../../src/domain/payment.js';
+import { type Payment, paymentLifecycle } from '../../src/domain/payment.js';
+
+const given: Draft = {
+  id: 1,
+  invoiceId: 'in_1',
+  merchantId: 15,
+  userId: 9,
+  bizType: 2,
+  createFrom: 'Admin',
+  invoiceName: 'March',
+  currency: 'USD',
+  taxBps: 825,
+  gatewayId: 0,
+  lines: [
+    { unitAmountExcludingTax: 1999n, quantity: 3, planId: 0, name: 'Seat', description: '' },
+    { unitAmountExcludingTax: 500n, quantity: 1, planId: 4, name: 'Basic', description: 'a plan' },
+  ],
+  now: 1000,
+};
+const finishing = { number: '7', gatewayId: 3, link: 'https://pay.example/invoice/t', daysUntilDue: 3, now: 2000 };
+const drafted = draft(given);
+const finished = invoices.finish(drafted, finishing);
+const [payment, open] = payments.open(finished, { paymentId: 'pay_1', now: 2000 });
+const success = { gatewayPaymentId: 'T-1', now: 3000 };
+const zero = draft({
+  ...given,
+  lines: [{ unitAmountExcludingTax: 0n, quantity: 1, planId: 0, name: '', description: '' }],
+});
+
+describe('an invoice', () => {
+  it('starts as a draft, priced', () => {
+    expect(drafted).toMatchObject({ status: 'pending', number: '', version: 0, createTime: 1000, finishTime: 0 });
+    expect(drafted).toMatchObject({ totalAmount: 7033n, taxAmount: 536n, paymentId: '', link: '', deletedTime: 0 });
+    expect(drafted.lines.map(line => line.lineId)).toEqual(['in_1_1', 'in_1_2']);
+    expect(drafted.lines[1]).toMatchObject({ planId: 4, name: 'Basic', amount: 541n });
+    expect(drafted).not.toHaveProperty('now');
+  });
+
+  it('is finished under its number', () => {
+    expect(finished).toEqual({
+      ...drafted,
+      ...without(finishing, 'now'),
+      status: 'processing',
+      finishTime: 2000,
+      modifyTime: 2000,
+    });
+  });
+
+  it('needs a gateway to be finished', () => {
+    const refusal = attempt(() => invoices.finish(drafted, { ...finishing, gatewayId: 0 }));
+    expect(refusal).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/gatewayId' }] });
+  });
+
+  it('is paid at once, without a gateway or a link, where nothing is to be paid', () => {
+    const paid = invoices.finish(zero, { ...finishing, gatewayId: 0 });
+    expect(paid).toMatchObject({
+      status: 'paid',
+      number: '7',
+      link: '',
+      gatewayId: 0,
+      finishTime: 2000,
+      paidTime: 2000,
+    });
+    expect(attempt(() => payments.open(paid, { paymentId: 'pay_1', now: 1 }))).toMatchObject({
+      slug: 'invoice_not_open',
+    });
+  });
+
+  it('makes no move once it is deleted', () => {
+    const deleted = { ...drafted, deletedTime: 1500 };
+    expect(attempt(() => invoices.finish(deleted, finishing))).toMatchObject({
+      slug: 'invoice_not_draft',
+      message: 'Invoice in_1 is deleted: cannot finish it',
+    });
+  });
+});
+
+describe('a payment', () => {
+  it('is opened for what the invoice comes to, and is its current one', () => {
+    expect(payment).toMatchObject({ paymentId: 'pay_1', status: 'created', totalAmount: 7033n, paymentAmount: 0n });
+    expect(payment).toMatchObject({
+      invoiceId: 'in_1',
+      gatewayId: 3,
+      currency: 'USD',
+      link: finished.link,
+      version: 0,
+    });
+    expect(open).toEqual({ ...finished, paymentId: 'pay_1' });
+    expect(() => payments.open(open, { paymentId: 'pay_2', now: 1 })).toThrow('in_1 has payment pay_1');
+  });
+
+  it('pays its invoice', () => {
+    const [paid, settled] = payments.succeed(payment, open, success);
+    expect(paid).toMatchObject({ status: 'success', paymentAmount: 7033n, gatewayPaymentId: 'T-1', paidTime: 3000 });
+    expect(settled).toEqual({ ...open, status: 'paid', paidTime: 3000, modifyTime: 3000 });
+  });
+
+  it('may succeed after it failed', () => {
+    expect(payments.succeed({ ...payment, status: 'failed' }, open, success)[0].status).toBe('success');
+  });
+
+  it('takes its open invoice with it when it is cancelled, and leaves another as it is', () => {
+    const [cancelled, closed] = payments.cancel(payment, open, 3000);
+    expect(cancelled).toEqual({ ...payment, status: 'cancelled', cancelTime: 3000, modifyTime: 3000 });
+    expect(closed).toEqual({ ...open, status: 'cancelled', modifyTime: 3000 });
+    const failed: Invoice = { ...open, status: 'failed' };
+    expect(payments.cancel(payment, failed, 3000)[1]).toBe(failed);
+  });
+
+  it('is not taken for a payment of another invoice', () => {
+    const other = { ...open, invoiceId: 'in_2' };
+    expect(() => payments.cancel(payment, other, 1)).toThrow('pay_1 is not of invoice in_2');
+    expect(() => payments.succeed(payment, { ...open, merchantId: 16 }, success)).toThrow('not of invoice');
+  });
+});
+
+describe('a transfer', () => {
+  const receive = (currency: string, minimumAmount: bigint) =>
+    attempt(() => payments.receiveTransfer(payment, open, { currency, minimumAmount }, success));
+
+  it('is received from the minimum on, in the same currency', () => {
+    expect(receive('USD', 7033n)).toEqual(payments.succeed(payment, open, success));
+    expect(receive('USD', 7034n)).toMatchObject({
+      slug: 'amount_below_minimum',
+      message: 'Invoice in_1 comes to 7033: the gateway receives 7034 or more',
+    });
+    expect(receive('EUR', 0n)).toMatchObject({
+      slug: 'currency_mismatch',
+      message: 'Invoice in_1 is in USD: the gateway receives EUR',
+    });
+  });
+
+  it('is received once', () => {
+    const [paid, settled] = payments.succeed(payment, open, success);
+    const again = attempt(() =>
+      payments.receiveTransfer(paid, settled, { currency: 'EUR', minimumAmount: 0n }, success),
+    );
+    expect(again).toMatchObject({ slug: 'invoice_not_open', message: 'Invoice in_1 is paid: cannot pay it' });
+  });
+});
+
+describe('the lifecycles', () => {
+  it('allow these moves and no other', () => {
+    const legal = (table: Record<string, Record<string, string>>) =>
+      Object.entries(table).flatMap(([state, moves]) =>
+        Object.entries(moves).map(([move, next]) => `${state} ${move} ${next}`),
+      );
+    expect(invoiceLifecycle.states).toEqual([
+      'init',
+      'pending',
+      'processing',
+      'paid',
+      'failed',
+      'cancelled',
+      'reversed',
+    ]);
+    expect(legal(invoiceLifecycle.table)).toEqual([
+      'init draft pending',
+      'pending finish processing',
+      'pending settle paid',
+      'processing pay paid',
+      'processing expire failed',
+      'processing cancel cancelled',
+      'paid reverse reversed',
+    ]);
+    expect(paymentLifecycle.states).toEqual(['created', 'success', 'failed', 'cancelled']);
+    expect(legal(paymentLifecycle.table)).toEqual([
+      'created succeed success',
+      'created fail failed',
+      'created cancel cancelled',
+      'failed succeed success',
+    ]);
+  });
+});
+
+describe('every illegal move from every state is refused', () => {
+  const moves: [string, string, (invoice: Invoice) => Invoice][] = [
+    ['finish', 'invoice_not_draft', invoice => invoices.finish(invoice, finishing)],
+    ['pay', 'invoice_not_open', invoice => invoices.markPaid(invoice, 3000)],
+    ['cancel', 'invoice_not_open', invoice => invoices.cancel(invoice, 3000)],
+  ];
+
+  it.each(moves)('invoice: %s', (move, slug, run) => {
+    let refused = 0;
+    for (const status of invoiceLifecycle.states) {
+      const before: Invoice = { ...open, status };
+      const next = (invoiceLifecycle.table[status] as Record<string, string>)[move];
+      const outcome = attempt(() => run(before));
+      expect(before).toEqual({ ...open, status });
+      if (next !== undefined) {
+        expect(outcome).toMatchObject({ status: next, version: before.version });
+      } else {
+        refused++;
+        expect(outcome).toBeInstanceOf(Rejected);
+        expect(outcome).toMatchObject({ slug, message: `Invoice in_1 is ${status}: cannot ${move} it` });
+      }
+    }
+    expect(refused).toBe(6);
+  });
+
+  it('invoice: opening a payment', () => {
+    for (const status of invoiceLifecycle.states) {
+      const outcome = attempt(() => payments.open({ ...finished, status }, { paymentId: 'pay_9', now: 1 }));
+      if (status === 'processing') expect(outcome).toHaveLength(2);
+      else expect(outcome).toMatchObject({ slug: 'invoice_not_open' });
+    }
+  });
+
+  it('payment and invoice: every pair of states', () => {
+    let refused = 0;
+    for (const status of paymentLifecycle.states) {
+      for (const invoiceStatus of invoiceLifecycle.states) {
+        const before: Payment = { ...payment, status };
+        const invoice: Invoice = { ...open, status: invoiceStatus };
+        const succeeded = attempt(() => payments.succeed(before, invoice, success));
+        const cancelled = attempt(() => payments.cancel(before, invoice, 3000));
+        const paid = paymentLifecycle.next(status, 'succeed');
+        if (invoiceStatus !== 'processing') expect(succeeded).toMatchObject({ slug: 'invoice_not_open' });
+        else if (!paid) expect(succeeded).toMatchObject({ slug: 'payment_not_open' });
+        else expect(succeeded).toMatchObject([{ status: 'success' }, { status: 'paid' }]);
+        if (status === 'created') expect(cancelled).toMatchObject([{ status: 'cancelled' }, {}]);
+        else {
+          refused++;
+          const message = `Payment pay_1 is ${status}: cannot cancel it`;
+          expect(cancelled).toMatchObject({ slug: 'payment_not_open', message });
+        }
+      }
+    }
+    expect(refused).toBe(21);
+  });
+});
+
+function attempt(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof Rejected) return error;
+    throw error;
+  }
+}
+
+function without<T extends object, K extends keyof T>(value: T, key: K): Omit<T, K> {
+  const { [key]: _, ...rest } = value;
+  return rest;
+}

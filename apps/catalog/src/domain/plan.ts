@@ -1,0 +1,148 @@
+import { type Issue, machine, Rejected, type StateOf } from '@recur/kernel';
+
+/**
+ * A plan is `editing` until it is activated; price, currency and interval are frozen from then on. Soft-archived it is
+ * sold no more and may come back; hard-archived it is gone for good.
+ */
+export const planLifecycle = machine({
+  editing: { activate: 'active' },
+  active: { archive: 'softArchived', archiveHard: 'hardArchived' },
+  softArchived: { activate: 'active', archiveHard: 'hardArchived' },
+  hardArchived: {},
+});
+export type PlanStatus = StateOf<typeof planLifecycle>;
+
+/** Whether it is shown to customers; independent of its status. */
+export const publishLifecycle = machine({
+  unpublished: { publish: 'published' },
+  published: { unpublish: 'unpublished' },
+});
+export type PublishStatus = StateOf<typeof publishLifecycle>;
+
+export type PlanType = 'main' | 'recurringAddon' | 'onetimeAddon';
+
+/** The units of an interval, each with its largest count; the smallest is 1. */
+const longest = { day: 365, week: 52, month: 12, year: 1 } as const;
+export type IntervalUnit = keyof typeof longest;
+
+/**
+ * Money in minor units of `currency`; times in unix seconds. The documents (from `metadata` on) are kept as they came:
+ * amounts in them are whole numbers.
+ */
+export interface Plan {
+  id: number;
+  merchantId: number;
+  /** Counted by the write path, one per event; nothing here changes it. */
+  version: number;
+  status: PlanStatus;
+  publishStatus: PublishStatus;
+  type: PlanType;
+  /** 0: the default product. */
+  productId: number;
+  planName: string;
+  internalName: string;
+  description: string;
+  /** The merchant's own id for it; '' for none. */
+  externalPlanId: string;
+  currency: string;
+  /** For one interval; for all of a one-time add-on. */
+  amount: bigint;
+  /** A price to show struck through; 0 for none. */
+  compareAtAmount: bigint;
+  /** '' and 0 where it does not recur. */
+  intervalUnit: IntervalUnit | '';
+  intervalCount: number;
+  trialAmount: bigint;
+  trialDurationSeconds: number;
+  trialDemand: '' | 'paymentMethod';
+  cancelAtTrialEnd: boolean;
+  disableAutoCharge: boolean;
+  gasPayer: 'merchant' | 'user';
+  homeUrl: string;
+  imageUrl: string;
+  checkoutTemplateId: number;
+  autoUpgradePlanId: number;
+  /** The recurring add-ons that are sold with it. */
+  addonIds: number[];
+  onetimeAddonIds: number[];
+  createTime: number;
+  modifyTime: number;
+  metadata: Record<string, unknown>;
+  metricLimits: { metricId: number; metricLimit: number }[];
+  metricMeteredCharge: MetricCharge[];
+  metricRecurringCharge: MetricCharge[];
+  multiCurrencies: object[];
+  multiTrials: object[];
+  usVatConfig: object | null;
+}
+
+/** How the use of a metric is priced. */
+export interface MetricCharge {
+  metricId: number;
+  /** 0 standard: one price for each unit; 1 graduated: by tiers. */
+  chargeType: number;
+  /** Each unit above standardStartValue. */
+  standardAmount: number;
+  standardStartValue: number;
+  graduatedAmounts: Tier[];
+}
+
+/** The units from startValue to endValue cost perAmount each, and flatAmount once they are reached. */
+export interface Tier {
+  startValue: number;
+  /** −1: no end. */
+  endValue: number;
+  perAmount: number;
+  flatAmount: number;
+}
+
+const GRADUATED = 1;
+const OPEN = -1;
+
+/**
+ * Throws Rejected `plan_not_activatable` where the plan cannot be billed as it stands, naming every field at fault:
+ * a plan that recurs needs an interval (day 1..365, week 1..52, month 1..12, year 1), and the last tier of a graduated
+ * price has to be open (endValue −1), so that any use has a price.
+ */
+export function checkActivatable(plan: Plan): void {
+  const issues = [
+    ...(plan.type === 'onetimeAddon' ? [] : intervalIssues(plan)),
+    ...chargeIssues('/metricMeteredCharge', plan.metricMeteredCharge),
+    ...chargeIssues('/metricRecurringCharge', plan.metricRecurringCharge),
+  ];
+  if (issues.length === 0) return;
+  const why = issues.map(issue => issue.message).join('; ');
+  throw new Rejected(
+    'plan_not_activatable',
+    `Plan ${plan.id} is ${plan.status}: cannot activate it before its fields are set right: ${why}`,
+    issues,
+  );
+}
+
+/**
+ * The plan, active; undefined where it is so already. Its bound add-ons are activated by themselves, beside it.
+ * Throws Rejected `plan_not_activatable`: it is hard-archived, or what `checkActivatable` says.
+ */
+export function activate(plan: Plan, now: number): Plan | undefined {
+  if (plan.status === 'active') return undefined;
+  const status = planLifecycle.step(plan.status, 'activate', 'plan_not_activatable', `Plan ${plan.id}`);
+  checkActivatable(plan);
+  return { ...plan, status, modifyTime: now };
+}
+
+function intervalIssues({ intervalUnit, intervalCount }: Plan): Issue[] {
+  if (!Object.hasOwn(longest, intervalUnit)) {
+    return [{ path: '/intervalUnit', message: `the interval is in ${Object.keys(longest).join(', ')}` }];
+  }
+  const most = intervalUnit === '' ? 0 : longest[intervalUnit];
+  if (Number.isInteger(intervalCount) && intervalCount >= 1 && intervalCount <= most) return [];
+  return [{ path: '/intervalCount', message: `an interval in ${intervalUnit}s counts 1 to ${most}` }];
+}
+
+function chargeIssues(path: string, charges: readonly MetricCharge[]): Issue[] {
+  return charges.flatMap(({ chargeType, graduatedAmounts }, i) =>
+    chargeType !== GRADUATED || graduatedAmounts.at(-1)?.endValue === OPEN
+      ? []
+      : [{ path: `${path}/${i}/graduatedAmounts`, message: 'a graduated price ends in an open tier, endValue -1' }],
+  );
+}
