@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { flag, type Shape, text } from '../field.js';
+
+const address = z.object({
+  address: text,
+  city: text,
+  countryCode: text,
+  state: text,
+  zipCode: text,
+  verified: flag,
+});
+export interface Address extends z.output<typeof address> {}
+export const Address: Shape<Address> = address.meta({ id: 'Address' });
+
+const usVatConfig = z.object({
+  active: flag,
+  sellOnUSOnly: flag,
+  fromAddress: Address.nullable(),
+  toAddress: Address.nullable(),
+  nexusAddresses: z.array(Address),
+  taxCode: text,
+});
+export interface UsVatConfig extends z.output<typeof usVatConfig> {}
+export const UsVatConfig: Shape<UsVatConfig> = usVatConfig.meta({ id: 'UsVatConfig' });

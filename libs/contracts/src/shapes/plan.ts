@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { planStatus, planType, publishStatus, snapshotChargeType } from '../codes.js';
+import { amount, anyObject, code, flag, integer, percent, type Shape, seconds, text, time } from '../field.js';
+import { UsVatConfig } from './address.js';
+import { MultiCurrencyConfig, MultiCurrencySnapshot } from './currency.js';
+import { MetricPlanCharge, PlanMetricLimit } from './metric.js';
+
+const planAutoChargeConfig = z.object({
+  autoChargeLeadTime: seconds,
+  autoChargeMaxRetryCount: integer,
+  autoChargeRetryInterval: seconds,
+  incompleteExpireTime: seconds,
+});
+export interface PlanAutoChargeConfig extends z.output<typeof planAutoChargeConfig> {}
+export const PlanAutoChargeConfig: Shape<PlanAutoChargeConfig> = planAutoChargeConfig.meta({
+  id: 'PlanAutoChargeConfig',
+});
+
+const planMultiTrial = z.object({
+  intervalCount: integer,
+  intervalUnit: text,
+  metadata: anyObject,
+  name: text,
+  trialCompareAtPrice: amount,
+  trialDuration: seconds,
+  trialPrice: amount,
+});
+export interface PlanMultiTrial extends z.output<typeof planMultiTrial> {}
+export const PlanMultiTrial: Shape<PlanMultiTrial> = planMultiTrial.meta({ id: 'PlanMultiTrial' });
+
+const plan = z.object({
+  id: integer,
+  merchantId: integer,
+  productId: integer,
+  createTime: time,
+  autoUpgradePlanId: integer,
+  checkoutTemplateId: integer,
+  intervalCount: integer,
+  trialDurationTime: seconds,
+  amount: amount,
+  compareAtAmount: amount,
+  trialAmount: amount,
+  taxPercentage: percent,
+  cancelAtTrialEnd: integer,
+  disableAutoCharge: integer,
+  publishStatus: code(publishStatus),
+  status: code(planStatus),
+  type: code(planType),
+  currency: text,
+  description: text,
+  planName: text,
+  internalName: text,
+  externalPlanId: text,
+  checkoutUrl: text,
+  homeUrl: text,
+  imageUrl: text,
+  intervalUnit: text,
+  extraMetricData: text,
+  gasPayer: text,
+  trialDemand: text,
+  bindingAddonIds: text,
+  bindingOnetimeAddonIds: text,
+  metadata: anyObject,
+  autoChargeConfig: PlanAutoChargeConfig.nullable(),
+  metricLimits: z.array(PlanMetricLimit),
+  metricMeteredCharge: z.array(MetricPlanCharge),
+  metricRecurringCharge: z.array(MetricPlanCharge),
+  multiCurrencies: z.array(MultiCurrencyConfig),
+  multiTrials: z.array(PlanMultiTrial),
+  usVATConfig: UsVatConfig.nullable(),
+});
+export interface Plan extends z.output<typeof plan> {}
+export const Plan: Shape<Plan> = plan.meta({ id: 'Plan' });
+
+const planSnapshotAddon = z.object({
+  addonPlan: Plan.nullable(),
+  quantity: integer,
+});
+export interface PlanSnapshotAddon extends z.output<typeof planSnapshotAddon> {}
+export const PlanSnapshotAddon: Shape<PlanSnapshotAddon> = planSnapshotAddon.meta({
+  id: 'PlanSnapshotAddon',
+});
+
+const planSnapshot = z.object({
+  addons: z.array(PlanSnapshotAddon),
+  autoCharge: flag,
+  chargeType: code(snapshotChargeType),
+  multiCurrencySnapshot: MultiCurrencySnapshot.nullable(),
+  plan: Plan.nullable(),
+  previousAddons: z.array(PlanSnapshotAddon),
+  previousPlan: Plan.nullable(),
+});
+export interface PlanSnapshot extends z.output<typeof planSnapshot> {}
+export const PlanSnapshot: Shape<PlanSnapshot> = planSnapshot.meta({ id: 'PlanSnapshot' });
