@@ -128,8 +128,13 @@ export function cancel(invoice: Invoice, now: number): Invoice {
   return { ...invoice, status: step(invoice, 'cancel', 'invoice_not_open'), modifyTime: now };
 }
 
+/** Throws Rejected `invoice_not_open` unless the invoice awaits its payment. */
+export function checkOpen(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>): void {
+  step(invoice, 'pay', 'invoice_not_open');
+}
+
 /** The status after the move; a deleted invoice makes none. */
-function step(invoice: Invoice, move: InvoiceMove, slug: string): InvoiceStatus {
+function step(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>, move: InvoiceMove, slug: string): InvoiceStatus {
   const subject = `Invoice ${invoice.invoiceId}`;
   if (invoice.deletedTime !== 0) throw new Rejected(slug, `${subject} is deleted: cannot ${move} it`);
   return invoiceLifecycle.step(invoice.status, move, slug, subject);

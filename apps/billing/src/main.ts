@@ -1,0 +1,4 @@
+import { startService } from '@recur/platform';
+import { billing } from './service.js';
+
+await startService(billing);

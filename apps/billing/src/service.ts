@@ -1,0 +1,27 @@
+import { events } from '@recur/contracts';
+import type { ServiceDefinition } from '@recur/platform';
+import { type Config, config } from './config.js';
+import { planCopy, userCopy } from './copies.js';
+import { Gateways } from './gateways.js';
+import { Invoices } from './invoices.js';
+import { Init1763683200001 } from './migrations/0001-init.js';
+import { Payments } from './payments.js';
+import { gateways, invoiceLines, invoices, numberings, payments, plans, users } from './tables.js';
+import { gatewayView, paymentView } from './views.js';
+
+export const billing: ServiceDefinition<Config> = {
+  name: 'billing',
+  config,
+  schema: {
+    tables: [invoices, invoiceLines, payments, gateways, numberings, users, plans],
+    migrations: [Init1763683200001],
+  },
+  events,
+  aggregates: {
+    invoice: { table: invoices, key: 'invoiceId' },
+    payment: { table: payments, key: 'paymentId', view: paymentView },
+    gateway: { table: gateways, key: 'gatewayId', view: gatewayView },
+  },
+  copies: [userCopy, planCopy],
+  handlers: [Gateways, Invoices, Payments],
+};

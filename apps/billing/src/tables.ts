@@ -1,0 +1,210 @@
+import type { Plan, User } from '@recur/contracts';
+import {
+  document,
+  flag,
+  int,
+  integer,
+  money,
+  optionalDocument,
+  optionalText,
+  table,
+  text,
+  texts,
+} from '@recur/platform';
+import type { Invoice, InvoiceLine } from './domain/invoice.js';
+import { invoiceLifecycle } from './domain/invoice.js';
+import type { Payment } from './domain/payment.js';
+import { paymentLifecycle } from './domain/payment.js';
+
+export type InvoiceRow = Omit<Invoice, 'lines'>;
+
+export interface LineRow extends Omit<InvoiceLine, 'lineId'> {
+  merchantId: number;
+  invoiceId: string;
+  /** From 1. */
+  lineNo: number;
+  lineId: string;
+  /** The plan as it was when the line was made. */
+  plan: Plan | null;
+}
+
+/** Billing's own; `bank` and other secrets are sealed (platform's Keyring). */
+export interface Gateway {
+  merchantId: number;
+  gatewayId: number;
+  gatewayName: string;
+  gatewayType: number;
+  displayName: string;
+  currency: string;
+  minimumAmount: bigint;
+  sort: number;
+  icons: string[];
+  isDefault: boolean;
+  archived: boolean;
+  sealedBank: string | null;
+  createTime: number;
+  version: number;
+}
+
+/** How far a merchant's invoice numbers have come. Its row lock is what makes them gapless. */
+export interface Numbering {
+  merchantId: number;
+  lastNumber: number;
+}
+
+export interface UserCopy {
+  merchantId: number;
+  id: number;
+  status: number;
+  gatewayId: number;
+  data: User;
+  version: number;
+}
+
+export interface PlanCopy {
+  merchantId: number;
+  id: number;
+  status: number;
+  data: Plan;
+  version: number;
+}
+
+const oneOf = (states: readonly string[]) => `status in (${states.map(state => `'${state}'`).join(', ')})`;
+
+export const invoices = table<InvoiceRow>('invoices', {
+  key: ['merchantId', 'invoiceId'],
+  columns: {
+    merchantId: integer(),
+    invoiceId: text(),
+    id: integer(),
+    version: int(),
+    status: text(),
+    number: text(),
+    userId: integer(),
+    bizType: int(),
+    createFrom: text(),
+    invoiceName: text(),
+    currency: text(),
+    taxBps: int(),
+    promoAmount: money(),
+    discountAmount: money(),
+    taxAmount: money(),
+    totalAmountExcludingTax: money(),
+    totalAmount: money(),
+    originAmount: money(),
+    gatewayId: integer(),
+    paymentId: text(),
+    link: text(),
+    daysUntilDue: int(),
+    createTime: integer(),
+    modifyTime: integer(),
+    finishTime: integer(),
+    paidTime: integer(),
+    deletedTime: integer(),
+  },
+  checks: {
+    invoices_status: oneOf(invoiceLifecycle.states),
+    invoices_total: 'total_amount >= 0',
+  },
+  indices: {
+    invoices_newest: { on: ['merchantId', 'createTime', 'id'] },
+    invoices_number: { on: ['merchantId', 'number'], unique: true, where: `number <> ''` },
+  },
+});
+
+export const invoiceLines = table<LineRow>('invoice_lines', {
+  key: ['merchantId', 'invoiceId', 'lineNo'],
+  columns: {
+    merchantId: integer(),
+    invoiceId: text(),
+    lineNo: int(),
+    lineId: text(),
+    name: text(),
+    description: text(),
+    planId: integer(),
+    plan: optionalDocument<Plan>(),
+    unitAmountExcludingTax: money(),
+    quantity: int(),
+    amountExcludingTax: money(),
+    promoAmount: money(),
+    discountAmount: money(),
+    tax: money(),
+    amount: money(),
+    originAmount: money(),
+  },
+});
+
+export const payments = table<Payment>('payments', {
+  key: ['merchantId', 'paymentId'],
+  columns: {
+    merchantId: integer(),
+    paymentId: text(),
+    version: int(),
+    status: text(),
+    invoiceId: text(),
+    userId: integer(),
+    gatewayId: integer(),
+    currency: text(),
+    totalAmount: money(),
+    paymentAmount: money(),
+    gatewayPaymentId: text(),
+    reason: text(),
+    link: text(),
+    createTime: integer(),
+    modifyTime: integer(),
+    paidTime: integer(),
+    cancelTime: integer(),
+  },
+  checks: { payments_status: oneOf(paymentLifecycle.states) },
+  indices: {
+    // no invoice is ever being paid twice, whatever the code above believes
+    payments_one_live: { on: ['merchantId', 'invoiceId'], unique: true, where: `status in ('created', 'success')` },
+    payments_newest: { on: ['merchantId', 'createTime', 'paymentId'] },
+  },
+});
+
+export const gateways = table<Gateway>('gateways', {
+  key: ['merchantId', 'gatewayId'],
+  columns: {
+    merchantId: integer(),
+    gatewayId: integer(),
+    gatewayName: text(),
+    gatewayType: int(),
+    displayName: text(),
+    currency: text(),
+    minimumAmount: money(),
+    sort: int(),
+    icons: texts(),
+    isDefault: flag(),
+    archived: flag(),
+    sealedBank: optionalText(),
+    createTime: integer(),
+    version: int(),
+  },
+  indices: {
+    gateways_name: { on: ['merchantId', 'gatewayName'], unique: true },
+    gateways_one_default: { on: ['merchantId'], unique: true, where: 'is_default' },
+  },
+});
+
+export const numberings = table<Numbering>('numberings', {
+  key: ['merchantId'],
+  columns: { merchantId: integer(), lastNumber: integer() },
+});
+
+export const users = table<UserCopy>('user_copies', {
+  key: ['merchantId', 'id'],
+  columns: {
+    merchantId: integer(),
+    id: integer(),
+    status: int(),
+    gatewayId: integer(),
+    data: document<User>(),
+    version: int(),
+  },
+});
+
+export const plans = table<PlanCopy>('plan_copies', {
+  key: ['merchantId', 'id'],
+  columns: { merchantId: integer(), id: integer(), status: int(), data: document<Plan>(), version: int() },
+});

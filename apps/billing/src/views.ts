@@ -1,0 +1,128 @@
+import * as contract from '@recur/contracts';
+import type { Invoice, InvoiceLine } from './domain/invoice.js';
+import type { Payment } from './domain/payment.js';
+import type { Gateway, LineRow } from './tables.js';
+
+const emptyInvoice = contract.emptyOf(contract.Invoice);
+const emptyLine = contract.emptyOf(contract.InvoiceLine);
+const emptyPayment = contract.emptyOf(contract.Payment);
+const emptyGateway = contract.emptyOf(contract.Gateway);
+const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);
+const emptyBank = contract.emptyOf(contract.GatewayBank);
+
+const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
+
+/** An invoice as the API shows it. `detail` alone adds what belongs to others: the payment and the user. */
+export function invoiceView(
+  invoice: Invoice & { lines: readonly (InvoiceLine & Partial<Pick<LineRow, 'plan'>>)[] },
+  gateway: Gateway | undefined,
+  more: Partial<Pick<contract.Invoice, 'payment' | 'userAccount'>> = {},
+): contract.Invoice {
+  const { currency } = invoice;
+  return {
+    ...emptyInvoice,
+    id: invoice.id,
+    invoiceId: invoice.invoiceId,
+    merchantId: invoice.merchantId,
+    merchant: { ...emptyMerchant, id: invoice.merchantId },
+    status: contract.invoiceStatus[invoice.status],
+    number: invoice.number,
+    userId: invoice.userId,
+    bizType: invoice.bizType,
+    createFrom: invoice.createFrom,
+    invoiceName: invoice.invoiceName,
+    currency,
+    taxPercentage: invoice.taxBps,
+    taxAmount: Number(invoice.taxAmount),
+    discountAmount: Number(invoice.discountAmount),
+    promoCreditDiscountAmount: Number(invoice.promoAmount),
+    originAmount: Number(invoice.originAmount),
+    totalAmount: Number(invoice.totalAmount),
+    totalAmountExcludingTax: Number(invoice.totalAmountExcludingTax),
+    gatewayId: invoice.gatewayId,
+    gateway: gateway ? gatewayView(gateway) : null,
+    paymentId: invoice.paymentId,
+    link: invoice.link,
+    paymentLink: invoice.link,
+    dayUtilDue: invoice.daysUntilDue,
+    createTime: invoice.createTime,
+    finishTime: invoice.finishTime,
+    paidTime: invoice.paidTime,
+    isDeleted: invoice.deletedTime,
+    gmtCreate: iso(invoice.createTime),
+    gmtModify: iso(invoice.modifyTime),
+    lines: invoice.lines.map(line => lineView(line, currency, invoice.taxBps)),
+    ...more,
+  };
+}
+
+function lineView(
+  line: InvoiceLine & Partial<Pick<LineRow, 'plan'>>,
+  currency: string,
+  taxPercentage: number,
+): contract.InvoiceLine {
+  return {
+    ...emptyLine,
+    lineId: line.lineId,
+    name: line.name,
+    description: line.description,
+    currency,
+    quantity: line.quantity,
+    unitAmountExcludingTax: Number(line.unitAmountExcludingTax),
+    originUnitAmountExcludeTax: Number(line.unitAmountExcludingTax),
+    amountExcludingTax: Number(line.amountExcludingTax),
+    discountAmount: Number(line.discountAmount),
+    tax: Number(line.tax),
+    taxPercentage,
+    amount: Number(line.amount),
+    originAmount: Number(line.originAmount),
+    plan: line.plan ?? null,
+  };
+}
+
+export function paymentView(payment: Payment): contract.Payment {
+  const { merchantId, paymentId, invoiceId, userId, gatewayId, currency, gatewayPaymentId, link } = payment;
+  const failed = payment.status === 'failed' ? payment.reason : '';
+  return {
+    ...emptyPayment,
+    merchantId,
+    paymentId,
+    invoiceId,
+    userId,
+    gatewayId,
+    currency,
+    gatewayPaymentId,
+    link,
+    status: contract.paymentStatus[payment.status],
+    totalAmount: Number(payment.totalAmount),
+    balanceAmount: Number(payment.totalAmount - payment.paymentAmount),
+    paymentAmount: Number(payment.paymentAmount),
+    billingReason: payment.reason,
+    failureReason: failed,
+    createTime: payment.createTime,
+    paidTime: payment.paidTime,
+    cancelTime: payment.cancelTime,
+  };
+}
+
+/** A gateway as it stands in an invoice; the bank is shown where the gateway itself is asked for. */
+export function gatewayView(gateway: Gateway, bank: Partial<contract.GatewayBank> | null = null): contract.Gateway {
+  const { gatewayId, gatewayName, gatewayType, displayName, currency, sort, isDefault, createTime } = gateway;
+  return {
+    ...emptyGateway,
+    gatewayId,
+    gatewayName,
+    name: gatewayName,
+    gatewayType,
+    displayName,
+    currency,
+    sort,
+    isDefault,
+    createTime,
+    minimumAmount: Number(gateway.minimumAmount),
+    archive: gateway.archived,
+    IsSetupFinished: true,
+    gatewayIcons: gateway.icons,
+    bank: bank && { ...emptyBank, ...bank },
+  };
+}
