@@ -14,6 +14,11 @@ const kind = (code: number, http: number, message: string, retryable = false): E
   message,
 });
 
+/** An object that does not exist, or is another merchant's: the answer is the same. */
+const notFound = (what: string) => kind(53, 404, `No such ${what}`);
+/** The state of an object forbids the move; a rejection names the state and the move. */
+const forbidden = (message: string) => kind(52, 400, message);
+
 /** Every error that recur answers, once: slug (`error.type` on the wire) → code, HTTP status and default message. */
 export const errors = {
   internal_error: kind(50, 500, 'Something went wrong on our side; quote the requestId to support'),
@@ -34,7 +39,40 @@ export const errors = {
   ),
   overloaded: kind(56, 503, 'Too much is being asked at once; try again', true),
   credential_invalid: kind(61, 401, 'The credential is missing or not valid'),
+  permissions_changed: kind(62, 401, 'Your permissions changed: sign in again'),
   permission_denied: kind(63, 403, 'This credential may not do that'),
+
+  totp_required: kind(49, 400, 'A two-factor code is needed, or the one sent was wrong'),
+
+  user_not_found: notFound('user'),
+  product_not_found: notFound('product'),
+  plan_not_found: notFound('plan'),
+  metric_not_found: notFound('metric'),
+  gateway_not_found: notFound('gateway'),
+  invoice_not_found: notFound('invoice'),
+  payment_not_found: notFound('payment'),
+  subscription_not_found: notFound('subscription'),
+  credit_account_not_found: notFound('credit account'),
+  endpoint_not_found: notFound('webhook endpoint'),
+
+  user_inactive: forbidden('The user is suspended'),
+  plan_not_activatable: forbidden(
+    'The plan is not in a state from which it can be activated, or lacks what that needs',
+  ),
+  plan_not_active: forbidden('The plan is not active'),
+  metric_in_use: forbidden('An active plan uses the metric'),
+  gateway_exists: forbidden('This gateway is set up already; an archived one counts too'),
+  gateway_archived: forbidden('The gateway is archived'),
+  gateway_not_wire_transfer: forbidden('The gateway of the invoice is not a wire transfer'),
+  amount_below_minimum: forbidden('The amount is below the minimum of the gateway'),
+  currency_mismatch: forbidden('The currency is not the one of the gateway'),
+  invoice_not_draft: forbidden('The invoice is not a draft'),
+  invoice_not_open: forbidden('The invoice is not open'),
+  invoice_without_payment: forbidden('The invoice has no current payment'),
+  invoice_without_subscription: forbidden('The invoice belongs to no subscription'),
+  payment_not_open: forbidden('The payment is not open'),
+  subscription_not_extendable: forbidden('The subscription is in a state that takes no trial time'),
+  subscription_without_next_invoice: forbidden('The subscription ends: there is no next invoice'),
 } as const satisfies Record<string, ErrorKind>;
 
 export type Slug = keyof typeof errors;

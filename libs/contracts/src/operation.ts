@@ -45,6 +45,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   output: O;
   /** The errors it can answer beside those every operation can (see `commonErrors`). */
   errors: readonly Slug[];
+  /** Exactly one of these headers must be sent: it carries the caller's identity token. None or two: 51. */
+  oneOfHeaders?: readonly string[];
   /** Only a member's own token may call it, not an API key. */
   memberOnly?: true;
   /** Its output holds a secret: the answer kept for a repeat is encrypted, for 24 h. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { flag, type Shape, text } from '../field.js';
+import * as input from '../input.js';
 
 const address = z.object({
   address: text,
@@ -22,3 +23,21 @@ const usVatConfig = z.object({
 });
 export interface UsVatConfig extends z.output<typeof usVatConfig> {}
 export const UsVatConfig: Shape<UsVatConfig> = usVatConfig.meta({ id: 'UsVatConfig' });
+
+export const AddressInput = z.object({
+  address: input.line.default(''),
+  city: input.line.default(''),
+  countryCode: input.line.default(''),
+  state: input.line.default(''),
+  zipCode: input.line.default(''),
+  verified: input.flag.default(false),
+});
+
+export const UsVatConfigInput = z.object({
+  active: input.flag.default(false),
+  sellOnUSOnly: input.flag.default(false),
+  fromAddress: AddressInput.optional(),
+  toAddress: AddressInput.optional(),
+  nexusAddresses: input.list(AddressInput).default([]),
+  taxCode: input.line.default(''),
+});

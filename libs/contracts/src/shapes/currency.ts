@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { amount, decimal, flag, type Shape, text } from '../field.js';
+import * as input from '../input.js';
 
 const multiCurrencyConfig = z.object({
   amount: amount,
@@ -31,4 +32,13 @@ const multiCurrencySnapshot = z.object({
 export interface MultiCurrencySnapshot extends z.output<typeof multiCurrencySnapshot> {}
 export const MultiCurrencySnapshot: Shape<MultiCurrencySnapshot> = multiCurrencySnapshot.meta({
   id: 'MultiCurrencySnapshot',
+});
+
+export const MultiCurrencyConfigInput = z.object({
+  amount: input.price.default(0),
+  exchangeRate: z.number().min(0).default(0),
+  fixedAmount: input.price.default(0),
+  autoExchange: input.flag.default(false),
+  disable: input.flag.default(false),
+  currency: input.Currency,
 });

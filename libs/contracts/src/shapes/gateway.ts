@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { gatewayType } from '../codes.js';
 import { amount, anyObject, code, decimal, flag, integer, type Shape, text, time } from '../field.js';
+import * as input from '../input.js';
 
 const gatewayBank = z.object({
   accountHolder: text,
@@ -93,3 +94,40 @@ const gateway = z.object({
 });
 export interface Gateway extends z.output<typeof gateway> {}
 export const Gateway: Shape<Gateway> = gateway.meta({ id: 'Gateway' });
+
+/** The account to which a wire transfer goes. */
+export const GatewayBankInput = z.object({
+  accountHolder: input.filled,
+  address: input.filled,
+  ABARoutingNumber: input.line.default(''),
+  CNAPS: input.line.default(''),
+  Remarks: input.prose.default(''),
+  accountNumber: input.line.default(''),
+  bankName: input.line.default(''),
+  bic: input.line.default(''),
+  bsbCode: input.line.default(''),
+  iban: input.line.default(''),
+  swiftCode: input.line.default(''),
+});
+
+const bankText = 'must be an object, or the JSON text of one';
+/** The same, also as the JSON text of it. */
+export const GatewayBankOrText = z.union([
+  GatewayBankInput,
+  input
+    .rule(input.prose, bankText, value => parsed(value) !== undefined)
+    .transform(parsed)
+    .pipe(GatewayBankInput),
+]);
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const icons = z.union([input.line, input.list(input.line, 20)], { error: 'must be a text or a list of texts' });
+/** Icons as URLs or data; a list of lists is flattened. */
+export const gatewayIcons = input.list(icons, 20).transform(list => list.flat());

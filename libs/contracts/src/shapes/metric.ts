@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { aggregationType, metricChargeType, metricType } from '../codes.js';
 import { amount, anyObject, code, flag, integer, type Shape, text, time } from '../field.js';
+import * as input from '../input.js';
 
 const merchantMetric = z.object({
   id: integer,
@@ -149,4 +150,24 @@ const userHistoryMetric = z.object({
 export interface UserHistoryMetric extends z.output<typeof userHistoryMetric> {}
 export const UserHistoryMetric: Shape<UserHistoryMetric> = userHistoryMetric.meta({
   id: 'UserHistoryMetric',
+});
+
+export const PlanMetricLimitInput = z.object({ metricId: input.integer, metricLimit: z.int().min(0) });
+
+/** A price by use. Of graduated steps the last has endValue −1: it is open; activation asks for it. */
+export const MetricPlanChargeInput = z.object({
+  metricId: input.integer,
+  chargeType: input.code(metricChargeType).default(metricChargeType.standard),
+  standardAmount: input.price.default(0),
+  standardStartValue: z.int().min(0).default(0),
+  graduatedAmounts: input
+    .list(
+      z.object({
+        startValue: z.int().min(0),
+        endValue: z.int().min(-1),
+        flatAmount: input.price.default(0),
+        perAmount: input.price.default(0),
+      }),
+    )
+    .default([]),
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { planStatus, planType, publishStatus, snapshotChargeType } from '../codes.js';
+import { type IntervalUnit, intervalUnits, planStatus, planType, publishStatus, snapshotChargeType } from '../codes.js';
 import { amount, anyObject, code, flag, integer, percent, type Shape, seconds, text, time } from '../field.js';
+import * as input from '../input.js';
 import { UsVatConfig } from './address.js';
 import { MultiCurrencyConfig, MultiCurrencySnapshot } from './currency.js';
 import { MetricPlanCharge, PlanMetricLimit } from './metric.js';
@@ -92,3 +93,30 @@ const planSnapshot = z.object({
 });
 export interface PlanSnapshot extends z.output<typeof planSnapshot> {}
 export const PlanSnapshot: Shape<PlanSnapshot> = planSnapshot.meta({ id: 'PlanSnapshot' });
+
+const intervalUnit = z.enum(['', 'day', 'week', 'month', 'year'] as const satisfies readonly ('' | IntervalUnit)[]);
+
+/** How often a plan bills. A blank unit and count 0 are not given. */
+export const intervalFields = { intervalUnit: intervalUnit.default(''), intervalCount: z.int().min(0).default(0) };
+
+/** The largest count of an interval depends on its unit. */
+export const saneInterval = <S extends z.ZodType<{ intervalUnit: '' | IntervalUnit; intervalCount: number }>>(
+  schema: S,
+) =>
+  input.rule(
+    schema,
+    `must have at most ${Object.entries(intervalUnits)
+      .map(([unit, most]) => `${most} for the unit ${unit}`)
+      .join(', ')}`,
+    ({ intervalUnit, intervalCount }) => intervalUnit === '' || intervalCount <= intervalUnits[intervalUnit],
+    ['intervalCount'],
+  );
+
+export const PlanMultiTrialInput = z.object({
+  ...intervalFields,
+  metadata: input.anyObject.default({}),
+  name: input.line.default(''),
+  trialCompareAtPrice: input.price.default(0),
+  trialDuration: input.seconds.default(0),
+  trialPrice: input.price.default(0),
+});

@@ -1,0 +1,200 @@
+import { z } from 'zod';
+import { integer, text } from './field.js';
+import { email, filled, line, newPassword, optionalUrl, paged, paging, q, rule } from './input.js';
+import { operation } from './operation.js';
+import { MerchantMember, OperationLogEntry } from './shapes/member.js';
+import { User, UserAdminNote } from './shapes/user.js';
+
+const identityTokenHeaders = ['X-Auth-JS-Token', 'X-Auth-Token', 'X-OAuth-Token'];
+
+export const oauthLogin = operation({
+  service: 'identity',
+  name: 'auth.oauth_login',
+  methods: ['POST'],
+  path: '/merchant/auth/sso/oauth/login',
+  summary: 'Sign a member in with an identity token of an external OAuth provider',
+  effect: 'write',
+  permission: 'my-account.access',
+  oneOfHeaders: identityTokenHeaders,
+  input: z.object({ email: filled, totpCode: line.optional() }),
+  output: z.object({ merchantMember: MerchantMember, token: text }),
+  errors: ['totp_required'],
+  secretOutput: true,
+});
+
+export const oauthSetup = operation({
+  service: 'identity',
+  name: 'auth.oauth_setup',
+  methods: ['POST'],
+  path: '/merchant/auth/sso/oauth/setup',
+  summary: 'Complete the setup of an invited member: link the external identity and, if given, set a password',
+  effect: 'write',
+  permission: 'my-account.access',
+  oneOfHeaders: identityTokenHeaders,
+  input: z.object({ email: filled, setupToken: filled, newPassword: newPassword.optional() }),
+  output: z.object({ merchantMember: MerchantMember, token: text }),
+  errors: [],
+  secretOutput: true,
+});
+
+export const newSession = operation({
+  service: 'identity',
+  name: 'session.new_session',
+  methods: ['POST'],
+  path: '/merchant/session/new_session',
+  summary: 'Find or create a user and open a client session of the hosted pages for it',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({
+    email,
+    address: line.optional(),
+    firstName: line.optional(),
+    lastName: line.optional(),
+    password: line.optional(),
+    phone: line.optional(),
+    externalUserId: line.optional(),
+    returnUrl: optionalUrl.optional(),
+    cancelUrl: optionalUrl.optional(),
+  }),
+  output: z.object({
+    clientSession: text,
+    clientToken: text,
+    email: text,
+    externalUserId: text,
+    url: text,
+    userId: text.describe('The id of the user, as a text here and only here'),
+  }),
+  errors: ['user_inactive'],
+  secretOutput: true,
+});
+
+/** How a caller names a user: by userId, else by externalUserId or e-mail. 0 and '' count as not given. */
+const namesUser = <S extends z.ZodType<{ userId?: number; externalUserId?: string; email?: string }>>(schema: S) =>
+  rule(schema, 'must name the user by userId, externalUserId or email', ({ userId, externalUserId, email }) =>
+    Boolean(userId || externalUserId || email),
+  );
+
+export const subscriptionUpdateUrl = operation({
+  service: 'identity',
+  name: 'session.user_sub_update_url',
+  methods: ['POST'],
+  path: '/merchant/session/user_sub_update_url',
+  summary: 'The URL of the hosted page on which a user changes its subscription',
+  effect: 'write',
+  permission: 'user.write',
+  input: namesUser(
+    z.object({
+      userId: z.int().optional(),
+      externalUserId: line.optional(),
+      email: line.optional(),
+      planId: z.int().optional(),
+      productId: z.int().default(0),
+      vatCountryCode: line.optional(),
+      returnUrl: optionalUrl.optional(),
+      cancelUrl: optionalUrl.optional(),
+    }),
+  ),
+  output: z.object({ url: text }),
+  errors: ['user_not_found', 'subscription_not_found', 'plan_not_found', 'plan_not_active'],
+  secretOutput: true,
+});
+
+export const customerPortalUrl = operation({
+  service: 'identity',
+  name: 'session.customer_portal_url',
+  methods: ['GET'],
+  path: '/merchant/session/customer_portal_url',
+  summary: 'The URL of the client portal for a user; it opens a client session',
+  effect: 'write',
+  permission: 'user.write',
+  input: namesUser(
+    z.object({
+      email: line.optional(),
+      userId: q.int().optional(),
+      externalUserId: line.optional(),
+      productId: q.int().default(0),
+      planId: q.int().optional(),
+      vatCountryCode: line.optional(),
+      returnUrl: optionalUrl.optional(),
+      cancelUrl: optionalUrl.optional(),
+    }),
+  ),
+  output: z.object({ url: text }),
+  errors: ['user_not_found', 'product_not_found', 'plan_not_found'],
+  secretOutput: true,
+});
+
+export const operationLogList = operation({
+  service: 'identity',
+  name: 'member.operation_log_list',
+  methods: ['GET'],
+  path: '/merchant/member/operation_log_list',
+  summary: 'Who did what, newest first; names and e-mails match by substring, ids exactly',
+  effect: 'read',
+  permission: 'activity-logs.read',
+  input: paged(
+    z.object({
+      memberFirstName: line.optional(),
+      memberLastName: line.optional(),
+      memberEmail: line.optional(),
+      firstName: line.optional(),
+      lastName: line.optional(),
+      email: line.optional(),
+      subscriptionId: line.optional(),
+      invoiceId: line.optional(),
+      planId: q.int().optional(),
+      discountCode: line.optional(),
+      ...paging,
+    }),
+  ),
+  output: z.object({ merchantOperationLogs: z.array(OperationLogEntry), total: integer }),
+  errors: [],
+});
+
+export const adminNoteList = operation({
+  service: 'identity',
+  name: 'user.admin_note_list',
+  methods: ['GET'],
+  path: '/merchant/user/admin_note_list',
+  summary: "The members' notes on a user, newest first",
+  effect: 'read',
+  permission: 'user.read',
+  input: paged(z.object({ userId: q.int(), ...paging })),
+  output: z.object({ noteLists: z.array(UserAdminNote) }),
+  errors: ['user_not_found'],
+});
+
+export const userCount = operation({
+  service: 'identity',
+  name: 'user.count',
+  methods: ['GET'],
+  path: '/merchant/user/count',
+  summary: 'How many users were created within a time range',
+  effect: 'read',
+  permission: 'user.read',
+  input: z.object({ createTimeStart: q.int().optional(), createTimeEnd: q.int().optional() }),
+  output: z.object({ total: integer }),
+  errors: [],
+});
+
+export const newUser = operation({
+  service: 'identity',
+  name: 'user.new',
+  methods: ['POST'],
+  path: '/merchant/user/new',
+  summary: 'Create a user; its e-mail and its externalUserId are unique within the merchant',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({
+    email,
+    address: line.default(''),
+    externalUserId: line.default(''),
+    firstName: line.default(''),
+    language: line.default(''),
+    lastName: line.default(''),
+    password: line.optional(),
+    phone: line.default(''),
+  }),
+  output: z.object({ user: User }),
+  errors: [],
+});

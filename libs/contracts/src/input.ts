@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import type { CodeTable } from './codes.js';
+import { currencies } from './currencies.js';
+import { meanings } from './field.js';
+
+// The words in which inputs are written. Where one is stricter than the wire's type, deviations.ts says why.
+
+export const limits = {
+  line: 2_000,
+  prose: 10_000,
+  entries: 1_000,
+  objectDepth: 32,
+  email: 320,
+  pageSize: 100,
+} as const;
+/** |unit amount| may not pass this, so that a product with a quantity stays a safe integer. */
+export const largestAmount = 1_000_000_000_000;
+
+/** Adds a rule that JSON Schema cannot say. The sentence completes "<field> …", and stands in the docs as `x-rule`. */
+export function rule<S extends z.ZodType>(
+  schema: S,
+  sentence: string,
+  holds: (value: z.output<S>) => boolean,
+  path: string[] = [],
+): S {
+  return schema.refine(holds, { error: sentence, path }).meta({ 'x-rule': sentence });
+}
+
+/** What PostgreSQL can store as text and as JSON: no NUL, no half of a surrogate pair. */
+const storable = (value: string) => /^[^\0\p{Cs}]*$/u.test(value);
+const string = (most: number, least = 0) =>
+  z.string().min(least).max(most).refine(storable, { error: 'must be valid Unicode text without the NUL character' });
+
+/** A short text, such as a name; may be blank. */
+export const line = string(limits.line);
+/** A text that people write: a description, a reason. */
+export const prose = string(limits.prose);
+/** A short text that may not be blank. */
+export const filled = rule(string(limits.line), 'may not be blank', value => value.trim() !== '');
+export const email = rule(string(limits.email), 'must be an e-mail address', value => /^[^\s@]+@[^\s@]+$/.test(value));
+/** A password to set, in characters. */
+export const newPassword = string(128, 8);
+
+const isHttpUrl = (value: string) => /^https?:\/\//i.test(value) && URL.canParse(value);
+/** A URL to call or to show. */
+export const httpUrl = rule(string(limits.line), 'must be an http or https URL', isHttpUrl);
+/** A URL to return to; blank means none. */
+export const optionalUrl = rule(
+  string(limits.line),
+  'must be an http or https URL, or blank',
+  value => value === '' || isHttpUrl(value),
+);
+
+/** An ISO 4217 code; upper-cased. */
+export const Currency = rule(
+  z.string().toUpperCase(),
+  'must be the code of an active ISO 4217 currency, such as USD',
+  value => currencies.has(value),
+);
+
+export const integer = z.int();
+/** An amount of one unit, in the currency's minor unit; may be negative. */
+export const unitAmount = z.int().min(-largestAmount).max(largestAmount);
+/** A price: not negative. */
+export const price = z.int().min(0).max(largestAmount);
+/** 10000 is 100 %. */
+export const percent = z.int().min(0).max(10_000);
+/** A duration. */
+export const seconds = z.int().min(0).max(10_000_000_000);
+export const flag = z.boolean();
+export const yesNo = z.int().min(0).max(1);
+
+/** One of a table's codes. */
+export function code(table: CodeTable) {
+  const schema = z.int().refine(value => Object.values(table).includes(value), {
+    error: `must be one of ${meanings(table)}`,
+  });
+  return schema.meta({ enum: Object.values(table), description: meanings(table) });
+}
+
+/** A JSON object of the caller's own. */
+export const anyObject = rule(
+  z.record(z.string(), z.unknown()),
+  `must be an object of valid Unicode text without NUL, nested at most ${limits.objectDepth} deep`,
+  value => isStorableJson(value, limits.objectDepth),
+);
+
+function isStorableJson(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return storable(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth === 0) return false;
+  return Object.entries(value).every(([key, member]) => storable(key) && isStorableJson(member, depth - 1));
+}
+
+export const list = <S extends z.ZodType>(entry: S, most: number = limits.entries) => z.array(entry).max(most);
+
+/** An integer that may also come as a query's text. */
+const asInteger = (value: unknown) => (typeof value === 'string' && /^-?\d{1,30}$/.test(value) ? Number(value) : value);
+const words: Record<string, boolean> = { true: true, false: false, '1': true, '0': false };
+const asFlag = (value: unknown) => (typeof value === 'string' ? (words[value] ?? value) : value);
+const asList = (value: unknown) => {
+  if (value === '') return [];
+  const parts = typeof value === 'string' ? [value] : value;
+  return Array.isArray(parts) ? parts.flatMap(part => (typeof part === 'string' ? part.split(',') : [part])) : value;
+};
+
+/**
+ * Fields of an operation that is (also) a GET. A query holds only text: integers in decimal, booleans true, false, 1
+ * or 0, lists as repeated keys or commas. The real JSON types of a body are accepted too, and are what the docs show.
+ */
+export const q = {
+  int: (inner: z.ZodInt = integer) => z.preprocess(asInteger, inner),
+  bool: () => z.preprocess(asFlag, flag),
+  ints: () => z.preprocess(asList, list(z.preprocess(asInteger, integer))),
+  strings: () => z.preprocess(asList, list(line)),
+};
+
+/** The fields of a list's page: `page` from 0, `count` entries each. See `paged`. */
+export const paging = {
+  page: q.int(z.int().min(0)).default(0),
+  count: q.int(z.int().min(1).max(limits.pageSize)).default(20),
+};
+const deepestEntry = 10_000;
+const tooDeep = `must end within the first ${deepestEntry} entries ((page + 1) × count): narrow the time range`;
+
+/** The input of an operation that answers a page of a list; it has the fields of `paging`. */
+export const paged = <S extends z.ZodType<{ page: number; count: number }>>(schema: S) =>
+  rule(schema, tooDeep, ({ page, count }) => (page + 1) * count <= deepestEntry, ['page']);
