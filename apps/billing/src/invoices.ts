@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Inject } from '@nestjs/common';
 import {
   bizType,
   createFrom,
@@ -12,7 +13,6 @@ import {
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle, type Reader, type Tx } from '@recur/platform';
-import { Inject } from '@nestjs/common';
 import type { Config } from './config.js';
 import * as domain from './domain/invoice.js';
 import { open, receiveTransfer } from './domain/payment.js';

@@ -1,7 +1,7 @@
 import { events } from '@recur/contracts';
-import type { ServiceDefinition } from '@recur/platform';
+import { aggregate, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
-import { planCopy, userCopy } from './copies.js';
+import { copies } from './copies.js';
 import { Gateways } from './gateways.js';
 import { Invoices } from './invoices.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
@@ -18,10 +18,10 @@ export const billing: ServiceDefinition<Config> = {
   },
   events,
   aggregates: {
-    invoice: { table: invoices, key: 'invoiceId' },
-    payment: { table: payments, key: 'paymentId', view: paymentView },
-    gateway: { table: gateways, key: 'gatewayId', view: gatewayView },
+    invoice: aggregate(invoices, 'invoiceId'),
+    payment: aggregate(payments, 'paymentId', paymentView),
+    gateway: aggregate(gateways, 'gatewayId', gateway => gatewayView(gateway)),
   },
-  copies: [userCopy, planCopy],
+  copies,
   handlers: [Gateways, Invoices, Payments],
 };

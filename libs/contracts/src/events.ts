@@ -34,11 +34,18 @@ export const optAccountTypeOf = (actor: Actor) => accountTypes[actor.kind];
 export const ApiKeyState = z.object({
   id: integer,
   merchantId: integer,
-  jtiHash: text.describe('SHA-256 of the jti, hexadecimal'),
+  jtiHash: text.describe('SHA-256 of the jti, base64url'),
   createTime: time,
   revokedTime: time.describe('From this unix second it is refused; 0: it is not revoked'),
 });
 export type ApiKeyState = z.output<typeof ApiKeyState>;
+
+/** What gateways follow to know callers: the public keys that verify tokens, and the API keys that are revoked. */
+export const CallersChanged = z.object({
+  keys: z.array(z.record(z.string(), z.unknown())).describe('JWKs, all that verify; empty: unchanged'),
+  revoked: z.array(text).describe('SHA-256 of the jti of each key revoked since, base64url'),
+});
+export type CallersChanged = z.output<typeof CallersChanged>;
 
 /** One entry of the operation log: whoever changes something emits exactly one. */
 export const OperationLogged = z.object({
@@ -97,6 +104,7 @@ export const events = {
   'merchant.created': internal('identity', 'merchant', InvoiceMerchant),
   'apikey.created': internal('identity', 'apikey', ApiKeyState),
   'apikey.revoked': internal('identity', 'apikey', ApiKeyState),
+  'callers.changed': internal('identity', 'callers', CallersChanged),
   'product.created': internal('catalog', 'product', Product),
   'product.updated': internal('catalog', 'product', Product),
   'product.activated': internal('catalog', 'product', Product),

@@ -1,9 +1,4 @@
-/** Who acts: a member, a user of the hosted pages, an API key (shown masked), or the system itself. */
-export interface Actor {
-  kind: 'member' | 'user' | 'key' | 'system';
-  id: string;
-  display: string;
-}
+import type { Actor } from '@recur/contracts';
 
 /** One command's context, from the gateway to the database: who, for which merchant, until when, under which key. */
 export interface Caller {

@@ -1,6 +1,6 @@
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import type { EventEnvelope } from '@recur/contracts';
 import type { Bus } from './bus.js';
-import type { Actor } from './caller.js';
 import type { Clock } from './clock.js';
 import type { Db } from './db.js';
 import type { Log } from './log.js';
@@ -9,20 +9,8 @@ import { ensureConsumer, ensureStream } from './stream.js';
 import { eventsConsumed } from './telemetry.js';
 import type { Tx } from './tx.js';
 
-/** An event as it travels: `data` is the whole state of the aggregate after the step, `at` unix seconds. */
-export interface Event<D = unknown> {
-  id: string;
-  type: string;
-  merchantId: number;
-  aggregate: string;
-  aggregateId: string;
-  version: number;
-  at: number;
-  actor: Actor;
-  requestId: string;
-  traceparent: string;
-  data: D;
-}
+/** An event as it travels; of what kind, its consumer knows from the subject. */
+export type Event<D = unknown> = Omit<EventEnvelope, 'type' | 'data'> & { type: string; data: D };
 
 export interface Consumption {
   /** Durable name; also the key of inbox and gate. */

@@ -1,3 +1,4 @@
+import type { Service } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Bus } from './bus.js';
 import { type Caller, systemCaller } from './caller.js';
@@ -9,13 +10,23 @@ import { dehydrate, hydrate, type Table } from './table.js';
 import type { Aggregate, Tx } from './tx.js';
 
 /** A service's copy of another's aggregate. Rows carry merchantId and `version`; older never overwrites newer. */
-export interface Copy<T extends { version: number } = never> {
+export interface Copy {
   name: string;
-  owner: string;
+  owner: Service;
   aggregate: string;
-  table: Table<T>;
-  /** The row for one state; `data` is the aggregate's view as events carry it. */
-  row(data: never, merchantId: number, version: number): T;
+  table: Table<unknown>;
+  row(data: unknown, merchantId: number, version: number): unknown;
+}
+
+/** Declares a copy: where it stands, and how a row is made of one state; `data` is the owner's view of the aggregate. */
+export function copyOf<D, T extends { version: number }>(
+  name: string,
+  owner: Service,
+  aggregate: string,
+  table: Table<T>,
+  row: (data: D, merchantId: number, version: number) => T,
+): Copy {
+  return { name, owner, aggregate, table, row } as unknown as Copy;
 }
 
 /** A page of an owner's aggregates, as `cmd.<service>.platform.snapshot` answers it. */
@@ -26,7 +37,7 @@ interface Page {
 
 const limits = { page: 500, timeoutMs: 4_000 } as const;
 
-function upsertText<T extends { version: number }>(table: Table<T>): string {
+function upsertText(table: Table<unknown>): string {
   const columns = table.columns.map(({ column }) => column);
   const keys = table.key.map(property => columnOf(table, property));
   const set = columns.filter(column => !keys.includes(column)).map(column => `${column} = excluded.${column}`);
@@ -96,10 +107,8 @@ export class Copies {
   }
 
   private async put(tx: Tx, copy: Copy, states: readonly { version: number; data: unknown }[]): Promise<void> {
-    const rows = states.map(({ data, version }) =>
-      dehydrate(copy.table, copy.row(data as never, tx.merchantId, version)),
-    );
-    await tx.query(upsertText(copy.table as unknown as Table<{ version: number }>), [JSON.stringify(rows)]);
+    const rows = states.map(({ data, version }) => dehydrate(copy.table, copy.row(data, tx.merchantId, version)));
+    await tx.query(upsertText(copy.table), [JSON.stringify(rows)]);
   }
 
   private async ask<A>(copy: Copy, command: string, input: object, merchantId: number, caller?: Caller): Promise<A> {
@@ -131,7 +140,9 @@ export class Owner {
 
   private async state(caller: Caller, { aggregate, id }: { aggregate: string; id: string }) {
     const { table, key, view } = this.of(aggregate);
-    const row = await this.db.read(caller, reader => reader.find(table, { [key]: id } as never));
+    const row = await this.db.read(caller, reader =>
+      reader.find(table as Table<Record<string, unknown>>, { [key]: id }),
+    );
     return { item: row ? { merchantId: caller.merchantId, version: versionOf(row), data: view(row) } : null };
   }
 
@@ -180,11 +191,11 @@ export class Owner {
     return { events: rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event) };
   }
 
-  private of(aggregate: string): Aggregate {
+  private of(aggregate: string): Required<Aggregate> {
     const found = this.aggregates[aggregate];
-    if (!found) throw new Rejected('invalid_parameters', `no aggregate ${aggregate} here`);
-    return found;
+    if (!found?.view) throw new Rejected('invalid_parameters', `no aggregate ${aggregate} here`);
+    return { ...found, view: found.view };
   }
 }
 
-const versionOf = (row: object) => Number((row as { version?: number }).version ?? 1);
+const versionOf = (row: unknown) => Number((row as { version?: number }).version ?? 1);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { In, Operation, Out } from '@recur/contracts';
-import { type Issue, Rejected } from '@recur/kernel';
+import { type In, type Operation, type Out, validate } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
 import type { Reply } from './bus.js';
 import type { Caller } from './caller.js';
 import type { Clock } from './clock.js';
@@ -172,22 +172,14 @@ export class Dispatcher {
 }
 
 async function run({ operation, run }: Handler, payload: Uint8Array | string, caller: Caller): Promise<Reply> {
-  const parsed = operation.input.safeParse(JSON.parse(payload.toString() || '{}'));
-  if (!parsed.success) throw new Rejected('invalid_parameters', undefined, issuesOf(parsed.error));
+  const parsed = validate(operation.input, JSON.parse(payload.toString() || '{}'));
+  if (!parsed.ok) throw new Rejected('invalid_parameters', undefined, parsed.issues);
   if (operation.secretOutput) caller.secretOutput = true;
   try {
-    const output = await run(parsed.data as never, caller);
+    const output = await run(parsed.value as never, caller);
     return { ok: true, bytes: storedAnswer(caller) ?? jsonOfAnswer(output) };
   } catch (error) {
     if (error instanceof Replayed) return { ok: true, bytes: error.answer, replayOf: error.requestId };
     throw error;
   }
-}
-
-/** What a schema found wrong, as JSON pointers and sentences. */
-export function issuesOf(error: { issues: readonly { path: readonly PropertyKey[]; message: string }[] }): Issue[] {
-  return error.issues.map(({ path, message }) => ({
-    path: path.map(step => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
-    message,
-  }));
 }

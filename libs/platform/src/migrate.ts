@@ -1,11 +1,10 @@
 import type pg from 'pg';
-import { DataSource, type MigrationInterface } from 'typeorm';
-import type { Table } from './table.js';
+import { DataSource, type EntitySchema, type MigrationInterface } from 'typeorm';
 
 export type Migration = new () => MigrationInterface;
 
 export interface Schema {
-  tables: readonly Table<never>[];
+  tables: readonly EntitySchema[];
   /** In order, forward only; an app's schema number is their count. */
   migrations: readonly Migration[];
   /** The smallest schema number of an app that can still work on this schema (expand, then contract). */

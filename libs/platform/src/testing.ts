@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { In, Operation, Out, Slug } from '@recur/contracts';
+import type { Actor, In, Operation, Out, Slug } from '@recur/contracts';
 import type { Issue } from '@recur/kernel';
 import pg from 'pg';
 import type { Bus, Reply } from './bus.js';
-import type { Actor, Caller } from './caller.js';
+import type { Caller } from './caller.js';
 import type { Clock } from './clock.js';
 import type { ServiceConfig } from './config.js';
 import type { Event } from './consumer.js';

@@ -1,3 +1,4 @@
+import type { EventName, OperationLogged } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Caller } from './caller.js';
 import { jsonOf } from './json.js';
@@ -5,13 +6,19 @@ import { type Row, type Session, violatedIndex } from './session.js';
 import { type Change, selectText } from './statements.js';
 import { dehydrate, hydrate, type Table } from './table.js';
 
-/** How the domain's aggregates stand in tables, so that events can be numbered under their row locks. */
-export interface Aggregate<T = never> {
-  table: Table<T>;
-  /** The property that identifies it within its merchant. */
-  key: keyof T & string;
-  /** Its state as events and snapshots show it. */
-  view(row: T): object;
+/** How an aggregate stands in its table, so that its events can be numbered under its row lock; made by `aggregate`. */
+export interface Aggregate {
+  table: Table<unknown>;
+  key: string;
+  view?(row: unknown): object;
+}
+
+/**
+ * Declares an aggregate: its table, the property that identifies it within its merchant, and, where others may keep
+ * copies, its state as events and snapshots show it.
+ */
+export function aggregate<T>(table: Table<T>, key: keyof T & string, view?: (row: T) => object): Aggregate {
+  return { table, key, view } as unknown as Aggregate;
 }
 
 /** What the platform knows of an event type; contracts' registry fits. */
@@ -39,13 +46,7 @@ export class Stale {
 }
 
 /** Ids of other objects that an operation concerned, for the operation log's filters. */
-export interface LogIds {
-  userId?: number;
-  planId?: number;
-  invoiceId?: string;
-  subscriptionId?: string;
-  discountCode?: string;
-}
+export type LogIds = OperationLogged['ids'];
 
 type Where<T> = { [K in keyof T]?: T[K] };
 
@@ -134,6 +135,12 @@ export class Tx extends Reader {
     return row;
   }
 
+  /** A hand-written statement that writes or locks, in the transaction that is held until the commit. */
+  async run(text: string, values: readonly unknown[]): Promise<Row[]> {
+    await this.session.open();
+    return this.session.query(text, values);
+  }
+
   /** The next integer id of a table, from its sequence `<table>_id_seq`. */
   nextId<T>(of: Table<T>): Promise<number> {
     return this.context.nextId(of.table);
@@ -163,11 +170,12 @@ export class Tx extends Reader {
   /** Records that something happened to the saved `row`; `data` is its whole state after the step. */
   emit<T>(type: string, row: T, data: object): void {
     const { aggregate } = this.context.events[type] ?? fail(`event ${type} is not registered`);
-    const { table, key } = (this.context.aggregates[aggregate] ??
-      fail(`aggregate ${aggregate} of ${type} is not declared`)) as unknown as Aggregate<T>;
+    const { table, key } =
+      this.context.aggregates[aggregate] ?? fail(`aggregate ${aggregate} of ${type} is not declared`);
     const of = this.tracked.get(keyOf(table, row));
     if (!of?.saved) throw new Error(`${type}: save the row before its event`);
-    this.emissions.push({ type, aggregate, aggregateId: String(row[key]), data, of });
+    const aggregateId = String((row as Record<string, unknown>)[key]);
+    this.emissions.push({ type, aggregate, aggregateId, data, of });
   }
 
   /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */
@@ -176,7 +184,7 @@ export class Tx extends Reader {
     this.logged = true;
     const { actor } = this.context.caller;
     this.emissions.push({
-      type: 'operation.logged',
+      type: 'operation.logged' satisfies EventName,
       aggregate: 'operation',
       aggregateId: '',
       data: { actor, target, content, ids },
@@ -247,8 +255,9 @@ export class Tx extends Reader {
   }
 }
 
-function keyOf<T>(table: Table<T>, row: T): string {
-  return `${table.table} ${table.key.map(property => String(row[property])).join(' ')}`;
+function keyOf(table: { table: string; key: readonly string[] }, row: unknown): string {
+  const values = row as Record<string, unknown>;
+  return `${table.table} ${table.key.map(property => String(values[property])).join(' ')}`;
 }
 
 function fail(why: string): never {

@@ -3,7 +3,9 @@ import { Rejected } from '@recur/kernel';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { z } from 'zod';
 import {
+  aggregate,
   type Caller,
+  copyOf,
   createPlatformTablesV1,
   Db,
   Handle,
@@ -169,25 +171,19 @@ function refused(field: string) {
 export const sample: ServiceDefinition = {
   name: 'catalog',
   config: serviceConfig,
-  schema: { tables: [things, colours] as never, migrations: [Things1700000000001] },
+  schema: { tables: [things, colours], migrations: [Things1700000000001] },
   events: {
     'thing.created': { aggregate: 'thing' },
     'thing.grown': { aggregate: 'thing' },
     'colour.changed': { aggregate: 'colour' },
   },
-  aggregates: { thing: { table: things, key: 'id', view } as never },
+  aggregates: { thing: aggregate(things, 'id', view) },
   copies: [
-    {
-      name: 'colours',
-      owner: 'identity',
-      aggregate: 'colour',
-      table: colours,
-      row: (data: { id: string; name: string }, merchantId: number, version: number) => ({
-        ...data,
-        merchantId,
-        version,
-      }),
-    } as never,
+    copyOf('colours', 'identity', 'colour', colours, (data: { id: string; name: string }, merchantId, version) => ({
+      ...data,
+      merchantId,
+      version,
+    })),
   ],
   handlers: [Things],
 };

@@ -134,7 +134,11 @@ export function checkOpen(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'delet
 }
 
 /** The status after the move; a deleted invoice makes none. */
-function step(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>, move: InvoiceMove, slug: string): InvoiceStatus {
+function step(
+  invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>,
+  move: InvoiceMove,
+  slug: string,
+): InvoiceStatus {
   const subject = `Invoice ${invoice.invoiceId}`;
   if (invoice.deletedTime !== 0) throw new Rejected(slug, `${subject} is deleted: cannot ${move} it`);
   return invoiceLifecycle.step(invoice.status, move, slug, subject);

@@ -9,7 +9,15 @@ export class Init1763683200001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await createPlatformTablesV1(runner, 'billing');
     for (const statement of statements) await runner.query(statement);
-    for (const name of ['invoices', 'invoice_lines', 'payments', 'gateways', 'numberings', 'user_copies', 'plan_copies']) {
+    for (const name of [
+      'invoices',
+      'invoice_lines',
+      'payments',
+      'gateways',
+      'numberings',
+      'user_copies',
+      'plan_copies',
+    ]) {
       await runner.query(secure(name));
       await runner.query(`grant select, insert, update, delete on ${name} to billing_app`);
     }
