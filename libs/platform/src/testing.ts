@@ -150,6 +150,8 @@ export async function testService<C extends ServiceConfig>(
       : dispatcher.dispatch(command, payload, caller),
   );
   const admin = new pg.Pool({ connectionString: urlOf(database), max: 2 });
+  // dropping the database ends what is still connected to it
+  admin.on('error', () => undefined);
   let requests = 0;
   let seen = 0;
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type TestService, testService } from '../src/testing.js';
-import { getThing, growThing, newThing, sample, secretThing, Things, things } from './sample.js';
+import { getThing, growThing, newThing, sample, secretThing, Things } from './sample.js';
 
 let t: TestService;
 let named = 0;
