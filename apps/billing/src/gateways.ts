@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import { type GatewayBank, gatewayType, type In, setupWireTransfer } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, Keyring } from '@recur/platform';
@@ -6,6 +7,7 @@ import { gatewayView } from './views.js';
 
 export const WIRE_TRANSFER = 'wire_transfer';
 
+@Injectable()
 export class Gateways {
   constructor(
     private readonly db: Db,

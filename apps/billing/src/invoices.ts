@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Inject } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import {
   bizType,
   createFrom,
@@ -36,6 +36,7 @@ export type StoredInvoice = Omit<domain.Invoice, 'lines'> & { lines: LineRow[] }
 
 const DAYS_UNTIL_DUE = 3;
 
+@Injectable()
 export class Invoices {
   constructor(
     private readonly db: Db,

@@ -1,9 +1,11 @@
+import { Injectable } from '@nestjs/common';
 import { type In, paymentDetail } from '@recur/contracts';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { withLines } from './invoices.js';
 import { gateways, invoices, payments, users } from './tables.js';
 import { gatewayView, invoiceView, paymentView } from './views.js';
 
+@Injectable()
 export class Payments {
   constructor(private readonly db: Db) {}
 

@@ -37,7 +37,7 @@ export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig> {
   /** The registry of events, from contracts. */
   events: Readonly<Record<string, EventKind>>;
   copies?: readonly Copy[];
-  /** Classes whose methods are marked with @Handle; they may inject Db, Bus, Keyring, CLOCK, CONFIG and providers. */
+  /** Injectable classes whose methods are marked with @Handle; they may inject Db, Bus, Keyring, CLOCK, CONFIG and providers. */
   handlers: readonly Type[];
   providers?: readonly Provider[];
   consumptions?(app: INestApplicationContext): Consumption[];

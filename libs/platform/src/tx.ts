@@ -95,6 +95,8 @@ export class Reader {
   }
 }
 
+const LOGGED = 'operation.logged' satisfies EventName;
+
 interface Tracked {
   table: Table<never>;
   change: Change;
@@ -119,7 +121,7 @@ export class Tx extends Reader {
   private readonly tracked = new Map<string, Tracked>();
   private readonly emissions: Emission[] = [];
   private readonly conflicts = new Map<string, () => Rejected>();
-  private logged = false;
+  private entry: OperationLogged | undefined;
 
   /** Locks a row until the commit and returns it, or throws Rejected(slug). Lock parents before children. */
   async lock<T>(from: Table<T>, where: Where<T>, slug: string): Promise<T> {
@@ -180,15 +182,8 @@ export class Tx extends Reader {
 
   /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */
   log(target: string, content: string, ids: LogIds = {}): void {
-    if (this.logged) throw new Error('one command, one log entry');
-    this.logged = true;
-    const { actor } = this.context.caller;
-    this.emissions.push({
-      type: 'operation.logged' satisfies EventName,
-      aggregate: 'operation',
-      aggregateId: '',
-      data: { actor, target, content, ids },
-    });
+    if (this.entry) throw new Error('one command, one log entry');
+    this.entry = { actor: this.context.caller.actor, target, content, ids };
   }
 
   /** The refusal to throw where a copy, which may be behind its owner, says no. */
@@ -204,7 +199,8 @@ export class Tx extends Reader {
     changed: boolean;
     logged: boolean;
   } {
-    const events = this.emissions.map(emission => this.outboxRow(emission)).join(',');
+    const entry = this.entry && { type: LOGGED, aggregate: 'operation', aggregateId: '', data: this.entry };
+    const events = [...this.emissions, ...(entry ? [entry] : [])].map(emission => this.outboxRow(emission)).join(',');
     const byTable = new Map<string, { table: Table<unknown>; change: Change; rows: string[] }>();
     for (const { table, change, row, version, saved } of this.tracked.values()) {
       if (!saved) continue;
@@ -220,7 +216,7 @@ export class Tx extends Reader {
       rows: groups.map(({ rows }) => rows.join(',')),
       events,
       changed: groups.length > 0,
-      logged: this.logged,
+      logged: this.entry !== undefined,
     };
   }
 

@@ -1,3 +1,4 @@
+import { Injectable } from '@nestjs/common';
 import { operation } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
@@ -108,6 +109,7 @@ export const getThing = operation({
 
 const view = ({ id, name, size, version }: Thing) => ({ id, name, size: Number(size), version });
 
+@Injectable()
 export class Things {
   /** Ways to misbehave that a test can switch on. */
   static misbehave: '' | 'no-log' | 'bug' | 'slow' = '';
@@ -162,7 +164,6 @@ export class Things {
     return this.db.read(caller, async reader => ({ thing: view(await reader.get(things, { id }, 'unknown_path')) }));
   }
 }
-Reflect.defineMetadata('design:paramtypes', [Db], Things);
 
 function refused(field: string) {
   return new Rejected('invalid_parameters', undefined, [{ path: `/${field}`, message: 'is not known or taken' }]);
