@@ -4,6 +4,7 @@ import { type Caller, systemCaller } from './caller.js';
 import type { Clock } from './clock.js';
 import type { Event } from './consumer.js';
 import { crashPoint } from './crash.js';
+import { GatheredReads } from './gather.js';
 import { GroupedCommit } from './group.js';
 import { type Early, raiseGates, takeIn } from './intake.js';
 import { jsonOfAnswer } from './json.js';
@@ -47,12 +48,14 @@ export const storedAnswer = (caller: Caller) => answers.get(caller);
 export class Db {
   refresh: Refresh = () => Promise.reject(new Error('this service declares no copies'));
   private readonly grouped: GroupedCommit;
+  private readonly gathered: GatheredReads;
   private readonly tenants = new Set<number>();
   private readonly sequences: Sequences;
 
   constructor(private readonly parts: DbParts) {
     this.sequences = new Sequences(parts.pool);
     this.grouped = new GroupedCommit(parts.pool);
+    this.gathered = new GatheredReads(parts.pool);
   }
 
   /**
@@ -63,7 +66,7 @@ export class Db {
   async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T>): Promise<T> {
     let refreshed = false;
     for (let attempt = 1; ; attempt++) {
-      const session = new Session(this.parts.pool, caller.merchantId);
+      const session = this.session(caller.merchantId);
       const tx = new Tx(session, this.context(caller));
       let committing = false;
       try {
@@ -91,7 +94,7 @@ export class Db {
   /** Reads of one merchant. GETs go through here: nothing can be written. */
   async read<T>(caller: Caller, run: (reader: Reader) => Promise<T>): Promise<T> {
     try {
-      return await run(new Reader(new Session(this.parts.pool, caller.merchantId), this.context(caller)));
+      return await run(new Reader(this.session(caller.merchantId), this.context(caller)));
     } catch (error) {
       throw asRejection(error, false);
     }
@@ -108,10 +111,10 @@ export class Db {
     events: readonly Event[],
     apply: (tx: Tx, fresh: readonly Event[]) => Promise<void>,
   ): Promise<Early[]> {
-    const { clock, pool } = this.parts;
+    const { clock } = this.parts;
     const [first] = events;
     const caller = systemCaller(merchantId, first?.requestId ?? '', Number.POSITIVE_INFINITY, first?.traceparent);
-    const session = new Session(pool, merchantId);
+    const session = this.session(merchantId);
     try {
       await session.open();
       const { fresh, early, raised } = await takeIn(session, consumer, order, events, Math.floor(clock.wall() / 1000));
@@ -127,7 +130,7 @@ export class Db {
 
   /** Writes what is no command of anybody: a copy's row. No log entry, no stored answer. */
   async apply(caller: Caller, run: (tx: Tx) => Promise<void>): Promise<void> {
-    const session = new Session(this.parts.pool, caller.merchantId);
+    const session = this.session(caller.merchantId);
     try {
       await session.open();
       await session.commit(await this.effect(session, caller, run));
@@ -195,6 +198,15 @@ export class Db {
       newId,
       nextId: table => this.sequences.next(table),
     };
+  }
+
+  private session(merchantId: number): Session {
+    return new Session(this.parts.pool, merchantId, (...question) => this.gathered.ask(...question));
+  }
+
+  /** Lets go of the database; nothing may be asked any more. */
+  close(): Promise<void> {
+    return this.gathered.close();
   }
 
   private async commit(session: Session, tx: Tx, caller: Caller, answer: string): Promise<void> {

@@ -133,6 +133,7 @@ export async function startService(definition: ServiceDefinition, argv = process
         running.app,
         words,
       );
+    await running.db.close();
     await pool.end();
     await bus.close();
     process.exit(0);
@@ -164,6 +165,7 @@ export async function startService(definition: ServiceDefinition, argv = process
     await Promise.all([...running.consumers, ...running.workers].map(part => part.stop()));
     await relay.stop();
     await bus.close().catch(() => undefined);
+    await running.db.close();
     await pool.end();
     await running.app.close();
     health.close();

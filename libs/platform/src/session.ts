@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Socket } from 'node:net';
 import { Rejected } from '@recur/kernel';
 import pg from 'pg';
 
@@ -12,6 +13,7 @@ export function createPool(url: string, size: number): pg.Pool {
     connectionString: url,
     max: size,
     pipeline: true,
+    stream: () => coalescing(new Socket()),
     statement_timeout: 3_000,
     idle_in_transaction_session_timeout: 10_000,
     connectionTimeoutMillis: 3_000,
@@ -25,6 +27,20 @@ export function createPool(url: string, size: number): pg.Pool {
   // an idle connection that breaks is replaced at its next use: nobody waits for it
   pool.on('error', () => undefined);
   return pool;
+}
+
+/** A socket that sends what was written within one turn in one piece: a system call costs more than a short query. */
+function coalescing(socket: Socket): Socket {
+  const write = socket.write.bind(socket) as (...values: unknown[]) => boolean;
+  return Object.assign(socket, {
+    write(...values: unknown[]): boolean {
+      if (socket.writableCorked === 0) {
+        socket.cork();
+        process.nextTick(() => socket.uncork());
+      }
+      return write(...values);
+    },
+  });
 }
 
 const names = new Map<string, string>();
@@ -43,54 +59,48 @@ export function prepared(text: string, values: readonly unknown[]): pg.QueryConf
 export const beginAs = (merchantId: number, mode: '' | ' read only' = '') =>
   `begin${mode}; set local app.merchant_id = '${Number(merchantId)}'`;
 
-type Waiting = { query: pg.QueryConfig; resolve: (rows: Row[]) => void; reject: (error: unknown) => void };
+/** Asks one question of one merchant's rows, outside any transaction that is held. */
+export type Ask = (merchantId: number, text: string, values: readonly unknown[]) => Promise<Row[]>;
 
 /**
- * One merchant's way to the database during one command. Reads that are asked for together (`Promise.all`) share one
- * round trip in a read-only transaction of their own; from `open` on, everything runs in one transaction that is held.
+ * One merchant's way to the database during one command. Reads are asked one by one until `open`; from then on
+ * everything runs in one transaction that is held.
  */
 export class Session {
-  private waiting: Waiting[] = [];
-  private held: pg.PoolClient | undefined;
+  private held: Promise<pg.PoolClient> | undefined;
   private readonly afterwards: (() => void)[] = [];
 
   constructor(
     private readonly pool: pg.Pool,
     readonly merchantId: number,
+    private readonly ask: Ask,
   ) {}
 
   get isOpen(): boolean {
     return this.held !== undefined;
   }
 
-  query(text: string, values: readonly unknown[]): Promise<Row[]> {
-    const query = prepared(text, values);
-    if (this.held) return this.held.query<Row>(query).then(result => result.rows);
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ query, resolve, reject });
-      if (this.waiting.length === 1) queueMicrotask(() => void this.send());
-    });
+  async query(text: string, values: readonly unknown[]): Promise<Row[]> {
+    if (!this.held) return this.ask(this.merchantId, text, values);
+    const client = await this.held;
+    return (await client.query<Row>(prepared(text, values))).rows;
   }
 
   /** Begins the transaction that is held until `commit` or `rollback`. */
   async open(): Promise<void> {
-    if (this.held) return;
-    const client = await this.pool.connect();
-    if (this.held) {
-      client.release();
-      return;
-    }
-    this.held = client;
-    client.query(beginAs(this.merchantId)).catch(() => undefined);
+    this.held ??= this.pool.connect().then(client => {
+      client.query(beginAs(this.merchantId)).catch(() => undefined);
+      return client;
+    });
+    await this.held;
   }
 
   /** Runs the last statements and commits, in one round trip. */
   async commit(last: readonly pg.QueryConfig[]): Promise<void> {
-    const client = this.held;
-    if (!client) throw new Error('commit without a transaction');
-    const sent = [...last.map(query => client.query(query)), client.query('commit')];
-    const results = await Promise.allSettled(sent);
+    if (!this.held) throw new Error('commit without a transaction');
+    const client = await this.held;
     this.held = undefined;
+    const results = await Promise.allSettled([...last.map(query => client.query(query)), client.query('commit')]);
     const failure = results.find(result => result.status === 'rejected');
     client.release(failure && isConnectionLoss(failure.reason));
     if (failure) throw failure.reason;
@@ -102,29 +112,9 @@ export class Session {
   }
 
   async rollback(): Promise<void> {
-    const client = this.held;
-    if (!client) return;
+    const client = await this.held?.catch(() => undefined);
     this.held = undefined;
-    await client.query('rollback').then(
-      () => client.release(),
-      error => client.release(error),
-    );
-  }
-
-  private async send(): Promise<void> {
-    const batch = this.waiting;
-    this.waiting = [];
-    let client: pg.PoolClient;
-    try {
-      client = await this.pool.connect();
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-      return;
-    }
-    client.query(beginAs(this.merchantId, ' read only')).catch(() => undefined);
-    for (const { query, resolve, reject } of batch)
-      client.query<Row>(query).then(result => resolve(result.rows), reject);
-    await client.query('commit').then(
+    await client?.query('rollback').then(
       () => client.release(),
       error => client.release(error),
     );

@@ -214,6 +214,7 @@ export async function testService<C extends ServiceConfig>(
     },
     async close(): Promise<void> {
       await running.app.close();
+      await running.db.close();
       await pool.end();
       await admin.end();
       await asAdmin(client => client.query(`drop database ${database} with (force)`));

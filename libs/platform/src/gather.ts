@@ -1,0 +1,104 @@
+import type pg from 'pg';
+import { beginAs, prepared, type Row } from './session.js';
+
+interface Question {
+  merchantId: number;
+  text: string;
+  values: readonly unknown[];
+  asked: { resolve: (rows: Row[]) => void; reject: (error: unknown) => void }[];
+}
+
+const limits = { connections: 2, perTransaction: 128 } as const;
+
+/**
+ * Point reads of many commands, gathered: what is asked for within one turn of the event loop goes out together, in
+ * one read-only transaction per merchant, and equal questions are asked once. The rows are shared: do not change them.
+ * A question that fails makes its transaction fail; its questions are then asked again one by one.
+ */
+export class GatheredReads {
+  private waiting = new Map<string, Question>();
+  private readonly clients: (Promise<pg.PoolClient> | undefined)[] = [];
+  private turn = 0;
+
+  constructor(private readonly pool: pg.Pool) {}
+
+  ask(merchantId: number, text: string, values: readonly unknown[]): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      if (this.waiting.size === 0) setImmediate(() => this.sendAll());
+      const key = `${merchantId} ${text} ${JSON.stringify(values)}`;
+      const question = this.waiting.get(key);
+      if (question) question.asked.push({ resolve, reject });
+      else this.waiting.set(key, { merchantId, text, values, asked: [{ resolve, reject }] });
+    });
+  }
+
+  /** Gives the connections back; nothing may be asked any more. */
+  async close(): Promise<void> {
+    for (const client of this.clients) (await client?.catch(() => undefined))?.release();
+  }
+
+  private sendAll(): void {
+    const byMerchant = new Map<number, Question[]>();
+    for (const question of this.waiting.values()) {
+      const batch = byMerchant.get(question.merchantId);
+      if (batch) batch.push(question);
+      else byMerchant.set(question.merchantId, [question]);
+    }
+    this.waiting = new Map();
+    for (const [merchantId, questions] of byMerchant) {
+      for (let at = 0; at < questions.length; at += limits.perTransaction) {
+        void this.send(merchantId, questions.slice(at, at + limits.perTransaction));
+      }
+    }
+  }
+
+  private async send(merchantId: number, questions: readonly Question[]): Promise<void> {
+    const results = await this.transaction(merchantId, questions);
+    const failed = results.some(({ status }) => status === 'rejected');
+    for (const [at, { asked, ...question }] of questions.entries()) {
+      let result = results[at] as PromiseSettledResult<Row[]>;
+      if (failed && questions.length > 1)
+        [result] = (await this.transaction(merchantId, [{ asked, ...question }])) as never;
+      for (const { resolve, reject } of asked) {
+        if (result.status === 'fulfilled') resolve(result.value);
+        else reject(result.reason);
+      }
+    }
+  }
+
+  private async transaction(
+    merchantId: number,
+    questions: readonly Question[],
+  ): Promise<PromiseSettledResult<Row[]>[]> {
+    const lane = this.turn++ % limits.connections;
+    try {
+      const client = await this.client(lane);
+      client.query(beginAs(merchantId, ' read only')).catch(() => undefined);
+      const rows = questions.map(({ text, values }) => client.query<Row>(prepared(text, values)).then(r => r.rows));
+      client.query('commit').catch(() => undefined);
+      return await Promise.allSettled(rows);
+    } catch (reason) {
+      return questions.map(() => ({ status: 'rejected', reason }));
+    }
+  }
+
+  private client(lane: number): Promise<pg.PoolClient> {
+    const client = this.clients[lane] ?? this.connect(lane);
+    this.clients[lane] = client;
+    return client;
+  }
+
+  private async connect(lane: number): Promise<pg.PoolClient> {
+    try {
+      const client = await this.pool.connect();
+      client.once('error', error => {
+        this.clients[lane] = undefined;
+        client.release(error);
+      });
+      return client;
+    } catch (error) {
+      this.clients[lane] = undefined;
+      throw error;
+    }
+  }
+}
