@@ -19,7 +19,7 @@ export const setupWireTransfer = operation({
   permission: 'configuration.write',
   input: z.object({
     currency: input.Currency,
-    minimumAmount: input.price,
+    minimumAmount: z.int().min(0),
     displayName: input.line.default('Wire Transfer'),
     gatewayIcons: gatewayIcons.default([]),
     sort: input.integer.default(10).describe('The higher, the later it is listed'),

@@ -13,7 +13,7 @@ export const limits = {
   email: 320,
   pageSize: 100,
 } as const;
-/** |unit amount| may not pass this, so that a product with a quantity stays a safe integer. */
+/** No |unit amount| may pass this. What comes of it and a quantity may still be too large: billing checks that. */
 export const largestAmount = 1_000_000_000_000;
 
 /** Adds a rule that JSON Schema cannot say. The sentence completes "<field> …", and stands in the docs as `x-rule`. */
@@ -28,8 +28,8 @@ export function rule<S extends z.ZodType>(
 
 /** What PostgreSQL can store as text and as JSON: no NUL, no half of a surrogate pair. */
 const storable = (value: string) => /^[^\0\p{Cs}]*$/u.test(value);
-const string = (most: number, least = 0) =>
-  z.string().min(least).max(most).refine(storable, { error: 'must be valid Unicode text without the NUL character' });
+const string = (most: number) =>
+  z.string().max(most).refine(storable, { error: 'must be valid Unicode text without the NUL character' });
 
 /** A short text, such as a name; may be blank. */
 export const line = string(limits.line);
@@ -39,7 +39,7 @@ export const prose = string(limits.prose);
 export const filled = rule(string(limits.line), 'may not be blank', value => value.trim() !== '');
 export const email = rule(string(limits.email), 'must be an e-mail address', value => /^[^\s@]+@[^\s@]+$/.test(value));
 /** A password to set, in characters. */
-export const newPassword = string(128, 8);
+export const newPassword = string(128).min(8);
 
 const isHttpUrl = (value: string) => /^https?:\/\//i.test(value) && URL.canParse(value);
 /** A URL to call or to show. */

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /** One thing that is wrong with an input: a JSON pointer into it ('' for the whole) and a sentence for a person. */
 export interface Issue {
@@ -39,7 +39,6 @@ const subject = (path: PropertyKey[]) =>
 const kinds: Record<string, string> = {
   string: 'a text',
   number: 'a number',
-  int: 'an integer',
   boolean: 'true or false',
   array: 'a list',
   object: 'an object',
@@ -51,11 +50,15 @@ const kinds: Record<string, string> = {
 function predicate(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.input === undefined ? 'is required' : `must be ${kinds[issue.expected] ?? issue.expected}`;
+      if (issue.input === undefined) return 'is required';
+      if (issue.inst instanceof z.ZodNumberFormat) return 'must be an integer';
+      return `must be ${kinds[issue.expected] ?? issue.expected}`;
     case 'too_small':
       return `must ${bound(issue.origin, 'at least', issue.minimum)}`;
     case 'too_big':
       return `must ${bound(issue.origin, 'at most', issue.maximum)}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(value => JSON.stringify(value)).join(', ')}`;
     case 'invalid_union':
       return 'is of a wrong type';
     default:

@@ -112,13 +112,16 @@ export const GatewayBankInput = z.object({
 
 const bankText = 'must be an object, or the JSON text of one';
 /** The same, also as the JSON text of it. */
-export const GatewayBankOrText = z.union([
-  GatewayBankInput,
-  input
-    .rule(input.prose, bankText, value => parsed(value) !== undefined)
-    .transform(parsed)
-    .pipe(GatewayBankInput),
-]);
+export const GatewayBankOrText = z.union(
+  [
+    GatewayBankInput,
+    input
+      .rule(input.prose, bankText, value => parsed(value) !== undefined)
+      .transform(parsed)
+      .pipe(GatewayBankInput),
+  ],
+  { error: bankText },
+);
 
 function parsed(text: string): unknown {
   try {

@@ -105,7 +105,7 @@ export const saneInterval = <S extends z.ZodType<{ intervalUnit: '' | IntervalUn
 ) =>
   input.rule(
     schema,
-    `must have at most ${Object.entries(intervalUnits)
+    `must be at most ${Object.entries(intervalUnits)
       .map(([unit, most]) => `${most} for the unit ${unit}`)
       .join(', ')}`,
     ({ intervalUnit, intervalCount }) => intervalUnit === '' || intervalCount <= intervalUnits[intervalUnit],

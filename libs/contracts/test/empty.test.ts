@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { emptyOf } from '../src/empty.js';
+import { events } from '../src/events.js';
+import { Invoice } from '../src/shapes/invoice.js';
+import { User } from '../src/shapes/user.js';
+
+describe('emptyOf', () => {
+  it('yields every field of a shape, empty', () => {
+    const shape = z.object({
+      id: z.int(),
+      rate: z.number(),
+      name: z.string(),
+      on: z.boolean(),
+      list: z.array(z.int()),
+      map: z.record(z.string(), z.int()),
+      absent: z.object({ id: z.int() }).nullable(),
+      nested: z.object({ id: z.int() }),
+    });
+    expect(emptyOf(shape)).toEqual({
+      id: 0,
+      rate: 0,
+      name: '',
+      on: false,
+      list: [],
+      map: {},
+      absent: null,
+      nested: { id: 0 },
+    });
+  });
+
+  it('is a valid value of each shape that travels, recursive ones too', () => {
+    expect(Invoice.parse(emptyOf(Invoice))).toEqual(emptyOf(Invoice));
+    for (const [name, { data }] of Object.entries(events)) {
+      if (name !== 'operation.logged') expect(data.safeParse(emptyOf(data)).success).toBe(true);
+    }
+  });
+
+  it('is frozen, since every answer shares its parts', () => {
+    const empty = emptyOf(User);
+    expect([Object.isFrozen(empty), Object.isFrozen(empty.metadata)]).toEqual([true, true]);
+    expect({ ...empty, email: 'a@b.c' }.email).toBe('a@b.c');
+  });
+
+  it('refuses a schema that has no empty value', () => {
+    expect(() => emptyOf(z.object({ a: z.string().optional() }))).toThrow('A optional has no empty value');
+  });
+});

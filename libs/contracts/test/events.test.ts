@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import { webhookEventNames } from '../src/event-names.js';
+import { EventEnvelope, emittedEventNames, eventSubject, events, optAccountTypeOf } from '../src/events.js';
+
+describe('events', () => {
+  it('that go out are those of the fixed list, and an internal one never has such a name', () => {
+    for (const [name, event] of Object.entries(events)) {
+      expect([name, event.webhook]).toEqual([name, webhookEventNames.some(known => known === name)]);
+    }
+  });
+
+  it('are listed in the order of the fixed list', () => {
+    expect(emittedEventNames).toEqual([
+      'user.created',
+      'user.updated',
+      'payment.created',
+      'payment.success',
+      'payment.cancelled',
+      'invoice.created',
+      'invoice.process',
+      'invoice.paid',
+      'invoice.cancelled',
+      'invoice.failed',
+      'webhook.endpoint.failing',
+      'webhook.endpoint.disabled',
+    ]);
+  });
+
+  it('have 41 names to subscribe to, none twice', () => {
+    expect(new Set(webhookEventNames).size).toBe(41);
+    expect(webhookEventNames).toHaveLength(41);
+  });
+
+  it('of one aggregate have one owner', () => {
+    const owners = new Map<string, string>();
+    for (const { aggregate, owner } of Object.values(events)) {
+      expect(owners.get(aggregate) ?? owner).toBe(owner);
+      owners.set(aggregate, owner);
+    }
+  });
+
+  it('travel under the subject of their service', () => {
+    expect(eventSubject('billing', 'invoice.paid')).toBe('evt.billing.invoice.paid');
+  });
+
+  it('say who acted', () => {
+    const actor = { kind: 'key', id: '7', display: 'key …3f9a' } as const;
+    const envelope = {
+      id: 'ev_1',
+      type: 'invoice.paid',
+      merchantId: 1,
+      aggregate: 'invoice',
+      aggregateId: 'in_1',
+      version: 3,
+      at: 1_790_000_000,
+      actor,
+      requestId: 'r',
+      traceparent: '',
+      data: {},
+    };
+    expect(EventEnvelope.parse(envelope)).toEqual(envelope);
+    expect(EventEnvelope.safeParse({ ...envelope, version: 0 }).success).toBe(false);
+    const kinds = ['member', 'user', 'key', 'system'] as const;
+    expect(kinds.map(kind => optAccountTypeOf({ ...actor, kind }))).toEqual([0, 1, 2, 3]);
+  });
+});

@@ -1,0 +1,204 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { newInvoice, setupWireTransfer } from '../src/billing.js';
+import { activatePlan, newPlan } from '../src/catalog.js';
+import { adminNoteList, newUser } from '../src/identity.js';
+import { anyObject, Currency, limits, line, optionalUrl, q } from '../src/input.js';
+import { newEndpoint, updateEndpoint } from '../src/notification.js';
+import { operations } from '../src/operations.js';
+import { validate } from '../src/validate.js';
+
+const issuesOf = (schema: z.ZodType, input: unknown) => {
+  const result = validate(schema, input);
+  return result.ok ? [] : result.issues.map(({ path, message }) => `${path}: ${message}`);
+};
+const parse = <S extends z.ZodType>(schema: S, input: unknown) => {
+  const result = validate(schema, input);
+  if (!result.ok) throw new Error(JSON.stringify(result.issues));
+  return result.value;
+};
+
+describe('validate', () => {
+  const line = { unitAmountExcludingTax: 1999, quantity: 3, name: 'Seat' };
+  const invoice = { userId: 1, currency: 'eur', taxPercentage: 825, lines: [line] };
+
+  it('answers the parsed value, without what the schema does not know', () => {
+    const value = parse(newInvoice.input, { ...invoice, isAdmin: true });
+    expect(value).not.toHaveProperty('isAdmin');
+    expect(value).toMatchObject({ currency: 'EUR', finish: false, lines: [{ ...line, planId: 0, description: '' }] });
+  });
+
+  it('answers all that is wrong at once, each with a pointer and a sentence', () => {
+    const lines = [line, { ...line, quantity: 0 }, { quantity: 1.5 }];
+    expect(issuesOf(newInvoice.input, { currency: 'XXX', taxPercentage: '825', finish: 1, lines })).toEqual([
+      '/currency: currency must be the code of an active ISO 4217 currency, such as USD',
+      '/taxPercentage: taxPercentage must be an integer',
+      '/userId: userId is required',
+      '/finish: finish must be true or false',
+      '/lines/1/quantity: lines[1].quantity must be at least 1',
+      '/lines/2/quantity: lines[2].quantity must be an integer',
+    ]);
+  });
+
+  it('asks a line for its price, unless a plan has one', () => {
+    expect(issuesOf(newInvoice.input, { ...invoice, lines: [{ planId: 7 }] })).toEqual([]);
+    expect(issuesOf(newInvoice.input, { ...invoice, lines: [{ quantity: 1 }] })).toEqual([
+      '/lines/0/unitAmountExcludingTax: lines[0].unitAmountExcludingTax is required in a line without planId',
+    ]);
+  });
+
+  it('names the whole input where no field is to blame', () => {
+    expect(issuesOf(newInvoice.input, [])).toEqual([': The input must be an object']);
+    expect(issuesOf(activatePlan.input, {})).toEqual([': The input must name the plan by planId or externalPlanId']);
+  });
+
+  it('never repeats what was sent', () => {
+    const secret = 'canary-7f3a';
+    const input = { email: secret, password: { secret }, userId: secret, currency: secret, lines: secret };
+    for (const op of operations) expect(JSON.stringify(issuesOf(op.input, input))).not.toContain(secret);
+  });
+
+  it('bounds the issues of a hostile input, and escapes their pointers', () => {
+    expect(issuesOf(newInvoice.input, { ...invoice, lines: Array(5000).fill(1) })).toHaveLength(1);
+    expect(issuesOf(z.array(z.int()), Array(5000).fill('x'))).toHaveLength(500);
+    expect(issuesOf(z.record(z.string(), z.int()), { 'a/b~c': 'x' })).toEqual(['/a~1b~0c: a/b~c must be an integer']);
+  });
+});
+
+describe('inputs', () => {
+  it('take a bank as an object or as its JSON text', () => {
+    const bank = { accountHolder: 'Acme', address: '1 Main St' };
+    const setup = { currency: 'USD', minimumAmount: 100 };
+    for (const sent of [bank, JSON.stringify(bank)]) {
+      expect(parse(setupWireTransfer.input, { ...setup, bank: sent }).bank).toMatchObject({ ...bank, iban: '' });
+    }
+    expect(issuesOf(setupWireTransfer.input, { ...setup, bank: { accountHolder: 'Acme' } })).toEqual([
+      '/bank/address: bank.address is required',
+    ]);
+    expect(issuesOf(setupWireTransfer.input, { ...setup, bank: '{"address":"x","accountHolder":" "}' })).toEqual([
+      '/bank/accountHolder: bank.accountHolder may not be blank',
+    ]);
+    for (const wrong of ['{', 'null', '[1]', '"text"', 7]) {
+      expect(issuesOf(setupWireTransfer.input, { ...setup, bank: wrong })).toEqual([
+        '/bank: bank must be an object, or the JSON text of one',
+      ]);
+    }
+  });
+
+  it('flatten icons', () => {
+    const gatewayIcons = ['a', ['b', 'c']];
+    expect(parse(setupWireTransfer.input, { currency: 'USD', minimumAmount: 0, gatewayIcons })).toMatchObject({
+      gatewayIcons: ['a', 'b', 'c'],
+      displayName: 'Wire Transfer',
+      sort: 10,
+    });
+    expect(issuesOf(setupWireTransfer.input, { currency: 'USD', minimumAmount: 0, gatewayIcons: [5] })).toEqual([
+      '/gatewayIcons/0: gatewayIcons[0] must be a text or a list of texts',
+    ]);
+  });
+
+  it('know the intervals', () => {
+    const plan = { amount: 1000, currency: 'USD', planName: 'Pro' };
+    expect(issuesOf(newPlan.input, { ...plan, intervalUnit: 'day', intervalCount: 365 })).toEqual([]);
+    expect(issuesOf(newPlan.input, { ...plan, intervalUnit: 'year', intervalCount: 2 })).toEqual([
+      '/intervalCount: intervalCount must be at most 365 for the unit day, 52 for the unit week, 12 for the unit month, 1 for the unit year',
+    ]);
+    expect(issuesOf(newPlan.input, { ...plan, intervalUnit: 'fortnight' })).toEqual([
+      '/intervalUnit: intervalUnit must be one of "", "day", "week", "month", "year"',
+    ]);
+  });
+
+  it('refuse an unknown event, and leave absent apart from empty', () => {
+    const url = 'https://example.com/hook';
+    expect(issuesOf(newEndpoint.input, { url, events: ['invoice.paid', 'invoice.payed'] })).toEqual([
+      '/events/1: events[1] is not the name of an event: webhook/event_list has them',
+    ]);
+    expect(issuesOf(newEndpoint.input, { url: 'ftp://example.com' })).toEqual([
+      '/url: url must be an http or https URL',
+    ]);
+    expect(parse(updateEndpoint.input, { endpointId: 1, url, events: [], productIds: null })).toEqual({
+      endpointId: 1,
+      url,
+      events: [],
+      productIds: null,
+    });
+  });
+
+  it('refuse a text that the database cannot keep, in every field of every operation', () => {
+    for (const { name, input } of operations) {
+      const fields = Object.entries(z.toJSONSchema(input, { io: 'input' }).properties ?? {});
+      const texts = fields.filter(([, field]) => typeof field === 'object' && field.type === 'string' && !field.enum);
+      for (const [field] of texts) {
+        for (const bad of ['a\0b', '\ud800', 'x'.repeat(limits.prose + 1)]) {
+          const issues = issuesOf(input, { [field]: bad }).filter(issue => issue.startsWith(`/${field}:`));
+          expect([name, field, issues.length > 0]).toEqual([name, field, true]);
+        }
+      }
+    }
+    expect(issuesOf(line, 'é 漢 😀\n')).toEqual([]);
+    expect(issuesOf(anyObject, { a: [{ b: 'x\0' }] })).toHaveLength(1);
+    expect(issuesOf(anyObject, JSON.parse(`{"a":${'['.repeat(40)}${']'.repeat(40)}}`))).toHaveLength(1);
+    expect(issuesOf(anyObject, { a: { b: [1, null, 'x'] } })).toEqual([]);
+  });
+
+  it('check e-mails, URLs and currencies', () => {
+    expect(issuesOf(newUser.input, { email: 'nobody' })).toEqual(['/email: email must be an e-mail address']);
+    expect(issuesOf(optionalUrl, '')).toEqual([]);
+    expect(issuesOf(optionalUrl, 'javascript:alert(1)')).toHaveLength(1);
+    expect(parse(Currency, 'kwd')).toBe('KWD');
+  });
+
+  it('bound pages', () => {
+    expect(parse(adminNoteList.input, { userId: '5' })).toEqual({ userId: 5, page: 0, count: 20 });
+    expect(issuesOf(adminNoteList.input, { userId: '5', count: '101' })).toEqual(['/count: count must be at most 100']);
+    expect(issuesOf(adminNoteList.input, { userId: '5', page: '100', count: '100' })).toEqual([
+      '/page: page must end within the first 10000 entries ((page + 1) × count): narrow the time range',
+    ]);
+  });
+});
+
+describe('fields of a query', () => {
+  const fields = z.object({ id: q.int(), on: q.bool(), ids: q.ints(), names: q.strings() });
+
+  it('are read from text', () => {
+    expect(parse(fields, { id: '-42', on: 'true', ids: '1,2', names: ['a', 'b,c'] })).toEqual({
+      id: -42,
+      on: true,
+      ids: [1, 2],
+      names: ['a', 'b', 'c'],
+    });
+    expect(parse(fields, { id: '0', on: '0', ids: ['1', '2'], names: '' })).toEqual({
+      id: 0,
+      on: false,
+      ids: [1, 2],
+      names: [],
+    });
+  });
+
+  it('are taken as they are from a body', () => {
+    const body = { id: 42, on: false, ids: [1], names: ['a'] };
+    expect(parse(fields, body)).toEqual(body);
+  });
+
+  it('say what they want', () => {
+    expect(issuesOf(fields, { id: '4.2', on: 'yes', ids: '1,x', names: 5 })).toEqual([
+      '/id: id must be an integer',
+      '/on: on must be true or false',
+      '/ids/1: ids[1] must be an integer',
+      '/names: names must be a list',
+    ]);
+    expect(issuesOf(q.int(), '9007199254740992')).toEqual([': The input must be at most 9007199254740991']);
+  });
+
+  it('are documented by their true type', () => {
+    expect(z.toJSONSchema(fields, { io: 'input' })).toMatchObject({
+      properties: {
+        id: { type: 'integer' },
+        on: { type: 'boolean' },
+        ids: { type: 'array', items: { type: 'integer' } },
+        names: { type: 'array', items: { type: 'string' } },
+      },
+      required: ['id', 'on', 'ids', 'names'],
+    });
+  });
+});

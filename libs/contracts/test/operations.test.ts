@@ -1,0 +1,104 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { newInvoice } from '../src/billing.js';
+import { commonErrors, errors } from '../src/errors.js';
+import { type In, permissionGroups, subjectOf } from '../src/operation.js';
+import { operations, planned, routed } from '../src/operations.js';
+
+describe('operations', () => {
+  it('have names, routes and subjects of their own', () => {
+    const routes = operations.flatMap(op => op.methods.map(method => `${method} ${op.path}`));
+    for (const keys of [operations.map(op => op.name), operations.map(subjectOf), routes]) {
+      expect(new Set(keys).size).toBe(keys.length);
+    }
+    for (const { name } of operations) expect(name).toMatch(/^[a-z]+\.[a-z_]+$/);
+  });
+
+  it('name a permission of a known group', () => {
+    for (const { permission } of operations) {
+      const [group = '', action] = permission.split('.');
+      expect(permissionGroups).toContain(group);
+      expect(['access', 'read', 'write', 'download']).toContain(action);
+    }
+  });
+
+  it('say in one sentence what they do', () => {
+    for (const { summary } of operations) expect(summary).toMatch(/^[A-Z].{15,120}[^.]$/);
+  });
+
+  it('keep every answer that holds a credential encrypted', () => {
+    const secret = operations.filter(op => op.secretOutput).map(op => op.name);
+    expect(secret.sort()).toEqual([
+      'auth.oauth_login',
+      'auth.oauth_setup',
+      'session.customer_portal_url',
+      'session.new_session',
+      'session.user_sub_update_url',
+      'webhook.get_webhook_secret',
+      'webhook.new_endpoint',
+    ]);
+  });
+
+  it('can all be written as JSON Schema, as an object of fields', () => {
+    for (const { input, output } of operations) {
+      expect(z.toJSONSchema(input, { io: 'input' }).type).toBe('object');
+      expect(z.toJSONSchema(output).type).toBe('object');
+    }
+  });
+
+  it('type the input of a handler', () => {
+    const input: In<typeof newInvoice> = newInvoice.input.parse({
+      userId: 1,
+      currency: 'usd',
+      taxPercentage: 0,
+      lines: [{ unitAmountExcludingTax: 5 }],
+    });
+    const quantity: number | undefined = input.lines[0]?.quantity;
+    expect([input.currency, quantity, input.finish, input.gatewayId]).toEqual(['USD', 1, false, 0]);
+  });
+});
+
+describe('planned', () => {
+  it('only shrinks: this number may go down, never up', () => {
+    expect(planned).toHaveLength(22);
+  });
+
+  it('names operations that exist; the rest is routed', () => {
+    const names = operations.map(({ name }) => name);
+    expect(planned.filter(name => !names.includes(name))).toEqual([]);
+    expect(new Set(planned).size).toBe(planned.length);
+    expect(routed.map(({ name }) => name)).toEqual(names.filter(name => !planned.includes(name)));
+  });
+});
+
+describe('errors', () => {
+  const statuses: Record<number, number[]> = {
+    49: [400],
+    50: [500],
+    51: [400],
+    52: [400],
+    53: [404],
+    54: [409, 422],
+    55: [429],
+    56: [503],
+    61: [401],
+    62: [401],
+    63: [403],
+  };
+
+  it.each(Object.entries(errors))('%s has a code with its HTTP status', (_, { code, http, message }) => {
+    expect(statuses[code]).toContain(http);
+    expect(message).toMatch(/^[A-Z].+[^.]$/);
+  });
+
+  it('are answered by an operation, by all, or by the gateway itself', () => {
+    const gateway = ['unknown_path', 'permissions_changed'];
+    const answered = new Set<string>([...gateway, ...commonErrors, ...operations.flatMap(op => op.errors)]);
+    expect(Object.keys(errors).filter(slug => !answered.has(slug))).toEqual([]);
+    expect([...answered].filter(slug => !(slug in errors))).toEqual([]);
+  });
+
+  it('of an operation are not those of all again', () => {
+    for (const op of operations) expect(op.errors.filter(slug => commonErrors.includes(slug))).toEqual([]);
+  });
+});
