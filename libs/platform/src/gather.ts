@@ -34,7 +34,7 @@ export class GatheredReads {
 
   /** Gives the connections back; nothing may be asked any more. */
   async close(): Promise<void> {
-    for (const client of this.clients) (await client?.catch(() => undefined))?.release();
+    for (const client of this.clients.splice(0)) (await client?.catch(() => undefined))?.release();
   }
 
   private sendAll(): void {
@@ -55,13 +55,15 @@ export class GatheredReads {
   private async send(merchantId: number, questions: readonly Question[]): Promise<void> {
     const results = await this.transaction(merchantId, questions);
     const failed = results.some(({ status }) => status === 'rejected');
-    for (const [at, { asked, ...question }] of questions.entries()) {
-      let result = results[at] as PromiseSettledResult<Row[]>;
-      if (failed && questions.length > 1)
-        [result] = (await this.transaction(merchantId, [{ asked, ...question }])) as never;
+    if (failed && questions.length > 1) {
+      for (const question of questions) await this.send(merchantId, [question]);
+      return;
+    }
+    for (const [at, { asked }] of questions.entries()) {
+      const result = results[at];
       for (const { resolve, reject } of asked) {
-        if (result.status === 'fulfilled') resolve(result.value);
-        else reject(result.reason);
+        if (result?.status === 'fulfilled') resolve(result.value);
+        else reject(result?.reason);
       }
     }
   }
@@ -92,6 +94,7 @@ export class GatheredReads {
     try {
       const client = await this.pool.connect();
       client.once('error', error => {
+        if (this.clients[lane] === undefined) return;
         this.clients[lane] = undefined;
         client.release(error);
       });
