@@ -103,7 +103,7 @@ function fetchWithApt(home: Home, missing: readonly ProgramName[], log: string, 
   }
   for (const name of unpack) {
     tell(`  · downloading ${name} with apt-get, for this checkout only …`);
-    const folder = path.join(home.state, 'programs', name);
+    const folder = path.join(home.programs, name);
     const found = unpackWithApt(programs[name].apt, programs[name].executables, folder, log);
     if (found === undefined) giveUp(missing);
     const libraries = quoted(found.libraries.join(':'));
@@ -135,7 +135,7 @@ function quoted(text: string): string {
 }
 
 function wrappersOf(home: Home): string {
-  return path.join(home.state, 'programs', 'bin');
+  return path.join(home.programs, 'bin');
 }
 
 function has(command: string): boolean {

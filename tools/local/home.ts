@@ -19,8 +19,12 @@ export interface Home {
   /** The state folder: `.local` of the checkout, or a temporary folder. */
   state: string;
   logs: string;
+  /** Programs that were fetched because the machine lacks them. */
+  programs: string;
   /** What this home keeps outside its state folder, where the database's account can go. Made only when needed. */
   outside: string;
+  /** The same for programs that the database's account must be able to run. */
+  programsOutside: string;
   /** Undefined unless we are root. */
   databaseAccount: Account | undefined;
 }
@@ -45,11 +49,14 @@ function isCheckout(folder: string): boolean {
 export function openHome(state = path.join(checkoutRoot(), '.local')): Home {
   const databaseAccount = process.getuid?.() === 0 ? accountForDatabase() : undefined;
   const hash = createHash('sha256').update(state).digest('hex').slice(0, 12);
+  const outside = path.join(systemFolder(), `recur-${hash}`);
   const home = {
     root: checkoutRoot(),
     state,
     logs: path.join(state, 'logs'),
-    outside: path.join(systemFolder(), `recur-${hash}`),
+    programs: path.join(state, 'programs'),
+    outside,
+    programsOutside: path.join(outside, 'programs'),
     databaseAccount,
   };
   // Nobody else may look inside; the database's account only passes through to its own folder.

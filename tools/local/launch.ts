@@ -17,14 +17,17 @@ export interface Launch {
  */
 export function claimHome(): Home | undefined {
   const home = openHome();
-  const other = becomeLauncher(home);
+  const claim = becomeLauncher(home);
+  const { other } = claim;
   const facts = readFacts(home);
   if (other !== undefined && facts === undefined) {
     throw new Failure(
-      `process ${other.pid} is starting the stack of this checkout: wait for it, or stop it with "npm run down".`,
+      `process ${other.pid} is starting or stopping the stack of this checkout: wait for it, or stop it with "npm run down".`,
     );
   }
-  if (facts === undefined || (other === undefined && !isWhole(home))) return home;
+  // Parts whose launcher was killed are leftovers, even when all of them live: the start will stop them.
+  const detached = claim.other === undefined && !claim.afterDeath && isWhole(home);
+  if (facts === undefined || (other === undefined && !detached)) return home;
   if (other === undefined) resignAsLauncher(home);
   const ended = other === undefined ? 'npm run down' : 'Ctrl-C where it was started, or npm run down';
   say(`The stack of this checkout is running already at ${facts.baseUrl}`);

@@ -73,7 +73,7 @@ function restoreLinks(native: string): void {
 function reachable(home: Home, native: string): string {
   const account = home.databaseAccount;
   if (account === undefined || canReach(account, path.join(native, 'bin/postgres'))) return path.join(native, 'bin');
-  const copy = path.join(home.outside, 'programs', `postgres-${packageVersion(native)}`);
+  const copy = path.join(home.programsOutside, `postgres-${packageVersion(native)}`);
   if (!existsSync(copy)) copyWhole(native, copy);
   return path.join(copy, 'bin');
 }

@@ -29,21 +29,23 @@ export function forget(home: Home, name: string, identity: ProcessIdentity): voi
   if (current?.pid === identity.pid && current.started === identity.started) writePrivately(recordFile(home), others);
 }
 
-/**
- * Makes this process the launcher of the home's stack, unless another living process is it already.
- * @returns that other process, or undefined on success.
- */
-export function becomeLauncher(home: Home): ProcessIdentity | undefined {
+/** How a process became the launcher of a home's stack: after one that was killed, or not at all because `other` is. */
+export type Claim = { other: ProcessIdentity } | { other?: undefined; afterDeath: boolean };
+
+/** Makes this process the launcher of the home's stack, unless another living process is it already. */
+export function becomeLauncher(home: Home): Claim {
   const me = identify(process.pid);
   if (me === undefined) throw new Error('this process cannot identify itself');
   const mine = `${launcherFile(home)}.${process.pid}`;
   writeFileSync(mine, JSON.stringify(me), { mode: 0o600 });
+  let afterDeath = false;
   try {
     for (;;) {
       // A link is made by one process only, however many try at once.
-      if (linked(mine, launcherFile(home))) return undefined;
+      if (linked(mine, launcherFile(home))) return { afterDeath };
       const other = launcher(home) ?? replaceStale(home);
-      if (other !== undefined) return other;
+      if (other !== undefined) return { other };
+      afterDeath = true;
     }
   } finally {
     rmSync(mine, { force: true });

@@ -42,8 +42,9 @@ const patience = { dependency: 30_000, app: 35_000 } as const;
  * @throws Failure with the reason and the end of the log concerned.
  */
 export async function startStack(home: Home, options: StackOptions): Promise<StackFacts> {
-  await stopStack(home);
   const { tell, signal } = options;
+  const left = await stopStack(home);
+  if (left.length > 0) tell(`  · stopped what an earlier run had left running: ${left.join(', ')}`);
   try {
     const settings = readSettings(home);
     settings.ports.gateway = await choosePublicPort(options.port, settings.ports.gateway);
