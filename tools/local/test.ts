@@ -58,11 +58,13 @@ async function runJest(args: readonly string[]) {
   rmSync(file, { force: true });
   if (result === undefined) return { exitCode, passed: 0, failed: 1, skipped: 0 };
   const failed = result.numFailedTests + result.numRuntimeErrorTestSuites;
-  // Jest can fail without a failed test: no test found, or services that did not stop. That is one failure too.
+  const passed = result.numPassedTests;
+  // A run can fail without a failed test: no test ran, or the services did not stop. That is one failure too.
+  const otherwiseFailed = failed === 0 && (exitCode !== 0 || passed === 0);
   return {
     exitCode,
-    passed: result.numPassedTests,
-    failed: exitCode !== 0 && failed === 0 ? 1 : failed,
+    passed,
+    failed: otherwiseFailed ? 1 : failed,
     skipped: result.numPendingTests,
   };
 }
