@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { installWithApt, unpackWithApt } from './apt.js';
 import { Failure } from './failure.js';
@@ -109,6 +109,8 @@ function fetchWithApt(home: Home, missing: readonly ProgramName[], log: string, 
     const libraries = quoted(found.libraries.join(':'));
     writeWrapper(home, name, `export LD_LIBRARY_PATH=${libraries}\nexec ${quoted(found.executable)} "$@"\n`);
   }
+  // Some 25 MB of package lists, where they had to be read anew; the next time they would be old.
+  rmSync(path.join(home.programs, 'apt'), { recursive: true, force: true });
 }
 
 /** Host networking makes the container's server listen where a native one would; only Linux engines offer it. */
