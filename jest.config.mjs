@@ -1,7 +1,6 @@
 /** Tests run from source, as ES modules; what a package exports is found in its src folder, so no build is needed first. */
-export default {
-  rootDir: '.',
-  testMatch: ['<rootDir>/{libs,apps,tools}/*/test/**/*.test.ts', '<rootDir>/tools/test/**/*.test.ts'],
+const common = {
+  rootDir: import.meta.dirname,
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
@@ -23,4 +22,25 @@ export default {
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   modulePathIgnorePatterns: ['/dist/'],
+};
+
+/** The services are started when at least one test of the second project is about to run (tools/testSetup.mjs). */
+export default {
+  projects: [
+    {
+      ...common,
+      displayName: 'plain',
+      testMatch: ['<rootDir>/libs/{contracts,kernel}/test/**/*.test.ts', '<rootDir>/tools/test/**/*.test.ts'],
+    },
+    {
+      ...common,
+      displayName: 'services',
+      testMatch: [
+        '<rootDir>/{libs/platform,apps/*}/test/**/*.test.ts',
+        '<rootDir>/tools/{journeys,bench,chaos}/test/**/*.test.ts',
+      ],
+      globalSetup: '<rootDir>/tools/testSetup.mjs',
+      globalTeardown: '<rootDir>/tools/testTeardown.mjs',
+    },
+  ],
 };

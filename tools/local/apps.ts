@@ -1,0 +1,85 @@
+import path from 'node:path';
+import type { Home } from './home.js';
+import { natsUrl } from './nats.js';
+import type { Part, Server } from './processes.js';
+import { redisUrl } from './redis.js';
+import { type App, databaseUrl, portOf, type Service, type Settings, services } from './settings.js';
+
+/** Settings of the apps that a person may choose in the shell that starts the stack. */
+export type ExtraEnv = NodeJS.ProcessEnv;
+
+export const apps: readonly App[] = [...services, 'gateway'];
+
+export function isApp(name: string): name is App {
+  return apps.some(app => app === name);
+}
+
+export function baseUrl(settings: Settings): string {
+  return `http://127.0.0.1:${portOf(settings, 'gateway')}`;
+}
+
+export function urlOf(settings: Settings, app: App): string {
+  return `http://127.0.0.1:${portOf(settings, app)}`;
+}
+
+/** A serving app; `extra` is set last, so that a test can name a crash point or another limit. */
+export function appServer(home: Home, settings: Settings, app: App, extra: ExtraEnv = {}): Server {
+  return {
+    ...appPart(home, app, [], { ...environment(settings, app), ...extra }),
+    isReady: () => isReady(`${urlOf(settings, app)}/readyz`),
+    readyWithinMs: 60_000,
+  };
+}
+
+export function migration(home: Home, settings: Settings, service: Service): Part {
+  const owner = { DATABASE_OWNER_URL: databaseUrl(settings, `${service}_owner`, `recur_${service}`) };
+  const part = appPart(home, service, ['migrate'], { ...environment(settings, service), ...owner });
+  return { ...part, name: `migrate-${service}` };
+}
+
+/** Creates the demo merchant and prints its API key as JSON. */
+export function bootstrap(home: Home, settings: Settings): Part {
+  const email = settings.demoAttempts > 1 ? `owner+${settings.demoAttempts}@demo.example` : 'owner@demo.example';
+  const args = ['bootstrap', '--name', 'Demo', '--email', email, '--json'];
+  return { ...appPart(home, 'identity', args, environment(settings, 'identity')), name: 'bootstrap' };
+}
+
+function appPart(home: Home, app: App, args: string[], env: NodeJS.ProcessEnv): Part {
+  const folder = path.join(home.root, 'apps', app);
+  return { name: app, command: process.execPath, args: [path.join(folder, 'dist/main.js'), ...args], env, cwd: folder };
+}
+
+function environment(settings: Settings, app: App): NodeJS.ProcessEnv {
+  return {
+    ...inherited(),
+    RECUR_ENV: 'sandbox',
+    HOST: '127.0.0.1',
+    PORT: String(portOf(settings, app)),
+    BASE_URL: baseUrl(settings),
+    NATS_URL: natsUrl(settings),
+    ...(app === 'gateway' ? {} : ofService(settings, app)),
+    ...(app === 'notification' ? { REDIS_URL: redisUrl(settings), WEBHOOK_ALLOW_LOOPBACK: 'true' } : {}),
+  };
+}
+
+function ofService(settings: Settings, service: Service): NodeJS.ProcessEnv {
+  return {
+    DATABASE_URL: databaseUrl(settings, `${service}_app`, `recur_${service}`),
+    SECRET_KEYS: settings.secretKeys,
+  };
+}
+
+/** The shell's environment, so that LOG_LEVEL or RATE_PER_SECOND can be given, without what npm adds to it. */
+function inherited(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD$|DATABASE_)/i.test(name)));
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(5_000), redirect: 'error' });
+    await response.body?.cancel();
+    return response.status === 200;
+  } catch {
+    return false;
+  }
+}

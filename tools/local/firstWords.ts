@@ -1,0 +1,19 @@
+import { connect } from 'node:net';
+
+const answerWithinMs = 5_000;
+
+/** What a server on the loopback address says first, or answers to `question`; empty when it says nothing. */
+export function firstWords(port: number, question = ''): Promise<string> {
+  return new Promise(resolve => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    const done = (words: string) => {
+      socket.destroy();
+      resolve(words);
+    };
+    socket.setTimeout(answerWithinMs, () => done(''));
+    socket.once('error', () => done(''));
+    socket.once('close', () => done(''));
+    socket.once('data', data => done(data.toString('utf8')));
+    if (question !== '') socket.write(question);
+  });
+}

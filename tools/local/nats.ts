@@ -1,0 +1,45 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { firstWords } from './firstWords.js';
+import { type Home, makeFolder } from './home.js';
+import type { Server } from './processes.js';
+import { portOf, type Settings } from './settings.js';
+
+export function natsUrl(settings: Settings): string {
+  return `nats://127.0.0.1:${portOf(settings, 'nats')}`;
+}
+
+/** nats-server with JetStream, its streams in the home. Written for 2.9 and newer. */
+export function natsServer(home: Home, settings: Settings, program: string): Server {
+  const port = portOf(settings, 'nats');
+  const folder = jetStreamFolder(home);
+  const file = path.join(folder, 'nats.conf');
+  makeFolder(folder, 0o700);
+  const lines = [
+    `listen: "127.0.0.1:${port}"`,
+    'server_name: recur',
+    // A request body may be 1 MiB; as part of a command or an event it is a little more.
+    'max_payload: 4MB',
+    `jetstream { store_dir: ${JSON.stringify(folder)} }`,
+  ];
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  return {
+    name: 'nats',
+    command: program,
+    args: ['-c', file],
+    // One thread is faster than many on a small machine that it shares with everything else.
+    env: { ...process.env, GOMAXPROCS: '1' },
+    cwd: folder,
+    isReady: async () => (await firstWords(port)).includes('"jetstream":true'),
+    readyWithinMs: 30_000,
+  };
+}
+
+/** Forgets every stream and message; the server must be stopped. */
+export function wipeJetStream(home: Home): void {
+  rmSync(path.join(jetStreamFolder(home), 'jetstream'), { recursive: true, force: true });
+}
+
+function jetStreamFolder(home: Home): string {
+  return path.join(home.state, 'nats');
+}

@@ -1,0 +1,77 @@
+import { randomInt } from 'node:crypto';
+import { createServer, type Server } from 'node:net';
+import { Failure } from './failure.js';
+
+const publicPorts = { first: 3000, last: 3199 } as const;
+/**
+ * Below the range from which systems take the near end of outgoing connections: a port from there could be in use by
+ * a mere client just when its server is started again.
+ */
+const innerPorts = { first: 20_000, last: 29_999 } as const;
+const tries = 1_000;
+
+/** Whether a server could listen on this port of the loopback address now. */
+export async function isFree(port: number): Promise<boolean> {
+  // A listener on all addresses shadows one on the loopback address on some systems, so both are tried.
+  for (const host of ['127.0.0.1', '0.0.0.0']) {
+    const server = await listen(port, host).catch(() => undefined);
+    if (server === undefined) return false;
+    await close(server);
+  }
+  return true;
+}
+
+/**
+ * The port of the public API. A port that was asked for must be free; else the one of the last run, so that the
+ * base URL stays; else the first free one from 3000 on.
+ */
+export async function choosePublicPort(asked: string | undefined, remembered: number | undefined): Promise<number> {
+  if (asked !== undefined && asked !== '') {
+    const port = Number(asked);
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+      throw new Failure(`PORT must be a number from 1 to 65535, and is "${asked}".`, 64);
+    }
+    if (await isFree(port)) return port;
+    throw new Failure(
+      `port ${port} (from PORT) is taken by another program: stop that program, set another PORT, or unset it to get a free one.`,
+      69,
+    );
+  }
+  if (remembered !== undefined && (await isFree(remembered))) return remembered;
+  for (let port = publicPorts.first; port <= publicPorts.last; port++) if (await isFree(port)) return port;
+  throw new Failure(`no port from ${publicPorts.first} to ${publicPorts.last} is free: set PORT to a free one.`, 69);
+}
+
+/** One free port per name: the remembered one where it still is free, else another. No two names get the same. */
+export async function choosePorts<N extends string>(
+  names: readonly N[],
+  remembered: Partial<Record<N, number>>,
+): Promise<Record<N, number>> {
+  const chosen = new Map<N, number>();
+  for (const name of names) chosen.set(name, await choosePort(remembered[name], [...chosen.values()]));
+  return Object.fromEntries(chosen) as Record<N, number>;
+}
+
+async function choosePort(remembered: number | undefined, taken: readonly number[]): Promise<number> {
+  let port = remembered ?? randomInt(innerPorts.first, innerPorts.last + 1);
+  for (let tried = 0; tried < tries; tried++) {
+    if (!taken.includes(port) && (await isFree(port))) return port;
+    port = randomInt(innerPorts.first, innerPorts.last + 1);
+  }
+  throw new Failure(
+    `no port from ${innerPorts.first} to ${innerPorts.last} is free: stop what uses them, then run this again.`,
+    69,
+  );
+}
+
+function listen(port: number, host: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen({ port, host, exclusive: true }, () => resolve(server));
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise(resolve => server.close(() => resolve()));
+}

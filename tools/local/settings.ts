@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Failure } from './failure.js';
+import type { Home } from './home.js';
+
+export const services = ['identity', 'catalog', 'billing', 'notification'] as const;
+export type Service = (typeof services)[number];
+export type App = Service | 'gateway';
+export type Dependency = 'postgres' | 'nats' | 'redis';
+export type PartName = App | Dependency;
+
+/** What a stack must find again the next time: where it listens, its secrets, its demo merchant. */
+export interface Settings {
+  ports: Partial<Record<PartName, number>>;
+  /** Passwords of the database roles: `postgres` and `<service>_owner`, `<service>_app`. */
+  passwords: Record<string, string>;
+  /** The apps' encryption keys, in the form of SECRET_KEYS. */
+  secretKeys: string;
+  /** How often a demo merchant was tried: each try has an e-mail of its own, so that a killed one blocks no other. */
+  demoAttempts: number;
+  demo?: { merchantId: number | string; memberId?: number | string; apiKey: string };
+}
+
+/** The settings of a home; made up when it has none yet. */
+export function readSettings(home: Home): Settings {
+  const stored = readJson<Settings>(settingsFile(home));
+  if (stored !== undefined) return stored;
+  const roles = ['postgres', ...services.flatMap(service => [`${service}_owner`, `${service}_app`])];
+  const settings: Settings = {
+    ports: {},
+    passwords: Object.fromEntries(roles.map(role => [role, randomBytes(24).toString('hex')])),
+    secretKeys: `k1:${randomBytes(32).toString('base64')}`,
+    demoAttempts: 0,
+  };
+  saveSettings(home, settings);
+  return settings;
+}
+
+export function saveSettings(home: Home, settings: Settings): void {
+  writePrivately(settingsFile(home), settings);
+}
+
+/** The port of a part that has been given one. */
+export function portOf(settings: Settings, part: PartName): number {
+  const port = settings.ports[part];
+  if (port === undefined) throw new Error(`${part} has no port yet`);
+  return port;
+}
+
+/** The URL a role of the database connects to; `postgres` is the superuser. */
+export function databaseUrl(settings: Settings, role: string, database: string): string {
+  const password = settings.passwords[role];
+  if (password === undefined) throw new Error(`there is no database role ${role}`);
+  return `postgres://${role}:${password}@127.0.0.1:${portOf(settings, 'postgres')}/${database}`;
+}
+
+/** Written whole or not at all, and readable by its owner only. */
+export function writePrivately(file: string, value: unknown): void {
+  const unfinished = `${file}.${process.pid}`;
+  rmSync(unfinished, { force: true });
+  writeFileSync(unfinished, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(unfinished, file);
+}
+
+/** Undefined when there is no such file. */
+export function readJson<T>(file: string): T | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new Failure(`${file} is damaged: "npm run reset" erases the local data and starts anew.`);
+  }
+}
+
+function settingsFile(home: Home): string {
+  return path.join(home.state, 'settings.json');
+}

@@ -1,0 +1,154 @@
+import { appServer, apps, bootstrap, type ExtraEnv, isApp, migration } from './apps.js';
+import { obtain } from './binaries.js';
+import { forgetFacts, type StackFacts, saveFacts } from './facts.js';
+import { Failure } from './failure.js';
+import type { Home } from './home.js';
+import { natsServer } from './nats.js';
+import { choosePorts, choosePublicPort } from './ports.js';
+import { startPostgres } from './postgres.js';
+import { type Running, runToEnd, startServer, stopProcess } from './processes.js';
+import { type Say, step } from './progress.js';
+import { alive, forget } from './record.js';
+import { redisServer } from './redis.js';
+import {
+  type App,
+  type Dependency,
+  type PartName,
+  readSettings,
+  type Settings,
+  saveSettings,
+  services,
+} from './settings.js';
+
+export const dependencies: readonly Dependency[] = ['postgres', 'nats', 'redis'];
+
+export interface StackOptions {
+  tell: Say;
+  /** The public port that was asked for (PORT), if any. */
+  port?: string | undefined;
+  /** More environment for single apps, for example a crash point. */
+  env?: Partial<Record<App, ExtraEnv>>;
+  /** Hears of every process that is ready. */
+  onStart?: (name: PartName, running: Running) => void;
+  /** Ends the start between two steps; whoever aborts also calls stopStack, which ends what is being waited for. */
+  signal?: AbortSignal;
+}
+
+const patience = { dependency: 30_000, app: 35_000 } as const;
+
+/**
+ * Starts everything of a home and waits until it is ready: dependencies, migrations, the demo merchant (the first
+ * time), the five apps. What a former run left behind is stopped first. On failure nothing stays running.
+ * @throws Failure with the reason and the end of the log concerned.
+ */
+export async function startStack(home: Home, options: StackOptions): Promise<StackFacts> {
+  const { tell, signal } = options;
+  const left = await stopStack(home);
+  if (left.length > 0) tell(`  · stopped what an earlier run had left running: ${left.join(', ')}`);
+  try {
+    const settings = readSettings(home);
+    settings.ports.gateway = await choosePublicPort(options.port, settings.ports.gateway);
+    await startDependencies(home, settings, options);
+    await choosePortsOf(home, settings, services);
+    await step(tell, 'databases migrated', () =>
+      Promise.all(services.map(service => runToEnd(home, migration(home, settings, service)))),
+    );
+    signal?.throwIfAborted();
+    if (settings.demo === undefined) await step(tell, 'demo merchant created', () => createDemo(home, settings));
+    signal?.throwIfAborted();
+    await step(tell, 'five apps ready', () =>
+      startAll(home, options, app => startServer(home, appServer(home, settings, app, options.env?.[app])), apps),
+    );
+    signal?.throwIfAborted();
+    return saveFacts(home, settings);
+  } catch (error) {
+    await stopStack(home);
+    throw error;
+  }
+}
+
+/** Starts PostgreSQL, with the services' databases unless `bare`, NATS and Redis of a home. */
+export async function startDependencies(
+  home: Home,
+  settings: Settings,
+  options: StackOptions,
+  bare = false,
+): Promise<void> {
+  const programs = await step(options.tell, 'nats-server and redis-server found', async () =>
+    obtain(home, ['nats-server', 'redis-server'], options.tell),
+  );
+  options.signal?.throwIfAborted();
+  await choosePortsOf(home, settings, dependencies);
+  const start = {
+    postgres: () => startPostgres(home, settings, !bare),
+    nats: () => startServer(home, natsServer(home, settings, programs['nats-server'])),
+    redis: () => startServer(home, redisServer(home, settings, programs['redis-server'])),
+  };
+  await step(options.tell, 'PostgreSQL, NATS and Redis ready', () =>
+    startAll(home, options, name => start[name](), dependencies),
+  );
+  options.signal?.throwIfAborted();
+}
+
+/** Starts parts side by side. The first failure ends the others too, so that its reason is told at once. */
+async function startAll<N extends PartName>(
+  home: Home,
+  options: StackOptions,
+  start: (name: N) => Promise<Running>,
+  names: readonly N[],
+): Promise<void> {
+  const starts = names.map(async name => {
+    const running = await start(name);
+    options.onStart?.(name, running);
+  });
+  try {
+    await Promise.all(starts);
+  } catch (error) {
+    await stopStack(home);
+    await Promise.allSettled(starts);
+    throw error;
+  }
+}
+
+/** Ports are kept from run to run where they are still free. */
+async function choosePortsOf(home: Home, settings: Settings, names: readonly PartName[]): Promise<void> {
+  Object.assign(settings.ports, await choosePorts(names, settings.ports));
+  saveSettings(home, settings);
+}
+
+async function createDemo(home: Home, settings: Settings): Promise<void> {
+  settings.demoAttempts += 1;
+  saveSettings(home, settings);
+  const output = await runToEnd(home, bootstrap(home, settings));
+  const line = output.split('\n').find(text => text.startsWith('{') && text.includes('"apiKey"'));
+  if (line === undefined) throw new Failure(`bootstrap printed no API key. It printed: ${output.trim()}`);
+  settings.demo = JSON.parse(line) as NonNullable<Settings['demo']>;
+  saveSettings(home, settings);
+}
+
+/** Stops whatever of the home runs, apps first so that they can finish what they do. Returns the names stopped. */
+export async function stopStack(home: Home): Promise<string[]> {
+  const running = alive(home);
+  const isDependency = (name: string) => dependencies.some(dependency => dependency === name);
+  const groups = [
+    [...running.keys()].filter(name => name === 'gateway'),
+    [...running.keys()].filter(name => isApp(name) && name !== 'gateway'),
+    [...running.keys()].filter(name => !isApp(name) && !isDependency(name)),
+    [...running.keys()].filter(isDependency),
+  ];
+  for (const group of groups) await Promise.all(group.map(name => stopPart(home, name)));
+  forgetFacts(home);
+  return [...running.keys()];
+}
+
+/** Asks one part to end in its own way. SIGINT is PostgreSQL's fast shutdown: clients are cut off, nothing is lost. */
+export async function stopPart(home: Home, name: string): Promise<void> {
+  const identity = alive(home).get(name);
+  if (identity === undefined) return;
+  await stopProcess(
+    identity,
+    name === 'postgres' ? 'SIGINT' : 'SIGTERM',
+    isApp(name) ? patience.app : patience.dependency,
+  );
+  forget(home, name, identity);
+}

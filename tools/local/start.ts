@@ -1,0 +1,71 @@
+import { takesNoArguments } from './failure.js';
+import { announce, claimHome, type Launch } from './launch.js';
+import type { Running } from './processes.js';
+import { say } from './progress.js';
+import { resignAsLauncher } from './record.js';
+import type { PartName } from './settings.js';
+import { startStack, stopStack } from './stack.js';
+
+const secondThoughtsMs = 1_000;
+
+/** `npm start`: the stack in the foreground, until Ctrl-C. Its data stay for the next time. */
+export async function run(args: readonly string[], launch: Launch): Promise<number> {
+  takesNoArguments('npm start', args);
+  const home = claimHome();
+  if (home === undefined) return 0;
+  const interrupted = new AbortController();
+  const parts = new Map<PartName, Running>();
+  const stopped = new Promise<void>((resolve, reject) => {
+    onInterrupt(() => {
+      interrupted.abort();
+      say('\nStopping; the data stay. (Ctrl-C again kills.)');
+      stopStack(home).then(() => resolve(), reject);
+    });
+  });
+  try {
+    const onStart = (name: PartName, running: Running) => parts.set(name, running);
+    const facts = await startStack(home, { tell: say, port: process.env.PORT, onStart, signal: interrupted.signal });
+    announce(home, facts, launch, 'Ctrl-C stops everything and keeps the data; "npm run reset" erases them.');
+  } catch (error) {
+    if (!interrupted.signal.aborted) throw error;
+    await stopped;
+    return 130;
+  } finally {
+    if (interrupted.signal.aborted) resignAsLauncher(home);
+  }
+  tellDeaths(parts, interrupted.signal);
+  await keepAliveUntil(stopped);
+  resignAsLauncher(home);
+  say('Stopped.');
+  return 0;
+}
+
+/** A part that ends by itself is told and left so: whoever ended it may want to see what the others do. */
+function tellDeaths(parts: Map<PartName, Running>, interrupted: AbortSignal): void {
+  for (const [name, { ended }] of parts) {
+    void ended.then(how => {
+      if (!interrupted.aborted)
+        say(`${name} ended (${how}); its log is .local/logs/${name}.log. Ctrl-C and "npm start" bring it back.`);
+    });
+  }
+}
+
+/** Nothing else keeps this process running: the parts are not tied to it. */
+async function keepAliveUntil(end: Promise<void>): Promise<void> {
+  const timer = setInterval(() => undefined, 3_600_000);
+  await end;
+  clearInterval(timer);
+}
+
+/** npm passes on the Ctrl-C that the terminal sends to all of us, so only one that comes later is a second one. */
+function onInterrupt(stop: () => void): void {
+  let since = 0;
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      if (since === 0) {
+        since = Date.now();
+        stop();
+      } else if (Date.now() - since > secondThoughtsMs) process.exit(130);
+    });
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * What every npm script calls: installs and builds when needed, then runs the compiled command.
+ * Plain JavaScript on Node's own modules, because it runs before anything is installed or built.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync, utimesSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const commands = {
+  start: 'local/start.js',
+  up: 'local/up.js',
+  down: 'local/down.js',
+  reset: 'local/reset.js',
+  test: 'local/test.js',
+  demo: 'journeys/demo.js',
+  bench: 'bench/bench.js',
+  chaos: 'chaos/chaos.js',
+};
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const startedAt = Date.now();
+const [name = '', ...args] = process.argv.slice(2);
+
+function stop(exitCode, sentence) {
+  console.error(`recur: ${sentence}`);
+  if (name === 'test') console.log('0 passed, 1 failed');
+  process.exit(exitCode);
+}
+
+function checkMachine() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 19)) {
+    stop(
+      69,
+      `Node.js 20.19 or newer is needed, and this is ${process.versions.node}: install it from https://nodejs.org.`,
+    );
+  }
+  if (process.platform === 'win32') stop(69, 'Windows is supported through WSL 2: run this command in a WSL shell.');
+  if (!Object.hasOwn(commands, name)) {
+    stop(64, `there is no command "${name}"; there are: ${Object.keys(commands).join(', ')}.`);
+  }
+}
+
+const changedAt = file => (existsSync(path.join(root, file)) ? statSync(path.join(root, file)).mtimeMs : 0);
+
+function seconds(since) {
+  return `${((Date.now() - since) / 1000).toFixed(1)} s`;
+}
+
+/** Returns the seconds spent on the network and the disk; no dependency's install script is run. */
+function install() {
+  const stamp = 'node_modules/.package-lock.json';
+  if (changedAt(stamp) > 0 && (changedAt(stamp) >= changedAt('package-lock.json') || stopsOnly())) return 0;
+  const since = Date.now();
+  console.log('  · downloading and installing dependencies (npm install); the first time takes a minute or two');
+  const flags = [
+    '--include=dev',
+    '--ignore-scripts',
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    '--prefer-offline',
+    '--loglevel=error',
+  ];
+  // npm tells its scripts where it lives; without that, the one on PATH.
+  const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm'];
+  const [command, ...before] = npm;
+  const { status, error } = spawnSync(command, [...before, 'install', ...flags], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) {
+    stop(
+      69,
+      `npm install failed (${error?.message ?? `exit ${status}`}); npm said why above. Check the network, then run this again.`,
+    );
+  }
+  if (changedAt(stamp) > 0) utimesSync(path.join(root, stamp), new Date(), new Date());
+  console.log(`  ✓ dependencies downloaded and installed (${seconds(since)})`);
+  return (Date.now() - since) / 1000;
+}
+
+/** A stack can be stopped and erased even while the source does not compile. */
+function stopsOnly() {
+  return (name === 'down' || name === 'reset') && existsSync(path.join(root, 'tools/dist', commands[name]));
+}
+
+function build() {
+  if (stopsOnly()) return;
+  const since = Date.now();
+  if (changedAt('tools/dist') === 0) console.log('  · building');
+  const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1', DO_NOT_TRACK: '1' };
+  const turbo = path.join(root, 'node_modules/.bin/turbo');
+  const flags = ['run', 'build', '--output-logs=errors-only', '--ui=stream'];
+  const { status, stdout, stderr } = spawnSync(turbo, flags, { cwd: root, env, encoding: 'utf8', maxBuffer: 1 << 26 });
+  if (status !== 0) {
+    console.error(`${stdout ?? ''}${stderr ?? ''}`);
+    stop(1, 'the build failed; the compiler said why above.');
+  }
+  if (Date.now() - since > 2000) console.log(`  ✓ built (${seconds(since)})`);
+}
+
+checkMachine();
+const installSeconds = install();
+build();
+const file = path.join(root, 'tools/dist', commands[name]);
+if (!existsSync(file)) stop(64, `"npm run ${name}" is not part of this version.`);
+try {
+  const { run } = await import(pathToFileURL(file).href);
+  process.exitCode = (await run(args, { startedAt, installSeconds })) ?? 0;
+} catch (error) {
+  // A failure with an exit code is meant for the person at the terminal; anything else is a bug and shows its stack.
+  if (typeof error?.exitCode !== 'number') throw error;
+  stop(error.exitCode, error.message);
+}

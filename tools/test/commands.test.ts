@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { plannedPackages } from '../local/apt.js';
+import { takesNoArguments } from '../local/failure.js';
+import { checkoutRoot } from '../local/home.js';
+
+describe('tools/run.mjs', () => {
+  it.each([
+    ['', /there is no command ""/],
+    ['stat', /there is no command "stat"; there are: start, up, down/],
+  ])('refuses a command it does not have: "%s"', (command, sentence) => {
+    const { status, stderr } = spawnSync(process.execPath, [path.join(checkoutRoot(), 'tools/run.mjs'), command], {
+      encoding: 'utf8',
+    });
+    expect(status).toBe(64);
+    expect(stderr).toMatch(sentence);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('commands without arguments', () => {
+  it('refuse any, naming them', () => {
+    expect(() => takesNoArguments('npm start', ['--port', '80'])).toThrow(
+      'npm start takes no arguments, and was given --port 80.',
+    );
+    expect(() => takesNoArguments('npm start', [])).not.toThrow();
+  });
+});
+
+describe('the plan of a simulated installation', () => {
+  it('names every package with its version, new ones and newer ones', () => {
+    const simulation = [
+      'NOTE: This is only a simulation!',
+      'The following NEW packages will be installed:',
+      '  liblzf1 redis-server',
+      'Inst liblzf1 (3.6-3 Debian:12.1/stable [amd64])',
+      'Inst libc6 [2.36-8] (2.36-9 Debian:12.1/stable [amd64]) []',
+      'Inst redis-server (5:7.0.15-1 Debian:12.1/stable [amd64])',
+      'Conf liblzf1 (3.6-3 Debian:12.1/stable [amd64])',
+    ].join('\n');
+    expect(plannedPackages(simulation)).toEqual(['liblzf1=3.6-3', 'libc6=2.36-9', 'redis-server=5:7.0.15-1']);
+  });
+});

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Home } from '../local/home.js';
+import { identify, isAlive, type ProcessIdentity, parseStat, signal } from '../local/identity.js';
+import { stopProcess } from '../local/processes.js';
+import { alive, becomeLauncher, forget, launcher, recorded, remember, resignAsLauncher } from '../local/record.js';
+
+const children: ChildProcess[] = [];
+let home: Home;
+
+beforeEach(() => {
+  const state = mkdtempSync(path.join(tmpdir(), 'recur-leftovers-'));
+  home = {
+    root: state,
+    state,
+    logs: state,
+    programs: state,
+    outside: state,
+    programsOutside: state,
+    databaseAccount: undefined,
+  };
+});
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  rmSync(home.state, { recursive: true, force: true });
+});
+
+async function sleeper(): Promise<ProcessIdentity> {
+  const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+  children.push(child);
+  await once(child, 'spawn');
+  const identity = identify(child.pid ?? 0);
+  if (identity === undefined) throw new Error('a process that runs has an identity');
+  return identity;
+}
+
+describe('who a process is', () => {
+  it('is its id and the moment it started', async () => {
+    const identity = await sleeper();
+    expect(isAlive(identity)).toBe(true);
+    expect(identify(identity.pid)).toEqual(identity);
+  });
+
+  it('reads the start time behind a program name with spaces and parentheses', () => {
+    const fields = Array.from({ length: 40 }, (_, index) => String(index + 3));
+    expect(parseStat(`7 (a) b (c) ${['S', ...fields.slice(1)].join(' ')}`)).toEqual({ state: 'S', startTicks: '22' });
+    expect(parseStat('')).toBeUndefined();
+  });
+
+  it('ends with the process', async () => {
+    const identity = await sleeper();
+    await stopProcess(identity, 'SIGTERM', 5_000);
+    expect(isAlive(identity)).toBe(false);
+    expect(identify(identity.pid)).toBeUndefined();
+  });
+
+  it('is nobody for a zombie, which nobody waits for and no signal reaches', async () => {
+    // The shell becomes `sleep 60`, which never collects its dead child.
+    const child = spawn('sh', ['-c', 'sh -c "exit 0" & echo $!; exec sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    children.push(child);
+    const [output] = await once(child.stdout, 'data');
+    const pid = Number(String(output).trim());
+    let identity = identify(pid);
+    while (identity !== undefined && isAlive(identity)) identity = identify(pid);
+    expect(identify(pid)).toBeUndefined();
+  });
+
+  it('is not another process that was given the same id later', async () => {
+    const bystander = await sleeper();
+    const before = { pid: bystander.pid, started: 'another-boot/1' };
+    expect(isAlive(before)).toBe(false);
+    expect(signal(before, 'SIGKILL')).toBe(false);
+    await stopProcess(before, 'SIGKILL', 1_000);
+    expect(isAlive(bystander)).toBe(true);
+  });
+});
+
+describe('the record of a stack', () => {
+  it('finds what still runs, whoever started it', async () => {
+    const billing = await sleeper();
+    remember(home, 'billing', billing);
+    remember(home, 'catalog', { pid: billing.pid, started: 'another-boot/1' });
+    expect([...alive(home).keys()]).toEqual(['billing']);
+  });
+
+  it('forgets a process only while its name stands for that process', async () => {
+    const [first, second] = [await sleeper(), await sleeper()];
+    remember(home, 'billing', first);
+    remember(home, 'billing', second);
+    forget(home, 'billing', first);
+    expect(recorded(home)).toEqual({ billing: second });
+    forget(home, 'billing', second);
+    expect(recorded(home)).toEqual({});
+  });
+
+  it('says what to do when its file is damaged', () => {
+    writeFileSync(path.join(home.state, 'processes.json'), '{"billing":');
+    expect(() => alive(home)).toThrow(/npm run reset/);
+  });
+});
+
+describe('the launcher of a stack', () => {
+  it('is one process at a time', async () => {
+    const other = await sleeper();
+    writeFileSync(path.join(home.state, 'launcher.json'), JSON.stringify(other));
+    expect(becomeLauncher(home)).toEqual({ other });
+    expect(launcher(home)).toEqual(other);
+  });
+
+  it('is replaced when it was killed, and the new one knows it', async () => {
+    const killed = await sleeper();
+    writeFileSync(path.join(home.state, 'launcher.json'), JSON.stringify(killed));
+    await stopProcess(killed, 'SIGKILL', 5_000);
+    expect(becomeLauncher(home)).toEqual({ afterDeath: true });
+  });
+
+  it('leaves no trace when it resigns', () => {
+    expect(becomeLauncher(home)).toEqual({ afterDeath: false });
+    resignAsLauncher(home);
+    expect(becomeLauncher(home)).toEqual({ afterDeath: false });
+  });
+});

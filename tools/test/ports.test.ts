@@ -1,0 +1,81 @@
+import { createServer, type Server } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { choosePorts, choosePublicPort, isFree } from '../local/ports.js';
+
+const servers: Server[] = [];
+
+/** Takes a port, a free one unless it is named, and returns it. */
+function occupy(port = 0): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    servers.push(server);
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+}
+
+async function free(port: number): Promise<void> {
+  for (const server of servers) {
+    const address = server.address();
+    if (typeof address === 'object' && address?.port === port) await new Promise(done => server.close(done));
+  }
+}
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await new Promise(done => server.close(done));
+});
+
+describe('the public port', () => {
+  it('is the one asked for when that is free', async () => {
+    const port = await occupy();
+    await free(port);
+    expect(await choosePublicPort(String(port), undefined)).toBe(port);
+  });
+
+  it('is refused with a sentence when the one asked for is taken', async () => {
+    const port = await occupy();
+    await expect(choosePublicPort(String(port), undefined)).rejects.toMatchObject({
+      exitCode: 69,
+      message: expect.stringContaining(`port ${port} (from PORT) is taken`),
+    });
+  });
+
+  it.each(['http', '0', '65536', '80.5', '-1'])('is refused when it is no port: %s', async asked => {
+    await expect(choosePublicPort(asked, undefined)).rejects.toMatchObject({ exitCode: 64 });
+  });
+
+  it('stays the same from run to run while it is free', async () => {
+    const port = await occupy();
+    await free(port);
+    expect(await choosePublicPort(undefined, port)).toBe(port);
+  });
+
+  it('is the next free one from 3000 on when the last one is taken and none was asked for', async () => {
+    const before = await choosePublicPort(undefined, undefined);
+    await occupy(before);
+    const chosen = await choosePublicPort(undefined, before);
+    expect(chosen).toBeGreaterThan(before);
+    expect(await isFree(chosen)).toBe(true);
+  });
+});
+
+describe('the other ports', () => {
+  it('are kept where they are free and replaced where they are not, each one once', async () => {
+    const first = await choosePorts(['postgres', 'nats', 'redis'], {});
+    expect(new Set(Object.values(first)).size).toBe(3);
+    await occupy(first.nats);
+    const second = await choosePorts(['postgres', 'nats', 'redis'], first);
+    expect(second).toMatchObject({ postgres: first.postgres, redis: first.redis });
+    expect(second.nats).not.toBe(first.nats);
+  });
+
+  it('are never shared, not even when two were remembered as the same', async () => {
+    const { a } = await choosePorts(['a'], {});
+    const chosen = await choosePorts(['a', 'b'], { a, b: a });
+    expect(chosen.a).toBe(a);
+    expect(chosen.b).not.toBe(a);
+  });
+});
