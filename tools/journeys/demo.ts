@@ -1,0 +1,20 @@
+import { readFacts } from '../local/facts.js';
+import { Failure, takesNoArguments } from '../local/failure.js';
+import { openHome } from '../local/home.js';
+import { say } from '../local/progress.js';
+import { firstJourney } from './first.js';
+
+/** `npm run demo`: the first journey against the running stack, told step by step. */
+export async function run(args: readonly string[]): Promise<number> {
+  takesNoArguments('npm run demo', args);
+  const facts = readFacts(openHome());
+  if (facts === undefined)
+    throw new Failure('no stack of this checkout is running: start one with "npm start" or "npm run up".');
+  say(`The first journey, against ${facts.baseUrl}, through HTTP only.\n`);
+  let step = 0;
+  await firstJourney(facts.baseUrl, facts.apiKey, line => say(`${String(++step).padStart(2)}. ${line}`));
+  say(
+    '\nThat is all of it. The API is described at the docs URL; the code of this journey is tools/journeys/first.ts.',
+  );
+  return 0;
+}

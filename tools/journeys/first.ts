@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { Api } from './api.js';
+import { startReceiver, typeOf } from './receiver.js';
+
+interface Invoice {
+  invoiceId: string;
+  number: string;
+  totalAmount: number;
+  taxAmount: number;
+  currency: string;
+  paymentId: string;
+  link: string;
+}
+
+/** What one run of the journey made. */
+export interface Journey {
+  productId: number;
+  planId: number;
+  userId: number;
+  invoice: Invoice;
+  paymentStatus: number;
+  /** Types of the webhooks that arrived and were verified, in the order of arrival. */
+  webhooks: string[];
+}
+
+const money = (amount: number, currency: string) => `${(amount / 100).toFixed(2)} ${currency}`;
+
+/**
+ * The first journey, through HTTP only: from an empty merchant to a paid invoice and its verified webhooks.
+ * It can be run again on the same merchant; `say` is told each step.
+ */
+export async function firstJourney(baseUrl: string, apiKey: string, say: (line: string) => void): Promise<Journey> {
+  const api = new Api(baseUrl, apiKey);
+  const receiver = await startReceiver();
+  try {
+    return await travel(api, receiver, say);
+  } finally {
+    await receiver.close();
+  }
+}
+
+async function travel(api: Api, receiver: Awaited<ReturnType<typeof startReceiver>>, say: (line: string) => void) {
+  const { eventList } = await api.get<{ eventList: string[] }>('/merchant/webhook/event_list');
+  say(`${eventList.length} webhook events exist: ${eventList.slice(0, 3).join(', ')}, …`);
+  const { endpointId, secret } = await api.post<{ endpointId: number; secret: string }>(
+    '/merchant/webhook/new_endpoint',
+    {
+      url: receiver.url,
+      events: ['invoice.created', 'invoice.process', 'invoice.paid', 'payment.success'],
+    },
+  );
+  say(
+    `Webhook endpoint ${endpointId} is registered at ${receiver.url}; its secret is shown once: ${secret.slice(0, 10)}…`,
+  );
+
+  const gateway = await setUpGateway(api);
+  say(gateway);
+  const { product } = await api.post<{ product: { id: number } }>('/merchant/product/new', {
+    productName: 'Observatory',
+  });
+  await api.post('/merchant/product/activate', { productId: product.id });
+  const { plan } = await api.post<{ plan: { id: number } }>('/merchant/plan/new', {
+    productId: product.id,
+    planName: 'Pro',
+    amount: 4900,
+    currency: 'EUR',
+    intervalUnit: 'month',
+    intervalCount: 1,
+  });
+  await api.post('/merchant/plan/activate', { planId: plan.id });
+  say(`Product ${product.id} and plan ${plan.id} (49.00 EUR a month) are active.`);
+  const { user } = await api.post<{ user: { id: number } }>('/merchant/user/new', {
+    email: `ada-${randomUUID().slice(0, 8)}@example.com`,
+    firstName: 'Ada',
+  });
+  say(`User ${user.id} exists.`);
+
+  const order = {
+    userId: user.id,
+    currency: 'EUR',
+    taxPercentage: 1900,
+    lines: [
+      { planId: plan.id, quantity: 1 },
+      { name: 'Onboarding', unitAmountExcludingTax: 12_500, quantity: 1 },
+      { name: 'Welcome credit', unitAmountExcludingTax: -1_500, quantity: 1 },
+    ],
+  };
+  const { invoice: draft } = await api.post<{ invoice: Invoice }>('/merchant/invoice/new', order);
+  say(`Invoice ${draft.invoiceId} is a draft over ${money(draft.totalAmount, draft.currency)}, tax included.`);
+  const { invoice } = await api.post<{ invoice: Invoice }>('/merchant/invoice/finish', {
+    invoiceId: draft.invoiceId,
+    daysUtilDue: 14,
+  });
+  say(`It is open as number ${invoice.number}, with payment ${invoice.paymentId}.`);
+  await api.post('/merchant/invoice/mark_wire_transfer_success', {
+    invoiceId: invoice.invoiceId,
+    transferNumber: 'SEPA-2026-0001',
+  });
+  const { paymentDetail } = await api.get<{ paymentDetail: { payment: { status: number } } }>(
+    `/merchant/payment/detail?paymentId=${invoice.paymentId}`,
+  );
+  say('The wire transfer has arrived: the invoice is paid.');
+
+  const mine = () => receiver.deliveries.filter(({ body }) => body.includes(invoice.invoiceId));
+  await receiver.until(() => mine().some(delivery => typeOf(delivery) === 'invoice.paid') && mine().length >= 4);
+  const webhook = new Webhook(secret);
+  for (const { body, headers } of mine()) webhook.verify(body, headers);
+  const webhooks = mine().map(typeOf);
+  say(`Webhooks received, each signature verified: ${webhooks.join(', ')}.`);
+  return {
+    productId: product.id,
+    planId: plan.id,
+    userId: user.id,
+    invoice,
+    paymentStatus: paymentDetail.payment.status,
+    webhooks,
+  };
+}
+
+/** A merchant has one wire-transfer gateway; a second run of the journey finds it set up. */
+async function setUpGateway(api: Api): Promise<string> {
+  const bank = {
+    accountHolder: 'Observatory Ltd',
+    address: '1 Hill Road',
+    iban: 'DE02120300000000202051',
+    bic: 'BYLADEM1001',
+  };
+  const { status, envelope } = await api.send('/merchant/gateway/wire_transfer_setup', {
+    currency: 'EUR',
+    minimumAmount: 100,
+    bank: JSON.stringify(bank),
+  });
+  if (status === 200) return 'The wire-transfer gateway is set up; as the first one it is the default.';
+  if (envelope.error?.type === 'gateway_exists') return 'The wire-transfer gateway was set up before.';
+  throw new Error(`wire_transfer_setup answered ${status}: ${envelope.message}`);
+}
