@@ -1,0 +1,19 @@
+import { serviceConfig, toggle } from '@recur/platform';
+import { z } from 'zod';
+
+export const config = serviceConfig
+  .extend({
+    REDIS_URL: z.string().min(1).describe('redis://host:port, for the doorbell of deliveries'),
+    WEBHOOK_ALLOW_LOOPBACK: toggle(false).describe('let webhooks reach this machine: local stacks and tests only'),
+  })
+  .refine(({ RECUR_ENV, WEBHOOK_ALLOW_LOOPBACK }) => RECUR_ENV !== 'production' || !WEBHOOK_ALLOW_LOOPBACK, {
+    path: ['WEBHOOK_ALLOW_LOOPBACK'],
+    message: 'may not be true in production',
+  });
+export type Config = z.output<typeof config>;
+
+/** Which URLs a webhook may go to in this deployment. */
+export const addressRules = ({ RECUR_ENV, WEBHOOK_ALLOW_LOOPBACK }: Config) => ({
+  httpsOnly: RECUR_ENV === 'production',
+  allowLoopback: WEBHOOK_ALLOW_LOOPBACK,
+});

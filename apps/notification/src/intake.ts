@@ -1,0 +1,86 @@
+import { events as registry } from '@recur/contracts';
+import type { Clock, Consumption, Event, Tx } from '@recur/platform';
+import { newDelivery } from './domain/delivery.js';
+import { matches } from './domain/endpoint.js';
+import { deliveries, due, endpoints, events } from './tables.js';
+
+/** Tells the delivery workers that an endpoint has something due. */
+export type Ring = (merchantId: number, endpointId: number) => void;
+
+/**
+ * What notification listens to: the events that may go out, by owner and first word (`evt.billing.invoice.>`). Each
+ * becomes one row, and one delivery for each endpoint that wants it, in the transaction of its inbox row.
+ */
+export function intake(clock: Clock, ring: Ring): Consumption[] {
+  const sources = new Map<string, { owner: string; word: string }>();
+  for (const [type, { owner, webhook }] of Object.entries(registry)) {
+    const word = type.slice(0, type.indexOf('.'));
+    if (webhook) sources.set(`${owner}-${word}`, { owner, word });
+  }
+  return [...sources].map(([name, { owner, word }]) => {
+    const toRing = new Set<number>();
+    return {
+      name: `notification-${name}`,
+      from: owner,
+      subject: `${word}.>`,
+      order: 'every',
+      apply: async (tx, batch) => {
+        for (const endpointId of await schedule(tx, batch, clock.wall())) toRing.add(endpointId);
+      },
+      done: merchantId => {
+        for (const endpointId of toRing) ring(merchantId, endpointId);
+        toRing.clear();
+      },
+    };
+  });
+}
+
+/** Schedules the deliveries of one merchant's events; returns the endpoints that have something due. */
+async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise<Set<number>> {
+  const ringing = new Set<number>();
+  const all = await tx.all(endpoints, {});
+  if (all.length === 0) return ringing;
+  for (const event of batch) {
+    if (!isWebhook(event.type)) continue;
+    const routed = { type: event.type, productIds: productsOf(event.data) };
+    const wanting = all.filter(endpoint => matches(endpoint, routed));
+    if (wanting.length === 0) continue;
+    tx.save(events, {
+      merchantId: tx.merchantId,
+      eventId: event.id,
+      type: event.type,
+      at: event.at,
+      body: bodyOf(event),
+    });
+    for (const { endpointId, state } of wanting) {
+      const deliveryId = tx.newId('dl_');
+      const ids = { merchantId: tx.merchantId, deliveryId, endpointId, eventId: event.id };
+      const delivery = newDelivery(ids, state === 'enabled', nowMs);
+      tx.save(deliveries, { ...delivery, createTime: tx.now, lastOutcome: '', lastAnswer: '' });
+      if (delivery.nextAtMs === null) continue;
+      ringing.add(endpointId);
+      tx.save(due, {
+        deliveryId,
+        merchantId: tx.merchantId,
+        endpointId,
+        dueAtMs: delivery.nextAtMs,
+        leaseToken: null,
+        leaseUntilMs: null,
+      });
+    }
+  }
+  return ringing;
+}
+
+const isWebhook = (type: string) => (registry as Record<string, { webhook: boolean }>)[type]?.webhook === true;
+
+/** The body of a webhook: `sequence` is the version of the object, so that a receiver can drop what is stale. */
+export function bodyOf({ type, at, merchantId, version, data }: Event): string {
+  return JSON.stringify({ type, timestamp: new Date(at * 1000).toISOString(), merchantId, sequence: version, data });
+}
+
+/** The products that an event concerns: those of the plans on an invoice's lines. */
+function productsOf(data: unknown): number[] {
+  const { lines = [] } = data as { lines?: { plan?: { productId: number } | null }[] };
+  return [...new Set(lines.flatMap(({ plan }) => (plan ? [plan.productId] : [])))];
+}

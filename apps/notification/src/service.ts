@@ -1,0 +1,33 @@
+import { events as registry } from '@recur/contracts';
+import { aggregate, CLOCK, CONFIG, type Clock, type ServiceDefinition } from '@recur/platform';
+import { addressRules, type Config, config } from './config.js';
+import { Deliveries } from './deliveries.js';
+import { Doorbell } from './doorbell.js';
+import { Endpoints, endpointView } from './endpoints.js';
+import { intake } from './intake.js';
+import { Init1763683200001 } from './migrations/0001-init.js';
+import { Outbound } from './outbound.js';
+import { deliveries, due, endpoints, events } from './tables.js';
+
+export const notification: ServiceDefinition<Config> = {
+  name: 'notification',
+  config,
+  schema: { tables: [endpoints, events, deliveries, due], migrations: [Init1763683200001] },
+  events: registry,
+  aggregates: { endpoint: aggregate(endpoints, 'endpointId', endpointView) },
+  handlers: [Endpoints],
+  providers: [
+    Deliveries,
+    Doorbell,
+    {
+      provide: Outbound,
+      useFactory: (settings: Config) => new Outbound(addressRules(settings)),
+      inject: [CONFIG],
+    },
+  ],
+  consumptions: app => {
+    const doorbell = app.get(Doorbell);
+    return intake(app.get<Clock>(CLOCK), (merchantId, endpointId) => doorbell.ring(merchantId, endpointId));
+  },
+  workers: app => [app.get(Doorbell)],
+};
