@@ -56,6 +56,7 @@ function environment(settings: Settings, app: App): NodeJS.ProcessEnv {
     HOST: '127.0.0.1',
     PORT: String(portOf(settings, app)),
     BASE_URL: baseUrl(settings),
+    PORTAL_BASE: `${baseUrl(settings)}/portal`,
     NATS_URL: natsUrl(settings),
     ...(app === 'gateway' ? {} : ofService(settings, app)),
     ...(app === 'notification' ? { REDIS_URL: redisUrl(settings), WEBHOOK_ALLOW_LOOPBACK: 'true' } : {}),

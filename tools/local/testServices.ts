@@ -10,6 +10,7 @@ import { sayOnStderr } from './progress.js';
 import { redisUrl } from './redis.js';
 import { databaseUrl, readSettings, writePrivately } from './settings.js';
 import { startDependencies, stopStack } from './stack.js';
+import { withProgramsOf } from './temporary.js';
 
 /**
  * PostgreSQL, NATS and Redis for one test run, in a temporary folder. A process of its own (see tools/testSetup.mjs):
@@ -51,11 +52,6 @@ async function start(home: Home, signal: AbortSignal): Promise<Record<string, st
     TEST_NATS_SERVER_BIN: find(home, 'nats-server') ?? '',
     TEST_REDIS_SERVER_BIN: find(home, 'redis-server') ?? '',
   };
-}
-
-/** What was fetched for the checkout is used, and what is fetched now is kept for the next run. */
-function withProgramsOf(checkout: Home, home: Home): Home {
-  return { ...home, programs: checkout.programs, programsOutside: checkout.programsOutside };
 }
 
 async function remove(home: Home): Promise<void> {

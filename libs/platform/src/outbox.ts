@@ -40,7 +40,7 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
   }
 }
 
-/** Names of the tables above: the one list of what has no row-level security in every service. */
+/** Those tables and the migrations' own: the one list of what has no row-level security in every service. */
 export const platformTables = [
   'outbox',
   'relay_state',
@@ -50,4 +50,6 @@ export const platformTables = [
   'dead_letter',
   'copy_state',
   'tenants',
+  'schema_state',
+  'migrations',
 ] as const;

@@ -2,13 +2,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Actor, In, Operation, Out, Slug } from '@recur/contracts';
 import type { Issue } from '@recur/kernel';
 import pg from 'pg';
+import type { QueryRunner } from 'typeorm';
 import type { Bus, Reply } from './bus.js';
 import type { Caller } from './caller.js';
 import type { Clock } from './clock.js';
 import type { ServiceConfig } from './config.js';
 import type { Event } from './consumer.js';
 import { createLog } from './log.js';
-import { dataSource, migrate } from './migrate.js';
+import { dataSource, migrate, type Schema } from './migrate.js';
 import { answerQuestion, assemble, type ServiceDefinition } from './service.js';
 import { createPool, type Row } from './session.js';
 
@@ -91,9 +92,17 @@ const urlOf = (database: string, role?: string) => {
   return url.toString();
 };
 
+/** Everything that the migrations would run. */
+async function statementsOf({ migrations }: Schema): Promise<string> {
+  const statements: string[] = [];
+  const recorder = { query: async (text: string) => statements.push(text) } as unknown as QueryRunner;
+  for (const Migration of migrations) await new Migration().up(recorder);
+  return statements.join('\n');
+}
+
 /** A database with the service's schema, made once per schema and server; every test's database is a copy of it. */
 async function template({ name, schema }: ServiceDefinition): Promise<string> {
-  const digest = createHash('sha256').update(schema.migrations.map(String).join()).digest('hex').slice(0, 12);
+  const digest = createHash('sha256').update(await statementsOf(schema)).digest('hex').slice(0, 12);
   const database = `template_${name}_${digest}`;
   await asAdmin(async client => {
     await client.query(`select pg_advisory_lock(hashtext('recur test templates'))`);

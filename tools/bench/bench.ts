@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { Api } from '../journeys/api.js';
+import { startReceiver } from '../journeys/receiver.js';
+import { obtain } from '../local/binaries.js';
+import { Failure } from '../local/failure.js';
+import { openHome } from '../local/home.js';
+import { say } from '../local/progress.js';
+import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
+import { load, median, quantile } from './load.js';
+import { describeMachine, memoryOf } from './machine.js';
+import { invoiceYardstick } from './yardstick.js';
+
+/** One line of the result. A ratio above 1 is better than the limit, whichever way the measure points. */
+interface Measure {
+  value: number;
+  unit: string;
+  limit: number;
+  ratio: number;
+}
+type Measures = Record<string, Measure>;
+
+const rounds = 3;
+const seconds = 10;
+
+/**
+ * `npm run bench [-- --json FILE]`: measures a stack of its own, started for this, against fixed limits that are
+ * measured on the same machine and PostgreSQL server in the same run.
+ */
+export async function run(args: readonly string[]): Promise<number> {
+  const file = jsonFile(args);
+  const { pgbench } = obtain(openHome(), ['pgbench'], say);
+  const unlimited = { gateway: { RATE_PER_SECOND: '1000000', RATE_BURST: '1000000' } };
+  const stack = await temporaryStack(say, unlimited);
+  const measures: Measures = {};
+  const add = (name: string, measure: Measure, more = '') => {
+    measures[name] = measure;
+    const { value, unit, limit, ratio } = measure;
+    say(
+      `${name.padEnd(16)} ${value.toFixed(1).padStart(9)} ${unit.padEnd(4)} limit ${limit.toFixed(1).padStart(9)}  ratio ${ratio.toFixed(3)}  ${more}`,
+    );
+  };
+  try {
+    say(await describeMachine(stack.facts().services.postgres.url));
+    await warm(stack);
+    add('ready', await readiness(stack));
+    add('memory_idle', await idleMemory(stack));
+    const arrival = await webhookArrival(stack);
+    add('webhook_arrival', arrival.measure, `p99 ${arrival.p99.toFixed(1)} ms`);
+    const invoices = await invoiceRate(stack, pgbench);
+    add('invoice_new', invoices.measure, `p50 ${invoices.p50.toFixed(1)} ms, p99 ${invoices.p99.toFixed(1)} ms`);
+  } finally {
+    await stack.close();
+  }
+  if (file !== undefined) writeFileSync(file, `${JSON.stringify(measures, null, 2)}\n`);
+  return 0;
+}
+
+function jsonFile(args: readonly string[]): string | undefined {
+  if (args.length === 0) return undefined;
+  const [flag, file] = args;
+  if (flag !== '--json' || file === undefined || args.length > 2) {
+    throw new Failure('npm run bench takes nothing, or -- --json FILE.', 64);
+  }
+  return file;
+}
+
+const order = (userId: number) =>
+  JSON.stringify({
+    userId,
+    currency: 'EUR',
+    taxPercentage: 1900,
+    lines: [
+      { name: 'Pro plan, monthly', quantity: 1, unitAmountExcludingTax: 4900 },
+      { name: 'Extra seat', quantity: 3, unitAmountExcludingTax: 900 },
+      { name: 'Overage', quantity: 1200, unitAmountExcludingTax: 2 },
+    ],
+  });
+
+const newUser = async (api: Api) => {
+  const email = `${randomUUID()}@example.com`;
+  return (await api.post<{ user: { id: number } }>('/merchant/user/new', { email })).user.id;
+};
+
+const invoiceRequest = (apiKey: string, body: string) => {
+  const series = randomUUID();
+  return (at: number) => ({
+    method: 'POST',
+    path: '/merchant/invoice/new',
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      'idempotency-key': `${series}-${at}`,
+    },
+    body,
+  });
+};
+
+/** Everything has run once: code is compiled, connections and prepared statements are there. */
+async function warm(stack: TemporaryStack): Promise<void> {
+  const { baseUrl, apiKey } = stack.facts();
+  const body = order(await newUser(new Api(baseUrl, apiKey)));
+  await load(baseUrl, 32, 5, invoiceRequest(apiKey, body));
+}
+
+/** invoice/new with three lines at 32 connections, between rounds of the yardstick; medians of three. */
+async function invoiceRate(stack: TemporaryStack, pgbench: string) {
+  const { baseUrl, apiKey, services } = stack.facts();
+  const yardstick = await invoiceYardstick(pgbench, services.postgres.url);
+  const body = order(await newUser(new Api(baseUrl, apiKey)));
+  await load(baseUrl, 32, 3, invoiceRequest(apiKey, body));
+  const limits: number[] = [];
+  const loads = [];
+  for (let round = 0; round < rounds; round++) {
+    limits.push(await yardstick(seconds));
+    loads.push(await load(baseUrl, 32, seconds, invoiceRequest(apiKey, body)));
+  }
+  const [value, limit] = [median(loads.map(({ perSecond }) => perSecond)), median(limits)];
+  return {
+    measure: { value, unit: '1/s', limit, ratio: value / limit },
+    p50: median(loads.map(({ p50 }) => p50)),
+    p99: median(loads.map(({ p99 }) => p99)),
+  };
+}
+
+/** From the answer of invoice/new to the arrival of its webhook, one after the other; the limit is a tenth of a second. */
+async function webhookArrival(stack: TemporaryStack) {
+  const { baseUrl, apiKey } = stack.facts();
+  const api = new Api(baseUrl, apiKey);
+  const receiver = await startReceiver();
+  try {
+    await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events: ['invoice.created'] });
+    const body = JSON.parse(order(await newUser(api))) as object;
+    const times: number[] = [];
+    for (let at = 1; at <= 100; at++) {
+      await api.post('/merchant/invoice/new', body);
+      const answered = performance.now();
+      await receiver.until(deliveries => deliveries.length >= at);
+      times.push((receiver.deliveries[at - 1]?.at ?? Number.NaN) - answered);
+    }
+    times.sort((a, b) => a - b);
+    const [value, limit] = [quantile(times, 0.5), 100];
+    // an arrival may even come before the answer is read: the ratio stays a number
+    return { measure: { value, unit: 'ms', limit, ratio: limit / Math.max(value, 0.1) }, p99: quantile(times, 0.99) };
+  } finally {
+    await receiver.close();
+  }
+}
+
+/** A start on existing data, everything built; the limit is 15 seconds. */
+async function readiness(stack: TemporaryStack): Promise<Measure> {
+  const since = performance.now();
+  await stack.again();
+  const value = (performance.now() - since) / 1000;
+  return { value, unit: 's', limit: 15, ratio: 15 / value };
+}
+
+/** Σ PSS of all processes of the stack when nothing is asked of it; the limit is 1 GiB. */
+async function idleMemory(stack: TemporaryStack): Promise<Measure> {
+  const value = memoryOf(Object.values(stack.facts().pids));
+  return { value, unit: 'MiB', limit: 1024, ratio: 1024 / value };
+}
