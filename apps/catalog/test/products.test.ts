@@ -66,7 +66,7 @@ describe('product/new', () => {
   });
 
   it('names every field that is wrong', async () => {
-    const result = await t.call(newProduct, { status: 3, homeUrl: 'javascript:1', metadata: [], productName: 7 });
+    const result = await t.call(newProduct, { status: 3, homeUrl: 1, metadata: [], productName: 7 });
     expect(result).toMatchObject({ ok: false, slug: 'invalid_parameters' });
     const paths = result.ok ? [] : result.issues.map(({ path }) => path);
     expect(paths.sort()).toEqual(['/homeUrl', '/metadata', '/productName', '/status']);
