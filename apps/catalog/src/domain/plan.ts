@@ -123,7 +123,7 @@ export function checkActivatable(plan: Plan): void {
  * The plan, active; undefined where it is so already. Its bound add-ons are activated by themselves, beside it.
  * Throws Rejected `plan_not_activatable`: it is hard-archived, or what `checkActivatable` says.
  */
-export function activate(plan: Plan, now: number): Plan | undefined {
+export function activate<P extends Plan>(plan: P, now: number): P | undefined {
   if (plan.status === 'active') return undefined;
   const status = planLifecycle.step(plan.status, 'activate', 'plan_not_activatable', `Plan ${plan.id}`);
   checkActivatable(plan);

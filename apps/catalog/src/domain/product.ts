@@ -27,7 +27,7 @@ export interface Product {
 }
 
 /** The product, active; undefined where it is so already. */
-export function activate(product: Product, now: number): Product | undefined {
+export function activate<P extends Product>(product: P, now: number): P | undefined {
   const status = productLifecycle.next(product.status, 'activate');
   return status && { ...product, status, modifyTime: now };
 }

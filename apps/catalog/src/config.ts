@@ -1,0 +1,7 @@
+import { serviceConfig } from '@recur/platform';
+import { z } from 'zod';
+
+export const config = serviceConfig.extend({
+  PORTAL_BASE: z.url().default('http://localhost:3000/portal').describe('where the hosted pages are'),
+});
+export type Config = z.output<typeof config>;

@@ -1,0 +1,4 @@
+import { startService } from '@recur/platform';
+import { catalog } from './service.js';
+
+await startService(catalog);

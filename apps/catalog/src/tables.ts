@@ -1,0 +1,98 @@
+import { type MultiCurrencyConfig, type PlanMultiTrial, planType, type UsVatConfig } from '@recur/contracts';
+import { document, flag, int, integer, integers, money, optionalDocument, table, text } from '@recur/platform';
+import { type Plan, planLifecycle, publishLifecycle } from './domain/plan.js';
+import { type Product, productLifecycle } from './domain/product.js';
+
+export interface ProductRow extends Product {
+  usVatConfig: UsVatConfig | null;
+}
+
+/** A plan with what no rule of the domain looks at. */
+export interface PlanRow extends Plan {
+  multiCurrencies: MultiCurrencyConfig[];
+  multiTrials: PlanMultiTrial[];
+  usVatConfig: UsVatConfig | null;
+  /** Made with the plan: it stays what customers were given, should the portal move. */
+  checkoutUrl: string;
+  /** How the merchant wants the plan's product called where it is paid; no product is made or changed by it. */
+  productName: string;
+  productDescription: string;
+}
+
+const oneOf = (column: string, values: readonly string[]) =>
+  `${column} in (${values.map(value => `'${value}'`).join(', ')})`;
+
+export const products = table<ProductRow>('products', {
+  key: ['merchantId', 'id'],
+  columns: {
+    merchantId: integer(),
+    id: integer(),
+    version: int(),
+    status: text(),
+    productName: text(),
+    description: text(),
+    homeUrl: text(),
+    imageUrl: text(),
+    metadata: document(),
+    usVatConfig: optionalDocument(),
+    createTime: integer(),
+    modifyTime: integer(),
+    deletedTime: integer(),
+  },
+  checks: { products_status: oneOf('status', productLifecycle.states) },
+});
+
+export const plans = table<PlanRow>('plans', {
+  key: ['merchantId', 'id'],
+  columns: {
+    merchantId: integer(),
+    id: integer(),
+    version: int(),
+    status: text(),
+    publishStatus: text(),
+    type: text(),
+    productId: integer(),
+    planName: text(),
+    internalName: text(),
+    description: text(),
+    externalPlanId: text(),
+    currency: text(),
+    amount: money(),
+    compareAtAmount: money(),
+    intervalUnit: text(),
+    intervalCount: integer(),
+    trialAmount: money(),
+    trialDurationSeconds: integer(),
+    trialDemand: text(),
+    cancelAtTrialEnd: flag(),
+    disableAutoCharge: flag(),
+    gasPayer: text(),
+    homeUrl: text(),
+    imageUrl: text(),
+    checkoutUrl: text(),
+    checkoutTemplateId: integer(),
+    autoUpgradePlanId: integer(),
+    addonIds: integers(),
+    onetimeAddonIds: integers(),
+    productName: text(),
+    productDescription: text(),
+    createTime: integer(),
+    modifyTime: integer(),
+    metadata: document(),
+    metricLimits: document(),
+    metricMeteredCharge: document(),
+    metricRecurringCharge: document(),
+    multiCurrencies: document(),
+    multiTrials: document(),
+    usVatConfig: optionalDocument(),
+  },
+  checks: {
+    plans_status: oneOf('status', planLifecycle.states),
+    plans_publish_status: oneOf('publish_status', publishLifecycle.states),
+    plans_type: oneOf('type', Object.keys(planType)),
+    plans_amount: 'amount >= 0 and compare_at_amount >= 0 and trial_amount >= 0',
+  },
+  indices: {
+    plans_external_id: { on: ['merchantId', 'externalPlanId'], unique: true, where: `external_plan_id <> ''` },
+  },
+});

@@ -1,0 +1,80 @@
+import * as contract from '@recur/contracts';
+import type { PlanRow, ProductRow } from './tables.js';
+
+const emptyProduct = contract.emptyOf(contract.Product);
+const emptyPlan = contract.emptyOf(contract.Plan);
+
+export function productView(product: ProductRow): contract.Product {
+  return {
+    ...emptyProduct,
+    id: product.id,
+    merchantId: product.merchantId,
+    createTime: product.createTime,
+    productName: product.productName,
+    description: product.description,
+    homeUrl: product.homeUrl,
+    imageUrl: product.imageUrl,
+    metaData: JSON.stringify(product.metadata),
+    isDeleted: product.deletedTime,
+    status: contract.productStatus[product.status],
+    usVATConfig: product.usVatConfig,
+  };
+}
+
+export function planView(plan: PlanRow): contract.Plan {
+  return {
+    ...emptyPlan,
+    id: plan.id,
+    merchantId: plan.merchantId,
+    productId: plan.productId,
+    createTime: plan.createTime,
+    autoUpgradePlanId: plan.autoUpgradePlanId,
+    checkoutTemplateId: plan.checkoutTemplateId,
+    intervalUnit: plan.intervalUnit,
+    intervalCount: plan.intervalCount,
+    trialDurationTime: plan.trialDurationSeconds,
+    amount: Number(plan.amount),
+    compareAtAmount: Number(plan.compareAtAmount),
+    trialAmount: Number(plan.trialAmount),
+    cancelAtTrialEnd: yesNo(plan.cancelAtTrialEnd),
+    disableAutoCharge: yesNo(plan.disableAutoCharge),
+    publishStatus: contract.publishStatus[plan.publishStatus],
+    status: contract.planStatus[plan.status],
+    type: contract.planType[plan.type],
+    currency: plan.currency,
+    description: plan.description,
+    planName: plan.planName,
+    internalName: plan.internalName,
+    externalPlanId: plan.externalPlanId,
+    checkoutUrl: plan.checkoutUrl,
+    homeUrl: plan.homeUrl,
+    imageUrl: plan.imageUrl,
+    gasPayer: plan.gasPayer,
+    trialDemand: plan.trialDemand,
+    bindingAddonIds: plan.addonIds.join(','),
+    bindingOnetimeAddonIds: plan.onetimeAddonIds.join(','),
+    metadata: plan.metadata,
+    metricLimits: plan.metricLimits,
+    metricMeteredCharge: plan.metricMeteredCharge,
+    metricRecurringCharge: plan.metricRecurringCharge,
+    multiCurrencies: plan.multiCurrencies,
+    multiTrials: plan.multiTrials,
+    usVATConfig: plan.usVatConfig,
+  };
+}
+
+const yesNo = (flag: boolean) => (flag ? contract.noYes.yes : contract.noYes.no);
+
+/** The name that a code has in its table: the way back from the wire. The contract has checked the code. */
+export function named<T extends contract.CodeTable>(table: T, code: number): keyof T & string {
+  const name = Object.keys(table).find(candidate => table[candidate] === code);
+  if (name === undefined) throw new Error(`${code} is none of ${Object.values(table).join(', ')}`);
+  return name;
+}
+
+type UsVatInput = Partial<contract.UsVatConfig> & Omit<contract.UsVatConfig, 'fromAddress' | 'toAddress'>;
+
+/** A tax configuration as it is answered, and so as it is kept. */
+export function usVatConfigOf(input: UsVatInput | undefined): contract.UsVatConfig | null {
+  return input ? { ...input, fromAddress: input.fromAddress ?? null, toAddress: input.toAddress ?? null } : null;
+}

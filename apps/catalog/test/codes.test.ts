@@ -1,0 +1,31 @@
+import { expect, it } from '@jest/globals';
+import { intervalUnits, planStatus, planType, productStatus, publishStatus } from '@recur/contracts';
+import { planLifecycle, publishLifecycle } from '../src/domain/plan.js';
+import { productLifecycle } from '../src/domain/product.js';
+import { plans, products } from '../src/tables.js';
+import { named } from '../src/views.js';
+
+it.each([
+  ['productStatus', productStatus, productLifecycle],
+  ['planStatus', planStatus, planLifecycle],
+  ['publishStatus', publishStatus, publishLifecycle],
+])('the states of a lifecycle are the names of %s', (_, codes, lifecycle) => {
+  expect([...lifecycle.states].sort()).toEqual(Object.keys(codes).sort());
+});
+
+it('the database takes these states, types and no other', () => {
+  const values = (of: typeof plans | typeof products, check: string) => {
+    const found = of.options.checks?.find(({ name }) => name === check);
+    return [...(found?.expression ?? '').matchAll(/'(\w+)'/g)].map(([, value]) => value);
+  };
+  expect(values(products, 'products_status')).toEqual(Object.keys(productStatus));
+  expect(values(plans, 'plans_status')).toEqual(Object.keys(planStatus));
+  expect(values(plans, 'plans_publish_status')).toEqual(Object.keys(publishStatus));
+  expect(values(plans, 'plans_type')).toEqual(Object.keys(planType));
+});
+
+it('a code finds its name, and an unknown one none', () => {
+  expect(named(planType, 3)).toBe('onetimeAddon');
+  expect(() => named(planType, 9)).toThrow('9 is none of 1, 2, 3');
+  expect(Object.keys(intervalUnits)).toEqual(['day', 'week', 'month', 'year']);
+});
