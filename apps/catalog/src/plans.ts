@@ -9,8 +9,6 @@ import { DEFAULT_PRODUCT } from './products.js';
 import { type PlanRow, plans, products } from './tables.js';
 import { named, planView, usVatConfigOf } from './views.js';
 
-/** What an index entry can hold whatever the script it is written in. */
-const LONGEST_EXTERNAL_ID = 255;
 
 type NewPlan = In<typeof newPlan>;
 
@@ -24,7 +22,6 @@ export class Plans {
   @Handle(newPlan)
   create(input: NewPlan, caller: Caller) {
     return this.db.write(caller, async tx => {
-      checkExternalId(input.externalPlanId);
       const [id, , addons] = await Promise.all([tx.nextId(plans), checkProduct(tx, input), bindAddons(tx, input)]);
       checkMetrics(input);
       const plan: PlanRow = {
@@ -68,12 +65,6 @@ export class Plans {
       tx.log(`Plan(${plan.id})`, 'Activate', { planId: plan.id });
       return {};
     });
-  }
-}
-
-function checkExternalId(externalPlanId: string): void {
-  if (externalPlanId.length > LONGEST_EXTERNAL_ID) {
-    throw invalid('/externalPlanId', `must have at most ${LONGEST_EXTERNAL_ID} characters`);
   }
 }
 

@@ -86,7 +86,10 @@ export class Deliveries {
     }
   }
 
-  private async sendAll(endpoint: EndpointRow, due: readonly { delivery: Delivery; body: string }[]): Promise<Attempt[]> {
+  private async sendAll(
+    endpoint: EndpointRow,
+    due: readonly { delivery: Delivery; body: string }[],
+  ): Promise<Attempt[]> {
     const secret = openSecret(this.keyring, endpoint);
     const attempts: Attempt[] = [];
     const waiting = [...due];

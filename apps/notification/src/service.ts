@@ -1,5 +1,5 @@
 import { events as registry } from '@recur/contracts';
-import { aggregate, CLOCK, CONFIG, type Clock, type ServiceDefinition } from '@recur/platform';
+import { aggregate, CLOCK, type Clock, CONFIG, type ServiceDefinition } from '@recur/platform';
 import { addressRules, type Config, config } from './config.js';
 import { Deliveries } from './deliveries.js';
 import { Doorbell } from './doorbell.js';

@@ -86,7 +86,7 @@ export const newPlan = operation({
       compareAtAmount: input.price.default(0),
       description: input.prose.default(''),
       disableAutoCharge: input.yesNo.default(0),
-      externalPlanId: input.line.default(''),
+      externalPlanId: input.externalId.default(''),
       gasPayer: z.enum(gasPayers).default('user'),
       homeUrl: input.line.default(''),
       imageUrl: input.line.default(''),

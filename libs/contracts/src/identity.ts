@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { integer, text } from './field.js';
-import { email, filled, line, newPassword, optionalUrl, paged, paging, q, rule } from './input.js';
+import { email, externalId, filled, line, newPassword, optionalUrl, paged, paging, q, rule } from './input.js';
 import { operation } from './operation.js';
 import { MerchantMember, OperationLogEntry } from './shapes/member.js';
 import { User, UserAdminNote } from './shapes/user.js';
@@ -52,7 +52,7 @@ export const newSession = operation({
     lastName: line.optional(),
     password: line.optional(),
     phone: line.optional(),
-    externalUserId: line.optional(),
+    externalUserId: externalId.optional(),
     returnUrl: optionalUrl.optional(),
     cancelUrl: optionalUrl.optional(),
   }),
@@ -85,7 +85,7 @@ export const subscriptionUpdateUrl = operation({
   input: namesUser(
     z.object({
       userId: z.int().optional(),
-      externalUserId: line.optional(),
+      externalUserId: externalId.optional(),
       email: line.optional(),
       planId: z.int().optional(),
       productId: z.int().default(0),
@@ -111,7 +111,7 @@ export const customerPortalUrl = operation({
     z.object({
       email: line.optional(),
       userId: q.int().optional(),
-      externalUserId: line.optional(),
+      externalUserId: externalId.optional(),
       productId: q.int().default(0),
       planId: q.int().optional(),
       vatCountryCode: line.optional(),
@@ -188,7 +188,7 @@ export const newUser = operation({
   input: z.object({
     email,
     address: line.default(''),
-    externalUserId: line.default(''),
+    externalUserId: externalId.default(''),
     firstName: line.default(''),
     language: line.default(''),
     lastName: line.default(''),

@@ -7,6 +7,7 @@ import { meanings } from './field.js';
 
 export const limits = {
   line: 2_000,
+  externalId: 255,
   prose: 10_000,
   entries: 1_000,
   objectDepth: 32,
@@ -33,6 +34,8 @@ const string = (most: number) =>
 
 /** A short text, such as a name; may be blank. */
 export const line = string(limits.line);
+/** The caller's own id of an object; short enough for an index. */
+export const externalId = string(limits.externalId);
 /** A text that people write: a description, a reason. */
 export const prose = string(limits.prose);
 /** A short text that may not be blank. */

@@ -102,7 +102,10 @@ async function statementsOf({ migrations }: Schema): Promise<string> {
 
 /** A database with the service's schema, made once per schema and server; every test's database is a copy of it. */
 async function template({ name, schema }: ServiceDefinition): Promise<string> {
-  const digest = createHash('sha256').update(await statementsOf(schema)).digest('hex').slice(0, 12);
+  const digest = createHash('sha256')
+    .update(await statementsOf(schema))
+    .digest('hex')
+    .slice(0, 12);
   const database = `template_${name}_${digest}`;
   await asAdmin(async client => {
     await client.query(`select pg_advisory_lock(hashtext('recur test templates'))`);
