@@ -9,7 +9,6 @@ import { DEFAULT_PRODUCT } from './products.js';
 import { type PlanRow, plans, products } from './tables.js';
 import { named, planView, usVatConfigOf } from './views.js';
 
-
 type NewPlan = In<typeof newPlan>;
 
 @Injectable()

@@ -84,7 +84,7 @@ export class Bus {
   /** Answers the commands of one service; replicas share them by queue group. Returns what stops it, counted. */
   serve(service: string, answer: (command: string, payload: Uint8Array, caller: Caller) => Promise<Reply>) {
     const prefix = `cmd.${service}.`;
-    const subscription = this.nc.subscribe(`${prefix}>`, {
+    const served = this.nc.subscribe(`${prefix}>`, {
       queue: service,
       callback: (error, message) => {
         if (error) return;
@@ -92,7 +92,7 @@ export class Bus {
         void answer(message.subject.slice(prefix.length), message.data, caller).then(reply => respond(message, reply));
       },
     });
-    return () => subscription.drain();
+    return () => served.drain();
   }
 
   /** A signal without a promise: whoever listens now hears it. */

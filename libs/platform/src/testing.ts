@@ -235,3 +235,7 @@ export async function testService<C extends ServiceConfig>(
 }
 
 export type TestService = Awaited<ReturnType<typeof testService>>;
+
+export { handlersOf } from './handle.js';
+export type { ServiceDefinition } from './service.js';
+export { freePort, TestNats } from './testing-nats.js';

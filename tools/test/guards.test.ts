@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { commonErrors, errors, routed } from '@recur/contracts';
+import { checkoutRoot } from '../local/home.js';
+
+interface Source {
+  file: string;
+  text: string;
+}
+
+const root = checkoutRoot();
+
+function sources(folder: string, ending = '.ts'): Source[] {
+  const entries = readdirSync(path.join(root, folder), { withFileTypes: true, recursive: true });
+  return entries
+    .filter(entry => entry.isFile() && entry.name.endsWith(ending))
+    .map(entry => path.relative(root, path.join(entry.parentPath, entry.name)))
+    .filter(file => !/node_modules|\/dist\//.test(file))
+    .map(file => ({ file, text: readFileSync(path.join(root, file), 'utf8') }));
+}
+
+const apps = readdirSync(path.join(root, 'apps'));
+const appSources = apps.flatMap(app => sources(`apps/${app}/src`));
+const allSources = [...sources('apps'), ...sources('libs'), ...sources('tools')];
+const testSources = allSources.filter(({ file }) => file.includes('/test/'));
+
+/** A guard reads the sources and says what is wrong, one sentence each; `planted` is a violation it must catch. */
+interface Guard {
+  over: readonly Source[];
+  find(source: Source): string[];
+  planted: Source;
+}
+
+const businessWords =
+  /\b(invoices?|payments?|plans?|products?|subscriptions?|credits?|discounts?|refunds?|webhooks?|checkouts?|gateways?)\b/gi;
+const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+
+const guards: Record<string, Guard> = {
+  'the platform holds no business word': {
+    over: sources('libs/platform/src'),
+    find: ({ file, text }) => [...withoutComments(text).matchAll(businessWords)].map(([word]) => `${file}: ${word}`),
+    planted: { file: 'x.ts', text: 'const invoice = 1;' },
+  },
+  'an app imports no other app': {
+    over: appSources,
+    find: ({ file, text }) =>
+      [
+        ...text.matchAll(
+          /from '((?:@recur\/|(?:\.\.\/)+)(?:apps\/)?(?:gateway|identity|catalog|billing|notification)\b[^']*)'/g,
+        ),
+      ].map(([, from]) => `${file} imports ${from}`),
+    planted: { file: 'apps/billing/src/x.ts', text: "import { plans } from '../../catalog/src/tables.js';" },
+  },
+  'only the gateway asks others over the bus: a service has copies': {
+    over: appSources.filter(({ file }) => !file.startsWith('apps/gateway/')),
+    find: ({ file, text }) => (/\bbus\.request\(|\bnc\.request\(/.test(text) ? [`${file} sends a request`] : []),
+    planted: { file: 'apps/billing/src/x.ts', text: 'await this.bus.request(subject, payload, caller)' },
+  },
+  'events leave through the outbox alone': {
+    over: [...appSources, ...sources('libs/platform/src')].filter(
+      ({ file }) => !file.endsWith('platform/src/relay.ts'),
+    ),
+    find: ({ file, text }) => (/\b(js|jetstream\([^)]*\))\s*\.publish\(/.test(text) ? [`${file} publishes`] : []),
+    planted: { file: 'apps/billing/src/x.ts', text: "jetstream(bus.nc).publish('evt.billing.invoice.paid', data)" },
+  },
+  'clocks and randomness come from their own places': {
+    over: [...appSources, ...sources('libs/platform/src')].filter(
+      ({ file }) => !/platform\/src\/(clock|testing)/.test(file),
+    ),
+    find: ({ file, text }) =>
+      [...withoutComments(text).matchAll(/\bDate\.now\(\)|\bnew Date\(\)/g)].map(([word]) => `${file}: ${word}`),
+    planted: { file: 'apps/billing/src/x.ts', text: 'const now = Date.now();' },
+  },
+  'money is never a float': {
+    over: [...appSources, ...sources('libs')],
+    find: ({ file, text }) =>
+      [...withoutComments(text).matchAll(/\bparseFloat\(|\.toFixed\(|[^*]\* 100\b|\/ 100\b/g)].map(
+        ([word]) => `${file}: ${word}`,
+      ),
+    planted: { file: 'apps/billing/src/x.ts', text: 'const cents = amount * 100;' },
+  },
+  'every error that is thrown is registered': {
+    over: [...appSources, ...sources('libs/kernel/src'), ...sources('libs/platform/src')],
+    find: ({ file, text }) =>
+      [...text.matchAll(/new Rejected\(\s*'([^']+)'/g)]
+        .filter(([, slug = '']) => !(slug in errors))
+        .map(([, slug]) => `${file} throws ${slug}`),
+    planted: { file: 'apps/billing/src/x.ts', text: "throw new Rejected('invoice_eaten')" },
+  },
+  'nothing is skipped, focused or left for later': {
+    over: allSources.filter(({ file }) => !file.endsWith('guards.test.ts')),
+    find: ({ file, text }) =>
+      [...text.matchAll(/\b(?:it|test|describe)\.(?:skip|only|todo)\b|\bx(?:it|describe)\(|\bTODO\b|\bFIXME\b/g)].map(
+        ([word]) => `${file}: ${word}`,
+      ),
+    planted: { file: 'apps/billing/test/x.test.ts', text: "it.skip('pays', () => {})" },
+  },
+  'types and rules are not switched off': {
+    over: allSources.filter(({ file }) => !file.endsWith('guards.test.ts')),
+    find: ({ file, text }) =>
+      [...text.matchAll(/@ts-(?:ignore|nocheck|expect-error)|biome-ignore|eslint-disable|\bas any\b|: any\b/g)].map(
+        ([word]) => `${file}: ${word}`,
+      ),
+    planted: { file: 'apps/billing/src/x.ts', text: 'const row = value as any;' },
+  },
+  'a file is one idea': {
+    over: allSources,
+    find: ({ file, text }) => (text.split('\n').length > 500 ? [`${file} has more than 500 lines`] : []),
+    planted: { file: 'apps/billing/src/x.ts', text: '\n'.repeat(501) },
+  },
+};
+
+describe('guards', () => {
+  it.each(Object.entries(guards))('%s', (_, { over, find, planted }) => {
+    expect(find(planted)).not.toEqual([]);
+    expect(over.length).toBeGreaterThan(0);
+    expect(over.flatMap(find)).toEqual([]);
+  });
+
+  it('every error that an operation can answer is tested', () => {
+    const tested = testSources
+      .filter(({ file }) => !file.endsWith('guards.test.ts'))
+      .map(({ text }) => text)
+      .join('\n');
+    const untested = (slugs: readonly string[]) => slugs.filter(slug => !tested.includes(`'${slug}'`));
+    const answered = [...new Set([...commonErrors, ...routed.flatMap(operation => operation.errors)])];
+    expect(untested(['invoice_eaten'])).toEqual(['invoice_eaten']);
+    expect(untested(answered)).toEqual([]);
+  });
+});
