@@ -1,0 +1,98 @@
+import { Injectable } from '@nestjs/common';
+import type { CallersChanged } from '@recur/contracts';
+import { Db, Keyring, type Tx } from '@recur/platform';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
+import { callers, type SigningKey, signingKeys } from './tables.js';
+
+const ROW = { id: 'callers' };
+
+/** All that gateways know of callers, up to `version`. */
+export interface CallersSnapshot extends CallersChanged {
+  version: number;
+}
+
+/** A pair that signs: its id and its private half. */
+export interface Signer {
+  kid: string;
+  privateKey: JWK;
+}
+
+/** The keys that sign tokens, and what gateways are told of them and of credentials that no longer hold. */
+@Injectable()
+export class Callers {
+  constructor(
+    private readonly db: Db,
+    private readonly keyring: Keyring,
+  ) {}
+
+  /** The key pair that signs now. At first need it is made, and gateways are told within the same transaction. */
+  async signer(tx: Tx): Promise<Signer> {
+    const current = await tx.find(signingKeys, { isCurrent: true });
+    if (current) return this.opened(current);
+    const row = await lockCallers(tx);
+    // who held the lock before may have made it
+    const made = await tx.find(signingKeys, { isCurrent: true });
+    if (made) return this.opened(made);
+    const { key, privateKey } = await this.newKey(tx.now);
+    tx.save(signingKeys, key);
+    tx.save(callers, row);
+    tx.emit('callers.changed', row, { keys: [...(await publicKeys(tx)), key.publicKey], revoked: [] });
+    return { kid: key.kid, privateKey };
+  }
+
+  /** The answer to `cmd.identity.platform.callers`: one statement, so that keys and revocations are of that version. */
+  async snapshot(): Promise<CallersSnapshot> {
+    const [row] = await this.db.infra(
+      `select version,
+        array(select public_key from signing_keys order by create_time, kid) as keys,
+        array(select jti_hash from api_key_lookups where revoked_time > 0 order by revoked_time, jti_hash) as revoked
+       from callers`,
+    );
+    return row as unknown as CallersSnapshot;
+  }
+
+  async version(): Promise<number> {
+    const [row] = await this.db.infra('select version from callers');
+    return Number(row?.version);
+  }
+
+  private async newKey(now: number): Promise<{ key: SigningKey; privateKey: JWK }> {
+    const pair = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
+    const [publicKey, privateKey] = await Promise.all([exportJWK(pair.publicKey), exportJWK(pair.privateKey)]);
+    const kid = await calculateJwkThumbprint(publicKey);
+    const key = {
+      kid,
+      publicKey: { ...publicKey, kid, alg: 'EdDSA', use: 'sig' },
+      sealedPrivateKey: this.keyring.seal(JSON.stringify(privateKey), sealedAt(kid)),
+      isCurrent: true,
+      createTime: now,
+    };
+    return { key, privateKey };
+  }
+
+  private opened({ kid, sealedPrivateKey }: SigningKey): Signer {
+    return { kid, privateKey: JSON.parse(this.keyring.open(sealedPrivateKey, sealedAt(kid))) };
+  }
+}
+
+/** Tells gateways, within the transaction that revokes them, that keys no longer hold. Takes the last of its locks. */
+export async function tellRevoked(tx: Tx, jtiHashes: string[]): Promise<void> {
+  const row = await lockCallers(tx);
+  tx.save(callers, row);
+  tx.emit('callers.changed', row, { keys: [], revoked: jtiHashes });
+}
+
+/** One after the other, whatever merchant they act for: so the events are numbered without a gap, in commit order. */
+async function lockCallers(tx: Tx) {
+  const row = await tx.lockIfAny(callers, ROW);
+  if (!row) throw new Error('the row of callers is missing: migrations make it');
+  return row;
+}
+
+async function publicKeys(tx: Tx): Promise<JWK[]> {
+  const rows = await tx.query('select public_key from signing_keys order by create_time, kid', []);
+  return rows.map(row => row.public_key as JWK);
+}
+
+/** What an encrypted private key is bound to. */
+const sealedAt = (kid: string) => `signing_keys.sealed_private_key ${kid}`;

@@ -1,0 +1,4 @@
+import { startService } from '@recur/platform';
+import { identity } from './service.js';
+
+await startService(identity);

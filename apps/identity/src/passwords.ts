@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import { hash } from '@node-rs/argon2';
+import { Rejected } from '@recur/kernel';
+
+const limits = { atOnce: 2, waiting: 64 } as const;
+/** OWASP Password Storage Cheat Sheet: argon2id (the library's default kind), 19 MiB, two passes, one lane. */
+const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+
+/**
+ * Hashes passwords, which is slow on purpose: a bounded number at once, so that neither memory nor the threads that
+ * everything else needs run out, a bounded number waiting, the rest refused.
+ */
+@Injectable()
+export class Passwords {
+  private readonly line: (() => void)[] = [];
+  private running = 0;
+
+  /** Answers argon2id in PHC form. Rejects `overloaded`. */
+  async hash(password: string): Promise<string> {
+    if (this.running >= limits.atOnce) await this.turn();
+    else this.running++;
+    try {
+      return await hash(password, cost);
+    } finally {
+      const next = this.line.shift();
+      if (next) next();
+      else this.running--;
+    }
+  }
+
+  private turn(): Promise<void> {
+    if (this.line.length >= limits.waiting) throw new Rejected('overloaded');
+    return new Promise(resolve => this.line.push(resolve));
+  }
+}

@@ -1,0 +1,44 @@
+import * as contract from '@recur/contracts';
+import type { ApiKey, Merchant, User } from './tables.js';
+
+const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);
+const emptyUser = contract.emptyOf(contract.User);
+
+export const merchantView = ({ merchantId, name, createTime }: Merchant): contract.InvoiceMerchant => ({
+  ...emptyMerchant,
+  id: merchantId,
+  name,
+  createTime,
+});
+
+export const apiKeyView = ({ id, merchantId, jtiHash, createTime, revokedTime }: ApiKey): contract.ApiKeyState => ({
+  id,
+  merchantId,
+  jtiHash,
+  createTime,
+  revokedTime,
+});
+
+/** A user as the API shows it. What billing knows of it (its subscription, its payment method) is empty here. */
+export function userView(user: User): contract.User {
+  const { id, merchantId, email, externalUserId, firstName, lastName, phone, address, language } = user;
+  const { type, billingType, gatewayId, createTime, version } = user;
+  return {
+    ...emptyUser,
+    id,
+    merchantId,
+    email,
+    externalUserId,
+    firstName,
+    lastName,
+    phone,
+    address,
+    language,
+    type,
+    billingType,
+    gatewayId,
+    createTime,
+    version,
+    status: contract.userStatus[user.status],
+  };
+}
