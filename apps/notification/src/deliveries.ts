@@ -8,13 +8,15 @@ import { Outbound, type Result } from './outbound.js';
 import { sign } from './signature.js';
 import { type EndpointRow, endpoints } from './tables.js';
 
-const limits = { claimed: 50, inFlightPerEndpoint: 8, leaseMs: 60_000, answerKept: 2_000 } as const;
+/** A lease outlasts its deliveries: two waves of the outbound client's 15 seconds each. */
+const limits = { leasedPerEndpoint: 16, inFlightPerEndpoint: 8, leaseMs: 45_000, answerKept: 2_000 } as const;
 
-/** Takes due deliveries of one endpoint, oldest first, past those that another worker is at. */
+/** Takes due deliveries of one endpoint, oldest first; all workers together are at no more than a fixed number. */
 const claim = `update due set lease_token = $3, lease_until_ms = $4 where delivery_id in (
     select delivery_id from due where endpoint_id = $1 and due_at_ms <= $2
       and (lease_until_ms is null or lease_until_ms < $2)
-    order by due_at_ms limit ${limits.claimed} for update skip locked)
+    order by due_at_ms limit greatest(0, ${limits.leasedPerEndpoint} -
+      (select count(*) from due where endpoint_id = $1 and lease_until_ms >= $2)) for update skip locked)
   returning delivery_id`;
 
 /** What a claimed delivery needs to be sent. */
@@ -32,6 +34,7 @@ const record = `update deliveries d set state = r.state, attempts = r.attempts, 
   where d.merchant_id = $1 and d.delivery_id = r.delivery_id`;
 const reschedule = `update due set due_at_ms = r.next_at_ms, lease_token = null, lease_until_ms = null
   from json_to_recordset($1::json) r(delivery_id text, next_at_ms bigint) where due.delivery_id = r.delivery_id`;
+const pass = `update deliveries set state = 'missed', next_at_ms = null where merchant_id = $1 and delivery_id = any($2)`;
 const settle = 'delete from due where delivery_id = any($1)';
 
 interface Attempt {
@@ -62,8 +65,8 @@ export class Deliveries {
       const [endpoint, rows] = await this.db.read(caller, reader =>
         Promise.all([reader.find(endpoints, { endpointId }), reader.query(load, [merchantId, ids])]),
       );
-      if (!endpoint) {
-        await this.db.infra(settle, [ids]);
+      if (endpoint?.state !== 'enabled') {
+        await this.db.apply(caller, tx => this.missAll(tx, ids));
         continue;
       }
       const attempts = await this.sendAll(
@@ -104,6 +107,11 @@ export class Deliveries {
     };
     await Promise.all(Array.from({ length: limits.inFlightPerEndpoint }, hand));
     return attempts;
+  }
+
+  /** A disabled endpoint is not called: what was due to it can be replayed when it is enabled again. */
+  private async missAll(tx: Tx, ids: readonly string[]): Promise<void> {
+    await Promise.all([tx.run(pass, [tx.merchantId, ids]), tx.run(settle, [ids])]);
   }
 
   /** Records a batch of attempts: deliveries, schedule, and how the endpoint is doing. */

@@ -4,6 +4,7 @@ import { Queue, Worker as QueueWorker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { Config } from './config.js';
 import { Deliveries } from './deliveries.js';
+import { Outbound } from './outbound.js';
 
 interface Bell {
   merchantId: number;
@@ -34,6 +35,7 @@ export class Doorbell implements Worker {
   constructor(
     private readonly db: Db,
     private readonly deliveries: Deliveries,
+    private readonly outbound: Outbound,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Log,
@@ -51,7 +53,9 @@ export class Doorbell implements Worker {
       prefix: PREFIX,
       concurrency: limits.endpointsAtOnce,
     });
-    for (const part of [this.queue, this.worker]) part.on('error', error => this.log.debug({ err: error }, 'redis'));
+    const complain = (error: Error) => this.log.debug({ err: error }, 'redis');
+    this.queue.on('error', complain);
+    this.worker.on('error', complain);
     this.sweep();
   }
 
@@ -60,6 +64,7 @@ export class Doorbell implements Worker {
     clearTimeout(this.timer);
     await Promise.allSettled([this.worker?.close(), ...this.underway]);
     await this.queue?.close().catch(() => undefined);
+    await this.outbound.close();
     for (const connection of this.connections) connection.disconnect();
   }
 

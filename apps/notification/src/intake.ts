@@ -18,18 +18,18 @@ export function intake(clock: Clock, ring: Ring): Consumption[] {
     if (webhook) sources.set(`${owner}-${word}`, { owner, word });
   }
   return [...sources].map(([name, { owner, word }]) => {
-    const toRing = new Set<number>();
+    const toRing = new Map<number, Set<number>>();
     return {
       name: `notification-${name}`,
       from: owner,
       subject: `${word}.>`,
       order: 'every',
       apply: async (tx, batch) => {
-        for (const endpointId of await schedule(tx, batch, clock.wall())) toRing.add(endpointId);
+        toRing.set(tx.merchantId, await schedule(tx, batch, clock.wall()));
       },
       done: merchantId => {
-        for (const endpointId of toRing) ring(merchantId, endpointId);
-        toRing.clear();
+        for (const endpointId of toRing.get(merchantId) ?? []) ring(merchantId, endpointId);
+        toRing.delete(merchantId);
       },
     };
   });

@@ -1,15 +1,4 @@
-import {
-  flag,
-  int,
-  integer,
-  integers,
-  optionalInteger,
-  optionalText,
-  table,
-  text,
-  texts,
-  verbatim,
-} from '@recur/platform';
+import { flag, int, integer, integers, optionalInteger, optionalText, table, text, texts } from '@recur/platform';
 import { type DeliveryState, deliveryLifecycle } from './domain/delivery.js';
 import { type Endpoint, endpointLifecycle } from './domain/endpoint.js';
 
@@ -88,7 +77,7 @@ export const endpoints = table<EndpointRow>('endpoints', {
 
 export const events = table<EventRow>('events', {
   key: ['merchantId', 'eventId'],
-  columns: { merchantId: integer(), eventId: text(), type: text(), at: integer(), body: verbatim() },
+  columns: { merchantId: integer(), eventId: text(), type: text(), at: integer(), body: text() },
 });
 
 export const deliveries = table<DeliveryRow>('deliveries', {

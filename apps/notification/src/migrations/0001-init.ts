@@ -28,7 +28,7 @@ const statements = [
     constraint endpoints_pkey primary key (merchant_id, endpoint_id),
     constraint endpoints_state check (state in ('enabled', 'disabled')))`,
   `create table events (
-    merchant_id bigint not null, event_id text not null, type text not null, at bigint not null, body json not null,
+    merchant_id bigint not null, event_id text not null, type text not null, at bigint not null, body text not null,
     constraint events_pkey primary key (merchant_id, event_id))`,
   `create table deliveries (
     merchant_id bigint not null, delivery_id text not null, endpoint_id bigint not null, event_id text not null,
