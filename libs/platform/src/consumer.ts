@@ -74,7 +74,7 @@ export class Consumer {
   /** Applies what was parked, in order, once its cause is mended; returns how many were taken up again. */
   async resume(): Promise<number> {
     const parked = await this.parts.db.unpark(this.what.name);
-    for (const event of parked) await this.applyAll(event.merchantId, [event]);
+    for (const event of parked) await this.receive(event.merchantId, [event]);
     return parked.length;
   }
 
@@ -137,18 +137,22 @@ export class Consumer {
         else byMerchant.set(event.merchantId, [{ message, event }]);
       }
       for (const [merchantId, group] of byMerchant) {
-        await this.applyAll(
+        await this.receive(
           merchantId,
           group.map(({ event }) => event),
         );
         for (const { message } of group) message.ack();
-        this.what.done?.(merchantId);
       }
     }
   }
 
-  /** Applies one merchant's events, in order; returns when each is applied, dropped or parked. */
-  async applyAll(merchantId: number, events: readonly Event[]): Promise<void> {
+  /** Takes one merchant's events, in order; returns when each is applied, dropped or parked. */
+  async receive(merchantId: number, events: readonly Event[]): Promise<void> {
+    await this.applyAll(merchantId, events);
+    this.what.done?.(merchantId);
+  }
+
+  private async applyAll(merchantId: number, events: readonly Event[]): Promise<void> {
     for (let attempt = 1; !this.stopped; attempt++) {
       try {
         await this.applyTogether(merchantId, events);

@@ -209,7 +209,7 @@ export async function testService<C extends ServiceConfig>(
           `^${consumer.what.subject.replaceAll('.', '\\.').replace('>', '.+').replaceAll('*', '[^.]+')}$`,
         );
         for (const event of events) {
-          if (pattern.test(event.type)) await consumer.applyAll(event.merchantId, [event]);
+          if (pattern.test(event.type)) await consumer.receive(event.merchantId, [event]);
         }
       }
     },

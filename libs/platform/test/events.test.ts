@@ -124,7 +124,7 @@ describe('events', () => {
     const [, , third] = await owner.rows('select envelope from outbox where aggregate_id = $1 order by version', [
       String(id),
     ]);
-    await consumer.applyAll(15, [third?.envelope as Event]);
+    await consumer.receive(15, [third?.envelope as Event]);
     expect(versionsOf(id)).toEqual([1, 2, 3]);
     expect(asked).toContain(1);
   });
