@@ -72,7 +72,7 @@ describe('the operation log', () => {
     await t.deliver('catalog', [...shuffled, ...events]);
     const [consumer] = t.consumers.filter(({ what }) => what.name === 'identity-log-catalog');
     const together = Array.from({ length: 300 }, () => logged({}, 16));
-    await consumer?.applyAll(16, [...together, ...events, ...together]);
+    await consumer?.receive(16, [...together, ...events, ...together]);
     const rows = await entries(16);
     expect(rows).toHaveLength(320);
     expect(new Set(rows.map(({ id }) => id)).size).toBe(320);
