@@ -1,14 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type In, newUser, userBillingType, userType } from '@recur/contracts';
-import { type Issue, invalid, Rejected } from '@recur/kernel';
+import { type Issue, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { emailKey } from './domain/email.js';
 import { Passwords } from './passwords.js';
 import { type User, users } from './tables.js';
 import { userView } from './views.js';
-
-/** More than this does not fit an entry of the unique index. */
-const limits = { externalIdBytes: 2_000 } as const;
 
 @Injectable()
 export class Users {
@@ -19,9 +16,6 @@ export class Users {
 
   @Handle(newUser)
   async create({ password, ...given }: In<typeof newUser>, caller: Caller) {
-    if (Buffer.byteLength(given.externalUserId) > limits.externalIdBytes) {
-      throw invalid('/externalUserId', `externalUserId must have at most ${limits.externalIdBytes} bytes in UTF-8`);
-    }
     const passwordHash = password ? await this.passwords.hash(password) : null;
     return this.db.write(caller, async tx => {
       const { email, externalUserId } = given;

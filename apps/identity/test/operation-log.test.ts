@@ -68,8 +68,7 @@ describe('the operation log', () => {
 
   it('takes each event once, however often and in whatever order it comes', async () => {
     const events = Array.from({ length: 20 }, () => logged({}, 16));
-    const shuffled = [...events, ...events].sort((a, b) => (a.id + b.version < b.id ? 1 : -1)).reverse();
-    await t.deliver('catalog', [...shuffled, ...events]);
+    await t.deliver('catalog', [...[...events, ...events].reverse(), ...events]);
     const [consumer] = t.consumers.filter(({ what }) => what.name === 'identity-log-catalog');
     const together = Array.from({ length: 300 }, () => logged({}, 16));
     await consumer?.receive(16, [...together, ...events, ...together]);
