@@ -11,9 +11,9 @@ const NewMerchant = z.object({ name: z.string().trim().min(1).max(200), email: n
 
 /**
  * The command that makes a merchant on a fresh deployment. With --json, its only line on stdout is
- * `{"merchantId","memberId","apiKey"}`. What cannot be done is said on stderr, and the process ends with 1.
+ * `{"merchantId","memberId","apiKey"}`. What cannot be done is said on stderr, and the exit code is 1.
  */
-export async function bootstrap(app: INestApplicationContext, words: readonly string[]): Promise<void> {
+export async function bootstrap(app: INestApplicationContext, words: readonly string[]): Promise<number> {
   try {
     const { json, ...given } = read(words);
     const made = await app.get(Merchants).create(given, randomUUID());
@@ -23,10 +23,11 @@ export async function bootstrap(app: INestApplicationContext, words: readonly st
         ? `${JSON.stringify({ merchantId, memberId, apiKey })}\n`
         : `Merchant ${merchantId} with its owner, member ${memberId}. Its API key is shown this once:\n${apiKey}\n`,
     );
+    return 0;
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
     process.stderr.write(`${sentences(error)}\n`);
-    process.exit(1);
+    return 1;
   }
 }
 

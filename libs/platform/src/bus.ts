@@ -33,13 +33,16 @@ export class Bus {
     void this.watch(log);
   }
 
-  /** Waits for the first connection as long as it takes; later losses are mended in the background. */
-  static async connect(urls: string, name: string, clock: Clock, log: Log): Promise<Bus> {
+  /**
+   * Connects; later losses are mended in the background. A process that serves waits for the first connection as long
+   * as it takes (`patient`), one that does a single thing fails at once.
+   */
+  static async connect(urls: string, name: string, clock: Clock, log: Log, patient = true): Promise<Bus> {
     const nc = await connect({
       servers: urls.split(','),
       name,
       noAsyncTraces: true,
-      waitOnFirstConnect: true,
+      waitOnFirstConnect: patient,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 200,
       pingInterval: 10_000,

@@ -30,7 +30,8 @@ export interface Consumption {
   done?(merchantId: number): void;
 }
 
-const limits = { batch: 256, buffered: 1_024, attempts: 5, pauseMs: 300 } as const;
+/** Under load (`busy` events in a batch) the next batch is let grow for a moment: a batch costs little more than an event. */
+const limits = { batch: 256, buffered: 1_024, attempts: 5, pauseMs: 300, busy: 8, lingerMs: 40 } as const;
 
 interface ConsumerParts {
   db: Db;
@@ -127,8 +128,10 @@ export class Consumer {
   private async pump(): Promise<void> {
     // what arrived in this turn of the event loop goes together
     await new Promise(setImmediate);
-    while (this.buffer.length > 0 && !this.stopped) {
+    for (let last = 0; this.buffer.length > 0 && !this.stopped; ) {
+      if (last >= limits.busy && this.buffer.length < limits.batch) await pause(limits.lingerMs);
       const batch = this.buffer.splice(0, limits.batch);
+      last = batch.length;
       const byMerchant = new Map<number, { message: JsMsg; event: Event }[]>();
       for (const message of batch) {
         const event = message.json<Event>();

@@ -1,15 +1,16 @@
-import { type Logger, pino } from 'pino';
+import { type Logger, type LoggerOptions, pino } from 'pino';
 
 export type Log = Logger;
 
-/** JSON lines on stdout. What may hold a secret is removed by name at any depth that our records have. */
-export function createLog(app: string, level: string): Log {
+/** JSON lines, on stdout unless that is for something else. What may hold a secret is removed by name at any depth that our records have. */
+export function createLog(app: string, level: string, to: 'stdout' | 'stderr' = 'stdout'): Log {
   const secrets = ['secret', 'password', 'token', 'apiKey', 'authorization', 'setupToken', 'gatewaySecret'];
-  return pino({
+  const options: LoggerOptions = {
     level,
     base: { app },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: label => ({ level: label }) },
     redact: secrets.flatMap(name => [name, `*.${name}`, `*.*.${name}`]),
-  });
+  };
+  return pino(options, pino.destination(to === 'stdout' ? 1 : 2));
 }

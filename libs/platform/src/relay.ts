@@ -8,7 +8,8 @@ import { prepared, type Row } from './session.js';
 import { ensureStream } from './stream.js';
 import { eventsPublished, outboxWaiting } from './telemetry.js';
 
-const limits = { batch: 256, idleMs: 500, retryMs: 500, checkMs: 10_000 } as const;
+/** Under load (`busy` rows in a batch) the next batch is let grow for a moment: a batch costs little more than a row. */
+const limits = { batch: 512, idleMs: 500, retryMs: 500, checkMs: 10_000, busy: 8, lingerMs: 20 } as const;
 
 const unpublished = `select seq, id, type, envelope from outbox where published_at is null order by seq limit ${limits.batch}`;
 const kept = `select seq, id, type, envelope from outbox where seq > $1 and seq <= $2 and published_at is not null
@@ -79,7 +80,8 @@ export class Relay {
         this.work = false;
         const published = await this.publish(await this.query(unpublished, []));
         const again = await this.republish();
-        if (published < limits.batch && !again && !this.work) await this.rest(limits.idleMs);
+        if (published >= limits.busy && published < limits.batch) await pause(limits.lingerMs);
+        else if (published < limits.batch && !again && !this.work) await this.rest(limits.idleMs);
       } catch (error) {
         if (!this.stopped) {
           this.parts.log.warn({ err: error }, 'the relay could not publish; it goes on trying');
@@ -181,3 +183,5 @@ export class Relay {
     });
   }
 }
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { prepared } from './session.js';
 
-const BLOCK = 32;
+const blocks = { first: 32, largest: 512 } as const;
 
 /**
  * Integer ids from a table's sequence `<table>_id_seq`, taken in blocks: most commands get theirs without a round
@@ -10,6 +10,7 @@ const BLOCK = 32;
 export class Sequences {
   private readonly blocks = new Map<string, number[]>();
   private readonly fetching = new Map<string, Promise<void>>();
+  private readonly sizes = new Map<string, number>();
 
   constructor(private readonly pool: pg.Pool) {}
 
@@ -25,8 +26,10 @@ export class Sequences {
 
   private async fetch(table: string): Promise<void> {
     try {
-      const text = `select nextval('${table}_id_seq') as id from generate_series(1, ${BLOCK})`;
-      const { rows } = await this.pool.query<{ id: string }>(prepared(text, []));
+      const size = Math.min(this.sizes.get(table) ?? blocks.first, blocks.largest);
+      this.sizes.set(table, size * 2);
+      const text = `select nextval('${table}_id_seq') as id from generate_series(1, $1::integer)`;
+      const { rows } = await this.pool.query<{ id: string }>(prepared(text, [size]));
       this.blocks.set(
         table,
         rows.map(({ id }) => Number(id)),

@@ -28,6 +28,9 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
+/** Does one thing and answers the exit code. */
+export type Command = (app: INestApplicationContext, words: readonly string[]) => Promise<number>;
+
 /** A service as a value: what `startService` runs and tests start on a fresh database. */
 export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig> {
   name: Service;
@@ -45,7 +48,7 @@ export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig> {
   /** Questions that other parts of recur ask over the bus, beside the platform's own: `cmd.<service>.platform.<name>`. */
   questions?(app: INestApplicationContext): Record<string, (input: never, caller: Caller) => Promise<object>>;
   /** Words after the app's name on the command line that do one thing and exit. */
-  commands?: Record<string, (app: INestApplicationContext, words: readonly string[]) => Promise<void>>;
+  commands?: Record<string, Command>;
 }
 
 export const CLOCK = Symbol('clock');
@@ -111,8 +114,9 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
  */
 export async function startService(definition: ServiceDefinition, argv = process.argv.slice(2)): Promise<void> {
   const config = parseConfig(definition.config);
-  const log = createLog(definition.name, config.LOG_LEVEL);
   const [word, ...words] = argv;
+  // what a command prints may be read by a program
+  const log = createLog(definition.name, config.LOG_LEVEL, word === undefined ? 'stdout' : 'stderr');
   if (word === 'migrate') return migrateAndReport(definition, config, log);
   if (config.CRASH_AT && config.RECUR_ENV === 'production') fatal(log, 'CRASH_AT is for tests, not for production');
   armCrash(config.CRASH_AT);
@@ -121,22 +125,18 @@ export async function startService(definition: ServiceDefinition, argv = process
     error => `the database cannot be asked: ${error.message}`,
   );
   if (problem) fatal(log, problem);
-  const bus = await Bus.connect(config.NATS_URL, definition.name, systemClock, log);
+  const bus = await connect(definition.name, config, log, word === undefined);
   const relay = new Relay({ service: definition.name, pool, bus, clock: systemClock, log });
   const parts = { config, clock: systemClock, log, bus, pool, committed: () => relay.committed() };
   const running = await assemble(definition, parts);
   if (word !== undefined) {
-    if (word === 'resume')
-      for (const consumer of running.consumers) log.info({ taken: await consumer.resume() }, 'resumed');
-    else
-      await (definition.commands?.[word] ?? fatal(log, `${definition.name} has no command ${word}`))(
-        running.app,
-        words,
-      );
+    const command = word === 'resume' ? resume(running.consumers) : definition.commands?.[word];
+    if (!command) fatal(log, `${definition.name} has no command ${word}`);
+    const code = await command(running.app, words);
     await running.db.close();
     await pool.end();
     await bus.close();
-    process.exit(0);
+    process.exit(code);
   }
   let draining = false;
   const health = await serveHealth(config.HOST, config.PORT, async () => ({
@@ -174,6 +174,22 @@ export async function startService(definition: ServiceDefinition, argv = process
   });
   process.once('SIGINT', () => process.kill(process.pid, 'SIGTERM'));
 }
+
+function connect(name: string, config: ServiceConfig, log: Log, patient: boolean): Promise<Bus> {
+  return Bus.connect(config.NATS_URL, name, systemClock, log, patient).catch(error =>
+    fatal(log, `NATS at ${config.NATS_URL} cannot be reached: ${error.message}`),
+  );
+}
+
+/** The `resume` command: what was parked is applied again. */
+const resume =
+  (consumers: readonly Consumer[]): Command =>
+  async () => {
+    for (const consumer of consumers) {
+      process.stdout.write(`${consumer.what.name}: ${await consumer.resume()} events taken up again\n`);
+    }
+    return 0;
+  };
 
 async function migrateAndReport({ name, schema }: ServiceDefinition, config: ServiceConfig, log: Log): Promise<void> {
   if (!config.DATABASE_OWNER_URL) return fatal(log, 'DATABASE_OWNER_URL is missing: migrations run as the owner role');

@@ -19,7 +19,8 @@ export function selectText<T>(from: Table<T>, properties: readonly string[], tai
   return once(`s ${from.table} ${properties.join()} ${tail}`, () => {
     const conditions = properties.map((property, at) => `${columnOf(from, property)} = $${at + 1}`);
     const list = from.columns.map(({ column }) => column).join(', ');
-    return `select ${list} from ${from.table} where ${conditions.join(' and ')} ${tail}`;
+    const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
+    return `select ${list} from ${from.table} ${where} ${tail}`;
   });
 }
 
