@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type ErrorKind, errors, type Operation } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { CONFIG, LOG, type Log, metrics } from '@recur/platform';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Histogram } from 'prom-client';
+import type { GatewayConfig } from './config.js';
+import { type Failure, failure, isRegistered, success } from './envelope.js';
+import { limits } from './limits.js';
+
+const requestSeconds = new Histogram({
+  name: 'recur_http_request_seconds',
+  help: 'Time from the head of a request to its answer, by operation (none: no such path) and outcome (ok or error slug)',
+  labelNames: ['operation', 'outcome'],
+  buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 8],
+  registers: [metrics],
+});
+
+/** Headers of every answer. An answer is for one caller and is no page: nothing may keep, sniff, frame or load from it. */
+const always = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+} as const;
+
+/** Answers requests: the envelope, its status and headers, and what the log and the metrics have of it. */
+@Injectable()
+export class Answers {
+  /** From then on each answer is the last on its connection. */
+  draining = false;
+  private readonly headers: Record<string, string>;
+
+  constructor(
+    @Inject(CONFIG) config: GatewayConfig,
+    @Inject(LOG) private readonly log: Log,
+  ) {
+    const https = config.BASE_URL.startsWith('https:');
+    this.headers = { ...always, ...(https && { 'strict-transport-security': 'max-age=31536000' }) };
+  }
+
+  /** Called for every request before all else. */
+  begin(request: FastifyRequest, reply: FastifyReply): void {
+    reply.headers(this.headers).header('x-request-id', request.id);
+    if (this.draining) reply.header('connection', 'close');
+  }
+
+  /** `replayOf` is the first request with this Idempotency-Key: the envelope is the one that it was given. */
+  succeed(reply: FastifyReply, operation: Operation, data: Uint8Array | string, replayOf?: string): void {
+    const { request } = reply;
+    if (replayOf !== undefined) reply.header('idempotency-replayed', 'true');
+    const merchantId = request.principal?.merchantId ?? 0;
+    this.send(reply, 200, success(data, merchantId, replayOf ?? request.id));
+    this.record(reply, operation, 'ok');
+  }
+
+  /** Answers what went wrong: a rejection as its error is registered; anything else is a bug of ours, and is logged. */
+  refuse(reply: FastifyReply, error: unknown, operation?: Operation): void {
+    const { request } = reply;
+    const failed = this.failureOf(error, request);
+    const { http }: ErrorKind = errors[failed.slug];
+    if ((http === 503 || http === 429) && !reply.hasHeader('retry-after')) {
+      reply.header('retry-after', String(limits.retryAfterSeconds));
+    }
+    // the parser of bodies asks for an end of the connection, but a client that is still sending would miss the answer
+    if (!this.draining) reply.removeHeader('connection');
+    this.send(reply, http, failure(failed, request.principal?.merchantId ?? 0, request.id));
+    this.record(reply, operation, failed.slug);
+  }
+
+  private failureOf(error: unknown, { id: requestId, principal, traceparent }: FastifyRequest): Failure {
+    if (error instanceof Rejected && isRegistered(error.slug)) {
+      return { slug: error.slug, message: error.message, issues: error.issues };
+    }
+    const traceId = traceparent.split('-')[1];
+    this.log.error(
+      { err: error, requestId, traceId, merchantId: principal?.merchantId },
+      'a request failed unexpectedly',
+    );
+    return { slug: 'internal_error', issues: [] };
+  }
+
+  private send(reply: FastifyReply, status: number, envelope: Buffer): void {
+    reply.code(status).header('content-type', 'application/json; charset=utf-8').send(envelope);
+  }
+
+  private record(reply: FastifyReply, operation: Operation | undefined, outcome: string): void {
+    const command = operation === undefined ? 'none' : `${operation.service}.${operation.name}`;
+    requestSeconds.observe({ operation: command, outcome }, reply.elapsedTime / 1000);
+    if (!this.log.isLevelEnabled('debug')) return;
+    const { id: requestId, principal, traceparent } = reply.request;
+    const traceId = traceparent.split('-')[1];
+    const durationMs = Math.round(reply.elapsedTime * 10) / 10;
+    this.log.debug({ requestId, traceId, merchantId: principal?.merchantId, command, outcome, durationMs }, 'answered');
+  }
+}

@@ -1,0 +1,17 @@
+import { baseConfig, toggle } from '@recur/platform';
+import { z } from 'zod';
+
+/** The settings of the gateway. */
+export const gatewayConfig = baseConfig.extend({
+  PORT: z.coerce.number().int().min(0).max(65535).default(3000).describe('HTTP port: the API, its docs and health'),
+  BASE_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .transform(url => url.replace(/\/+$/, ''))
+    .describe('where clients reach this gateway'),
+  TOKEN_ISSUER: z.string().min(1).default('recur').describe('the issuer that credentials must name'),
+  RATE_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(1_000).describe('requests per credential'),
+  RATE_BURST: z.coerce.number().int().min(1).max(1_000_000).default(2_000).describe('requests at once per credential'),
+  TRUST_PROXY: toggle(false).describe('one proxy stands in front, and its X-Forwarded-For is believed'),
+});
+
+export type GatewayConfig = z.output<typeof gatewayConfig>;

@@ -1,0 +1,82 @@
+import { createReadStream } from 'node:fs';
+import { createRequire } from 'node:module';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { Operation } from '@recur/contracts';
+import { CONFIG } from '@recur/platform';
+import type { GatewayConfig } from './config.js';
+import { version } from './health.js';
+import { openApi } from './openapi.js';
+import { OPERATIONS } from './routes.js';
+
+const viewer = createRequire(import.meta.url);
+/** What of Swagger UI's package the page loads. */
+const files = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+} as const;
+
+/** All that the page needs is served from here, and it may load nothing else: it works without the internet. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>recur API</title>
+    <link rel="icon" type="image/png" href="docs/favicon-32x32.png">
+    <link rel="stylesheet" href="docs/swagger-ui.css">
+  </head>
+  <body>
+    <div id="docs"></div>
+    <script src="docs/swagger-ui-bundle.js"></script>
+    <script src="docs/start.js"></script>
+  </body>
+</html>
+`;
+
+const start = `SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#docs',
+  deepLinking: true,
+  displayRequestDuration: true,
+  validatorUrl: null,
+});
+`;
+
+/** The OpenAPI document, and a page to read it and try it out: Swagger UI from its package. */
+@Injectable()
+export class Docs implements OnModuleInit {
+  private document: Buffer | undefined;
+
+  constructor(
+    private readonly host: HttpAdapterHost<FastifyAdapter>,
+    @Inject(CONFIG) private readonly config: GatewayConfig,
+    @Inject(OPERATIONS) private readonly operations: readonly Operation[],
+  ) {}
+
+  onModuleInit(): void {
+    const http = this.host.httpAdapter.getInstance();
+    http.get('/openapi.json', (_request, reply) => {
+      // made when first asked for: most replicas never are
+      this.document ??= Buffer.from(JSON.stringify(openApi(this.operations, version, this.config.BASE_URL)));
+      reply.type('application/json; charset=utf-8').send(this.document);
+    });
+    http.get('/docs', (_request, reply) =>
+      reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(page),
+    );
+    http.get('/docs/', (_request, reply) => reply.redirect('../docs'));
+    http.get('/docs/start.js', (_request, reply) => reply.type('text/javascript; charset=utf-8').send(start));
+    for (const [file, type] of Object.entries(files)) {
+      const path = viewer.resolve(`swagger-ui-dist/${file}`);
+      http.get(`/docs/${file}`, (_request, reply) => {
+        reply.type(type).header('cache-control', 'max-age=3600').send(createReadStream(path));
+      });
+    }
+  }
+}

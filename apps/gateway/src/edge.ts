@@ -1,0 +1,119 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { type ErrorKind, errors, type Slug } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Answers } from './answers.js';
+import type { GatewayConfig } from './config.js';
+import { failure } from './envelope.js';
+import { limits } from './limits.js';
+import { traceparentOf } from './trace.js';
+
+/** Fastify's own refusals, as our errors. */
+const slugs: Record<string, Slug> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_EMPTY_TYPE: 'unsupported_media_type',
+  FST_ERR_BAD_URL: 'unknown_path',
+  FST_ERR_MAX_PARAM_LENGTH: 'unknown_path',
+};
+
+/** Nest on Fastify, with every answer that Fastify and Node would give by themselves made an envelope. */
+export class Edge extends FastifyAdapter {
+  constructor(config: GatewayConfig, answers: Answers, newRequestId: () => string) {
+    super({
+      logger: false,
+      skipMiddie: true,
+      genReqId: newRequestId,
+      requestIdHeader: false,
+      trustProxy: config.TRUST_PROXY ? (_address, hop) => hop === 0 : false,
+      bodyLimit: limits.bodyBytes,
+      requestTimeout: limits.requestMs,
+      return503OnClosing: false,
+      http: {
+        headersTimeout: limits.headersMs,
+        connectionsCheckingInterval: 2_000,
+        maxHeaderSize: limits.headerBytes,
+        // a second Authorization is joined to the first, and so not valid; Node would drop it
+        joinDuplicateHeaders: true,
+        requireHostHeader: false,
+      },
+      frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+        answers.begin(request, reply);
+        answers.refuse(reply, rejectionOf(error));
+      },
+      clientErrorHandler: (error, socket) =>
+        refuseRaw(socket, clientErrors[error.code ?? ''] ?? noRequest, newRequestId()),
+    });
+    const http = this.getInstance();
+    http.decorateRequest('principal', null);
+    http.decorateRequest('traceparent', '');
+    http.addHook('onRequest', (request, reply, done) => {
+      request.traceparent = traceparentOf(request.headers.traceparent as string | undefined);
+      answers.begin(request, reply);
+      done();
+    });
+    http.removeAllContentTypeParsers();
+    http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    http.setErrorHandler((error, _request, reply) =>
+      answers.refuse(reply, rejectionOf(error), reply.routeOptions.config.operation),
+    );
+    http.setNotFoundHandler((_request, reply) => answers.refuse(reply, new Rejected('unknown_path')));
+    http.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      http.server.emit('request', request, response);
+    });
+    http.server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
+      refuseRaw(socket, new Rejected('unknown_path'), newRequestId()),
+    );
+  }
+
+  /** Ours are set already. */
+  override setErrorHandler() {
+    return this.getInstance();
+  }
+
+  override setNotFoundHandler() {
+    return this.getInstance();
+  }
+}
+
+/** A mistake of the client that Fastify found becomes our error; anything else stays what it is: a bug. */
+function rejectionOf(error: unknown): unknown {
+  if (error instanceof Rejected || !(error instanceof Error)) return error;
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  const slug = slugs[code ?? ''];
+  if (slug !== undefined) return new Rejected(slug);
+  const theirs = statusCode !== undefined && statusCode >= 400 && statusCode < 500;
+  return theirs ? new Rejected('invalid_parameters', 'The request could not be read') : error;
+}
+
+const clientErrors: Record<string, Rejected> = {
+  HPE_HEADER_OVERFLOW: new Rejected('invalid_parameters', `The headers are larger than ${limits.headerBytes} bytes`),
+  ERR_HTTP_REQUEST_TIMEOUT: new Rejected('invalid_parameters', 'The request did not arrive in time'),
+};
+
+const noRequest = new Rejected('invalid_parameters', 'What was sent is no HTTP request');
+
+/** Answers a connection whose bytes are no HTTP request; while another answer is due on it, it is only closed. */
+function refuseRaw(socket: Duplex, rejection: Rejected, requestId: string): void {
+  const answering = '_httpMessage' in socket && socket._httpMessage;
+  if (!socket.writable || answering) {
+    socket.destroy();
+    return;
+  }
+  const { slug, message, issues } = rejection as Rejected & { slug: Slug };
+  const { http }: ErrorKind = errors[slug];
+  const body = failure({ slug, message, issues }, 0, requestId);
+  const head = [
+    `HTTP/1.1 ${http} ${http === 404 ? 'Not Found' : 'Bad Request'}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${body.length}`,
+    `x-request-id: ${requestId}`,
+    'cache-control: no-store',
+    'connection: close',
+  ];
+  socket.end(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]));
+  (socket as Socket).destroySoon();
+}

@@ -1,0 +1,45 @@
+import { statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Bus, isReady, metrics } from '@recur/platform';
+import { Answers } from './answers.js';
+import { Callers } from './callers.js';
+
+/** When this was compiled, in unix seconds; the form of the version is part of the API. */
+export const version = `daily,buildtime:${Math.floor(statSync(fileURLToPath(import.meta.url)).mtimeMs / 1000)}`;
+
+/** Tells those who run it how the gateway is: these answers are no envelopes, the tools that read them expect none. */
+@Injectable()
+export class Health implements OnModuleInit {
+  constructor(
+    private readonly host: HttpAdapterHost<FastifyAdapter>,
+    private readonly bus: Bus,
+    private readonly callers: Callers,
+    private readonly answers: Answers,
+  ) {}
+
+  onModuleInit(): void {
+    const http = this.host.httpAdapter.getInstance();
+    http.get('/livez', (_request, reply) => reply.send({ live: true }));
+    http.get('/readyz', (_request, reply) => {
+      const checks = this.checks();
+      reply.code(isReady(checks) ? 200 : 503).send(checks);
+    });
+    http.get('/version', (_request, reply) => reply.send({ version }));
+    http.get('/metrics', async (_request, reply) => {
+      return reply.header('content-type', metrics.contentType).send(await metrics.metrics());
+    });
+  }
+
+  /** Without the bus it is still ready: it answers at once what is away, and other replicas have no other bus. */
+  private checks(): Record<string, boolean | string> {
+    return {
+      callers: this.callers.known,
+      draining: this.answers.draining ? false : 'no',
+      bus: this.bus.up ? 'connected' : 'away',
+      identity: this.callers.inTouch ? 'heard' : 'silent',
+    };
+  }
+}

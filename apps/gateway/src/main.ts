@@ -1,0 +1,24 @@
+import { Bus, createLog, parseConfig, systemClock } from '@recur/platform';
+import { gatewayConfig } from './config.js';
+import { Gateway } from './gateway.js';
+
+const config = parseConfig(gatewayConfig);
+const log = createLog('gateway', config.LOG_LEVEL);
+const bus = await Bus.connect(config.NATS_URL, 'gateway', systemClock, log);
+const gateway = await Gateway.create({ config, bus, clock: systemClock, log });
+
+process.once('SIGTERM', async () => {
+  log.info('draining');
+  await gateway.drain();
+  log.info('drained');
+  process.exit(0);
+});
+process.once('SIGINT', () => process.kill(process.pid, 'SIGTERM'));
+
+try {
+  const port = await gateway.listen();
+  log.info({ port }, 'listening');
+} catch (error) {
+  log.fatal({ err: error }, `cannot listen on ${config.HOST}:${config.PORT}`);
+  process.exit(1);
+}

@@ -1,0 +1,206 @@
+import { commonErrors, type ErrorKind, errors, type Operation, type Slug } from '@recur/contracts';
+import { z } from 'zod';
+
+type Json = Record<string, unknown>;
+
+/** What of `commonErrors` can only happen where there is a body, or a key that is honoured. */
+const ofBodies: readonly Slug[] = ['malformed_json', 'body_too_large', 'unsupported_media_type'];
+const ofKeys: readonly Slug[] = ['idempotency_in_use', 'idempotency_reused'];
+
+const headersOf = {
+  'X-Request-Id': { description: 'This request: quote it to support', schema: { type: 'string' } },
+  'RateLimit-Limit': { description: 'Requests at once', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'How many of them are left', schema: { type: 'integer' } },
+  'RateLimit-Reset': { description: 'Seconds until all are', schema: { type: 'integer' } },
+  'Retry-After': { description: 'Seconds to wait (429, 503)', schema: { type: 'integer' } },
+  'Idempotency-Replayed': {
+    description: 'true: the answer that the first request with this Idempotency-Key got',
+    schema: { const: 'true' },
+  },
+} as const;
+const header = (name: keyof typeof headersOf) => ({ [name]: { $ref: `#/components/headers/${name}` } });
+const onEvery = {
+  ...header('X-Request-Id'),
+  ...header('RateLimit-Limit'),
+  ...header('RateLimit-Remaining'),
+  ...header('RateLimit-Reset'),
+};
+
+/** The OpenAPI 3.1 document of these operations: all of it derives from the contract table. */
+export function openApi(operations: readonly Operation[], version: string, baseUrl: string): Json {
+  const schemas = new Schemas();
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    const item: Json = {};
+    for (const method of operation.methods) item[method.toLowerCase()] = endpoint(operation, method, schemas);
+    paths[operation.path] = item;
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'recur',
+      version,
+      description:
+        'Subscription billing: invoices, payments and signed webhooks. Every answer is one envelope: `code` is 0 on ' +
+        'success; a failure has an `error` with its `type` and all that is wrong with the input. Amounts are integers ' +
+        'in the minor unit of their currency, times are unix seconds, 10000 is 100 %.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: baseUrl }],
+    security: [{ apiKey: [] }],
+    tags: [...new Set(operations.map(tagOf))].map(name => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An API key of the merchant' },
+      },
+      headers: headersOf,
+      parameters: { IdempotencyKey: idempotencyKey },
+      schemas: { ...envelopes, ...Object.fromEntries([...schemas.named].sort(([a], [b]) => (a < b ? -1 : 1))) },
+    },
+  };
+}
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Makes a repeat safe for 30 days: with the same key and the same input it gets the first answer, byte for byte',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
+};
+
+const members = {
+  merchantId: { type: 'integer', description: '0 when it is not known who asks' },
+  redirect: { const: '' },
+  requestId: { type: 'string' },
+};
+const issue = {
+  type: 'object',
+  properties: {
+    path: { type: 'string', description: 'JSON pointer into the input, or the name of a header' },
+    message: { type: 'string' },
+  },
+  required: ['path', 'message'],
+};
+
+/** The two envelopes; of a success `data`, of a failure `code` and `error.type` are told with each operation. */
+const envelopes = {
+  Success: {
+    type: 'object',
+    properties: { code: { const: 0 }, data: { type: 'object' }, message: { const: '' }, ...members },
+    required: ['code', 'data', 'merchantId', 'message', 'redirect', 'requestId'],
+  },
+  Failure: {
+    type: 'object',
+    properties: {
+      code: { type: 'integer', description: 'The kind of failure' },
+      data: { type: 'object', maxProperties: 0 },
+      message: { type: 'string', description: 'For people: it may change' },
+      ...members,
+      error: {
+        type: 'object',
+        properties: { type: { type: 'string' }, issues: { type: 'array', items: issue } },
+        required: ['type', 'issues'],
+      },
+    },
+    required: ['code', 'data', 'merchantId', 'message', 'redirect', 'requestId', 'error'],
+  },
+};
+
+const tagOf = ({ name }: Operation) => name.split('.')[0];
+
+function endpoint(operation: Operation, method: 'GET' | 'POST', schemas: Schemas): Json {
+  const input = schemas.of(operation.input, 'input');
+  const honoursKey = method === 'POST' && operation.effect === 'write';
+  return {
+    operationId: `${operation.service}.${operation.name}${operation.methods.length > 1 ? `.${method.toLowerCase()}` : ''}`,
+    summary: operation.summary,
+    description: `Permission: \`${operation.permission}\`.`,
+    tags: [tagOf(operation)],
+    ...(method === 'GET' && { parameters: queryOf(input) }),
+    ...(honoursKey && { parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }] }),
+    ...(method === 'POST' && { requestBody: { required: true, content: { 'application/json': { schema: input } } } }),
+    responses: {
+      200: {
+        description: 'Success',
+        headers: { ...onEvery, ...(honoursKey && header('Idempotency-Replayed')) },
+        content: json({ properties: { data: schemas.of(operation.output, 'output') } }, 'Success'),
+      },
+      ...failuresOf(operation, method === 'POST', honoursKey),
+    },
+  };
+}
+
+/** Fields of a query: lists are repeated keys. */
+function queryOf(input: Json): Json[] {
+  const required = (input.required ?? []) as string[];
+  return Object.entries((input.properties ?? {}) as Record<string, Json>).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(schema.type === 'array' && { style: 'form', explode: true }),
+    schema,
+  }));
+}
+
+/** One response for each status, naming the errors that have it. */
+function failuresOf({ errors: own }: Operation, hasBody: boolean, honoursKey: boolean): Json {
+  const byStatus = new Map<number, Slug[]>();
+  for (const slug of [...commonErrors, ...own]) {
+    if ((ofBodies.includes(slug) && !hasBody) || (ofKeys.includes(slug) && !honoursKey)) continue;
+    const { http } = errors[slug];
+    byStatus.set(http, [...(byStatus.get(http) ?? []), slug]);
+  }
+  const responses = [...byStatus].map(([http, slugs]): [string, Json] => [String(http), failureOf(http, slugs)]);
+  return Object.fromEntries(responses);
+}
+
+function failureOf(http: number, slugs: readonly Slug[]): Json {
+  const kinds: ErrorKind[] = slugs.map(slug => errors[slug]);
+  return {
+    description: slugs.map(slug => `- \`${slug}\` (${errors[slug].code}): ${errors[slug].message}`).join('\n'),
+    headers: { ...onEvery, ...((http === 429 || http === 503) && header('Retry-After')) },
+    content: json(
+      {
+        properties: {
+          code: { enum: [...new Set(kinds.map(({ code }) => code))] },
+          error: { properties: { type: { enum: slugs } } },
+        },
+      },
+      'Failure',
+    ),
+  };
+}
+
+const json = (detail: Json, envelope: keyof typeof envelopes) => ({
+  'application/json': { schema: { allOf: [{ $ref: `#/components/schemas/${envelope}` }, detail] } },
+});
+
+/** JSON Schemas of contract shapes; those with a name stand once, under components. */
+class Schemas {
+  readonly named = new Map<string, Json>();
+
+  of(type: z.ZodType, io: 'input' | 'output'): Json {
+    const { $schema: _, $defs = {}, ...root } = z.toJSONSchema(type, { target: 'draft-2020-12', io }) as Json;
+    for (const [id, shape] of Object.entries($defs as Record<string, Json>)) {
+      const moved = this.moved(shape, io);
+      const known = this.named.get(nameOf(id, io));
+      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(moved)) {
+        throw new Error(`Two shapes are named ${id}`);
+      }
+      this.named.set(nameOf(id, io), moved);
+    }
+    return this.moved(root, io);
+  }
+
+  private moved<T>(schema: T, io: 'input' | 'output'): T {
+    return JSON.parse(JSON.stringify(schema), (key, value) =>
+      key === '$ref' && typeof value === 'string'
+        ? value.replace(/^#\/\$defs\/(.+)$/, (_, id: string) => `#/components/schemas/${nameOf(id, io)}`)
+        : value,
+    );
+  }
+}
+
+/** What is sent may be less than what is answered under the same name. */
+const nameOf = (id: string, io: 'input' | 'output') => (io === 'input' ? `${id}Input` : id);

@@ -1,0 +1,265 @@
+import { createHash } from 'node:crypto';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect as connectSocket } from 'node:net';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { type Operation, operation } from '@recur/contracts';
+import { Bus, type Caller, type Clock, createLog, type Reply, streamOf, systemClock } from '@recur/platform';
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { z } from 'zod';
+// to be replaced by the platform's own entry for tests, once it has one for NATS
+import { TestNats } from '../../../libs/platform/src/testing-nats.js';
+import { gatewayConfig } from '../src/config.js';
+import { Gateway } from '../src/gateway.js';
+
+export { TestNats };
+
+const log = createLog('test', process.env.TEST_LOG_LEVEL ?? 'silent');
+const base = { service: 'billing', permission: 'invoice.write', errors: [], summary: 'A sample' } as const;
+
+/** Operations that no service has: what the gateway does with one does not depend on which it is. */
+export const write = operation({
+  ...base,
+  name: 'sample.write',
+  methods: ['POST'],
+  path: '/merchant/sample/write',
+  effect: 'write',
+  input: z.object({
+    amount: z.int(),
+    note: z.string().toUpperCase().default('none'),
+    lines: z.array(z.object({ quantity: z.int().min(1) })).default([]),
+    data: z.unknown().optional(),
+  }),
+  output: z.object({}),
+});
+export const read = operation({
+  ...base,
+  name: 'sample.read',
+  methods: ['GET', 'POST'],
+  path: '/merchant/sample/read',
+  effect: 'read',
+  permission: 'invoice.read',
+  input: z.object({
+    id: z.string().optional(),
+    tags: z.preprocess(value => (typeof value === 'string' ? value.split(',') : value), z.array(z.string())).optional(),
+  }),
+  output: z.object({}),
+});
+export const own = operation({
+  ...base,
+  name: 'sample.own',
+  methods: ['POST'],
+  path: '/merchant/sample/own',
+  effect: 'write',
+  memberOnly: true,
+  input: z.object({}),
+  output: z.object({}),
+});
+export const elsewhere = operation({
+  ...base,
+  service: 'catalog',
+  name: 'sample.elsewhere',
+  methods: ['POST'],
+  path: '/merchant/sample/elsewhere',
+  effect: 'write',
+  input: z.object({}),
+  output: z.object({}),
+});
+export const samples: readonly Operation[] = [write, read, own, elsewhere];
+
+export interface SigningKey {
+  kid: string;
+  jwk: JWK;
+  sign(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
+}
+
+/** An identity's signing key. `sign` makes an API key of merchant 15; claims set to undefined are left out. */
+export async function signingKey(kid: string): Promise<SigningKey> {
+  const { publicKey, privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
+  return {
+    kid,
+    jwk: { ...(await exportJWK(publicKey)), kid, alg: 'EdDSA', use: 'sig' },
+    sign: (claims = {}, header = {}) =>
+      new SignJWT({ iss: 'recur', aud: 'recur', sub: '15', jti: 'first', env: 'sandbox', ...claims })
+        .setProtectedHeader({ alg: 'EdDSA', typ: 'api-key+jwt', kid, ...header })
+        .sign(privateKey),
+  };
+}
+
+export const idOf = (jti: string) => createHash('sha256').update(jti).digest('base64url');
+
+type Answer = (command: string, payload: string, caller: Caller) => Promise<Reply> | Reply;
+
+/** Stands in for the services, which are other processes: it answers their commands on the same bus. */
+export class Services {
+  /** What the next commands are answered. */
+  answer: Answer = () => ({ ok: true, bytes: '{}' });
+  readonly asked: { command: string; payload: string; caller: Caller }[] = [];
+  callers = { version: 0, keys: [] as JWK[], revoked: [] as string[] };
+  snapshots = 0;
+  private beating: NodeJS.Timeout | undefined;
+
+  private constructor(readonly bus: Bus) {}
+
+  static async start(url: string, keys: JWK[]): Promise<Services> {
+    const services = new Services(await Bus.connect(url, 'services', systemClock, log));
+    services.callers.keys = keys;
+    await services.createStream();
+    services.bus.serve('identity', async () => {
+      services.snapshots++;
+      return { ok: true, bytes: JSON.stringify(services.callers) };
+    });
+    services.bus.serve('billing', async (command, payload, caller) => {
+      const text = Buffer.from(payload).toString();
+      services.asked.push({ command, payload: text, caller });
+      return services.answer(command, text, caller);
+    });
+    return services;
+  }
+
+  async createStream(): Promise<void> {
+    const manager = await jetstreamManager(this.bus.nc);
+    await manager.streams.add({ name: streamOf('identity'), subjects: ['evt.identity.>'] });
+  }
+
+  /** Changes what identity knows, and tells it by an event unless that is `lost`. */
+  async change(data: { keys?: JWK[]; revoked?: string[] }, { lost = false } = {}): Promise<void> {
+    const { version, keys, revoked } = this.callers;
+    this.callers = {
+      version: version + 1,
+      keys: data.keys ?? keys,
+      revoked: [...revoked, ...(data.revoked ?? [])],
+    };
+    if (lost) return;
+    const event = { version: version + 1, data: { keys: data.keys ?? [], revoked: data.revoked ?? [] } };
+    await jetstream(this.bus.nc).publish('evt.identity.callers.changed', JSON.stringify(event));
+  }
+
+  beat(): void {
+    this.bus.signal('beat.identity.callers', JSON.stringify({ version: this.callers.version }));
+  }
+
+  startBeating(everyMs = 1_000): void {
+    this.beat();
+    this.beating = setInterval(() => this.beat(), everyMs);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.beating);
+    await this.bus.close();
+  }
+}
+
+export interface Answered {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  json: {
+    code: number;
+    data: unknown;
+    merchantId: number;
+    message: string;
+    redirect: string;
+    requestId: string;
+    error?: { type: string; issues: { path: string; message: string }[] };
+  };
+}
+
+interface Sent {
+  method?: string;
+  key?: string | undefined;
+  headers?: Record<string, string | string[]>;
+  body?: string | Buffer;
+}
+
+/** A gateway on a port of its own, with a client that opens a connection for each request. */
+export class TestGateway {
+  private constructor(
+    readonly gateway: Gateway,
+    readonly port: number,
+  ) {}
+
+  static async start(
+    url: string,
+    {
+      env = {},
+      operations = samples,
+      clock = systemClock,
+    }: { env?: Record<string, string>; operations?: readonly Operation[]; clock?: Clock } = {},
+  ): Promise<TestGateway> {
+    const config = gatewayConfig.parse({
+      RECUR_ENV: 'sandbox',
+      NATS_URL: url,
+      HOST: '127.0.0.1',
+      PORT: '0',
+      BASE_URL: 'http://127.0.0.1',
+      ...env,
+    });
+    const bus = await Bus.connect(url, 'gateway', systemClock, log);
+    const gateway = await Gateway.create({ config, bus, clock, log, operations });
+    return new TestGateway(gateway, await gateway.listen());
+  }
+
+  async ready(): Promise<this> {
+    await eventually(async () => (await this.send('/readyz')).status === 200);
+    return this;
+  }
+
+  send(path: string, { method = 'GET', key, headers = {}, body }: Sent = {}): Promise<Answered> {
+    return new Promise((resolve, reject) => {
+      const sent = httpRequest(
+        {
+          host: '127.0.0.1',
+          port: this.port,
+          path,
+          method,
+          agent: false,
+          headers: { ...(key !== undefined && { authorization: `Bearer ${key}` }), ...headers },
+        },
+        async response => {
+          const chunks: Buffer[] = [];
+          for await (const chunk of response) chunks.push(chunk);
+          const text = Buffer.concat(chunks).toString();
+          const isJson = response.headers['content-type']?.startsWith('application/json');
+          const json = isJson && text !== '' ? JSON.parse(text) : {};
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json });
+        },
+      );
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+
+  post(path: string, body: unknown, key: string, headers: Record<string, string> = {}): Promise<Answered> {
+    const json = { 'content-type': 'application/json', ...headers };
+    return this.send(path, { method: 'POST', key, headers: json, body: JSON.stringify(body) });
+  }
+
+  /** Writes bytes to a connection and answers all that comes back until it is closed. */
+  raw(bytes: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = connectSocket(this.port, '127.0.0.1', () => socket.write(bytes));
+      let text = '';
+      socket.on('data', chunk => {
+        text += chunk;
+      });
+      socket.on('error', reject);
+      socket.on('end', () => resolve(text));
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.gateway.drain();
+  }
+}
+
+/** Waits until a condition holds that nothing announces. */
+export async function eventually(holds: () => Promise<boolean> | boolean): Promise<void> {
+  const until = Date.now() + 8_000;
+  while (!(await holds())) {
+    if (Date.now() > until) throw new Error('it did not happen in time');
+    await new Promise(resolve => setTimeout(resolve, 20));
+  }
+}
+
+/** The body of an answer on the wire, as an envelope. */
+export const envelopeIn = (text: string): Answered['json'] => JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4));
