@@ -16,7 +16,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Runs the command as the command line would; answers what it printed, and its exit code where it ended itself. */
+/** Runs the command as the command line would; answers what it printed, and its exit code. */
 async function run(...words: string[]) {
   const printed = { out: '', err: '' };
   const into = (stream: 'out' | 'err') => (text: string | Uint8Array) => {
@@ -25,15 +25,7 @@ async function run(...words: string[]) {
   };
   jest.spyOn(process.stdout, 'write').mockImplementation(into('out'));
   jest.spyOn(process.stderr, 'write').mockImplementation(into('err'));
-  const ended = new Error('ended');
-  let code: unknown;
-  jest.spyOn(process, 'exit').mockImplementation(given => {
-    code = given;
-    throw ended;
-  });
-  await identity.commands?.bootstrap?.(t.app, words).catch(error => {
-    if (error !== ended) throw error;
-  });
+  const code = await identity.commands?.bootstrap?.(t.app, words);
   jest.restoreAllMocks();
   return { ...printed, code };
 }
