@@ -48,7 +48,7 @@ export function newDelivery(
     : { ...ids, state: 'missed', attempts: 0, nextAtMs: null };
 }
 
-/** What an outcome means: any 2xx is success, 410 says that the endpoint wants no more, all else is failure (3xx too). */
+/** What an outcome means: every 2xx is success, 410 says that the endpoint wants no more, all else is failure (3xx too). */
 export function verdictOf(outcome: Outcome): 'success' | 'failure' | 'gone' {
   if (outcome.kind === 'failed') return 'failure';
   if (outcome.status >= 200 && outcome.status < 300) return 'success';
