@@ -3,6 +3,7 @@ import type { EventEnvelope } from '@recur/contracts';
 import type { Bus } from './bus.js';
 import type { Clock } from './clock.js';
 import type { Db } from './db.js';
+import { DeadLetters } from './dead-letters.js';
 import type { Log } from './log.js';
 import { isCollision, isConnectionLoss } from './session.js';
 import { ensureConsumer, ensureStream } from './stream.js';
@@ -48,6 +49,7 @@ interface ConsumerParts {
  */
 export class Consumer {
   private readonly buffer: JsMsg[] = [];
+  private readonly deadLetters: DeadLetters;
   private messages: ConsumerMessages | undefined;
   private pumping: Promise<void> | undefined;
   private stopped = false;
@@ -58,6 +60,7 @@ export class Consumer {
     private readonly parts: ConsumerParts,
     readonly what: Consumption,
   ) {
+    this.deadLetters = new DeadLetters(parts.db, what.name);
     parts.bus.onReconnect(() => void this.reopen());
   }
 
@@ -74,7 +77,7 @@ export class Consumer {
 
   /** Applies what was parked, in order, once its cause is mended; returns how many were taken up again. */
   async resume(): Promise<number> {
-    const parked = await this.parts.db.unpark(this.what.name);
+    const parked = await this.deadLetters.take();
     for (const event of parked) await this.receive(event.merchantId, [event]);
     return parked.length;
   }
@@ -189,11 +192,10 @@ export class Consumer {
 
   /** A gap before `event`: what lies in it is fetched from the owner; where something in it is parked, so is `event`. */
   private async fill(merchantId: number, event: Event, from: number): Promise<void> {
-    const { db } = this.parts;
-    if (await db.isParked(this.what.name, event)) return this.park(event, 'an earlier event of this object is parked');
+    if (await this.deadLetters.holdUp(event)) return this.park(event, 'an earlier event of this object is parked');
     const between = await this.parts.missing(this.what.from, event, from);
     // the owner keeps events for 30 days: what is older than that is passed over
-    await db.openGate(this.what.name, event, (between[0] ?? event).version - 1);
+    await this.deadLetters.openGate(between[0] ?? event);
     await this.applyAll(merchantId, [...between, event]);
   }
 
@@ -202,7 +204,7 @@ export class Consumer {
       { err: error, consumer: this.what.name, event: event.id, requestId: event.requestId },
       'event parked',
     );
-    await this.parts.db.park(this.what.name, event, reason, Math.floor(this.parts.clock.wall() / 1000));
+    await this.deadLetters.park(event, reason, Math.floor(this.parts.clock.wall() / 1000));
     eventsConsumed.inc({ consumer: this.what.name, outcome: 'parked' });
   }
 }

@@ -1,13 +1,14 @@
 import { Rejected } from '@recur/kernel';
 import type pg from 'pg';
+import { StoredAnswers } from './answers.js';
 import { type Caller, systemCaller } from './caller.js';
 import type { Clock } from './clock.js';
 import type { Event } from './consumer.js';
 import { crashPoint } from './crash.js';
+import { commitValues, type Effects } from './effects.js';
 import { GatheredReads } from './gather.js';
 import { GroupedCommit } from './group.js';
 import { type Early, raiseGates, takeIn } from './intake.js';
-import { jsonOfAnswer } from './json.js';
 import type { Keyring } from './secrets.js';
 import { Sequences } from './sequence.js';
 import { asRejection, isCollision, isConnectionLoss, prepared, type Row, Session, violatedIndex } from './session.js';
@@ -15,14 +16,6 @@ import { commitText } from './statements.js';
 import { type Aggregate, type EventKind, Reader, Stale, Tx, type TxContext } from './tx.js';
 
 const limits = { attempts: 6, backoffMs: 20 } as const;
-
-/** The answer that was stored under the caller's Idempotency-Key: thrown out of `write`, caught by the dispatcher. */
-export class Replayed {
-  constructor(
-    readonly answer: string,
-    readonly requestId: string,
-  ) {}
-}
 
 /** Asks the owner of a copy for its newest state of one object and stores it; see copies.ts. */
 export type Refresh = (copy: string, id: string | number, caller: Caller) => Promise<void>;
@@ -40,10 +33,6 @@ export interface DbParts {
   committed(): void;
 }
 
-/** Answers that `write` has stored, by caller: the dispatcher sends exactly these bytes. */
-const answers = new WeakMap<Caller, string>();
-export const storedAnswer = (caller: Caller) => answers.get(caller);
-
 /** The only way to a service's database. */
 export class Db {
   refresh: Refresh = () => Promise.reject(new Error('this service declares no copies'));
@@ -51,9 +40,11 @@ export class Db {
   private readonly gathered: GatheredReads;
   private readonly tenants = new Set<number>();
   private readonly sequences: Sequences;
+  private readonly answers: StoredAnswers;
 
   constructor(private readonly parts: DbParts) {
     this.sequences = new Sequences(parts.pool);
+    this.answers = new StoredAnswers(parts.keyring);
     this.grouped = new GroupedCommit(parts.pool);
     this.gathered = new GatheredReads(parts.pool);
   }
@@ -72,9 +63,7 @@ export class Db {
       try {
         const result = await run(tx);
         committing = true;
-        const answer = jsonOfAnswer(result);
-        await this.commit(session, tx, caller, answer);
-        answers.set(caller, answer);
+        await this.commit(session, tx, caller, result);
         return result;
       } catch (error) {
         await session.rollback();
@@ -140,48 +129,6 @@ export class Db {
     }
   }
 
-  /** Lets a gate pass to `version` although earlier events were never seen: their owner no longer keeps them. */
-  async openGate(consumer: string, { merchantId, aggregate, aggregateId }: Event, version: number): Promise<void> {
-    const raised = JSON.stringify([{ aggregate, aggregate_id: aggregateId, version }]);
-    await this.infra(raiseGates, [consumer, merchantId, raised]);
-  }
-
-  async isParked(consumer: string, { merchantId, aggregate, aggregateId }: Event): Promise<boolean> {
-    const rows = await this.infra(
-      'select 1 from dead_letter where consumer = $1 and merchant_id = $2 and aggregate = $3 and aggregate_id = $4 limit 1',
-      [consumer, merchantId, aggregate, aggregateId],
-    );
-    return rows.length > 0;
-  }
-
-  /** Puts an event aside; `resume` applies it and what waits behind it. */
-  async park(consumer: string, event: Event, reason: string, now: number): Promise<void> {
-    await this.infra(
-      `insert into dead_letter (consumer, event_id, merchant_id, aggregate, aggregate_id, version, envelope, reason, parked_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
-      [
-        consumer,
-        event.id,
-        event.merchantId,
-        event.aggregate,
-        event.aggregateId,
-        event.version,
-        JSON.stringify(event),
-        reason,
-        now,
-      ],
-    );
-  }
-
-  /** Takes what was parked out of the dead letters, in order. */
-  async unpark(consumer: string): Promise<Event[]> {
-    const rows = await this.infra('delete from dead_letter where consumer = $1 returning envelope, version', [
-      consumer,
-    ]);
-    rows.sort((a, b) => Number(a.version) - Number(b.version));
-    return rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event);
-  }
-
   /** The tables that belong to no merchant (see `platformTables` and each service's own list). */
   async infra(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     const { rows } = await this.parts.pool.query<Row>(prepared(text, values));
@@ -209,75 +156,36 @@ export class Db {
     return this.gathered.close();
   }
 
-  private async commit(session: Session, tx: Tx, caller: Caller, answer: string): Promise<void> {
-    const { changes, rows, events, changed, logged } = tx.outcome();
+  private async commit(session: Session, tx: Tx, caller: Caller, result: object): Promise<void> {
+    const { emitted, logged, ...effects } = tx.outcome();
+    const changed = effects.changes.length > 0;
     if (changed && !logged) throw new Error('a command that changes something writes its log entry');
-    const kept = caller.idempotencyKey ? this.keptAnswer(caller, answer, tx.now) : '';
-    if (changed || kept) {
-      if (changed) await this.knowTenant(caller.merchantId);
-      const text = commitText(changes);
-      const parameters = [...rows, events, kept];
-      if (session.isOpen) {
-        await session.commit([prepared(text, [String(caller.merchantId), ...parameters.map(list => `[${list}]`)])]);
-      } else {
-        await this.grouped.commit(caller.merchantId, text, parameters);
-      }
-    } else if (session.isOpen) {
-      await session.rollback();
-    }
-    if (events) {
-      crashPoint('after-commit');
-      this.parts.committed();
-    }
+    if (changed) await this.knowTenant(caller.merchantId);
+    const answers = caller.idempotencyKey ? [this.answers.keep(caller, result, emitted, tx.now)] : [];
+    if (!changed && answers.length === 0) return session.rollback();
+    if (session.isOpen) await session.commit([commitOf(caller.merchantId, { ...effects, answers })]);
+    else await this.grouped.commit(caller.merchantId, { ...effects, answers });
+    if (effects.events.length === 0) return;
+    crashPoint('after-commit');
+    this.parts.committed();
   }
 
   private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<void>): Promise<pg.QueryConfig[]> {
     const tx = new Tx(session, this.context(caller));
     await run(tx);
-    const { changes, rows, events, changed } = tx.outcome();
-    if (!changed) return [];
+    const effects = tx.outcome();
+    if (effects.changes.length === 0) return [];
     await this.knowTenant(caller.merchantId);
-    if (events) session.onCommit(() => this.parts.committed());
-    const lists = [...rows, events, ''].map(list => `[${list}]`);
-    return [prepared(commitText(changes), [String(caller.merchantId), ...lists])];
-  }
-
-  private keptAnswer(
-    { merchantId, idempotencyKey = '', fingerprint = '', requestId, secretOutput }: Caller,
-    answer: string,
-    now: number,
-  ) {
-    const sealed = secretOutput === true;
-    const json = sealed
-      ? JSON.stringify(this.parts.keyring.seal(answer, sealedAt(merchantId, idempotencyKey)))
-      : answer;
-    const columns = {
-      merchant_id: merchantId,
-      key: idempotencyKey,
-      fingerprint,
-      request_id: requestId,
-      sealed,
-      created_at: now,
-    };
-    return `${JSON.stringify(columns).slice(0, -1)},"answer":${json}}`;
+    if (effects.events.length > 0) session.onCommit(() => this.parts.committed());
+    return [commitOf(caller.merchantId, { ...effects, answers: [] })];
   }
 
   /** Throws Replayed where the key has an answer: because of a conflict, or because a repeat was refused. */
-  private async replay(error: unknown, { merchantId, idempotencyKey, fingerprint }: Caller): Promise<void> {
-    const conflict = violatedIndex(error) === 'idempotency_pkey';
-    if (!idempotencyKey || !(conflict || error instanceof Rejected || error instanceof Stale || violatedIndex(error)))
-      return;
-    const [stored] = await this.infra(
-      'select fingerprint, request_id, answer, sealed from idempotency where merchant_id = $1 and key = $2',
-      [merchantId, idempotencyKey],
-    );
-    if (!stored) return;
-    if (stored.fingerprint !== fingerprint) throw new Rejected('idempotency_reused');
-    const text = String(stored.answer);
-    const answer = stored.sealed
-      ? this.parts.keyring.open(JSON.parse(text), sealedAt(merchantId, idempotencyKey))
-      : text;
-    throw new Replayed(answer, String(stored.request_id));
+  private async replay(error: unknown, caller: Caller): Promise<void> {
+    const refused = error instanceof Rejected || error instanceof Stale || violatedIndex(error) !== undefined;
+    if (!caller.idempotencyKey || !refused) return;
+    const stored = await this.answers.find(caller, (text, values) => this.infra(text, values));
+    if (stored) throw stored;
   }
 
   private runAgain(error: unknown, { idempotencyKey }: Caller, committing: boolean): boolean {
@@ -297,4 +205,5 @@ export class Db {
   }
 }
 
-const sealedAt = (merchantId: number, key: string) => `idempotency.answer ${merchantId} ${key}`;
+const commitOf = (merchantId: number, effects: Effects) =>
+  prepared(commitText(effects.changes), commitValues(merchantId, [effects]));

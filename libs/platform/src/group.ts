@@ -1,8 +1,10 @@
 import type pg from 'pg';
+import { commitValues, type Effects } from './effects.js';
 import { isConnectionLoss, prepared } from './session.js';
+import { commitText } from './statements.js';
 
 interface Pending {
-  rows: readonly string[];
+  effects: Effects;
   resolve: () => void;
   reject: (error: unknown) => void;
 }
@@ -20,13 +22,14 @@ export class GroupedCommit {
 
   constructor(private readonly pool: pg.Pool) {}
 
-  /** `rows[i]` is the JSON of the i-th table's rows, without the brackets. Resolves when they are durable. */
-  commit(merchantId: number, text: string, rows: readonly string[]): Promise<void> {
+  /** Resolves when the effects of one command are durable. They must be inserts: an update needs its lock held. */
+  commit(merchantId: number, effects: Effects): Promise<void> {
+    const text = commitText(effects.changes);
     return new Promise((resolve, reject) => {
       const key = `${merchantId} ${text}`;
       const queue = this.queues.get(key) ?? { text, merchantId, pending: [] };
       this.queues.set(key, queue);
-      queue.pending.push({ rows, resolve, reject });
+      queue.pending.push({ effects, resolve, reject });
       this.next();
     });
   }
@@ -60,10 +63,10 @@ export class GroupedCommit {
   }
 
   private async run(merchantId: number, text: string, batch: readonly Pending[]): Promise<void> {
-    const arrays = (batch[0]?.rows ?? []).map((_, table) => {
-      const rows = batch.map(({ rows }) => rows[table]).filter(Boolean);
-      return `[${rows.join(',')}]`;
-    });
-    await this.pool.query(prepared(text, [String(merchantId), ...arrays]));
+    const values = commitValues(
+      merchantId,
+      batch.map(({ effects }) => effects),
+    );
+    await this.pool.query(prepared(text, values));
   }
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type In, type Operation, type Out, validate } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
+import { Replayed } from './answers.js';
 import type { Reply } from './bus.js';
 import type { Caller } from './caller.js';
 import type { Clock } from './clock.js';
-import { Replayed, storedAnswer } from './db.js';
 import { jsonOfAnswer } from './json.js';
 import type { Log } from './log.js';
 import { commandSeconds } from './telemetry.js';
@@ -177,7 +177,7 @@ async function run({ operation, run }: Handler, payload: Uint8Array | string, ca
   if (operation.secretOutput) caller.secretOutput = true;
   try {
     const output = await run(parsed.value as never, caller);
-    return { ok: true, bytes: storedAnswer(caller) ?? jsonOfAnswer(output) };
+    return { ok: true, bytes: jsonOfAnswer(output) };
   } catch (error) {
     if (error instanceof Replayed) return { ok: true, bytes: error.answer, replayOf: error.requestId };
     throw error;

@@ -5,8 +5,6 @@ import pg from 'pg';
 
 export type Row = Record<string, unknown>;
 
-const JSON_OID = 114;
-
 /** The pool of one service. Queries of one connection are sent without waiting for each other's answers. */
 export function createPool(url: string, size: number): pg.Pool {
   const pool = new pg.Pool({
@@ -18,11 +16,6 @@ export function createPool(url: string, size: number): pg.Pool {
     idle_in_transaction_session_timeout: 10_000,
     connectionTimeoutMillis: 3_000,
     keepAlive: true,
-    types: {
-      // json columns are kept byte for byte; what is to be read as a value is jsonb
-      getTypeParser: ((oid: number, format?: 'text') =>
-        oid === JSON_OID ? String : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
-    },
   } as pg.PoolConfig);
   // an idle connection that breaks is replaced at its next use: nobody waits for it
   pool.on('error', () => undefined);

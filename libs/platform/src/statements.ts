@@ -1,3 +1,4 @@
+import { widths } from './effects.js';
 import type { Table } from './table.js';
 
 /** How one command changes one table: as an insert, or as an update of rows that it has locked. */
@@ -45,19 +46,25 @@ export function updateText<T>(of: Table<T>, at: number): string {
   return `update ${of.table} t set ${assignments.join(', ')} from ${source(of.table, at)} where ${match}`;
 }
 
-const outboxColumns = 'id, type, merchant_id, aggregate, aggregate_id, version, envelope';
-const answerColumns = 'merchant_id, key, fingerprint, request_id, answer, sealed, created_at';
+const arrays = (from: number, width: number) =>
+  Array.from({ length: width }, (_, at) => `$${from + at}::text[]`).join(', ');
 
-const insertColumns = (table: string, columns: string, at: number) =>
-  `insert into ${table} (${columns}) select ${columns
-    .split(', ')
-    .map(column => `r.${column}`)
-    .join(', ')} from ctx, ${source(table, at)}`;
+const insertEvents = (
+  at: number,
+) => `insert into outbox (merchant_id, id, type, aggregate, aggregate_id, version, envelope)
+  select ($1::text)::bigint, r.id, r.type, r.aggregate, r.aggregate_id, r.version::integer, r.envelope
+  from ctx, unnest(${arrays(at, widths.events)}) r(id, type, aggregate, aggregate_id, version, envelope)`;
+
+const insertAnswers = (at: number) => `insert into idempotency
+    (merchant_id, key, fingerprint, request_id, form, answer, created_at)
+  select ($1::text)::bigint, r.key, r.fingerprint, r.request_id, r.form, r.answer, r.created_at::bigint
+  from ctx, unnest(${arrays(at, widths.answers)}) r(key, fingerprint, request_id, form, answer, created_at)`;
 
 /**
  * Everything a command leaves behind as one statement: its changes, its events, its stored answer.
- * $1 is the merchant; every further parameter is a JSON array of rows. `ctx` sets the merchant before any row is
- * produced, so that row-level security holds when the statement is a transaction of its own.
+ * $1 is the merchant, then a JSON array of rows for each changed table, then the columns of events and answers (see
+ * `commitValues`). `ctx` sets the merchant before any row is produced, so that row-level security holds when the
+ * statement is a transaction of its own.
  */
 export function commitText(changes: readonly (readonly [Table<unknown>, Change])[]): string {
   const shape = changes.map(([{ table }, change]) => `${change} ${table}`).join();
@@ -65,9 +72,8 @@ export function commitText(changes: readonly (readonly [Table<unknown>, Change])
     const parts = changes.map(([table, change], index) =>
       change === 'insert' ? insertText(table, index + 2, 'ctx, ') : updateText(table, index + 2),
     );
-    parts.push(insertColumns('outbox', outboxColumns, changes.length + 2));
-    parts.push(insertColumns('idempotency', answerColumns, changes.length + 3));
+    parts.push(insertEvents(changes.length + 2), insertAnswers(changes.length + 2 + widths.events));
     const named = parts.map((part, index) => `w${index} as (${part})`);
-    return `with ctx as materialized (select set_config('app.merchant_id', $1, true)), ${named.join(', ')} select 1`;
+    return `with ctx as materialized (select set_config('app.merchant_id', $1::text, true)), ${named.join(', ')} select 1`;
   });
 }

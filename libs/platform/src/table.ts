@@ -107,8 +107,6 @@ export const integers = (): Column<number[]> => ({
   transformer: { from: (values: unknown) => (values as string[]).map(Number), to: (values: unknown) => values },
 });
 export const texts = (): Column<string[]> => ({ type: 'text', array: true });
-/** JSON text kept byte for byte, as it will be sent: never parsed by the database. */
-export const verbatim = (): Column<string> => ({ type: 'json' });
 
 /** SQL that gives a tenant table its row-level security: a row is visible to its own merchant's transaction only. */
 export const secure = (name: string) => `

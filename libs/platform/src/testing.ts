@@ -199,7 +199,7 @@ export async function testService<C extends ServiceConfig>(
     async emitted(): Promise<Event[]> {
       const { rows } = await admin.query('select seq, envelope from outbox where seq > $1 order by seq', [seen]);
       seen = Number(rows.at(-1)?.seq ?? seen);
-      return rows.map(({ envelope }) => envelope as Event);
+      return rows.map(({ envelope }) => JSON.parse(envelope) as Event);
     },
     /** Lets the service consume events, as if they came from their stream. */
     async deliver(from: string, events: readonly Event[]): Promise<void> {

@@ -1,6 +1,7 @@
 import type { EventName, OperationLogged } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Caller } from './caller.js';
+import type { Effects, EventRow } from './effects.js';
 import { jsonOf } from './json.js';
 import { type Row, type Session, violatedIndex } from './session.js';
 import { type Change, selectText } from './statements.js';
@@ -94,6 +95,8 @@ export class Reader {
     return from.infrastructure ? { ...where } : { merchantId: this.merchantId, ...where };
   }
 }
+
+type Outcome = Omit<Effects, 'answers'> & { emitted: ReadonlyMap<object, EventRow>; logged: boolean };
 
 const LOGGED = 'operation.logged' satisfies EventName;
 
@@ -191,16 +194,13 @@ export class Tx extends Reader {
     return new Stale(copy, id, rejection);
   }
 
-  /** What the commit has to write: JSON rows by table, events among them. For the write path only. */
-  outcome(): {
-    changes: [Table<unknown>, Change][];
-    rows: string[];
-    events: string;
-    changed: boolean;
-    logged: boolean;
-  } {
+  /** What the commit has to write; for the write path only. `emitted` finds an event by its data. */
+  outcome(): Outcome {
     const entry = this.entry && { type: LOGGED, aggregate: 'operation', aggregateId: '', data: this.entry };
-    const events = [...this.emissions, ...(entry ? [entry] : [])].map(emission => this.outboxRow(emission)).join(',');
+    const emitted = new Map<object, EventRow>();
+    for (const emission of [...this.emissions, ...(entry ? [entry] : [])]) {
+      emitted.set(emission.data, this.outboxRow(emission));
+    }
     const byTable = new Map<string, { table: Table<unknown>; change: Change; rows: string[] }>();
     for (const { table, change, row, version, saved } of this.tracked.values()) {
       if (!saved) continue;
@@ -212,10 +212,10 @@ export class Tx extends Reader {
     }
     const groups = [...byTable.values()];
     return {
-      changes: groups.map(({ table, change }) => [table, change]),
+      changes: groups.map(({ table, change }) => [table, change] as const),
       rows: groups.map(({ rows }) => rows.join(',')),
-      events,
-      changed: groups.length > 0,
+      events: [...emitted.values()],
+      emitted,
       logged: this.entry !== undefined,
     };
   }
@@ -238,16 +238,15 @@ export class Tx extends Reader {
     return tracked;
   }
 
-  private outboxRow({ type, aggregate, aggregateId, data, of }: Emission): string {
+  private outboxRow({ type, aggregate, aggregateId, data, of }: Emission): EventRow {
     const id = this.context.newId('ev_');
     const { actor, requestId, traceparent, merchantId } = this.context.caller;
     const version = of ? ++of.version : 1;
     const subject = aggregateId || id;
     const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at: this.now };
-    const rest = JSON.stringify({ actor, requestId, traceparent });
-    const envelope = `${JSON.stringify(head).slice(0, -1)},${rest.slice(1, -1)},"data":${jsonOf(data)}}`;
-    const columns = { id, type, merchant_id: merchantId, aggregate, aggregate_id: subject, version };
-    return `${JSON.stringify(columns).slice(0, -1)},"envelope":${envelope}}`;
+    const rest = JSON.stringify({ ...head, actor, requestId, traceparent });
+    const envelope = `${rest.slice(0, -1)},"data":${jsonOf(data)}}`;
+    return { id, type, aggregate, aggregateId: subject, version, envelope };
   }
 }
 

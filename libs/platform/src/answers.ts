@@ -1,0 +1,74 @@
+import { Rejected } from '@recur/kernel';
+import type { Caller } from './caller.js';
+import type { AnswerRow, EventRow } from './effects.js';
+import { jsonOf, jsonOfAnswer } from './json.js';
+import type { Keyring } from './secrets.js';
+import type { Row } from './session.js';
+
+/** The answer that was stored under the caller's Idempotency-Key: thrown out of `write`, caught by the dispatcher. */
+export class Replayed {
+  constructor(
+    readonly answer: string,
+    readonly requestId: string,
+  ) {}
+}
+
+type Infra = (text: string, values: readonly unknown[]) => Promise<Row[]>;
+
+/** An event's place in a kept answer. No member of an answer looks like this by itself. */
+const placeOf = ({ aggregate, aggregateId, version }: EventRow) => ({ $event: [aggregate, aggregateId, version] });
+
+/** What is kept of answers, so that a repeat gets the same bytes. */
+export class StoredAnswers {
+  constructor(private readonly keyring: Keyring) {}
+
+  /** The row to store with the effect. A view that an event carries too is kept once, in the outbox. */
+  keep(caller: Caller, result: object, emitted: ReadonlyMap<object, EventRow>, createdAt: number): AnswerRow {
+    const { merchantId, idempotencyKey: key = '', fingerprint = '', requestId } = caller;
+    const row = { key, fingerprint, requestId, createdAt };
+    if (caller.secretOutput) {
+      const answer = this.keyring.seal(jsonOfAnswer(result), sealedAt(merchantId, key));
+      return { ...row, form: 'sealed', answer };
+    }
+    const members = Object.entries(result).map(([name, value]) => {
+      const event = typeof value === 'object' ? emitted.get(value) : undefined;
+      return [name, event ? placeOf(event) : value] as const;
+    });
+    const named = members.some(([name, value]) => value !== (result as Record<string, unknown>)[name]);
+    const answer = jsonOfAnswer(named ? Object.fromEntries(members) : result);
+    return { ...row, form: named ? 'events' : 'plain', answer };
+  }
+
+  /** What the caller's key has an answer to, if it has one. Throws Rejected where that was another request. */
+  async find({ merchantId, idempotencyKey = '', fingerprint }: Caller, infra: Infra): Promise<Replayed | undefined> {
+    const [stored] = await infra(
+      'select fingerprint, request_id, answer, form from idempotency where merchant_id = $1 and key = $2',
+      [merchantId, idempotencyKey],
+    );
+    if (!stored) return undefined;
+    if (stored.fingerprint !== fingerprint) throw new Rejected('idempotency_reused');
+    const answer = String(stored.answer);
+    const requestId = String(stored.request_id);
+    if (stored.form === 'plain') return new Replayed(answer, requestId);
+    if (stored.form === 'sealed') {
+      return new Replayed(this.keyring.open(answer, sealedAt(merchantId, idempotencyKey)), requestId);
+    }
+    return new Replayed(await withEvents(answer, merchantId, infra), requestId);
+  }
+}
+
+const dataOf = `select (envelope::json -> 'data')::text as data from outbox
+  where merchant_id = $1 and aggregate = $2 and aggregate_id = $3 and version = $4`;
+
+/** Puts the events' data back, byte for byte. */
+async function withEvents(answer: string, merchantId: number, infra: Infra): Promise<string> {
+  const members = Object.entries(JSON.parse(answer) as Record<string, { $event?: unknown[] }>);
+  const texts = members.map(async ([name, value]) => {
+    if (value?.$event === undefined) return `${JSON.stringify(name)}:${jsonOf(value)}`;
+    const [row] = await infra(dataOf, [merchantId, ...value.$event]);
+    return `${JSON.stringify(name)}:${String(row?.data)}`;
+  });
+  return `{${(await Promise.all(texts)).join(',')}}`;
+}
+
+const sealedAt = (merchantId: number, key: string) => `idempotency.answer ${merchantId} ${key}`;

@@ -1,0 +1,45 @@
+import type { Event } from './consumer.js';
+import type { Db } from './db.js';
+import { raiseGates } from './intake.js';
+
+/** Events that a consumer has put aside, and the gates that it had to open by hand. */
+export class DeadLetters {
+  constructor(
+    private readonly db: Db,
+    private readonly consumer: string,
+  ) {}
+
+  /** Puts an event aside; nothing else of its object is applied until it is taken up again. */
+  async park(event: Event, reason: string, now: number): Promise<void> {
+    const { id, merchantId, aggregate, aggregateId, version } = event;
+    await this.db.infra(
+      `insert into dead_letter (consumer, event_id, merchant_id, aggregate, aggregate_id, version, envelope, reason, parked_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
+      [this.consumer, id, merchantId, aggregate, aggregateId, version, JSON.stringify(event), reason, now],
+    );
+  }
+
+  /** Whether an event of the same object is parked. */
+  async holdUp({ merchantId, aggregate, aggregateId }: Event): Promise<boolean> {
+    const rows = await this.db.infra(
+      'select 1 from dead_letter where consumer = $1 and merchant_id = $2 and aggregate = $3 and aggregate_id = $4 limit 1',
+      [this.consumer, merchantId, aggregate, aggregateId],
+    );
+    return rows.length > 0;
+  }
+
+  /** Takes everything out, in the order of its objects. */
+  async take(): Promise<Event[]> {
+    const rows = await this.db.infra('delete from dead_letter where consumer = $1 returning envelope, version', [
+      this.consumer,
+    ]);
+    rows.sort((a, b) => Number(a.version) - Number(b.version));
+    return rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event);
+  }
+
+  /** Lets the gate pass to before `event` although earlier events were never seen: their owner no longer keeps them. */
+  async openGate({ merchantId, aggregate, aggregateId, version }: Event): Promise<void> {
+    const raised = JSON.stringify([{ aggregate, aggregate_id: aggregateId, version: version - 1 }]);
+    await this.db.infra(raiseGates, [this.consumer, merchantId, raised]);
+  }
+}
