@@ -22,6 +22,7 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
        request_id text not null, form text not null, answer text not null,
        created_at bigint not null, primary key (merchant_id, key))`,
     `create index idempotency_age on idempotency (created_at)`,
+    `create index idempotency_sealed on idempotency (created_at) where form = 'sealed'`,
     `create table inbox (consumer text not null, event_id text not null, received_at bigint not null,
        primary key (consumer, event_id))`,
     `create index inbox_age on inbox (received_at)`,

@@ -15,6 +15,7 @@ import { armCrash } from './crash.js';
 import { Db } from './db.js';
 import { Dispatcher, handlersOf } from './handle.js';
 import { serveHealth } from './health.js';
+import { Janitor } from './janitor.js';
 import { createLog, type Log } from './log.js';
 import { migrate, type Schema, schemaProblem } from './migrate.js';
 import { Relay } from './relay.js';
@@ -105,7 +106,9 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const consumers = [...copies.consumptions(definition.name), ...(definition.consumptions?.(app) ?? [])].map(
     consumption => new Consumer({ db, bus, clock, log, missing: askMissing(bus, clock) }, consumption),
   );
-  return { app, db, keyring, copies, dispatcher, questions, consumers, workers: definition.workers?.(app) ?? [] };
+  const janitor = new Janitor(db, clock, log);
+  const workers: Worker[] = [...(definition.workers?.(app) ?? []), janitor];
+  return { app, db, keyring, copies, dispatcher, questions, consumers, janitor, workers };
 }
 
 /**

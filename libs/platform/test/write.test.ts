@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type TestService, testService } from '../src/testing.js';
+import { type MovableClock, type TestService, testService } from '../src/testing.js';
 import { getThing, growThing, newThing, sample, secretThing, Things } from './sample.js';
 
 let t: TestService;
@@ -183,4 +183,29 @@ describe('a copy', () => {
 
 it('maps its tables as the migrations make them', async () => {
   expect(await t.drift()).toEqual([]);
+});
+
+describe('what is kept', () => {
+  const count = async (table: string) => (await t.rows(`select count(*)::int as n from ${table}`))[0]?.n;
+
+  it('is removed when its time is over, and not before', async () => {
+    const clock = t.clock as MovableClock;
+    await t.done(secretThing, { name: name() }, { idempotencyKey: 'a secret to forget' });
+    await t.rows('update outbox set published_at = $1', [clock.now()]);
+    await t.rows(`insert into inbox values ('reader', 'ev_old', $1)`, [clock.now()]);
+    const sealed = `idempotency where form = 'sealed'`;
+    await t.janitor.sweep();
+    expect(await count(sealed)).toBeGreaterThan(0);
+    clock.advance(86_401);
+    await t.janitor.sweep();
+    expect(await count(sealed)).toBe(0);
+    expect(await count('idempotency')).toBeGreaterThan(0);
+    clock.advance(29 * 86_400);
+    await t.janitor.sweep();
+    expect([await count('idempotency'), await count('outbox')]).toEqual([0, 0]);
+    expect(await count(`inbox where event_id = 'ev_old'`)).toBe(1);
+    clock.advance(86_400);
+    await t.janitor.sweep();
+    expect(await count(`inbox where event_id = 'ev_old'`)).toBe(0);
+  });
 });
