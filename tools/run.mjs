@@ -2,7 +2,7 @@
  * What every npm script calls: installs and builds when needed, then runs the compiled command.
  * Plain JavaScript on Node's own modules, because it runs before anything is installed or built.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -58,7 +58,7 @@ function npm(args, stdio) {
 
 /** Why the registry cannot be reached, or undefined when it answers, be it with an error. */
 function networkError() {
-  const { stderr } = npm(['ping', '--fetch-retries=0', '--fetch-timeout=10000'], 'pipe');
+  const { stderr } = npm(['ping', '--fetch-retries=0', '--fetch-timeout=10000', '--loglevel=error'], 'pipe');
   return /code (E(AI_AGAIN|NOTFOUND|CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|TIMEDOUT))/.exec(stderr ?? '')?.[1];
 }
 
@@ -90,29 +90,38 @@ function stopsOnly() {
   return (name === 'down' || name === 'reset') && existsSync(path.join(root, 'tools/dist', commands[name]));
 }
 
-function build() {
+async function build() {
   if (stopsOnly()) return;
   const since = Date.now();
-  if (changedAt('tools/dist') === 0) console.log('  · building');
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1', DO_NOT_TRACK: '1' };
-  const turbo = path.join(root, 'node_modules/.bin/turbo');
   const flags = ['run', 'build', '--output-logs=errors-only', '--ui=stream'];
-  const { status, stdout, stderr } = spawnSync(turbo, flags, { cwd: root, env, encoding: 'utf8', maxBuffer: 1 << 26 });
+  const turbo = spawn(path.join(root, 'node_modules/.bin/turbo'), flags, { cwd: root, env });
+  const timer = setTimeout(() => console.log('  · building …'), 2000);
+  let output = '';
+  for (const stream of [turbo.stdout, turbo.stderr]) stream.on('data', chunk => (output += chunk));
+  const status = await new Promise(resolve => {
+    turbo.once('error', error => resolve(error.message)).once('close', resolve);
+  });
+  clearTimeout(timer);
   if (status !== 0) {
-    console.error(`${stdout ?? ''}${stderr ?? ''}`);
-    stop(1, 'the build failed; the compiler said why above.');
+    console.error(output);
+    stop(1, `the build failed (${status}); the compiler said why above.`);
   }
   if (Date.now() - since > 2000) console.log(`  ✓ built (${seconds(since)})`);
 }
 
 checkMachine();
+if ((name === 'down' || name === 'reset') && !existsSync(path.join(root, '.local'))) {
+  console.log('Nothing was running, and there are no local data.');
+  process.exit(0);
+}
 const installSeconds = install();
-build();
+await build();
 const file = path.join(root, 'tools/dist', commands[name]);
 if (!existsSync(file)) stop(64, `"npm run ${name}" is not part of this version.`);
 try {
   const { run } = await import(pathToFileURL(file).href);
-  process.exitCode = (await run(args, { startedAt, installSeconds })) ?? 0;
+  process.exit((await run(args, { startedAt, installSeconds })) ?? 0);
 } catch (error) {
   // A failure with an exit code is meant for the person at the terminal; anything else is a bug and shows its stack.
   if (typeof error?.exitCode !== 'number') throw error;
