@@ -88,7 +88,16 @@ export function canReach(account: Account, target: string): boolean {
 /** Erases everything of a home but the programs that were unpacked for it. */
 export function eraseHome(home: Home): void {
   rmSync(home.outside, { recursive: true, force: true });
-  for (const name of ['postgres', 'nats', 'redis', 'logs', 'settings.json', 'stack.json', 'processes.json']) {
+  for (const name of [
+    'postgres',
+    'nats',
+    'redis',
+    'logs',
+    'settings.json',
+    'stack.json',
+    'processes.json',
+    'launcher.json',
+  ]) {
     rmSync(path.join(home.state, name), { recursive: true, force: true });
   }
 }
