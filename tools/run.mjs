@@ -2,7 +2,7 @@
  * What every npm script calls: installs and builds when needed, then runs the compiled command.
  * Plain JavaScript on Node's own modules, because it runs before anything is installed or built.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -19,6 +19,7 @@ const commands = {
 };
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const startedAt = Date.now();
+const installWithinMs = 20 * 60_000;
 const [name = '', ...args] = process.argv.slice(2);
 
 function stop(exitCode, sentence) {
@@ -47,31 +48,38 @@ function seconds(since) {
   return `${((Date.now() - since) / 1000).toFixed(1)} s`;
 }
 
+/** npm as the npm that runs this script, else the one on PATH. */
+function npm(args, stdio) {
+  const own = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm'];
+  const [command, ...before] = own;
+  const options = { cwd: root, stdio, encoding: 'utf8', timeout: installWithinMs };
+  return spawnSync(command, [...before, ...args], options);
+}
+
+/** Why the registry cannot be reached, or undefined when it answers, be it with an error. */
+function networkError() {
+  const { stderr } = npm(['ping', '--fetch-retries=0', '--fetch-timeout=10000', '--loglevel=error'], 'pipe');
+  return /code (E(AI_AGAIN|NOTFOUND|CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|TIMEDOUT))/.exec(stderr ?? '')?.[1];
+}
+
 /** Returns the seconds spent on the network and the disk; no dependency's install script is run. */
 function install() {
   const stamp = 'node_modules/.package-lock.json';
   if (changedAt(stamp) > 0 && (changedAt(stamp) >= changedAt('package-lock.json') || stopsOnly())) return 0;
   const since = Date.now();
   console.log('  · downloading and installing dependencies (npm install); the first time takes a minute or two');
-  const flags = [
-    '--include=dev',
-    '--ignore-scripts',
-    '--no-save',
-    '--no-audit',
-    '--no-fund',
-    '--prefer-offline',
-    '--loglevel=error',
-  ];
-  // npm tells its scripts where it lives; without that, the one on PATH.
-  const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm'];
-  const [command, ...before] = npm;
-  const { status, error } = spawnSync(command, [...before, 'install', ...flags], { cwd: root, stdio: 'inherit' });
-  if (status !== 0) {
+  // Without a network npm would try each of hundreds of packages again and again; its cache may still hold them all.
+  const unreachable = networkError();
+  const source = unreachable ? '--offline' : '--prefer-offline';
+  const quiet = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
+  const { status, error } = npm(['install', '--include=dev', '--ignore-scripts', source, ...quiet], 'inherit');
+  if (status !== 0 && unreachable) {
     stop(
       69,
-      `npm install failed (${error?.message ?? `exit ${status}`}); npm said why above. Check the network, then run this again.`,
+      `the npm registry cannot be reached (${unreachable}) and npm's cache does not hold everything: connect to the network, then run this again.`,
     );
   }
+  if (status !== 0) stop(69, `npm install failed (${error?.message ?? `exit ${status}`}); npm said why above.`);
   if (changedAt(stamp) > 0) utimesSync(path.join(root, stamp), new Date(), new Date());
   console.log(`  ✓ dependencies downloaded and installed (${seconds(since)})`);
   return (Date.now() - since) / 1000;
@@ -82,29 +90,38 @@ function stopsOnly() {
   return (name === 'down' || name === 'reset') && existsSync(path.join(root, 'tools/dist', commands[name]));
 }
 
-function build() {
+async function build() {
   if (stopsOnly()) return;
   const since = Date.now();
-  if (changedAt('tools/dist') === 0) console.log('  · building');
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1', DO_NOT_TRACK: '1' };
-  const turbo = path.join(root, 'node_modules/.bin/turbo');
   const flags = ['run', 'build', '--output-logs=errors-only', '--ui=stream'];
-  const { status, stdout, stderr } = spawnSync(turbo, flags, { cwd: root, env, encoding: 'utf8', maxBuffer: 1 << 26 });
+  const turbo = spawn(path.join(root, 'node_modules/.bin/turbo'), flags, { cwd: root, env });
+  const timer = setTimeout(() => console.log('  · building …'), 2000);
+  let output = '';
+  for (const stream of [turbo.stdout, turbo.stderr]) stream.on('data', chunk => (output += chunk));
+  const status = await new Promise(resolve => {
+    turbo.once('error', error => resolve(error.message)).once('close', resolve);
+  });
+  clearTimeout(timer);
   if (status !== 0) {
-    console.error(`${stdout ?? ''}${stderr ?? ''}`);
-    stop(1, 'the build failed; the compiler said why above.');
+    console.error(output);
+    stop(1, `the build failed (${status}); the compiler said why above.`);
   }
   if (Date.now() - since > 2000) console.log(`  ✓ built (${seconds(since)})`);
 }
 
 checkMachine();
+if ((name === 'down' || name === 'reset') && !existsSync(path.join(root, '.local'))) {
+  console.log('Nothing was running, and there are no local data.');
+  process.exit(0);
+}
 const installSeconds = install();
-build();
+await build();
 const file = path.join(root, 'tools/dist', commands[name]);
 if (!existsSync(file)) stop(64, `"npm run ${name}" is not part of this version.`);
 try {
   const { run } = await import(pathToFileURL(file).href);
-  process.exitCode = (await run(args, { startedAt, installSeconds })) ?? 0;
+  process.exit((await run(args, { startedAt, installSeconds })) ?? 0);
 } catch (error) {
   // A failure with an exit code is meant for the person at the terminal; anything else is a bug and shows its stack.
   if (typeof error?.exitCode !== 'number') throw error;

@@ -1,6 +1,7 @@
 /**
  * Before the first test that needs them: starts PostgreSQL, NATS and Redis for this run and tells the tests where they
- * are (TEST_PG_ADMIN_URL, TEST_NATS_URL, TEST_REDIS_URL, TEST_NATS_SERVER_BIN, TEST_REDIS_SERVER_BIN).
+ * are (TEST_PG_ADMIN_URL, TEST_NATS_URL, TEST_REDIS_URL, TEST_NATS_SERVER_BIN, TEST_REDIS_SERVER_BIN). Whoever sets the
+ * three URLs beforehand gets tests on these servers, and none are started.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,6 +13,7 @@ const program = fileURLToPath(new URL('dist/local/testServices.js', import.meta.
 const readyWithinMs = 600_000;
 
 export default async function setup() {
+  if (['TEST_PG_ADMIN_URL', 'TEST_NATS_URL', 'TEST_REDIS_URL'].every(name => process.env[name])) return;
   if (!existsSync(program))
     throw new Error('tests with services need the tools built: run "npx turbo run build" first, or "npm test".');
   // In a session of its own Ctrl-C does not reach it; it ends when its standard input does, so with this process at the latest.

@@ -30,9 +30,8 @@ export interface Stack {
   flushRedis(): Promise<void>;
 }
 
-/** The stack of a state folder (by default `.local` of this checkout). @throws Failure when none was started. */
-export function openStack(state?: string): Stack {
-  const home = openHome(state);
+/** The stack of a home, by default the one of this checkout. @throws Failure when none was started. */
+export function openStack(home: Home = openHome()): Stack {
   const factsNow = () => {
     const facts = readFacts(home);
     if (facts === undefined) throw new Failure('no stack of this checkout is running: start one with "npm run up".');

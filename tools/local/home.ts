@@ -65,9 +65,18 @@ export function openHome(state = path.join(checkoutRoot(), '.local')): Home {
   return home;
 }
 
+/** @throws Failure when this account may not: most likely another one has run the stack here before. */
 export function makeFolder(folder: string, mode: number): void {
-  mkdirSync(folder, { recursive: true, mode });
-  if ((statSync(folder).mode & 0o777) !== mode) chmodSync(folder, mode);
+  try {
+    mkdirSync(folder, { recursive: true, mode });
+    if ((statSync(folder).mode & 0o777) !== mode) chmodSync(folder, mode);
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Failure(
+      `${folder} cannot be written by this account (${code}): run this as the account it belongs to, or remove it first.`,
+    );
+  }
 }
 
 /** Whether the account can run this file or enter this folder, by asking the system rather than guessing from modes. */
@@ -79,7 +88,16 @@ export function canReach(account: Account, target: string): boolean {
 /** Erases everything of a home but the programs that were unpacked for it. */
 export function eraseHome(home: Home): void {
   rmSync(home.outside, { recursive: true, force: true });
-  for (const name of ['postgres', 'nats', 'redis', 'logs', 'settings.json', 'stack.json', 'processes.json']) {
+  for (const name of [
+    'postgres',
+    'nats',
+    'redis',
+    'logs',
+    'settings.json',
+    'stack.json',
+    'processes.json',
+    'launcher.json',
+  ]) {
     rmSync(path.join(home.state, name), { recursive: true, force: true });
   }
 }

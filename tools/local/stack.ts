@@ -24,7 +24,7 @@ export const dependencies: readonly Dependency[] = ['postgres', 'nats', 'redis']
 
 export interface StackOptions {
   tell: Say;
-  /** The public port that was asked for (PORT), if any. */
+  /** The public port that was asked for (PORT), if any; 'any' for a private stack, which leaves 3000 to others. */
   port?: string | undefined;
   /** More environment for single apps, for example a crash point. */
   env?: Partial<Record<App, ExtraEnv>>;
@@ -47,7 +47,8 @@ export async function startStack(home: Home, options: StackOptions): Promise<Sta
   if (left.length > 0) tell(`  · stopped what an earlier run had left running: ${left.join(', ')}`);
   try {
     const settings = readSettings(home);
-    settings.ports.gateway = await choosePublicPort(options.port, settings.ports.gateway);
+    if (options.port === 'any') await choosePortsOf(home, settings, ['gateway']);
+    else settings.ports.gateway = await choosePublicPort(options.port, settings.ports.gateway);
     await startDependencies(home, settings, options);
     await choosePortsOf(home, settings, services);
     await step(tell, 'databases migrated', () =>
