@@ -1,9 +1,9 @@
-import { jetstream } from '@nats-io/jetstream';
 import type pg from 'pg';
 import type { Bus } from './bus.js';
 import type { Clock } from './clock.js';
 import { crashPoint } from './crash.js';
 import type { Log } from './log.js';
+import { Publisher } from './publisher.js';
 import { prepared, type Row } from './session.js';
 import { ensureStream } from './stream.js';
 import { eventsPublished, outboxWaiting } from './telemetry.js';
@@ -37,7 +37,10 @@ export class Relay {
   private republishing = false;
   private running: Promise<void> = Promise.resolve();
 
+  private readonly publisher: Publisher;
+
   constructor(private readonly parts: RelayParts) {
+    this.publisher = new Publisher(parts.bus.nc);
     parts.bus.onReconnect(() => {
       this.checkedAt = 0;
       this.nudge();
@@ -154,15 +157,14 @@ export class Relay {
 
   /** Publishes rows without waiting for each other; returns the seqs that were not acknowledged. */
   private async send(rows: readonly Row[]): Promise<Set<unknown>> {
-    const js = jetstream(this.parts.bus.nc, { timeout: 3_000 });
-    const failed = new Set<unknown>();
-    await Promise.all(
-      rows.map(({ seq, id, type, envelope }) =>
-        js
-          .publish(`evt.${this.parts.service}.${type}`, String(envelope), { msgID: String(id) })
-          .catch(() => failed.add(seq)),
-      ),
+    const acknowledged = await this.publisher.publish(
+      rows.map(({ id, type, envelope }) => ({
+        subject: `evt.${this.parts.service}.${type}`,
+        id: String(id),
+        payload: String(envelope),
+      })),
     );
+    const failed = new Set(rows.filter((_, at) => !acknowledged[at]).map(({ seq }) => seq));
     // no acknowledgement at all: the stream may be gone
     if (failed.size > 0) this.checkedAt = 0;
     return failed;
