@@ -97,7 +97,7 @@ export class Credentials {
   private keyHolder({ aud, sub, jti, env }: JWTPayload): Principal {
     if (aud !== 'recur') throw new Error('another audience');
     if (env !== this.config.RECUR_ENV) throw new Error('another environment');
-    const merchantId = /^[1-9]\d{0,15}$/.test(sub ?? '') ? Number(sub) : Number.NaN;
+    const merchantId = typeof sub === 'string' && /^[1-9]\d{0,15}$/.test(sub) ? Number(sub) : Number.NaN;
     if (!Number.isSafeInteger(merchantId)) throw new Error('no merchant');
     if (typeof jti !== 'string' || jti === '') throw new Error('no id');
     const id = createHash('sha256').update(jti).digest('base64url');

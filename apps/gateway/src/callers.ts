@@ -30,7 +30,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   private differsSinceMs: number | undefined;
   private lastBeatMs = Number.NEGATIVE_INFINITY;
   private stream: ConsumerMessages | undefined;
-  private syncing: Promise<void> | undefined;
+  private syncing = false;
   private refresh: NodeJS.Timeout | undefined;
   private retry: NodeJS.Timeout | undefined;
   private stopped = false;
@@ -64,7 +64,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   onApplicationBootstrap(): void {
     this.bus.onSignal('beat.identity.callers', payload => this.heard(payload));
     this.bus.onReconnect(() => this.sync('the bus is back'));
-    this.refresh = setInterval(() => this.sync('five minutes have passed'), times.refreshMs);
+    this.refresh = setInterval(() => this.sync('five minutes have passed'), times.refreshMs).unref();
     this.sync('start');
   }
 
@@ -75,13 +75,18 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     this.stream?.stop();
   }
 
-  /** Follows anew and takes a snapshot; until the first one succeeds it is tried again and again. */
+  /** Follows anew and takes a snapshot; again and again until it succeeds. */
   private sync(why: string): void {
-    this.syncing ??= this.takeUp(why)
-      .catch(error => this.log.debug({ err: error, why }, 'callers cannot be asked for yet'))
+    if (this.syncing || this.stopped) return;
+    this.syncing = true;
+    clearTimeout(this.retry);
+    this.takeUp(why)
+      .catch(error => {
+        this.log.debug({ err: error, why }, 'callers cannot be asked for yet');
+        this.retry = setTimeout(() => this.sync(why), times.retryMs).unref();
+      })
       .finally(() => {
-        this.syncing = undefined;
-        if (!this.known && !this.stopped) this.retry = setTimeout(() => this.sync(why), times.retryMs);
+        this.syncing = false;
       });
   }
 

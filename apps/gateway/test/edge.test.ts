@@ -15,7 +15,7 @@ beforeAll(async () => {
   gateway = await (await TestGateway.start(nats.url)).ready();
 });
 afterAll(async () => {
-  await gateway.stop();
+  await TestGateway.stopAll();
   await services.stop();
   await nats.close();
 });

@@ -173,6 +173,8 @@ interface Sent {
 
 /** A gateway on a port of its own, with a client that opens a connection for each request. */
 export class TestGateway {
+  private static readonly running = new Set<TestGateway>();
+
   private constructor(
     readonly gateway: Gateway,
     readonly port: number,
@@ -196,7 +198,14 @@ export class TestGateway {
     });
     const bus = await Bus.connect(url, 'gateway', systemClock, log);
     const gateway = await Gateway.create({ config, bus, clock, log, operations });
-    return new TestGateway(gateway, await gateway.listen());
+    const started = new TestGateway(gateway, await gateway.listen());
+    TestGateway.running.add(started);
+    return started;
+  }
+
+  /** Stops those that run still, so that a test that fails leaves nothing behind. */
+  static async stopAll(): Promise<void> {
+    await Promise.all([...TestGateway.running].map(gateway => gateway.stop()));
   }
 
   async ready(): Promise<this> {
@@ -247,8 +256,8 @@ export class TestGateway {
     });
   }
 
-  stop(): Promise<void> {
-    return this.gateway.drain();
+  async stop(): Promise<void> {
+    if (TestGateway.running.delete(this)) await this.gateway.drain();
   }
 }
 

@@ -1,0 +1,145 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually, idOf, Services, type SigningKey, signingKey, TestGateway, TestNats } from './stand.js';
+
+let nats: TestNats;
+let services: Services;
+let gateway: TestGateway;
+let signer: SigningKey;
+let key: string;
+
+beforeEach(async () => {
+  nats = await TestNats.start();
+  signer = await signingKey('k1');
+  key = await signer.sign();
+  services = await Services.start(nats.url, [signer.jwk]);
+});
+afterEach(async () => {
+  await TestGateway.stopAll();
+  await services.stop();
+  await nats.close();
+});
+
+const status = async (credential: string) => (await gateway.send('/merchant/sample/read', { key: credential })).status;
+const start = async () => {
+  gateway = await (await TestGateway.start(nats.url)).ready();
+};
+
+describe('what the gateway knows of callers', () => {
+  it('is taken from identity before it is ready; until then it lives, and says that it cannot tell', async () => {
+    await services.stop();
+    gateway = await TestGateway.start(nats.url);
+    expect(await gateway.send('/readyz')).toMatchObject({ status: 503, json: { callers: false } });
+    expect((await gateway.send('/livez')).status).toBe(200);
+    expect(await gateway.send('/merchant/sample/read', { key })).toMatchObject({
+      status: 503,
+      json: { code: 56, error: { type: 'dependency_away' } },
+    });
+    services = await Services.start(nats.url, [signer.jwk]);
+    await gateway.ready();
+    expect(await status(key)).toBe(200);
+  });
+
+  it('holds the keys that were revoked before it started', async () => {
+    services.callers.revoked = [idOf('first')];
+    await start();
+    expect(await status(key)).toBe(401);
+    expect(await status(await signer.sign({ jti: 'second' }))).toBe(200);
+  });
+
+  it('follows events: a key that is revoked is refused at its next use, others go on', async () => {
+    await start();
+    const other = await signer.sign({ jti: 'second' });
+    expect(await status(key)).toBe(200);
+    await services.change({ revoked: [idOf('first')] });
+    await eventually(async () => (await status(key)) === 401);
+    expect(await status(other)).toBe(200);
+    expect(services.snapshots).toBe(1);
+  });
+
+  it('follows the rotation of public keys: a new one is added, and the old one goes when it is left out', async () => {
+    await start();
+    const next = await signingKey('k2');
+    const newKey = await next.sign({ jti: 'second' });
+    expect(await status(key)).toBe(200);
+    expect(await status(newKey)).toBe(401);
+    await services.change({ keys: [signer.jwk, next.jwk] });
+    await eventually(async () => (await status(newKey)) === 200);
+    expect(await status(key)).toBe(200);
+    await services.change({ keys: [next.jwk] });
+    await eventually(async () => (await status(key)) === 401);
+    expect(await status(newKey)).toBe(200);
+  });
+
+  it('ignores keys that it may not verify with, and what is private in one', async () => {
+    const other = await signingKey('k2');
+    services.callers.keys = [
+      signer.jwk,
+      { ...other.jwk, kty: 'EC' },
+      { ...other.jwk, crv: 'X25519' },
+      { kty: 'oct', k: 'AAAA', kid: 'k2' },
+      { ...other.jwk, kid: undefined },
+    ];
+    await start();
+    expect(await status(key)).toBe(200);
+    expect(await status(await other.sign())).toBe(401);
+  });
+
+  it('takes a snapshot again when an event is missing', async () => {
+    await start();
+    await services.change({ revoked: [idOf('first')] }, { lost: true });
+    expect(await status(key)).toBe(200);
+    await services.change({ revoked: [idOf('second')] });
+    await eventually(async () => (await status(key)) === 401);
+    expect(services.snapshots).toBe(2);
+  });
+
+  it('takes a snapshot again when the heartbeat counts more than it has heard of', async () => {
+    await start();
+    services.startBeating(300);
+    await services.change({ revoked: [idOf('first')] }, { lost: true });
+    await eventually(async () => (await status(key)) === 401);
+    expect(services.snapshots).toBe(2);
+  });
+
+  it('believes an identity that was restored from a backup', async () => {
+    services.callers.version = 9;
+    services.callers.revoked = [idOf('first')];
+    await start();
+    expect(await status(key)).toBe(401);
+    services.callers = { version: 4, keys: [signer.jwk], revoked: [] };
+    services.startBeating(300);
+    await eventually(async () => (await status(key)) === 200);
+  });
+
+  it('hears of what happened while the bus was away, with its streams gone', async () => {
+    await start();
+    expect(await status(key)).toBe(200);
+    await nats.kill();
+    await nats.wipe();
+    await services.change({ revoked: [idOf('first')] }, { lost: true });
+    await nats.start();
+    await eventually(async () => (await status(key)) === 401);
+    await services.createStream();
+    services.startBeating(300);
+    const snapshots = services.snapshots;
+    await eventually(() => services.snapshots > snapshots);
+    await services.change({ revoked: [idOf('second')] });
+    await eventually(async () => (await status(await signer.sign({ jti: 'second' }))) === 401);
+  });
+
+  it('survives events and heartbeats that it cannot read', async () => {
+    await start();
+    services.bus.signal('beat.identity.callers', 'rubbish');
+    services.bus.signal('evt.identity.callers.changed', 'rubbish');
+    services.bus.signal('evt.identity.callers.changed', '{"version":"one"}');
+    await services.change({ revoked: [idOf('first')] });
+    await eventually(async () => (await status(key)) === 401);
+  });
+
+  it('tells whether identity is heard', async () => {
+    await start();
+    expect((await gateway.send('/readyz')).json).toMatchObject({ identity: 'silent' });
+    services.beat();
+    await eventually(async () => (await gateway.send('/readyz')).text.includes('"identity":"heard"'));
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Operation, operation, planned, routed } from '@recur/contracts';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { z } from 'zod';
+import { openApi } from '../src/openapi.js';
+
+interface Endpoint {
+  operationId: string;
+  parameters?: { $ref?: string; name?: string; in?: string; required?: boolean }[];
+  requestBody?: { content: { 'application/json': { schema: unknown } } };
+  responses: Record<string, { description: string }>;
+}
+interface Document {
+  openapi: string;
+  info: { version: string };
+  paths: Record<string, Record<string, Endpoint>>;
+  components: { schemas: Record<string, unknown> };
+}
+
+const documentOf = (operations: readonly Operation[]) =>
+  openApi(operations, 'daily,buildtime:1', 'https://api.example.com') as unknown as Document;
+const document = documentOf(routed);
+
+/** Every `$ref` in it, and whether there is something at its end. */
+function danglingIn(whole: Document): string[] {
+  const refs = [...JSON.stringify(whole).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = '']) => ref);
+  const at = (ref: string) =>
+    ref
+      .slice(2)
+      .split('/')
+      .reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], whole);
+  return refs.filter(ref => !ref.startsWith('#/') || at(ref) === undefined);
+}
+
+/** What the document has, as `GET /path`. */
+const endpointsOf = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, item]) => Object.keys(item).map(method => `${method.toUpperCase()} ${path}`));
+const tableOf = (operations: readonly Operation[]) =>
+  operations.flatMap(({ methods, path }) => methods.map(method => `${method} ${path}`));
+
+describe('the OpenAPI document', () => {
+  it('is valid, and every reference in it leads somewhere', async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+    expect(errors).toBeUndefined();
+    expect(valid).toBe(true);
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(document.info.version).toBe('daily,buildtime:1');
+    expect(danglingIn(document)).toEqual([]);
+  });
+
+  it('would be found invalid, or with a reference to nowhere', async () => {
+    const broken = structuredClone(document) as unknown as { info: object };
+    broken.info = {};
+    expect((await new Validator().validate(broken as never)).valid).toBe(false);
+    const dangling = JSON.parse(JSON.stringify(document).replace('#/components/schemas/Invoice"', '#/nowhere"'));
+    expect(danglingIn(dangling)).toEqual(['#/nowhere']);
+  });
+
+  it('has exactly what is routed, and nothing that is only planned', () => {
+    expect(endpointsOf(document).sort()).toEqual(tableOf(routed).sort());
+    expect(endpointsOf(documentOf(routed.slice(1))).sort()).not.toEqual(tableOf(routed).sort());
+    const ids = Object.values(document.paths).flatMap(item =>
+      Object.values(item).map(({ operationId }) => operationId),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const name of planned) expect(ids.join(' ')).not.toContain(`.${name} `);
+  });
+
+  it('tells of each operation what it takes and what it may answer', () => {
+    const detail = document.paths['/merchant/invoice/detail'];
+    expect(detail?.get?.parameters).toMatchObject([{ name: 'invoiceId', in: 'query', required: true }]);
+    expect(detail?.get?.requestBody).toBeUndefined();
+    expect(detail?.post?.requestBody).toBeDefined();
+    expect(detail?.post?.responses['404']?.description).toContain('invoice_not_found');
+    expect(detail?.get?.responses['400']?.description).not.toContain('malformed_json');
+    const create = document.paths['/merchant/invoice/new']?.post;
+    expect(create?.parameters).toEqual([{ $ref: '#/components/parameters/IdempotencyKey' }]);
+    expect(Object.keys(create?.responses ?? {})).toEqual([
+      '200',
+      '400',
+      '401',
+      '403',
+      '404',
+      '409',
+      '422',
+      '429',
+      '500',
+      '503',
+    ]);
+    expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['Invoice', 'Plan', 'Payment']));
+  });
+
+  it('refuses two shapes of one name', () => {
+    const sample = (path: `/merchant/${string}`, shape: z.ZodType) =>
+      operation({
+        ...{ service: 'billing', name: path, path, methods: ['GET'], effect: 'read', permission: 'invoice.read' },
+        ...{ summary: '', errors: [], input: z.object({}), output: z.object({ shape }) },
+      });
+    const shape = (type: z.ZodType) => z.object({ shape: type }).meta({ id: 'Sample' });
+    const text = shape(z.string());
+    expect(() => documentOf([sample('/merchant/a', text), sample('/merchant/b', text)])).not.toThrow();
+    const two = [sample('/merchant/a', text), sample('/merchant/b', shape(z.number()))];
+    expect(() => documentOf(two)).toThrow('Two shapes are named Sample');
+  });
+});
