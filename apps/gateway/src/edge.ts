@@ -89,17 +89,19 @@ function rejectionOf(error: unknown): unknown {
   return theirs ? new Rejected('invalid_parameters', 'The request could not be read') : error;
 }
 
+const tooSlow = new Rejected('invalid_parameters', 'The request did not arrive in time');
 const clientErrors: Record<string, Rejected> = {
   HPE_HEADER_OVERFLOW: new Rejected('invalid_parameters', `The headers are larger than ${limits.headerBytes} bytes`),
-  ERR_HTTP_REQUEST_TIMEOUT: new Rejected('invalid_parameters', 'The request did not arrive in time'),
+  ERR_HTTP_REQUEST_TIMEOUT: tooSlow,
 };
 
 const noRequest = new Rejected('invalid_parameters', 'What was sent is no HTTP request');
 
-/** Answers a connection whose bytes are no HTTP request; while another answer is due on it, it is only closed. */
+/** Answers a connection whose bytes are no HTTP request; when another answer is due on it first, it is only closed. */
 function refuseRaw(socket: Duplex, rejection: Rejected, requestId: string): void {
-  const answering = '_httpMessage' in socket && socket._httpMessage;
-  if (!socket.writable || answering) {
+  const due = '_httpMessage' in socket ? (socket._httpMessage as ServerResponse | null) : null;
+  const another = due !== null && (due.headersSent || rejection !== tooSlow);
+  if (!socket.writable || another) {
     socket.destroy();
     return;
   }

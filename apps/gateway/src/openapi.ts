@@ -194,11 +194,13 @@ class Schemas {
   }
 
   private moved<T>(schema: T, io: 'input' | 'output'): T {
-    return JSON.parse(JSON.stringify(schema), (key, value) =>
-      key === '$ref' && typeof value === 'string'
-        ? value.replace(/^#\/\$defs\/(.+)$/, (_, id: string) => `#/components/schemas/${nameOf(id, io)}`)
-        : value,
-    );
+    return JSON.parse(JSON.stringify(schema), (key, value) => {
+      if (key === '$ref' && typeof value === 'string') {
+        return value.replace(/^#\/\$defs\/(.+)$/, (_, id: string) => `#/components/schemas/${nameOf(id, io)}`);
+      }
+      // readers of the docs would else be shown the bound itself
+      return value?.minimum === Number.MIN_SAFE_INTEGER ? { ...value, examples: [1] } : value;
+    });
   }
 }
 

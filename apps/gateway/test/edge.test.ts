@@ -96,6 +96,14 @@ describe('every answer is the envelope', () => {
     expectFailure(untyped, 400, 51, 'unsupported_media_type');
   });
 
+  it('of a body that says its type in full', async () => {
+    for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;charset="UTF-8"']) {
+      const headers = { 'content-type': type };
+      const { status } = await gateway.send(path, { method: 'POST', key, headers, body: '{"amount":1}' });
+      expect({ type, status }).toEqual({ type, status: 200 });
+    }
+  });
+
   it('of a body that is nested without end', async () => {
     for (const open of ['[', '{"a":']) {
       const body = `{"amount":1,"data":${open.repeat(150_000)}`;

@@ -262,6 +262,21 @@ describe('rates', () => {
   });
 });
 
+describe('an address', () => {
+  for (const trusted of [true, false]) {
+    it(`is ${trusted ? 'what the proxy in front says, and no client' : 'that of the connection'}`, async () => {
+      const env = { RATE_PER_SECOND: '1', RATE_BURST: '1', TRUST_PROXY: String(trusted) };
+      const strict = await (await TestGateway.start(nats.url, { env })).ready();
+      const statuses = [];
+      for (const forwarded of ['1.1.1.1', '2.2.2.2', '3.3.3.3, 2.2.2.2']) {
+        const headers = { 'x-forwarded-for': forwarded };
+        statuses.push((await strict.send(read, { key: 'a.b.c', headers })).status);
+      }
+      expect(statuses).toEqual(trusted ? [401, 401, 429] : [401, 429, 429]);
+    });
+  }
+});
+
 describe('the contract table', () => {
   it('is what is served: every operation, by its methods, and no other', async () => {
     const whole = await (await TestGateway.start(nats.url, { operations: routed })).ready();

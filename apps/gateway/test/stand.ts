@@ -6,7 +6,6 @@ import { type Operation, operation } from '@recur/contracts';
 import { Bus, type Caller, type Clock, createLog, type Reply, streamOf, systemClock } from '@recur/platform';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { z } from 'zod';
-// to be replaced by the platform's own entry for tests, once it has one for NATS
 import { TestNats } from '../../../libs/platform/src/testing-nats.js';
 import { gatewayConfig } from '../src/config.js';
 import { Gateway } from '../src/gateway.js';
