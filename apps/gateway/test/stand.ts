@@ -4,9 +4,9 @@ import { connect as connectSocket } from 'node:net';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type Operation, operation } from '@recur/contracts';
 import { Bus, type Caller, type Clock, createLog, type Reply, streamOf, systemClock } from '@recur/platform';
+import { TestNats } from '@recur/platform/testing';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { z } from 'zod';
-import { TestNats } from '../../../libs/platform/src/testing-nats.js';
 import { gatewayConfig } from '../src/config.js';
 import { Gateway } from '../src/gateway.js';
 
