@@ -23,6 +23,7 @@ export interface Reply {
 /** The one door to NATS: commands with a deadline and headers on core NATS; JetStream is reached through `nc`. */
 export class Bus {
   private connected = true;
+  private turn: Promise<void> | undefined;
   private readonly reconnected: (() => void)[] = [];
 
   private constructor(
@@ -70,6 +71,7 @@ export class Bus {
     if (timeout <= 0) throw new Rejected('deadline_exceeded');
     if (!this.connected) throw new Rejected('dependency_away', 'The message bus is away; nothing was done');
     try {
+      await this.nextTurn();
       const answer = await this.nc.request(subject, payload, { timeout, headers: toHeaders(caller) });
       return fromReply(answer);
     } catch (error) {
@@ -92,7 +94,10 @@ export class Bus {
       callback: (error, message) => {
         if (error) return;
         const caller = fromHeaders(message.headers);
-        void answer(message.subject.slice(prefix.length), message.data, caller).then(reply => respond(message, reply));
+        void answer(message.subject.slice(prefix.length), message.data, caller).then(async reply => {
+          await this.nextTurn();
+          respond(message, reply);
+        });
       },
     });
     return () => served.drain();
@@ -109,6 +114,17 @@ export class Bus {
 
   async close(): Promise<void> {
     if (!this.nc.isClosed()) await (this.connected ? this.nc.drain() : this.nc.close());
+  }
+
+  /** What is sent in one turn of the event loop leaves in one piece: a system call costs more than a short message. */
+  private nextTurn(): Promise<void> {
+    this.turn ??= new Promise(resolve =>
+      setImmediate(() => {
+        this.turn = undefined;
+        resolve();
+      }),
+    );
+    return this.turn;
   }
 
   private async watch(log: Log): Promise<void> {
