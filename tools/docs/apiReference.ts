@@ -113,7 +113,7 @@ function eventSection(): string {
   const bodies = examples.map(({ aggregate, body }) => {
     const waits = notYetSent.includes(body.type) ? ' Not sent yet: no routed operation leads to it.' : '';
     const about = `\`data\` is the ${aggregate} after the step.${waits}`;
-    return `### ${body.type}\n\n${about}\n\n\`\`\`json\n${packed(body)}\n\`\`\``;
+    return `### ${body.type}\n\n${about}\n\n\`\`\`\n${packed(body)}\n\`\`\``;
   });
   const names = webhookEventNames.map(name => `\`${name}\``).join(', ');
   return [
