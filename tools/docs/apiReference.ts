@@ -1,0 +1,126 @@
+import {
+  type ErrorKind,
+  errors,
+  events,
+  type Operation,
+  routed,
+  type Slug,
+  services,
+  webhookEventNames,
+} from '@recur/contracts';
+import { examples, notYetSent } from './examples.js';
+import { inputTable, type Schema, schemaOf, shapeTable, table, typeOf } from './fields.js';
+import { packed } from './packed.js';
+
+const head = `# API reference
+
+Made from the contracts by \`tools/docs/apiReference.ts\`: change those, not this page. What holds for every operation
+(credentials, the envelope, idempotency, paging) is in [api.md](api.md). A running gateway serves the same as OpenAPI at
+\`/openapi.json\`.`;
+
+const shapesHead = `## Shapes
+
+Every field is always there: 0, \`""\`, \`false\`, \`[]\` or \`{}\` where there is nothing to say, \`null\` only for an absent
+object. Some fields belong to features that do not exist yet, and stay empty until they do.`;
+
+/** The whole of docs/api-reference.md: operations, shapes, errors and webhook events. */
+export function apiReference(operations: readonly Operation[] = routed): string {
+  const shapes = new Map<string, Schema>();
+  const collect = (schema: Schema) => {
+    for (const [name, shape] of Object.entries(schema.$defs ?? {})) shapes.set(name, shape);
+    return schema;
+  };
+  const parts = services.flatMap(service => {
+    const own = operations.filter(operation => operation.service === service);
+    return own.length === 0 ? [] : [`## ${service}`, ...own.map(one => section(one, collect))];
+  });
+  for (const { data } of Object.values(events).filter(({ webhook }) => webhook)) {
+    const { $defs = {}, ...shape } = schemaOf(data, 'output');
+    collect({ $defs });
+    const name = data.meta()?.id;
+    if (name !== undefined && !shapes.has(name)) shapes.set(name, shape);
+  }
+  const byName = [...shapes].sort(([a], [b]) => (a < b ? -1 : 1));
+  return [
+    head,
+    index(operations),
+    ...parts,
+    shapesHead,
+    ...byName.map(([name, shape]) => `### ${name} (shape)\n\n${shapeTable(shape)}`),
+    errorSection(),
+    eventSection(),
+    '',
+  ]
+    .join('\n\n')
+    .replace(/\n+$/, '\n');
+}
+
+const title = ({ path }: Operation) => path.slice('/merchant/'.length);
+const anchor = (text: string) =>
+  text
+    .toLowerCase()
+    .replace(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+
+function index(operations: readonly Operation[]): string {
+  const rows = operations.map(one => [
+    `[\`${title(one)}\`](#${anchor(title(one))})`,
+    one.methods.join(', '),
+    one.service,
+    one.summary,
+  ]);
+  return table(['operation', 'methods', 'service', ''], rows);
+}
+
+function section(operation: Operation, collect: (schema: Schema) => Schema): string {
+  const { methods, path, summary, effect, permission, secretOutput } = operation;
+  const from = methods.includes('GET')
+    ? ` With GET the fields are the query's${methods.length > 1 ? ", with POST the body's" : ''}.`
+    : '';
+  const key = effect === 'write' ? 'Honours `Idempotency-Key`' : 'Changes nothing';
+  const secret = secretOutput && effect === 'write' ? ' (the answer holds a secret, and is kept encrypted)' : '';
+  const output = collect(schemaOf(operation.output, 'output'));
+  return [
+    `### ${title(operation)}`,
+    `\`${methods.join('` or `')}\` \`${path}\``,
+    `${summary}.${from}`,
+    `${key}${secret}. Permission \`${permission}\`.`,
+    inputTable(operation),
+    `Answers ${answer(output)}.`,
+    operation.errors.length > 0
+      ? `Own errors: ${operation.errors.map(slug => `\`${slug}\``).join(', ')}.`
+      : 'No errors of its own.',
+  ].join('\n\n');
+}
+
+function answer(output: Schema): string {
+  const fields = Object.entries(output.properties ?? {});
+  return fields.length === 0 ? '`{}`' : fields.map(([name, field]) => `\`${name}\` (${typeOf(field)})`).join(', ');
+}
+
+function errorSection(): string {
+  const rows = Object.entries<ErrorKind>(errors).map(([slug, { code, http, retryable, message }]) => [
+    `\`${slug satisfies string as Slug}\``,
+    String(code),
+    String(http),
+    retryable ? 'yes' : '',
+    message,
+  ]);
+  return `## Errors\n\n${table(['error.type', 'code', 'HTTP', 'try again', 'default message'], rows)}`;
+}
+
+function eventSection(): string {
+  const bodies = examples.map(({ aggregate, body }) => {
+    const waits = notYetSent.includes(body.type) ? ' Not sent yet: no routed operation leads to it.' : '';
+    const about = `\`data\` is the ${aggregate} after the step.${waits}`;
+    return `### ${body.type}\n\n${about}\n\n\`\`\`\n${packed(body)}\n\`\`\``;
+  });
+  const names = webhookEventNames.map(name => `\`${name}\``).join(', ');
+  return [
+    '## Event names',
+    `An endpoint may subscribe to each of these; \`webhook/event_list\` answers those that have an example below.\n\n${names}`,
+    '## Webhook bodies',
+    'Headers, signature and retries are in [api.md](api.md#webhooks).',
+    ...bodies,
+  ].join('\n\n');
+}

@@ -1,0 +1,13 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { checkoutRoot } from '../local/home.js';
+
+/** The page as the repository's formatter has it, so that the linter finds nothing to say about a page that was made. */
+export function formatted(page: string, file: string): string {
+  const root = checkoutRoot();
+  const biome = path.join(root, 'node_modules/.bin/biome');
+  const options = { cwd: root, input: page, encoding: 'utf8', maxBuffer: 1 << 26 } as const;
+  const { status, stdout, stderr } = spawnSync(biome, ['format', `--stdin-file-path=${file}`], options);
+  if (status !== 0) throw new Error(`${file} could not be formatted: ${stderr}`);
+  return stdout;
+}
