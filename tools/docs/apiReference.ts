@@ -8,7 +8,7 @@ import {
   services,
   webhookEventNames,
 } from '@recur/contracts';
-import { examples, notYetSent } from './examples.js';
+import { examples } from './examples.js';
 import { inputTable, type Schema, schemaOf, shapeTable, table, typeOf } from './fields.js';
 import { packed } from './packed.js';
 
@@ -111,8 +111,7 @@ function errorSection(): string {
 
 function eventSection(): string {
   const bodies = examples.map(({ aggregate, body }) => {
-    const waits = notYetSent.includes(body.type) ? ' Not sent yet: no routed operation leads to it.' : '';
-    const about = `\`data\` is the ${aggregate} after the step.${waits}`;
+    const about = `\`data\` is the ${aggregate} after the step.`;
     return `### ${body.type}\n\n${about}\n\n\`\`\`\n${packed(body)}\n\`\`\``;
   });
   const names = webhookEventNames.map(name => `\`${name}\``).join(', ');

@@ -51,7 +51,7 @@ async function travel(api: Api, receiver: Awaited<ReturnType<typeof startReceive
     },
   );
   say(
-    `Webhook endpoint ${endpointId} is registered at ${receiver.url}; its secret is shown once: ${secret.slice(0, 10)}…`,
+    `Webhook endpoint ${endpointId} is registered at ${receiver.url}; the secret that signs it is ${secret.slice(0, 10)}…`,
   );
 
   const gateway = await setUpGateway(api);

@@ -89,15 +89,11 @@ const internal = <D>(owner: Service | 'every', aggregate: string, data: Shape<D>
 /** Every event that is emitted: its name is the type on the wire, its subject `evt.<owner>.<name>`. */
 export const events = {
   'user.created': webhook('identity', 'user', User),
-  'user.updated': webhook('identity', 'user', User),
   'payment.created': webhook('billing', 'payment', Payment),
   'payment.success': webhook('billing', 'payment', Payment),
-  'payment.cancelled': webhook('billing', 'payment', Payment),
   'invoice.created': webhook('billing', 'invoice', Invoice),
   'invoice.process': webhook('billing', 'invoice', Invoice),
   'invoice.paid': webhook('billing', 'invoice', Invoice),
-  'invoice.cancelled': webhook('billing', 'invoice', Invoice),
-  'invoice.failed': webhook('billing', 'invoice', Invoice),
   'webhook.endpoint.failing': webhook('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.disabled': webhook('notification', 'endpoint', WebhookEndpoint),
 
@@ -106,10 +102,8 @@ export const events = {
   'apikey.revoked': internal('identity', 'apikey', ApiKeyState),
   'callers.changed': internal('identity', 'callers', CallersChanged),
   'product.created': internal('catalog', 'product', Product),
-  'product.updated': internal('catalog', 'product', Product),
   'product.activated': internal('catalog', 'product', Product),
   'plan.created': internal('catalog', 'plan', Plan),
-  'plan.updated': internal('catalog', 'plan', Plan),
   'plan.activated': internal('catalog', 'plan', Plan),
   'gateway.created': internal('billing', 'gateway', Gateway),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),

@@ -17,8 +17,9 @@ export function createPool(url: string, size: number): pg.Pool {
     connectionTimeoutMillis: 3_000,
     keepAlive: true,
   } as pg.PoolConfig);
-  // an idle connection that breaks is replaced at its next use: nobody waits for it
+  // a connection that breaks fails the queries under way on it, and is replaced: nobody waits for the event itself
   pool.on('error', () => undefined);
+  pool.on('connect', client => client.on('error', () => undefined));
   return pool;
 }
 
