@@ -137,7 +137,7 @@ export class Consumer {
       last = batch.length;
       const byMerchant = new Map<number, { message: JsMsg; event: Event }[]>();
       for (const message of batch) {
-        const event = message.json<Event>();
+        const event = eventIn(message);
         const group = byMerchant.get(event.merchantId);
         if (group) group.push({ message, event });
         else byMerchant.set(event.merchantId, [{ message, event }]);
@@ -210,3 +210,8 @@ export class Consumer {
 }
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
+
+/** Decoded as a Buffer: the text decoder behind `message.json()` makes strings of twice the size, at twice the cost. */
+function eventIn({ data }: JsMsg): Event {
+  return JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString()) as Event;
+}

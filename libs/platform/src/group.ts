@@ -9,7 +9,7 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-const limits = { statementsAtOnce: 3, commandsPerStatement: 64 } as const;
+const limits = { statementsAtOnce: 1, commandsPerStatement: 64 } as const;
 
 /**
  * Commits of independent commands share a statement: while `statementsAtOnce` are on their way, commands of one
