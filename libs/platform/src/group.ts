@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { commitValues, type Effects } from './effects.js';
 import { isConnectionLoss, prepared } from './session.js';
-import { commitText } from './statements.js';
+import { commitText, shapeOf } from './statements.js';
 
 interface Pending {
   effects: Effects;
@@ -26,7 +26,7 @@ export class GroupedCommit {
   commit(merchantId: number, effects: Effects): Promise<void> {
     const text = commitText(effects.changes);
     return new Promise((resolve, reject) => {
-      const key = `${merchantId} ${text}`;
+      const key = `${merchantId} ${shapeOf(effects.changes)}`;
       const queue = this.queues.get(key) ?? { text, merchantId, pending: [] };
       this.queues.set(key, queue);
       queue.pending.push({ effects, resolve, reject });

@@ -13,7 +13,8 @@ const rules = [
   {
     keptSeconds: 30 * day,
     remove: `delete from outbox where seq in (select seq from
-      (select seq, published_at from outbox order by seq limit ${limits.rows}) oldest where published_at < $1)`,
+      (select seq, created_at from outbox order by seq limit ${limits.rows}) oldest
+      where created_at < $1 and not exists (select 1 from unpublished where unpublished.seq = oldest.seq))`,
   },
   {
     keptSeconds: 30 * day,

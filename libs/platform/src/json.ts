@@ -11,10 +11,16 @@ export function jsonOf(value: unknown): string {
   return text;
 }
 
-/** JSON of an answer whose members may be views that have been serialised already. */
-export function jsonOfAnswer(answer: object): string {
-  const members = Object.entries(answer)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${JSON.stringify(name)}:${jsonOf(value)}`);
+/**
+ * JSON of an answer whose members may be views that have been serialised already; `instead` may give other JSON for a
+ * member.
+ */
+export function jsonOfAnswer(answer: object, instead?: (value: object) => string | undefined): string {
+  const members: string[] = [];
+  for (const [name, value] of Object.entries(answer)) {
+    if (value === undefined) continue;
+    const other = typeof value === 'object' && value !== null ? instead?.(value) : undefined;
+    members.push(`${JSON.stringify(name)}:${other ?? jsonOf(value)}`);
+  }
   return `{${members.join(',')}}`;
 }

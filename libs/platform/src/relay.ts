@@ -11,9 +11,10 @@ import { eventsPublished, outboxWaiting } from './telemetry.js';
 /** Under load (`busy` rows in a batch) the next batch is let grow for a moment: a batch costs little more than a row. */
 const limits = { batch: 512, idleMs: 500, retryMs: 500, checkMs: 10_000, busy: 8, lingerMs: 20 } as const;
 
-const unpublished = `select seq, id, type, envelope from outbox where published_at is null order by seq limit ${limits.batch}`;
-const kept = `select seq, id, type, envelope from outbox where seq > $1 and seq <= $2 and published_at is not null
-  order by seq limit ${limits.batch}`;
+/** As an array, so that the rows are always found by their key, whatever the planner knows of the tables. */
+const unpublished = `select seq, id, type, envelope from outbox
+  where seq = any(array(select seq from unpublished order by seq limit ${limits.batch})) order by seq`;
+const kept = `select seq, id, type, envelope from outbox where seq > $1 and seq <= $2 order by seq limit ${limits.batch}`;
 
 interface RelayParts {
   service: string;
@@ -146,10 +147,7 @@ export class Relay {
     crashPoint('before-publish');
     const failed = await this.send(rows);
     const done = rows.map(({ seq }) => seq).filter(seq => !failed.has(seq));
-    await this.query('update outbox set published_at = $1 where seq = any($2)', [
-      Math.floor(this.parts.clock.wall() / 1000),
-      done,
-    ]);
+    await this.query('delete from unpublished where seq = any($1)', [done]);
     eventsPublished.inc(done.length);
     if (failed.size > 0) throw new Error(`JetStream did not acknowledge ${failed.size} events`);
     return rows.length;

@@ -49,16 +49,21 @@ export function updateText<T>(of: Table<T>, at: number): string {
 const arrays = (from: number, width: number) =>
   Array.from({ length: width }, (_, at) => `$${from + at}::text[]`).join(', ');
 
-const insertEvents = (
-  at: number,
-) => `insert into outbox (merchant_id, id, type, aggregate, aggregate_id, version, envelope)
-  select ($1::text)::bigint, r.id, r.type, r.aggregate, r.aggregate_id, r.version::integer, r.envelope
-  from ctx, unnest(${arrays(at, widths.events)}) r(id, type, aggregate, aggregate_id, version, envelope)`;
+const insertEvents = (at: number) => `insert into outbox
+    (merchant_id, id, type, aggregate, aggregate_id, version, envelope, created_at)
+  select ($1::text)::bigint, r.id, r.type, r.aggregate, r.aggregate_id, r.version::integer, r.envelope,
+    r.created_at::bigint
+  from ctx, unnest(${arrays(at, widths.events)}) r(id, type, aggregate, aggregate_id, version, envelope, created_at)
+  returning seq`;
 
 const insertAnswers = (at: number) => `insert into idempotency
     (merchant_id, key, fingerprint, request_id, form, answer, created_at)
   select ($1::text)::bigint, r.key, r.fingerprint, r.request_id, r.form, r.answer, r.created_at::bigint
   from ctx, unnest(${arrays(at, widths.answers)}) r(key, fingerprint, request_id, form, answer, created_at)`;
+
+/** Names what a command changes: commands of one shape have one statement. */
+export const shapeOf = (changes: readonly (readonly [Table<unknown>, Change])[]) =>
+  changes.map(([{ table }, change]) => `${change} ${table}`).join();
 
 /**
  * Everything a command leaves behind as one statement: its changes, its events, its stored answer.
@@ -67,13 +72,13 @@ const insertAnswers = (at: number) => `insert into idempotency
  * statement is a transaction of its own.
  */
 export function commitText(changes: readonly (readonly [Table<unknown>, Change])[]): string {
-  const shape = changes.map(([{ table }, change]) => `${change} ${table}`).join();
-  return once(`c ${shape}`, () => {
+  return once(shapeOf(changes), () => {
     const parts = changes.map(([table, change], index) =>
       change === 'insert' ? insertText(table, index + 2, 'ctx, ') : updateText(table, index + 2),
     );
     parts.push(insertEvents(changes.length + 2), insertAnswers(changes.length + 2 + widths.events));
     const named = parts.map((part, index) => `w${index} as (${part})`);
+    named.push(`u as (insert into unpublished select seq from w${changes.length})`);
     return `with ctx as materialized (select set_config('app.merchant_id', $1::text, true)), ${named.join(', ')} select 1`;
   });
 }

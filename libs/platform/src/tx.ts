@@ -5,7 +5,7 @@ import type { Effects, EventRow } from './effects.js';
 import { jsonOf } from './json.js';
 import { type Row, type Session, violatedIndex } from './session.js';
 import { type Change, selectText } from './statements.js';
-import { dehydrate, hydrate, type Table } from './table.js';
+import { hydrate, rowJson, type Table } from './table.js';
 
 /** How an aggregate stands in its table, so that its events can be numbered under its row lock; made by `aggregate`. */
 export interface Aggregate {
@@ -103,7 +103,7 @@ const LOGGED = 'operation.logged' satisfies EventName;
 interface Tracked {
   table: Table<never>;
   change: Change;
-  row: Record<string, unknown>;
+  row: unknown;
   version: number;
   saved: boolean;
 }
@@ -160,7 +160,7 @@ export class Tx extends Reader {
   save<T>(into: Table<T>, row: T): void {
     const known = this.tracked.get(keyOf(into, row));
     if (known) {
-      known.row = dehydrate(into, row);
+      known.row = row;
       known.saved = true;
     } else {
       this.track(into, row, 'insert').saved = true;
@@ -204,11 +204,10 @@ export class Tx extends Reader {
     const byTable = new Map<string, { table: Table<unknown>; change: Change; rows: string[] }>();
     for (const { table, change, row, version, saved } of this.tracked.values()) {
       if (!saved) continue;
-      if ('version' in row) row.version = version;
       const key = `${table.table} ${change}`;
       const group = byTable.get(key) ?? { table: table as unknown as Table<unknown>, change, rows: [] };
       byTable.set(key, group);
-      group.rows.push(JSON.stringify(row));
+      group.rows.push(rowJson(group.table, row, version));
     }
     const groups = [...byTable.values()];
     return {
@@ -230,7 +229,7 @@ export class Tx extends Reader {
     const tracked = {
       table: table as unknown as Table<never>,
       change,
-      row: dehydrate(table, row),
+      row,
       version,
       saved: false,
     };
@@ -246,7 +245,7 @@ export class Tx extends Reader {
     const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at: this.now };
     const rest = JSON.stringify({ ...head, actor, requestId, traceparent });
     const envelope = `${rest.slice(0, -1)},"data":${jsonOf(data)}}`;
-    return { id, type, aggregate, aggregateId: subject, version, envelope };
+    return { id, type, aggregate, aggregateId: subject, version, envelope, createdAt: this.now };
   }
 }
 
