@@ -55,7 +55,7 @@ export class Db {
    * Throws Rejected, or Replayed where the caller's key has an answer already.
    */
   async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T>): Promise<T> {
-    let refreshed = false;
+    const refreshed = new Set<string>();
     for (let attempt = 1; ; attempt++) {
       const session = this.session(caller.merchantId);
       const tx = new Tx(session, this.context(caller));
@@ -73,9 +73,10 @@ export class Db {
         }
         await this.replay(error, caller);
         if (!(error instanceof Stale)) throw tx.rejectionFor(error) ?? asRejection(error, committing);
-        if (refreshed) throw error.rejection;
+        const asked = `${error.copy} ${error.id}`;
+        if (refreshed.has(asked)) throw error.rejection;
         await this.refresh(error.copy, error.id, caller);
-        refreshed = true;
+        refreshed.add(asked);
       }
     }
   }
