@@ -72,9 +72,9 @@ const always: Record<string, Rule> = {
   'a change is logged once': ask =>
     everywhere(
       ask,
-      `select (envelope->>'requestId') || ' changed something with ' ||
+      `select (envelope::json->>'requestId') || ' changed something with ' ||
          count(*) filter (where type = 'operation.logged') || ' log entries' as what
-       from outbox group by envelope->>'requestId' having count(*) filter (where type = 'operation.logged') <> 1`,
+       from outbox group by envelope::json->>'requestId' having count(*) filter (where type = 'operation.logged') <> 1`,
     ),
 };
 
@@ -168,7 +168,7 @@ async function inboxes(ask: Ask): Promise<string[]> {
 async function copies(ask: Ask, owner: Service, aggregate: string, table: string): Promise<string[]> {
   const newest = await ask(
     owner,
-    `select distinct on (merchant_id, aggregate_id) merchant_id, aggregate_id as id, version, (envelope->'data')::jsonb::text as data
+    `select distinct on (merchant_id, aggregate_id) merchant_id, aggregate_id as id, version, (envelope::json->'data')::jsonb::text as data
      from outbox where aggregate = '${aggregate}' order by merchant_id, aggregate_id, version desc`,
   );
   const rows = await ask('billing', `select merchant_id, id::text, version, data::text as data from ${table}`);
@@ -190,8 +190,8 @@ async function entries(ask: Ask): Promise<string[]> {
     opt_account_id as account from operation_logs`;
   for (const row of await ask('identity', logged)) count(row, -1);
   for (const service of services) {
-    const emitted = `select merchant_id, envelope->>'at' as at, envelope->'data'->>'target' as target,
-      envelope->'data'->>'content' as content, envelope->'data'->'actor'->>'id' as account
+    const emitted = `select merchant_id, envelope::json->>'at' as at, envelope::json->'data'->>'target' as target,
+      envelope::json->'data'->>'content' as content, envelope::json->'data'->'actor'->>'id' as account
       from outbox where type = 'operation.logged'`;
     for (const row of await ask(service, emitted)) count(row, 1);
   }
@@ -210,7 +210,7 @@ async function deliveries(ask: Ask): Promise<string[]> {
   const has = new Set(made.map(row => `${row.endpoint_id} ${row.event_id}`));
   const findings: string[] = [];
   for (const service of services) {
-    const emitted = await ask(service, `select id, type, merchant_id, envelope->>'at' as at from outbox`);
+    const emitted = await ask(service, `select id, type, merchant_id, envelope::json->>'at' as at from outbox`);
     for (const event of emitted) {
       const { webhook = false } = (registry as Record<string, { webhook: boolean }>)[String(event.type)] ?? {};
       if (!webhook) continue;
