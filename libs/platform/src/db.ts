@@ -56,6 +56,7 @@ export class Db {
    */
   async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T>): Promise<T> {
     const refreshed = new Set<string>();
+    let unknown = false;
     for (let attempt = 1; ; attempt++) {
       const session = this.session(caller.merchantId);
       const tx = new Tx(session, this.context(caller));
@@ -67,12 +68,13 @@ export class Db {
         return result;
       } catch (error) {
         await session.rollback();
+        unknown ||= committing && isConnectionLoss(error);
         if (this.runAgain(error, caller, committing) && attempt < limits.attempts) {
           await this.pause(attempt);
           continue;
         }
         await this.replay(error, caller);
-        if (!(error instanceof Stale)) throw tx.rejectionFor(error) ?? asRejection(error, committing);
+        if (!(error instanceof Stale)) throw tx.rejectionFor(error) ?? asRejection(error, unknown);
         const asked = `${error.copy} ${error.id}`;
         if (refreshed.has(asked)) throw error.rejection;
         await this.refresh(error.copy, error.id, caller);

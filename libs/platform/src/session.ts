@@ -120,7 +120,8 @@ export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: string }).code ?? '';
   return (
-    /^(08|57P0[123]|ECONN|EPIPE|ENOTFOUND|ETIMEDOUT)/.test(code) || /Connection terminated|timeout/i.test(error.message)
+    /^(08|57P0[123]|ECONN|EPIPE|ENOTFOUND|ETIMEDOUT)/.test(code) ||
+    /Connection terminated|not queryable|timeout/i.test(error.message)
   );
 }
 
