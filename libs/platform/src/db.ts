@@ -11,7 +11,16 @@ import { GroupedCommit } from './group.js';
 import { type Early, raiseGates, takeIn } from './intake.js';
 import type { Keyring } from './secrets.js';
 import { Sequences } from './sequence.js';
-import { asRejection, isCollision, isConnectionLoss, prepared, type Row, Session, violatedIndex } from './session.js';
+import {
+  asRejection,
+  isCollision,
+  isConnectionLoss,
+  isUnsent,
+  prepared,
+  type Row,
+  Session,
+  violatedIndex,
+} from './session.js';
 import { commitText } from './statements.js';
 import { type Aggregate, type EventKind, Reader, Stale, Tx, type TxContext } from './tx.js';
 
@@ -68,7 +77,7 @@ export class Db {
         return result;
       } catch (error) {
         await session.rollback();
-        unknown ||= committing && isConnectionLoss(error);
+        unknown ||= committing && isConnectionLoss(error) && !isUnsent(error);
         if (this.runAgain(error, caller, committing) && attempt < limits.attempts) {
           await this.pause(attempt);
           continue;

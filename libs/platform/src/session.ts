@@ -125,6 +125,9 @@ export function isConnectionLoss(error: unknown): boolean {
   );
 }
 
+/** There was no connection to send anything on: nothing was done. */
+export const isUnsent = (error: unknown) => (error as { syscall?: string })?.syscall === 'connect';
+
 /** Two transactions were in each other's way; running one again is all that is needed. */
 export const isCollision = (error: unknown) => ['40001', '40P01'].includes((error as { code?: string })?.code ?? '');
 

@@ -167,14 +167,17 @@ describe('a credential that asks too often', () => {
   it('is told 429 and when to come back, and others are not', async () => {
     const other = await stand.shop('Patient');
     await stand.stack.restart('gateway', { RATE_PER_SECOND: '1', RATE_BURST: '3' });
-    const answers = await Promise.all(times(16, () => api.request('/merchant/webhook/event_list', {})));
+    // a credential that is not verified yet is counted by address: each is used once before the rush
+    const ask = (caller: Api) => caller.request('/merchant/webhook/event_list', {});
+    for (const caller of [other.api, api]) expect((await ask(caller)).status).toBe(200);
+    const answers = await Promise.all(times(16, () => ask(api)));
     const limited = answers.filter(({ status }) => status === 429);
     expect(limited.length).toBeGreaterThan(0);
     for (const answer of limited) {
       expectFailure(answer, 429, 55, 'rate_limited');
       expect(answer.headers.get('ratelimit-limit')).toBe('3');
     }
-    expect((await other.api.request('/merchant/webhook/event_list', {})).status).toBe(200);
+    expect((await ask(other.api)).status).toBe(200);
     await stand.stack.restart('gateway', usual.gateway);
     expect((await buy()).status).toBe(200);
   });
