@@ -23,6 +23,8 @@ export class Api {
   constructor(
     readonly baseUrl: string,
     private readonly apiKey: string,
+    /** How long an answer may take; a stack answers within 8 s, be it that it does not know. */
+    private readonly timeoutMs = 20_000,
   ) {}
 
   /** POSTs and returns `data`. Throws when the answer is not a success. */
@@ -51,7 +53,7 @@ export class Api {
     const response = await fetch(`${this.baseUrl}${path}`, {
       ...init,
       headers: { authorization: `Bearer ${this.apiKey}`, ...init.headers },
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(this.timeoutMs),
     });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, envelope: JSON.parse(text) as Envelope };

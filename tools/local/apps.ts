@@ -37,10 +37,9 @@ export function migration(home: Home, settings: Settings, service: Service): Par
   return { ...part, name: `migrate-${service}` };
 }
 
-/** Creates the demo merchant and prints its API key as JSON. */
-export function bootstrap(home: Home, settings: Settings): Part {
-  const email = settings.demoAttempts > 1 ? `owner+${settings.demoAttempts}@demo.example` : 'owner@demo.example';
-  const args = ['bootstrap', '--name', 'Demo', '--email', email, '--json'];
+/** Creates a merchant and prints its API key as JSON. No two merchants' owners have the same e-mail. */
+export function bootstrap(home: Home, settings: Settings, name: string, email: string): Part {
+  const args = ['bootstrap', '--name', name, '--email', email, '--json'];
   return { ...appPart(home, 'identity', args, environment(settings, 'identity')), name: 'bootstrap' };
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { appServer, type ExtraEnv, isApp } from './apps.js';
 import { find, type ProgramName } from './binaries.js';
 import { readFacts, type StackFacts, saveFacts } from './facts.js';
@@ -9,8 +10,8 @@ import { startPostgres } from './postgres.js';
 import { endsWithin, startServer } from './processes.js';
 import { alive } from './record.js';
 import { flushRedis, redisServer } from './redis.js';
-import { type PartName, readSettings } from './settings.js';
-import { stopPart } from './stack.js';
+import { type Merchant, type PartName, readSettings } from './settings.js';
+import { createMerchant, stopPart } from './stack.js';
 
 const killedWithinMs = 5_000;
 
@@ -28,6 +29,10 @@ export interface Stack {
   /** Stops NATS, removes everything JetStream keeps, and starts NATS again. */
   wipeJetStream(): Promise<void>;
   flushRedis(): Promise<void>;
+  /** Waits until the part has ended by itself, at a crash point for example. Throws when it has not in time. */
+  ended(part: PartName, withinMs?: number): Promise<void>;
+  /** Another merchant with an API key of its own. */
+  merchant(name: string): Promise<Merchant>;
 }
 
 /** The stack of a home, by default the one of this checkout. @throws Failure when none was started. */
@@ -63,6 +68,12 @@ export function openStack(home: Home = openHome()): Stack {
       await stack.start('nats');
     },
     flushRedis: () => flushRedis(readSettings(home)),
+    async ended(part, withinMs = 30_000) {
+      const identity = alive(home).get(part);
+      if (identity === undefined || (await endsWithin(identity, withinMs))) return;
+      throw new Error(`${part} has not ended within ${withinMs} ms`);
+    },
+    merchant: name => createMerchant(home, readSettings(home), name, `owner-${randomUUID()}@example.com`),
   };
   return stack;
 }

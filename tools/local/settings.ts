@@ -19,7 +19,14 @@ export interface Settings {
   secretKeys: string;
   /** How often a demo merchant was tried: each try has an e-mail of its own, so that a killed one blocks no other. */
   demoAttempts: number;
-  demo?: { merchantId: number | string; memberId?: number | string; apiKey: string };
+  demo?: Merchant;
+}
+
+/** What making a merchant answers. */
+export interface Merchant {
+  merchantId: number | string;
+  memberId?: number | string;
+  apiKey: string;
 }
 
 /** The settings of a home; made up when it has none yet. */

@@ -13,6 +13,7 @@ import { redisServer } from './redis.js';
 import {
   type App,
   type Dependency,
+  type Merchant,
   type PartName,
   readSettings,
   type Settings,
@@ -120,11 +121,17 @@ async function choosePortsOf(home: Home, settings: Settings, names: readonly Par
 async function createDemo(home: Home, settings: Settings): Promise<void> {
   settings.demoAttempts += 1;
   saveSettings(home, settings);
-  const output = await runToEnd(home, bootstrap(home, settings));
+  const email = settings.demoAttempts > 1 ? `owner+${settings.demoAttempts}@demo.example` : 'owner@demo.example';
+  settings.demo = await createMerchant(home, settings, 'Demo', email);
+  saveSettings(home, settings);
+}
+
+/** Makes a merchant in the running stack's database: the only way to one, since there is no operation for it. */
+export async function createMerchant(home: Home, settings: Settings, name: string, email: string): Promise<Merchant> {
+  const output = await runToEnd(home, bootstrap(home, settings, name, email));
   const line = output.split('\n').find(text => text.startsWith('{') && text.includes('"apiKey"'));
   if (line === undefined) throw new Failure(`bootstrap printed no API key. It printed: ${output.trim()}`);
-  settings.demo = JSON.parse(line) as NonNullable<Settings['demo']>;
-  saveSettings(home, settings);
+  return JSON.parse(line) as Merchant;
 }
 
 /** Stops whatever of the home runs, apps first so that they can finish what they do. Returns the names stopped. */

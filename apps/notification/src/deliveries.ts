@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, crashPoint, Db, Keyring, systemCaller, type Tx } from '@recur/platform';
+import { CLOCK, type Clock, CONFIG, crashPoint, Db, Keyring, systemCaller, type Tx } from '@recur/platform';
+import type { Config } from './config.js';
 import { afterAttempt, type Delivery, verdictOf } from './domain/delivery.js';
 import { afterVerdict, type Endpoint } from './domain/endpoint.js';
 import { endpointView, openSecret } from './endpoints.js';
@@ -8,8 +9,8 @@ import { Outbound, type Result } from './outbound.js';
 import { sign } from './signature.js';
 import { type EndpointRow, endpoints } from './tables.js';
 
-/** A lease outlasts its deliveries: two waves of the outbound client's 15 seconds each. */
-const limits = { leasedPerEndpoint: 16, inFlightPerEndpoint: 8, leaseMs: 45_000, answerKept: 2_000 } as const;
+/** A batch is two waves of the outbound client's 15 seconds each, which its lease (see config) outlasts. */
+const limits = { leasedPerEndpoint: 16, inFlightPerEndpoint: 8, answerKept: 2_000 } as const;
 
 /** Takes due deliveries of one endpoint, oldest first; all workers together are at no more than a fixed number. */
 const claim = `update due set lease_token = $3, lease_until_ms = $4 where delivery_id in (
@@ -46,19 +47,24 @@ interface Attempt {
 /** Sends what is due and records what came of it. */
 @Injectable()
 export class Deliveries {
+  private readonly leaseMs: number;
+
   constructor(
     private readonly db: Db,
     private readonly keyring: Keyring,
     private readonly outbound: Outbound,
     @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.leaseMs = config.WEBHOOK_LEASE_SECONDS * 1000;
+  }
 
   /** Sends everything of one endpoint that is due now. */
   async deliver(merchantId: number, endpointId: number): Promise<void> {
     for (;;) {
       const token = randomUUID();
       const nowMs = this.clock.wall();
-      const claimed = await this.db.infra(claim, [endpointId, nowMs, token, nowMs + limits.leaseMs]);
+      const claimed = await this.db.infra(claim, [endpointId, nowMs, token, nowMs + this.leaseMs]);
       if (claimed.length === 0) return;
       const caller = systemCaller(merchantId, token, Number.POSITIVE_INFINITY);
       const ids = claimed.map(row => String(row.delivery_id));

@@ -11,7 +11,16 @@ import { GroupedCommit } from './group.js';
 import { type Early, raiseGates, takeIn } from './intake.js';
 import type { Keyring } from './secrets.js';
 import { Sequences } from './sequence.js';
-import { asRejection, isCollision, isConnectionLoss, prepared, type Row, Session, violatedIndex } from './session.js';
+import {
+  asRejection,
+  isCollision,
+  isConnectionLoss,
+  isUnsent,
+  prepared,
+  type Row,
+  Session,
+  violatedIndex,
+} from './session.js';
 import { commitText } from './statements.js';
 import { type Aggregate, type EventKind, Reader, Stale, Tx, type TxContext } from './tx.js';
 
@@ -55,7 +64,8 @@ export class Db {
    * Throws Rejected, or Replayed where the caller's key has an answer already.
    */
   async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T>): Promise<T> {
-    let refreshed = false;
+    const refreshed = new Set<string>();
+    let unknown = false;
     for (let attempt = 1; ; attempt++) {
       const session = this.session(caller.merchantId);
       const tx = new Tx(session, this.context(caller));
@@ -67,15 +77,17 @@ export class Db {
         return result;
       } catch (error) {
         await session.rollback();
+        unknown ||= committing && isConnectionLoss(error) && !isUnsent(error);
         if (this.runAgain(error, caller, committing) && attempt < limits.attempts) {
           await this.pause(attempt);
           continue;
         }
         await this.replay(error, caller);
-        if (!(error instanceof Stale)) throw tx.rejectionFor(error) ?? asRejection(error, committing);
-        if (refreshed) throw error.rejection;
+        if (!(error instanceof Stale)) throw tx.rejectionFor(error) ?? asRejection(error, unknown);
+        const asked = `${error.copy} ${error.id}`;
+        if (refreshed.has(asked)) throw error.rejection;
         await this.refresh(error.copy, error.id, caller);
-        refreshed = true;
+        refreshed.add(asked);
       }
     }
   }

@@ -106,8 +106,10 @@ export class Relay {
       client.release();
       return false;
     }
-    client.once('error', () => {
+    client.once('error', error => {
+      if (this.leader !== client) return;
       this.leader = undefined;
+      client.release(error);
     });
     this.leader = client;
     this.checkedAt = 0;
@@ -135,7 +137,9 @@ export class Relay {
     this.republishing = state !== undefined && Number(state.republish_from) < Number(state.republish_to);
     if (!state || !this.republishing) return false;
     const rows = await this.query(kept, [state.republish_from, state.republish_to]);
-    await this.send(rows);
+    const failed = await this.send(rows);
+    // all of them once more: what the stream has taken by now, inboxes drop
+    if (failed.size > 0) throw new Error(`JetStream did not acknowledge ${failed.size} events again`);
     const reached = rows.at(-1)?.seq ?? state.republish_to;
     await this.query('update relay_state set republish_from = $1', [reached]);
     return true;

@@ -120,9 +120,13 @@ export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: string }).code ?? '';
   return (
-    /^(08|57P0[123]|ECONN|EPIPE|ENOTFOUND|ETIMEDOUT)/.test(code) || /Connection terminated|timeout/i.test(error.message)
+    /^(08|57P0[123]|ECONN|EPIPE|ENOTFOUND|ETIMEDOUT)/.test(code) ||
+    /Connection terminated|not queryable|timeout/i.test(error.message)
   );
 }
+
+/** There was no connection to send anything on: nothing was done. */
+export const isUnsent = (error: unknown) => (error as { syscall?: string })?.syscall === 'connect';
 
 /** Two transactions were in each other's way; running one again is all that is needed. */
 export const isCollision = (error: unknown) => ['40001', '40P01'].includes((error as { code?: string })?.code ?? '');

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { Bus } from '../src/bus.js';
+import { systemClock } from '../src/clock.js';
+import { createLog } from '../src/log.js';
+import { Relay } from '../src/relay.js';
+import { createPool } from '../src/session.js';
+import { ensureStream, streamOf } from '../src/stream.js';
+import { type TestService, testService } from '../src/testing.js';
+import { TestNats } from '../src/testing-nats.js';
+import { growThing, newThing, sample, things } from './sample.js';
+
+let t: TestService;
+
+beforeAll(async () => {
+  t = await testService(sample);
+});
+afterAll(() => t.close());
+
+/** Ends a connection as a restart of the database does. */
+const end = (pid: unknown) => t.rows('select pg_terminate_backend($1, 5000)', [pid]);
+
+describe('a connection that breaks', () => {
+  it('while a command holds it ends the command, not the process', async () => {
+    const { thing } = await t.done(newThing, { name: 'held', size: 1 });
+    const caller = t.callerOf();
+    const write = t.db.write(caller, async tx => {
+      await tx.lock(things, { id: thing.id }, 'unknown_path');
+      const [backend] = await tx.run('select pg_backend_pid() as pid', []);
+      await end(backend?.pid);
+      return tx.run('select 1', []);
+    });
+    await expect(write).rejects.toMatchObject({ slug: 'dependency_away' });
+    expect(await t.call(growThing, { id: thing.id, by: 1 })).toMatchObject({ ok: true });
+  });
+
+  it('at the commit leaves the outcome unknown, also when the database stays away', async () => {
+    let attempts = 0;
+    const caller = { ...t.callerOf({ idempotencyKey: 'unknown' }), fingerprint: 'f' };
+    const write = t.db.write(caller, async tx => {
+      const [backend] = await tx.run('select pg_backend_pid() as pid', []);
+      await end(backend?.pid);
+      // the first time it is the commit that finds out
+      if (++attempts > 1) await tx.run('select 1', []);
+      return {};
+    });
+    await expect(write).rejects.toMatchObject({ slug: 'deadline_exceeded' });
+    expect(attempts).toBe(2);
+  });
+});
+
+describe('a relay', () => {
+  const log = createLog('test', 'silent');
+  let nats: TestNats;
+  let bus: Bus;
+  let pool: ReturnType<typeof createPool>;
+  let relay: Relay;
+
+  beforeAll(async () => {
+    nats = await TestNats.start();
+    bus = await Bus.connect(nats.url, 'test', systemClock, log);
+    const [{ name }] = (await t.rows('select current_database() as name')) as [{ name: string }];
+    const url = new URL(process.env.TEST_PG_ADMIN_URL ?? '');
+    url.pathname = `/${name}`;
+    pool = createPool(url.toString(), 2);
+    relay = new Relay({ service: 'catalog', pool, bus, clock: systemClock, log });
+    relay.start();
+  });
+  afterAll(async () => {
+    await relay.stop();
+    await bus.close();
+    await pool.end();
+    await nats.close();
+  });
+
+  const leader = async () =>
+    (
+      await t.rows(`select pid from pg_locks where locktype = 'advisory' and granted
+    and database = (select oid from pg_database where datname = current_database())`)
+    )[0]?.pid;
+  const published = async () =>
+    (await (await jetstreamManager(bus.nc)).streams.info(streamOf('catalog'))).state.messages;
+  async function until(condition: () => Promise<unknown>): Promise<void> {
+    const deadline = Date.now() + 10_000;
+    while (!(await condition())) {
+      if (Date.now() > deadline) throw new Error('it has not come to that');
+      await new Promise(resolve => setTimeout(resolve, 20));
+    }
+  }
+
+  it('leads again after its connection broke, more often than its pool has connections', async () => {
+    for (let times = 0; times < 4; times++) {
+      await until(leader);
+      const removed = once(pool, 'remove');
+      await end(await leader());
+      await removed;
+    }
+    await until(leader);
+    expect(pool.totalCount).toBeLessThanOrEqual(2);
+  }, 30_000);
+
+  it('publishes again all that a new stream does not take at first', async () => {
+    await t.done(newThing, { name: 'kept', size: 1 });
+    const [{ n }] = (await t.rows('select count(*)::int as n from outbox')) as [{ n: number }];
+    relay.committed();
+    await until(async () => (await t.rows('select 1 from outbox where published_at is null')).length === 0);
+    const manager = await jetstreamManager(bus.nc);
+    await manager.streams.delete(streamOf('catalog'));
+    await ensureStream(bus, 'catalog');
+    const narrow = { max_msgs: 1, discard: 'new' } as const;
+    await manager.streams.update(streamOf('catalog'), narrow as never);
+    await nats.kill();
+    await nats.start();
+    await until(async () => (await published().catch(() => 0)) === 1);
+    await (await jetstreamManager(bus.nc)).streams.update(streamOf('catalog'), { max_msgs: -1 } as never);
+    await until(async () => (await published()) === n);
+  }, 30_000);
+});

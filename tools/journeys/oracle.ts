@@ -1,0 +1,281 @@
+import { events as registry, type Service, services } from '@recur/contracts';
+import pg from 'pg';
+import type { StackFacts } from '../local/facts.js';
+
+export type Row = Record<string, unknown>;
+/** Asks one service's database, past row-level security. */
+export type Ask = (service: Service, text: string) => Promise<Row[]>;
+
+/** A rule over the databases. Each row it gives is a violation, told in its column `what`. */
+type Rule = (ask: Ask) => Promise<string[]>;
+
+const told = async (ask: Ask, service: Service, text: string): Promise<string[]> =>
+  (await ask(service, text)).map(({ what }) => `${service}: ${what}`);
+const everywhere = async (ask: Ask, text: string): Promise<string[]> =>
+  (await Promise.all(services.map(service => told(ask, service, text)))).flat();
+
+/** What holds at every moment, whatever is being killed. */
+const always: Record<string, Rule> = {
+  'an invoice is the sum of its lines': ask =>
+    told(
+      ask,
+      'billing',
+      `select invoice_id || ' is not the sum of its lines' as what from invoices i left join lateral (
+         select sum(amount) as amount, sum(tax) as tax, sum(origin_amount) as origin from invoice_lines l
+         where l.merchant_id = i.merchant_id and l.invoice_id = i.invoice_id) s on true
+       where (s.amount, s.tax, s.amount - s.tax)
+         is distinct from (i.total_amount, i.tax_amount, i.total_amount_excluding_tax)`,
+    ),
+  'an invoice has one live payment at most': ask =>
+    told(
+      ask,
+      'billing',
+      `select invoice_id || ' has ' || count(*) || ' live payments' as what from payments
+       where status in ('created', 'success') group by merchant_id, invoice_id having count(*) > 1`,
+    ),
+  'an invoice and its payment agree': ask =>
+    told(
+      ask,
+      'billing',
+      `select i.invoice_id || ' is ' || i.status || ', its payment ' || coalesce(p.status, 'missing') as what
+       from invoices i left join payments p on p.merchant_id = i.merchant_id and p.payment_id = i.payment_id
+       where i.status in ('processing', 'paid') and i.total_amount > 0 and (p.status, p.total_amount)
+         is distinct from (case i.status when 'paid' then 'success' else 'created' end, i.total_amount)`,
+    ),
+  'numbers go from 1 to n': ask =>
+    told(
+      ask,
+      'billing',
+      `select 'merchant ' || merchant_id || ' has ' || count(*) || ' numbers from ' || min(number::bigint) || ' to ' ||
+         max(number::bigint) || ', counted ' || coalesce(max(last_number), 0) as what
+       from invoices left join numberings using (merchant_id) where number <> '' group by merchant_id
+       having min(number::bigint) <> 1 or max(number::bigint) <> count(*) or count(distinct number) <> count(*)
+         or max(last_number) is distinct from count(*)`,
+    ),
+  // the events that gateways follow are numbered over all merchants
+  'the events of an object are numbered from 1 without a gap': ask =>
+    everywhere(
+      ask,
+      `select aggregate || ' ' || aggregate_id || ' has ' || count(*) || ' events up to version ' || max(version) as what
+       from outbox group by aggregate, aggregate_id, case aggregate when 'callers' then 0 else merchant_id end
+       having min(version) <> 1 or max(version) <> count(*) or count(distinct version) <> count(*)`,
+    ),
+  'an object is at the version of its last event': async ask =>
+    (
+      await Promise.all([
+        told(ask, 'billing', versionsOf('invoices', 'invoice_id', 'invoice')),
+        told(ask, 'billing', versionsOf('payments', 'payment_id', 'payment')),
+        told(ask, 'catalog', versionsOf('plans', 'id', 'plan')),
+        told(ask, 'identity', versionsOf('users', 'id', 'user')),
+      ])
+    ).flat(),
+  'a change is logged once': ask =>
+    everywhere(
+      ask,
+      `select (envelope::json->>'requestId') || ' changed something with ' ||
+         count(*) filter (where type = 'operation.logged') || ' log entries' as what
+       from outbox group by envelope::json->>'requestId' having count(*) filter (where type = 'operation.logged') <> 1`,
+    ),
+};
+
+/** What holds when the system has had time: nothing is lost on the way from one service to another. */
+const eventually: Record<string, Rule> = {
+  'every event is published': ask =>
+    everywhere(ask, `select type || ' ' || id || ' is not published' as what from outbox where published_at is null`),
+  'nothing is parked': ask =>
+    everywhere(ask, `select consumer || ' has parked ' || event_id || ': ' || reason as what from dead_letter`),
+  'a consumer has seen exactly the events of its subject': inboxes,
+  'copies are the newest state': async ask => [
+    ...(await copies(ask, 'identity', 'user', 'user_copies')),
+    ...(await copies(ask, 'catalog', 'plan', 'plan_copies')),
+  ],
+  'the operation log has every entry once': entries,
+  'every webhook has one delivery': deliveries,
+  'a delivery is scheduled or has ended': ask =>
+    told(
+      ask,
+      'notification',
+      `select coalesce(d.delivery_id, due.delivery_id) || ' is ' || coalesce(d.state, 'no delivery') ||
+         case when due.delivery_id is null then ' and not due' else ' and due' end as what
+       from deliveries d full join due using (delivery_id) where (d.state = 'scheduled') is distinct from (due.delivery_id is not null)`,
+    ),
+};
+
+function versionsOf(table: string, key: string, aggregate: string): string {
+  return `select '${aggregate} ' || coalesce(t.${key}::text, e.aggregate_id) || ' is at version ' ||
+      coalesce(t.version::text, 'none') || ', its events at ' || coalesce(e.version::text, 'none') as what
+    from ${table} t full join (
+      select merchant_id, aggregate_id, max(version) as version from outbox where aggregate = '${aggregate}' group by 1, 2
+    ) e on e.merchant_id = t.merchant_id and e.aggregate_id = t.${key}::text
+    where t.version is distinct from e.version`;
+}
+
+/** Who listens to what: consumer name, owner, and the first words of the types it takes. */
+function consumers(): { in: Service; name: string; from: Service; takes: (type: string) => boolean }[] {
+  const startsWith = (word: string) => (type: string) => type.startsWith(`${word}.`);
+  const webhookSources = new Map<string, { from: Service; word: string }>();
+  for (const [type, { owner, webhook }] of Object.entries(registry)) {
+    const word = type.slice(0, type.indexOf('.'));
+    if (webhook && owner !== 'every') webhookSources.set(`notification-${owner}-${word}`, { from: owner, word });
+  }
+  return [
+    { in: 'billing', name: 'billing-copy-users', from: 'identity', takes: startsWith('user') },
+    { in: 'billing', name: 'billing-copy-plans', from: 'catalog', takes: startsWith('plan') },
+    ...services.map(from => ({
+      in: 'identity' as const,
+      name: `identity-log-${from}`,
+      from,
+      takes: (type: string) => type === 'operation.logged',
+    })),
+    ...[...webhookSources].map(([name, { from, word }]) => ({
+      in: 'notification' as const,
+      name,
+      from,
+      takes: startsWith(word),
+    })),
+  ];
+}
+
+async function inboxes(ask: Ask): Promise<string[]> {
+  const emitted = new Map<Service, Row[]>();
+  const seen = new Map<Service, Map<string, Set<unknown>>>();
+  for (const service of services) {
+    // what was seen first: what is emitted in between is then missing there, and looked for again
+    const inbox = new Map<string, Set<unknown>>();
+    for (const { consumer, event_id } of await ask(service, 'select consumer, event_id from inbox')) {
+      inbox.set(String(consumer), (inbox.get(String(consumer)) ?? new Set()).add(event_id));
+    }
+    seen.set(service, inbox);
+  }
+  for (const service of services) emitted.set(service, await ask(service, 'select id, type from outbox'));
+  const known = consumers();
+  const findings: string[] = [];
+  for (const consumer of known) {
+    const ids = seen.get(consumer.in)?.get(consumer.name) ?? new Set();
+    const own = (emitted.get(consumer.from) ?? []).filter(({ type }) => consumer.takes(String(type)));
+    for (const { id, type } of own)
+      if (!ids.delete(id)) findings.push(`${consumer.name} has not seen ${type} ${String(id)}`);
+    for (const id of ids) findings.push(`${consumer.name} has seen ${id}, which nobody emitted`);
+  }
+  for (const service of services) {
+    for (const name of seen.get(service)?.keys() ?? []) {
+      if (!known.some(consumer => consumer.name === name)) findings.push(`${name} in ${service} is not looked at here`);
+    }
+  }
+  return findings;
+}
+
+async function copies(ask: Ask, owner: Service, aggregate: string, table: string): Promise<string[]> {
+  const newest = await ask(
+    owner,
+    `select distinct on (merchant_id, aggregate_id) merchant_id, aggregate_id as id, version, (envelope::json->'data')::jsonb::text as data
+     from outbox where aggregate = '${aggregate}' order by merchant_id, aggregate_id, version desc`,
+  );
+  const rows = await ask('billing', `select merchant_id, id::text, version, data::text as data from ${table}`);
+  const copied = new Map(rows.map(row => [`${row.merchant_id} ${row.id}`, row]));
+  return newest.flatMap(({ merchant_id, id, version, data }) => {
+    const copy = copied.get(`${merchant_id} ${id}`);
+    if (copy?.version === version && copy?.data === data) return [];
+    return [`${table} has version ${copy?.version ?? 'none'} of ${aggregate} ${id}, the owner is at ${version}`];
+  });
+}
+
+async function entries(ask: Ask): Promise<string[]> {
+  const counts = new Map<string, number>();
+  const count = (row: Row, by: number) => {
+    const key = [row.merchant_id, row.at, row.target, row.content, row.account].join(' ');
+    counts.set(key, (counts.get(key) ?? 0) + by);
+  };
+  const logged = `select merchant_id, create_time as at, opt_target as target, opt_content as content,
+    opt_account_id as account from operation_logs`;
+  for (const row of await ask('identity', logged)) count(row, -1);
+  for (const service of services) {
+    const emitted = `select merchant_id, envelope::json->>'at' as at, envelope::json->'data'->>'target' as target,
+      envelope::json->'data'->>'content' as content, envelope::json->'data'->'actor'->>'id' as account
+      from outbox where type = 'operation.logged'`;
+    for (const row of await ask(service, emitted)) count(row, 1);
+  }
+  return [...counts]
+    .filter(([, difference]) => difference !== 0)
+    .map(([entry, difference]) => `the operation log has ${difference > 0 ? 'too few' : 'too many'} of: ${entry}`);
+}
+
+/** An endpoint may or may not have been there for an event of the very second in which it was made. */
+async function deliveries(ask: Ask): Promise<string[]> {
+  const endpoints = await ask(
+    'notification',
+    `select merchant_id, endpoint_id, events, create_time from endpoints where product_ids = '{}'`,
+  );
+  const made = await ask('notification', 'select endpoint_id, event_id from deliveries');
+  const has = new Set(made.map(row => `${row.endpoint_id} ${row.event_id}`));
+  const findings: string[] = [];
+  for (const service of services) {
+    const emitted = await ask(service, `select id, type, merchant_id, envelope::json->>'at' as at from outbox`);
+    for (const event of emitted) {
+      const { webhook = false } = (registry as Record<string, { webhook: boolean }>)[String(event.type)] ?? {};
+      if (!webhook) continue;
+      for (const endpoint of endpoints) {
+        const wanted = (endpoint.events as string[]).includes(String(event.type));
+        const there = endpoint.merchant_id === event.merchant_id && Number(event.at) > Number(endpoint.create_time);
+        if (wanted && there && !has.has(`${endpoint.endpoint_id} ${event.id}`)) {
+          findings.push(`${event.type} ${event.id} has no delivery to endpoint ${endpoint.endpoint_id}`);
+        }
+      }
+    }
+  }
+  return findings;
+}
+
+async function broken(rules: Record<string, Rule>, ask: Ask): Promise<string[]> {
+  const findings: string[] = [];
+  for (const [name, rule] of Object.entries(rules)) {
+    for (const what of await rule(ask)) findings.push(`${name}: ${what}`);
+  }
+  return findings;
+}
+
+/** Every rule that is broken now, with what breaks it; empty when all is well. */
+export async function look(ask: Ask): Promise<string[]> {
+  return [...(await broken(always, ask)), ...(await broken(eventually, ask))];
+}
+
+/** A pool per database, as its superuser. */
+export function databases({ services: parts }: StackFacts) {
+  const pools = new Map(
+    services.map(service => {
+      const url = new URL(parts.postgres.url);
+      url.pathname = `/recur_${service}`;
+      const pool = new pg.Pool({ connectionString: url.toString(), max: 2 });
+      pool.on('error', () => undefined);
+      return [service, pool] as const;
+    }),
+  );
+  const pool = (service: Service) => pools.get(service) as pg.Pool;
+  return {
+    pool,
+    ask: (async (service, text) => (await pool(service).query<Row>(text)).rows) satisfies Ask,
+    close: async () => {
+      await Promise.all([...pools.values()].map(each => each.end()));
+    },
+  };
+}
+
+const pollMs = 100;
+
+/**
+ * Looks until nothing is broken any more, and returns what still is when the time is up; what may never be broken is
+ * returned as soon as it is. `done` is one more thing to wait for.
+ */
+export async function settled(ask: Ask, withinMs = 60_000, done: Rule = async () => []): Promise<string[]> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    const never = await broken(always, ask);
+    const yet = [...(await broken(eventually, ask)), ...(await done(ask))];
+    if (never.length > 0 || yet.length === 0 || Date.now() > deadline) return [...never, ...yet];
+    await new Promise(resolve => setTimeout(resolve, pollMs));
+  }
+}
+
+/** For `settled`: nothing is on its way to an endpoint. */
+export const allDelivered: Rule = ask =>
+  told(ask, 'notification', `select delivery_id || ' is ' || state as what from deliveries where state <> 'delivered'`);

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import type { Merchant } from '../local/settings.js';
+import { Api } from './api.js';
+import type { Receiver } from './receiver.js';
+
+/** A merchant that is ready to sell: an active plan, a gateway, a first user, and all its webhooks to a receiver. */
+export interface Shop {
+  api: Api;
+  merchantId: number;
+  planId: number;
+  userId: number;
+  endpointId: number;
+}
+
+export const newUser = async (api: Api): Promise<number> =>
+  (await api.post<{ user: { id: number } }>('/merchant/user/new', { email: `${randomUUID()}@example.com` })).user.id;
+
+export async function newPlan(api: Api): Promise<number> {
+  const { plan } = await api.post<{ plan: { id: number } }>('/merchant/plan/new', {
+    planName: 'Pro',
+    amount: 4900,
+    currency: 'EUR',
+    intervalUnit: 'month',
+    intervalCount: 1,
+  });
+  return plan.id;
+}
+
+export async function activePlan(api: Api): Promise<number> {
+  const planId = await newPlan(api);
+  await api.post('/merchant/plan/activate', { planId });
+  return planId;
+}
+
+/** What a user orders: a month of a plan and something beside it. */
+export const order = (userId: number, planId: number, more: object = {}) => ({
+  userId,
+  currency: 'EUR',
+  taxPercentage: 825,
+  lines: [
+    { planId, quantity: 1 },
+    { name: 'Setup', quantity: 3, unitAmountExcludingTax: 1999 },
+    { name: 'Welcome credit', quantity: 1, unitAmountExcludingTax: -500 },
+  ],
+  ...more,
+});
+
+export async function openShop(baseUrl: string, merchant: Merchant, receiver: Receiver): Promise<Shop> {
+  const api = new Api(baseUrl, merchant.apiKey);
+  const { eventList } = await api.get<{ eventList: string[] }>('/merchant/webhook/event_list');
+  const [{ endpointId }, planId, userId] = await Promise.all([
+    api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url: receiver.url, events: eventList }),
+    activePlan(api),
+    newUser(api),
+    api.post('/merchant/gateway/wire_transfer_setup', { currency: 'EUR', minimumAmount: 100 }),
+  ]);
+  return { api, merchantId: Number(merchant.merchantId), planId, userId, endpointId };
+}

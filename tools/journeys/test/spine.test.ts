@@ -1,0 +1,263 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Service } from '@recur/contracts';
+import { Api } from '../api.js';
+import { firstJourney } from '../first.js';
+import { type Ask, look, type Row } from '../oracle.js';
+import { typeOf } from '../receiver.js';
+import { activePlan, newUser, order, type Shop } from '../shop.js';
+import { expectFailure, type Stand, startStand, times, withoutRequestId } from './stand.js';
+
+jest.setTimeout(120_000);
+
+interface Invoice {
+  invoiceId: string;
+  number: string;
+  paymentId: string;
+}
+
+let stand: Stand;
+let shop: Awaited<ReturnType<Stand['shop']>>;
+let api: Api;
+
+beforeAll(async () => {
+  stand = await startStand();
+  shop = await stand.shop('Spine');
+  api = shop.api;
+});
+afterAll(() => stand.close());
+
+const newInvoice = async (of: Shop, more: object = {}) =>
+  (await of.api.post<{ invoice: Invoice }>('/merchant/invoice/new', order(of.userId, of.planId, more))).invoice;
+
+describe('the first journey', () => {
+  it('goes from an empty merchant to a paid invoice and its verified webhooks, and a second time', async () => {
+    const { baseUrl, apiKey } = stand.stack.facts();
+    for (const number of ['1', '2']) {
+      const told: string[] = [];
+      const journey = await firstJourney(baseUrl, apiKey, line => told.push(line));
+      expect(journey).toMatchObject({ paymentStatus: 20, invoice: { number, totalAmount: 18_921, currency: 'EUR' } });
+      expect([...journey.webhooks].sort()).toEqual([
+        'invoice.created',
+        'invoice.paid',
+        'invoice.process',
+        'payment.success',
+      ]);
+      expect(told.join('\n')).toContain('each signature verified');
+    }
+  });
+
+  it('writes one entry in the operation log for each change', async () => {
+    const { merchantId } = stand.stack.facts();
+    await stand.quiet();
+    const log = await stand.ask(
+      'identity',
+      `select opt_target, opt_content, opt_account_type from operation_logs where merchant_id = ${merchantId} order by id`,
+    );
+    const entries = log.map(
+      row => `${String(row.opt_target).split('(')[0]} ${row.opt_content} ${row.opt_account_type}`,
+    );
+    const journey = [
+      'WebhookEndpoint New 2',
+      'Product New 2',
+      'Plan New 2',
+      'Plan Activate 2',
+      'User New 2',
+      'Invoice New 2',
+      'Invoice Finish 2',
+      'Invoice MarkWireTransferSuccess 2',
+    ];
+    // by the system: the merchant; once: its gateway. A product that is active already is activated without a change.
+    expect(entries.sort()).toEqual(['Merchant New 3', 'Gateway New 2', ...journey, ...journey].sort());
+  });
+
+  it('numbers the webhooks of an object in the order of its steps', async () => {
+    const { invoiceId, paymentId } = await newInvoice(shop, { finish: true });
+    await api.post('/merchant/invoice/mark_wire_transfer_success', { invoiceId, transferNumber: 'T-1' });
+    const of = (id: string) =>
+      shop.receiver.deliveries
+        .map(delivery => ({ type: typeOf(delivery), ...(JSON.parse(delivery.body) as Row) }) as Row & { type: string })
+        .filter(({ type, data }) => (data as Row)[`${type.split('.')[0]}Id`] === id)
+        .map(({ type, sequence }) => `${sequence} ${type}`)
+        .sort();
+    await shop.receiver.until(() => of(invoiceId).length >= 3 && of(paymentId).length >= 2);
+    expect(of(invoiceId)).toEqual(['1 invoice.created', '2 invoice.process', '3 invoice.paid']);
+    expect(of(paymentId)).toEqual(['1 payment.created', '2 payment.success']);
+  });
+});
+
+describe('what was just made can be used', () => {
+  it('a plan and a user in an invoice, 200 times', async () => {
+    for (const _ of times(200, () => 0)) {
+      const [planId, userId] = await Promise.all([activePlan(api), newUser(api)]);
+      await newInvoice({ ...shop, planId, userId });
+    }
+  });
+});
+
+describe('64 calls at once', () => {
+  it('with one Idempotency-Key make one invoice and get one answer', async () => {
+    const key = randomUUID();
+    const body = order(shop.userId, shop.planId, { name: key });
+    const answers = await Promise.all(times(64, () => api.send('/merchant/invoice/new', body, key)));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(64);
+    const replayed = answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true');
+    expect(replayed).toHaveLength(63);
+    expect(await stand.ask('billing', `select 1 from invoices where invoice_name = '${key}'`)).toHaveLength(1);
+
+    expect((await api.send('/merchant/invoice/new', body, key)).text).toBe(answers[0]?.text);
+    const other = await api.send('/merchant/invoice/new', { ...body, taxPercentage: 0 }, key);
+    expectFailure(other, 422, 54, 'idempotency_reused');
+    const elsewhere = await api.send('/merchant/user/new', { email: 'other@example.com' }, `${key}-user`);
+    expect(elsewhere.status).toBe(200);
+  });
+
+  it('finish 64 drafts as numbers 1 to 64', async () => {
+    const own = await stand.shop('Numbers');
+    const drafts = await Promise.all(times(64, () => newInvoice(own)));
+    const finished = await Promise.all(
+      drafts.map(({ invoiceId }) =>
+        own.api.post<{ invoice: Invoice }>('/merchant/invoice/finish', { invoiceId, daysUtilDue: 3 }),
+      ),
+    );
+    const numbers = finished.map(({ invoice }) => Number(invoice.number)).sort((a, b) => a - b);
+    expect(numbers).toEqual(times(64, at => at + 1));
+  });
+});
+
+describe('a mistake', () => {
+  const json = { 'content-type': 'application/json' };
+  const post = (body: string, headers: Record<string, string> = json) =>
+    api.request('/merchant/invoice/new', { method: 'POST', body, headers });
+
+  it('is told by the envelope, and changes nothing', async () => {
+    await stand.quiet();
+    const before = await stand.contents();
+    const stranger = new Api(stand.stack.facts().baseUrl, '');
+    const forged = new Api(stand.stack.facts().baseUrl, `${shop.apiKey.slice(0, -6)}AAAAAA`);
+    const good = order(shop.userId, shop.planId);
+
+    expectFailure(await post('{"userId": 1,'), 400, 51, 'malformed_json');
+    expectFailure(await post(JSON.stringify({ note: 'x'.repeat(2 << 20) })), 400, 51, 'body_too_large');
+    expectFailure(await post('userId=1', { 'content-type': 'text/plain' }), 400, 51, 'unsupported_media_type');
+    expectFailure(await api.send('/merchant/invoice/nowhere', {}), 404, 53, 'unknown_path');
+    expectFailure(await api.request('/merchant/invoice/new', {}), 404, 53, 'unknown_path');
+    expectFailure(await stranger.send('/merchant/invoice/new', good), 401, 61, 'credential_invalid');
+    expectFailure(await forged.send('/merchant/invoice/new', good), 401, 61, 'credential_invalid');
+    const wrong = await api.send('/merchant/invoice/new', { ...good, taxPercentage: 'much', lines: [{ quantity: 0 }] });
+    expectFailure(wrong, 400, 51, 'invalid_parameters');
+    const paths = wrong.envelope.error?.issues.map(({ path }) => path);
+    expect(paths).toEqual(expect.arrayContaining(['/taxPercentage', '/lines/0/quantity']));
+    expectFailure(await api.send('/merchant/invoice/new', good, 'k'.repeat(256)), 400, 51, 'invalid_parameters');
+
+    expect(await stand.contents()).toEqual(before);
+  });
+
+  it("is another merchant's object: no byte tells it from an unknown one, and nothing changes", async () => {
+    const other = await stand.shop('Neighbour');
+    const { invoiceId, paymentId } = await newInvoice(other, { finish: true });
+    const product = await other.api.post<{ product: { id: number } }>('/merchant/product/new', {
+      productName: 'Theirs',
+    });
+    const [{ gateway_id: gatewayId }] = (await stand.ask(
+      'billing',
+      `select gateway_id from gateways where merchant_id = ${other.merchantId}`,
+    )) as [Row];
+    await stand.quiet();
+    const before = await stand.contents();
+
+    const asks: [string, string, (id: unknown) => object][] = [
+      ['/merchant/invoice/detail', 'invoice_not_found', id => ({ invoiceId: id })],
+      ['/merchant/invoice/finish', 'invoice_not_found', id => ({ invoiceId: id, daysUtilDue: 3 })],
+      [
+        '/merchant/invoice/mark_wire_transfer_success',
+        'invoice_not_found',
+        id => ({ invoiceId: id, transferNumber: 'T' }),
+      ],
+      ['/merchant/payment/detail?paymentId=', 'payment_not_found', id => ({ paymentId: id })],
+      ['/merchant/webhook/get_webhook_secret?endpointId=', 'endpoint_not_found', id => ({ endpointId: id })],
+      ['/merchant/plan/activate', 'plan_not_found', id => ({ planId: id })],
+      ['/merchant/product/activate', 'product_not_found', id => ({ productId: id })],
+      ['/merchant/invoice/new', 'user_not_found', id => order(Number(id), shop.planId)],
+      ['/merchant/invoice/new', 'plan_not_found', id => order(shop.userId, Number(id))],
+      ['/merchant/invoice/new', 'gateway_not_found', id => order(shop.userId, shop.planId, { gatewayId: id })],
+    ];
+    const theirs = [invoiceId, invoiceId, invoiceId, paymentId, other.endpointId, other.planId, product.product.id];
+    const ids = [...theirs, other.userId, other.planId, Number(gatewayId)];
+    for (const [at, [path, slug, body]] of asks.entries()) {
+      const known = ids[at];
+      const unknown = typeof known === 'string' && !/^\d+$/.test(known) ? `${known.slice(0, -3)}zzz` : 900_000_000 + at;
+      const send = (id: unknown) =>
+        path.endsWith('=') ? api.request(`${path}${id}`, {}) : api.send(path, body(id), randomUUID());
+      const [refused, missing] = [await send(known), await send(unknown)];
+      expectFailure(refused, 404, 53, slug);
+      expect(withoutRequestId(refused)).toBe(withoutRequestId(missing));
+    }
+    const named = { planName: 'x', amount: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
+    for (const field of [{ productId: product.product.id }, { addonIds: [other.planId] }]) {
+      expect((await api.send('/merchant/plan/new', { ...named, ...field })).envelope.code).not.toBe(0);
+    }
+    expect(await stand.contents()).toEqual(before);
+  });
+});
+
+describe('the oracle', () => {
+  it('finds nothing', () => stand.quiet());
+
+  it.each<[string, Service, string[]]>([
+    ['sum of its lines', 'billing', ['update invoice_lines set amount = amount + 1 where line_no = 1']],
+    [
+      'has 2 live payments',
+      'billing',
+      [
+        'drop index payments_one_live',
+        `insert into payments select merchant_id, payment_id || 'x', version, status, invoice_id, user_id, gateway_id,
+           currency, total_amount, payment_amount, gateway_payment_id, reason, link, create_time, modify_time,
+           paid_time, cancel_time from payments limit 1`,
+      ],
+    ],
+    [
+      'is processing, its payment success',
+      'billing',
+      [`update invoices set status = 'processing' where status = 'paid'`],
+    ],
+    ['numbers go from 1 to n', 'billing', [`update invoices set number = '9999' where number = '2'`]],
+    ['numbers go from 1 to n', 'billing', ['update numberings set last_number = last_number + 1']],
+    [
+      'without a gap',
+      'billing',
+      [`update outbox set version = 99 where seq = (select min(seq) from outbox where type = 'invoice.created')`],
+    ],
+    ['is at the version of its last event', 'catalog', ['update plans set version = version + 1']],
+    ['a change is logged once', 'catalog', [`delete from outbox where type = 'operation.logged'`]],
+    ['is not published', 'identity', ['update outbox set published_at = null']],
+    ['has not seen', 'billing', ['delete from inbox']],
+    ['which nobody emitted', 'billing', [`insert into inbox values ('billing-copy-plans', 'ev_x', 1)`]],
+    ['is not looked at', 'billing', [`insert into inbox values ('billing-copy-gateways', 'ev_x', 1)`]],
+    [
+      'nothing is parked',
+      'billing',
+      [`insert into dead_letter values ('c', 'ev_x', 1, 'plan', '1', 1, '{}', 'poison', 1)`],
+    ],
+    ['user_copies has version', 'billing', ['update user_copies set version = version - 1']],
+    ['plan_copies has version', 'billing', [`update plan_copies set data = data || '{"amount": 1}'`]],
+    ['too few', 'identity', ['delete from operation_logs']],
+    ['too many', 'identity', ['update operation_logs set opt_content = opt_content || opt_content']],
+    ['has no delivery', 'notification', ['delete from deliveries']],
+    ['scheduled or has ended', 'notification', ['insert into due values (gen_random_uuid(), 1, 1, 0, null, null)']],
+  ])('would see that %s: %s damaged', async (finding, damaged, statements) => {
+    // in a transaction that is not committed, so that nobody else sees the damage
+    const client = await stand.pool(damaged).connect();
+    const ask: Ask = async (service, text) =>
+      service === damaged ? (await client.query<Row>(text)).rows : stand.ask(service, text);
+    try {
+      await client.query('begin');
+      for (const statement of statements) await client.query(statement);
+      expect((await look(ask)).join('\n')).toContain(finding);
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+  });
+});

@@ -1,0 +1,73 @@
+import { expect } from '@jest/globals';
+import { services } from '@recur/contracts';
+import { temporaryStack } from '../../local/temporary.js';
+import type { Answer } from '../api.js';
+import { databases, settled } from '../oracle.js';
+import { type Receiver, startReceiver } from '../receiver.js';
+import { openShop, type Shop } from '../shop.js';
+
+/** No test is about the rate, and none waits for a lease of 45 s. */
+export const usual = {
+  gateway: { RATE_PER_SECOND: '100000', RATE_BURST: '100000' },
+  notification: { WEBHOOK_LEASE_SECONDS: '2' },
+} as const;
+
+/** A whole system of its own for one test file, with a look into its databases. */
+export async function startStand() {
+  const stack = await temporaryStack(() => undefined, usual);
+  const { pool, ask, close } = databases(stack.facts());
+  const receivers: Receiver[] = [];
+  return {
+    stack,
+    pool,
+    ask,
+    /** A merchant of its own that is ready to sell, with a receiver of all its webhooks. */
+    async shop(name: string): Promise<Shop & { receiver: Receiver; apiKey: string }> {
+      const [merchant, receiver] = await Promise.all([stack.merchant(name), startReceiver()]);
+      receivers.push(receiver);
+      const shop = await openShop(stack.facts().baseUrl, merchant, receiver);
+      return { ...shop, receiver, apiKey: merchant.apiKey };
+    },
+    /** What stands in every table, in one value each: two that are equal mean that nothing changed. */
+    async contents(): Promise<Record<string, string>> {
+      const sums: Record<string, string> = {};
+      for (const service of services) {
+        const tables = await ask(
+          service,
+          `select table_name from information_schema.tables where table_schema = 'public'`,
+        );
+        for (const { table_name: table } of tables) {
+          const text = `select md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as sum from "${table}" t`;
+          sums[`${service}.${table}`] = String((await ask(service, text))[0]?.sum);
+        }
+      }
+      return sums;
+    },
+    async quiet(): Promise<void> {
+      expect(await settled(ask)).toEqual([]);
+    },
+    async close(): Promise<void> {
+      for (const receiver of receivers) await receiver.close();
+      await close();
+      await stack.close();
+    },
+  };
+}
+
+export type Stand = Awaited<ReturnType<typeof startStand>>;
+
+/** The envelope of a failure, whole and in order. */
+export function expectFailure({ status, headers, text, envelope }: Answer, http: number, code: number, type: string) {
+  expect({ status, code: envelope.code, type: envelope.error?.type }).toEqual({ status: http, code, type });
+  expect(Object.keys(envelope)).toEqual(['code', 'data', 'merchantId', 'message', 'redirect', 'requestId', 'error']);
+  expect(envelope).toMatchObject({ data: {}, redirect: '', requestId: headers.get('x-request-id') });
+  expect(envelope.message).not.toBe('');
+  expect(JSON.stringify(envelope)).toBe(text);
+  if (http === 503 || http === 429) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+}
+
+/** An answer without what is told apart by request. */
+export const withoutRequestId = ({ text, envelope }: Answer) => text.replace(envelope.requestId, '');
+
+export const times = <T>(count: number, make: (at: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => make(at));
