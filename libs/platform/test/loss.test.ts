@@ -104,7 +104,7 @@ describe('a relay', () => {
     await t.done(newThing, { name: 'kept', size: 1 });
     const [{ n }] = (await t.rows('select count(*)::int as n from outbox')) as [{ n: number }];
     relay.committed();
-    await until(async () => (await t.rows('select 1 from outbox where published_at is null')).length === 0);
+    await until(async () => (await t.rows('select 1 from unpublished')).length === 0);
     const manager = await jetstreamManager(bus.nc);
     await manager.streams.delete(streamOf('catalog'));
     await ensureStream(bus, 'catalog');
