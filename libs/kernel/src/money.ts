@@ -36,11 +36,9 @@ export function ratio(amount: bigint, numerator: bigint, denominator: bigint, ro
  */
 export function allocate(total: bigint, weights: readonly bigint[]): bigint[] {
   if (weights.some(weight => weight < 0n)) throw new RangeError('a negative weight');
+  if (total === 0n) return weights.map(() => 0n);
   const whole = sum(weights);
-  if (whole === 0n) {
-    if (total !== 0n) throw new RangeError(`nothing to allocate ${total} to`);
-    return weights.map(() => 0n);
-  }
+  if (whole === 0n) throw new RangeError(`nothing to allocate ${total} to`);
   return apportion(
     total,
     weights.map(weight => total * weight),
@@ -60,6 +58,7 @@ export function apportion(total: bigint, numerators: readonly bigint[], denomina
   const excess = total * denominator - sum(numerators);
   if (excess <= -denominator || excess >= denominator) throw new RangeError(`${total} is not the sum of the shares`);
   const shares = numerators.map(numerator => floor(numerator, denominator));
+  if (excess === 0n && sum(shares) === total) return shares;
   const fractions = numerators.map((numerator, i) => numerator - (shares[i] ?? 0n) * denominator);
   const missing = Number(total - sum(shares));
   const byFraction = [...fractions.keys()].sort((a, b) => compare(fractions[b] ?? 0n, fractions[a] ?? 0n) || a - b);

@@ -169,8 +169,8 @@ export class Db {
   }
 
   private async commit(session: Session, tx: Tx, caller: Caller, result: object): Promise<void> {
-    const { emitted, logged, ...effects } = tx.outcome();
-    const changed = effects.changes.length > 0;
+    const { emitted, logged, ran, ...effects } = tx.outcome();
+    const changed = ran || effects.changes.length > 0;
     if (changed && !logged) throw new Error('a command that changes something writes its log entry');
     if (changed) await this.knowTenant(caller.merchantId);
     const answers = caller.idempotencyKey ? [this.answers.keep(caller, result, emitted, tx.now)] : [];

@@ -9,16 +9,18 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-const limits = { statementsAtOnce: 1, commandsPerStatement: 64 } as const;
+/** One more statement sets out before the others are back only when enough commands wait, of whatever merchants. */
+const limits = { statementsAtOnce: 6, worthAStatement: 8, commandsPerStatement: 64 } as const;
 
 /**
- * Commits of independent commands share a statement: while `statementsAtOnce` are on their way, commands of one
- * merchant that leave the same kinds of rows are collected, and their rows go out as one longer array each.
+ * Commits of independent commands share a statement: while one is on its way, commands of one merchant that leave the
+ * same kinds of rows are collected, and their rows go out as one longer array each.
  * A statement is one transaction; when it fails, its commands are tried again one by one, so none fails for another.
  */
 export class GroupedCommit {
   private readonly queues = new Map<string, { text: string; merchantId: number; pending: Pending[] }>();
   private running = 0;
+  private waiting = 0;
 
   constructor(private readonly pool: pg.Pool) {}
 
@@ -30,6 +32,7 @@ export class GroupedCommit {
       const queue = this.queues.get(key) ?? { text, merchantId, pending: [] };
       this.queues.set(key, queue);
       queue.pending.push({ effects, resolve, reject });
+      this.waiting++;
       this.next();
     });
   }
@@ -39,7 +42,9 @@ export class GroupedCommit {
       const first = this.queues.entries().next().value;
       if (!first) return;
       const [key, queue] = first;
+      if (this.running > 0 && this.waiting < limits.worthAStatement) return;
       const batch = queue.pending.splice(0, limits.commandsPerStatement);
+      this.waiting -= batch.length;
       // what is left goes to the end of the line: a busy merchant does not hold up the others
       this.queues.delete(key);
       if (queue.pending.length > 0) this.queues.set(key, queue);

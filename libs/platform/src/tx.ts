@@ -96,7 +96,7 @@ export class Reader {
   }
 }
 
-type Outcome = Omit<Effects, 'answers'> & { emitted: ReadonlyMap<object, EventRow>; logged: boolean };
+type Outcome = Omit<Effects, 'answers'> & { emitted: ReadonlyMap<object, EventRow>; logged: boolean; ran: boolean };
 
 const LOGGED = 'operation.logged' satisfies EventName;
 
@@ -125,6 +125,7 @@ export class Tx extends Reader {
   private readonly emissions: Emission[] = [];
   private readonly conflicts = new Map<string, () => Rejected>();
   private entry: OperationLogged | undefined;
+  private ran = false;
 
   /** Locks a row until the commit and returns it, or throws Rejected(slug). Lock parents before children. */
   async lock<T>(from: Table<T>, where: Where<T>, slug: string): Promise<T> {
@@ -142,6 +143,7 @@ export class Tx extends Reader {
 
   /** A hand-written statement that writes or locks, in the transaction that is held until the commit. */
   async run(text: string, values: readonly unknown[]): Promise<Row[]> {
+    this.ran = true;
     await this.session.open();
     return this.session.query(text, values);
   }
@@ -216,6 +218,7 @@ export class Tx extends Reader {
       events: [...emitted.values()],
       emitted,
       logged: this.entry !== undefined,
+      ran: this.ran,
     };
   }
 

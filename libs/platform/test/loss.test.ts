@@ -43,6 +43,7 @@ describe('a connection that breaks', () => {
       await end(backend?.pid);
       // the first time it is the commit that finds out
       if (++attempts > 1) await tx.run('select 1', []);
+      tx.log('Thing(1)', 'Look');
       return {};
     });
     await expect(write).rejects.toMatchObject({ slug: 'deadline_exceeded' });
