@@ -1,5 +1,6 @@
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { EventEnvelope } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
 import type { Bus } from './bus.js';
 import type { Clock } from './clock.js';
 import type { Db } from './db.js';
@@ -73,6 +74,8 @@ export class Consumer {
     this.messages?.stop();
     await this.opening;
     await this.pumping;
+    // whoever goes on gets at once what is not begun; it would come by itself only when its time to be acknowledged is over
+    for (const message of this.buffer.splice(0)) message.nak();
   }
 
   /** Applies what was parked, in order, once its cause is mended; returns how many were taken up again. */
@@ -143,60 +146,74 @@ export class Consumer {
         else byMerchant.set(event.merchantId, [{ message, event }]);
       }
       for (const [merchantId, group] of byMerchant) {
-        await this.receive(
+        const taken = await this.receive(
           merchantId,
           group.map(({ event }) => event),
         );
-        for (const { message } of group) message.ack();
+        for (const { message } of group) taken ? message.ack() : message.nak();
       }
     }
   }
 
-  /** Takes one merchant's events, in order; returns when each is applied, dropped or parked. */
-  async receive(merchantId: number, events: readonly Event[]): Promise<void> {
-    await this.applyAll(merchantId, events);
+  /**
+   * Takes one merchant's events, in order; returns when each is applied, dropped or parked. False: the consumer was
+   * stopped before that, and they must come again.
+   */
+  async receive(merchantId: number, events: readonly Event[]): Promise<boolean> {
+    const taken = await this.applyAll(merchantId, events);
     this.what.done?.(merchantId);
+    return taken;
   }
 
-  private async applyAll(merchantId: number, events: readonly Event[]): Promise<void> {
+  private async applyAll(merchantId: number, events: readonly Event[]): Promise<boolean> {
     for (let attempt = 1; !this.stopped; attempt++) {
       try {
-        await this.applyTogether(merchantId, events);
-        return;
+        return await this.applyTogether(merchantId, events);
       } catch (error) {
-        if (isConnectionLoss(error) || isCollision(error)) {
-          // the database is away: nothing is wrong with the events, and nothing may be lost
+        if (isConnectionLoss(error) || isCollision(error) || isAway(error)) {
+          // the database or the owner is away: nothing is wrong with the events, and nothing may be lost
           await pause(limits.pauseMs);
           attempt--;
         } else if (events.length > 1) {
-          for (const event of events) await this.applyAll(merchantId, [event]);
-          return;
+          return await this.applyOneByOne(merchantId, events);
         } else if (attempt >= limits.attempts) {
           await this.park(events[0] as Event, String(error), error);
-          return;
+          return true;
         } else {
           await pause(limits.pauseMs * attempt);
         }
       }
     }
+    return false;
   }
 
-  private async applyTogether(merchantId: number, events: readonly Event[]): Promise<void> {
+  private async applyOneByOne(merchantId: number, events: readonly Event[]): Promise<boolean> {
+    let taken = true;
+    for (const event of events) taken = (await this.applyAll(merchantId, [event])) && taken;
+    return taken;
+  }
+
+  private async applyTogether(merchantId: number, events: readonly Event[]): Promise<boolean> {
     const { name, order } = this.what;
     const missing = await this.parts.db.consume(merchantId, name, order, events, (tx, fresh) =>
       this.what.apply(tx, fresh),
     );
-    for (const { event, from } of missing) await this.fill(merchantId, event, from);
+    let taken = true;
+    for (const { event, from } of missing) taken = (await this.fill(merchantId, event, from)) && taken;
     eventsConsumed.inc({ consumer: name, outcome: 'seen' }, events.length);
+    return taken;
   }
 
   /** A gap before `event`: what lies in it is fetched from the owner; where something in it is parked, so is `event`. */
-  private async fill(merchantId: number, event: Event, from: number): Promise<void> {
-    if (await this.deadLetters.holdUp(event)) return this.park(event, 'an earlier event of this object is parked');
+  private async fill(merchantId: number, event: Event, from: number): Promise<boolean> {
+    if (await this.deadLetters.holdUp(event)) {
+      await this.park(event, 'an earlier event of this object is parked');
+      return true;
+    }
     const between = await this.parts.missing(this.what.from, event, from);
     // the owner keeps events for 30 days: what is older than that is passed over
     await this.deadLetters.openGate(between[0] ?? event);
-    await this.applyAll(merchantId, [...between, event]);
+    return this.applyAll(merchantId, [...between, event]);
   }
 
   private async park(event: Event, reason: string, error?: unknown): Promise<void> {
@@ -208,6 +225,10 @@ export class Consumer {
     eventsConsumed.inc({ consumer: this.what.name, outcome: 'parked' });
   }
 }
+
+/** The owner could not be asked for what is missing before an event; it can be asked again. */
+const isAway = (error: unknown) => error instanceof Rejected && waitFor.includes(error.slug);
+const waitFor: readonly string[] = ['dependency_away', 'deadline_exceeded', 'overloaded'];
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
 

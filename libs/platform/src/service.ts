@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type INestApplicationContext, Module, type Provider, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { Service } from '@recur/contracts';
-import { idGenerator } from '@recur/kernel';
+import { idGenerator, Rejected } from '@recur/kernel';
 import type { z } from 'zod';
 import { Bus, type Reply } from './bus.js';
 import { type Caller, systemCaller } from './caller.js';
@@ -234,7 +234,7 @@ const askMissing = (bus: Bus, clock: Clock) => async (service: string, event: Ev
   const input = JSON.stringify({ aggregate, aggregateId, from, to: version });
   const reply = await bus.request(`cmd.${service}.platform.events`, input, caller);
   const answer = JSON.parse(Buffer.from(reply.bytes).toString());
-  if (!reply.ok) throw new Error(`${service} could not say what is missing: ${answer.message}`);
+  if (!reply.ok) throw new Rejected('dependency_away', `${service} could not say what is missing: ${answer.message}`);
   return answer.events as Event[];
 };
 

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { Rejected } from '@recur/kernel';
 import { Bus } from '../src/bus.js';
 import { systemClock } from '../src/clock.js';
+import { Consumer, type Consumption, type Event } from '../src/consumer.js';
 import { createLog } from '../src/log.js';
 import { Relay } from '../src/relay.js';
 import { createPool } from '../src/session.js';
@@ -51,7 +53,7 @@ describe('a connection that breaks', () => {
   });
 });
 
-describe('a relay', () => {
+describe('on the way from one service to another', () => {
   const log = createLog('test', 'silent');
   let nats: TestNats;
   let bus: Bus;
@@ -90,7 +92,7 @@ describe('a relay', () => {
     }
   }
 
-  it('leads again after its connection broke, more often than its pool has connections', async () => {
+  it('a relay leads again after its connection broke, more often than its pool has connections', async () => {
     for (let times = 0; times < 4; times++) {
       await until(leader);
       const removed = once(pool, 'remove');
@@ -101,7 +103,7 @@ describe('a relay', () => {
     expect(pool.totalCount).toBeLessThanOrEqual(2);
   }, 30_000);
 
-  it('publishes again all that a new stream does not take at first', async () => {
+  it('a relay publishes again all that a new stream does not take at first', async () => {
     await t.done(newThing, { name: 'kept', size: 1 });
     const [{ n }] = (await t.rows('select count(*)::int as n from outbox')) as [{ n: number }];
     relay.committed();
@@ -116,5 +118,55 @@ describe('a relay', () => {
     await until(async () => (await published().catch(() => 0)) === 1);
     await (await jetstreamManager(bus.nc)).streams.update(streamOf('catalog'), { max_msgs: -1 } as never);
     await until(async () => (await published()) === n);
+  }, 30_000);
+
+  /** A consumer of the sample's things. */
+  function consumer(of: Pick<Consumption, 'name' | 'order' | 'apply'>, missing: () => Promise<Event[]>): Consumer {
+    const what = { from: 'catalog', subject: 'thing.>', ...of };
+    return new Consumer({ db: t.db, bus, clock: systemClock, log, missing }, what);
+  }
+
+  it('a consumer that ends gives back at once what it could not apply', async () => {
+    let away = true;
+    let tries = 0;
+    const applied = new Set<string>();
+    const apply: Consumption['apply'] = async (_, events) => {
+      tries++;
+      if (away) throw new Error('Connection terminated unexpectedly');
+      for (const { aggregateId } of events) applied.add(aggregateId);
+    };
+    const newOne = () => consumer({ name: 'patient', order: 'alone', apply }, async () => []);
+    const first = newOne();
+    first.start();
+    const { thing } = await t.done(newThing, { name: 'patient', size: 1 });
+    relay.committed();
+    await until(async () => tries > 1);
+    await first.stop();
+    away = false;
+    const second = newOne();
+    second.start();
+    await until(async () => applied.has(String(thing.id)));
+    await second.stop();
+  }, 30_000);
+
+  it('a consumer waits for an owner that is away, however long, and parks nothing', async () => {
+    const { thing } = await t.done(newThing, { name: 'away', size: 1 });
+    for (let version = 2; version <= 3; version++) await t.done(growThing, { id: thing.id, by: 1 });
+    const rows = await t.rows('select envelope from outbox where aggregate_id = $1 order by version', [
+      String(thing.id),
+    ]);
+    const [first, second, third] = rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event);
+    const versions: number[] = [];
+    let asked = 0;
+    const missing = async () => {
+      if (++asked < 8) throw new Rejected(asked % 2 ? 'dependency_away' : 'deadline_exceeded');
+      return [first, second] as Event[];
+    };
+    const apply: Consumption['apply'] = async (_, events) => {
+      versions.push(...events.map(({ version }) => version));
+    };
+    await consumer({ name: 'waiting', order: 'every', apply }, missing).receive(15, [third as Event]);
+    expect(versions).toEqual([1, 2, 3]);
+    expect(await t.rows(`select 1 from dead_letter where consumer = 'waiting'`)).toEqual([]);
   }, 30_000);
 });

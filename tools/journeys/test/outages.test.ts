@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Answer, Api } from '../api.js';
 import { settled } from '../oracle.js';
 import { activePlan, newPlan, newUser, order } from '../shop.js';
@@ -16,6 +16,7 @@ beforeAll(async () => {
   shop = await stand.shop('Outages');
   api = shop.api;
 });
+afterEach(() => stand.mend());
 afterAll(() => stand.close());
 
 const buy = (over: object = {}, key?: string) =>

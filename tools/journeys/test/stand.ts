@@ -1,5 +1,8 @@
 import { expect } from '@jest/globals';
 import { services } from '@recur/contracts';
+import { apps } from '../../local/apps.js';
+import { alive } from '../../local/record.js';
+import { dependencies } from '../../local/stack.js';
 import { temporaryStack } from '../../local/temporary.js';
 import type { Answer } from '../api.js';
 import { databases, settled } from '../oracle.js';
@@ -42,6 +45,13 @@ export async function startStand() {
         }
       }
       return sums;
+    },
+    /** Starts what a test that failed half-way has left stopped, so that the next one fails for reasons of its own. */
+    async mend(): Promise<void> {
+      const running = alive(stack.home);
+      for (const part of [...dependencies, ...apps]) {
+        if (!running.has(part)) await stack.start(part, (usual as Partial<Record<string, NodeJS.ProcessEnv>>)[part]);
+      }
     },
     async quiet(): Promise<void> {
       expect(await settled(ask)).toEqual([]);

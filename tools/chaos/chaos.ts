@@ -1,0 +1,95 @@
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { allDelivered, databases, settled } from '../journeys/oracle.js';
+import { type Receiver, startReceiver } from '../journeys/receiver.js';
+import { openShop } from '../journeys/shop.js';
+import { Failure } from '../local/failure.js';
+import { say } from '../local/progress.js';
+import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
+import { faults, inTurn, random, type Usual } from './faults.js';
+import { audit, heard, type Load, startLoad } from './load.js';
+
+/** A worker that was killed is known to be gone after two seconds, not 45; the load is not limited. */
+const usual: Usual = {
+  gateway: { RATE_PER_SECOND: '100000', RATE_BURST: '100000' },
+  notification: { WEBHOOK_LEASE_SECONDS: '2' },
+};
+const limits = { buyers: 6, purchasesBetween: 20, settleMs: 120_000, shown: 20 } as const;
+
+/**
+ * `npm run chaos [-- --seconds N --seed S]`: one fault after the other on a stack of its own while buyers are at work;
+ * then nothing may be missing, doubled or half done. The seed decides the order of the faults.
+ */
+export async function run(args: readonly string[]): Promise<number> {
+  const { seconds, seed } = options(args);
+  say(
+    `chaos for ${seconds} s, seed ${seed}: "npm run chaos -- --seconds ${seconds} --seed ${seed}" does the same again`,
+  );
+  const stack = await temporaryStack(say, usual);
+  const receiver = await startReceiver();
+  try {
+    const findings = await rage(stack, receiver, seconds, random(seed));
+    for (const finding of findings.slice(0, limits.shown)) say(`  ✗ ${finding}`);
+    say(
+      findings.length === 0 ? 'nothing is missing, doubled or half done' : `${findings.length} findings, seed ${seed}`,
+    );
+    return findings.length === 0 ? 0 : 1;
+  } finally {
+    await receiver.close();
+    await stack.close();
+  }
+}
+
+/** Does harm for a while, lets the system come to rest, and returns what is wrong. */
+async function rage(stack: TemporaryStack, receiver: Receiver, seconds: number, next: () => number): Promise<string[]> {
+  const { baseUrl } = stack.facts();
+  const merchant = await stack.merchant('Chaos');
+  const shop = await openShop(baseUrl, merchant, receiver);
+  const { ask, close } = databases(stack.facts());
+  const load = startLoad(baseUrl, merchant.apiKey, shop, limits.buyers);
+  const injected = await harm(stack, load, seconds, next);
+  const report = await load.stop();
+  const findings = [...report.unexpected];
+  findings.push(...(await settled(ask, limits.settleMs, allDelivered)));
+  findings.push(...(await audit(ask, shop, report)), ...heard(receiver.deliveries, report));
+  await close();
+
+  for (const [name, count] of injected) say(`  ${String(count).padStart(4)} × ${name}`);
+  const times = (counts: object) => Object.entries(counts).map(([what, count]) => `${what} ${count}`);
+  say(
+    `${report.purchases.length} purchases, ${receiver.deliveries.length} webhooks; asked again after: ${times(report.refused).join(', ') || 'nothing'}`,
+  );
+  if (injected.size === 0) findings.push('no fault was injected: this run shows nothing');
+  if (report.purchases.length === 0) findings.push('nobody bought anything: this run shows nothing');
+  return findings;
+}
+
+/** Returns how often each fault was really injected. Between two of them the system is to work again. */
+async function harm(stack: TemporaryStack, load: Load, seconds: number, next: () => number) {
+  const injected = new Map<string, number>();
+  const end = Date.now() + seconds * 1000;
+  for (const name of inTurn(next)) {
+    await load.more(limits.purchasesBetween);
+    if (Date.now() > end || load.report.unexpected.length > 0) return injected;
+    say(`  · ${name}`);
+    if (await faults[name]?.(stack, usual)) injected.set(name, (injected.get(name) ?? 0) + 1);
+  }
+  return injected;
+}
+
+function options(args: readonly string[]): { seconds: number; seed: number } {
+  const usage = 'npm run chaos takes nothing, or -- --seconds N --seed S with whole numbers.';
+  const wanted = {
+    seconds: { type: 'string', default: '120' },
+    seed: { type: 'string', default: String(randomInt(1e9)) },
+  } as const;
+  try {
+    const { values } = parseArgs({ args: [...args], options: wanted });
+    const [seconds, seed] = [Number(values.seconds), Number(values.seed)];
+    if (!Number.isSafeInteger(seconds) || seconds < 1 || !Number.isSafeInteger(seed) || seed < 0)
+      throw new Error(usage);
+    return { seconds, seed };
+  } catch {
+    throw new Failure(usage, 64);
+  }
+}
