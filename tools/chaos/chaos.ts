@@ -6,14 +6,16 @@ import { openShop } from '../journeys/shop.js';
 import { Failure } from '../local/failure.js';
 import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
-import { faults, inTurn, random, type Usual } from './faults.js';
+import { faults, inTurn, random } from './faults.js';
 import { audit, heard, type Load, startLoad } from './load.js';
 
-/** A worker that was killed is known to be gone after two seconds, not 45; the load is not limited. */
-const usual: Usual = {
-  gateway: { RATE_PER_SECOND: '100000', RATE_BURST: '100000' },
-  notification: { WEBHOOK_LEASE_SECONDS: '2' },
-};
+/** What was under way in a process that is killed is given out again after moments; the load is not limited. */
+const usual = {
+  RATE_PER_SECOND: '100000',
+  RATE_BURST: '100000',
+  EVENT_ACK_SECONDS: '3',
+  WEBHOOK_LEASE_SECONDS: '2',
+} as const;
 const limits = { buyers: 6, purchasesBetween: 20, settleMs: 120_000, shown: 20 } as const;
 
 /**
@@ -25,7 +27,8 @@ export async function run(args: readonly string[]): Promise<number> {
   say(
     `chaos for ${seconds} s, seed ${seed}: "npm run chaos -- --seconds ${seconds} --seed ${seed}" does the same again`,
   );
-  const stack = await temporaryStack(say, usual);
+  Object.assign(process.env, usual);
+  const stack = await temporaryStack(say);
   const receiver = await startReceiver();
   try {
     const findings = await rage(stack, receiver, seconds, random(seed));
@@ -72,7 +75,7 @@ async function harm(stack: TemporaryStack, load: Load, seconds: number, next: ()
     await load.more(limits.purchasesBetween);
     if (Date.now() > end || load.report.unexpected.length > 0) return injected;
     say(`  · ${name}`);
-    if (await faults[name]?.(stack, usual)) injected.set(name, (injected.get(name) ?? 0) + 1);
+    if (await faults[name]?.(stack)) injected.set(name, (injected.get(name) ?? 0) + 1);
   }
   return injected;
 }

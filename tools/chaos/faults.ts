@@ -1,34 +1,31 @@
 import type { Stack } from '../local/control.js';
 import type { App } from '../local/settings.js';
 
-/** Environment of single apps, also when a fault has them started again. */
-export type Usual = Partial<Record<App, NodeJS.ProcessEnv>>;
-
 /** Does harm and mends it; resolves when the part is up again. Returns whether harm was really done. */
-export type Fault = (stack: Stack, usual: Usual) => Promise<boolean>;
+export type Fault = (stack: Stack) => Promise<boolean>;
 
 const killed =
   (app: App): Fault =>
-  async (stack, usual) => {
+  async stack => {
     const hit = await stack.kill(app);
-    await stack.start(app, usual[app]);
+    await stack.start(app);
     return hit;
   };
 
 const restarted =
   (app: App): Fault =>
-  async (stack, usual) => {
-    await stack.restart(app, usual[app]);
+  async stack => {
+    await stack.restart(app);
     return true;
   };
 
 /** The app ends at a named point as if by SIGKILL: the load is what takes it there. */
 export const crashedAt =
   (app: App, point: string): Fault =>
-  async (stack, usual) => {
-    await stack.restart(app, { ...usual[app], CRASH_AT: point });
+  async stack => {
+    await stack.restart(app, { CRASH_AT: point });
     await stack.ended(app);
-    await stack.start(app, usual[app]);
+    await stack.start(app);
     return true;
   };
 

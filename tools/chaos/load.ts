@@ -38,8 +38,14 @@ const askAgain: readonly number[] = [409, 429, 503];
  * Buyers at work, one purchase after the other: a new user, an invoice (every other one as a draft that is finished
  * then), and mostly its payment. Each step is one request with an Idempotency-Key, repeated until it is answered.
  */
-export function startLoad(baseUrl: string, apiKey: string, shop: Pick<Shop, 'planId'>, buyers: number): Load {
-  const api = new Api(baseUrl, apiKey, limits.timeoutMs);
+export function startLoad(
+  baseUrl: string,
+  apiKey: string,
+  shop: Pick<Shop, 'planId'>,
+  buyers: number,
+  timeoutMs: number = limits.timeoutMs,
+): Load {
+  const api = new Api(baseUrl, apiKey, timeoutMs);
   const report: LoadReport = { purchases: [], refused: {}, unexpected: [] };
   let stopped = false;
   let progress: () => void = () => undefined;

@@ -31,6 +31,13 @@ export const serviceConfig = baseConfig.extend({
   SECRET_KEYS: keyring.describe('keys that encrypt secrets at rest'),
   COMMANDS_AT_ONCE: z.coerce.number().int().min(1).default(64).describe('commands run at once per replica'),
   COMMANDS_WAITING: z.coerce.number().int().min(0).default(1024).describe('commands that may wait for their turn'),
+  EVENT_ACK_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(600)
+    .default(30)
+    .describe('after this time an event whose consumer was killed goes to another one'),
   CRASH_AT: z.string().optional().describe('name of a crash point, for tests; refused in production'),
 });
 

@@ -103,8 +103,10 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   });
   const owner = new Owner(db, definition.aggregates);
   const questions = { ...owner.questions(), ...definition.questions?.(app) };
+  const ackSeconds = config.EVENT_ACK_SECONDS;
+  const consumerParts = { ackSeconds, db, bus, clock, log, missing: askMissing(bus, clock) };
   const consumers = [...copies.consumptions(definition.name), ...(definition.consumptions?.(app) ?? [])].map(
-    consumption => new Consumer({ db, bus, clock, log, missing: askMissing(bus, clock) }, consumption),
+    consumption => new Consumer(consumerParts, consumption),
   );
   const janitor = new Janitor(db, clock, log);
   const workers: Worker[] = [...(definition.workers?.(app) ?? []), janitor];

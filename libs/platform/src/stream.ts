@@ -34,7 +34,7 @@ export async function ensureStream(bus: Bus, service: string): Promise<string> {
 }
 
 /** Makes sure that a durable consumer exists on the stream, and returns a handle to pull from it. */
-export async function ensureConsumer(bus: Bus, service: string, name: string, subject: string) {
+export async function ensureConsumer(bus: Bus, service: string, name: string, subject: string, ackSeconds: number) {
   const manager = await jetstreamManager(bus.nc, { timeout: 3_000 });
   const stream = streamOf(service);
   await manager.consumers.info(stream, name).catch(() =>
@@ -43,7 +43,7 @@ export async function ensureConsumer(bus: Bus, service: string, name: string, su
       filter_subject: subject,
       ack_policy: AckPolicy.Explicit,
       deliver_policy: DeliverPolicy.All,
-      ack_wait: 30 * seconds,
+      ack_wait: ackSeconds * seconds,
       max_ack_pending: 5_000,
     }),
   );

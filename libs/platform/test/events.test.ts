@@ -44,7 +44,7 @@ function newConsumer(name: string, into: Event[]): Consumer {
     return rows.map(row => JSON.parse(String(row.envelope)) as Event);
   };
   return new Consumer(
-    { db: reader.db, bus, clock: systemClock, log, missing },
+    { ackSeconds: 30, db: reader.db, bus, clock: systemClock, log, missing },
     {
       name,
       from: 'catalog',

@@ -123,7 +123,7 @@ describe('on the way from one service to another', () => {
   /** A consumer of the sample's things. */
   function consumer(of: Pick<Consumption, 'name' | 'order' | 'apply'>, missing: () => Promise<Event[]>): Consumer {
     const what = { from: 'catalog', subject: 'thing.>', ...of };
-    return new Consumer({ db: t.db, bus, clock: systemClock, log, missing }, what);
+    return new Consumer({ ackSeconds: 30, db: t.db, bus, clock: systemClock, log, missing }, what);
   }
 
   it('a consumer that ends gives back at once what it could not apply', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { allDelivered, settled } from '../../journeys/oracle.js';
 import { order } from '../../journeys/shop.js';
-import { expectFailure, type Stand, startStand, usual } from '../../journeys/test/stand.js';
+import { expectFailure, type Stand, startStand } from '../../journeys/test/stand.js';
 import type { PartName } from '../../local/settings.js';
 import { faults, inTurn, random } from '../faults.js';
 import { audit, heard, type LoadReport, startLoad } from '../load.js';
@@ -28,9 +28,12 @@ async function expectWhole(shop: OpenShop, report: LoadReport): Promise<void> {
 }
 
 /** Lets buyers work in a shop of their own while `harm` is done, which gets a word from them between its steps. */
-async function underLoad(harm: (more: (purchases: number) => Promise<void>) => Promise<void>): Promise<LoadReport> {
+async function underLoad(
+  harm: (more: (purchases: number) => Promise<void>) => Promise<void>,
+  timeoutMs?: number,
+): Promise<LoadReport> {
   const shop = await stand.shop('Load');
-  const load = startLoad(stand.stack.facts().baseUrl, shop.apiKey, shop, 4);
+  const load = startLoad(stand.stack.facts().baseUrl, shop.apiKey, shop, 4, timeoutMs);
   await load.more(8);
   await harm(load.more);
   await load.more(8);
@@ -93,13 +96,13 @@ describe('notification killed', () => {
   it('between a POST and its record: the webhook comes again, with the same id and body', async () => {
     const shop = await stand.shop('After POST');
     expect(await settled(stand.ask, 60_000, allDelivered)).toEqual([]);
-    await stand.stack.restart('notification', { ...usual.notification, CRASH_AT: 'after-post' });
+    await stand.stack.restart('notification', { CRASH_AT: 'after-post' });
     const made = await shop.api.post<Made>('/merchant/invoice/new', order(shop.userId, shop.planId, { finish: true }));
     await stand.stack.ended('notification');
     const before = new Set(idsOf(shop, made));
     expect(before.size).toBeGreaterThan(0);
 
-    await stand.stack.start('notification', usual.notification);
+    await stand.stack.start('notification');
     expect(await settled(stand.ask, 60_000, allDelivered)).toEqual([]);
     expect(heard(shop.receiver.deliveries, asReport(shop.userId, made))).toEqual([]);
     for (const id of before) expect(idsOf(shop, made).filter(other => other === id).length).toBeGreaterThan(1);
@@ -120,11 +123,11 @@ describe('under load', () => {
 
   it('every app is killed in turn: nothing acknowledged is missing, nothing is done twice', async () => {
     let hits = 0;
-    const apps: (PartName & keyof typeof env)[] = ['billing', 'notification', 'identity', 'catalog', 'gateway'];
+    const apps: PartName[] = ['billing', 'notification', 'identity', 'catalog', 'gateway'];
     const report = await underLoad(async more => {
       for (const app of apps) {
         if (await stand.stack.kill(app)) hits++;
-        await stand.stack.start(app, env[app]);
+        await stand.stack.start(app);
         await more(4);
       }
     });
@@ -137,12 +140,11 @@ describe('under load', () => {
       await stand.stack.restart('billing');
       await more(8);
       await stand.stack.restart('billing');
-    });
+      // this client waits for the gateway's own word: an answer that never came would be told as unknown
+    }, 20_000);
     expect(Object.keys(report.refused)).toEqual(['dependency_away']);
   });
 });
-
-const env = { ...usual, billing: {}, identity: {}, catalog: {} };
 
 describe('the checks of a chaos run', () => {
   const purchase = { userId: 1, invoiceId: 'in_1', paymentId: 'pay_1', paid: true };

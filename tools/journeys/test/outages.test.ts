@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import type { Answer, Api } from '../api.js';
 import { settled } from '../oracle.js';
 import { activePlan, newPlan, newUser, order } from '../shop.js';
-import { expectFailure, type Stand, startStand, times, usual } from './stand.js';
+import { expectFailure, type Stand, startStand, times } from './stand.js';
 
 jest.setTimeout(120_000);
 
@@ -179,7 +179,7 @@ describe('a credential that asks too often', () => {
       expect(answer.headers.get('ratelimit-limit')).toBe('3');
     }
     expect((await ask(other.api)).status).toBe(200);
-    await stand.stack.restart('gateway', usual.gateway);
+    await stand.stack.restart('gateway');
     expect((await buy()).status).toBe(200);
   });
 });

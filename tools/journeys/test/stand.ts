@@ -9,15 +9,21 @@ import { databases, settled } from '../oracle.js';
 import { type Receiver, startReceiver } from '../receiver.js';
 import { openShop, type Shop } from '../shop.js';
 
-/** No test is about the rate, and none waits for a lease of 45 s. */
-export const usual = {
-  gateway: { RATE_PER_SECOND: '100000', RATE_BURST: '100000' },
-  notification: { WEBHOOK_LEASE_SECONDS: '2' },
+/**
+ * The apps' settings whenever one is started here: no test is about the rate unless it says so, and what was under way
+ * in a process that is killed is given out again after moments, not after 30 and 45 seconds.
+ */
+const usual = {
+  RATE_PER_SECOND: '100000',
+  RATE_BURST: '100000',
+  EVENT_ACK_SECONDS: '3',
+  WEBHOOK_LEASE_SECONDS: '2',
 } as const;
 
 /** A whole system of its own for one test file, with a look into its databases. */
 export async function startStand() {
-  const stack = await temporaryStack(() => undefined, usual);
+  Object.assign(process.env, usual);
+  const stack = await temporaryStack(() => undefined);
   const { pool, ask, close } = databases(stack.facts());
   const receivers: Receiver[] = [];
   return {
@@ -50,7 +56,7 @@ export async function startStand() {
     async mend(): Promise<void> {
       const running = alive(stack.home);
       for (const part of [...dependencies, ...apps]) {
-        if (!running.has(part)) await stack.start(part, (usual as Partial<Record<string, NodeJS.ProcessEnv>>)[part]);
+        if (!running.has(part)) await stack.start(part);
       }
     },
     async quiet(): Promise<void> {
