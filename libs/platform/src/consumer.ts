@@ -33,14 +33,7 @@ export interface Consumption {
 }
 
 /** Under load (`busy` events in a batch) the next batch is let grow for a moment: a batch costs little more than an event. */
-const limits = {
-  batch: 256,
-  buffered: 1_024,
-  attempts: 5,
-  pauseMs: 300,
-  busy: 8,
-  lingerMs: 40,
-} as const;
+const limits = { batch: 256, buffered: 1_024, attempts: 5, pauseMs: 300, busy: 8, lingerMs: 40 } as const;
 
 interface ConsumerParts {
   /** How long an event may be under way here before the stream gives it out again; only for a consumer that is new. */
