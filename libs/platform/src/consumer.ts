@@ -33,7 +33,7 @@ export interface Consumption {
 }
 
 /** Under load (`busy` events in a batch) the next batch is let grow for a moment: a batch costs little more than an event. */
-const limits = { batch: 256, buffered: 1_024, attempts: 5, pauseMs: 300, busy: 8, lingerMs: 40 } as const;
+const limits = { batch: 256, buffered: 1_024, held: 4_096, attempts: 5, pauseMs: 300, busy: 8, lingerMs: 40 } as const;
 
 interface ConsumerParts {
   /** How long an event may be under way here before the stream gives it out again; only for a consumer that is new. */
@@ -80,11 +80,10 @@ export class Consumer {
     for (const message of this.buffer.splice(0)) message.nak();
   }
 
-  /** Applies what was parked, in order, once its cause is mended; returns how many were taken up again. */
+  /** Applies what was parked, in order, once its cause is mended; returns how many have been applied. */
   async resume(): Promise<number> {
-    const parked = await this.deadLetters.take();
-    for (const event of parked) await this.receive(event.merchantId, [event]);
-    return parked.length;
+    for (const event of await this.deadLetters.all()) await this.receive(event.merchantId, [event]);
+    return this.deadLetters.clear();
   }
 
   /** Pulls from the stream; anew after a reconnection, since stream and consumer may have been wiped. */
@@ -128,6 +127,8 @@ export class Consumer {
   }
 
   private take(message: JsMsg): void {
+    // while the database is away the stream sends everything again and again: what is not taken comes later
+    if (this.buffer.length >= limits.held) return;
     this.buffer.push(message);
     this.pumping ??= this.pump().finally(() => {
       this.pumping = undefined;

@@ -19,22 +19,32 @@ export class DeadLetters {
     );
   }
 
-  /** Whether an event of the same object is parked. */
-  async holdUp({ merchantId, aggregate, aggregateId }: Event): Promise<boolean> {
+  /** Whether an earlier event of the same object is parked. */
+  async holdUp({ merchantId, aggregate, aggregateId, version }: Event): Promise<boolean> {
     const rows = await this.db.infra(
-      'select 1 from dead_letter where consumer = $1 and merchant_id = $2 and aggregate = $3 and aggregate_id = $4 limit 1',
-      [this.consumer, merchantId, aggregate, aggregateId],
+      `select 1 from dead_letter where consumer = $1 and merchant_id = $2 and aggregate = $3 and aggregate_id = $4
+         and version < $5 limit 1`,
+      [this.consumer, merchantId, aggregate, aggregateId, version],
     );
     return rows.length > 0;
   }
 
-  /** Takes everything out, in the order of its objects. */
-  async take(): Promise<Event[]> {
-    const rows = await this.db.infra('delete from dead_letter where consumer = $1 returning envelope, version', [
+  /** All that is parked, each object's events in order. */
+  async all(): Promise<Event[]> {
+    const rows = await this.db.infra('select envelope from dead_letter where consumer = $1 order by version', [
       this.consumer,
     ]);
-    rows.sort((a, b) => Number(a.version) - Number(b.version));
     return rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event);
+  }
+
+  /** Removes what has been applied after all; returns how many. */
+  async clear(): Promise<number> {
+    const rows = await this.db.infra(
+      `delete from dead_letter where consumer = $1
+         and event_id in (select event_id from inbox where consumer = $1) returning 1`,
+      [this.consumer],
+    );
+    return rows.length;
   }
 
   /** Lets the gate pass to before `event` although earlier events were never seen: their owner no longer keeps them. */
