@@ -1,7 +1,7 @@
 import { Rejected } from '@recur/kernel';
 import type { Caller } from './caller.js';
 import type { AnswerRow, EventRow } from './effects.js';
-import { jsonOf, jsonOfAnswer } from './json.js';
+import { jsonOfAnswer } from './json.js';
 import type { Keyring } from './secrets.js';
 import type { Row } from './session.js';
 
@@ -64,7 +64,7 @@ const dataOf = `select (envelope::json -> 'data')::text as data from outbox
 async function withEvents(answer: string, merchantId: number, infra: Infra): Promise<string> {
   const members = Object.entries(JSON.parse(answer) as Record<string, { $event?: unknown[] }>);
   const texts = members.map(async ([name, value]) => {
-    if (value?.$event === undefined) return `${JSON.stringify(name)}:${jsonOf(value)}`;
+    if (value?.$event === undefined) return `${JSON.stringify(name)}:${JSON.stringify(value)}`;
     const [row] = await infra(dataOf, [merchantId, ...value.$event]);
     return `${JSON.stringify(name)}:${String(row?.data)}`;
   });

@@ -2,7 +2,6 @@ import type { EventName, OperationLogged } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Caller } from './caller.js';
 import type { Effects, EventRow } from './effects.js';
-import { jsonOf } from './json.js';
 import { type Row, type Session, violatedIndex } from './session.js';
 import { type Change, selectText } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
@@ -247,7 +246,7 @@ export class Tx extends Reader {
     const subject = aggregateId || id;
     const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at: this.now };
     const rest = JSON.stringify({ ...head, actor, requestId, traceparent });
-    const envelope = `${rest.slice(0, -1)},"data":${jsonOf(data)}}`;
+    const envelope = `${rest.slice(0, -1)},"data":${JSON.stringify(data)}}`;
     return { id, type, aggregate, aggregateId: subject, version, envelope, createdAt: this.now };
   }
 }

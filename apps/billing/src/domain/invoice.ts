@@ -78,15 +78,31 @@ export interface Draft extends Pick<Invoice, Identity | Chosen> {
 }
 
 /** A new invoice, priced; throws what `price` does. */
-export function draft({ lines: items, promoAmount, discountAmount, now, ...given }: Draft): Invoice {
-  const { lines, amounts } = price(items, given.taxBps, promoAmount, discountAmount);
+export function draft(given: Draft): Invoice {
+  const { invoiceId, now } = given;
+  const { lines, amounts } = price(given.lines, given.taxBps, given.promoAmount, given.discountAmount);
+  // field by field: engines make such an object many times faster than one assembled by spreads
   return {
-    ...given,
-    ...amounts,
+    id: given.id,
+    invoiceId,
+    merchantId: given.merchantId,
     version: 0,
-    status: invoiceLifecycle.step('init', 'draft', 'invoice_not_draft', `Invoice ${given.invoiceId}`),
+    status: invoiceLifecycle.step('init', 'draft', 'invoice_not_draft', `Invoice ${invoiceId}`),
     number: '',
-    lines: lines.map((line, i) => ({ ...line, lineId: `${given.invoiceId}_${i + 1}` })),
+    userId: given.userId,
+    bizType: given.bizType,
+    createFrom: given.createFrom,
+    invoiceName: given.invoiceName,
+    currency: given.currency,
+    taxBps: given.taxBps,
+    promoAmount: amounts.promoAmount,
+    discountAmount: amounts.discountAmount,
+    taxAmount: amounts.taxAmount,
+    totalAmountExcludingTax: amounts.totalAmountExcludingTax,
+    totalAmount: amounts.totalAmount,
+    originAmount: amounts.originAmount,
+    lines: lines.map((line, i) => ({ ...line, lineId: `${invoiceId}_${i + 1}` })),
+    gatewayId: given.gatewayId,
     paymentId: '',
     link: '',
     daysUntilDue: 0,

@@ -77,7 +77,8 @@ export function price<L extends LineItem>(
 
   const lines = items.map((item, i) => {
     const [amountExcludingTax, lineTax] = [at(gross, i), at(taxes, i)];
-    const amounts: LineAmounts = {
+    return {
+      ...item,
       amountExcludingTax,
       promoAmount: at(promos, i),
       discountAmount: at(discounts, i),
@@ -85,7 +86,6 @@ export function price<L extends LineItem>(
       amount: at(nets, i) + lineTax,
       originAmount: amountExcludingTax + lineTax,
     };
-    return { ...item, ...amounts };
   });
   refuseUnsafe(lines);
   const totalAmount = net + tax;
