@@ -64,7 +64,7 @@ const guards: Record<string, Guard> = {
     find: ({ file, text }) => (/\b(js|nc|jetstream\([^)]*\))\s*\.publish\(/.test(text) ? [`${file} publishes`] : []),
     planted: { file: 'apps/billing/src/x.ts', text: "jetstream(bus.nc).publish('evt.billing.invoice.paid', data)" },
   },
-  'clocks and randomness come from their own places': {
+  'the time comes from the clock': {
     over: [...appSources, ...sources('libs/platform/src')].filter(
       ({ file }) => !/platform\/src\/(clock|testing)/.test(file),
     ),

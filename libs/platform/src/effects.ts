@@ -58,7 +58,7 @@ const TEXT_OID = 25;
  * A text[] in PostgreSQL's binary format (array_send: dimensions, null flag, element type, length and lower bound, then
  * length and bytes of each element). Long texts pass so without being escaped here and parsed there.
  */
-export function textArray(values: readonly string[]): Buffer {
+function textArray(values: readonly string[]): Buffer {
   const lengths = values.map(value => Buffer.byteLength(value));
   const head = values.length === 0 ? 12 : 20;
   const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + 4 + length, head));

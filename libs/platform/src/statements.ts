@@ -34,12 +34,12 @@ export function columnOf<T>(of: Table<T>, property: string): string {
 /** Rows as one JSON array, one parameter whatever their number: the same prepared statement serves any batch. */
 const source = (table: string, at: number) => `json_populate_recordset(null::${table}, $${at}::json) r`;
 
-export function insertText<T>(into: Table<T>, at: number, from: string): string {
+function insertText<T>(into: Table<T>, at: number, from: string): string {
   const columns = into.columns.map(({ column }) => column);
   return `insert into ${into.table} (${columns.join(', ')}) select ${columns.map(c => `r.${c}`).join(', ')} from ${from}${source(into.table, at)}`;
 }
 
-export function updateText<T>(of: Table<T>, at: number): string {
+function updateText<T>(of: Table<T>, at: number): string {
   const keys = of.key.map(property => columnOf(of, property));
   const assignments = of.columns.filter(({ column }) => !keys.includes(column)).map(({ column: c }) => `${c} = r.${c}`);
   const match = keys.map(key => `t.${key} = r.${key}`).join(' and ');
