@@ -123,6 +123,15 @@ export const paging = {
   page: q.int(z.int().min(0)).default(0),
   count: q.int(z.int().min(1).max(limits.pageSize)).default(20),
 };
+/** How a list is sorted: by one of `fields`, the first unless asked otherwise, and largest first unless `asc`. */
+export const sorting = <const F extends string>(...fields: readonly [F, ...F[]]) => ({
+  sortField: z.enum(['', ...fields]).optional(),
+  sortType: z.enum(['', 'asc', 'desc']).optional(),
+});
+
+/** Bounds of a list on when its entries were created, in unix seconds, both included. */
+export const createdWithin = { createTimeStart: q.int().optional(), createTimeEnd: q.int().optional() };
+
 const deepestEntry = 10_000;
 const tooDeep = `must end within the first ${deepestEntry} entries ((page + 1) × count): narrow the time range`;
 

@@ -9,9 +9,11 @@ import { commitValues, type Effects } from './effects.js';
 import { GatheredReads } from './gather.js';
 import { GroupedCommit } from './group.js';
 import { type Early, raiseGates, takeIn } from './intake.js';
+import { contains, idsOf, type Part, searchText } from './search.js';
 import type { Keyring } from './secrets.js';
 import { Sequences } from './sequence.js';
 import {
+  type Ask,
   asRejection,
   isCollision,
   isConnectionLoss,
@@ -31,6 +33,8 @@ export type Refresh = (copy: string, id: string | number, caller: Caller) => Pro
 
 export interface DbParts {
   pool: pg.Pool;
+  /** Connections of their own for lists, so that many long ones hold up no command. */
+  lists: pg.Pool;
   clock: Clock;
   keyring: Keyring;
   aggregates: Readonly<Record<string, Aggregate>>;
@@ -50,6 +54,7 @@ export class Db {
   private readonly tenants = new Set<number>();
   private readonly sequences: Sequences;
   private readonly answers: StoredAnswers;
+  private readonly ask: Ask = (...question) => this.gathered.ask(...question);
 
   constructor(private readonly parts: DbParts) {
     this.sequences = new Sequences(parts.pool);
@@ -94,10 +99,14 @@ export class Db {
 
   /** Reads of one merchant. GETs go through here: nothing can be written. */
   async read<T>(caller: Caller, run: (reader: Reader) => Promise<T>): Promise<T> {
+    const { lists } = this.parts;
+    const session = new Session(lists, caller.merchantId, this.ask, ' isolation level repeatable read read only');
     try {
-      return await run(new Reader(this.session(caller.merchantId), this.context(caller)));
+      return await run(new Reader(session, this.context(caller)));
     } catch (error) {
       throw asRejection(error, false);
+    } finally {
+      void session.rollback();
     }
   }
 
@@ -147,6 +156,22 @@ export class Db {
     return rows;
   }
 
+  /**
+   * The ids of the merchant's rows of a searchable table (see search.ts) in which every given text holds its part,
+   * whatever its case; undefined where no part is given. Rejects `invalid_parameters` where too many fit.
+   */
+  async search(caller: Caller, table: string, parts: readonly Part[]): Promise<number[] | undefined> {
+    const asked = parts.filter(({ part }) => part);
+    if (asked.length === 0) return undefined;
+    const values = [caller.merchantId, ...asked.map(({ part = '' }) => contains(part))];
+    try {
+      const { rows } = await this.parts.lists.query<Row>(searchText(table, asked), values);
+      return idsOf(rows, asked);
+    } catch (error) {
+      throw asRejection(error, false);
+    }
+  }
+
   context(caller: Caller): TxContext {
     const { clock, aggregates, events, newId } = this.parts;
     return {
@@ -160,12 +185,12 @@ export class Db {
   }
 
   private session(merchantId: number): Session {
-    return new Session(this.parts.pool, merchantId, (...question) => this.gathered.ask(...question));
+    return new Session(this.parts.pool, merchantId, this.ask);
   }
 
   /** Lets go of the database; nothing may be asked any more. */
-  close(): Promise<void> {
-    return this.gathered.close();
+  async close(): Promise<void> {
+    await Promise.all([this.gathered.close(), this.parts.lists.end()]);
   }
 
   private async commit(session: Session, tx: Tx, caller: Caller, result: object): Promise<void> {

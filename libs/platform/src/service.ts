@@ -56,6 +56,9 @@ export const CLOCK = Symbol('clock');
 export const CONFIG = Symbol('config');
 export const LOG = Symbol('log');
 
+/** How many lists of one replica the database makes at once; the others wait their turn. */
+const LIST_CONNECTIONS = 3;
+
 /** The parts of a running service; `assemble` makes them alike for a process and for a test. */
 export interface Parts {
   config: ServiceConfig;
@@ -71,6 +74,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const keyring = new Keyring(config.SECRET_KEYS);
   const db = new Db({
     pool,
+    lists: createPool(config.DATABASE_URL, LIST_CONNECTIONS),
     clock,
     keyring,
     aggregates: definition.aggregates,

@@ -49,8 +49,11 @@ export function prepared(text: string, values: readonly unknown[]): pg.QueryConf
   return { name, text, values: values as unknown[] };
 }
 
+/** How a transaction may see and change: as it likes, reading only, or reading one snapshot. */
+export type Mode = '' | ' read only' | ' isolation level repeatable read read only';
+
 /** Statements that begin a transaction which sees one merchant's rows only. */
-export const beginAs = (merchantId: number, mode: '' | ' read only' = '') =>
+export const beginAs = (merchantId: number, mode: Mode = '') =>
   `begin${mode}; set local app.merchant_id = '${Number(merchantId)}'`;
 
 /** Asks one question of one merchant's rows, outside any transaction that is held. */
@@ -68,6 +71,7 @@ export class Session {
     private readonly pool: pg.Pool,
     readonly merchantId: number,
     private readonly ask: Ask,
+    private readonly mode: Mode = '',
   ) {}
 
   get isOpen(): boolean {
@@ -80,10 +84,17 @@ export class Session {
     return (await client.query<Row>(prepared(text, values))).rows;
   }
 
+  /** Asks what is not worth preparing, in the transaction that is held. */
+  async once(text: string, values: readonly unknown[]): Promise<Row[]> {
+    const client = await this.held;
+    if (!client) throw new Error('once without a transaction');
+    return (await client.query<Row>(text, [...values])).rows;
+  }
+
   /** Begins the transaction that is held until `commit` or `rollback`. */
   async open(): Promise<void> {
     this.held ??= this.pool.connect().then(client => {
-      client.query(beginAs(this.merchantId)).catch(() => undefined);
+      client.query(beginAs(this.merchantId, this.mode)).catch(() => undefined);
       return client;
     });
     await this.held;

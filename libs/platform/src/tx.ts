@@ -2,6 +2,7 @@ import type { EventName, OperationLogged } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Caller } from './caller.js';
 import type { Effects, EventRow } from './effects.js';
+import { type List, type Page, pageOf } from './list.js';
 import { type Row, type Session, violatedIndex } from './session.js';
 import { type Change, selectText } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
@@ -83,6 +84,11 @@ export class Reader {
     const conditions = this.conditions(from, where);
     const rows = await this.session.query(selectText(from, Object.keys(conditions), tail), Object.values(conditions));
     return rows.map(row => hydrate(from, row));
+  }
+
+  /** A page of a list, and how many rows fit it. What is read after it is of the same moment. */
+  page<T>(list: List<T>): Promise<Page<T>> {
+    return pageOf(this.session, list);
   }
 
   /** A hand-written read; row-level security still holds. */

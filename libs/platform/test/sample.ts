@@ -9,13 +9,16 @@ import {
   copyOf,
   createPlatformTablesV1,
   Db,
+  given,
   Handle,
   int,
   integer,
   money,
   type ServiceDefinition,
+  searchable,
   secure,
   serviceConfig,
+  sorted,
   table,
   text,
 } from '../src/index.js';
@@ -63,6 +66,9 @@ class Things1700000000001 implements MigrationInterface {
       await runner.query(`grant select, insert, update, delete on ${name} to catalog_app`);
     }
     await runner.query('grant usage on sequence things_id_seq to catalog_app');
+    await runner.query(`select set_config('app.merchant_id', '99', false)`);
+    await runner.query(`insert into things values (99, 0, 'before it was searchable', 1, 1)`);
+    await runner.query(searchable('catalog', 'things', 'id', { name: 'new.name' }));
   }
   async down(): Promise<void> {}
 }
@@ -105,6 +111,20 @@ export const getThing = operation({
   effect: 'read',
   input: z.object({ id: z.int() }),
   output: Shape,
+});
+export const listThings = operation({
+  ...base,
+  name: 'thing.list',
+  effect: 'read',
+  input: z.object({
+    name: z.string().optional(),
+    sizes: z.array(z.int()).optional(),
+    page: z.int(),
+    count: z.int(),
+    sortField: z.enum(['', 'id', 'size']).optional(),
+    sortType: z.enum(['', 'asc', 'desc']).optional(),
+  }),
+  output: z.object({ ids: z.array(z.int()), total: z.int() }),
 });
 
 const view = ({ id, name, size, version }: Thing) => ({ id, name, size: Number(size), version });
@@ -162,6 +182,23 @@ export class Things {
   @Handle(getThing)
   get({ id }: z.output<typeof getThing.input>, caller: Caller) {
     return this.db.read(caller, async reader => ({ thing: view(await reader.get(things, { id }, 'unknown_path')) }));
+  }
+
+  @Handle(listThings)
+  list({ name, sizes, page, count, ...sorting }: z.output<typeof listThings.input>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const { rows, total } = await reader.page({
+        from: things,
+        where: [
+          ['name like ?', given(name)],
+          ['size = any(?)', given(sizes)],
+        ],
+        order: sorted({ id: 'id', size: 'size' }, sorting),
+        page,
+        count,
+      });
+      return { ids: rows.map(({ id }) => id), total };
+    });
   }
 }
 

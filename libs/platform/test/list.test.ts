@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type TestService, testService } from '../src/testing.js';
+import { listThings, sample } from './sample.js';
+
+let t: TestService;
+const first = { page: 0, count: 20 };
+
+beforeAll(async () => {
+  t = await testService(sample);
+  // merchant 15: ids 1 to 50, sizes 1 to 5; merchant 16 has many, so that totals are capped
+  await t.rows(`insert into things select 15, n, 'thing ' || n, n % 5 + 1, 1 from generate_series(1, 50) n`);
+  await t.rows(`insert into things select 16, n, 'other ' || n, n, 1 from generate_series(1, 10_050) n`);
+});
+afterAll(() => t.close());
+
+const list = (input: object, merchantId = 15) => t.done(listThings, { ...first, ...input }, { merchantId });
+
+describe('a list', () => {
+  it('shows each entry once, whatever the page and the order', async () => {
+    for (const order of [{}, { sortField: 'size' }, { sortField: 'size', sortType: 'asc' }, { sortType: 'asc' }]) {
+      const pages = await Promise.all([0, 1, 2].map(page => list({ ...order, page })));
+      const ids = pages.flatMap(page => page.ids);
+      expect(ids).toHaveLength(50);
+      expect(new Set(ids).size).toBe(50);
+      expect(pages.map(({ total }) => total)).toEqual([50, 50, 50]);
+    }
+    expect((await list({})).ids.slice(0, 3)).toEqual([50, 49, 48]);
+    expect((await list({ sortField: 'size', count: 3 })).ids).toEqual([49, 44, 39]);
+    expect((await list({ sortField: 'size', sortType: 'asc', count: 3 })).ids).toEqual([5, 10, 15]);
+  });
+
+  it('filters by what is given, and shows no row of another merchant', async () => {
+    expect(await list({ sizes: [1, 2], name: 'thing 1%' })).toEqual({ ids: [16, 15, 11, 10, 1], total: 5 });
+    expect(await list({ sizes: [], name: '' })).toMatchObject({ total: 50 });
+    expect(await list({ name: 'other%' })).toEqual({ ids: [], total: 0 });
+    expect(await list({ name: `' or true --` })).toEqual({ ids: [], total: 0 });
+  });
+
+  it('counts up to the last entry that a page can show', async () => {
+    expect(await list({}, 16)).toMatchObject({ total: 10_000 });
+    expect(await list({ sizes: [7, 8] }, 16)).toEqual({ ids: [8, 7], total: 2 });
+  });
+
+  it('gives its connection back, also when it fails', async () => {
+    await t.rows('alter table things rename column size to extent');
+    expect(await t.call(listThings, first)).toMatchObject({ slug: 'internal_error' });
+    await t.rows('alter table things rename column extent to size');
+    const many = await Promise.all(Array.from({ length: 20 }, () => list({})));
+    expect(many.map(({ total }) => total)).toEqual(Array.from({ length: 20 }, () => 50));
+  });
+});
