@@ -19,6 +19,7 @@ import {
   isConnectionLoss,
   isUnsent,
   prepared,
+  queryOn,
   type Row,
   Session,
   violatedIndex,
@@ -151,9 +152,8 @@ export class Db {
   }
 
   /** The tables that belong to no merchant (see `platformTables` and each service's own list). */
-  async infra(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    const { rows } = await this.parts.pool.query<Row>(prepared(text, values));
-    return rows;
+  infra(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return queryOn(this.parts.pool, prepared(text, values));
   }
 
   /**
@@ -165,8 +165,7 @@ export class Db {
     if (asked.length === 0) return undefined;
     const values = [caller.merchantId, ...asked.map(({ part = '' }) => contains(part))];
     try {
-      const { rows } = await this.parts.lists.query<Row>(searchText(table, asked), values);
-      return idsOf(rows, asked);
+      return idsOf(await queryOn(this.parts.lists, { text: searchText(table, asked), values }), asked);
     } catch (error) {
       throw asRejection(error, false);
     }

@@ -56,6 +56,22 @@ export type Mode = '' | ' read only' | ' isolation level repeatable read read on
 export const beginAs = (merchantId: number, mode: Mode = '') =>
   `begin${mode}; set local app.merchant_id = '${Number(merchantId)}'`;
 
+/**
+ * One statement on a connection of the pool. Unlike `pool.query` it keeps the connection when the statement fails: a
+ * new one costs more than a hundred refused statements.
+ */
+export async function queryOn(pool: pg.Pool, query: pg.QueryConfig): Promise<Row[]> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<Row>(query);
+    client.release();
+    return rows;
+  } catch (error) {
+    client.release(isConnectionLoss(error));
+    throw error;
+  }
+}
+
 /** Asks one question of one merchant's rows, outside any transaction that is held. */
 export type Ask = (merchantId: number, text: string, values: readonly unknown[]) => Promise<Row[]>;
 

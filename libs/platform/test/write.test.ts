@@ -119,6 +119,22 @@ describe('an Idempotency-Key', () => {
   });
 });
 
+describe('a statement that fails', () => {
+  it('costs no connection: many refused commands would else make many new ones', async () => {
+    const taken = name();
+    await t.done(newThing, { name: taken, size: 1 });
+    const backends = async () =>
+      (await t.rows(`select pid from pg_stat_activity where usename = 'catalog_app' and datname = current_database()`))
+        .map(({ pid }) => pid)
+        .sort();
+    await Promise.all(Array.from({ length: 40 }, () => t.call(newThing, { name: name(), size: 1 })));
+    const before = await backends();
+    const results = await Promise.all(Array.from({ length: 40 }, () => t.call(newThing, { name: taken, size: 1 })));
+    expect(results.filter(({ ok }) => ok)).toEqual([]);
+    expect(await backends()).toEqual(expect.arrayContaining(before));
+  });
+});
+
 describe('row-level security', () => {
   it('hides another merchant even from a query without a condition', async () => {
     const { thing } = await t.done(newThing, { name: name(), size: 1 }, { merchantId: 17 });
