@@ -116,9 +116,21 @@ const states: { [N in WebhookEventName & EventName]: [sequence: number, data: Ev
       paidTime: at,
     },
   ],
+  'payment.cancelled': [2, { ...payment, status: paymentStatus.cancelled, cancelTime: at }],
+  'payment.failure': [
+    2,
+    {
+      ...payment,
+      status: paymentStatus.failed,
+      billingReason: 'The invoice was not paid in time',
+      failureReason: 'The invoice was not paid in time',
+    },
+  ],
   'invoice.created': [1, draft],
   'invoice.process': [2, open],
   'invoice.paid': [3, { ...open, status: invoiceStatus.paid, paidTime: at }],
+  'invoice.cancelled': [3, { ...open, status: invoiceStatus.cancelled }],
+  'invoice.failed': [3, { ...open, status: invoiceStatus.failed }],
   'webhook.endpoint.failing': [2, endpoint],
   'webhook.endpoint.disabled': [3, { ...endpoint, status: endpointStatus.disabled }],
 };

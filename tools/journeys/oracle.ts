@@ -40,7 +40,15 @@ const always: Record<string, Rule> = {
       `select i.invoice_id || ' is ' || i.status || ', its payment ' || coalesce(p.status, 'missing') as what
        from invoices i left join payments p on p.merchant_id = i.merchant_id and p.payment_id = i.payment_id
        where i.status in ('processing', 'paid') and i.total_amount > 0 and (p.status, p.total_amount)
-         is distinct from (case i.status when 'paid' then 'success' else 'created' end, i.total_amount)`,
+         is distinct from (case i.status when 'paid' then 'success' else 'created' end, i.total_amount)
+         and not (i.status = 'processing' and i.payment_id = '')`,
+    ),
+  'an open invoice will expire': ask =>
+    told(
+      ask,
+      'billing',
+      `select i.invoice_id || ' is open, and will not expire' as what from invoices i where i.status = 'processing'
+         and not exists (select 1 from expiries e where e.merchant_id = i.merchant_id and e.invoice_id = i.invoice_id)`,
     ),
   'numbers go from 1 to n': ask =>
     told(

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import {
   bizType,
+  cancelInvoice,
+  clearInvoicePayment,
   createFrom,
+  deleteInvoice,
   finishInvoice,
   type In,
   invoiceDetail,
@@ -15,9 +18,10 @@ import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import type { Config } from './config.js';
 import * as domain from './domain/invoice.js';
-import { open, receiveTransfer } from './domain/payment.js';
+import { callOff, clear, open, receiveTransfer } from './domain/payment.js';
 import { WIRE_TRANSFER } from './gateways.js';
 import {
+  expiries,
   type Gateway,
   gateways,
   type InvoiceRow,
@@ -143,6 +147,52 @@ export class Invoices {
     });
   }
 
+  @Handle(clearInvoicePayment)
+  clearPayment({ invoiceId }: In<typeof clearInvoicePayment>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const row = await tx.lock(invoices, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
+      const { invoice, gateway, payment } = await whole(tx, row);
+      const [cancelled, cleared] = clear(invoice, payment, tx.now);
+      tx.save(payments, cancelled);
+      tx.save(invoices, cleared);
+      tx.emit('payment.cancelled', cancelled, paymentView(cancelled));
+      tx.emit('invoice.updated', cleared, invoiceView(cleared, gateway));
+      tx.log(`Invoice(${invoiceId})`, 'ClearPayment', { invoiceId, userId: cleared.userId });
+      return {};
+    });
+  }
+
+  @Handle(cancelInvoice)
+  cancel({ invoiceId }: In<typeof cancelInvoice>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const row = await tx.lock(invoices, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
+      const { invoice, gateway, payment } = await whole(tx, row);
+      const [stopped, cancelled] = callOff(invoice, payment, tx.now);
+      if (stopped) {
+        tx.save(payments, stopped);
+        tx.emit('payment.cancelled', stopped, paymentView(stopped));
+      }
+      tx.save(invoices, cancelled);
+      tx.emit('invoice.cancelled', cancelled, invoiceView(cancelled, gateway));
+      tx.log(`Invoice(${invoiceId})`, 'Cancel', { invoiceId, userId: cancelled.userId });
+      return {};
+    });
+  }
+
+  @Handle(deleteInvoice)
+  delete({ invoiceId }: In<typeof deleteInvoice>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const row = await tx.lock(invoices, { invoiceId }, 'invoice_not_found');
+      if (row.deletedTime !== 0) return {};
+      const { invoice, gateway } = await whole(tx, row);
+      const deleted = domain.remove(invoice, tx.now);
+      tx.save(invoices, deleted);
+      tx.emit('invoice.deleted', deleted, invoiceView(deleted, gateway));
+      tx.log(`Invoice(${invoiceId})`, 'Delete', { invoiceId, userId: deleted.userId });
+      return {};
+    });
+  }
+
   /** Opens a draft within a transaction: number, link, payment. Answers its view. */
   private async finishIn(tx: Tx, draft: StoredInvoice, gateway: Gateway | undefined, daysUntilDue: number) {
     const number = await nextNumber(tx);
@@ -163,6 +213,7 @@ export class Invoices {
     const view = invoiceView(opened, gateway);
     tx.save(invoices, opened);
     tx.save(payments, payment);
+    tx.save(expiries, { dueTime: domain.expiryTime(opened), merchantId: tx.merchantId, invoiceId: opened.invoiceId });
     tx.emit('invoice.process', opened, view);
     tx.emit('payment.created', payment, paymentView(payment));
     return view;
@@ -210,6 +261,17 @@ function chooseGateway(all: readonly Gateway[], asked: number, usual: number): G
 export async function withLines(reader: Reader, row: InvoiceRow): Promise<StoredInvoice> {
   const lines = await reader.all(invoiceLines, { invoiceId: row.invoiceId }, 'order by line_no');
   return { ...row, lines };
+}
+
+/** An invoice that is locked, with its lines and its gateway, and its current payment, which is locked after it. */
+export async function whole(tx: Tx, row: InvoiceRow) {
+  const { gatewayId, paymentId } = row;
+  const [payment, invoice, gateway] = await Promise.all([
+    paymentId ? tx.lockIfAny(payments, { paymentId }) : undefined,
+    withLines(tx, row),
+    tx.find(gateways, { gatewayId }),
+  ]);
+  return { payment, invoice, gateway };
 }
 
 /** The merchant's next invoice number; its row stays locked until the commit, so a rollback leaves no gap. */

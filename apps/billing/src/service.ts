@@ -2,19 +2,21 @@ import { events } from '@recur/contracts';
 import { aggregate, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
 import { copies } from './copies.js';
+import { Expiries } from './expiries.js';
 import { Gateways } from './gateways.js';
 import { Invoices } from './invoices.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
+import { Payments1763683200002 } from './migrations/0002-payments.js';
 import { Payments } from './payments.js';
-import { gateways, invoiceLines, invoices, numberings, payments, plans, users } from './tables.js';
+import { expiries, gateways, invoiceLines, invoices, numberings, payments, plans, users } from './tables.js';
 import { gatewayView, paymentView } from './views.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
   config,
   schema: {
-    tables: [invoices, invoiceLines, payments, gateways, numberings, users, plans],
-    migrations: [Init1763683200001],
+    tables: [invoices, invoiceLines, payments, gateways, numberings, expiries, users, plans],
+    migrations: [Init1763683200001, Payments1763683200002],
   },
   events,
   aggregates: {
@@ -24,4 +26,6 @@ export const billing: ServiceDefinition<Config> = {
   },
   copies,
   handlers: [Gateways, Invoices, Payments],
+  providers: [Expiries],
+  workers: app => [app.get(Expiries)],
 };

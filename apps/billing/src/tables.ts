@@ -52,6 +52,14 @@ export interface Numbering {
   lastNumber: number;
 }
 
+/** When an open invoice expires, for the worker that sees to it. The row outlives an invoice that was paid or cancelled. */
+export interface Expiry {
+  /** Unix seconds. */
+  dueTime: number;
+  merchantId: number;
+  invoiceId: string;
+}
+
 export interface UserCopy {
   merchantId: number;
   id: number;
@@ -192,6 +200,13 @@ export const numberings = table<Numbering>('numberings', {
   columns: { merchantId: integer(), lastNumber: integer() },
 });
 
+export const expiries = table<Expiry>('expiries', {
+  infrastructure: true,
+  // the time first: it is what is looked for, and one index is all that opening an invoice has to pay for
+  key: ['dueTime', 'merchantId', 'invoiceId'],
+  columns: { dueTime: integer(), merchantId: integer(), invoiceId: text() },
+});
+
 export const users = table<UserCopy>('user_copies', {
   key: ['merchantId', 'id'],
   columns: {
@@ -208,3 +223,6 @@ export const plans = table<PlanCopy>('plan_copies', {
   key: ['merchantId', 'id'],
   columns: { merchantId: integer(), id: integer(), status: int(), data: document<Plan>(), version: int() },
 });
+
+/** What belongs to no merchant, beside the platform's own tables. */
+export const infrastructure = [expiries.table];

@@ -4,6 +4,7 @@ import { ApiKeys } from './api-keys.js';
 import { bootstrap } from './bootstrap.js';
 import { Callers } from './callers.js';
 import { type Config, config } from './config.js';
+import { emailKey } from './domain/email.js';
 import { Heartbeat } from './heartbeat.js';
 import { Merchants } from './merchants.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
@@ -25,7 +26,10 @@ export const identity: ServiceDefinition<Config> = {
     merchant: aggregate(merchants, 'merchantId'),
     apikey: aggregate(apiKeys, 'id'),
     callers: aggregate(callers, 'id'),
-    user: aggregate(users, 'id', userView),
+    user: aggregate(users, 'id', userView, {
+      email: email => ({ emailKey: emailKey(email) }),
+      externalUserId: externalUserId => ({ externalUserId }),
+    }),
   },
   handlers: [Users],
   providers: [Callers, ApiKeys, Merchants, Passwords, Heartbeat],

@@ -53,6 +53,21 @@ describe('user/new', () => {
     expect(JSON.parse(state.bytes.toString())).toEqual({ item: { merchantId: 15, version: 1, data: user } });
   });
 
+  it('is known to other services by its e-mail and its external id, too', async () => {
+    const { user } = await t.done(newUser, { email: 'Known@example.com', externalUserId: 'known' });
+    const asked = async (by: object, merchantId = 15) => {
+      const question = JSON.stringify({ aggregate: 'user', by });
+      const reply = await t.bus.request('cmd.identity.platform.state', question, t.callerOf({ merchantId }));
+      return reply.ok ? JSON.parse(reply.bytes.toString()).item : 'refused';
+    };
+    for (const by of [{ email: 'kNOWN@example.com' }, { externalUserId: 'known' }]) {
+      expect(await asked(by)).toEqual({ merchantId: 15, version: 1, data: user });
+      expect(await asked(by, 16)).toBeNull();
+    }
+    expect(await asked({ email: 'nobody@example.com' })).toBeNull();
+    for (const by of [{ externalUserId: '' }, { firstName: 'Ada' }, {}]) expect(await asked(by)).toBe('refused');
+  });
+
   it('refuses an e-mail and an external id that another user of the merchant has, both at once', async () => {
     await t.done(newUser, { email: 'one@example.com', externalUserId: 'one' });
     expect(await issuesOf({ email: 'ONE@example.com' })).toEqual(['invalid_parameters', '/email']);

@@ -120,6 +120,19 @@ export const markWireTransferSuccess = operation({
   ],
 });
 
+export const cancelInvoice = operation({
+  service: 'billing',
+  name: 'invoice.cancel',
+  methods: ['POST'],
+  path: '/merchant/invoice/cancel',
+  summary: 'Cancel an open invoice and the open payment that was to collect it',
+  effect: 'write',
+  permission: 'invoice.write',
+  input: z.object({ invoiceId: input.filled }),
+  output: Empty,
+  errors: ['invoice_not_found', 'invoice_not_open', 'payment_not_open'],
+});
+
 export const deleteInvoice = operation({
   service: 'billing',
   name: 'invoice.delete',

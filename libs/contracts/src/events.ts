@@ -91,9 +91,13 @@ export const events = {
   'user.created': webhook('identity', 'user', User),
   'payment.created': webhook('billing', 'payment', Payment),
   'payment.success': webhook('billing', 'payment', Payment),
+  'payment.cancelled': webhook('billing', 'payment', Payment),
+  'payment.failure': webhook('billing', 'payment', Payment),
   'invoice.created': webhook('billing', 'invoice', Invoice),
   'invoice.process': webhook('billing', 'invoice', Invoice),
   'invoice.paid': webhook('billing', 'invoice', Invoice),
+  'invoice.cancelled': webhook('billing', 'invoice', Invoice),
+  'invoice.failed': webhook('billing', 'invoice', Invoice),
   'webhook.endpoint.failing': webhook('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.disabled': webhook('notification', 'endpoint', WebhookEndpoint),
 
@@ -105,6 +109,8 @@ export const events = {
   'product.activated': internal('catalog', 'product', Product),
   'plan.created': internal('catalog', 'plan', Plan),
   'plan.activated': internal('catalog', 'plan', Plan),
+  'invoice.updated': internal('billing', 'invoice', Invoice),
+  'invoice.deleted': internal('billing', 'invoice', Invoice),
   'gateway.created': internal('billing', 'gateway', Gateway),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
 

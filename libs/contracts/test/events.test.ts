@@ -14,9 +14,13 @@ describe('events', () => {
       'user.created',
       'payment.created',
       'payment.success',
+      'payment.cancelled',
+      'payment.failure',
       'invoice.created',
       'invoice.process',
       'invoice.paid',
+      'invoice.cancelled',
+      'invoice.failed',
       'webhook.endpoint.failing',
       'webhook.endpoint.disabled',
     ]);

@@ -7,7 +7,7 @@ import type { Consumption, Event } from './consumer.js';
 import type { Db } from './db.js';
 import { columnOf, selectText } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
-import type { Aggregate, Tx } from './tx.js';
+import type { Aggregate, Known, Tx } from './tx.js';
 
 /** A service's copy of another's aggregate. Rows carry merchantId and `version`; older never overwrites newer. */
 export interface Copy {
@@ -88,13 +88,14 @@ export class Copies {
   }
 
   /** Asks the owner for one object's newest state, within the time the caller has left. Owner away: Rejected 56. */
-  async refresh(name: string, id: string | number, caller: Caller): Promise<void> {
+  async refresh(name: string, id: Known, caller: Caller): Promise<void> {
     const copy = this.copies.find(candidate => candidate.name === name);
     if (!copy) throw new Error(`no copy ${name}`);
+    const { aggregate } = copy;
     const found: { item: Page['items'][number] | null } = await this.ask(
       copy,
       'platform.state',
-      { aggregate: copy.aggregate, id: String(id) },
+      typeof id === 'object' ? { aggregate, by: id } : { aggregate, id: String(id) },
       caller.merchantId,
       caller,
     );
@@ -138,11 +139,15 @@ export class Owner {
     };
   }
 
-  private async state(caller: Caller, { aggregate, id }: { aggregate: string; id: string }) {
-    const { table, key, view } = this.of(aggregate);
-    const row = await this.db.read(caller, reader =>
-      reader.find(table as Table<Record<string, unknown>>, { [key]: id }),
-    );
+  private async state(
+    caller: Caller,
+    { aggregate, id, by = {} }: { aggregate: string; id?: string; by?: Record<string, string> },
+  ) {
+    const { table, key, view, also } = this.of(aggregate);
+    const [name = '', value = ''] = Object.entries(by)[0] ?? [];
+    const where = id === undefined ? value && also[name]?.(value) : { [key]: id };
+    if (!where) throw new Rejected('invalid_parameters', `no ${aggregate} is known by ${name || 'nothing'}`);
+    const row = await this.db.read(caller, reader => reader.find(table as Table<Record<string, unknown>>, where));
     return { item: row ? { merchantId: caller.merchantId, version: versionOf(row), data: view(row) } : null };
   }
 
@@ -194,7 +199,7 @@ export class Owner {
   private of(aggregate: string): Required<Aggregate> {
     const found = this.aggregates[aggregate];
     if (!found?.view) throw new Rejected('invalid_parameters', `no aggregate ${aggregate} here`);
-    return { ...found, view: found.view };
+    return { ...found, view: found.view, also: found.also ?? {} };
   }
 }
 

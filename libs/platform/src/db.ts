@@ -25,12 +25,12 @@ import {
   violatedIndex,
 } from './session.js';
 import { commitText } from './statements.js';
-import { type Aggregate, type EventKind, Reader, Stale, Tx, type TxContext } from './tx.js';
+import { type Aggregate, type EventKind, type Known, Reader, Stale, Tx, type TxContext } from './tx.js';
 
 const limits = { attempts: 6, backoffMs: 20 } as const;
 
 /** Asks the owner of a copy for its newest state of one object and stores it; see copies.ts. */
-export type Refresh = (copy: string, id: string | number, caller: Caller) => Promise<void>;
+export type Refresh = (copy: string, id: Known, caller: Caller) => Promise<void>;
 
 export interface DbParts {
   pool: pg.Pool;
@@ -90,7 +90,7 @@ export class Db {
         }
         await this.replay(error, caller);
         if (!(error instanceof Stale)) throw tx.rejectionFor(error) ?? asRejection(error, unknown);
-        const asked = `${error.copy} ${error.id}`;
+        const asked = JSON.stringify([error.copy, error.id]);
         if (refreshed.has(asked)) throw error.rejection;
         await this.refresh(error.copy, error.id, caller);
         refreshed.add(asked);

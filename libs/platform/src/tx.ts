@@ -12,15 +12,25 @@ export interface Aggregate {
   table: Table<unknown>;
   key: string;
   view?(row: unknown): object;
+  also?: Readonly<Record<string, (value: string) => object>>;
 }
 
 /**
  * Declares an aggregate: its table, the property that identifies it within its merchant, and, where others may keep
- * copies, its state as events and snapshots show it.
+ * copies, its state as events and snapshots show it. `also` is what else identifies it to those who know no id: the
+ * name of a field, and the condition that finds its value.
  */
-export function aggregate<T>(table: Table<T>, key: keyof T & string, view?: (row: T) => object): Aggregate {
-  return { table, key, view } as unknown as Aggregate;
+export function aggregate<T>(
+  table: Table<T>,
+  key: keyof T & string,
+  view?: (row: T) => object,
+  also?: Readonly<Record<string, (value: string) => Where<T>>>,
+): Aggregate {
+  return { table, key, view, also } as unknown as Aggregate;
 }
+
+/** What identifies an object to its owner: its id, or one field of another name, such as `{ email }` (see `aggregate`). */
+export type Known = string | number | Readonly<Record<string, string>>;
 
 /** What the platform knows of an event type; contracts' registry fits. */
 export interface EventKind {
@@ -41,7 +51,7 @@ export interface TxContext {
 export class Stale {
   constructor(
     readonly copy: string,
-    readonly id: string | number,
+    readonly id: Known,
     readonly rejection: Rejected,
   ) {}
 }
@@ -197,7 +207,7 @@ export class Tx extends Reader {
   }
 
   /** The refusal to throw where a copy, which may be behind its owner, says no. */
-  stale(copy: string, id: string | number, rejection: Rejected): Stale {
+  stale(copy: string, id: Known, rejection: Rejected): Stale {
     return new Stale(copy, id, rejection);
   }
 

@@ -5,11 +5,12 @@ import { type InvoiceAmounts, type LineAmounts, type LineItem, price } from './p
  * An invoice is `init` until it is drafted and is never stored so. While `pending` it is a draft; `processing` is open,
  * awaiting payment, and numbered. Only the end of its payment term takes an open one to `failed`: a failed charge leaves
  * it open, payable again. What is paid stays so unless the payment itself is reversed.
+ * A draft that is deleted keeps its state; `clear` takes the current payment off an open invoice.
  */
 export const invoiceLifecycle = machine({
   init: { draft: 'pending' },
-  pending: { finish: 'processing', settle: 'paid' },
-  processing: { pay: 'paid', expire: 'failed', cancel: 'cancelled' },
+  pending: { delete: 'pending', finish: 'processing', settle: 'paid' },
+  processing: { clear: 'processing', pay: 'paid', expire: 'failed', cancel: 'cancelled' },
   paid: { reverse: 'reversed' },
   failed: {},
   cancelled: {},
@@ -142,6 +143,32 @@ export function markPaid(invoice: Invoice, now: number): Invoice {
 /** Calls an open invoice off. Throws Rejected `invoice_not_open`. */
 export function cancel(invoice: Invoice, now: number): Invoice {
   return { ...invoice, status: step(invoice, 'cancel', 'invoice_not_open'), modifyTime: now };
+}
+
+/** Takes the current payment off an open invoice, which stays payable. Throws Rejected `invoice_not_open`. */
+export function clear(invoice: Invoice, now: number): Invoice {
+  const status = step(invoice, 'clear', 'invoice_not_open');
+  return { ...invoice, status, paymentId: '', link: '', modifyTime: now };
+}
+
+/** A payment that was under way when the term ended may still arrive. */
+const GRACE_SECONDS = 1_200;
+
+/** The unix second from which an open invoice has expired. */
+export const expiryTime = ({ finishTime, daysUntilDue }: Pick<Invoice, 'finishTime' | 'daysUntilDue'>): number =>
+  finishTime + daysUntilDue * 86_400 + GRACE_SECONDS;
+
+/** An open invoice was not paid in time; to ask before that is the caller's mistake (Error). Throws Rejected `invoice_not_open`. */
+export function expire(invoice: Invoice, now: number): Invoice {
+  const status = step(invoice, 'expire', 'invoice_not_open');
+  if (now < expiryTime(invoice))
+    throw new Error(`invoice ${invoice.invoiceId} is payable until ${expiryTime(invoice)}`);
+  return { ...invoice, status, modifyTime: now };
+}
+
+/** Deletes a draft; what is deleted makes no move any more. Throws Rejected `invoice_not_draft`. */
+export function remove(invoice: Invoice, now: number): Invoice {
+  return { ...invoice, status: step(invoice, 'delete', 'invoice_not_draft'), deletedTime: now, modifyTime: now };
 }
 
 /** Throws Rejected `invoice_not_open` unless the invoice awaits its payment. */

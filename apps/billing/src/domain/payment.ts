@@ -1,5 +1,11 @@
 import { machine, Rejected, type StateOf } from '@recur/kernel';
-import { cancel as cancelInvoice, type Invoice, markPaid } from './invoice.js';
+import {
+  cancel as cancelInvoice,
+  clear as clearInvoice,
+  expire as expireInvoice,
+  type Invoice,
+  markPaid,
+} from './invoice.js';
 
 /** A gateway may still report success for a charge that it first called failed; a cancelled payment stays so. */
 export const paymentLifecycle = machine({
@@ -130,8 +136,53 @@ export function receiveTransfer(
  */
 export function cancel(payment: Payment, invoice: Invoice, now: number): [Payment, Invoice] {
   belong(payment, invoice);
-  const cancelled = { ...payment, status: step(payment, 'cancel'), cancelTime: now, modifyTime: now };
+  const cancelled = stop(payment, now);
   return [cancelled, invoice.status === 'processing' ? cancelInvoice(invoice, now) : invoice];
+}
+
+/**
+ * Calls an open invoice off, and the payment that was to collect it; none is returned where there is none, or where
+ * it has failed already. Throws Rejected `invoice_not_open`, then `payment_not_open`.
+ */
+export function callOff(invoice: Invoice, current: Payment | undefined, now: number): [Payment | undefined, Invoice] {
+  const cancelled = cancelInvoice(invoice, now);
+  const payment = awaited(invoice, current);
+  return [payment && stop(payment, now), cancelled];
+}
+
+/**
+ * Cancels the current payment of an open invoice, which is payable again. Throws Rejected `invoice_not_open`, then
+ * `invoice_without_payment`, then `payment_not_open`.
+ */
+export function clear(invoice: Invoice, current: Payment | undefined, now: number): [Payment, Invoice] {
+  const cleared = clearInvoice(invoice, now);
+  if (current === undefined) throw new Rejected('invoice_without_payment');
+  belong(current, invoice);
+  return [stop(current, now), cleared];
+}
+
+/**
+ * An open invoice was not paid in time: it fails, and so does the payment that was to collect it; none is returned
+ * where there is none, or where it has failed already. Throws what `expire` of an invoice does, then Rejected
+ * `payment_not_open`.
+ */
+export function expire(invoice: Invoice, current: Payment | undefined, now: number): [Payment | undefined, Invoice] {
+  const expired = expireInvoice(invoice, now);
+  const payment = awaited(invoice, current);
+  if (payment === undefined) return [undefined, expired];
+  const status = step(payment, 'fail');
+  return [{ ...payment, status, reason: 'The invoice was not paid in time', modifyTime: now }, expired];
+}
+
+/** The payment that an open invoice waits for: an invoice stays open when a charge fails. */
+function awaited(invoice: Invoice, current: Payment | undefined): Payment | undefined {
+  if (current === undefined) return undefined;
+  belong(current, invoice);
+  return current.status === 'failed' ? undefined : current;
+}
+
+function stop(payment: Payment, now: number): Payment {
+  return { ...payment, status: step(payment, 'cancel'), cancelTime: now, modifyTime: now };
 }
 
 function step(payment: Payment, move: PaymentMove): PaymentStatus {

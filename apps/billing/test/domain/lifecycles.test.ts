@@ -27,6 +27,8 @@ const drafted = draft(given);
 const finished = invoices.finish(drafted, finishing);
 const [payment, open] = payments.open(finished, { paymentId: 'pay_1', now: 2000 });
 const success = { gatewayPaymentId: 'T-1', now: 3000 };
+/** When the term of `open` is over. */
+const LATE = 1_000_000;
 const zero = draft({
   ...given,
   lines: [{ unitAmountExcludingTax: 0n, quantity: 1, planId: 0, name: '', description: '' }],
@@ -71,12 +73,23 @@ describe('an invoice', () => {
     });
   });
 
-  it('makes no move once it is deleted', () => {
-    const deleted = { ...drafted, deletedTime: 1500 };
+  it('is deleted while it is a draft, and makes no move any more', () => {
+    const deleted = invoices.remove(drafted, 1500);
+    expect(deleted).toEqual({ ...drafted, deletedTime: 1500, modifyTime: 1500 });
     expect(attempt(() => invoices.finish(deleted, finishing))).toMatchObject({
       slug: 'invoice_not_draft',
       message: 'Invoice in_1 is deleted: cannot finish it',
     });
+    expect(attempt(() => invoices.remove(deleted, 1))).toMatchObject({
+      message: 'Invoice in_1 is deleted: cannot delete it',
+    });
+  });
+
+  it('expires twenty minutes after its term', () => {
+    const due = 2000 + 3 * 86_400 + 1_200;
+    expect(invoices.expiryTime(open)).toBe(due);
+    expect(invoices.expire(open, due)).toEqual({ ...open, status: 'failed', modifyTime: due });
+    expect(() => invoices.expire(open, due - 1)).toThrow('in_1 is payable until');
   });
 });
 
@@ -112,10 +125,30 @@ describe('a payment', () => {
     expect(payments.cancel(payment, failed, 3000)[1]).toBe(failed);
   });
 
+  it('is cancelled where it is cleared, and its invoice is payable again', () => {
+    const [cancelled, cleared] = payments.clear(open, payment, 3000);
+    expect(cancelled).toEqual({ ...payment, status: 'cancelled', cancelTime: 3000, modifyTime: 3000 });
+    expect(cleared).toEqual({ ...open, paymentId: '', link: '', modifyTime: 3000 });
+    expect(attempt(() => payments.clear(cleared, undefined, 1))).toMatchObject({ slug: 'invoice_without_payment' });
+  });
+
+  it('ends with its invoice, unless it has failed already', () => {
+    expect(payments.callOff(open, payment, 3000)).toEqual(payments.cancel(payment, open, 3000));
+    const [failed, expired] = payments.expire(open, payment, LATE);
+    expect(failed).toMatchObject({ status: 'failed', reason: 'The invoice was not paid in time', modifyTime: LATE });
+    expect(expired).toEqual({ ...open, status: 'failed', modifyTime: LATE });
+    for (const current of [undefined, { ...payment, status: 'failed' as const }]) {
+      expect(payments.callOff(open, current, 3000)).toMatchObject([undefined, { status: 'cancelled' }]);
+      expect(payments.expire(open, current, LATE)).toMatchObject([undefined, { status: 'failed' }]);
+    }
+  });
+
   it('is not taken for a payment of another invoice', () => {
     const other = { ...open, invoiceId: 'in_2' };
     expect(() => payments.cancel(payment, other, 1)).toThrow('pay_1 is not of invoice in_2');
     expect(() => payments.succeed(payment, { ...open, merchantId: 16 }, success)).toThrow('not of invoice');
+    expect(() => payments.clear(other, payment, 1)).toThrow('not of invoice');
+    expect(() => payments.callOff(other, payment, 1)).toThrow('not of invoice');
   });
 });
 
@@ -161,8 +194,10 @@ describe('the lifecycles', () => {
     ]);
     expect(legal(invoiceLifecycle.table)).toEqual([
       'init draft pending',
+      'pending delete pending',
       'pending finish processing',
       'pending settle paid',
+      'processing clear processing',
       'processing pay paid',
       'processing expire failed',
       'processing cancel cancelled',
@@ -183,6 +218,9 @@ describe('every illegal move from every state is refused', () => {
     ['finish', 'invoice_not_draft', invoice => invoices.finish(invoice, finishing)],
     ['pay', 'invoice_not_open', invoice => invoices.markPaid(invoice, 3000)],
     ['cancel', 'invoice_not_open', invoice => invoices.cancel(invoice, 3000)],
+    ['clear', 'invoice_not_open', invoice => invoices.clear(invoice, 3000)],
+    ['expire', 'invoice_not_open', invoice => invoices.expire(invoice, LATE)],
+    ['delete', 'invoice_not_draft', invoice => invoices.remove(invoice, 3000)],
   ];
 
   it.each(moves)('invoice: %s', (move, slug, run) => {
@@ -223,6 +261,13 @@ describe('every illegal move from every state is refused', () => {
         if (invoiceStatus !== 'processing') expect(succeeded).toMatchObject({ slug: 'invoice_not_open' });
         else if (!paid) expect(succeeded).toMatchObject({ slug: 'payment_not_open' });
         else expect(succeeded).toMatchObject([{ status: 'success' }, { status: 'paid' }]);
+        for (const end of [payments.callOff, payments.clear, payments.expire]) {
+          const ended = attempt(() => end(invoice, before, LATE));
+          const stays = status === 'failed' && end !== payments.clear;
+          if (invoiceStatus !== 'processing') expect(ended).toMatchObject({ slug: 'invoice_not_open' });
+          else if (status === 'created' || stays) expect(ended).toHaveLength(2);
+          else expect(ended).toMatchObject({ slug: 'payment_not_open' });
+        }
         if (status === 'created') expect(cancelled).toMatchObject([{ status: 'cancelled' }, {}]);
         else {
           refused++;

@@ -1,0 +1,124 @@
+import {
+  cancelInvoice,
+  clearInvoicePayment,
+  deleteInvoice,
+  emptyOf,
+  type Invoice,
+  invoiceDetail,
+  markWireTransferSuccess,
+  newInvoice,
+  Plan,
+  paymentDetail,
+  planStatus,
+  setupWireTransfer,
+  User,
+} from '@recur/contracts';
+import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
+import { Expiries } from '../src/expiries.js';
+import { billing } from '../src/service.js';
+
+/** Every state that an invoice can be found in. */
+export const invoiceStates = [
+  'draft',
+  'deleted',
+  'open',
+  'cleared',
+  'paid',
+  'failed',
+  'cancelled',
+  'reversed',
+] as const;
+export type InvoiceState = (typeof invoiceStates)[number];
+
+/** A merchant with a wire-transfer gateway, a user 1 and what else its owners are told to know. */
+export async function shop() {
+  const clock = new MovableClock();
+  const t = await testService(billing, { clock });
+  const known = new Map<string, object>();
+  const asked: unknown[] = [];
+  for (const owner of ['identity', 'catalog']) {
+    t.bus.answer(owner, async (_, payload, { merchantId }) => {
+      const { aggregate, id } = JSON.parse(payload);
+      asked.push(id);
+      const data = known.get(`${merchantId} ${aggregate} ${id}`);
+      return { ok: true, bytes: JSON.stringify({ item: data ? { merchantId, version: 1, data } : null }) };
+    });
+  }
+  const knowUser = (id: number, over: Partial<User> = {}, merchantId = 15) =>
+    known.set(`${merchantId} user ${id}`, {
+      ...emptyOf(User),
+      id,
+      merchantId,
+      email: `user${id}@example.com`,
+      ...over,
+    });
+  const knowPlan = (id: number, over: Partial<Plan> = {}, merchantId = 15) =>
+    known.set(`${merchantId} plan ${id}`, {
+      ...emptyOf(Plan),
+      id,
+      merchantId,
+      ...{ planName: 'Pro', amount: 4900, currency: 'EUR', status: planStatus.active },
+      ...over,
+    });
+  const lines = [
+    { name: 'Seats', quantity: 3, unitAmountExcludingTax: 1999 },
+    { name: 'Support', quantity: 1, unitAmountExcludingTax: 500 },
+  ];
+  const order = { userId: 1, currency: 'EUR', taxPercentage: 825, lines };
+  const made = async (over: object = {}, caller?: TestCaller) =>
+    (await t.done(newInvoice, { ...order, ...over }, caller)).invoice;
+  const moves = {
+    delete: (invoiceId: string) => t.call(deleteInvoice, { invoiceId }),
+    clear: (invoiceId: string) => t.call(clearInvoicePayment, { invoiceId }),
+    cancel: (invoiceId: string) => t.call(cancelInvoice, { invoiceId }),
+    receive: (invoiceId: string) => t.call(markWireTransferSuccess, { invoiceId, transferNumber: 'T-1' }),
+  };
+  /** Three days, and twenty minutes. */
+  const term = 3 * 86_400 + 1_200;
+  const expiries = t.app.get(Expiries);
+  const into: Record<InvoiceState, (invoiceId: string) => Promise<unknown>> = {
+    draft: async () => undefined,
+    deleted: moves.delete,
+    open: async () => undefined,
+    cleared: moves.clear,
+    paid: moves.receive,
+    cancelled: moves.cancel,
+    failed: async () => {
+      clock.advance(term);
+      await expiries.round();
+    },
+    reversed: async invoiceId => {
+      await moves.receive(invoiceId);
+      await t.rows(`update invoices set status = 'reversed' where invoice_id = $1`, [invoiceId]);
+    },
+  };
+
+  const currency = { currency: 'EUR', minimumAmount: 100 };
+  knowUser(1);
+  const { gateway } = await t.done(setupWireTransfer, currency);
+  return {
+    ...{ t, clock, expiries, term, gateway, lines, order, made, moves, knowUser, knowPlan, asked },
+    /** A second merchant, with a user 1 and a gateway of its own. */
+    async stranger(merchantId: number): Promise<TestCaller> {
+      knowUser(1, {}, merchantId);
+      await t.done(setupWireTransfer, currency, { merchantId });
+      return { merchantId };
+    },
+    /** An invoice that was brought into a state; its `paymentId` is that of the payment it had. */
+    async inState(state: InvoiceState): Promise<Invoice> {
+      const invoice = await made({ finish: state !== 'draft' && state !== 'deleted' });
+      await into[state](invoice.invoiceId);
+      return invoice;
+    },
+    detail: async (invoiceId: string) => (await t.done(invoiceDetail, { invoiceId })).invoice,
+    payment: async (paymentId: string) => (await t.done(paymentDetail, { paymentId })).paymentDetail.payment,
+    /** The types of the events since the last time, each with its version. */
+    types: async () => (await t.emitted()).map(({ type, version }) => `${type} ${version}`),
+    /** All that a refusal may not change. */
+    everything: () =>
+      t.rows(`select md5(string_agg(row, '|' order by row)) from (
+        select i::text as row from invoices i union all select p::text from payments p
+        union all select l::text from invoice_lines l union all select o.seq::text from outbox o) rows`),
+  };
+}
+export type Shop = Awaited<ReturnType<typeof shop>>;
