@@ -1,12 +1,22 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { activatePlan, type In, newPlan, noYes, planType } from '@recur/contracts';
+import {
+  activatePlan,
+  editPlan,
+  type In,
+  newPlan,
+  noYes,
+  planType,
+  publishPlan,
+  unpublishPlan,
+  validate,
+} from '@recur/contracts';
 import { type Issue, invalid, Rejected } from '@recur/kernel';
-import { type Caller, CONFIG, Db, Handle, type Reader } from '@recur/platform';
+import { type Caller, CONFIG, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { bindAddons } from './addons.js';
 import type { Config } from './config.js';
-import { activate } from './domain/plan.js';
-import { DEFAULT_PRODUCT } from './products.js';
-import { type PlanRow, plans, products } from './tables.js';
+import { activate, edit, publish, unpublish } from './domain/plan.js';
+import { findProduct } from './products.js';
+import { type PlanRow, plans } from './tables.js';
 import { named, planView, usVatConfigOf } from './views.js';
 
 type NewPlan = In<typeof newPlan>;
@@ -37,7 +47,7 @@ export class Plans {
         modifyTime: tx.now,
       };
       const view = planView(plan);
-      tx.onConflict('plans_external_id', () => invalid('/externalPlanId', 'is the externalPlanId of another plan'));
+      tx.onConflict('plans_external_id', externalIdTaken);
       tx.save(plans, plan);
       tx.emit('plan.created', plan, view);
       tx.log(`Plan(${id})`, 'New', { planId: id });
@@ -45,13 +55,33 @@ export class Plans {
     });
   }
 
-  @Handle(activatePlan)
-  activate({ planId, externalPlanId }: In<typeof activatePlan>, caller: Caller) {
+  @Handle(editPlan)
+  edit({ planId, ...sent }: In<typeof editPlan>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const plan = await tx.lock(plans, planId ? { id: planId } : { externalPlanId }, 'plan_not_found');
-      if (externalPlanId && plan.externalPlanId !== externalPlanId) {
-        throw invalid('/externalPlanId', `is not the externalPlanId of plan ${plan.id}`);
-      }
+      const plan = await tx.lock(plans, { id: planId }, 'plan_not_found');
+      const input = asAsked(plan, sent);
+      // what was bound once stays so, whatever has become of it meanwhile
+      const rebinds = rebinding.some(field => sent[field] !== undefined);
+      const [addons] = await Promise.all([
+        rebinds ? bindAddons(tx, input) : undefined,
+        sent.productId !== undefined ? checkProduct(tx, input) : undefined,
+      ]);
+      checkMetrics(input);
+      const edited = edit(plan, { ...described(input), ...priced(input), ...addons }, tx.now);
+      if (!edited) return { plan: planView(plan) };
+      const view = planView(edited);
+      tx.onConflict('plans_external_id', externalIdTaken);
+      tx.save(plans, edited);
+      tx.emit('plan.updated', edited, view);
+      tx.log(`Plan(${planId})`, 'Edit', { planId });
+      return { plan: view };
+    });
+  }
+
+  @Handle(activatePlan)
+  activate(name: In<typeof activatePlan>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const plan = await lock(tx, name);
       const activated = activate(plan, tx.now);
       if (!activated) return {};
       // lock order: a main plan, then its add-ons by id; add-ons have none of their own, so nobody waits in a circle
@@ -65,6 +95,65 @@ export class Plans {
       return {};
     });
   }
+
+  @Handle(publishPlan)
+  publish(name: In<typeof publishPlan>, caller: Caller) {
+    return this.show(caller, name, publish, 'plan.published', 'Publish');
+  }
+
+  @Handle(unpublishPlan)
+  unpublish(name: In<typeof unpublishPlan>, caller: Caller) {
+    return this.show(caller, name, unpublish, 'plan.unpublished', 'Unpublish');
+  }
+
+  private show(caller: Caller, name: PlanName, step: typeof publish, event: string, what: string) {
+    return this.db.write(caller, async tx => {
+      const shown = step(await lock(tx, name), tx.now);
+      if (!shown) return {};
+      tx.save(plans, shown);
+      tx.emit(event, shown, planView(shown));
+      tx.log(`Plan(${shown.id})`, what, { planId: shown.id });
+      return {};
+    });
+  }
+}
+
+/** A plan by either of its ids; where both are given, they are of one plan. */
+export interface PlanName {
+  planId?: number | undefined;
+  externalPlanId?: string | undefined;
+}
+
+export const wherePlan = ({ planId, externalPlanId }: PlanName) =>
+  planId ? { id: planId } : { externalPlanId: externalPlanId ?? '' };
+
+export function checkName(plan: PlanRow, { externalPlanId }: PlanName): PlanRow {
+  if (!externalPlanId || plan.externalPlanId === externalPlanId) return plan;
+  throw invalid('/externalPlanId', `is not the externalPlanId of plan ${plan.id}`);
+}
+
+const lock = async (tx: Tx, name: PlanName) => checkName(await tx.lock(plans, wherePlan(name), 'plan_not_found'), name);
+
+const externalIdTaken = () => invalid('/externalPlanId', 'is the externalPlanId of another plan');
+
+const rebinding = ['addonIds', 'onetimeAddonIds', 'autoUpgradePlanId', 'currency'] as const;
+
+/** The input that would make the plan as it is to be: checked as a new one, so that an edit makes nothing else. */
+function asAsked(plan: PlanRow, sent: object): NewPlan {
+  const { addonIds, onetimeAddonIds, productName, productDescription } = plan;
+  const { usVATConfig, ...view } = planView(plan);
+  const given = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined));
+  const whole = {
+    ...view,
+    usVATConfig: usVATConfig ?? undefined,
+    addonIds,
+    onetimeAddonIds,
+    productName,
+    productDescription,
+  };
+  const checked = validate(newPlan.input, { ...whole, ...given });
+  if (!checked.ok) throw new Rejected('invalid_parameters', undefined, checked.issues);
+  return checked.value;
 }
 
 /**
@@ -73,9 +162,7 @@ export class Plans {
  * product/new and product/edit do that and the plan's answer could not show it.
  */
 async function checkProduct(reader: Reader, { productId }: NewPlan): Promise<void> {
-  if (productId !== DEFAULT_PRODUCT) {
-    await reader.get(products, { id: productId, deletedTime: 0 }, 'product_not_found');
-  }
+  await findProduct(reader, productId);
 }
 
 /** There are no metrics yet, so whatever names one names an unknown one. */

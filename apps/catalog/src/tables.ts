@@ -40,6 +40,7 @@ export const products = table<ProductRow>('products', {
     deletedTime: integer(),
   },
   checks: { products_status: oneOf('status', productLifecycle.states) },
+  indices: { products_newest: { on: ['merchantId', 'createTime', 'id'] } },
 });
 
 export const plans = table<PlanRow>('plans', {
@@ -93,6 +94,7 @@ export const plans = table<PlanRow>('plans', {
     plans_amount: 'amount >= 0 and compare_at_amount >= 0 and trial_amount >= 0',
   },
   indices: {
+    plans_newest: { on: ['merchantId', 'createTime', 'id'] },
     plans_external_id: { on: ['merchantId', 'externalPlanId'], unique: true, where: `external_plan_id <> ''` },
   },
 });

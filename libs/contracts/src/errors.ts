@@ -59,6 +59,7 @@ export const errors = {
   plan_not_activatable: forbidden(
     'The plan is not in a state from which it can be activated, or lacks what that needs',
   ),
+  plan_frozen: forbidden('The plan has been activated: its price, currency and interval stay as they are'),
   plan_not_active: forbidden('The plan is not active'),
   metric_in_use: forbidden('An active plan uses the metric'),
   gateway_exists: forbidden('This gateway is set up already; an archived one counts too'),

@@ -19,7 +19,6 @@ export const planned: readonly string[] = [
   'member.operation_log_list',
   'user.admin_note_list',
   'user.count',
-  'product.edit',
   'metric.delete',
   'checkout.list',
   'currency.exchange',

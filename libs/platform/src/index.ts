@@ -11,7 +11,7 @@ export { isReady, type Readiness, serveHealth } from './health.js';
 export { type Condition, given, type List, type Page, sorted } from './list.js';
 export { createLog, type Log } from './log.js';
 export { createPlatformTablesV1, platformTables } from './outbox.js';
-export { searchable } from './search.js';
+export { contains, searchable } from './search.js';
 export { Keyring } from './secrets.js';
 export { CLOCK, CONFIG, type Command, LOG, type ServiceDefinition, startService, type Worker } from './service.js';
 export type { Row } from './session.js';

@@ -56,8 +56,8 @@ export const CLOCK = Symbol('clock');
 export const CONFIG = Symbol('config');
 export const LOG = Symbol('log');
 
-/** How many lists of one replica the database makes at once; the others wait their turn. */
-const LIST_CONNECTIONS = 3;
+/** How many lists of one replica the database makes at once, among others; the rest wait their turn. */
+const ASIDE_CONNECTIONS = 4;
 
 /** The parts of a running service; `assemble` makes them alike for a process and for a test. */
 export interface Parts {
@@ -74,7 +74,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const keyring = new Keyring(config.SECRET_KEYS);
   const db = new Db({
     pool,
-    lists: createPool(config.DATABASE_URL, LIST_CONNECTIONS),
+    aside: createPool(config.DATABASE_URL, ASIDE_CONNECTIONS),
     clock,
     keyring,
     aggregates: definition.aggregates,

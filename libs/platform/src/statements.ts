@@ -25,6 +25,14 @@ export function selectText<T>(from: Table<T>, properties: readonly string[], tai
   });
 }
 
+/** `select` by a list of values of one property of a tenant table. */
+export function amongText<T>(from: Table<T>, property: string): string {
+  return once(`a ${from.table} ${property}`, () => {
+    const list = from.columns.map(({ column }) => column).join(', ');
+    return `select ${list} from ${from.table} where merchant_id = $1 and ${columnOf(from, property)} = any($2)`;
+  });
+}
+
 export function columnOf<T>(of: Table<T>, property: string): string {
   const found = of.columns.find(column => column.property === property);
   if (!found) throw new Error(`${of.table} has no property ${property}`);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type MovableClock, type TestService, testService } from '../src/testing.js';
-import { getThing, growThing, newThing, sample, secretThing, Things } from './sample.js';
+import { getThing, growThing, newThing, sample, secretThing, Things, things } from './sample.js';
 
 let t: TestService;
 let named = 0;
@@ -116,6 +116,28 @@ describe('an Idempotency-Key', () => {
     const [row] = await t.rows(`select answer::text as answer from idempotency where key = 'secret'`);
     expect(row?.answer).toMatch(/^v1\.k1\./);
     expect(row?.answer).not.toContain('canary');
+  });
+});
+
+describe('a pool of which commands hold every connection', () => {
+  it('stops none of them: an id or a new merchant needs no other connection of it', async () => {
+    const { thing } = await t.done(newThing, { name: name(), size: 0 });
+    const grow = () =>
+      t.db.write(t.callerOf({ merchantId: 15 }), async tx => {
+        const locked = await tx.lock(things, { id: thing.id }, 'unknown_path');
+        const id = await tx.nextId(things);
+        tx.save(things, { ...locked, size: locked.size + 1n });
+        tx.log(`Thing(${id})`, 'Grow');
+        return {};
+      });
+    const settle = (merchantId: number) =>
+      t.db.write(t.callerOf({ merchantId }), async tx => {
+        await tx.run('select pg_sleep(0.01)', []);
+        tx.log('Thing', 'Settle');
+        return {};
+      });
+    await Promise.all(Array.from({ length: 40 }, (_, at) => (at % 2 ? grow() : settle(1_000 + at))));
+    expect((await t.done(getThing, { id: thing.id })).thing.size).toBe(20);
   });
 });
 

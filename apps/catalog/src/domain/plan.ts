@@ -1,4 +1,5 @@
 import { type Issue, machine, Rejected, type StateOf } from '@recur/kernel';
+import { same } from './same.js';
 
 /**
  * A plan is `editing` until it is activated; price, currency and interval are frozen from then on. Soft-archived it is
@@ -128,6 +129,42 @@ export function activate<P extends Plan>(plan: P, now: number): P | undefined {
   const status = planLifecycle.step(plan.status, 'activate', 'plan_not_activatable', `Plan ${plan.id}`);
   checkActivatable(plan);
   return { ...plan, status, modifyTime: now };
+}
+
+/** What an active plan is sold for: whoever bought it keeps it. */
+const frozen = ['amount', 'currency', 'intervalUnit', 'intervalCount'] as const;
+
+/**
+ * The plan with what was sent; undefined where that is what it has already. Throws Rejected `plan_frozen` where it
+ * would change the price, currency or interval of a plan that was activated, or anything of one that is archived for
+ * good.
+ */
+export function edit<P extends Plan>(plan: P, sent: Partial<P>, now: number): P | undefined {
+  const edited = { ...plan, ...sent };
+  if (same(edited, plan)) return undefined;
+  const changed = plan.status === 'editing' ? [] : frozen.filter(field => edited[field] !== plan[field]);
+  if (plan.status === 'hardArchived' || changed.length > 0) {
+    const what = changed.length > 0 ? `its ${changed.join(', ')}` : 'it';
+    throw new Rejected('plan_frozen', `Plan ${plan.id} is ${plan.status}: cannot edit ${what}`);
+  }
+  return { ...edited, modifyTime: now };
+}
+
+/**
+ * The plan, shown to customers; undefined where it is so already. Throws Rejected `plan_not_active`: what is not sold is
+ * not shown.
+ */
+export function publish<P extends Plan>(plan: P, now: number): P | undefined {
+  if (plan.publishStatus === 'published') return undefined;
+  if (plan.status !== 'active') {
+    throw new Rejected('plan_not_active', `Plan ${plan.id} is ${plan.status}: cannot publish it`);
+  }
+  return { ...plan, publishStatus: 'published', modifyTime: now };
+}
+
+/** The plan, shown no more; undefined where it is so already. */
+export function unpublish<P extends Plan>(plan: P, now: number): P | undefined {
+  return plan.publishStatus === 'unpublished' ? undefined : { ...plan, publishStatus: 'unpublished', modifyTime: now };
 }
 
 function intervalIssues({ intervalUnit, intervalCount }: Plan): Issue[] {
