@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { newInvoice } from '../src/billing.js';
 import { commonErrors, errors } from '../src/errors.js';
+import { newInvoice } from '../src/invoices.js';
 import { type In, permissionGroups, subjectOf } from '../src/operation.js';
 import { operations, planned, routed } from '../src/operations.js';
 
