@@ -27,6 +27,34 @@ export const setupWireTransfer = operation({
   }),
   output: z.object({ gateway: Gateway }),
   errors: ['gateway_exists'],
+  secretOutput: true,
+});
+
+export const listGateways = operation({
+  service: 'billing',
+  name: 'gateway.list',
+  methods: ['GET'],
+  path: '/merchant/gateway/list',
+  summary: 'The gateways that are set up, or those that are archived, the lowest sort first',
+  effect: 'read',
+  permission: 'configuration.read',
+  input: z.object({ archive: input.q.bool().default(false) }),
+  output: z.object({ gateways: z.array(Gateway) }),
+  errors: [],
+});
+
+export const setDefaultGateway = operation({
+  service: 'billing',
+  name: 'gateway.set_default',
+  methods: ['POST'],
+  path: '/merchant/gateway/set_default',
+  summary: 'Make a gateway the default, in place of the one that was; if it is that already nothing changes',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({ gatewayId: input.integer }),
+  output: z.object({ gateway: Gateway }),
+  errors: ['gateway_not_found', 'gateway_archived'],
+  secretOutput: true,
 });
 
 export const creditDetail = operation({

@@ -31,6 +31,8 @@ describe('operations', () => {
     expect(secret.sort()).toEqual([
       'auth.oauth_login',
       'auth.oauth_setup',
+      'gateway.set_default',
+      'gateway.wire_transfer_setup',
       'session.customer_portal_url',
       'session.new_session',
       'session.user_sub_update_url',
