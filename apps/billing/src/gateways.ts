@@ -1,5 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { type GatewayBank, gatewayType, type In, setupWireTransfer } from '@recur/contracts';
+import {
+  type GatewayBank,
+  gatewayType,
+  type In,
+  listGateways,
+  setDefaultGateway,
+  setupWireTransfer,
+} from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, Keyring } from '@recur/platform';
 import { type Gateway, gateways } from './tables.js';
@@ -39,13 +46,50 @@ export class Gateways {
       tx.onConflict('gateways_name', exists);
       tx.onConflict('gateways_one_default', exists);
       tx.save(gateways, gateway);
-      const bank = gateway.sealedBank ? (input.bank as Partial<GatewayBank>) : null;
-      const view = gatewayView(gateway, bank);
       // other services learn of the gateway, not of the bank account behind it
       tx.emit('gateway.created', gateway, gatewayView(gateway));
       tx.log(`Gateway(${gatewayId}-${WIRE_TRANSFER})`, 'New');
-      return { gateway: view };
+      return { gateway: this.withBank(gateway) };
     });
+  }
+
+  @Handle(listGateways)
+  list({ archive }: In<typeof listGateways>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const rows = await reader.all(gateways, { archived: archive }, 'order by sort, gateway_id');
+      return { gateways: rows.map(row => this.withBank(row)) };
+    });
+  }
+
+  @Handle(setDefaultGateway)
+  setDefault({ gatewayId }: In<typeof setDefaultGateway>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const ids = (await tx.all(gateways, {}, 'order by gateway_id')).map(row => row.gatewayId);
+      // all of them, in one order: which is the default may change until they are locked
+      const all = await Promise.all(ids.map(id => tx.lock(gateways, { gatewayId: id }, 'gateway_not_found')));
+      const chosen = all.find(gateway => gateway.gatewayId === gatewayId);
+      if (!chosen) throw new Rejected('gateway_not_found');
+      if (chosen.archived) {
+        throw new Rejected('gateway_archived', `Gateway ${gatewayId} is archived: cannot make it the default`);
+      }
+      if (chosen.isDefault) return { gateway: this.withBank(chosen) };
+      // there is one default at every moment of a statement, too: the flag is taken away before it is given
+      await tx.run('update gateways set is_default = false where merchant_id = $1 and is_default', [tx.merchantId]);
+      for (const gateway of [...all.filter(({ isDefault }) => isDefault), chosen]) {
+        const changed = { ...gateway, isDefault: gateway === chosen };
+        tx.save(gateways, changed);
+        tx.emit('gateway.updated', changed, gatewayView(changed));
+      }
+      tx.log(`Gateway(${gatewayId}-${chosen.gatewayName})`, 'SetDefault');
+      return { gateway: this.withBank({ ...chosen, isDefault: true }) };
+    });
+  }
+
+  /** A gateway with its bank account: for its merchant's eyes only. */
+  private withBank(gateway: Gateway) {
+    const { merchantId, gatewayId, sealedBank } = gateway;
+    const opened = sealedBank && JSON.parse(this.keyring.open(sealedBank, bankOf(merchantId, gatewayId)));
+    return gatewayView(gateway, opened as Partial<GatewayBank> | null);
   }
 }
 

@@ -1,99 +1,107 @@
-import { randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { isDeepStrictEqual } from 'node:util';
+import { Injectable } from '@nestjs/common';
 import {
   bizType,
   cancelInvoice,
   clearInvoicePayment,
   createFrom,
   deleteInvoice,
+  editInvoice,
   finishInvoice,
   type In,
   invoiceDetail,
   markWireTransferSuccess,
   newInvoice,
-  planStatus,
-  userStatus,
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
-import { type Caller, CONFIG, Db, Handle, type Reader, type Tx } from '@recur/platform';
-import type { Config } from './config.js';
+import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import * as domain from './domain/invoice.js';
-import { callOff, clear, open, receiveTransfer } from './domain/payment.js';
-import { WIRE_TRANSFER } from './gateways.js';
+import { callOff, clear, receiveTransfer } from './domain/payment.js';
 import {
-  expiries,
-  type Gateway,
-  gateways,
-  type InvoiceRow,
-  invoiceLines,
-  invoices,
-  type LineRow,
-  type PlanCopy,
-  payments,
-  plans,
-  users,
-} from './tables.js';
+  buyer,
+  chooseGateway,
+  findUser,
+  type Plans,
+  planIn,
+  plansOf,
+  rowsOf,
+  type StoredInvoice,
+  saveDraft,
+  sold,
+  withLines,
+} from './drafting.js';
+import { WIRE_TRANSFER } from './gateways.js';
+import { DAYS_UNTIL_DUE, Opening } from './opening.js';
+import { gateways, type InvoiceRow, invoiceLines, invoices, payments, users } from './tables.js';
 import { invoiceView, paymentView } from './views.js';
-
-/** An invoice with its lines as they are stored. */
-export type StoredInvoice = Omit<domain.Invoice, 'lines'> & { lines: LineRow[] };
-
-const DAYS_UNTIL_DUE = 3;
 
 @Injectable()
 export class Invoices {
   constructor(
     private readonly db: Db,
-    @Inject(CONFIG) private readonly config: Config,
+    private readonly opening: Opening,
   ) {}
 
   @Handle(newInvoice)
   create(input: In<typeof newInvoice>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const planIds = [...new Set(input.lines.map(line => line.planId).filter(id => id !== 0))];
-      const [user, merchantGateways, id, ...planCopies] = await Promise.all([
-        tx.find(users, { id: input.userId }),
+      const { userId, currency } = input;
+      const [found, merchantGateways, id, copies] = await Promise.all([
+        findUser(tx, { userId }),
         tx.all(gateways, {}),
         tx.nextId(invoices),
-        ...planIds.map(planId => tx.find(plans, { id: planId })),
+        plansOf(tx, input.lines),
       ]);
-      if (!user) throw tx.stale('users', input.userId, new Rejected('user_not_found'));
-      if (user.status !== userStatus.active) throw tx.stale('users', input.userId, new Rejected('user_inactive'));
+      const user = buyer(tx, { userId }, found);
       const gateway = chooseGateway(merchantGateways, input.gatewayId, user.gatewayId);
-      const byId = new Map(planIds.map((planId, at) => [planId, planCopies[at]]));
-      const sold = input.lines.map((line, at) => this.line(tx, line, at, input.currency, byId));
-      const invoiceId = tx.newId('in_');
-      const drafted = domain.draft({
+      const given = {
         id,
-        invoiceId,
-        merchantId: tx.merchantId,
         userId: user.id,
         bizType: bizType.manualInvoice,
         createFrom: createFrom.admin,
         invoiceName: input.name,
-        currency: input.currency,
+        currency,
         taxBps: input.taxPercentage,
-        gatewayId: gateway?.gatewayId ?? 0,
-        lines: sold,
-        now: tx.now,
-      });
-      const lines = drafted.lines.map(
-        (line, at): LineRow => ({
-          ...line,
-          merchantId: tx.merchantId,
+        lines: sold(tx, input.lines, currency, copies),
+      };
+      const { draft, view } = saveDraft(tx, given, gateway, copies);
+      tx.log(`Invoice(${draft.invoiceId})`, 'New', { invoiceId: draft.invoiceId, userId: user.id });
+      if (!input.finish) return { invoice: view };
+      const opened = await this.opening.open(tx, draft, gateway, DAYS_UNTIL_DUE);
+      return { invoice: opened.view };
+    });
+  }
+
+  @Handle(editInvoice)
+  edit(input: In<typeof editInvoice>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const { invoiceId, finish } = input;
+      const row = await tx.lock(invoices, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
+      const [invoice, merchantGateways, copies] = await Promise.all([
+        withLines(tx, row),
+        tx.all(gateways, {}),
+        plansOf(tx, input.lines ?? []),
+      ]);
+      domain.checkDraft(invoice);
+      const chosen = chooseGateway(merchantGateways, input.gatewayId, invoice.gatewayId);
+      const gateway =
+        input.gatewayId || finish ? chosen : merchantGateways.find(({ gatewayId }) => gatewayId === invoice.gatewayId);
+      const edited = edit(tx, invoice, { ...input, gatewayId: input.gatewayId || invoice.gatewayId }, copies);
+      const changed = !isDeepStrictEqual({ ...edited, modifyTime: invoice.modifyTime }, invoice);
+      const view = invoiceView(changed ? edited : invoice, gateway);
+      if (changed) {
+        await tx.run('delete from invoice_lines where merchant_id = $1 and invoice_id = $2', [
+          tx.merchantId,
           invoiceId,
-          lineNo: at + 1,
-          plan: byId.get(line.planId)?.data ?? null,
-        }),
-      );
-      for (const line of lines) tx.save(invoiceLines, line);
-      const draft = { ...drafted, lines };
-      const ids = { invoiceId, userId: user.id };
-      tx.log(`Invoice(${invoiceId})`, 'New', ids);
-      tx.save(invoices, draft);
-      const view = invoiceView(draft, gateway);
-      tx.emit('invoice.created', draft, view);
-      return { invoice: input.finish ? await this.finishIn(tx, draft, gateway, DAYS_UNTIL_DUE) : view };
+        ]);
+        for (const line of edited.lines) tx.save(invoiceLines, line);
+        tx.save(invoices, edited);
+        tx.emit('invoice.updated', edited, view);
+      }
+      const opened = finish ? await this.opening.open(tx, edited, gateway, DAYS_UNTIL_DUE) : undefined;
+      if (changed || finish)
+        tx.log(`Invoice(${invoiceId})`, changed ? 'Edit' : 'Finish', { invoiceId, userId: invoice.userId });
+      return { invoice: opened?.view ?? view };
     });
   }
 
@@ -103,7 +111,7 @@ export class Invoices {
       const row = await tx.lock(invoices, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
       const [invoice, merchantGateways] = await Promise.all([withLines(tx, row), tx.all(gateways, {})]);
       const gateway = chooseGateway(merchantGateways, 0, invoice.gatewayId);
-      const view = await this.finishIn(tx, invoice, gateway, daysUtilDue);
+      const { view } = await this.opening.open(tx, invoice, gateway, daysUtilDue);
       tx.log(`Invoice(${invoiceId})`, 'Finish', { invoiceId, userId: invoice.userId });
       return { invoice: view };
     });
@@ -192,75 +200,24 @@ export class Invoices {
       return {};
     });
   }
-
-  /** Opens a draft within a transaction: number, link, payment. Answers its view. */
-  private async finishIn(tx: Tx, draft: StoredInvoice, gateway: Gateway | undefined, daysUntilDue: number) {
-    const number = await nextNumber(tx);
-    const finished = domain.finish(draft, {
-      number,
-      gatewayId: gateway?.gatewayId ?? 0,
-      link: `${this.config.PORTAL_BASE}/invoice/${randomBytes(32).toString('base64url')}`,
-      daysUntilDue,
-      now: tx.now,
-    });
-    if (finished.status === 'paid') {
-      const view = invoiceView(finished, gateway);
-      tx.save(invoices, finished);
-      tx.emit('invoice.paid', finished, view);
-      return view;
-    }
-    const [payment, opened] = open(finished, { paymentId: tx.newId('pay_'), now: tx.now });
-    const view = invoiceView(opened, gateway);
-    tx.save(invoices, opened);
-    tx.save(payments, payment);
-    tx.save(expiries, { dueTime: domain.expiryTime(opened), merchantId: tx.merchantId, invoiceId: opened.invoiceId });
-    tx.emit('invoice.process', opened, view);
-    tx.emit('payment.created', payment, paymentView(payment));
-    return view;
-  }
-
-  private line(
-    tx: Tx,
-    { planId, name, description, quantity, unitAmountExcludingTax = 0 }: In<typeof newInvoice>['lines'][number],
-    at: number,
-    currency: string,
-    copies: ReadonlyMap<number, PlanCopy | undefined>,
-  ): domain.DraftLine {
-    if (planId === 0) {
-      return { planId, name, description, quantity, unitAmountExcludingTax: BigInt(unitAmountExcludingTax) };
-    }
-    const copy = copies.get(planId);
-    if (!copy) throw tx.stale('plans', planId, new Rejected('plan_not_found'));
-    if (copy.status !== planStatus.active) throw tx.stale('plans', planId, new Rejected('plan_not_active'));
-    const plan = copy.data;
-    if (plan.currency !== currency) {
-      throw invalid(`/lines/${at}/planId`, `The plan is priced in ${plan.currency}, the invoice is in ${currency}`);
-    }
-    return {
-      planId,
-      name: plan.planName,
-      description: description || plan.description,
-      quantity,
-      unitAmountExcludingTax: BigInt(plan.amount),
-    };
-  }
 }
 
-/** The gateway that was asked for; else the user's; else the merchant's default; none where there is none. */
-function chooseGateway(all: readonly Gateway[], asked: number, usual: number): Gateway | undefined {
-  if (asked !== 0) {
-    const gateway = all.find(({ gatewayId }) => gatewayId === asked);
-    if (!gateway) throw new Rejected('gateway_not_found');
-    if (gateway.archived) throw new Rejected('gateway_archived');
-    return gateway;
-  }
-  const usable = all.filter(({ archived }) => !archived);
-  return usable.find(({ gatewayId }) => gatewayId === usual) ?? usable.find(({ isDefault }) => isDefault);
-}
-
-export async function withLines(reader: Reader, row: InvoiceRow): Promise<StoredInvoice> {
-  const lines = await reader.all(invoiceLines, { invoiceId: row.invoiceId }, 'order by line_no');
-  return { ...row, lines };
+/** The draft as the input wants it; lines that it does not replace keep their plans, as these were. */
+function edit(tx: Tx, invoice: StoredInvoice, input: In<typeof editInvoice>, copies: Plans): StoredInvoice {
+  const { currency = invoice.currency } = input;
+  const foreign = input.lines ? undefined : invoice.lines.find(({ plan }) => plan && plan.currency !== currency);
+  if (foreign)
+    throw invalid('/currency', `Line ${foreign.lineNo} sells a plan that is priced in ${foreign.plan?.currency}`);
+  const given = {
+    invoiceName: input.name ?? invoice.invoiceName,
+    currency,
+    taxBps: input.taxPercentage ?? invoice.taxBps,
+    gatewayId: input.gatewayId,
+    lines: input.lines ? sold(tx, input.lines, currency, copies) : invoice.lines,
+  };
+  const edited = domain.edit(invoice, given, tx.now);
+  const kept = (_: domain.InvoiceLine, at: number) => invoice.lines[at]?.plan ?? null;
+  return { ...edited, lines: rowsOf(edited, input.lines ? planIn(copies) : kept) };
 }
 
 /** An invoice that is locked, with its lines and its gateway, and its current payment, which is locked after it. */
@@ -272,14 +229,4 @@ export async function whole(tx: Tx, row: InvoiceRow) {
     tx.find(gateways, { gatewayId }),
   ]);
   return { payment, invoice, gateway };
-}
-
-/** The merchant's next invoice number; its row stays locked until the commit, so a rollback leaves no gap. */
-async function nextNumber(tx: Tx): Promise<string> {
-  const [row] = await tx.run(
-    `insert into numberings (merchant_id, last_number) values ($1, 1)
-     on conflict (merchant_id) do update set last_number = numberings.last_number + 1 returning last_number`,
-    [tx.merchantId],
-  );
-  return String(row?.last_number);
 }

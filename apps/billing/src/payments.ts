@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { cancelPayment, type In, paymentDetail } from '@recur/contracts';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { cancel } from './domain/payment.js';
-import { withLines } from './invoices.js';
+import { withLines } from './drafting.js';
 import { gateways, invoices, payments, users } from './tables.js';
 import { gatewayView, invoiceView, paymentView } from './views.js';
 

@@ -7,7 +7,10 @@ import { Gateways } from './gateways.js';
 import { Invoices } from './invoices.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Payments1763683200002 } from './migrations/0002-payments.js';
+import { Purchases1763683200003 } from './migrations/0003-purchases.js';
+import { Opening } from './opening.js';
 import { Payments } from './payments.js';
+import { Purchases } from './purchases.js';
 import { expiries, gateways, invoiceLines, invoices, numberings, payments, plans, users } from './tables.js';
 import { gatewayView, paymentView } from './views.js';
 
@@ -16,7 +19,7 @@ export const billing: ServiceDefinition<Config> = {
   config,
   schema: {
     tables: [invoices, invoiceLines, payments, gateways, numberings, expiries, users, plans],
-    migrations: [Init1763683200001, Payments1763683200002],
+    migrations: [Init1763683200001, Payments1763683200002, Purchases1763683200003],
   },
   events,
   aggregates: {
@@ -25,7 +28,7 @@ export const billing: ServiceDefinition<Config> = {
     gateway: aggregate(gateways, 'gatewayId', gateway => gatewayView(gateway)),
   },
   copies,
-  handlers: [Gateways, Invoices, Payments],
-  providers: [Expiries],
+  handlers: [Gateways, Invoices, Payments, Purchases],
+  providers: [Expiries, Opening],
   workers: app => [app.get(Expiries)],
 };

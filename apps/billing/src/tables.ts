@@ -13,7 +13,7 @@ import {
 } from '@recur/platform';
 import type { Invoice, InvoiceLine } from './domain/invoice.js';
 import { invoiceLifecycle } from './domain/invoice.js';
-import type { Payment } from './domain/payment.js';
+import type { Checkout, Payment } from './domain/payment.js';
 import { paymentLifecycle } from './domain/payment.js';
 
 export type InvoiceRow = Omit<Invoice, 'lines'>;
@@ -65,6 +65,10 @@ export interface UserCopy {
   id: number;
   status: number;
   gatewayId: number;
+  /** The e-mail in lower case. */
+  emailKey: string;
+  /** '' for none. */
+  externalUserId: string;
   data: User;
   version: number;
 }
@@ -156,6 +160,9 @@ export const payments = table<Payment>('payments', {
     totalAmount: money(),
     paymentAmount: money(),
     gatewayPaymentId: text(),
+    externalPaymentId: { ...text(), default: '' },
+    countryCode: { ...text(), default: '' },
+    checkout: optionalDocument<Checkout>(),
     reason: text(),
     link: text(),
     createTime: integer(),
@@ -167,6 +174,11 @@ export const payments = table<Payment>('payments', {
   indices: {
     // no invoice is ever being paid twice, whatever the code above believes
     payments_one_live: { on: ['merchantId', 'invoiceId'], unique: true, where: `status in ('created', 'success')` },
+    payments_external: {
+      on: ['merchantId', 'externalPaymentId'],
+      unique: true,
+      where: `external_payment_id <> ''`,
+    },
     payments_newest: { on: ['merchantId', 'createTime', 'paymentId'] },
   },
 });
@@ -214,8 +226,15 @@ export const users = table<UserCopy>('user_copies', {
     id: integer(),
     status: int(),
     gatewayId: integer(),
+    emailKey: { ...text(), default: '' },
+    externalUserId: { ...text(), default: '' },
     data: document<User>(),
     version: int(),
+  },
+  // not unique: a copy may be behind, and show what one user has passed on to another with both
+  indices: {
+    user_copies_email: { on: ['merchantId', 'emailKey'] },
+    user_copies_external: { on: ['merchantId', 'externalUserId'] },
   },
 });
 

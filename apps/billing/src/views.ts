@@ -1,6 +1,6 @@
 import * as contract from '@recur/contracts';
 import type { Invoice, InvoiceLine } from './domain/invoice.js';
-import type { Payment } from './domain/payment.js';
+import type { Checkout, Payment } from './domain/payment.js';
 import type { Gateway, LineRow } from './tables.js';
 
 const emptyInvoice = contract.emptyOf(contract.Invoice);
@@ -82,9 +82,13 @@ function lineView(
 
 export function paymentView(payment: Payment): contract.Payment {
   const { merchantId, paymentId, invoiceId, userId, gatewayId, currency, gatewayPaymentId, link } = payment;
+  const { externalPaymentId, countryCode, checkout } = payment;
   const failed = payment.status === 'failed' ? payment.reason : '';
   return {
     ...emptyPayment,
+    ...(checkout && shownOf(checkout)),
+    externalPaymentId,
+    countryCode,
     merchantId,
     paymentId,
     invoiceId,
@@ -104,6 +108,13 @@ export function paymentView(payment: Payment): contract.Payment {
     cancelTime: payment.cancelTime,
   };
 }
+
+const shownOf = ({ gatewayPaymentType, gasPayer, returnUrl, metadata }: Checkout) => ({
+  gatewayPaymentType,
+  gasPayer,
+  returnUrl,
+  metadata,
+});
 
 /** A gateway as it stands in an invoice; the bank is shown where the gateway itself is asked for. */
 export function gatewayView(gateway: Gateway, bank: Partial<contract.GatewayBank> | null = null): contract.Gateway {

@@ -1,11 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { finishInvoice, newInvoice } from '@recur/contracts';
+import { finishInvoice } from '@recur/contracts';
 import { LOG } from '@recur/platform';
-import { type TestService, testService } from '@recur/platform/testing';
 import { Expiries } from '../src/expiries.js';
-import { Init1763683200001 } from '../src/migrations/0001-init.js';
-import { Payments1763683200002 } from '../src/migrations/0002-payments.js';
-import { billing } from '../src/service.js';
 import { type Shop, shop } from './shop.js';
 
 let s: Shop;
@@ -152,24 +148,4 @@ it('starts and stops', async () => {
   s.clock.advance(s.term);
   await running.round();
   expect(await rows()).toEqual([invoiceId]);
-});
-
-describe('a database from before', () => {
-  let t: TestService;
-  beforeAll(async () => {
-    const { tables } = billing.schema;
-    t = await testService({ ...billing, schema: { tables, migrations: [Init1763683200001] } });
-  });
-  afterAll(() => t.close());
-
-  it('gets a row for each invoice that is open', async () => {
-    await t.rows(`insert into invoices select 15, 'in_' || n, n, 1, case n when 1 then 'paid' else 'processing' end, n, 1, 2,
-      'Admin', '', 'EUR', 0, 0, 0, 0, 0, 0, 0, 1, '', '', 3, 1, 1, 1000, 0, 0 from generate_series(1, 2) n`);
-    const query = (text: string) => t.rows(`set role billing_owner; ${text}; reset role`);
-    await new Payments1763683200002().up({ query } as never);
-    expect(await t.rows('select due_time, invoice_id from expiries')).toEqual([
-      { due_time: String(1000 + s.term), invoice_id: 'in_2' },
-    ]);
-    expect(await t.call(newInvoice, s.order)).toMatchObject({ slug: 'dependency_away' });
-  });
 });

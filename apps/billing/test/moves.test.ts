@@ -4,7 +4,9 @@ import {
   cancelPayment,
   clearInvoicePayment,
   deleteInvoice,
+  editInvoice,
   finishInvoice,
+  newPayment,
   type Slug,
 } from '@recur/contracts';
 import { type InvoiceState, invoiceStates, type Shop, shop } from './shop.js';
@@ -130,6 +132,13 @@ const refusals: [string, InvoiceState[], Slug, (invoiceId: string) => Promise<un
   ['cancel', ['open', 'cleared'], 'invoice_not_open', id => s.moves.cancel(id)],
   ['pay', ['open'], 'invoice_not_open', id => s.moves.receive(id)],
   ['finish', ['draft'], 'invoice_not_draft', id => s.t.call(finishInvoice, { invoiceId: id, daysUtilDue: 1 })],
+  ['edit', ['draft'], 'invoice_not_draft', id => s.t.call(editInvoice, { invoiceId: id, name: 'Other' })],
+  [
+    'collect',
+    ['open', 'cleared'],
+    'invoice_not_open',
+    invoiceId => s.t.call(newPayment, { invoiceId, gatewayId: s.gateway.gatewayId }),
+  ],
 ];
 
 describe.each(refusals)('%s', (move, allowed, slug, call) => {
@@ -156,6 +165,12 @@ describe('every move', () => {
     ['invoice/clearPayment', 'open', (invoiceId, caller) => s.t.call(clearInvoicePayment, { invoiceId }, caller)],
     ['invoice/cancel', 'open', (invoiceId, caller) => s.t.call(cancelInvoice, { invoiceId }, caller)],
     ['payment/cancel', 'open', (_, caller, paymentId) => s.t.call(cancelPayment, { paymentId }, caller)],
+    ['invoice/edit', 'draft', (invoiceId, caller) => s.t.call(editInvoice, { invoiceId, name: 'Other' }, caller)],
+    [
+      'payment/new',
+      'cleared',
+      (invoiceId, caller) => s.t.call(newPayment, { invoiceId, gatewayId: s.gateway.gatewayId }, caller),
+    ],
   ];
 
   it.each(calls)('%s is done once under a key', async (_, state, call) => {
@@ -163,7 +178,8 @@ describe('every move', () => {
     await s.t.emitted();
     const key = { idempotencyKey: `once ${invoiceId}` };
     const results = await Promise.all(Array.from({ length: 8 }, () => call(invoiceId, key, paymentId)));
-    expect(results).toEqual(results.map(() => expect.objectContaining({ ok: true, data: {} })));
+    const [{ data } = { data: undefined }] = results as { data?: object }[];
+    expect(results).toEqual(results.map(() => expect.objectContaining({ ok: true, data })));
     expect((await s.t.emitted()).filter(({ type }) => type === 'operation.logged')).toHaveLength(1);
     expect(await call(invoiceId, key, paymentId)).toMatchObject({ ok: true, replayOf: expect.any(String) });
   });

@@ -34,13 +34,16 @@ export type InvoiceState = (typeof invoiceStates)[number];
 export async function shop() {
   const clock = new MovableClock();
   const t = await testService(billing, { clock });
-  const known = new Map<string, object>();
+  const known = new Map<string, Record<string, unknown>>();
   const asked: unknown[] = [];
   for (const owner of ['identity', 'catalog']) {
     t.bus.answer(owner, async (_, payload, { merchantId }) => {
-      const { aggregate, id } = JSON.parse(payload);
-      asked.push(id);
-      const data = known.get(`${merchantId} ${aggregate} ${id}`);
+      const { aggregate, id, by } = JSON.parse(payload);
+      asked.push(id ?? by);
+      const named = [...known.values()].filter(one => by && Object.entries(by).every(([of, is]) => one[of] === is));
+      const data = by
+        ? named.find(one => one.merchantId === merchantId)
+        : known.get(`${merchantId} ${aggregate} ${id}`);
       return { ok: true, bytes: JSON.stringify({ item: data ? { merchantId, version: 1, data } : null }) };
     });
   }

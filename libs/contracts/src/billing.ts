@@ -5,7 +5,7 @@ import { operation } from './operation.js';
 import { Address, AddressInput } from './shapes/address.js';
 import { CreditAccount, CreditTransaction } from './shapes/credit.js';
 import { Gateway, GatewayBankOrText, gatewayIcons } from './shapes/gateway.js';
-import { Invoice, PaymentDetail, PreviewInvoice } from './shapes/invoice.js';
+import { PreviewInvoice } from './shapes/invoice.js';
 import { UserHistoryMetric } from './shapes/metric.js';
 import { Subscription, SubscriptionPendingUpdate } from './shapes/subscription.js';
 
@@ -27,162 +27,34 @@ export const setupWireTransfer = operation({
   }),
   output: z.object({ gateway: Gateway }),
   errors: ['gateway_exists'],
+  secretOutput: true,
 });
 
-/** A line names a plan, whose name and price it takes, or says its own price. */
-const newLine = input.rule(
-  z.object({
-    description: input.prose.default(''),
-    name: input.line.default(''),
-    planId: input.integer.default(0),
-    quantity: z.int().min(1).max(1_000_000).default(1),
-    unitAmountExcludingTax: input.unitAmount.optional(),
-  }),
-  'is required in a line without planId',
-  ({ planId, unitAmountExcludingTax }) => planId !== 0 || unitAmountExcludingTax !== undefined,
-  ['unitAmountExcludingTax'],
-);
-
-export const newInvoice = operation({
+export const listGateways = operation({
   service: 'billing',
-  name: 'invoice.new',
-  methods: ['POST'],
-  path: '/merchant/invoice/new',
-  summary: 'Create an invoice: a draft, or with finish=true an open one with its number and payment',
-  effect: 'write',
-  permission: 'invoice.write',
-  input: z.object({
-    currency: input.Currency,
-    taxPercentage: input.percent,
-    userId: input.integer,
-    applyPromoCredit: input.flag.default(false),
-    applyPromoCreditAmount: z.int().min(0).optional(),
-    finish: input.flag.default(false),
-    gatewayId: input.integer.default(0),
-    name: input.line.default(''),
-    lines: z.array(newLine).min(1).max(500),
-  }),
-  output: z.object({ invoice: Invoice }),
-  errors: [
-    'user_not_found',
-    'user_inactive',
-    'gateway_not_found',
-    'gateway_archived',
-    'plan_not_found',
-    'plan_not_active',
-  ],
-});
-
-export const invoiceDetail = operation({
-  service: 'billing',
-  name: 'invoice.detail',
-  methods: ['GET', 'POST'],
-  path: '/merchant/invoice/detail',
-  summary: 'An invoice and its credit notes',
-  effect: 'read',
-  permission: 'invoice.read',
-  input: z.object({ invoiceId: input.filled }),
-  output: z.object({ creditNotes: z.array(Invoice), invoice: Invoice }),
-  errors: ['invoice_not_found'],
-});
-
-export const finishInvoice = operation({
-  service: 'billing',
-  name: 'invoice.finish',
-  methods: ['POST'],
-  path: '/merchant/invoice/finish',
-  summary: 'Open a draft: it gets its number, its link and its payment; one of total 0 is paid at once',
-  effect: 'write',
-  permission: 'invoice.write',
-  input: z.object({ invoiceId: input.filled, daysUtilDue: z.int().min(0).max(3650) }),
-  output: z.object({ invoice: Invoice }),
-  errors: ['invoice_not_found', 'invoice_not_draft', 'gateway_not_found', 'gateway_archived'],
-});
-
-export const markWireTransferSuccess = operation({
-  service: 'billing',
-  name: 'invoice.mark_wire_transfer_success',
-  methods: ['POST'],
-  path: '/merchant/invoice/mark_wire_transfer_success',
-  summary: 'Record that the wire transfer of an open invoice has arrived: payment succeeded, invoice paid',
-  effect: 'write',
-  permission: 'transaction.write',
-  input: z.object({ invoiceId: input.filled, transferNumber: input.filled, reason: input.prose.default('') }),
-  output: Empty,
-  errors: [
-    'invoice_not_found',
-    'invoice_not_open',
-    'invoice_without_payment',
-    'payment_not_open',
-    'gateway_not_wire_transfer',
-    'amount_below_minimum',
-    'currency_mismatch',
-  ],
-});
-
-export const cancelInvoice = operation({
-  service: 'billing',
-  name: 'invoice.cancel',
-  methods: ['POST'],
-  path: '/merchant/invoice/cancel',
-  summary: 'Cancel an open invoice and the open payment that was to collect it',
-  effect: 'write',
-  permission: 'invoice.write',
-  input: z.object({ invoiceId: input.filled }),
-  output: Empty,
-  errors: ['invoice_not_found', 'invoice_not_open', 'payment_not_open'],
-});
-
-export const deleteInvoice = operation({
-  service: 'billing',
-  name: 'invoice.delete',
-  methods: ['POST'],
-  path: '/merchant/invoice/delete',
-  summary: 'Delete a draft; deleting it again changes nothing',
-  effect: 'write',
-  permission: 'invoice.write',
-  input: z.object({ invoiceId: input.filled }),
-  output: Empty,
-  errors: ['invoice_not_found', 'invoice_not_draft'],
-});
-
-export const clearInvoicePayment = operation({
-  service: 'billing',
-  name: 'invoice.clear_payment',
-  methods: ['POST'],
-  path: '/merchant/invoice/clearPayment',
-  summary: 'Cancel the current payment of an open invoice, which stays payable',
-  effect: 'write',
-  permission: 'invoice.write',
-  input: z.object({ invoiceId: input.filled }),
-  output: Empty,
-  errors: ['invoice_not_found', 'invoice_not_open', 'invoice_without_payment', 'payment_not_open'],
-});
-
-export const cancelPayment = operation({
-  service: 'billing',
-  name: 'payment.cancel',
-  methods: ['POST'],
-  path: '/merchant/payment/cancel',
-  summary: 'Cancel an open payment and the open invoice it is for',
-  effect: 'write',
-  permission: 'transaction.write',
-  input: z.object({ paymentId: input.filled }),
-  output: Empty,
-  errors: ['payment_not_found', 'payment_not_open'],
-});
-
-export const paymentDetail = operation({
-  service: 'billing',
-  name: 'payment.detail',
+  name: 'gateway.list',
   methods: ['GET'],
-  path: '/merchant/payment/detail',
-  summary: 'A payment with its invoice, gateway and user',
+  path: '/merchant/gateway/list',
+  summary: 'The gateways that are set up, or those that are archived, the lowest sort first',
   effect: 'read',
-  permission: 'transaction.read',
-  input: z.object({ paymentId: input.filled }),
-  output: z.object({ paymentDetail: PaymentDetail }),
-  errors: ['payment_not_found'],
+  permission: 'configuration.read',
+  input: z.object({ archive: input.q.bool().default(false) }),
+  output: z.object({ gateways: z.array(Gateway) }),
+  errors: [],
+});
+
+export const setDefaultGateway = operation({
+  service: 'billing',
+  name: 'gateway.set_default',
+  methods: ['POST'],
+  path: '/merchant/gateway/set_default',
+  summary: 'Make a gateway the default, in place of the one that was; if it is that already nothing changes',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({ gatewayId: input.integer }),
+  output: z.object({ gateway: Gateway }),
+  errors: ['gateway_not_found', 'gateway_archived'],
+  secretOutput: true,
 });
 
 export const creditDetail = operation({

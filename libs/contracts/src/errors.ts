@@ -72,6 +72,7 @@ export const errors = {
   invoice_without_payment: forbidden('The invoice has no current payment'),
   invoice_without_subscription: forbidden('The invoice belongs to no subscription'),
   payment_not_open: forbidden('The payment is not open'),
+  payment_exists: forbidden('The invoice has a payment already'),
   subscription_not_extendable: forbidden('The subscription is in a state that takes no trial time'),
   subscription_without_next_invoice: forbidden('The subscription ends: there is no next invoice'),
 } as const satisfies Record<string, ErrorKind>;

@@ -116,6 +116,7 @@ export const events = {
   'invoice.updated': internal('billing', 'invoice', Invoice),
   'invoice.deleted': internal('billing', 'invoice', Invoice),
   'gateway.created': internal('billing', 'gateway', Gateway),
+  'gateway.updated': internal('billing', 'gateway', Gateway),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
 
   'operation.logged': internal('every', 'operation', OperationLogged),

@@ -61,6 +61,9 @@ export const Currency = rule(
   value => currencies.has(value),
 );
 
+/** The same; blank means none is given. */
+export const optionalCurrency = z.union([z.literal(''), Currency]).default('');
+
 export const integer = z.int();
 /** An amount of one unit, in the currency's minor unit; may be negative. */
 export const unitAmount = z.int().min(-largestAmount).max(largestAmount);

@@ -1,12 +1,14 @@
 import * as billing from './billing.js';
 import * as catalog from './catalog.js';
 import * as identity from './identity.js';
+import * as invoices from './invoices.js';
 import * as notification from './notification.js';
 import type { Operation } from './operation.js';
+import * as payments from './payments.js';
 
 /** Every operation, service by service. */
-export const operations: readonly Operation[] = [identity, catalog, billing, notification].flatMap(service =>
-  Object.values<Operation>(service),
+export const operations: readonly Operation[] = [identity, catalog, billing, invoices, payments, notification].flatMap(
+  service => Object.values<Operation>(service),
 );
 
 /** The names of those that have no handler yet: neither routed nor in the OpenAPI. It only shrinks. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { newInvoice } from '../src/billing.js';
 import { commonErrors, errors } from '../src/errors.js';
+import { newInvoice } from '../src/invoices.js';
 import { type In, permissionGroups, subjectOf } from '../src/operation.js';
 import { operations, planned, routed } from '../src/operations.js';
 
@@ -31,6 +31,8 @@ describe('operations', () => {
     expect(secret.sort()).toEqual([
       'auth.oauth_login',
       'auth.oauth_setup',
+      'gateway.set_default',
+      'gateway.wire_transfer_setup',
       'session.customer_portal_url',
       'session.new_session',
       'session.user_sub_update_url',

@@ -5,12 +5,12 @@ import { type InvoiceAmounts, type LineAmounts, type LineItem, price } from './p
  * An invoice is `init` until it is drafted and is never stored so. While `pending` it is a draft; `processing` is open,
  * awaiting payment, and numbered. Only the end of its payment term takes an open one to `failed`: a failed charge leaves
  * it open, payable again. What is paid stays so unless the payment itself is reversed.
- * A draft that is deleted keeps its state; `clear` takes the current payment off an open invoice.
+ * A draft that is deleted keeps its state. `collect` puts a payment on an open invoice, `clear` takes it off.
  */
 export const invoiceLifecycle = machine({
   init: { draft: 'pending' },
-  pending: { delete: 'pending', finish: 'processing', settle: 'paid' },
-  processing: { clear: 'processing', pay: 'paid', expire: 'failed', cancel: 'cancelled' },
+  pending: { edit: 'pending', delete: 'pending', finish: 'processing', settle: 'paid' },
+  processing: { collect: 'processing', clear: 'processing', pay: 'paid', expire: 'failed', cancel: 'cancelled' },
   paid: { reverse: 'reversed' },
   failed: {},
   cancelled: {},
@@ -102,7 +102,7 @@ export function draft(given: Draft): Invoice {
     totalAmountExcludingTax: amounts.totalAmountExcludingTax,
     totalAmount: amounts.totalAmount,
     originAmount: amounts.originAmount,
-    lines: lines.map((line, i) => ({ ...line, lineId: `${invoiceId}_${i + 1}` })),
+    lines: identified(invoiceId, lines),
     gatewayId: given.gatewayId,
     paymentId: '',
     link: '',
@@ -114,6 +114,20 @@ export function draft(given: Draft): Invoice {
     deletedTime: 0,
   };
 }
+
+/** A draft as it is to be, priced anew. Throws Rejected `invoice_not_draft`, and what `price` does. */
+export function edit(
+  invoice: Invoice,
+  given: Pick<Invoice, 'invoiceName' | 'currency' | 'taxBps' | 'gatewayId'> & { lines: readonly DraftLine[] },
+  now: number,
+): Invoice {
+  const status = step(invoice, 'edit', 'invoice_not_draft');
+  const { lines, amounts } = price(given.lines, given.taxBps);
+  return { ...invoice, ...given, ...amounts, status, lines: identified(invoice.invoiceId, lines), modifyTime: now };
+}
+
+const identified = <L>(invoiceId: string, lines: readonly L[]): (L & Pick<InvoiceLine, 'lineId'>)[] =>
+  lines.map((line, i) => ({ ...line, lineId: `${invoiceId}_${i + 1}` }));
 
 /** What a draft is given when it is finished. */
 export interface Finish extends Pick<Invoice, 'number' | 'gatewayId' | 'link' | 'daysUntilDue'> {
@@ -145,6 +159,20 @@ export function cancel(invoice: Invoice, now: number): Invoice {
   return { ...invoice, status: step(invoice, 'cancel', 'invoice_not_open'), modifyTime: now };
 }
 
+/**
+ * Puts a payment on an open invoice, as its current one: on its gateway, to be paid at its link. One that has a
+ * current payment is the caller's mistake (Error). Throws Rejected `invoice_not_open`.
+ */
+export function collect(
+  invoice: Invoice,
+  { paymentId, gatewayId, link }: Pick<Invoice, 'paymentId' | 'gatewayId' | 'link'>,
+  now: number,
+): Invoice {
+  const status = step(invoice, 'collect', 'invoice_not_open');
+  if (invoice.paymentId !== '') throw new Error(`invoice ${invoice.invoiceId} has payment ${invoice.paymentId}`);
+  return { ...invoice, status, paymentId, gatewayId, link, modifyTime: now };
+}
+
 /** Takes the current payment off an open invoice, which stays payable. Throws Rejected `invoice_not_open`. */
 export function clear(invoice: Invoice, now: number): Invoice {
   const status = step(invoice, 'clear', 'invoice_not_open');
@@ -169,6 +197,11 @@ export function expire(invoice: Invoice, now: number): Invoice {
 /** Deletes a draft; what is deleted makes no move any more. Throws Rejected `invoice_not_draft`. */
 export function remove(invoice: Invoice, now: number): Invoice {
   return { ...invoice, status: step(invoice, 'delete', 'invoice_not_draft'), deletedTime: now, modifyTime: now };
+}
+
+/** Throws Rejected `invoice_not_draft` unless the invoice may be edited. */
+export function checkDraft(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>): void {
+  step(invoice, 'edit', 'invoice_not_draft');
 }
 
 /** Throws Rejected `invoice_not_open` unless the invoice awaits its payment. */

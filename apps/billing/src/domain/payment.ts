@@ -2,6 +2,7 @@ import { machine, Rejected, type StateOf } from '@recur/kernel';
 import {
   cancel as cancelInvoice,
   clear as clearInvoice,
+  collect,
   expire as expireInvoice,
   type Invoice,
   markPaid,
@@ -16,6 +17,18 @@ export const paymentLifecycle = machine({
 });
 export type PaymentStatus = StateOf<typeof paymentLifecycle>;
 type PaymentMove = (typeof paymentLifecycle.moves)[number];
+
+/** How a payment that the merchant asked for is to be made, for the page behind its link and for its gateway. */
+export interface Checkout {
+  gatewayPaymentType: string;
+  paymentUIMode: string;
+  /** Who pays a network's fee: merchant or user; '' where nobody said. */
+  gasPayer: string;
+  /** Where the user goes on from the page, and where when it is left; '' for nowhere. */
+  returnUrl: string;
+  cancelUrl: string;
+  metadata: Record<string, unknown>;
+}
 
 /** One attempt to collect an invoice. Money in minor units of `currency`; times in unix seconds, 0 if it has not been. */
 export interface Payment {
@@ -35,6 +48,11 @@ export interface Payment {
   paymentAmount: bigint;
   /** The gateway's reference for it, a bank's transfer number for example; '' until there is one. */
   gatewayPaymentId: string;
+  /** The merchant's own reference for it, unique among its payments; '' where it has none. */
+  externalPaymentId: string;
+  /** Where it is paid from, as far as the merchant said; '' where it did not. */
+  countryCode: string;
+  checkout: Checkout | null;
   /** Why it ended as it did, in the words of whoever ended it. */
   reason: string;
   link: string;
@@ -44,22 +62,22 @@ export interface Payment {
   cancelTime: number;
 }
 
+/** What makes a payment another than the plain one that finishing an invoice opens. */
+export interface Opening extends Pick<Payment, 'paymentId'> {
+  externalPaymentId?: string;
+  countryCode?: string;
+  checkout?: Checkout | null;
+  now: number;
+}
+
 /**
- * A payment for an open invoice, and the invoice with it as its current one; lock the invoice first, always.
- * Throws Rejected `invoice_not_open`; an invoice that has a payment already is the caller's mistake (Error).
+ * A payment for an open invoice that has none, on the invoice's gateway and link, and the invoice with it as its current
+ * one; lock the invoice first, always. Throws what `collect` of an invoice does.
  */
-export function open(
-  invoice: Invoice,
-  { paymentId, now }: Pick<Payment, 'paymentId'> & { now: number },
-): [Payment, Invoice] {
-  if (invoice.status !== 'processing') {
-    throw new Rejected(
-      'invoice_not_open',
-      `Invoice ${invoice.invoiceId} is ${invoice.status}: it cannot take a payment`,
-    );
-  }
-  if (invoice.paymentId !== '') throw new Error(`invoice ${invoice.invoiceId} has payment ${invoice.paymentId}`);
+export function open(invoice: Invoice, opening: Opening): [Payment, Invoice] {
+  const { paymentId, externalPaymentId = '', countryCode = '', checkout = null, now } = opening;
   const { merchantId, invoiceId, userId, gatewayId, currency, totalAmount, link } = invoice;
+  const collected = collect(invoice, { paymentId, gatewayId, link }, now);
   const payment: Payment = {
     paymentId,
     merchantId,
@@ -72,6 +90,9 @@ export function open(
     totalAmount,
     paymentAmount: 0n,
     gatewayPaymentId: '',
+    externalPaymentId,
+    countryCode,
+    checkout,
     reason: '',
     link,
     createTime: now,
@@ -79,7 +100,26 @@ export function open(
     paidTime: 0,
     cancelTime: 0,
   };
-  return [payment, { ...invoice, paymentId, modifyTime: now }];
+  return [payment, collected];
+}
+
+/**
+ * `open` for an invoice that was opened before, on a gateway and at a link of the payment's own. `current` is the payment
+ * that it has, if any. Throws Rejected `invoice_not_open`, then `payment_exists` unless that one has failed.
+ */
+export function openAnother(
+  invoice: Invoice,
+  current: Payment | undefined,
+  { gatewayId, link, ...opening }: Opening & Pick<Payment, 'gatewayId' | 'link'>,
+): [Payment, Invoice] {
+  const opened = open({ ...invoice, paymentId: '', gatewayId, link }, opening);
+  const payment = awaited(invoice, current);
+  if (payment === undefined) return opened;
+  const { invoiceId } = invoice;
+  throw new Rejected(
+    'payment_exists',
+    `Payment ${payment.paymentId} of invoice ${invoiceId} is ${payment.status}: cannot open another`,
+  );
 }
 
 /** How a payment ended well. */

@@ -73,6 +73,14 @@ describe('an invoice', () => {
     });
   });
 
+  it('is edited as a whole, and priced anew, while it is a draft', () => {
+    const lines = [{ unitAmountExcludingTax: 100n, quantity: 2, planId: 0, name: 'Talk', description: '' }];
+    const edited = invoices.edit(drafted, { ...drafted, invoiceName: 'April', taxBps: 1000, lines }, 1500);
+    expect(edited).toMatchObject({ invoiceName: 'April', totalAmount: 220n, taxAmount: 20n, modifyTime: 1500 });
+    expect(edited.lines).toMatchObject([{ lineId: 'in_1_1', name: 'Talk', amount: 220n }]);
+    expect(invoices.edit(drafted, drafted, drafted.modifyTime)).toEqual(drafted);
+  });
+
   it('is deleted while it is a draft, and makes no move any more', () => {
     const deleted = invoices.remove(drafted, 1500);
     expect(deleted).toEqual({ ...drafted, deletedTime: 1500, modifyTime: 1500 });
@@ -143,6 +151,24 @@ describe('a payment', () => {
     }
   });
 
+  it('is opened once more for an invoice that has none, or whose payment has failed', () => {
+    const another = { paymentId: 'pay_2', gatewayId: 4, link: 'https://pay.example/invoice/u', now: 3000 };
+    const [, cleared] = payments.clear(open, payment, 2500);
+    const [second, collected] = payments.openAnother(cleared, undefined, { ...another, countryCode: 'DE' });
+    expect(second).toMatchObject({
+      ...without(another, 'now'),
+      status: 'created',
+      countryCode: 'DE',
+      createTime: 3000,
+    });
+    expect(collected).toEqual({ ...open, ...without(another, 'now'), modifyTime: 3000 });
+    expect(payments.openAnother(open, { ...payment, status: 'failed' }, another)[1]).toEqual(collected);
+    expect(attempt(() => payments.openAnother(open, payment, another))).toMatchObject({
+      slug: 'payment_exists',
+      message: 'Payment pay_1 of invoice in_1 is created: cannot open another',
+    });
+  });
+
   it('is not taken for a payment of another invoice', () => {
     const other = { ...open, invoiceId: 'in_2' };
     expect(() => payments.cancel(payment, other, 1)).toThrow('pay_1 is not of invoice in_2');
@@ -194,9 +220,11 @@ describe('the lifecycles', () => {
     ]);
     expect(legal(invoiceLifecycle.table)).toEqual([
       'init draft pending',
+      'pending edit pending',
       'pending delete pending',
       'pending finish processing',
       'pending settle paid',
+      'processing collect processing',
       'processing clear processing',
       'processing pay paid',
       'processing expire failed',
@@ -221,6 +249,8 @@ describe('every illegal move from every state is refused', () => {
     ['clear', 'invoice_not_open', invoice => invoices.clear(invoice, 3000)],
     ['expire', 'invoice_not_open', invoice => invoices.expire(invoice, LATE)],
     ['delete', 'invoice_not_draft', invoice => invoices.remove(invoice, 3000)],
+    ['edit', 'invoice_not_draft', invoice => invoices.edit(invoice, drafted, 3000)],
+    ['collect', 'invoice_not_open', invoice => invoices.collect({ ...invoice, paymentId: '' }, payment, 3000)],
   ];
 
   it.each(moves)('invoice: %s', (move, slug, run) => {

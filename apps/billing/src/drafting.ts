@@ -1,0 +1,137 @@
+import { type In, type Invoice, type newInvoice, type Plan, planStatus, userStatus } from '@recur/contracts';
+import { invalid, Rejected } from '@recur/kernel';
+import type { Reader, Tx } from '@recur/platform';
+import { emailKey } from './copies.js';
+import * as domain from './domain/invoice.js';
+import {
+  type Gateway,
+  type InvoiceRow,
+  invoiceLines,
+  invoices,
+  type LineRow,
+  type PlanCopy,
+  plans,
+  type UserCopy,
+  users,
+} from './tables.js';
+import { invoiceView } from './views.js';
+
+// What invoice/new, invoice/edit and payment/new have in common: who buys, through which gateway, and what.
+
+/** An invoice with its lines as they are stored. */
+export type StoredInvoice = Omit<domain.Invoice, 'lines'> & { lines: LineRow[] };
+type AskedLine = In<typeof newInvoice>['lines'][number];
+/** The copies of the plans that lines name, by id; undefined where there is none. */
+export type Plans = ReadonlyMap<number, PlanCopy | undefined>;
+
+/** What a user is asked for by: the first that is given. */
+export interface Who {
+  userId?: number;
+  externalUserId?: string;
+  email?: string;
+}
+
+export async function findUser(reader: Reader, who: Who): Promise<UserCopy | undefined> {
+  const { userId, externalUserId, email = '' } = who;
+  if (userId !== undefined) return reader.find(users, { id: userId });
+  const where = externalUserId ? { externalUserId } : { emailKey: emailKey(email) };
+  // where a copy is behind and two users show the same, the younger one is more likely to have it now
+  const [user] = await reader.all(users, where, 'order by id desc limit 1');
+  return user;
+}
+
+/** The user that was found, if it may buy; else its owner is asked, by what it was asked for. */
+export function buyer(tx: Tx, { userId, externalUserId, email = '' }: Who, user: UserCopy | undefined): UserCopy {
+  if (!user) {
+    throw tx.stale(
+      'users',
+      userId ?? (externalUserId ? { externalUserId } : { email }),
+      new Rejected('user_not_found'),
+    );
+  }
+  if (user.status !== userStatus.active) throw tx.stale('users', user.id, new Rejected('user_inactive'));
+  return user;
+}
+
+/** The gateway that was asked for; else the usual one; else the merchant's default; none where there is none. */
+export function chooseGateway(all: readonly Gateway[], asked: number, usual: number): Gateway | undefined {
+  if (asked !== 0) return usableGateway(all, asked);
+  const usable = all.filter(({ archived }) => !archived);
+  return usable.find(({ gatewayId }) => gatewayId === usual) ?? usable.find(({ isDefault }) => isDefault);
+}
+
+export function usableGateway(all: readonly Gateway[], asked: number): Gateway {
+  const gateway = all.find(({ gatewayId }) => gatewayId === asked);
+  if (!gateway) throw new Rejected('gateway_not_found');
+  if (gateway.archived) throw new Rejected('gateway_archived');
+  return gateway;
+}
+
+export async function plansOf(reader: Reader, lines: readonly Pick<AskedLine, 'planId'>[]): Promise<Plans> {
+  const ids = [...new Set(lines.map(line => line.planId).filter(id => id !== 0))];
+  const copies = await Promise.all(ids.map(id => reader.find(plans, { id })));
+  return new Map(ids.map((id, at) => [id, copies[at]]));
+}
+
+/** What lines sell: one that names a plan takes its name and price. */
+export const sold = (tx: Tx, lines: readonly AskedLine[], currency: string, copies: Plans): domain.DraftLine[] =>
+  lines.map((line, at) => soldOn(tx, line, at, currency, copies));
+
+function soldOn(tx: Tx, line: AskedLine, at: number, currency: string, copies: Plans): domain.DraftLine {
+  const { planId, name, description, quantity, unitAmountExcludingTax = 0 } = line;
+  if (planId === 0) {
+    return { planId, name, description, quantity, unitAmountExcludingTax: BigInt(unitAmountExcludingTax) };
+  }
+  const copy = copies.get(planId);
+  if (!copy) throw tx.stale('plans', planId, new Rejected('plan_not_found'));
+  if (copy.status !== planStatus.active) throw tx.stale('plans', planId, new Rejected('plan_not_active'));
+  const plan = copy.data;
+  if (plan.currency !== currency) {
+    throw invalid(`/lines/${at}/planId`, `The plan is priced in ${plan.currency}, the invoice is in ${currency}`);
+  }
+  return {
+    planId,
+    name: plan.planName,
+    description: description || plan.description,
+    quantity,
+    unitAmountExcludingTax: BigInt(plan.amount),
+  };
+}
+
+/** Saves a new draft and says so; the log entry is the caller's. Answers it, and its view. */
+export function saveDraft(
+  tx: Tx,
+  given: Omit<domain.Draft, 'invoiceId' | 'merchantId' | 'gatewayId' | 'now'>,
+  gateway: Gateway | undefined,
+  copies: Plans,
+): { draft: StoredInvoice; view: Invoice } {
+  const drafted = domain.draft({
+    ...given,
+    invoiceId: tx.newId('in_'),
+    merchantId: tx.merchantId,
+    gatewayId: gateway?.gatewayId ?? 0,
+    now: tx.now,
+  });
+  const draft = { ...drafted, lines: rowsOf(drafted, planIn(copies)) };
+  for (const line of draft.lines) tx.save(invoiceLines, line);
+  tx.save(invoices, draft);
+  const view = invoiceView(draft, gateway);
+  tx.emit('invoice.created', draft, view);
+  return { draft, view };
+}
+
+/** The plan of a line as it is now. */
+export const planIn = (copies: Plans) => (line: domain.InvoiceLine) => copies.get(line.planId)?.data ?? null;
+
+/** An invoice's lines as they are stored, each with its plan. */
+export function rowsOf(
+  { merchantId, invoiceId, lines }: domain.Invoice,
+  planOf: (line: domain.InvoiceLine, at: number) => Plan | null,
+): LineRow[] {
+  return lines.map((line, at) => ({ ...line, merchantId, invoiceId, lineNo: at + 1, plan: planOf(line, at) }));
+}
+
+export async function withLines(reader: Reader, row: InvoiceRow): Promise<StoredInvoice> {
+  const lines = await reader.all(invoiceLines, { invoiceId: row.invoiceId }, 'order by line_no');
+  return { ...row, lines };
+}

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Invoice } from '@recur/contracts';
+import { CONFIG, type Tx } from '@recur/platform';
+import type { Config } from './config.js';
+import * as domain from './domain/invoice.js';
+import { type Opening as OpeningOf, open, type Payment } from './domain/payment.js';
+import type { StoredInvoice } from './drafting.js';
+import { expiries, type Gateway, invoices, payments } from './tables.js';
+import { invoiceView, paymentView } from './views.js';
+
+/** The term of an invoice that is opened as it is made. */
+export const DAYS_UNTIL_DUE = 3;
+
+/** Opens drafts for payment. */
+@Injectable()
+export class Opening {
+  constructor(@Inject(CONFIG) private readonly config: Config) {}
+
+  /** Where an invoice is paid; nobody can guess it. */
+  newLink(): string {
+    return `${this.config.PORTAL_BASE}/invoice/${randomBytes(32).toString('base64url')}`;
+  }
+
+  /**
+   * Opens a draft within a transaction: number, link, payment, expiry. One of total 0 is paid at once, and has no
+   * payment. Answers its view.
+   */
+  async open(
+    tx: Tx,
+    draft: StoredInvoice,
+    gateway: Gateway | undefined,
+    daysUntilDue: number,
+    asked: Omit<OpeningOf, 'paymentId' | 'now'> = {},
+  ): Promise<{ view: Invoice; payment?: Payment }> {
+    const finished = domain.finish(draft, {
+      number: await nextNumber(tx),
+      gatewayId: gateway?.gatewayId ?? 0,
+      link: this.newLink(),
+      daysUntilDue,
+      now: tx.now,
+    });
+    if (finished.status === 'paid') {
+      const view = invoiceView(finished, gateway);
+      tx.save(invoices, finished);
+      tx.emit('invoice.paid', finished, view);
+      return { view };
+    }
+    const [payment, opened] = open(finished, { ...asked, paymentId: tx.newId('pay_'), now: tx.now });
+    const view = invoiceView(opened, gateway);
+    tx.save(invoices, opened);
+    tx.save(payments, payment);
+    tx.save(expiries, { dueTime: domain.expiryTime(opened), merchantId: tx.merchantId, invoiceId: opened.invoiceId });
+    tx.emit('invoice.process', opened, view);
+    tx.emit('payment.created', payment, paymentView(payment));
+    return { view, payment };
+  }
+}
+
+/** The merchant's next invoice number; its row stays locked until the commit, so a rollback leaves no gap. */
+async function nextNumber(tx: Tx): Promise<string> {
+  const [row] = await tx.run(
+    `insert into numberings (merchant_id, last_number) values ($1, 1)
+     on conflict (merchant_id) do update set last_number = numberings.last_number + 1 returning last_number`,
+    [tx.merchantId],
+  );
+  return String(row?.last_number);
+}

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { emptyOf, markWireTransferSuccess, newPayment, setupWireTransfer, User } from '@recur/contracts';
+import { type TestService, testService } from '@recur/platform/testing';
+import { billing } from '../src/service.js';
+
+const { tables, migrations } = billing.schema;
+const [first, ...later] = migrations;
+const user = { ...emptyOf(User), id: 7, merchantId: 15, email: 'Ada@example.com', externalUserId: 'ada' };
+
+let t: TestService;
+beforeAll(async () => {
+  t = await testService({ ...billing, schema: { tables, migrations: first ? [first] : [] } });
+  await t.rows(`insert into invoices select 15, 'in_' || n, n, 1, case n when 1 then 'paid' else 'processing' end, n, 7, 2,
+    'Admin', 'March', 'EUR', 0, 0, 0, 0, 500, 500, 500, 1, 'pay_' || n, '', 3, 1, 1, 1000, 0, 0 from generate_series(1, 2) n`);
+  await t.rows(`insert into payments select 15, 'pay_' || n, 1, case n when 1 then 'success' else 'created' end, 'in_' || n,
+    7, 1, 'EUR', 500, 0, '', '', '', 1, 1, 0, 0 from generate_series(1, 2) n`);
+  await t.rows('insert into numberings values (15, 2)');
+  await t.rows('insert into user_copies values (15, 7, 0, 0, $1, 1)', [user]);
+  // as the owner, whom row-level security binds, too
+  const query = (text: string) => t.rows(`set role billing_owner; ${text}; reset role`);
+  for (const Migration of later) await new Migration().up({ query } as never);
+});
+afterAll(() => t.close());
+
+it('a database from before becomes what the tables are mapped to', async () => {
+  expect(await t.drift()).toEqual([]);
+});
+
+it('its open invoices will expire', async () => {
+  expect(await t.rows('select due_time, invoice_id from expiries')).toEqual([
+    { due_time: String(1000 + 3 * 86_400 + 1_200), invoice_id: 'in_2' },
+  ]);
+});
+
+it('its users are found by their names, and its payments go on', async () => {
+  const { gateway } = await t.done(setupWireTransfer, { currency: 'EUR', minimumAmount: 1 });
+  const talk = { gatewayId: gateway.gatewayId, totalAmount: 5, currency: 'EUR' };
+  for (const who of [{ email: 'ada@EXAMPLE.com' }, { externalUserId: 'ada' }]) {
+    expect(await t.call(newPayment, { ...talk, ...who })).toMatchObject({ ok: true });
+  }
+  await t.rows('update payments set gateway_id = $1', [gateway.gatewayId]);
+  expect(await t.call(markWireTransferSuccess, { invoiceId: 'in_2', transferNumber: 'T' })).toMatchObject({ ok: true });
+});
