@@ -83,7 +83,8 @@ export class Db {
       } catch (error) {
         await session.rollback();
         unknown ||= committing && isConnectionLoss(error) && !isUnsent(error);
-        if (this.runAgain(error, caller, committing) && attempt < limits.attempts) {
+        const again = tx.runsAgainAfter(error) || this.runAgain(error, caller, committing);
+        if (again && attempt < limits.attempts) {
           await this.pause(attempt);
           continue;
         }

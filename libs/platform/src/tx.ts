@@ -49,6 +49,9 @@ export class Stale {
 /** Ids of other objects that an operation concerned, for the operation log's filters. */
 export type LogIds = OperationLogged['ids'];
 
+/** A unique index that was violated: how to refuse, or `again` to run the command once more. */
+type Conflict = (() => Rejected) | 'again';
+
 type Where<T> = { [K in keyof T]?: T[K] };
 
 /** Reads of one merchant's rows. Asked for together, they share one round trip. */
@@ -128,7 +131,7 @@ interface Emission {
 export class Tx extends Reader {
   private readonly tracked = new Map<string, Tracked>();
   private readonly emissions: Emission[] = [];
-  private readonly conflicts = new Map<string, () => Rejected>();
+  private readonly conflicts = new Map<string, Conflict>();
   private entry: OperationLogged | undefined;
   private ran = false;
 
@@ -175,8 +178,8 @@ export class Tx extends Reader {
   }
 
   /** What a violated unique index means to the caller. */
-  onConflict(index: string, rejection: () => Rejected): void {
-    this.conflicts.set(index, rejection);
+  onConflict(index: string, means: Conflict): void {
+    this.conflicts.set(index, means);
   }
 
   /** Records that something happened to the saved `row`; `data` is its whole state after the step. */
@@ -228,8 +231,18 @@ export class Tx extends Reader {
   }
 
   rejectionFor(error: unknown): Rejected | undefined {
+    const means = this.conflictOf(error);
+    return means === 'again' ? undefined : means?.();
+  }
+
+  /** The command ran into what another has made meanwhile, and finds it when it runs again. */
+  runsAgainAfter(error: unknown): boolean {
+    return this.conflictOf(error) === 'again';
+  }
+
+  private conflictOf(error: unknown): Conflict | undefined {
     const index = violatedIndex(error);
-    return index === undefined ? undefined : this.conflicts.get(index)?.();
+    return index === undefined ? undefined : this.conflicts.get(index);
   }
 
   private track<T>(table: Table<T>, row: T, change: Change): Tracked {
