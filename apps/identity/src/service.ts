@@ -4,12 +4,16 @@ import { ApiKeys } from './api-keys.js';
 import { bootstrap } from './bootstrap.js';
 import { Callers } from './callers.js';
 import { type Config, config } from './config.js';
+import { copies } from './copies.js';
 import { Heartbeat } from './heartbeat.js';
 import { Merchants } from './merchants.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
+import { Users1763683200002 } from './migrations/0002-users.js';
 import { logConsumptions } from './operation-log.js';
 import { Passwords } from './passwords.js';
 import { apiKeys, callers, infrastructureTables, merchants, tenantTables, users } from './tables.js';
+import { UserCount } from './user-count.js';
+import { UserLists } from './user-lists.js';
 import { Users } from './users.js';
 import { userView } from './views.js';
 
@@ -18,7 +22,7 @@ export const identity: ServiceDefinition<Config> = {
   config,
   schema: {
     tables: [...tenantTables, ...infrastructureTables],
-    migrations: [Init1763683200001],
+    migrations: [Init1763683200001, Users1763683200002],
   },
   events,
   aggregates: {
@@ -27,7 +31,8 @@ export const identity: ServiceDefinition<Config> = {
     callers: aggregate(callers, 'id'),
     user: aggregate(users, 'id', userView),
   },
-  handlers: [Users],
+  copies,
+  handlers: [Users, UserLists, UserCount],
   providers: [Callers, ApiKeys, Merchants, Passwords, Heartbeat],
   consumptions: logConsumptions,
   workers: app => [app.get(Heartbeat)],

@@ -3,9 +3,10 @@ import * as catalog from './catalog.js';
 import * as identity from './identity.js';
 import * as notification from './notification.js';
 import type { Operation } from './operation.js';
+import * as users from './users.js';
 
 /** Every operation, service by service. */
-export const operations: readonly Operation[] = [identity, catalog, billing, notification].flatMap(service =>
+export const operations: readonly Operation[] = [identity, users, catalog, billing, notification].flatMap(service =>
   Object.values<Operation>(service),
 );
 
@@ -18,7 +19,6 @@ export const planned: readonly string[] = [
   'session.customer_portal_url',
   'member.operation_log_list',
   'user.admin_note_list',
-  'user.count',
   'product.edit',
   'metric.delete',
   'checkout.list',
