@@ -11,6 +11,7 @@ import { Init1763683200001 } from './migrations/0001-init.js';
 import { Users1763683200002 } from './migrations/0002-users.js';
 import { logConsumptions } from './operation-log.js';
 import { Passwords } from './passwords.js';
+import { removals, Sessions } from './sessions.js';
 import { apiKeys, callers, infrastructureTables, merchants, tenantTables, users } from './tables.js';
 import { UserCount } from './user-count.js';
 import { UserLists } from './user-lists.js';
@@ -32,10 +33,11 @@ export const identity: ServiceDefinition<Config> = {
     user: aggregate(users, 'id', userView),
   },
   copies,
-  handlers: [Users, UserLists, UserCount],
+  handlers: [Users, UserLists, UserCount, Sessions],
   providers: [Callers, ApiKeys, Merchants, Passwords, Heartbeat],
   consumptions: logConsumptions,
   workers: app => [app.get(Heartbeat)],
+  removals,
   questions: app => ({ callers: () => app.get(Callers).snapshot() }),
   commands: { bootstrap },
 };

@@ -14,7 +14,6 @@ export const operations: readonly Operation[] = [identity, users, catalog, billi
 export const planned: readonly string[] = [
   'auth.oauth_login',
   'auth.oauth_setup',
-  'session.new_session',
   'session.user_sub_update_url',
   'session.customer_portal_url',
   'member.operation_log_list',
