@@ -5,7 +5,7 @@ import { Bus, createLog, systemClock } from '@recur/platform';
 import type { TemporaryStack } from '../local/temporary.js';
 import { type Load, load } from './load.js';
 
-/** In whose place the echo answers: any service's commands go the same way. */
+/** In whose place the echo answers; the commands of each service go the same way. */
 const service = 'catalog';
 const operation = { path: '/merchant/product/activate', body: '{"productId":1}' };
 

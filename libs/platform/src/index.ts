@@ -8,6 +8,7 @@ export { crashPoint } from './crash.js';
 export { Db } from './db.js';
 export { Handle } from './handle.js';
 export { isReady, type Readiness, serveHealth } from './health.js';
+export { type Removal, removedAtOnce } from './janitor.js';
 export { type Condition, given, type List, type Page, sorted } from './list.js';
 export { createLog, type Log } from './log.js';
 export { createPlatformTablesV1, platformTables } from './outbox.js';

@@ -56,8 +56,8 @@ export type Ids = Readonly<Record<Kind, readonly Id[]>>;
 export function fitting(schema: Json, ids: Ids, name = ''): fc.Arbitrary<unknown> {
   const kind = named[name];
   const known = kind && ids[kind].length > 0 ? fc.constantFrom(...ids[kind]) : undefined;
-  const any = shaped(schema, ids, name);
-  return known && schema.type !== 'array' ? fc.oneof({ arbitrary: known, weight: 8 }, any) : any;
+  const free = shaped(schema, ids, name);
+  return known && schema.type !== 'array' ? fc.oneof({ arbitrary: known, weight: 8 }, free) : free;
 }
 
 function shaped(schema: Json, ids: Ids, name: string): fc.Arbitrary<unknown> {

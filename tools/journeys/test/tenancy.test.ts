@@ -39,7 +39,8 @@ const worldOf = async (of: Api): Promise<Ids> =>
 
 beforeAll(async () => {
   stand = await startStand();
-  const [own, other] = await Promise.all([stand.shop('Own'), stand.shop('Neighbour')]);
+  const own = await stand.shop('Own');
+  const other = await stand.shop('Neighbour');
   api = own.api;
   neighbour = other.merchantId;
   theirs = await worldOf(other.api);
