@@ -136,17 +136,23 @@ export const spoilt = (input: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
     return how === 'drop' ? { ...value, [key]: undefined } : { ...value, [key]: bad };
   });
 
-/** What the smallest input lacks, because of a rule that looks at several fields. */
-const needed: Readonly<Record<string, object>> = {
-  'invoice.new': { lines: [{ unitAmountExcludingTax: 500 }] },
-  'plan.new': { intervalUnit: 'month', intervalCount: 1 },
+/** What the smallest input lacks because of a rule that looks at several fields, where `field` is what is asked about. */
+const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
+  'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
+  'plan.new': () => ({ intervalUnit: 'month', intervalCount: 1 }),
+  'payment.new': ({ user }, field) => ({
+    ...(field !== 'externalUserId' && field !== 'invoiceId' && { userId: user[0] }),
+    ...(field !== 'planId' && field !== 'invoiceId' && { currency: 'EUR', totalAmount: 500 }),
+  }),
 };
 
 /** The smallest input that an operation takes, out of one merchant's objects. */
-export const smallestOf = (operation: Operation, ids: Ids): object => ({
+export const smallestOf = (operation: Operation, ids: Ids, field = ''): object => ({
   ...(smallest(schemaOf(operation), ids) as object),
-  ...needed[operation.name],
+  ...needed[operation.name]?.(ids, field),
 });
+
+export const isList = ({ type, anyOf = [] }: Json): boolean => type === 'array' || anyOf.some(isList);
 
 function smallest(schema: Json, ids: Ids, name = ''): unknown {
   const kind = named[name];

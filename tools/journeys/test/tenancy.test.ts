@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Operation, routed, services } from '@recur/contracts';
 import type { Api } from '../api.js';
-import { type Field, fieldsOf, type Ids, queryOf, schemaOf, smallestOf, withAt } from './requests.js';
+import { type Field, fieldsOf, type Ids, isList, queryOf, schemaOf, smallestOf, withAt } from './requests.js';
 import { type Stand, startStand, withoutRequestId } from './stand.js';
 import { type Id, type Kind, kinds, make, named, nameless, unknownLike } from './world.js';
 
@@ -14,7 +14,13 @@ const given = [
   'session.new_session externalUserId',
   'plan.new externalPlanId',
   'plan.edit externalPlanId',
+  // kept, and compared with the products of events as they come
+  'webhook.new_endpoint productIds',
+  'webhook.update_endpoint productIds',
 ];
+
+/** Where an own id finds as little as an unknown one, since nothing refers to it yet. */
+const barren = ['user.list planIds'];
 
 interface Case {
   operation: Operation;
@@ -44,6 +50,8 @@ beforeAll(async () => {
   api = own.api;
   neighbour = other.merchantId;
   theirs = await worldOf(other.api);
+  const { gateway, user } = await worldOf(api);
+  await api.post('/merchant/user/update', { userId: user[0], gatewayId: gateway[0] });
 });
 afterAll(() => stand.close());
 
@@ -69,9 +77,9 @@ describe("another merchant's object", () => {
     const told: string[] = [];
     for (const { operation, field, kind } of cases) {
       const own = await worldOf(api);
-      const base = smallestOf(operation, own);
+      const base = smallestOf(operation, own, field.name);
       const inputs = ([own[kind][0], theirs[kind][0], unknownLike(theirs[kind][0] as Id)] as Id[]).map(id =>
-        withAt(base, field.path, field.schema.type === 'array' ? [id] : id),
+        withAt(base, field.path, isList(field.schema) ? [id] : id),
       );
       for (const method of operation.methods) {
         const [mine, their, unknown] = await Promise.all(inputs.map(input => send(operation, method, input)));
@@ -79,7 +87,8 @@ describe("another merchant's object", () => {
         const what = `${method} ${operation.name} ${field.path.join('.')}`;
         if (withoutRequestId(their) !== withoutRequestId(unknown))
           told.push(`${what}: ${their.text} ≠ ${unknown.text}`);
-        if (withoutRequestId(mine) === withoutRequestId(unknown))
+        const name = `${operation.name} ${field.name}`;
+        if (withoutRequestId(mine) === withoutRequestId(unknown) && !barren.includes(name))
           told.push(`${what} tells nothing of an own one: ${mine.text}`);
       }
     }
@@ -101,6 +110,9 @@ describe('row-level security', () => {
     'tenants',
     'api_key_lookups',
     'member_emails',
+    'client_sessions',
+    'users_search',
+    'expiries',
   ];
 
   it('holds where a query names no merchant: nothing of another is seen, changed or removed', async () => {

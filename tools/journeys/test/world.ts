@@ -12,8 +12,11 @@ const makers = {
     await api.post('/merchant/user/new', { email: `${externalUserId}@example.com`, externalUserId });
     return externalUserId;
   },
-  product: async (api: Api) =>
-    (await api.post<{ product: { id: number } }>('/merchant/product/new', { productName: 'One more' })).product.id,
+  product: async (api: Api) => {
+    const { product } = await api.post<{ product: { id: number } }>('/merchant/product/new', { productName: 'More' });
+    await newPlan(api, { productId: product.id });
+    return product.id;
+  },
   plan: (api: Api) => activePlan(api),
   addon: (api: Api) => newPlan(api, { type: 2 }),
   onetimeAddon: (api: Api) => newPlan(api, { type: 3 }),
