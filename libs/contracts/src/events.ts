@@ -107,6 +107,8 @@ export const events = {
   'plan.activated': internal('catalog', 'plan', Plan),
   'gateway.created': internal('billing', 'gateway', Gateway),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
+  'webhook.endpoint.updated': internal('notification', 'endpoint', WebhookEndpoint),
+  'webhook.endpoint.deleted': internal('notification', 'endpoint', WebhookEndpoint),
 
   'operation.logged': internal('every', 'operation', OperationLogged),
 };
