@@ -75,6 +75,7 @@ export const errors = {
   payment_exists: forbidden('The invoice has a payment already'),
   subscription_not_extendable: forbidden('The subscription is in a state that takes no trial time'),
   subscription_without_next_invoice: forbidden('The subscription ends: there is no next invoice'),
+  too_many_endpoints: forbidden('The merchant has 100 webhook endpoints, and cannot have one more'),
 } as const satisfies Record<string, ErrorKind>;
 
 export type Slug = keyof typeof errors;

@@ -119,6 +119,8 @@ export const events = {
   'gateway.created': internal('billing', 'gateway', Gateway),
   'gateway.updated': internal('billing', 'gateway', Gateway),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
+  'webhook.endpoint.updated': internal('notification', 'endpoint', WebhookEndpoint),
+  'webhook.endpoint.deleted': internal('notification', 'endpoint', WebhookEndpoint),
 
   'operation.logged': internal('every', 'operation', OperationLogged),
 };

@@ -34,7 +34,6 @@ export const planned: readonly string[] = [
   'subscription.add_new_trial_start',
   'subscription.preview_next_invoice',
   'metric.history_by_invoice',
-  'webhook.update_endpoint',
   'webhook.automation_oauth_url',
 ];
 
