@@ -9,6 +9,7 @@ import {
   copyOf,
   createPlatformTablesV1,
   Db,
+  each,
   given,
   Handle,
   int,
@@ -211,10 +212,7 @@ export class Things {
     return this.db.read(caller, async reader => {
       const { rows, total } = await reader.page({
         from: things,
-        where: [
-          ['name like ?', given(name)],
-          ['size = any(?)', given(sizes)],
-        ],
+        where: [['name like ?', given(name)], each('size', given(sizes))],
         order: sorted({ id: 'id', size: 'size' }, sorting),
         page,
         count,
