@@ -9,15 +9,10 @@ import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
 import { load, median, quantile } from './load.js';
 import { describeMachine, memoryOf } from './machine.js';
+import type { Measure } from './measure.js';
+import { readRates } from './reads.js';
 import { invoiceYardstick } from './yardstick.js';
 
-/** One line of the result. A ratio above 1 is better than the limit, whichever way the measure points. */
-interface Measure {
-  value: number;
-  unit: string;
-  limit: number;
-  ratio: number;
-}
 type Measures = Record<string, Measure>;
 
 const rounds = 3;
@@ -47,6 +42,9 @@ export async function run(args: readonly string[]): Promise<number> {
     add('memory_idle', await idleMemory(stack));
     const invoices = await invoiceRate(stack, pgbench);
     add('invoice_new', invoices.measure, `p50 ${invoices.p50.toFixed(1)} ms, p99 ${invoices.p99.toFixed(1)} ms`);
+    const reads = await readRates(stack);
+    add('user_count', reads.user_count);
+    add('event_list', reads.event_list);
     // last, because its endpoint stays subscribed
     const arrival = await webhookArrival(stack);
     add('webhook_arrival', arrival.measure, `p99 ${arrival.p99.toFixed(1)} ms`);

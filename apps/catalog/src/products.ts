@@ -9,7 +9,7 @@ import {
   productStatus,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, Db, given, Handle, type Reader, sorted } from '@recur/platform';
+import { type Caller, Db, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
 import { activate, DEFAULT_PRODUCT, defaultProduct, edit } from './domain/product.js';
 import { type ProductRow, products } from './tables.js';
 import { named, namesOf, productView, usVatConfigOf } from './views.js';
@@ -42,9 +42,11 @@ export class Products {
   }
 
   @Handle(activateProduct)
-  async activate({ productId }: In<typeof activateProduct>, caller: Caller) {
-    await this.change(caller, productId, 'Activate', activate);
-    return {};
+  activate({ productId }: In<typeof activateProduct>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await change(tx, productId, 'Activate', activate);
+      return {};
+    });
   }
 
   @Handle(editProduct)
@@ -54,7 +56,9 @@ export class Products {
       ...(status !== undefined && { status: named(productStatus, status) }),
       ...(usVATConfig && { usVatConfig: usVatConfigOf(usVATConfig) }),
     };
-    return this.change(caller, productId, 'Edit', (product, now) => edit(product, sent, now));
+    return this.db.write(caller, async tx => ({
+      product: productView(await change(tx, productId, 'Edit', (product, now) => edit(product, sent, now))),
+    }));
   }
 
   @Handle(productDetail)
@@ -78,26 +82,24 @@ export class Products {
       return { products: rows.map(productView), total };
     });
   }
+}
 
-  /** Changes a product; where nothing changes, nobody is told. The default product has its row from then on. */
-  private change(
-    caller: Caller,
-    id: number,
-    what: 'Edit' | 'Activate',
-    step: (product: ProductRow, now: number) => ProductRow | undefined,
-  ) {
-    return this.db.write(caller, async tx => {
-      const known = await tx.lockIfAny(products, { id, deletedTime: 0 });
-      const product = known ?? withoutRow(tx.merchantId, id);
-      const changed = step(product, tx.now);
-      if (!changed) return { product: productView(product) };
-      tx.onConflict('products_pkey', 'again');
-      tx.save(products, changed);
-      tx.emit(what === 'Edit' ? 'product.updated' : 'product.activated', changed, productView(changed));
-      tx.log(`Product(${id})`, what);
-      return { product: productView(changed) };
-    });
-  }
+/** Changes a product; where nothing changes, nobody is told. The default product has its row from then on. */
+async function change(
+  tx: Tx,
+  id: number,
+  what: 'Edit' | 'Activate',
+  step: (product: ProductRow, now: number) => ProductRow | undefined,
+): Promise<ProductRow> {
+  const known = await tx.lockIfAny(products, { id, deletedTime: 0 });
+  const product = known ?? withoutRow(tx.merchantId, id);
+  const changed = step(product, tx.now);
+  if (!changed) return product;
+  tx.onConflict('products_pkey', 'again');
+  tx.save(products, changed);
+  tx.emit(what === 'Edit' ? 'product.updated' : 'product.activated', changed, productView(changed));
+  tx.log(`Product(${id})`, what);
+  return changed;
 }
 
 /** A product that lives, or Rejected `product_not_found`. The default product is there without a row, too. */

@@ -4,13 +4,18 @@ import { ApiKeys } from './api-keys.js';
 import { bootstrap } from './bootstrap.js';
 import { Callers } from './callers.js';
 import { type Config, config } from './config.js';
+import { copies } from './copies.js';
 import { emailKey } from './domain/email.js';
 import { Heartbeat } from './heartbeat.js';
 import { Merchants } from './merchants.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
+import { Users1763683200002 } from './migrations/0002-users.js';
 import { logConsumptions } from './operation-log.js';
 import { Passwords } from './passwords.js';
+import { removals, Sessions } from './sessions.js';
 import { apiKeys, callers, infrastructureTables, merchants, tenantTables, users } from './tables.js';
+import { UserCount } from './user-count.js';
+import { UserLists } from './user-lists.js';
 import { Users } from './users.js';
 import { userView } from './views.js';
 
@@ -19,7 +24,7 @@ export const identity: ServiceDefinition<Config> = {
   config,
   schema: {
     tables: [...tenantTables, ...infrastructureTables],
-    migrations: [Init1763683200001],
+    migrations: [Init1763683200001, Users1763683200002],
   },
   events,
   aggregates: {
@@ -31,10 +36,12 @@ export const identity: ServiceDefinition<Config> = {
       externalUserId: externalUserId => ({ externalUserId }),
     }),
   },
-  handlers: [Users],
+  copies,
+  handlers: [Users, UserLists, UserCount, Sessions],
   providers: [Callers, ApiKeys, Merchants, Passwords, Heartbeat],
   consumptions: logConsumptions,
   workers: app => [app.get(Heartbeat)],
+  removals,
   questions: app => ({ callers: () => app.get(Callers).snapshot() }),
   commands: { bootstrap },
 };

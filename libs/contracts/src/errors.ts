@@ -25,6 +25,7 @@ export const errors = {
   invalid_parameters: kind(51, 400, 'Some parameters are missing or invalid'),
   malformed_json: kind(51, 400, 'The body is not valid JSON'),
   body_too_large: kind(51, 400, 'The body is larger than 1 MiB'),
+  answer_too_large: kind(51, 400, 'The answer would be too large: ask for fewer entries at once (count)'),
   unsupported_media_type: kind(51, 400, 'Send the body as application/json'),
   unknown_path: kind(53, 404, 'No such path'),
   idempotency_in_use: kind(54, 409, 'A request with this Idempotency-Key is still running', true),
@@ -75,6 +76,7 @@ export const errors = {
   payment_exists: forbidden('The invoice has a payment already'),
   subscription_not_extendable: forbidden('The subscription is in a state that takes no trial time'),
   subscription_without_next_invoice: forbidden('The subscription ends: there is no next invoice'),
+  too_many_endpoints: forbidden('The merchant has 100 webhook endpoints, and cannot have one more'),
 } as const satisfies Record<string, ErrorKind>;
 
 export type Slug = keyof typeof errors;
@@ -85,6 +87,7 @@ export const commonErrors: readonly Slug[] = [
   'invalid_parameters',
   'malformed_json',
   'body_too_large',
+  'answer_too_large',
   'unsupported_media_type',
   'idempotency_in_use',
   'idempotency_reused',

@@ -89,6 +89,7 @@ const internal = <D>(owner: Service | 'every', aggregate: string, data: Shape<D>
 /** Every event that is emitted: its name is the type on the wire, its subject `evt.<owner>.<name>`. */
 export const events = {
   'user.created': webhook('identity', 'user', User),
+  'user.updated': webhook('identity', 'user', User),
   'payment.created': webhook('billing', 'payment', Payment),
   'payment.success': webhook('billing', 'payment', Payment),
   'payment.cancelled': webhook('billing', 'payment', Payment),
@@ -118,6 +119,8 @@ export const events = {
   'gateway.created': internal('billing', 'gateway', Gateway),
   'gateway.updated': internal('billing', 'gateway', Gateway),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
+  'webhook.endpoint.updated': internal('notification', 'endpoint', WebhookEndpoint),
+  'webhook.endpoint.deleted': internal('notification', 'endpoint', WebhookEndpoint),
 
   'operation.logged': internal('every', 'operation', OperationLogged),
 };

@@ -20,6 +20,8 @@ export interface Reply {
   replayOf?: string;
 }
 
+const limits = { replyHeaderBytes: 1_024 } as const;
+
 /** The one door to NATS: commands with a deadline and headers on core NATS; JetStream is reached through `nc`. */
 export class Bus {
   private connected = true;
@@ -96,7 +98,7 @@ export class Bus {
         const caller = fromHeaders(message.headers);
         void answer(message.subject.slice(prefix.length), message.data, caller).then(async reply => {
           await this.nextTurn();
-          respond(message, reply);
+          respond(message, this.carries(reply.bytes) ? reply : tooLarge);
         });
       },
     });
@@ -114,6 +116,12 @@ export class Bus {
 
   async close(): Promise<void> {
     if (!this.nc.isClosed()) await (this.connected ? this.nc.drain() : this.nc.close());
+  }
+
+  /** The server would end a connection that sends more than it takes, and with it every other command's answer. */
+  private carries(bytes: string | Uint8Array): boolean {
+    const most = this.nc.info?.max_payload ?? Number.POSITIVE_INFINITY;
+    return bytes.length * 3 <= most || Buffer.byteLength(bytes) <= most - limits.replyHeaderBytes;
   }
 
   /** What is sent in one turn of the event loop leaves in one piece: a system call costs more than a short message. */
@@ -165,6 +173,8 @@ function fromHeaders(received: MsgHdrs | undefined): Caller {
     ...(key && { idempotencyKey: decodeURIComponent(key) }),
   };
 }
+
+const tooLarge: Reply = { ok: false, bytes: JSON.stringify(new Rejected('answer_too_large')) };
 
 function respond(message: Msg, reply: Reply): void {
   if (reply.ok && !reply.replayOf) {

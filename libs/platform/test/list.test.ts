@@ -36,6 +36,23 @@ describe('a list', () => {
     expect(await list({ name: `' or true --` })).toEqual({ ids: [], total: 0 });
   });
 
+  it('shows the same pages whether values are looked for one by one or together', async () => {
+    const sizes = [1, 2, 3, 4, 5];
+    for (const order of [{}, { sortField: 'size' }, { sortField: 'size', sortType: 'asc' }, { sortType: 'asc' }]) {
+      for (const page of [0, 1, 2]) {
+        const together = await list({
+          ...order,
+          page,
+          sizes: [...sizes, ...Array.from({ length: 20 }, (_, n) => 100 + n)],
+        });
+        expect(await list({ ...order, page, sizes })).toEqual(together);
+        expect(together.ids).toHaveLength(page === 2 ? 10 : 20);
+      }
+    }
+    expect(await list({ sizes: [3], page: 1, count: 4 })).toEqual({ ids: [27, 22, 17, 12], total: 10 });
+    expect(await list({ sizes: [3], page: 5, count: 4 })).toEqual({ ids: [], total: 10 });
+  });
+
   it('counts up to the last entry that a page can show', async () => {
     expect(await list({}, 16)).toMatchObject({ total: 10_000 });
     expect(await list({ sizes: [7, 8] }, 16)).toEqual({ ids: [8, 7], total: 2 });

@@ -9,6 +9,7 @@ import {
   copyOf,
   createPlatformTablesV1,
   Db,
+  each,
   given,
   Handle,
   int,
@@ -105,6 +106,13 @@ export const secretThing = operation({
   input: z.object({ name: z.string() }),
   output: z.object({ secret: z.string() }),
 });
+export const ensureThing = operation({
+  ...base,
+  name: 'thing.ensure',
+  effect: 'write',
+  input: z.object({ name: z.string() }),
+  output: Shape,
+});
 export const getThing = operation({
   ...base,
   name: 'thing.get',
@@ -179,6 +187,21 @@ export class Things {
     });
   }
 
+  /** Finds it, or makes it: whoever is second finds what the first has made. */
+  @Handle(ensureThing)
+  ensure({ name }: z.output<typeof ensureThing.input>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const [known, id] = await Promise.all([tx.find(things, { name }), tx.nextId(things)]);
+      if (known) return { thing: view(known) };
+      const thing: Thing = { merchantId: tx.merchantId, id, name, size: 0n, version: 0 };
+      tx.onConflict('things_name', 'again');
+      tx.save(things, thing);
+      tx.emit('thing.created', thing, view(thing));
+      tx.log(`Thing(${id})`, 'New');
+      return { thing: view({ ...thing, version: 1 }) };
+    });
+  }
+
   @Handle(getThing)
   get({ id }: z.output<typeof getThing.input>, caller: Caller) {
     return this.db.read(caller, async reader => ({ thing: view(await reader.get(things, { id }, 'unknown_path')) }));
@@ -189,10 +212,7 @@ export class Things {
     return this.db.read(caller, async reader => {
       const { rows, total } = await reader.page({
         from: things,
-        where: [
-          ['name like ?', given(name)],
-          ['size = any(?)', given(sizes)],
-        ],
+        where: [['name like ?', given(name)], each('size', given(sizes))],
         order: sorted({ id: 'id', size: 'size' }, sorting),
         page,
         count,

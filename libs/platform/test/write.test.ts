@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type MovableClock, type TestService, testService } from '../src/testing.js';
-import { getThing, growThing, newThing, sample, secretThing, Things, things } from './sample.js';
+
+import { ensureThing, getThing, growThing, newThing, sample, secretThing, Things, things } from './sample.js';
 
 let t: TestService;
 let named = 0;
@@ -62,6 +63,20 @@ describe('a command', () => {
     expect(results.filter(({ ok }) => !ok)).toMatchObject([
       { slug: 'invalid_parameters', issues: [{ path: '/name' }] },
     ]);
+  });
+
+  it('that runs into a unique index runs again where that is what the conflict means', async () => {
+    await t.emitted();
+    const wanted = name();
+    const results = await Promise.all(
+      Array.from({ length: 64 }, (_, at) =>
+        t.done(ensureThing, { name: wanted }, at % 2 ? { idempotencyKey: `ensure ${at}` } : {}),
+      ),
+    );
+    const [made] = await t.rows('select id from things where name = $1', [wanted]);
+    expect(new Set(results.map(({ thing }) => thing.id))).toEqual(new Set([Number(made?.id)]));
+    const events = await t.emitted();
+    expect(events.map(({ type }) => type)).toEqual(['thing.created', 'operation.logged']);
   });
 
   it('past its deadline is refused', async () => {

@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Bus } from '../src/bus.js';
+import { systemCaller } from '../src/caller.js';
+import { systemClock } from '../src/clock.js';
+import { createLog } from '../src/log.js';
+import { TestNats } from '../src/testing-nats.js';
+
+const log = createLog('test', process.env.TEST_LOG_LEVEL ?? 'silent');
+let nats: TestNats;
+let service: Bus;
+let client: Bus;
+
+beforeAll(async () => {
+  nats = await TestNats.start();
+  service = await Bus.connect(nats.url, 'service', systemClock, log, false);
+  client = await Bus.connect(nats.url, 'client', systemClock, log, false);
+  service.serve('catalog', async command => ({ ok: true, bytes: 'é'.repeat(Number(command) / 2) }));
+});
+afterAll(async () => {
+  await client.close();
+  await service.close();
+  await nats.close();
+});
+
+const ask = async (bytes: number) => {
+  const caller = systemCaller(15, 'r', systemClock.wall() + 5_000);
+  const { ok, bytes: answer } = await client.request(`cmd.catalog.${bytes}`, '', caller);
+  return { ok, answer };
+};
+
+it('an answer that the bus does not carry is refused, and the others are given', async () => {
+  const most = 1024 * 1024;
+  const [small, large, huge] = await Promise.all([ask(10), ask(most - 2_000), ask(most + 2)]);
+  expect(small).toMatchObject({ ok: true });
+  expect([large?.ok, large?.answer.length]).toEqual([true, most - 2_000]);
+  expect(huge?.ok).toBe(false);
+  expect(JSON.parse(Buffer.from(huge?.answer ?? '').toString())).toMatchObject({ slug: 'answer_too_large' });
+  expect(await ask(10)).toMatchObject({ ok: true });
+});
