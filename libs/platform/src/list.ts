@@ -85,7 +85,7 @@ const planning = `select ${['enable_seqscan', 'jit'].map(name => `set_config('${
 /** The combinations of the values that are looked for by themselves; one, of all conditions, where these are too many. */
 function alternatives(conditions: readonly Condition[]): Condition[][] {
   const valuesOf = ([, value, column]: Condition) => (column && Array.isArray(value) && value.length > 0 ? value : []);
-  const count = conditions.reduce((product, condition) => product * (valuesOf(condition).length || 1), 1);
+  const count = conditions.reduce((before, condition) => before * (valuesOf(condition).length || 1), 1);
   if (count > limits.branches) return [[...conditions]];
   return conditions.reduce<Condition[][]>(
     (branches, condition) => {
