@@ -2,16 +2,17 @@ import { Injectable } from '@nestjs/common';
 import {
   emptyOf,
   type In,
+  type IntervalUnit,
   intervalUnits,
   listPlans,
+  type MerchantMetricPlanChargeDetail,
   PlanDetail,
-  type PlanMetricCharge,
   planDetail,
   planStatus,
   planType,
   publishStatus,
 } from '@recur/contracts';
-import { type Caller, type Condition, contains, Db, given, Handle, type Reader, sorted } from '@recur/platform';
+import { type Caller, type Condition, Db, given, Handle, type Reader, sorted } from '@recur/platform';
 import { DEFAULT_PRODUCT } from './domain/product.js';
 import { checkName, wherePlan } from './plans.js';
 import { withoutRow } from './products.js';
@@ -33,48 +34,56 @@ export class PlanList {
   }
 
   @Handle(listPlans)
-  list(input: In<typeof listPlans>, caller: Caller) {
+  async list({ searchKey = '', ...input }: In<typeof listPlans>, caller: Caller) {
+    const part = searchKey.trim();
+    const found = await this.db.search(caller, 'plans', [{ column: 'texts', field: 'searchKey', part }]);
+    const where: Condition[] = [...filters(input), ['id = any(?)', found && withId(found, part)]];
     return this.db.read(caller, async reader => {
       const { page, count } = input;
-      const order = sorted({ createTime: 'create_time', planName: 'plan_name', amount: 'amount' }, input);
-      const { rows, total } = await reader.page({ from: plans, where: conditions(input), order, page, count });
+      const order = sorted({ createTime: 'create_time', planName: 'sort_name', amount: 'amount' }, input);
+      const { rows, total } = await reader.page({ from: plans, where, order, page, count });
       return { plans: await details(reader, rows), total };
     });
   }
 }
 
-function conditions(input: In<typeof listPlans>): Condition[] {
-  const { searchKey = '' } = input;
-  const part = given(searchKey) && contains(searchKey);
-  const id = /^\d{1,15}$/.test(searchKey) ? Number(searchKey) : 0;
-  return [
-    ['id = any(?)', given(input.planIds)],
-    ['product_id = any(?)', given(input.productIds)],
-    ['type = any(?)', namesOf(planType, given(input.type))],
-    ['status = any(?)', namesOf(planStatus, given(input.status))],
-    ['publish_status = any(?)', namesOf(publishStatus, given(input.publishStatus ? [input.publishStatus] : []))],
-    ['currency = upper(?)', given(input.currency)],
-    ['interval_unit = any(?)', given(input.intervalUnits)],
-    ['interval_count = any(?)', given(input.intervalCounts)],
-    [`interval_count * ${daysOfUnit} >= ?`, given(leastDays(input.billingIntervalMin))],
-    [
-      `(id = ${id} or plan_name ilike ? or internal_name ilike ? or external_plan_id ilike ? or description ilike ?)`,
-      part,
-    ],
-  ];
+const filters = (input: Omit<In<typeof listPlans>, 'searchKey'>): Condition[] => [
+  ['id = any(?)', given(input.planIds)],
+  oneOf('product_id', given(input.productIds)),
+  oneOf('type', namesOf(planType, given(input.type))),
+  oneOf('status', namesOf(planStatus, given(input.status))),
+  oneOf('publish_status', namesOf(publishStatus, input.publishStatus ? [input.publishStatus] : undefined)),
+  ['currency = ?', given(input.currency)?.toUpperCase()],
+  oneOf('interval_unit', given(input.intervalUnits)),
+  oneOf('interval_count', given(input.intervalCounts)),
+  [noShorter, input.billingIntervalMin ? leastCounts(input.billingIntervalMin) : undefined],
+];
+
+/** A single value is equality, so that its index gives the order too. */
+const oneOf = (column: string, values: readonly unknown[] | undefined): Condition =>
+  values?.length === 1 ? [`${column} = ?`, values[0]] : [`${column} = any(?)`, values];
+
+/** How many days the units have when intervals are compared. */
+const days = { day: 1, week: 7, month: 30, year: 365 } as const satisfies Record<IntervalUnit, number>;
+const units = Object.keys(days) as IntervalUnit[];
+
+/** Unit by unit, since that can be looked up in an index; no plan has more of a unit than it may have. */
+const noShorter = `(${units
+  .map(
+    (unit, at) =>
+      `interval_unit = '${unit}' and interval_count between (?::bigint[])[${at + 1}] and ${intervalUnits[unit]}`,
+  )
+  .join(' or ')})`;
+
+/** How many of each unit are at least as long as `month` or `3month`. */
+function leastCounts(interval: string): number[] {
+  const [, count = '', unit = ''] = /^(\d*)(\w+)$/.exec(interval) ?? [];
+  const least = days[unit as IntervalUnit] * Number(count || 1);
+  return units.map(each => Math.ceil(least / days[each]));
 }
 
-/** How long the units are when intervals are compared. */
-const days = { day: 1, week: 7, month: 30, year: 365 } as const satisfies Record<keyof typeof intervalUnits, number>;
-const daysOfUnit = `case interval_unit ${Object.entries(days)
-  .map(([unit, length]) => `when '${unit}' then ${length}`)
-  .join(' ')} else 0 end`;
-
-/** `month` or `3month`, in days. */
-function leastDays(interval = ''): number {
-  const [, count = '', unit = ''] = /^(\d*)(\w*)$/.exec(interval) ?? [];
-  return (days[unit as keyof typeof days] ?? 0) * (count === '' ? 1 : Number(count));
-}
+/** A number is the id of a plan, too. */
+const withId = (ids: readonly number[], part: string) => (/^\d{1,15}$/.test(part) ? [...ids, Number(part)] : ids);
 
 const emptyDetail = emptyOf(PlanDetail);
 
@@ -114,4 +123,7 @@ async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDeta
   });
 }
 
-const charge = (of: PlanRow['metricMeteredCharge'][number]): PlanMetricCharge => ({ ...of, merchantMetric: null });
+const charge = (of: PlanRow['metricMeteredCharge'][number]): MerchantMetricPlanChargeDetail => ({
+  ...of,
+  merchantMetric: null,
+});

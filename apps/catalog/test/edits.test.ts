@@ -4,7 +4,6 @@ import {
   activateProduct,
   editPlan,
   editProduct,
-  listPlans,
   listProducts,
   newPlan,
   newProduct,
@@ -118,6 +117,89 @@ describe('plan/edit', () => {
     expect(await t.call(editPlan, { planId }, { merchantId: 16 })).toMatchObject({ slug: 'plan_not_found' });
   });
 
+  it('leaves what is not sent: a tax configuration without addresses, and add-ons whatever became of them', async () => {
+    const addon = await planOf({ type: 2 });
+    const plan = await planOf({ usVATConfig: { active: true }, productName: 'Ours', addonIds: [addon.id] });
+    await t.rows(`update plans set status = 'hardArchived' where id = $1`, [addon.id]);
+    const { plan: edited } = await t.done(editPlan, { planId: plan.id, planName: 'Pro' });
+    expect(edited).toEqual({ ...plan, planName: 'Pro' });
+    await t.emitted();
+    await t.done(editPlan, { planId: plan.id, addonIds: [addon.id, addon.id], usVATConfig: { active: true } });
+    expect(await types()).toEqual([]);
+    await t.done(editPlan, { planId: plan.id, autoUpgradePlanId: (await planOf()).id });
+    const both = [addon.id, (await planOf({ type: 2 })).id];
+    expect(await t.call(editPlan, { planId: plan.id, addonIds: both })).toMatchObject({
+      issues: [{ path: '/addonIds/0' }],
+    });
+    expect(await t.rows('select product_name from plans where id = $1', [plan.id])).toEqual([{ product_name: 'Ours' }]);
+  });
+
+  it('says that a plan is frozen before anything else that is wrong with the change', async () => {
+    const addon = await planOf({ type: 2, intervalCount: 3 });
+    const { id: planId } = await active({ intervalCount: 3, addonIds: [addon.id] });
+    for (const sent of [{ intervalUnit: 'year' }, { currency: 'EUR' }, { amount: 1, productId: 9_999 }]) {
+      expect(await t.call(editPlan, { planId, ...sent })).toMatchObject({
+        slug: 'plan_frozen',
+        message: `Plan ${planId} is active: cannot edit its ${Object.keys(sent)[0]}`,
+      });
+    }
+    await t.rows(`update plans set status = 'hardArchived' where id = $1`, [planId]);
+    for (const sent of [{}, { planName: 'Pro' }, { addonIds: [] }]) {
+      const message = `Plan ${planId} is hardArchived: cannot edit it`;
+      expect(await t.call(editPlan, { planId, ...sent })).toMatchObject({ slug: 'plan_frozen', message });
+    }
+    expect(await types()).toEqual([]);
+  });
+
+  it('binds add-ons to an active plan as its activation would: they become active too, or nothing happens', async () => {
+    const { id: planId } = await active();
+    const [seat, setup, lame] = [
+      await planOf({ type: 2 }),
+      await planOf({ type: 3 }),
+      await planOf({ type: 2, intervalUnit: '', intervalCount: 0 }),
+    ];
+    await t.emitted();
+    expect(await t.call(editPlan, { planId, addonIds: [seat.id, lame.id] })).toMatchObject({
+      slug: 'plan_not_activatable',
+      message: expect.stringContaining(`Plan ${lame.id} is editing`),
+    });
+    expect(await types()).toEqual([]);
+    await t.done(editPlan, { planId, addonIds: [seat.id], onetimeAddonIds: [setup.id] });
+    expect(await types()).toEqual(['plan.updated 3', 'plan.activated 2', 'operation.logged 1']);
+    await t.done(editPlan, { planId, addonIds: [] });
+    expect(await types()).toEqual(['plan.updated 4', 'operation.logged 1']);
+    expect(await t.rows('select status from plans where id = any($1) order by id', [[seat.id, setup.id]])).toEqual([
+      { status: 'active' },
+      { status: 'editing' },
+    ]);
+  });
+
+  it('leaves an add-on the currency of the plan that it is bound to, however many ask', async () => {
+    const rounds = await Promise.all(
+      Array.from({ length: 16 }, async () => {
+        const [addon, main] = await Promise.all([planOf({ type: 3 }), planOf()]);
+        await Promise.all([
+          t.call(editPlan, { planId: addon.id, currency: 'EUR' }),
+          t.call(editPlan, { planId: main.id, onetimeAddonIds: [addon.id] }),
+        ]);
+        return [addon.id, main.id];
+      }),
+    );
+    const [both] = await t.rows(
+      `select count(*) filter (where a.currency <> m.currency) as torn
+         from plans a join plans m on a.id = any(m.onetime_addon_ids) where m.id = any($1)`,
+      [rounds.flat()],
+    );
+    expect(both).toMatchObject({ torn: '0' });
+    const addon = await planOf({ type: 2 });
+    const main = await planOf({ addonIds: [addon.id] });
+    expect(await t.call(editPlan, { planId: addon.id, currency: 'EUR' })).toMatchObject({
+      issues: [{ path: '/currency', message: expect.stringContaining(`plan ${main.id}`) }],
+    });
+    await t.done(editPlan, { planId: main.id, addonIds: [] });
+    await t.done(editPlan, { planId: addon.id, currency: 'EUR' });
+  });
+
   it('never changes price, currency or interval of an active plan, whatever is sent', async () => {
     const { id: planId } = await active();
     const frozen = {
@@ -203,72 +285,5 @@ describe('plan/publish and plan/unpublished', () => {
       expect(await t.call(operation, {})).toMatchObject({ slug: 'invalid_parameters' });
     }
     expect(await types()).toEqual([]);
-  });
-});
-
-describe('plan/detail and the lists', () => {
-  const caller = { merchantId: 30 };
-
-  it('show a plan with its product and add-ons', async () => {
-    const product = await productOf();
-    const addon = await planOf({ type: 2 });
-    const setup = await planOf({ type: 3 });
-    const plan = await planOf({ productId: product.id, addonIds: [addon.id], onetimeAddonIds: [setup.id] });
-    const detail = (await t.done(planDetail, { planId: String(plan.id) })).plan;
-    expect(detail).toMatchObject({ plan, product, addonIds: [addon.id], onetimeAddonIds: [setup.id] });
-    expect([detail.addons, detail.onetimeAddons]).toEqual([[addon], [setup]]);
-    expect((await t.done(planDetail, { planId: addon.id })).plan.product).toMatchObject({
-      id: 0,
-      productName: 'Default',
-    });
-    expect(await t.call(planDetail, { planId: plan.id, externalPlanId: 'other' })).toMatchObject({
-      issues: [{ path: '/externalPlanId' }],
-    });
-  });
-
-  it('filter, sort and page', async () => {
-    const { product } = await t.done(newProduct, { productName: 'Team' }, caller);
-    const first = await planOf({ planName: 'Solo 100 %', amount: 300 }, caller);
-    const second = await planOf(
-      { planName: 'Team', productId: product.id, amount: 100, currency: 'EUR', externalPlanId: 'ext-T' },
-      caller,
-    );
-    const third = await planOf({ planName: 'Year', intervalUnit: 'year', type: 1, amount: 200 }, caller);
-    const addon = await planOf({ planName: 'Seat', type: 2, intervalUnit: 'week', intervalCount: 2 }, caller);
-    await t.done(activatePlan, { planId: third.id }, caller);
-    await t.done(publishPlan, { planId: third.id }, caller);
-    const ids = async (input: object) => (await t.done(listPlans, input, caller)).plans.map(({ plan }) => plan.id);
-    expect(await ids({})).toEqual([addon.id, third.id, second.id, first.id]);
-    expect(await ids({ sortField: 'amount', sortType: 'asc' })).toEqual([second.id, third.id, first.id, addon.id]);
-    expect(await ids({ sortField: 'planName', count: 2 })).toEqual([third.id, second.id]);
-    expect(await ids({ page: 1, count: 3 })).toEqual([first.id]);
-    const filters: [object, number[]][] = [
-      [{ planIds: `${first.id},${third.id}` }, [third.id, first.id]],
-      [{ productIds: [product.id] }, [second.id]],
-      [{ productIds: [0], type: [1] }, [third.id, first.id]],
-      [{ type: '2' }, [addon.id]],
-      [{ status: [2] }, [third.id]],
-      [{ status: [99] }, []],
-      [{ publishStatus: 2 }, [third.id]],
-      [{ currency: 'eur' }, [second.id]],
-      [{ intervalUnits: 'year,week' }, [addon.id, third.id]],
-      [{ intervalCounts: [2] }, [addon.id]],
-      [{ billingIntervalMin: '2week' }, [addon.id, third.id, second.id, first.id]],
-      [{ billingIntervalMin: 'month' }, [third.id, second.id, first.id]],
-      [{ billingIntervalMin: '2month' }, [third.id]],
-      [{ searchKey: '100 %' }, [first.id]],
-      [{ searchKey: 'EXT-t' }, [second.id]],
-      [{ searchKey: String(first.id) }, expect.arrayContaining([first.id]) as never],
-      [{ searchKey: 'nothing' }, []],
-    ];
-    for (const [input, expected] of filters) expect([input, await ids(input)]).toEqual([input, expected]);
-    expect(await t.call(listPlans, { billingIntervalMin: 'fortnight' }, caller)).toMatchObject({
-      issues: [{ path: '/billingIntervalMin' }],
-    });
-    expect(await t.done(listProducts, { status: [1], sortField: 'productName' }, caller)).toEqual({
-      products: [product],
-      total: 1,
-    });
-    expect(await t.done(listProducts, { status: '2' }, caller)).toEqual({ products: [], total: 0 });
   });
 });

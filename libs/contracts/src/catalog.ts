@@ -199,7 +199,7 @@ export const editPlan = operation({
     multiTrials: PlanMultiTrialLists.optional(),
   }),
   output: z.object({ plan: Plan }),
-  errors: ['plan_not_found', 'product_not_found', 'metric_not_found', 'plan_frozen'],
+  errors: ['plan_not_found', 'product_not_found', 'metric_not_found', 'plan_frozen', 'plan_not_activatable'],
 });
 
 const namesPlan = <S extends z.ZodType<{ planId?: number; externalPlanId?: string }>>(schema: S) =>
@@ -279,7 +279,9 @@ export const listPlans = operation({
       intervalUnits: input.q.strings().optional(),
       intervalCounts: input.q.ints().optional(),
       billingIntervalMin: leastInterval.optional().describe('No shorter than this: `month`, `3month`, `2week` …'),
-      searchKey: input.line.optional().describe('The id, or a part of a name, the externalPlanId or the description'),
+      searchKey: input.line
+        .optional()
+        .describe('The id, or a part of a name, the externalPlanId or the description that at most 10000 plans have'),
       ...input.sorting('createTime', 'planName', 'amount'),
       ...input.paging,
     }),

@@ -1,4 +1,4 @@
-import { type Issue, machine, Rejected, type StateOf } from '@recur/kernel';
+import { type Issue, invalid, machine, Rejected, type StateOf } from '@recur/kernel';
 import { same } from './same.js';
 
 /**
@@ -135,17 +135,21 @@ export function activate<P extends Plan>(plan: P, now: number): P | undefined {
 const frozen = ['amount', 'currency', 'intervalUnit', 'intervalCount'] as const;
 
 /**
- * The plan with what was sent; undefined where that is what it has already. Throws Rejected `plan_frozen` where it
- * would change the price, currency or interval of a plan that was activated, or anything of one that is archived for
- * good.
+ * The plan as it is asked for; undefined where it is so already. Throws Rejected `plan_frozen` where that would change
+ * price, currency or interval of a plan that was activated, or where the plan is archived for good; and
+ * `invalid_parameters` where the interval is longer than its unit allows.
  */
-export function edit<P extends Plan>(plan: P, sent: Partial<P>, now: number): P | undefined {
-  const edited = { ...plan, ...sent };
-  if (same(edited, plan)) return undefined;
-  const changed = plan.status === 'editing' ? [] : frozen.filter(field => edited[field] !== plan[field]);
-  if (plan.status === 'hardArchived' || changed.length > 0) {
-    const what = changed.length > 0 ? `its ${changed.join(', ')}` : 'it';
+export function edit<P extends Plan>(plan: P, asked: Partial<P>, now: number): P | undefined {
+  const edited = { ...plan, ...asked };
+  const changes = plan.status === 'editing' ? [] : frozen.filter(field => edited[field] !== plan[field]);
+  if (plan.status === 'hardArchived' || changes.length > 0) {
+    const what = changes.length > 0 ? `its ${changes.join(', ')}` : 'it';
     throw new Rejected('plan_frozen', `Plan ${plan.id} is ${plan.status}: cannot edit ${what}`);
+  }
+  if (same(edited, plan)) return undefined;
+  const { intervalUnit: unit, intervalCount }: Plan = edited;
+  if (unit !== '' && intervalCount > longest[unit]) {
+    throw invalid('/intervalCount', `an interval in ${unit}s counts 1 to ${longest[unit]}`);
   }
   return { ...edited, modifyTime: now };
 }
@@ -155,16 +159,17 @@ export function edit<P extends Plan>(plan: P, sent: Partial<P>, now: number): P 
  * not shown.
  */
 export function publish<P extends Plan>(plan: P, now: number): P | undefined {
-  if (plan.publishStatus === 'published') return undefined;
-  if (plan.status !== 'active') {
+  const publishStatus = publishLifecycle.next(plan.publishStatus, 'publish');
+  if (publishStatus && plan.status !== 'active') {
     throw new Rejected('plan_not_active', `Plan ${plan.id} is ${plan.status}: cannot publish it`);
   }
-  return { ...plan, publishStatus: 'published', modifyTime: now };
+  return publishStatus && { ...plan, publishStatus, modifyTime: now };
 }
 
 /** The plan, shown no more; undefined where it is so already. */
 export function unpublish<P extends Plan>(plan: P, now: number): P | undefined {
-  return plan.publishStatus === 'unpublished' ? undefined : { ...plan, publishStatus: 'unpublished', modifyTime: now };
+  const publishStatus = publishLifecycle.next(plan.publishStatus, 'unpublish');
+  return publishStatus && { ...plan, publishStatus, modifyTime: now };
 }
 
 function intervalIssues({ intervalUnit, intervalCount }: Plan): Issue[] {

@@ -82,7 +82,7 @@ const plan = z.object({
 export interface Plan extends z.output<typeof plan> {}
 export const Plan: Shape<Plan> = plan.meta({ id: 'Plan' });
 
-const planMetricCharge = z.object({
+const merchantMetricPlanChargeDetail = z.object({
   metricId: integer,
   chargeType: code(metricChargeType),
   standardAmount: amount,
@@ -91,8 +91,9 @@ const planMetricCharge = z.object({
   merchantMetric: MerchantMetric.nullable(),
 });
 /** A price of use, with the metric that it is of. */
-export interface PlanMetricCharge extends z.output<typeof planMetricCharge> {}
-export const PlanMetricCharge: Shape<PlanMetricCharge> = planMetricCharge.meta({ id: 'PlanMetricCharge' });
+export interface MerchantMetricPlanChargeDetail extends z.output<typeof merchantMetricPlanChargeDetail> {}
+export const MerchantMetricPlanChargeDetail: Shape<MerchantMetricPlanChargeDetail> =
+  merchantMetricPlanChargeDetail.meta({ id: 'MerchantMetricPlanChargeDetail' });
 
 const planDetail = z.object({
   plan: Plan,
@@ -102,8 +103,8 @@ const planDetail = z.object({
   onetimeAddonIds: z.array(integer),
   onetimeAddons: z.array(Plan),
   metricPlanLimits: z.array(MetricPlanLimit),
-  metricMeteredCharge: z.array(PlanMetricCharge),
-  metricRecurringCharge: z.array(PlanMetricCharge),
+  metricMeteredCharge: z.array(MerchantMetricPlanChargeDetail),
+  metricRecurringCharge: z.array(MerchantMetricPlanChargeDetail),
   checkAddressViaGateway: flag,
   globalUSVATActive: flag,
   sellOnUSOnly: flag,
@@ -145,7 +146,7 @@ export const unsetInterval = { intervalUnit, intervalCount: z.int().min(0) };
 export const leastInterval = input.rule(
   input.line,
   'must be a unit (day, week, month, year), with a count before it or without',
-  value => value === '' || /^\d{0,4}(day|week|month|year)$/.test(value),
+  value => value === '' || /^([1-9]\d{0,3})?(day|week|month|year)$/.test(value),
 );
 
 /** The largest count of an interval depends on its unit. */
