@@ -7,6 +7,7 @@ import { type Config, config } from './config.js';
 import { Heartbeat } from './heartbeat.js';
 import { Merchants } from './merchants.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
+import { UsersSearch1763683200002 } from './migrations/0002-users-search.js';
 import { logConsumptions } from './operation-log.js';
 import { Passwords } from './passwords.js';
 import { apiKeys, callers, infrastructureTables, merchants, tenantTables, users } from './tables.js';
@@ -18,7 +19,7 @@ export const identity: ServiceDefinition<Config> = {
   config,
   schema: {
     tables: [...tenantTables, ...infrastructureTables],
-    migrations: [Init1763683200001],
+    migrations: [Init1763683200001, UsersSearch1763683200002],
   },
   events,
   aggregates: {

@@ -236,3 +236,6 @@ export const tenantTables = [merchants, members, apiKeys, users, operationLogs];
 
 /** The list of what has no row-level security here, beside the platform's own tables. */
 export const infrastructureTables = [signingKeys, callers, apiKeyLookups, memberEmails];
+
+/** What `searchable` has made: no row-level security either; kept by triggers, reached by `db.search` alone. */
+export const searchTables = ['users_search'];
