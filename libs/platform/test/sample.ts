@@ -123,6 +123,7 @@ export const listThings = operation({
     count: z.int(),
     sortField: z.enum(['', 'id', 'size']).optional(),
     sortType: z.enum(['', 'asc', 'desc']).optional(),
+    sparse: z.boolean().default(false),
   }),
   output: z.object({ ids: z.array(z.int()), total: z.int() }),
 });
@@ -185,7 +186,7 @@ export class Things {
   }
 
   @Handle(listThings)
-  list({ name, sizes, page, count, ...sorting }: z.output<typeof listThings.input>, caller: Caller) {
+  list({ name, sizes, page, count, sparse, ...sorting }: z.output<typeof listThings.input>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const { rows, total } = await reader.page({
         from: things,
@@ -196,6 +197,7 @@ export class Things {
         order: sorted({ id: 'id', size: 'size' }, sorting),
         page,
         count,
+        sparse,
       });
       return { ids: rows.map(({ id }) => id), total };
     });
