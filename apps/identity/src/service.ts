@@ -8,7 +8,8 @@ import { Heartbeat } from './heartbeat.js';
 import { Merchants } from './merchants.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { UsersSearch1763683200002 } from './migrations/0002-users-search.js';
-import { logConsumptions } from './operation-log.js';
+import { OperationLog1763683200003 } from './migrations/0003-operation-log.js';
+import { logConsumptions, OperationLog } from './operation-log.js';
 import { Passwords } from './passwords.js';
 import { apiKeys, callers, infrastructureTables, merchants, tenantTables, users } from './tables.js';
 import { Users } from './users.js';
@@ -19,7 +20,7 @@ export const identity: ServiceDefinition<Config> = {
   config,
   schema: {
     tables: [...tenantTables, ...infrastructureTables],
-    migrations: [Init1763683200001, UsersSearch1763683200002],
+    migrations: [Init1763683200001, UsersSearch1763683200002, OperationLog1763683200003],
   },
   events,
   aggregates: {
@@ -28,7 +29,7 @@ export const identity: ServiceDefinition<Config> = {
     callers: aggregate(callers, 'id'),
     user: aggregate(users, 'id', userView),
   },
-  handlers: [Users],
+  handlers: [Users, OperationLog],
   providers: [Callers, ApiKeys, Merchants, Passwords, Heartbeat],
   consumptions: logConsumptions,
   workers: app => [app.get(Heartbeat)],

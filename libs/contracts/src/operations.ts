@@ -16,7 +16,6 @@ export const planned: readonly string[] = [
   'session.new_session',
   'session.user_sub_update_url',
   'session.customer_portal_url',
-  'member.operation_log_list',
   'user.admin_note_list',
   'user.count',
   'product.edit',
