@@ -1,10 +1,10 @@
 import { events } from '@recur/contracts';
 import { aggregate, type ServiceDefinition } from '@recur/platform';
 import { ApiKeys } from './api-keys.js';
-import { bootstrap } from './bootstrap.js';
 import { Callers } from './callers.js';
 import { type Config, config } from './config.js';
 import { Heartbeat } from './heartbeat.js';
+import { merchant } from './merchant-command.js';
 import { Merchants } from './merchants.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { UsersSearch1763683200002 } from './migrations/0002-users-search.js';
@@ -34,5 +34,5 @@ export const identity: ServiceDefinition<Config> = {
   consumptions: logConsumptions,
   workers: app => [app.get(Heartbeat)],
   questions: app => ({ callers: () => app.get(Callers).snapshot() }),
-  commands: { bootstrap },
+  commands: { merchant },
 };
