@@ -31,6 +31,10 @@ export interface Who {
   email?: string;
 }
 
+/** The ids of the users who have an e-mail; more than one only while copies are behind. */
+export const usersByEmail = async (reader: Reader, email: string): Promise<number[]> =>
+  (await reader.all(users, { emailKey: emailKey(email) })).map(({ id }) => id);
+
 export async function findUser(reader: Reader, who: Who): Promise<UserCopy | undefined> {
   const { userId, externalUserId, email = '' } = who;
   if (userId !== undefined) return reader.find(users, { id: userId });

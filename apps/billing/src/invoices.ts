@@ -9,12 +9,14 @@ import {
   editInvoice,
   finishInvoice,
   type In,
+  type Invoice,
   invoiceDetail,
   markWireTransferSuccess,
   newInvoice,
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { invoicesOf } from './details.js';
 import * as domain from './domain/invoice.js';
 import { callOff, clear, receiveTransfer } from './domain/payment.js';
 import {
@@ -32,7 +34,7 @@ import {
 } from './drafting.js';
 import { WIRE_TRANSFER } from './gateways.js';
 import { DAYS_UNTIL_DUE, Opening } from './opening.js';
-import { gateways, type InvoiceRow, invoiceLines, invoices, payments, users } from './tables.js';
+import { gateways, type InvoiceRow, invoiceLines, invoices, payments } from './tables.js';
 import { invoiceView, paymentView } from './views.js';
 
 @Injectable()
@@ -121,14 +123,8 @@ export class Invoices {
   detail({ invoiceId }: In<typeof invoiceDetail>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const row = await reader.get(invoices, { invoiceId }, 'invoice_not_found');
-      const [invoice, gateway, payment, user] = await Promise.all([
-        withLines(reader, row),
-        reader.find(gateways, { gatewayId: row.gatewayId }),
-        reader.find(payments, { paymentId: row.paymentId }),
-        reader.find(users, { id: row.userId }),
-      ]);
-      const more = { payment: payment ? paymentView(payment) : null, userAccount: user?.data ?? null };
-      return { creditNotes: [], invoice: invoiceView(invoice, gateway, more) };
+      const [invoice] = await invoicesOf(reader, [row]);
+      return { creditNotes: [], invoice: invoice as Invoice };
     });
   }
 

@@ -4,11 +4,14 @@ import { type Config, config } from './config.js';
 import { copies } from './copies.js';
 import { Expiries } from './expiries.js';
 import { Gateways } from './gateways.js';
+import { InvoiceList } from './invoice-list.js';
 import { Invoices } from './invoices.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Payments1763683200002 } from './migrations/0002-payments.js';
 import { Purchases1763683200003 } from './migrations/0003-purchases.js';
+import { Lists1763683200004 } from './migrations/0004-lists.js';
 import { Opening } from './opening.js';
+import { PaymentList } from './payment-list.js';
 import { Payments } from './payments.js';
 import { Purchases } from './purchases.js';
 import { expiries, gateways, invoiceLines, invoices, numberings, payments, plans, users } from './tables.js';
@@ -19,7 +22,7 @@ export const billing: ServiceDefinition<Config> = {
   config,
   schema: {
     tables: [invoices, invoiceLines, payments, gateways, numberings, expiries, users, plans],
-    migrations: [Init1763683200001, Payments1763683200002, Purchases1763683200003],
+    migrations: [Init1763683200001, Payments1763683200002, Purchases1763683200003, Lists1763683200004],
   },
   events,
   aggregates: {
@@ -28,7 +31,7 @@ export const billing: ServiceDefinition<Config> = {
     gateway: aggregate(gateways, 'gatewayId', gateway => gatewayView(gateway)),
   },
   copies,
-  handlers: [Gateways, Invoices, Payments, Purchases],
+  handlers: [Gateways, Invoices, InvoiceList, Payments, PaymentList, Purchases],
   providers: [Expiries, Opening],
   workers: app => [app.get(Expiries)],
 };

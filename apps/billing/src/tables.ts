@@ -95,7 +95,7 @@ export const invoices = table<InvoiceRow>('invoices', {
     userId: integer(),
     bizType: int(),
     createFrom: text(),
-    invoiceName: text(),
+    invoiceName: { ...text(), collation: 'C' },
     currency: text(),
     taxBps: int(),
     promoAmount: money(),
@@ -118,8 +118,20 @@ export const invoices = table<InvoiceRow>('invoices', {
     invoices_status: oneOf(invoiceLifecycle.states),
     invoices_total: 'total_amount >= 0',
   },
+  // for the list: each filter, then its order; with deletedTime nothing but the index is read of what stands before a page
   indices: {
-    invoices_newest: { on: ['merchantId', 'createTime', 'id'] },
+    invoices_newest: { on: ['merchantId', 'createTime', 'id', 'deletedTime', 'userId', 'totalAmount'] },
+    invoices_user: { on: ['merchantId', 'userId', 'createTime', 'id', 'deletedTime'] },
+    invoices_in_status: { on: ['merchantId', 'status', 'createTime', 'id', 'deletedTime'] },
+    invoices_currency: { on: ['merchantId', 'currency', 'createTime', 'id', 'deletedTime'] },
+    invoices_gateway: { on: ['merchantId', 'gatewayId', 'createTime', 'id', 'deletedTime'] },
+    invoices_type: { on: ['merchantId', 'bizType', 'createTime', 'id', 'deletedTime'] },
+    invoices_amount: { on: ['merchantId', 'totalAmount', 'id', 'createTime', 'deletedTime'] },
+    invoices_finished: { on: ['merchantId', 'finishTime', 'createTime', 'id'], where: 'finish_time > 0' },
+    invoices_name: {
+      on: ['merchantId', 'invoiceName', 'createTime', 'id', 'deletedTime'],
+      where: `invoice_name <> ''`,
+    },
     invoices_number: { on: ['merchantId', 'number'], unique: true, where: `number <> ''` },
   },
 });
@@ -180,6 +192,14 @@ export const payments = table<Payment>('payments', {
       where: `external_payment_id <> ''`,
     },
     payments_newest: { on: ['merchantId', 'createTime', 'paymentId'] },
+    payments_user: { on: ['merchantId', 'userId', 'createTime', 'paymentId'] },
+    payments_in_status: { on: ['merchantId', 'status', 'createTime', 'paymentId'] },
+    payments_currency: { on: ['merchantId', 'currency', 'createTime', 'paymentId'] },
+    payments_gateway: { on: ['merchantId', 'gatewayId', 'createTime', 'paymentId'] },
+    payments_country: {
+      on: ['merchantId', 'countryCode', 'createTime', 'paymentId'],
+      where: `country_code <> ''`,
+    },
   },
 });
 
@@ -244,4 +264,4 @@ export const plans = table<PlanCopy>('plan_copies', {
 });
 
 /** What belongs to no merchant, beside the platform's own tables. */
-export const infrastructure = [expiries.table];
+export const infrastructure = [expiries.table, 'user_copies_search'];

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { emptyOf, markWireTransferSuccess, newPayment, setupWireTransfer, User } from '@recur/contracts';
+import { platformTables } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
 import { billing } from '../src/service.js';
+import { infrastructure } from '../src/tables.js';
 
 const { tables, migrations } = billing.schema;
 const [first, ...later] = migrations;
@@ -24,6 +26,14 @@ afterAll(() => t.close());
 
 it('a database from before becomes what the tables are mapped to', async () => {
   expect(await t.drift()).toEqual([]);
+});
+
+it('every table of it has row-level security, but for those that are listed', async () => {
+  const open = await t.rows(`select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+    and not (relrowsecurity and relforcerowsecurity) order by 1`);
+  const expected = [...platformTables.filter(name => !/^migrations$|^schema_state$/.test(name)), ...infrastructure];
+  const names = open.map(({ relname }) => relname).filter(name => name !== 'migrations' && name !== 'schema_state');
+  expect(names).toEqual(expected.toSorted());
 });
 
 it('its open invoices will expire', async () => {

@@ -41,7 +41,8 @@ export class PlanList {
     return this.db.read(caller, async reader => {
       const { page, count } = input;
       const order = sorted({ createTime: 'create_time', planName: 'sort_name', amount: 'amount' }, input);
-      const { rows, total } = await reader.page({ from: plans, where, order, page, count });
+      const sparse = found !== undefined;
+      const { rows, total } = await reader.page({ from: plans, where, order, page, count, sparse });
       return { plans: await details(reader, rows), total };
     });
   }

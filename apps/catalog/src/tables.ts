@@ -114,7 +114,7 @@ export const plans = table<PlanRow>('plans', {
     plans_by_currency: { on: ['merchantId', 'currency', 'createTime', 'id'] },
     plans_by_interval_unit: { on: ['merchantId', 'intervalUnit', 'createTime', 'id'] },
     plans_by_interval_count: { on: ['merchantId', 'intervalCount', 'createTime', 'id'] },
-    plans_by_interval: { on: ['merchantId', 'intervalUnit', 'intervalCount'] },
+    plans_by_interval: { on: ['merchantId', 'intervalUnit', 'intervalCount', 'createTime', 'id'] },
     plans_newest_interval: { on: ['merchantId', 'createTime', 'id', 'intervalUnit', 'intervalCount'] },
     plans_external_id: { on: ['merchantId', 'externalPlanId'], unique: true, where: `external_plan_id <> ''` },
   },

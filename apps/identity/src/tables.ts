@@ -201,7 +201,18 @@ export const operationLogs = table<LogEntry>('operation_logs', {
     subscriptionId: text(),
     discountCode: text(),
   },
-  indices: { operation_logs_newest: { on: ['merchantId', 'createTime', 'id'] } },
+  indices: {
+    operation_logs_newest: { on: ['merchantId', 'createTime', 'id'] },
+    operation_logs_member: { on: ['merchantId', 'memberId', 'createTime', 'id', 'userId'], where: 'member_id <> 0' },
+    operation_logs_user: { on: ['merchantId', 'userId', 'createTime', 'id', 'memberId'], where: 'user_id <> 0' },
+    operation_logs_plan: { on: ['merchantId', 'planId', 'createTime', 'id'], where: 'plan_id <> 0' },
+    operation_logs_invoice: { on: ['merchantId', 'invoiceId', 'createTime', 'id'], where: `invoice_id <> ''` },
+    operation_logs_subscription: {
+      on: ['merchantId', 'subscriptionId', 'createTime', 'id'],
+      where: `subscription_id <> ''`,
+    },
+    operation_logs_discount: { on: ['merchantId', 'discountCode', 'createTime', 'id'], where: `discount_code <> ''` },
+  },
 });
 
 export const signingKeys = table<SigningKey>('signing_keys', {
@@ -244,4 +255,4 @@ export const tenantTables = [merchants, members, apiKeys, users, operationLogs, 
 export const infrastructureTables = [signingKeys, callers, apiKeyLookups, memberEmails, clientSessions];
 
 /** Made and kept by `searchable`; they have no row-level security either, and `db.search` alone reads them. */
-export const searchTables = ['users_search'];
+export const searchTables = ['users_search', 'members_search'];

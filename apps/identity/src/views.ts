@@ -1,5 +1,5 @@
 import * as contract from '@recur/contracts';
-import type { ApiKey, Merchant, User } from './tables.js';
+import type { ApiKey, LogEntry, Member, Merchant, User } from './tables.js';
 import type { GatewayCopy } from './user-tables.js';
 
 const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);
@@ -52,3 +52,29 @@ export const userAccountView = (user: contract.User, gateway: GatewayCopy | unde
   ...user,
   gateway: gateway?.data ?? null,
 });
+
+/** An entry as the API shows it; `member` is who did it, when it was one. */
+export function logEntryView(entry: LogEntry, member: Member | undefined): contract.OperationLogEntry {
+  const { merchantId, id, createTime, optAccountType, optAccountId, optAccount, optTarget, optContent } = entry;
+  const { memberId, userId, planId, invoiceId, subscriptionId, discountCode } = entry;
+  return {
+    merchantId,
+    id,
+    createTime,
+    optAccountType,
+    optAccountId,
+    optAccount,
+    optTarget,
+    optContent,
+    memberId,
+    userId,
+    planId,
+    invoiceId,
+    subscriptionId,
+    discountCode,
+    member: member ? memberShort(member) : null,
+  };
+}
+
+const memberShort = ({ id, merchantId, email, firstName, lastName, isOwner, createTime }: Member) =>
+  ({ id, merchantId, email, firstName, lastName, isOwner, createTime }) satisfies contract.MemberShort;

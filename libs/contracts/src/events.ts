@@ -40,10 +40,15 @@ export const ApiKeyState = z.object({
 });
 export type ApiKeyState = z.output<typeof ApiKeyState>;
 
-/** What gateways follow to know callers: the public keys that verify tokens, and the API keys that are revoked. */
+/** What gateways follow to know callers: the public keys that verify tokens, and the API keys that do not hold. */
 export const CallersChanged = z.object({
   keys: z.array(z.record(z.string(), z.unknown())).describe('JWKs, all that verify; empty: unchanged'),
-  revoked: z.array(text).describe('SHA-256 of the jti of each key revoked since, base64url'),
+  revoked: z
+    .array(text)
+    .describe('SHA-256 of the jti of each API key revoked since, base64url: refused at once, whatever the time'),
+  ending: z
+    .array(ApiKeyState.pick({ jtiHash: true, revokedTime: true }))
+    .describe('API keys that hold until then, by a rotation since'),
 });
 export type CallersChanged = z.output<typeof CallersChanged>;
 

@@ -147,7 +147,10 @@ export const operationLogList = operation({
       ...paging,
     }),
   ),
-  output: z.object({ merchantOperationLogs: z.array(OperationLogEntry), total: integer }),
+  output: z.object({
+    merchantOperationLogs: z.array(OperationLogEntry),
+    total: integer.describe('How many entries fit, counted up to 10000: no page lies beyond it'),
+  }),
   errors: [],
 });
 

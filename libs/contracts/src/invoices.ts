@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Empty } from './field.js';
+import { bizType, invoiceStatus } from './codes.js';
+import { Empty, integer, meanings } from './field.js';
 import * as input from './input.js';
 import { operation } from './operation.js';
 import { Invoice } from './shapes/invoice.js';
@@ -89,6 +90,51 @@ export const invoiceDetail = operation({
   input: z.object({ invoiceId: input.filled }),
   output: z.object({ creditNotes: z.array(Invoice), invoice: Invoice }),
   errors: ['invoice_not_found'],
+});
+
+export const listInvoices = operation({
+  service: 'billing',
+  name: 'invoice.list',
+  methods: ['GET', 'POST'],
+  path: '/merchant/invoice/list',
+  summary: 'The invoices that fit every filter given, newest first, each as invoice/detail shows it',
+  effect: 'read',
+  permission: 'invoice.read',
+  input: input.paged(
+    z.object({
+      userId: input.q.int().optional(),
+      firstName: input.line.optional().describe('Part of the first name of the user, whatever its case'),
+      lastName: input.line.optional().describe('Part of the last name of the user, whatever its case'),
+      sendEmail: input.line
+        .optional()
+        .describe('The e-mail address of the user, whatever its case: where the invoice would be sent'),
+      status: input.q.ints().optional().describe(meanings(invoiceStatus)),
+      currency: input.line.toUpperCase().optional(),
+      amountStart: input.q.int().optional().describe('The least totalAmount'),
+      amountEnd: input.q.int().optional().describe('The largest totalAmount'),
+      gatewayIds: input.q.ints().optional(),
+      type: input.q
+        .int()
+        .optional()
+        .describe(`bizType: ${meanings(bizType)}`),
+      reportTimeStart: input.q.int().optional().describe('The least finishTime: drafts have none, and are left out'),
+      reportTimeEnd: input.q.int().optional().describe('The largest finishTime: drafts have none, and are left out'),
+      searchKey: input.line
+        .optional()
+        .describe(
+          'An invoiceId; or a number, if it is digits only; else what invoiceName begins with, in the same case',
+        ),
+      deleteInclude: input.q.bool().optional().describe('true: deleted ones, too'),
+      ...input.createdWithin,
+      ...input.sorting('createTime', 'totalAmount'),
+      ...input.paging,
+    }),
+  ),
+  output: z.object({
+    invoices: z.array(Invoice),
+    total: integer.describe('How many fit, counted up to 10000: no page lies beyond'),
+  }),
+  errors: [],
 });
 
 export const finishInvoice = operation({

@@ -24,7 +24,6 @@ export const planned: readonly string[] = [
   'auth.oauth_setup',
   'session.user_sub_update_url',
   'session.customer_portal_url',
-  'member.operation_log_list',
   'user.admin_note_list',
   'metric.delete',
   'checkout.list',

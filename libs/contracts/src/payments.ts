@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { gasPayers, paymentStatus } from './codes.js';
-import { anyObject, code, Empty, text } from './field.js';
+import { anyObject, code, Empty, integer, meanings, text } from './field.js';
 import * as input from './input.js';
 import { operation } from './operation.js';
 import { PaymentDetail } from './shapes/invoice.js';
@@ -134,4 +134,31 @@ export const paymentDetail = operation({
   input: z.object({ paymentId: input.filled }),
   output: z.object({ paymentDetail: PaymentDetail }),
   errors: ['payment_not_found'],
+});
+
+export const listPayments = operation({
+  service: 'billing',
+  name: 'payment.list',
+  methods: ['GET'],
+  path: '/merchant/payment/list',
+  summary: 'The payments that fit every filter given, newest first, each as payment/detail shows it',
+  effect: 'read',
+  permission: 'transaction.read',
+  input: input.paged(
+    z.object({
+      gatewayId: input.q.int().optional(),
+      userId: input.q.int().optional(),
+      email: input.line.optional().describe('The e-mail address of the user, whatever its case'),
+      status: input.q.int().optional().describe(meanings(paymentStatus)),
+      currency: input.line.toUpperCase().optional(),
+      countryCode: input.line.toUpperCase().optional(),
+      ...input.sorting('createTime'),
+      ...input.paging,
+    }),
+  ),
+  output: z.object({
+    paymentDetails: z.array(PaymentDetail),
+    total: integer.describe('How many fit, counted up to 10000: no page lies beyond'),
+  }),
+  errors: [],
 });

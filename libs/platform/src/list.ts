@@ -1,4 +1,4 @@
-import type { Row, Session } from './session.js';
+import type { Session } from './session.js';
 import { hydrate, type Table } from './table.js';
 
 /** A condition in SQL and the value that stands at its `?`; one whose value is undefined does not apply. See `each`. */
@@ -14,6 +14,12 @@ export interface List<T> {
   /** From 0. */
   page: number;
   count: number;
+  /**
+   * What fits may lie far from the first page, where the planner expects it everywhere: it is collected from the filters'
+   * indexes and sorted, instead of met along the index of the order. Where more than `limits.collected` fit, these are
+   * met soon.
+   */
+  sparse?: boolean;
 }
 
 export interface Page<T> {
@@ -22,7 +28,7 @@ export interface Page<T> {
   total: number;
 }
 
-const limits = { counted: 10_000, branches: 12 } as const;
+const limits = { counted: 10_000, collected: 100_000, branches: 12 } as const;
 
 /** What was asked for: a filter that is absent, '', 0 or [] does not filter. */
 export function given<V>(value: V): V | undefined {
@@ -59,20 +65,45 @@ export function sorted<F extends string>(
  * filters has a text of its own, and the planner has to see the values to choose the index.
  */
 export async function pageOf<T>(session: Session, list: List<T>): Promise<Page<T>> {
-  const { from, where } = list;
-  const applying: Condition[] = [['merchant_id = ?', session.merchantId], ...where];
-  const values: unknown[] = [];
-  const written = ([sql, value]: Condition) => sql.replaceAll('?', `$${values.push(value)}`);
-  const branches = alternatives(applying.filter(([, value]) => value !== undefined)).map(
-    conditions => `from ${from.table} where ${conditions.map(written).join(' and ')}`,
-  );
   await session.open();
-  const [, rows, counted] = await Promise.all([
+  return (list.sparse && (await collected(session, list))) || met(session, list);
+}
+
+/** The page as it is met along the index of its order, or along those of its branches. */
+async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
+  const { values, branches } = sourceOf(session, list, limits.branches);
+  const end = (list.page + 1) * list.count;
+  const keys = keysOf(list);
+  const first = branches.map(branch => `(select ${keys} ${branch} order by ${list.order} limit ${end})`);
+  const counted = branches.map(branch => `(select 1 ${branch} limit ${limits.counted})`);
+  const [, rows, [count]] = await Promise.all([
     session.once(planning, []),
-    session.once(pageText(list, branches), values),
-    session.once(countText(branches), values),
+    session.once(`with ${pageIn(list, `(${first.join(' union all ')})`)} ${rowsOf(list)}`, values),
+    session.once(
+      `select count(*) as total from (select * from (${counted.join(' union all ')}) counted limit ${limits.counted}) counted`,
+      values,
+    ),
   ]);
-  return { rows: rows.map((row: Row) => hydrate(from, row)), total: Number(counted[0]?.total) };
+  return { rows: rows.map(row => hydrate(list.from, row)), total: Number(count?.total) };
+}
+
+/** The page of a sparse list; undefined where too many fit to be collected. */
+async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | undefined> {
+  const { values, branches } = sourceOf(session, list, 1);
+  const fitting = `fitting as materialized (select ${keysOf(list)} ${branches.join()} limit ${limits.collected + 1})`;
+  const [, rows] = await Promise.all([
+    session.once(planning, []),
+    // one row at least, which tells the total
+    session.once(
+      `with ${fitting}, ${pageIn(list, 'fitting')} select total, row.* from (select count(*) as total from fitting) counted
+       left join lateral (${rowsOf(list)}) row on true order by ${list.order}`,
+      values,
+    ),
+  ]);
+  const total = Number(rows[0]?.total);
+  if (total > limits.collected) return undefined;
+  const page = rows.filter(row => row.merchant_id !== null).map(row => hydrate(list.from, row));
+  return { rows: page, total: Math.min(total, limits.counted) };
 }
 
 /**
@@ -83,10 +114,10 @@ const planning = `select ${['enable_seqscan', 'jit'].map(name => `set_config('${
   set_config('max_parallel_workers_per_gather', '0', true)`;
 
 /** The combinations of the values that are looked for by themselves; one, of all conditions, where these are too many. */
-function alternatives(conditions: readonly Condition[]): Condition[][] {
+function alternatives(conditions: readonly Condition[], most: number): Condition[][] {
   const valuesOf = ([, value, column]: Condition) => (column && Array.isArray(value) && value.length > 0 ? value : []);
-  const count = conditions.reduce((product, condition) => product * (valuesOf(condition).length || 1), 1);
-  if (count > limits.branches) return [[...conditions]];
+  const count = conditions.reduce((before, condition) => before * (valuesOf(condition).length || 1), 1);
+  if (count > most) return [[...conditions]];
   return conditions.reduce<Condition[][]>(
     (branches, condition) => {
       const single = valuesOf(condition).map((value): Condition => [`${condition[2]} = ?`, value]);
@@ -96,29 +127,31 @@ function alternatives(conditions: readonly Condition[]): Condition[][] {
   );
 }
 
+/** Where the rows of a list come from, as SQL: one source, or several, each in the order of the list. */
+function sourceOf<T>(session: Session, { from, where }: List<T>, most: number) {
+  const values: unknown[] = [];
+  const written = ([sql, value]: Condition) => sql.replaceAll('?', `$${values.push(value)}`);
+  const applying: Condition[] = [['merchant_id = ?', session.merchantId], ...where];
+  const branches = alternatives(
+    applying.filter(([, value]) => value !== undefined),
+    most,
+  ).map(conditions => `from ${from.table} where ${conditions.map(written).join(' and ')}`);
+  return { values, branches };
+}
+
+const keysOf = <T>({ order }: List<T>) =>
+  [...new Set(order.split(', ').map(term => term.replace(/ \w+$/, '')))].join(', ');
+
 /**
- * A page far from the first one begins at an edge, which is found first, by the columns of the order alone: an index that
- * holds these and those of the filters is then all that has to be read of what stands before the page.
+ * The keys of a page, found by the columns of the order alone: an index that holds these and those of the filters is
+ * then all that has to be read of what stands before the page.
  */
-function pageText<T>({ from, order, page, count }: List<T>, branches: readonly string[]): string {
-  const keys = order.split(', ').map(term => term.replace(/ \w+$/, ''));
-  const first = (columns: string, limit: number, more = '') => {
-    const parts = branches.map(branch => `select ${columns} ${branch}${more} order by ${order} limit ${limit}`);
-    if (parts.length === 1) return String(parts[0]);
-    return `select * from (${parts.map(part => `(${part})`).join(' union all ')}) branches order by ${order} limit ${limit}`;
-  };
+const pageIn = <T>({ order, page, count }: List<T>, source: string) =>
+  `page as materialized (select * from ${source} keys order by ${order} limit ${count} offset ${page * count})`;
+
+const rowsOf = <T>(list: List<T>) => {
+  const { from, order } = list;
   const columns = from.columns.map(({ column }) => column).join(', ');
-  const offset = page * count;
-  if (offset === 0) return first(columns, count);
-  const edge = keys.map(key => `(select ${key} from edge)`).join(', ');
-  const reached = `(${keys.join(', ')}) ${order.endsWith(' asc') ? '>=' : '<='} (${edge})`;
-  return `with edge as materialized (select * from (${first(distinct(keys), offset + 1)}) before order by ${order}
-    limit 1 offset ${offset}) ${first(columns, count, ` and ${reached}`)}`;
-}
-
-const distinct = (keys: readonly string[]) => [...new Set(keys)].join(', ');
-
-function countText(branches: readonly string[]): string {
-  const parts = branches.map(branch => `(select 1 ${branch} limit ${limits.counted})`);
-  return `select count(*) as total from (select * from (${parts.join(' union all ')}) branches limit ${limits.counted}) counted`;
-}
+  return `select ${columns} from ${from.table}
+    where merchant_id = $1 and (${keysOf(list)}) in (select ${keysOf(list)} from page) order by ${order}`;
+};

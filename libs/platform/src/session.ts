@@ -155,8 +155,12 @@ export function isConnectionLoss(error: unknown): boolean {
 /** There was no connection to send anything on: nothing was done. */
 export const isUnsent = (error: unknown) => (error as { syscall?: string })?.syscall === 'connect';
 
-/** Two transactions were in each other's way; running one again is all that is needed. */
-export const isCollision = (error: unknown) => ['40001', '40P01'].includes((error as { code?: string })?.code ?? '');
+/**
+ * Two transactions were in each other's way; running one again is all that is needed. One of two that insert the same
+ * row may be told so by the row's key, or by the number of its first event.
+ */
+export const isCollision = (error: unknown) =>
+  ['40001', '40P01'].includes((error as { code?: string })?.code ?? '') || violatedIndex(error) === 'outbox_version';
 
 /** The name of the unique index that an insert ran into, if that is what went wrong. */
 export const violatedIndex = (error: unknown) => {

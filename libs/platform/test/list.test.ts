@@ -13,9 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const list = (input: object, merchantId = 15) => t.done(listThings, { ...first, ...input }, { merchantId });
+describe.each([{ sparse: false }, { sparse: true }])('a list, %j', ({ sparse }) => {
+  const list = (input: object, merchantId = 15) => t.done(listThings, { ...first, sparse, ...input }, { merchantId });
 
-describe('a list', () => {
   it('shows each entry once, whatever the page and the order', async () => {
     for (const order of [{}, { sortField: 'size' }, { sortField: 'size', sortType: 'asc' }, { sortType: 'asc' }]) {
       const pages = await Promise.all([0, 1, 2].map(page => list({ ...order, page })));
@@ -60,7 +60,7 @@ describe('a list', () => {
 
   it('gives its connection back, also when it fails', async () => {
     await t.rows('alter table things rename column size to extent');
-    expect(await t.call(listThings, first)).toMatchObject({ slug: 'internal_error' });
+    expect(await t.call(listThings, { ...first, sparse })).toMatchObject({ slug: 'internal_error' });
     await t.rows('alter table things rename column extent to size');
     const many = await Promise.all(Array.from({ length: 20 }, () => list({})));
     expect(many.map(({ total }) => total)).toEqual(Array.from({ length: 20 }, () => 50));
@@ -77,4 +77,14 @@ it('rows among values are found each once, and no other merchant has them', asyn
   expect(await among(15, 'name', ['thing 7', 'other 7'])).toEqual([7]);
   expect(await among(17, 'id', [1, 3])).toEqual([]);
   expect(await among(15, 'id', [])).toEqual([]);
+});
+
+it('a sparse list of which too much fits to be collected is met along the index of its order', async () => {
+  await t.rows('alter table things disable trigger user');
+  await t.rows(`insert into things select 17, n, 'many ' || n, n % 2, 1 from generate_series(1, 100_001) n`);
+  const all = { page: 499, count: 20, sparse: true };
+  const { ids, total } = await t.done(listThings, { ...all, sizes: [0, 1] }, { merchantId: 17 });
+  expect([ids[0], ids.length, total]).toEqual([90_021, 20, 10_000]);
+  const even = await t.done(listThings, { ...all, sizes: [0] }, { merchantId: 17 });
+  expect([even.ids[0], even.total]).toEqual([80_040, 10_000]);
 });

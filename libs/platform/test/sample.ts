@@ -131,6 +131,7 @@ export const listThings = operation({
     count: z.int(),
     sortField: z.enum(['', 'id', 'size']).optional(),
     sortType: z.enum(['', 'asc', 'desc']).optional(),
+    sparse: z.boolean().default(false),
   }),
   output: z.object({ ids: z.array(z.int()), total: z.int() }),
 });
@@ -208,7 +209,7 @@ export class Things {
   }
 
   @Handle(listThings)
-  list({ name, sizes, page, count, ...sorting }: z.output<typeof listThings.input>, caller: Caller) {
+  list({ name, sizes, page, count, sparse, ...sorting }: z.output<typeof listThings.input>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const { rows, total } = await reader.page({
         from: things,
@@ -216,6 +217,7 @@ export class Things {
         order: sorted({ id: 'id', size: 'size' }, sorting),
         page,
         count,
+        sparse,
       });
       return { ids: rows.map(({ id }) => id), total };
     });

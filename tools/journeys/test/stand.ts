@@ -90,3 +90,15 @@ export const withoutRequestId = ({ text, envelope }: Answer) => text.replace(env
 
 export const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
+
+export const pause = () => new Promise(resolve => setTimeout(resolve, 50));
+
+/** Asks again until the answer is as wanted; the last one is what the test shows when it never is. */
+export async function until(ask: () => Promise<Answer>, wanted: (answer: Answer) => boolean): Promise<Answer> {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const answer = await ask();
+    if (wanted(answer) || Date.now() > deadline) return answer;
+    await pause();
+  }
+}

@@ -112,6 +112,7 @@ describe('row-level security', () => {
     'member_emails',
     'client_sessions',
     'users_search',
+    'members_search',
     'expiries',
   ];
 

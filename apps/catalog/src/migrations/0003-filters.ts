@@ -9,7 +9,7 @@ export class Filters1795262400003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
     for (const [name, columns] of Object.entries(indices)) {
-      await runner.query(`create index ${name} on ${name.split('_', 1)[0]} (merchant_id, ${columns})`);
+      await runner.query(`create index ${name} on plans (merchant_id, ${columns}, id)`);
     }
     await runner.query(searchable('catalog', 'plans', 'id', { texts }));
   }
@@ -25,20 +25,16 @@ const statements = [
   `alter table plans force row level security`,
 ];
 
-/** Each filter with the order; the last holds the intervals in the order, since many are met on the way to a far page. */
 const indices = {
-  products_by_status: 'status, create_time, id',
-  plans_by_name: 'sort_name, id',
-  plans_by_amount: 'amount, id',
-  plans_by_status: 'status, create_time, id',
-  plans_by_publish_status: 'publish_status, create_time, id',
-  plans_by_type: 'type, create_time, id',
-  plans_by_product: 'product_id, create_time, id',
-  plans_by_currency: 'currency, create_time, id',
-  plans_by_interval_unit: 'interval_unit, create_time, id',
-  plans_by_interval_count: 'interval_count, create_time, id',
-  plans_by_interval: 'interval_unit, interval_count',
-  plans_newest_interval: 'create_time, id, interval_unit, interval_count',
+  plans_by_name: 'sort_name',
+  plans_by_amount: 'amount',
+  plans_by_status: 'status, create_time',
+  plans_by_publish_status: 'publish_status, create_time',
+  plans_by_type: 'type, create_time',
+  plans_by_product: 'product_id, create_time',
+  plans_by_currency: 'currency, create_time',
+  plans_by_interval_unit: 'interval_unit, interval_count, create_time',
+  plans_by_interval_count: 'interval_count, create_time',
 };
 
 const texts = ['plan_name', 'internal_name', 'external_plan_id', 'description']
