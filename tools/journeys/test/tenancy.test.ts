@@ -113,6 +113,7 @@ describe('row-level security', () => {
     'client_sessions',
     'users_search',
     'members_search',
+    'plans_search',
     'expiries',
   ];
 
