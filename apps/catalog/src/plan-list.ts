@@ -12,7 +12,7 @@ import {
   planType,
   publishStatus,
 } from '@recur/contracts';
-import { type Caller, type Condition, Db, given, Handle, type Reader, sorted } from '@recur/platform';
+import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
 import { DEFAULT_PRODUCT } from './domain/product.js';
 import { checkName, wherePlan } from './plans.js';
 import { withoutRow } from './products.js';
@@ -41,7 +41,8 @@ export class PlanList {
     return this.db.read(caller, async reader => {
       const { page, count } = input;
       const order = sorted({ createTime: 'create_time', planName: 'sort_name', amount: 'amount' }, input);
-      const { rows, total } = await reader.page({ from: plans, where, order, page, count });
+      const sparse = found !== undefined;
+      const { rows, total } = await reader.page({ from: plans, where, order, page, count, sparse });
       return { plans: await details(reader, rows), total };
     });
   }
@@ -49,19 +50,15 @@ export class PlanList {
 
 const filters = (input: Omit<In<typeof listPlans>, 'searchKey'>): Condition[] => [
   ['id = any(?)', given(input.planIds)],
-  oneOf('product_id', given(input.productIds)),
-  oneOf('type', namesOf(planType, given(input.type))),
-  oneOf('status', namesOf(planStatus, given(input.status))),
-  oneOf('publish_status', namesOf(publishStatus, input.publishStatus ? [input.publishStatus] : undefined)),
+  each('product_id', given(input.productIds)),
+  each('type', namesOf(planType, given(input.type))),
+  each('status', namesOf(planStatus, given(input.status))),
+  each('publish_status', namesOf(publishStatus, input.publishStatus ? [input.publishStatus] : undefined)),
   ['currency = ?', given(input.currency)?.toUpperCase()],
-  oneOf('interval_unit', given(input.intervalUnits)),
-  oneOf('interval_count', given(input.intervalCounts)),
+  each('interval_unit', given(input.intervalUnits)),
+  each('interval_count', given(input.intervalCounts)),
   [noShorter, input.billingIntervalMin ? leastCounts(input.billingIntervalMin) : undefined],
 ];
-
-/** A single value is equality, so that its index gives the order too. */
-const oneOf = (column: string, values: readonly unknown[] | undefined): Condition =>
-  values?.length === 1 ? [`${column} = ?`, values[0]] : [`${column} = any(?)`, values];
 
 /** How many days the units have when intervals are compared. */
 const days = { day: 1, week: 7, month: 30, year: 365 } as const satisfies Record<IntervalUnit, number>;
@@ -79,7 +76,7 @@ const noShorter = `(${units
 function leastCounts(interval: string): number[] {
   const [, count = '', unit = ''] = /^(\d*)(\w+)$/.exec(interval) ?? [];
   const least = days[unit as IntervalUnit] * Number(count || 1);
-  return units.map(each => Math.ceil(least / days[each]));
+  return units.map(one => Math.ceil(least / days[one]));
 }
 
 /** A number is the id of a plan, too. */

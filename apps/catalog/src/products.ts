@@ -9,7 +9,7 @@ import {
   productStatus,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, Db, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
+import { type Caller, Db, each, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
 import { activate, DEFAULT_PRODUCT, defaultProduct, edit } from './domain/product.js';
 import { type ProductRow, products } from './tables.js';
 import { named, namesOf, productView, usVatConfigOf } from './views.js';
@@ -73,7 +73,7 @@ export class Products {
         from: products,
         where: [
           ['id <> ? and deleted_time = 0', DEFAULT_PRODUCT],
-          ['status = any(?)', namesOf(productStatus, given(status))],
+          each('status', namesOf(productStatus, given(status))),
         ],
         order: sorted({ createTime: 'create_time', productName: 'product_name' }, sorting),
         page,

@@ -4,6 +4,7 @@ import { type Config, config } from './config.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Lists1795262400002 } from './migrations/0002-lists.js';
 import { Filters1795262400003 } from './migrations/0003-filters.js';
+import { Orders1795262400004 } from './migrations/0004-orders.js';
 import { PlanList } from './plan-list.js';
 import { Plans } from './plans.js';
 import { Products } from './products.js';
@@ -13,7 +14,10 @@ import { planView, productView } from './views.js';
 export const catalog: ServiceDefinition<Config> = {
   name: 'catalog',
   config,
-  schema: { tables: [products, plans], migrations: [Init1763683200001, Lists1795262400002, Filters1795262400003] },
+  schema: {
+    tables: [products, plans],
+    migrations: [Init1763683200001, Lists1795262400002, Filters1795262400003, Orders1795262400004],
+  },
   events,
   aggregates: {
     product: aggregate(products, 'id', productView),

@@ -46,7 +46,10 @@ export const products = table<ProductRow>('products', {
     deletedTime: integer(),
   },
   checks: { products_status: oneOf('status', productLifecycle.states) },
-  indices: { products_newest: { on: ['merchantId', 'createTime', 'id'] } },
+  indices: {
+    products_newest: { on: ['merchantId', 'createTime', 'id'] },
+    products_by_status: { on: ['merchantId', 'status', 'createTime', 'id'] },
+  },
 });
 
 export const plans = table<PlanRow>('plans', {
@@ -109,8 +112,10 @@ export const plans = table<PlanRow>('plans', {
     plans_by_type: { on: ['merchantId', 'type', 'createTime', 'id'] },
     plans_by_product: { on: ['merchantId', 'productId', 'createTime', 'id'] },
     plans_by_currency: { on: ['merchantId', 'currency', 'createTime', 'id'] },
-    plans_by_interval_unit: { on: ['merchantId', 'intervalUnit', 'intervalCount', 'createTime', 'id'] },
+    plans_by_interval_unit: { on: ['merchantId', 'intervalUnit', 'createTime', 'id'] },
     plans_by_interval_count: { on: ['merchantId', 'intervalCount', 'createTime', 'id'] },
+    plans_by_interval: { on: ['merchantId', 'intervalUnit', 'intervalCount', 'createTime', 'id'] },
+    plans_newest_interval: { on: ['merchantId', 'createTime', 'id', 'intervalUnit', 'intervalCount'] },
     plans_external_id: { on: ['merchantId', 'externalPlanId'], unique: true, where: `external_plan_id <> ''` },
   },
 });
