@@ -23,9 +23,9 @@ const statements = [
   `create index invoices_newest on invoices (merchant_id, create_time, id, deleted_time, user_id, total_amount)`,
   `create index invoices_user on invoices (merchant_id, user_id, create_time, id, deleted_time)`,
   `create index invoices_in_status on invoices (merchant_id, status, create_time, id, deleted_time)`,
-  `create index invoices_type on invoices (merchant_id, biz_type, create_time, id, deleted_time)`,
   `create index invoices_currency on invoices (merchant_id, currency, create_time, id, deleted_time)`,
   `create index invoices_gateway on invoices (merchant_id, gateway_id, create_time, id, deleted_time)`,
+  `create index invoices_type on invoices (merchant_id, biz_type, create_time, id, deleted_time)`,
   `create index invoices_amount on invoices (merchant_id, total_amount, id, create_time, deleted_time)`,
   `create index invoices_finished on invoices (merchant_id, finish_time, create_time, id) where finish_time > 0`,
   // the beginning of a name is a range in this collation, whatever the database's own
