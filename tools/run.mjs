@@ -16,11 +16,15 @@ const commands = {
   demo: 'journeys/demo.js',
   bench: 'bench/bench.js',
   chaos: 'chaos/chaos.js',
+  merchant: 'merchant/merchant.js',
 };
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const startedAt = Date.now();
 const installWithinMs = 20 * 60_000;
 const [name = '', ...args] = process.argv.slice(2);
+/** Progress; what merchant prints on stdout may be read by a program. */
+const progress = name === 'merchant' ? 2 : 1;
+const tell = progress === 2 ? console.error : console.log;
 
 function stop(exitCode, sentence) {
   console.error(`recur: ${sentence}`);
@@ -67,12 +71,15 @@ function install() {
   const stamp = 'node_modules/.package-lock.json';
   if (changedAt(stamp) > 0 && (changedAt(stamp) >= changedAt('package-lock.json') || stopsOnly())) return 0;
   const since = Date.now();
-  console.log('  · downloading and installing dependencies (npm install); the first time takes a minute or two');
+  tell('  · downloading and installing dependencies (npm install); the first time takes a minute or two');
   // Without a network npm would try each of hundreds of packages again and again; its cache may still hold them all.
   const unreachable = networkError();
   const source = unreachable ? '--offline' : '--prefer-offline';
   const quiet = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
-  const { status, error } = npm(['install', '--include=dev', '--ignore-scripts', source, ...quiet], 'inherit');
+  const { status, error } = npm(
+    ['install', '--include=dev', '--ignore-scripts', source, ...quiet],
+    ['inherit', progress, 'inherit'],
+  );
   if (status !== 0 && unreachable) {
     stop(
       69,
@@ -81,7 +88,7 @@ function install() {
   }
   if (status !== 0) stop(69, `npm install failed (${error?.message ?? `exit ${status}`}); npm said why above.`);
   if (changedAt(stamp) > 0) utimesSync(path.join(root, stamp), new Date(), new Date());
-  console.log(`  ✓ dependencies downloaded and installed (${seconds(since)})`);
+  tell(`  ✓ dependencies downloaded and installed (${seconds(since)})`);
   return (Date.now() - since) / 1000;
 }
 
@@ -96,7 +103,7 @@ async function build() {
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1', DO_NOT_TRACK: '1' };
   const flags = ['run', 'build', '--output-logs=errors-only', '--ui=stream'];
   const turbo = spawn(path.join(root, 'node_modules/.bin/turbo'), flags, { cwd: root, env });
-  const timer = setTimeout(() => console.log('  · building …'), 2000);
+  const timer = setTimeout(() => tell('  · building …'), 2000);
   let output = '';
   for (const stream of [turbo.stdout, turbo.stderr]) stream.on('data', chunk => (output += chunk));
   const status = await new Promise(resolve => {
@@ -107,7 +114,7 @@ async function build() {
     console.error(output);
     stop(1, `the build failed (${status}); the compiler said why above.`);
   }
-  if (Date.now() - since > 2000) console.log(`  ✓ built (${seconds(since)})`);
+  if (Date.now() - since > 2000) tell(`  ✓ built (${seconds(since)})`);
 }
 
 checkMachine();

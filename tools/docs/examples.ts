@@ -104,6 +104,7 @@ const endpoint: WebhookEndpoint = {
 /** One state after each webhook event that is registered, and its place in the object's history. */
 const states: { [N in WebhookEventName & EventName]: [sequence: number, data: EventData<N>] } = {
   'user.created': [1, user],
+  'user.updated': [2, { ...user, companyName: 'Analytical Engines', version: 2 }],
   'payment.created': [1, payment],
   'payment.success': [
     2,

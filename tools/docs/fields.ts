@@ -111,7 +111,7 @@ function rulesOf(field: Schema, path: string, operation: string): string[] {
 }
 
 /** `1..500 entries`, `at least 0`; what only says that a number is exact is left out. */
-function bounds(least: number | undefined, most: number | undefined, unit = ''): string {
+export function bounds(least: number | undefined, most: number | undefined, unit = ''): string {
   const lower = least === undefined || least <= Number.MIN_SAFE_INTEGER ? undefined : least;
   const upper = most === undefined || most >= Number.MAX_SAFE_INTEGER ? undefined : most;
   if (lower !== undefined && upper !== undefined) return `${lower}..${upper}${unit}`;

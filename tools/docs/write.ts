@@ -1,8 +1,24 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
 import { checkoutRoot } from '../local/home.js';
 import { apiReference } from './apiReference.js';
 import { formatted } from './formatted.js';
+import { withSettings } from './settings.js';
 
-const file = 'docs/api-reference.md';
-writeFileSync(path.join(checkoutRoot(), file), formatted(apiReference(), file));
+const root = checkoutRoot();
+const write = (file: string, page: string) => writeFileSync(path.join(root, file), formatted(page, file));
+
+/** The settings of an app as it was built: the one schema that its config exports. */
+async function schemaOf(app: string): Promise<[app: string, schema: z.ZodType]> {
+  const exported: object = await import(pathToFileURL(path.join(root, 'apps', app, 'dist/config.js')).href);
+  const schema = Object.values(exported).find(value => value instanceof z.ZodType);
+  if (schema === undefined) throw new Error(`apps/${app}/src/config.ts exports no schema`);
+  return [app, schema];
+}
+
+const schemas = Object.fromEntries(await Promise.all(readdirSync(path.join(root, 'apps')).map(schemaOf)));
+const deployment = 'docs/deployment.md';
+write('docs/api-reference.md', apiReference());
+write(deployment, withSettings(readFileSync(path.join(root, deployment), 'utf8'), schemas));

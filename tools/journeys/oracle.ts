@@ -94,8 +94,9 @@ const eventually: Record<string, Rule> = {
     everywhere(ask, `select consumer || ' has parked ' || event_id || ': ' || reason as what from dead_letter`),
   'a consumer has seen exactly the events of its subject': inboxes,
   'copies are the newest state': async ask => [
-    ...(await copies(ask, 'identity', 'user', 'user_copies')),
-    ...(await copies(ask, 'catalog', 'plan', 'plan_copies')),
+    ...(await copies(ask, 'identity', 'user', 'billing', 'user_copies')),
+    ...(await copies(ask, 'catalog', 'plan', 'billing', 'plan_copies')),
+    ...(await copies(ask, 'billing', 'gateway', 'identity', 'gateway_copies')),
   ],
   'the operation log has every entry once': entries,
   'every webhook has one delivery': deliveries,
@@ -129,6 +130,7 @@ function consumers(): { in: Service; name: string; from: Service; takes: (type: 
   return [
     { in: 'billing', name: 'billing-copy-users', from: 'identity', takes: startsWith('user') },
     { in: 'billing', name: 'billing-copy-plans', from: 'catalog', takes: startsWith('plan') },
+    { in: 'identity', name: 'identity-copy-gateways', from: 'billing', takes: startsWith('gateway') },
     ...services.map(from => ({
       in: 'identity' as const,
       name: `identity-log-${from}`,
@@ -173,13 +175,13 @@ async function inboxes(ask: Ask): Promise<string[]> {
   return findings;
 }
 
-async function copies(ask: Ask, owner: Service, aggregate: string, table: string): Promise<string[]> {
+async function copies(ask: Ask, owner: Service, aggregate: string, at: Service, table: string): Promise<string[]> {
   const newest = await ask(
     owner,
     `select distinct on (merchant_id, aggregate_id) merchant_id, aggregate_id as id, version, (envelope::json->'data')::jsonb::text as data
      from outbox where aggregate = '${aggregate}' order by merchant_id, aggregate_id, version desc`,
   );
-  const rows = await ask('billing', `select merchant_id, id::text, version, data::text as data from ${table}`);
+  const rows = await ask(at, `select merchant_id, id::text, version, data::text as data from ${table}`);
   const copied = new Map(rows.map(row => [`${row.merchant_id} ${row.id}`, row]));
   return newest.flatMap(({ merchant_id, id, version, data }) => {
     const copy = copied.get(`${merchant_id} ${id}`);

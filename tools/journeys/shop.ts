@@ -15,13 +15,14 @@ export interface Shop {
 export const newUser = async (api: Api): Promise<number> =>
   (await api.post<{ user: { id: number } }>('/merchant/user/new', { email: `${randomUUID()}@example.com` })).user.id;
 
-export async function newPlan(api: Api): Promise<number> {
+export async function newPlan(api: Api, more: object = {}): Promise<number> {
   const { plan } = await api.post<{ plan: { id: number } }>('/merchant/plan/new', {
     planName: 'Pro',
     amount: 4900,
     currency: 'EUR',
     intervalUnit: 'month',
     intervalCount: 1,
+    ...more,
   });
   return plan.id;
 }

@@ -37,10 +37,9 @@ export function migration(home: Home, settings: Settings, service: Service): Par
   return { ...part, name: `migrate-${service}` };
 }
 
-/** Creates a merchant and prints its API key as JSON. No two merchants' owners have the same e-mail. */
-export function bootstrap(home: Home, settings: Settings, name: string, email: string): Part {
-  const args = ['bootstrap', '--name', name, '--email', email, '--json'];
-  return { ...appPart(home, 'identity', args, environment(settings, 'identity')), name: 'bootstrap' };
+/** The command of identity that makes merchants and keeps their API keys; see its README. */
+export function merchantCommand(home: Home, settings: Settings, words: readonly string[]): Part {
+  return { ...appPart(home, 'identity', ['merchant', ...words], environment(settings, 'identity')), name: 'merchant' };
 }
 
 function appPart(home: Home, app: App, args: string[], env: NodeJS.ProcessEnv): Part {

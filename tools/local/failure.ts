@@ -1,11 +1,12 @@
 /**
  * A failure that the person at the terminal can do something about: shown as its one sentence, without a stack.
- * Exit codes are those of sysexits.h: 64 wrong usage, 69 something needed is not available, 1 anything else.
+ * Exit codes are those of sysexits.h: 64 wrong usage, 69 something needed is not available, 78 settings that are not
+ * usable; 1 anything else.
  */
 export class Failure extends Error {
   constructor(
     sentence: string,
-    readonly exitCode: 1 | 64 | 69 = 1,
+    readonly exitCode: 1 | 64 | 69 | 78 = 1,
   ) {
     super(sentence);
   }

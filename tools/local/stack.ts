@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { appServer, apps, bootstrap, type ExtraEnv, isApp, migration } from './apps.js';
+import { appServer, apps, type ExtraEnv, isApp, merchantCommand, migration } from './apps.js';
 import { obtain } from './binaries.js';
 import { forgetFacts, type StackFacts, saveFacts } from './facts.js';
 import { Failure } from './failure.js';
@@ -130,11 +130,12 @@ async function createDemo(home: Home, settings: Settings): Promise<void> {
 
 /** Makes a merchant in the running stack's database: the only way to one, since there is no operation for it. */
 export async function createMerchant(home: Home, settings: Settings, name: string, email: string): Promise<Merchant> {
-  const output = await runToEnd(home, bootstrap(home, settings, name, email));
+  const words = ['create', '--name', name, '--email', email, '--json'];
+  const output = await runToEnd(home, merchantCommand(home, settings, words));
   // the key that was printed is kept by whoever asked for it, not by a log
-  rmSync(path.join(home.logs, 'bootstrap.log'), { force: true });
+  rmSync(path.join(home.logs, 'merchant.log'), { force: true });
   const line = output.split('\n').find(text => text.startsWith('{') && text.includes('"apiKey"'));
-  if (line === undefined) throw new Failure(`bootstrap printed no API key. It printed: ${output.trim()}`);
+  if (line === undefined) throw new Failure(`making a merchant printed no API key. It printed: ${output.trim()}`);
   return JSON.parse(line) as Merchant;
 }
 

@@ -1,9 +1,12 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { plannedPackages } from '../local/apt.js';
 import { takesNoArguments } from '../local/failure.js';
-import { checkoutRoot } from '../local/home.js';
+import { checkoutRoot, openHome } from '../local/home.js';
+import { merchant } from '../merchant/merchant.js';
 
 describe('tools/run.mjs', () => {
   it.each([
@@ -25,6 +28,31 @@ describe('commands without arguments', () => {
       'npm start takes no arguments, and was given --port 80.',
     );
     expect(() => takesNoArguments('npm start', [])).not.toThrow();
+  });
+});
+
+describe('npm run merchant', () => {
+  /** What it fails with where no stack runs. */
+  function failure(env: Record<string, string>, ...words: string[]) {
+    const state = mkdtempSync(path.join(tmpdir(), 'recur-merchant-'));
+    try {
+      return merchant(words, { PATH: process.env.PATH, ...env }, openHome(state));
+    } catch (error) {
+      return error;
+    } finally {
+      rmSync(state, { recursive: true });
+    }
+  }
+  const usage = /^There is no command "keys"\.\nUsage: npm run merchant -- /;
+  const noStack = /^no stack of this checkout is running: start one with "npm run up"/;
+  const settings = /^The configuration is not usable:\n[\s\S]*SECRET_KEYS/;
+
+  it('says how it is used, what is missing, and what is wrong with the settings', () => {
+    const list = ['keys', 'list', '--merchant', '1'];
+    expect(failure({}, 'keys')).toMatchObject({ exitCode: 64, message: expect.stringMatching(usage) });
+    expect(failure({}, ...list)).toMatchObject({ exitCode: 1, message: expect.stringMatching(noStack) });
+    const half = failure({ DATABASE_URL: 'postgres://x' }, ...list);
+    expect(half).toMatchObject({ exitCode: 78, message: expect.stringMatching(settings) });
   });
 });
 

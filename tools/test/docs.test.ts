@@ -12,9 +12,13 @@ import { checkoutRoot } from '../local/home.js';
 const root = checkoutRoot();
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
 const apps = readdirSync(path.join(root, 'apps'));
-const pages = ['README.md', 'docs/architecture.md', 'docs/api.md', 'docs/api-reference.md'].concat(
-  apps.map(app => `apps/${app}/README.md`),
-);
+const pages = [
+  'README.md',
+  'docs/architecture.md',
+  'docs/api.md',
+  'docs/api-reference.md',
+  'docs/deployment.md',
+].concat(apps.map(app => `apps/${app}/README.md`));
 
 describe('docs/api-reference.md', () => {
   it('is what the contracts say: after a change, run the two commands of docs/api.md', () => {

@@ -1,29 +1,30 @@
-import { type In, type newPlan, planType } from '@recur/contracts';
-import { type Issue, Rejected } from '@recur/kernel';
-import type { Reader } from '@recur/platform';
+import { planType } from '@recur/contracts';
+import { type Issue, invalid, Rejected } from '@recur/kernel';
+import type { Tx } from '@recur/platform';
 import type { PlanType } from './domain/plan.js';
+import type { NewPlan } from './plan-input.js';
 import { type PlanRow, plans } from './tables.js';
 
 const wanted = { addonIds: 'recurringAddon', onetimeAddonIds: 'onetimeAddon' } as const;
 const spoken = { recurringAddon: 'a recurring add-on', onetimeAddon: 'a one-time add-on' } as const;
 
 /**
- * The other plans that a new plan names: its add-ons, each once, and the plan it is upgraded to. All fields at fault
- * are named. Throws Rejected `plan_not_found` where there is no such plan, and `invalid_parameters` where an add-on is
- * of another type or currency or gone for good, or the plan is itself an add-on: add-ons of add-ons would make a web.
+ * Checks the other plans that an input names: its add-ons, which stay locked so that they fit until the commit, and the
+ * plan it is upgraded to. Answers the recurring add-ons. All fields at fault are named. Throws Rejected
+ * `plan_not_found` where there is no such plan, and `invalid_parameters` where an add-on is of another type or currency
+ * or gone for good, or the plan is itself an add-on: add-ons of add-ons would make a web.
  */
-export async function bindAddons(reader: Reader, input: In<typeof newPlan>) {
+export async function checkAddons(tx: Tx, input: NewPlan): Promise<PlanRow[]> {
   const { autoUpgradePlanId, currency } = input;
-  const find = (id: number) => reader.find(plans, { id });
-  const [upgrade, ...lists] = await Promise.all([
-    autoUpgradePlanId === 0 ? undefined : find(autoUpgradePlanId),
-    ...(['addonIds', 'onetimeAddonIds'] as const).map(async field => ({
-      field,
-      found: await Promise.all(input[field].map(find)),
-    })),
+  // lock order: by id, after the plan that they are bound to
+  const ids = [...new Set([...input.addonIds, ...input.onetimeAddonIds])].sort((a, b) => a - b);
+  const [upgrade, ...locked] = await Promise.all([
+    autoUpgradePlanId === 0 ? undefined : tx.find(plans, { id: autoUpgradePlanId }),
+    ...ids.map(id => tx.lockIfAny(plans, { id })),
   ]);
-  const entries = lists.flatMap(({ field, found }) =>
-    found.map((addon, at) => ({ path: `/${field}/${at}`, type: wanted[field], addon })),
+  const known = new Map(locked.flatMap(addon => (addon ? [[addon.id, addon]] : [])));
+  const entries = (['addonIds', 'onetimeAddonIds'] as const).flatMap(field =>
+    input[field].map((id, at) => ({ path: `/${field}/${at}`, type: wanted[field], addon: known.get(id) })),
   );
 
   const unknown = entries.filter(({ addon }) => !addon).map(({ path }): Issue => ({ path, message: 'names no plan' }));
@@ -35,20 +36,29 @@ export async function bindAddons(reader: Reader, input: In<typeof newPlan>) {
     return message ? [{ path, message }] : [];
   });
   if (input.type !== planType.main) {
-    for (const { field, found } of lists) {
-      if (found.length > 0) unfit.push({ path: `/${field}`, message: 'must be empty: only a main plan has add-ons' });
+    for (const field of ['addonIds', 'onetimeAddonIds'] as const) {
+      if (input[field].length > 0) {
+        unfit.push({ path: `/${field}`, message: 'must be empty: only a main plan has add-ons' });
+      }
     }
   }
   if (unfit.length > 0) throw new Rejected('invalid_parameters', undefined, unfit);
-  return {
-    autoUpgradePlanId,
-    addonIds: [...new Set(input.addonIds)],
-    onetimeAddonIds: [...new Set(input.onetimeAddonIds)],
-  };
+  return locked.flatMap(addon => (addon?.type === 'recurringAddon' ? [addon] : []));
 }
 
 function whyUnfit(addon: PlanRow, type: keyof typeof spoken, currency: string): string | undefined {
   if (addon.type !== (type satisfies PlanType)) return `must be ${spoken[type]}`;
   if (addon.currency !== currency) return `must be priced in ${currency} as the plan is, not in ${addon.currency}`;
   return addon.status === 'hardArchived' ? 'must not be archived for good' : undefined;
+}
+
+/** An add-on has the currency of the plans that it is bound to. Whoever binds it meanwhile waits for its lock. */
+export async function checkCurrency(tx: Tx, { id, type, currency }: PlanRow): Promise<void> {
+  if (type === 'main') return;
+  const [buyer] = await tx.query(
+    `select id from plans where merchant_id = $1 and type = 'main' and status <> 'hardArchived'
+       and $2 = any(addon_ids || onetime_addon_ids) order by id limit 1`,
+    [tx.merchantId, id],
+  );
+  if (buyer) throw invalid('/currency', `must stay ${currency}: it is an add-on of plan ${buyer.id}, priced in that`);
 }

@@ -1,15 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { activatePlan, type In, newPlan, noYes, planType } from '@recur/contracts';
-import { type Issue, invalid, Rejected } from '@recur/kernel';
-import { type Caller, CONFIG, Db, Handle, type Reader } from '@recur/platform';
-import { bindAddons } from './addons.js';
+import { activatePlan, editPlan, type In, newPlan, publishPlan, unpublishPlan } from '@recur/contracts';
+import { invalid } from '@recur/kernel';
+import { type Caller, CONFIG, Db, Handle, type Tx } from '@recur/platform';
+import { checkAddons, checkCurrency } from './addons.js';
 import type { Config } from './config.js';
-import { activate } from './domain/plan.js';
-import { DEFAULT_PRODUCT } from './products.js';
-import { type PlanRow, plans, products } from './tables.js';
-import { named, planView, usVatConfigOf } from './views.js';
-
-type NewPlan = In<typeof newPlan>;
+import { activate, edit, publish, unpublish } from './domain/plan.js';
+import { asAsked, checkMetrics, type NewPlan, rowOf } from './plan-input.js';
+import { findProduct } from './products.js';
+import { type PlanRow, plans } from './tables.js';
+import { planView } from './views.js';
 
 @Injectable()
 export class Plans {
@@ -21,12 +20,10 @@ export class Plans {
   @Handle(newPlan)
   create(input: NewPlan, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const [id, , addons] = await Promise.all([tx.nextId(plans), checkProduct(tx, input), bindAddons(tx, input)]);
+      const [id] = await Promise.all([tx.nextId(plans), findProduct(tx, input.productId), checkAddons(tx, input)]);
       checkMetrics(input);
       const plan: PlanRow = {
-        ...described(input),
-        ...priced(input),
-        ...addons,
+        ...rowOf(input),
         merchantId: tx.merchantId,
         id,
         version: 0,
@@ -37,7 +34,7 @@ export class Plans {
         modifyTime: tx.now,
       };
       const view = planView(plan);
-      tx.onConflict('plans_external_id', () => invalid('/externalPlanId', 'is the externalPlanId of another plan'));
+      tx.onConflict('plans_external_id', externalIdTaken);
       tx.save(plans, plan);
       tx.emit('plan.created', plan, view);
       tx.log(`Plan(${id})`, 'New', { planId: id });
@@ -45,88 +42,95 @@ export class Plans {
     });
   }
 
-  @Handle(activatePlan)
-  activate({ planId, externalPlanId }: In<typeof activatePlan>, caller: Caller) {
+  @Handle(editPlan)
+  edit({ planId, ...sent }: In<typeof editPlan>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const plan = await tx.lock(plans, planId ? { id: planId } : { externalPlanId }, 'plan_not_found');
-      if (externalPlanId && plan.externalPlanId !== externalPlanId) {
-        throw invalid('/externalPlanId', `is not the externalPlanId of plan ${plan.id}`);
-      }
-      const activated = activate(plan, tx.now);
-      if (!activated) return {};
+      const plan = await tx.lock(plans, { id: planId }, 'plan_not_found');
+      const input = asAsked(plan, sent);
+      const edited = edit(plan, rowOf(input), tx.now);
+      if (!edited) return { plan: planView(plan) };
+      const moves = edited.currency !== plan.currency;
+      // what was bound once stays so, whatever has become of it meanwhile
+      const anew = (field: 'addonIds' | 'onetimeAddonIds') => (moves || sent[field] ? input[field] : []);
+      const [addons] = await Promise.all([
+        checkAddons(tx, {
+          ...input,
+          addonIds: anew('addonIds'),
+          onetimeAddonIds: anew('onetimeAddonIds'),
+          autoUpgradePlanId: sent.autoUpgradePlanId ?? 0,
+        }),
+        sent.productId !== undefined && findProduct(tx, sent.productId),
+        moves && checkCurrency(tx, plan),
+      ]);
+      checkMetrics(input);
+      const view = planView(edited);
+      tx.onConflict('plans_external_id', externalIdTaken);
+      tx.save(plans, edited);
+      tx.emit('plan.updated', edited, view);
+      if (edited.status === 'active') activateAll(tx, addons);
+      tx.log(`Plan(${planId})`, 'Edit', { planId });
+      return { plan: view };
+    });
+  }
+
+  @Handle(activatePlan)
+  activate(name: In<typeof activatePlan>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const plan = await lock(tx, name);
+      if (plan.status === 'active') return {};
       // lock order: a main plan, then its add-ons by id; add-ons have none of their own, so nobody waits in a circle
       const ids = plan.addonIds.toSorted((a, b) => a - b);
       const addons = await Promise.all(ids.map(id => tx.lock(plans, { id }, 'plan_not_found')));
-      for (const each of [activated, ...addons.flatMap(addon => activate(addon, tx.now) ?? [])]) {
-        tx.save(plans, each);
-        tx.emit('plan.activated', each, planView(each));
-      }
+      activateAll(tx, [plan, ...addons]);
       tx.log(`Plan(${plan.id})`, 'Activate', { planId: plan.id });
+      return {};
+    });
+  }
+
+  @Handle(publishPlan)
+  publish(name: In<typeof publishPlan>, caller: Caller) {
+    return this.show(caller, name, publish, 'plan.published', 'Publish');
+  }
+
+  @Handle(unpublishPlan)
+  unpublish(name: In<typeof unpublishPlan>, caller: Caller) {
+    return this.show(caller, name, unpublish, 'plan.unpublished', 'Unpublish');
+  }
+
+  private show(caller: Caller, name: PlanName, step: typeof publish, event: string, what: string) {
+    return this.db.write(caller, async tx => {
+      const shown = step(await lock(tx, name), tx.now);
+      if (!shown) return {};
+      tx.save(plans, shown);
+      tx.emit(event, shown, planView(shown));
+      tx.log(`Plan(${shown.id})`, what, { planId: shown.id });
       return {};
     });
   }
 }
 
-/**
- * A plan belongs to a product that exists, or to the default product. The `productName` and `productDescription` that
- * come with it are texts of the plan, whatever its productId: they neither rename a product nor make one, since
- * product/new and product/edit do that and the plan's answer could not show it.
- */
-async function checkProduct(reader: Reader, { productId }: NewPlan): Promise<void> {
-  if (productId !== DEFAULT_PRODUCT) {
-    await reader.get(products, { id: productId, deletedTime: 0 }, 'product_not_found');
+/** A plan by either of its ids; where both are given, they are of one plan. */
+export interface PlanName {
+  planId?: number | undefined;
+  externalPlanId?: string | undefined;
+}
+
+export const wherePlan = ({ planId, externalPlanId }: PlanName) =>
+  planId ? { id: planId } : { externalPlanId: externalPlanId ?? '' };
+
+export function checkName(plan: PlanRow, { externalPlanId }: PlanName): PlanRow {
+  if (!externalPlanId || plan.externalPlanId === externalPlanId) return plan;
+  throw invalid('/externalPlanId', `is not the externalPlanId of plan ${plan.id}`);
+}
+
+const lock = async (tx: Tx, name: PlanName) => checkName(await tx.lock(plans, wherePlan(name), 'plan_not_found'), name);
+
+const externalIdTaken = () => invalid('/externalPlanId', 'is the externalPlanId of another plan');
+
+/** Those that are active already stay so, and nobody is told of them. */
+function activateAll(tx: Tx, all: readonly PlanRow[]): void {
+  for (const activated of all.flatMap(plan => activate(plan, tx.now) ?? [])) {
+    tx.save(plans, activated);
+    tx.emit('plan.activated', activated, planView(activated));
   }
-}
-
-/** There are no metrics yet, so whatever names one names an unknown one. */
-function checkMetrics(input: NewPlan): void {
-  const issues = (['metricLimits', 'metricMeteredCharge', 'metricRecurringCharge'] as const).flatMap(field =>
-    input[field].map((_, at): Issue => ({ path: `/${field}/${at}/metricId`, message: 'names no metric' })),
-  );
-  if (issues.length > 0) throw new Rejected('metric_not_found', undefined, issues);
-}
-
-/** What the plan is called and how it is shown. */
-function described(input: NewPlan) {
-  const { productId, planName, internalName, description, externalPlanId, homeUrl, imageUrl, metadata } = input;
-  const { productName, productDescription, checkoutTemplateId } = input;
-  return {
-    productId,
-    planName,
-    internalName,
-    description,
-    externalPlanId,
-    homeUrl,
-    imageUrl,
-    metadata,
-    productName,
-    productDescription,
-    checkoutTemplateId,
-  };
-}
-
-/** What is charged for it, and when. */
-function priced(input: NewPlan) {
-  const { currency, intervalUnit, intervalCount, trialDemand, gasPayer, multiCurrencies, multiTrials } = input;
-  const { metricLimits, metricMeteredCharge, metricRecurringCharge } = input;
-  return {
-    type: named(planType, input.type),
-    currency,
-    amount: BigInt(input.amount),
-    compareAtAmount: BigInt(input.compareAtAmount),
-    intervalUnit,
-    intervalCount,
-    trialAmount: BigInt(input.trialAmount),
-    trialDurationSeconds: input.trialDurationTime,
-    trialDemand,
-    cancelAtTrialEnd: input.cancelAtTrialEnd === noYes.yes,
-    disableAutoCharge: input.disableAutoCharge === noYes.yes,
-    gasPayer,
-    metricLimits,
-    metricMeteredCharge,
-    metricRecurringCharge,
-    multiCurrencies,
-    multiTrials,
-    usVatConfig: usVatConfigOf(input.usVATConfig),
-  };
 }

@@ -2,6 +2,10 @@ import { events } from '@recur/contracts';
 import { aggregate, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
+import { Lists1795262400002 } from './migrations/0002-lists.js';
+import { Filters1795262400003 } from './migrations/0003-filters.js';
+import { Orders1795262400004 } from './migrations/0004-orders.js';
+import { PlanList } from './plan-list.js';
 import { Plans } from './plans.js';
 import { Products } from './products.js';
 import { plans, products } from './tables.js';
@@ -10,11 +14,14 @@ import { planView, productView } from './views.js';
 export const catalog: ServiceDefinition<Config> = {
   name: 'catalog',
   config,
-  schema: { tables: [products, plans], migrations: [Init1763683200001] },
+  schema: {
+    tables: [products, plans],
+    migrations: [Init1763683200001, Lists1795262400002, Filters1795262400003, Orders1795262400004],
+  },
   events,
   aggregates: {
     product: aggregate(products, 'id', productView),
     plan: aggregate(plans, 'id', planView),
   },
-  handlers: [Products, Plans],
+  handlers: [Products, Plans, PlanList],
 };

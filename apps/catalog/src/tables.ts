@@ -17,7 +17,13 @@ export interface PlanRow extends Plan {
   /** How the merchant wants the plan's product called where it is paid; no product is made or changed by it. */
   productName: string;
   productDescription: string;
+  /** What lists are sorted by: of the name as much as an index takes. */
+  sortName: string;
 }
+
+const sortedCharacters = 100;
+/** Of a plan's name what its order is made of, whatever the case of its letters. */
+export const sortNameOf = (planName: string) => Array.from(planName.toLowerCase()).slice(0, sortedCharacters).join('');
 
 const oneOf = (column: string, values: readonly string[]) =>
   `${column} in (${values.map(value => `'${value}'`).join(', ')})`;
@@ -40,6 +46,10 @@ export const products = table<ProductRow>('products', {
     deletedTime: integer(),
   },
   checks: { products_status: oneOf('status', productLifecycle.states) },
+  indices: {
+    products_newest: { on: ['merchantId', 'createTime', 'id'] },
+    products_by_status: { on: ['merchantId', 'status', 'createTime', 'id'] },
+  },
 });
 
 export const plans = table<PlanRow>('plans', {
@@ -85,6 +95,7 @@ export const plans = table<PlanRow>('plans', {
     multiCurrencies: document(),
     multiTrials: document(),
     usVatConfig: optionalDocument(),
+    sortName: { ...text(), default: '' },
   },
   checks: {
     plans_status: oneOf('status', planLifecycle.states),
@@ -93,6 +104,21 @@ export const plans = table<PlanRow>('plans', {
     plans_amount: 'amount >= 0 and compare_at_amount >= 0 and trial_amount >= 0',
   },
   indices: {
+    plans_newest: { on: ['merchantId', 'createTime', 'id'] },
+    plans_by_name: { on: ['merchantId', 'sortName', 'id'] },
+    plans_by_amount: { on: ['merchantId', 'amount', 'id'] },
+    plans_by_status: { on: ['merchantId', 'status', 'createTime', 'id'] },
+    plans_by_publish_status: { on: ['merchantId', 'publishStatus', 'createTime', 'id'] },
+    plans_by_type: { on: ['merchantId', 'type', 'createTime', 'id'] },
+    plans_by_product: { on: ['merchantId', 'productId', 'createTime', 'id'] },
+    plans_by_currency: { on: ['merchantId', 'currency', 'createTime', 'id'] },
+    plans_by_interval_unit: { on: ['merchantId', 'intervalUnit', 'createTime', 'id'] },
+    plans_by_interval_count: { on: ['merchantId', 'intervalCount', 'createTime', 'id'] },
+    plans_by_interval: { on: ['merchantId', 'intervalUnit', 'intervalCount', 'createTime', 'id'] },
+    plans_newest_interval: { on: ['merchantId', 'createTime', 'id', 'intervalUnit', 'intervalCount'] },
     plans_external_id: { on: ['merchantId', 'externalPlanId'], unique: true, where: `external_plan_id <> ''` },
   },
 });
+
+/** What `searchable` has made: no row-level security; kept by a trigger, reached by `db.search` alone. */
+export const searchTables = ['plans_search'];

@@ -72,6 +72,10 @@ export function named<T extends contract.CodeTable>(table: T, code: number): key
   return name;
 }
 
+/** The names of those codes that are in the table; undefined where none were given. */
+export const namesOf = (table: contract.CodeTable, codes: readonly number[] | undefined): string[] | undefined =>
+  codes && Object.keys(table).filter(name => codes.includes(table[name] as number));
+
 type UsVatInput = Partial<contract.UsVatConfig> & Omit<contract.UsVatConfig, 'fromAddress' | 'toAddress'>;
 
 /** A tax configuration as it is answered, and so as it is kept. */

@@ -1,12 +1,30 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { activatePlan, newPlan, newProduct } from '@recur/contracts';
+import {
+  activatePlan,
+  activateProduct,
+  editPlan,
+  editProduct,
+  listPlans,
+  listProducts,
+  newPlan,
+  newProduct,
+  type Operation,
+  planDetail,
+  productDetail,
+  publishPlan,
+  unpublishPlan,
+} from '@recur/contracts';
+import { platformTables } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
 import { catalog } from '../src/service.js';
+import { searchTables } from '../src/tables.js';
 
 let t: TestService;
 const plan = { amount: 1, currency: 'USD', planName: 'Basic', intervalUnit: 'month', intervalCount: 1 };
 const theirs = { merchantId: 16 };
+const nobody = { merchantId: 17 };
 let their: { main: number; addon: number; setup: number; product: number };
+let own: number;
 
 beforeAll(async () => {
   t = await testService(catalog);
@@ -14,6 +32,7 @@ beforeAll(async () => {
   const addon = await t.done(newPlan, { ...plan, type: 2 }, theirs);
   const setup = await t.done(newPlan, { ...plan, type: 3 }, theirs);
   const { product } = await t.done(newProduct, {}, theirs);
+  own = (await t.done(newPlan, plan)).plan.id;
   their = { main: main.plan.id, addon: addon.plan.id, setup: setup.plan.id, product: product.id };
   await t.emitted();
 });
@@ -21,13 +40,27 @@ afterAll(() => t.close());
 
 it("gives another merchant's ids the answer that unknown ones get, and changes nothing", async () => {
   const unknown = 9_000_000;
-  const pairs: [typeof newPlan | typeof activatePlan, object, object][] = [
-    [newPlan, { ...plan, productId: their.product }, { ...plan, productId: unknown }],
-    [newPlan, { ...plan, addonIds: [their.addon] }, { ...plan, addonIds: [unknown] }],
-    [newPlan, { ...plan, onetimeAddonIds: [their.setup] }, { ...plan, onetimeAddonIds: [unknown] }],
-    [newPlan, { ...plan, autoUpgradePlanId: their.main }, { ...plan, autoUpgradePlanId: unknown }],
-    [activatePlan, { planId: their.main }, { planId: unknown }],
-    [activatePlan, { externalPlanId: 'theirs' }, { externalPlanId: 'nobodys' }],
+  const named = [activatePlan, publishPlan, unpublishPlan, planDetail];
+  const pairs: [Operation, object, object][] = [
+    ...[newPlan, editPlan].flatMap((operation): [Operation, object, object][] => {
+      const sent = operation === newPlan ? plan : { planId: own };
+      return [
+        [operation, { ...sent, productId: their.product }, { ...sent, productId: unknown }],
+        [operation, { ...sent, addonIds: [their.addon] }, { ...sent, addonIds: [unknown] }],
+        [operation, { ...sent, onetimeAddonIds: [their.setup] }, { ...sent, onetimeAddonIds: [unknown] }],
+        [operation, { ...sent, autoUpgradePlanId: their.main }, { ...sent, autoUpgradePlanId: unknown }],
+      ];
+    }),
+    [editPlan, { planId: their.main, planName: 'Mine' }, { planId: unknown, planName: 'Mine' }],
+    ...named.flatMap((operation): [Operation, object, object][] => [
+      [operation, { planId: their.main }, { planId: unknown }],
+      [operation, { externalPlanId: 'theirs' }, { externalPlanId: 'nobodys' }],
+    ]),
+    ...[activateProduct, editProduct, productDetail].map((operation): [Operation, object, object] => [
+      operation,
+      { productId: their.product, productName: 'Mine' },
+      { productId: unknown, productName: 'Mine' },
+    ]),
   ];
   for (const [operation, foreign, none] of pairs) {
     const bytes = async (input: object) =>
@@ -40,11 +73,19 @@ it("gives another merchant's ids the answer that unknown ones get, and changes n
   expect(await t.rows('select distinct status, version from plans')).toEqual([{ status: 'editing', version: 1 }]);
 });
 
+it("finds nothing of another merchant's in a list, by whatever it looks", async () => {
+  for (const input of [{ planIds: [their.main] }, { productIds: [their.product] }, { searchKey: 'theirs' }, {}]) {
+    expect(await t.done(listPlans, input, nobody)).toEqual({ plans: [], total: 0 });
+  }
+  expect(await t.done(listProducts, {}, nobody)).toEqual({ products: [], total: 0 });
+  expect((await t.done(listPlans, { searchKey: 'theirs' }, theirs)).total).toBe(1);
+});
+
 it('hides rows from a query that forgets its merchant', async () => {
   for (const name of ['plans', 'products']) {
     const seen = (caller: object) =>
       t.db.read(t.callerOf(caller), reader => reader.query(`select id from ${name}`, []));
-    expect(await seen({})).toEqual([]);
+    expect(await seen(nobody)).toEqual([]);
     expect((await seen(theirs)).length).toBeGreaterThan(0);
   }
 });
@@ -53,6 +94,12 @@ it('secures every table of its own, against its owner too', async () => {
   const secured = await t.rows('select relname from pg_class where relrowsecurity and relforcerowsecurity');
   const names = secured.map(({ relname }) => relname);
   expect(catalog.schema.tables.filter(({ options }) => !names.includes(options.tableName))).toEqual([]);
+});
+
+it('leaves no other table open than those of the platform and of its search', async () => {
+  const open = await t.rows(`select relname from pg_class c join pg_namespace n on n.oid = relnamespace
+    where relkind = 'r' and nspname = 'public' and not relrowsecurity order by relname`);
+  expect(open.map(({ relname }) => relname).sort()).toEqual([...platformTables, ...searchTables].sort());
 });
 
 it('maps its tables as the migrations make them', async () => {

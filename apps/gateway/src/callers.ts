@@ -25,6 +25,8 @@ export type PublicKeys = ReadonlyMap<string, JWK>;
 export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   private publicKeys: PublicKeys = new Map();
   private revoked = new Set<string>();
+  /** When those end that hold for some time yet, in unix seconds. */
+  private ending = new Map<string, number>();
   /** The number of identity's last event that is known here; none before the first snapshot. */
   private version: number | undefined;
   private differsSinceMs: number | undefined;
@@ -58,7 +60,9 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** `id` is the SHA-256 of the jti, base64url. */
   isRevoked(id: string): boolean {
-    return this.revoked.has(id);
+    if (this.revoked.has(id)) return true;
+    const end = this.ending.get(id);
+    return end !== undefined && end * 1000 <= this.clock.wall();
   }
 
   onApplicationBootstrap(): void {
@@ -112,6 +116,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     this.differsSinceMs = undefined;
     this.publicKeys = keysOf(snapshot.keys);
     this.revoked = new Set(snapshot.revoked);
+    this.ending = new Map(snapshot.ending.map(({ jtiHash, revokedTime }) => [jtiHash, revokedTime]));
   }
 
   private async follow(): Promise<void> {
@@ -139,7 +144,11 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     }
     this.version = version;
     if (data.keys.length > 0) this.publicKeys = keysOf(data.keys);
-    for (const id of data.revoked) this.revoked.add(id);
+    for (const { jtiHash, revokedTime } of data.ending) this.ending.set(jtiHash, revokedTime);
+    for (const id of data.revoked) {
+      this.revoked.add(id);
+      this.ending.delete(id);
+    }
   }
 
   /** An event may be a moment behind the beat that counts it; if it stays away, it was missed. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { MovableClock } from '@recur/platform/testing';
 import { eventually, idOf, Services, type SigningKey, signingKey, TestGateway, TestNats } from './stand.js';
 
 let nats: TestNats;
@@ -56,6 +57,35 @@ describe('what the gateway knows of callers', () => {
     expect(services.snapshots).toBe(1);
   });
 
+  it.each(['event', 'snapshot'])('refuses a key that ends from its second on and not before, told by %s', async how => {
+    const clock = new MovableClock(Math.floor(Date.now() / 1000) * 1000);
+    const change = { ending: [{ jtiHash: idOf('first'), revokedTime: clock.now() + 100 }] };
+    if (how === 'snapshot') await services.change(change);
+    gateway = await (await TestGateway.start(nats.url, { clock })).ready();
+    const marker = await signer.sign({ jti: 'marker' });
+    if (how === 'event') {
+      await services.change(change);
+      await services.change({ revoked: [idOf('marker')] });
+      await eventually(async () => (await status(marker)) === 401);
+    }
+    const fresh = await signer.sign({ jti: 'first', iat: 1 });
+    expect(await status(key)).toBe(200);
+    clock.advance(99.999);
+    expect(await status(key)).toBe(200);
+    clock.advance(0.001);
+    expect([await status(key), await status(fresh)]).toEqual([401, 401]);
+  });
+
+  it('refuses at once a key that was to end later and is revoked', async () => {
+    await start();
+    const jtiHash = idOf('first');
+    await services.change({ ending: [{ jtiHash, revokedTime: Math.floor(Date.now() / 1000) + 86_400 }] });
+    expect(await status(key)).toBe(200);
+    await services.change({ revoked: [jtiHash] });
+    await eventually(async () => (await status(key)) === 401);
+    expect(services.snapshots).toBe(1);
+  });
+
   it('follows the rotation of public keys: a new one is added, and the old one goes when it is left out', async () => {
     await start();
     const next = await signingKey('k2');
@@ -106,7 +136,7 @@ describe('what the gateway knows of callers', () => {
     services.callers.revoked = [idOf('first')];
     await start();
     expect(await status(key)).toBe(401);
-    services.callers = { version: 4, keys: [signer.jwk], revoked: [] };
+    services.callers = { version: 4, keys: [signer.jwk], revoked: [], ending: [] };
     services.startBeating(300);
     await eventually(async () => (await status(key)) === 200);
   });

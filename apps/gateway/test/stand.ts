@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect as connectSocket } from 'node:net';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { type Operation, operation } from '@recur/contracts';
+import { type CallersChanged, type Operation, operation } from '@recur/contracts';
 import { Bus, type Caller, type Clock, createLog, type Reply, streamOf, systemClock } from '@recur/platform';
 import { TestNats } from '@recur/platform/testing';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
@@ -93,7 +93,7 @@ export class Services {
   /** What the next commands are answered. */
   answer: Answer = () => ({ ok: true, bytes: '{}' });
   readonly asked: { command: string; payload: string; caller: Caller }[] = [];
-  callers = { version: 0, keys: [] as JWK[], revoked: [] as string[] };
+  callers = { version: 0, keys: [] as JWK[], revoked: [] as string[], ending: [] as CallersChanged['ending'] };
   snapshots = 0;
   private beating: NodeJS.Timeout | undefined;
 
@@ -121,15 +121,17 @@ export class Services {
   }
 
   /** Changes what identity knows, and tells it by an event unless that is `lost`. */
-  async change(data: { keys?: JWK[]; revoked?: string[] }, { lost = false } = {}): Promise<void> {
-    const { version, keys, revoked } = this.callers;
+  async change(told: Partial<Services['callers']>, { lost = false } = {}): Promise<void> {
+    const { version, keys, revoked, ending } = this.callers;
+    const data = { keys: [], revoked: [], ending: [], ...told };
     this.callers = {
       version: version + 1,
-      keys: data.keys ?? keys,
-      revoked: [...revoked, ...(data.revoked ?? [])],
+      keys: told.keys ?? keys,
+      revoked: [...revoked, ...data.revoked],
+      ending: [...ending, ...data.ending].filter(({ jtiHash }) => !data.revoked.includes(jtiHash)),
     };
     if (lost) return;
-    const event = { version: version + 1, data: { keys: data.keys ?? [], revoked: data.revoked ?? [] } };
+    const event = { version: version + 1, data };
     await jetstream(this.bus.nc).publish('evt.identity.callers.changed', JSON.stringify(event));
   }
 

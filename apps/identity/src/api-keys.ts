@@ -1,14 +1,32 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { invalid } from '@recur/kernel';
-import { type Caller, CONFIG, Db, type Tx } from '@recur/platform';
+import { invalid, type Rejected } from '@recur/kernel';
+import { type Caller, CLOCK, type Clock, CONFIG, Db, type Tx } from '@recur/platform';
 import { importJWK, SignJWT } from 'jose';
-import { Callers, tellRevoked } from './callers.js';
+import { Callers, tellCallers } from './callers.js';
 import type { Config } from './config.js';
-import { type ApiKey, apiKeyLookups, apiKeys } from './tables.js';
+import { type ApiKey, apiKeyLookups, apiKeys, merchants } from './tables.js';
 import { apiKeyView } from './views.js';
 
-const limits = { jtiBytes: 24 } as const;
+const limits = {
+  jtiBytes: 24,
+  /** Of one merchant. A key that ends tomorrow still holds. */
+  heldAtOnce: 20,
+  /** How long the previous keys hold beside the one that a rotation makes. */
+  overlapSeconds: 86_400,
+  listed: 1_000,
+} as const;
+
+/** A key that was just made. `apiKey` is its only copy: of it, a hash of the jti is kept. */
+export interface Issued {
+  key: ApiKey;
+  apiKey: string;
+}
+
+/** What an operator sees of a key. `revokedTime` is when it ended or will; 0: it holds until somebody ends it. */
+export interface KeyState extends Pick<ApiKey, 'id' | 'hint' | 'createTime' | 'revokedTime'> {
+  state: 'active' | 'ending' | 'revoked';
+}
 
 @Injectable()
 export class ApiKeys {
@@ -16,10 +34,11 @@ export class ApiKeys {
     private readonly db: Db,
     private readonly callers: Callers,
     @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Makes a key of the transaction's merchant. What it returns is the only copy: of it, a hash of the jti is kept. */
-  async issue(tx: Tx): Promise<string> {
+  /** Makes a key of the transaction's merchant. */
+  async issue(tx: Tx): Promise<Issued> {
     const [signer, id] = await Promise.all([this.callers.signer(tx), tx.nextId(apiKeys)]);
     const { merchantId, now } = tx;
     const jti = randomBytes(limits.jtiBytes).toString('base64url');
@@ -29,7 +48,7 @@ export class ApiKeys {
     tx.save(apiKeys, key);
     tx.save(apiKeyLookups, { jtiHash, merchantId, revokedTime: 0 });
     tx.emit('apikey.created', key, apiKeyView(key));
-    return new SignJWT({ env: this.config.RECUR_ENV })
+    const apiKey = await new SignJWT({ env: this.config.RECUR_ENV })
       .setProtectedHeader({ alg: 'EdDSA', typ: 'api-key+jwt', kid: signer.kid })
       .setIssuer(this.config.TOKEN_ISSUER)
       .setAudience('recur')
@@ -37,24 +56,79 @@ export class ApiKeys {
       .setJti(jti)
       .setIssuedAt(now)
       .sign(await importJWK(signer.privateKey, 'EdDSA'));
+    return { key, apiKey };
+  }
+
+  /** The merchant's keys, the newest first; of a great many, the newest `limits.listed`. */
+  list(caller: Caller): Promise<KeyState[]> {
+    return this.db.read(caller, async reader => {
+      if (!(await reader.find(merchants, {}))) throw noMerchant(caller);
+      const keys = await reader.all(apiKeys, {}, `order by id desc limit ${limits.listed}`);
+      return keys.map(key => this.state(key));
+    });
   }
 
   /** Ends a key at once: gateways refuse it as soon as they hear of it. Ending it again changes nothing. */
-  revokeKey(caller: Caller, id: number): Promise<object> {
+  revoke(caller: Caller, id: number): Promise<{ key: KeyState; changed: boolean }> {
     return this.db.write(caller, async tx => {
       const key = await tx.lockIfAny(apiKeys, { id });
-      if (!key) throw invalid('/id', 'No such API key');
-      if (key.revokedTime !== 0) return {};
-      const { jtiHash } = key;
-      const lookup = await tx.lockIfAny(apiKeyLookups, { jtiHash });
-      if (!lookup) throw new Error(`the lookup of API key ${id} is missing`);
-      const revoked = { ...key, revokedTime: tx.now };
-      tx.save(apiKeys, revoked);
-      tx.save(apiKeyLookups, { ...lookup, revokedTime: tx.now });
-      tx.emit('apikey.revoked', revoked, apiKeyView(revoked));
-      await tellRevoked(tx, [jtiHash]);
+      if (!key) throw invalid('/key', `Merchant ${tx.merchantId} has no API key ${id}`);
+      if (this.state(key).state === 'revoked') return { key: this.state(key), changed: false };
+      const revoked = await end(tx, key, this.seconds());
+      await tellCallers(tx, { revoked: [revoked.jtiHash] });
       tx.log(`ApiKey(${id})`, 'Revoke');
-      return {};
+      return { key: this.state(revoked), changed: true };
     });
   }
+
+  /**
+   * Makes a new key; those before it hold for `limits.overlapSeconds` more, or as long as an earlier rotation has left
+   * them. Rejects `invalid_parameters` where the merchant has too many keys that hold.
+   */
+  rotate(caller: Caller): Promise<{ key: KeyState; apiKey: string; ending: KeyState[] }> {
+    return this.db.write(caller, async tx => {
+      // one rotation after the other: each ends what the one before it has made
+      if (!(await tx.lockIfAny(merchants, {}))) throw noMerchant(caller);
+      const now = this.seconds();
+      const held = await tx.query(
+        'select id from api_keys where merchant_id = $1 and (revoked_time = 0 or revoked_time > $2) order by id',
+        [tx.merchantId, now],
+      );
+      if (held.length >= limits.heldAtOnce) throw tooMany(caller);
+      const ending: ApiKey[] = [];
+      for (const { id } of held) {
+        const key = await tx.lock(apiKeys, { id: Number(id) }, 'internal_error');
+        if (key.revokedTime === 0) ending.push(await end(tx, key, now + limits.overlapSeconds));
+      }
+      const { key, apiKey } = await this.issue(tx);
+      if (ending.length > 0) await tellCallers(tx, { ending });
+      tx.log(`ApiKey(${key.id})`, 'Rotate');
+      return { key: this.state(key), apiKey, ending: ending.map(one => this.state(one)) };
+    });
+  }
+
+  private state({ id, hint, createTime, revokedTime }: ApiKey): KeyState {
+    const ended = revokedTime <= this.seconds() ? 'revoked' : 'ending';
+    return { id, hint, createTime, revokedTime, state: revokedTime === 0 ? 'active' : ended };
+  }
+
+  /** The machine's time, not the merchant's: gateways compare it with theirs. */
+  private seconds(): number {
+    return Math.floor(this.clock.wall() / 1000);
+  }
 }
+
+/** From that second on the key does not hold. Its row is locked. */
+async function end(tx: Tx, key: ApiKey, revokedTime: number): Promise<ApiKey> {
+  const lookup = await tx.lockIfAny(apiKeyLookups, { jtiHash: key.jtiHash });
+  if (!lookup) throw new Error(`the lookup of API key ${key.id} is missing`);
+  const ended = { ...key, revokedTime };
+  tx.save(apiKeys, ended);
+  tx.save(apiKeyLookups, { ...lookup, revokedTime });
+  tx.emit('apikey.revoked', ended, apiKeyView(ended));
+  return ended;
+}
+
+const noMerchant = ({ merchantId }: Caller): Rejected => invalid('/merchant', `There is no merchant ${merchantId}`);
+const tooMany = ({ merchantId }: Caller): Rejected =>
+  invalid('/merchant', `Merchant ${merchantId} has ${limits.heldAtOnce} API keys that hold: revoke one of them first`);

@@ -1,6 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { CallersChanged } from '@recur/contracts';
-import { Db, Keyring, type Tx } from '@recur/platform';
+import { CLOCK, type Clock, Db, Keyring, type Tx } from '@recur/platform';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { callers, type SigningKey, signingKeys } from './tables.js';
 
@@ -23,20 +23,20 @@ export class Callers {
   constructor(
     private readonly db: Db,
     private readonly keyring: Keyring,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /** The key pair that signs now. At first need it is made, and gateways are told within the same transaction. */
   async signer(tx: Tx): Promise<Signer> {
     const current = await tx.find(signingKeys, { isCurrent: true });
     if (current) return this.opened(current);
-    const row = await lockCallers(tx);
+    await lockCallers(tx);
     // who held the lock before may have made it
     const made = await tx.find(signingKeys, { isCurrent: true });
     if (made) return this.opened(made);
     const { key, privateKey } = await this.newKey(tx.now);
     tx.save(signingKeys, key);
-    tx.save(callers, row);
-    tx.emit('callers.changed', row, { keys: [...(await publicKeys(tx)), key.publicKey], revoked: [] });
+    await tellCallers(tx, { keys: [...(await publicKeys(tx)), key.publicKey] });
     return { kid: key.kid, privateKey };
   }
 
@@ -45,8 +45,12 @@ export class Callers {
     const [row] = await this.db.infra(
       `select version,
         array(select public_key from signing_keys order by create_time, kid) as keys,
-        array(select jti_hash from api_key_lookups where revoked_time > 0 order by revoked_time, jti_hash) as revoked
+        array(select jti_hash from api_key_lookups where revoked_time between 1 and $1
+          order by revoked_time, jti_hash) as revoked,
+        array(select json_build_object('jtiHash', jti_hash, 'revokedTime', revoked_time) from api_key_lookups
+          where revoked_time > 0 and revoked_time > $1 order by revoked_time, jti_hash) as ending
        from callers`,
+      [Math.floor(this.clock.wall() / 1000)],
     );
     return row as unknown as CallersSnapshot;
   }
@@ -75,11 +79,15 @@ export class Callers {
   }
 }
 
-/** Tells gateways, within the transaction that revokes them, that keys no longer hold. Takes the last of its locks. */
-export async function tellRevoked(tx: Tx, jtiHashes: string[]): Promise<void> {
+/**
+ * Tells gateways, within the transaction that changes it, of keys that verify (all of them), of API keys that hold no
+ * longer and of those that will not. Takes the last of its locks.
+ */
+export async function tellCallers(tx: Tx, { keys = [], revoked = [], ending = [] }: Partial<CallersChanged>) {
   const row = await lockCallers(tx);
   tx.save(callers, row);
-  tx.emit('callers.changed', row, { keys: [], revoked: jtiHashes });
+  const ends = ending.map(({ jtiHash, revokedTime }) => ({ jtiHash, revokedTime }));
+  tx.emit('callers.changed', row, { keys, revoked, ending: ends });
 }
 
 /** One after the other, whatever merchant they act for: so the events are numbered without a gap, in commit order. */

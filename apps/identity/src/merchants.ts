@@ -53,7 +53,8 @@ export class Merchants {
       });
       tx.emit('merchant.created', merchant, merchantView(merchant));
       tx.log(`Merchant(${merchantId})`, 'New');
-      return { merchantId, memberId, apiKey: await this.apiKeys.issue(tx) };
+      const { apiKey } = await this.apiKeys.issue(tx);
+      return { merchantId, memberId, apiKey };
     });
   }
 }

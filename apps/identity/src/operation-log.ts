@@ -1,6 +1,69 @@
-import { OperationLogged, optAccountTypeOf, services } from '@recur/contracts';
-import type { Consumption, Event, Tx } from '@recur/platform';
-import { type LogEntry, operationLogs } from './tables.js';
+import { Injectable } from '@nestjs/common';
+import { type In, OperationLogged, operationLogList, optAccountTypeOf, services } from '@recur/contracts';
+import {
+  type Caller,
+  type Condition,
+  type Consumption,
+  Db,
+  type Event,
+  given,
+  Handle,
+  type Reader,
+  type Tx,
+} from '@recur/platform';
+import { type LogEntry, type Member, members, operationLogs } from './tables.js';
+import { logEntryView } from './views.js';
+
+@Injectable()
+export class OperationLog {
+  constructor(private readonly db: Db) {}
+
+  @Handle(operationLogList)
+  async list({ page, count, ...filters }: In<typeof operationLogList>, caller: Caller) {
+    const [acting, concerned] = await Promise.all([
+      this.db.search(caller, 'members', [
+        { column: 'first_name', field: 'memberFirstName', part: filters.memberFirstName },
+        { column: 'last_name', field: 'memberLastName', part: filters.memberLastName },
+        { column: 'email', field: 'memberEmail', part: filters.memberEmail },
+      ]),
+      this.db.search(caller, 'users', [
+        { column: 'first_name', field: 'firstName', part: filters.firstName },
+        { column: 'last_name', field: 'lastName', part: filters.lastName },
+        { column: 'email', field: 'email', part: filters.email },
+      ]),
+    ]);
+    if (acting?.length === 0 || concerned?.length === 0) return { merchantOperationLogs: [], total: 0 };
+    const where: Condition[] = [
+      among('member_id', acting),
+      among('user_id', concerned),
+      ['subscription_id = ?', given(filters.subscriptionId)],
+      ['invoice_id = ?', given(filters.invoiceId)],
+      ['plan_id = ?', given(filters.planId)],
+      ['discount_code = ?', given(filters.discountCode)],
+    ];
+    return this.db.read(caller, async reader => {
+      const order = 'create_time desc, id desc';
+      const sparse = acting !== undefined || concerned !== undefined;
+      const { rows, total } = await reader.page({ from: operationLogs, where, order, page, count, sparse });
+      const known = await membersOf(reader, rows);
+      return { merchantOperationLogs: rows.map(row => logEntryView(row, known.get(row.memberId))), total };
+    });
+  }
+}
+
+/**
+ * One id is equality, so that its index gives the order too. Of more, the first part is that of the partial index, and
+ * they are written as PostgreSQL reads them: the driver takes long over thousands.
+ */
+const among = (column: string, ids: readonly number[] | undefined): Condition =>
+  ids?.length === 1 ? [`${column} = ?`, ids[0]] : [`${column} <> 0 and ${column} = any(?)`, ids && `{${ids}}`];
+
+/** The members who acted in these entries, by id. */
+async function membersOf(reader: Reader, rows: readonly LogEntry[]): Promise<Map<number, Member>> {
+  const ids = [...new Set(rows.map(({ memberId }) => memberId))].filter(id => id !== 0);
+  const found = await Promise.all(ids.map(id => reader.find(members, { id })));
+  return new Map(found.flatMap(member => (member ? [[member.id, member]] : [])));
+}
 
 /** Every service, identity too, says what was done by `operation.logged`; the log is made of nothing else. */
 export const logConsumptions = (): Consumption[] =>

@@ -1,16 +1,22 @@
 import { events } from '@recur/contracts';
 import { aggregate, type ServiceDefinition } from '@recur/platform';
 import { ApiKeys } from './api-keys.js';
-import { bootstrap } from './bootstrap.js';
 import { Callers } from './callers.js';
 import { type Config, config } from './config.js';
+import { copies } from './copies.js';
 import { emailKey } from './domain/email.js';
 import { Heartbeat } from './heartbeat.js';
+import { merchant } from './merchant-command.js';
 import { Merchants } from './merchants.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
-import { logConsumptions } from './operation-log.js';
+import { Users1763683200002 } from './migrations/0002-users.js';
+import { OperationLog1763683200003 } from './migrations/0003-operation-log.js';
+import { logConsumptions, OperationLog } from './operation-log.js';
 import { Passwords } from './passwords.js';
+import { removals, Sessions } from './sessions.js';
 import { apiKeys, callers, infrastructureTables, merchants, tenantTables, users } from './tables.js';
+import { UserCount } from './user-count.js';
+import { UserLists } from './user-lists.js';
 import { Users } from './users.js';
 import { userView } from './views.js';
 
@@ -19,7 +25,7 @@ export const identity: ServiceDefinition<Config> = {
   config,
   schema: {
     tables: [...tenantTables, ...infrastructureTables],
-    migrations: [Init1763683200001],
+    migrations: [Init1763683200001, Users1763683200002, OperationLog1763683200003],
   },
   events,
   aggregates: {
@@ -31,10 +37,12 @@ export const identity: ServiceDefinition<Config> = {
       externalUserId: externalUserId => ({ externalUserId }),
     }),
   },
-  handlers: [Users],
+  copies,
+  handlers: [Users, UserLists, UserCount, Sessions, OperationLog],
   providers: [Callers, ApiKeys, Merchants, Passwords, Heartbeat],
   consumptions: logConsumptions,
   workers: app => [app.get(Heartbeat)],
+  removals,
   questions: app => ({ callers: () => app.get(Callers).snapshot() }),
-  commands: { bootstrap },
+  commands: { merchant },
 };

@@ -1,6 +1,7 @@
 import type { memberStatus, userStatus } from '@recur/contracts';
 import { document, flag, int, integer, optionalText, table, text } from '@recur/platform';
 import type { JWK } from 'jose';
+import { clientSessions, gateways, type Profile, userTallies } from './user-tables.js';
 
 export interface Merchant {
   merchantId: number;
@@ -56,6 +57,7 @@ export interface User {
   billingType: number;
   /** The gateway that is usual for this user; 0: the merchant's default. */
   gatewayId: number;
+  profile: Profile;
   createTime: number;
   version: number;
 }
@@ -167,6 +169,7 @@ export const users = table<User>('users', {
     type: int(),
     billingType: int(),
     gatewayId: integer(),
+    profile: { ...document<Profile>(), default: {} },
     createTime: integer(),
     version: int(),
   },
@@ -174,6 +177,9 @@ export const users = table<User>('users', {
   indices: {
     users_email: { on: ['merchantId', 'emailKey'], unique: true },
     users_external: { on: ['merchantId', 'externalUserId'], unique: true, where: `external_user_id <> ''` },
+    users_newest: { on: ['merchantId', 'createTime', 'id'] },
+    users_suspended: { on: ['merchantId', 'createTime', 'id'], where: `status = 'suspended'` },
+    users_gateway: { on: ['merchantId', 'gatewayId', 'createTime', 'id'], where: 'gateway_id <> 0' },
   },
 });
 
@@ -195,7 +201,18 @@ export const operationLogs = table<LogEntry>('operation_logs', {
     subscriptionId: text(),
     discountCode: text(),
   },
-  indices: { operation_logs_newest: { on: ['merchantId', 'createTime', 'id'] } },
+  indices: {
+    operation_logs_newest: { on: ['merchantId', 'createTime', 'id'] },
+    operation_logs_member: { on: ['merchantId', 'memberId', 'createTime', 'id', 'userId'], where: 'member_id <> 0' },
+    operation_logs_user: { on: ['merchantId', 'userId', 'createTime', 'id', 'memberId'], where: 'user_id <> 0' },
+    operation_logs_plan: { on: ['merchantId', 'planId', 'createTime', 'id'], where: 'plan_id <> 0' },
+    operation_logs_invoice: { on: ['merchantId', 'invoiceId', 'createTime', 'id'], where: `invoice_id <> ''` },
+    operation_logs_subscription: {
+      on: ['merchantId', 'subscriptionId', 'createTime', 'id'],
+      where: `subscription_id <> ''`,
+    },
+    operation_logs_discount: { on: ['merchantId', 'discountCode', 'createTime', 'id'], where: `discount_code <> ''` },
+  },
 });
 
 export const signingKeys = table<SigningKey>('signing_keys', {
@@ -232,7 +249,10 @@ export const memberEmails = table<MemberEmail>('member_emails', {
 });
 
 /** A merchant's own rows: row-level security shows them to that merchant only. */
-export const tenantTables = [merchants, members, apiKeys, users, operationLogs];
+export const tenantTables = [merchants, members, apiKeys, users, operationLogs, userTallies, gateways];
 
 /** The list of what has no row-level security here, beside the platform's own tables. */
-export const infrastructureTables = [signingKeys, callers, apiKeyLookups, memberEmails];
+export const infrastructureTables = [signingKeys, callers, apiKeyLookups, memberEmails, clientSessions];
+
+/** Made and kept by `searchable`; they have no row-level security either, and `db.search` alone reads them. */
+export const searchTables = ['users_search', 'members_search'];

@@ -1,11 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { type In, newUser, userBillingType, userType } from '@recur/contracts';
+import { type User as Answer, type In, newUser, updateUser, userBillingType, userType } from '@recur/contracts';
 import { type Issue, Rejected } from '@recur/kernel';
-import { type Caller, Db, Handle } from '@recur/platform';
+import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
+import { accountOf } from './accounts.js';
 import { emailKey } from './domain/email.js';
 import { Passwords } from './passwords.js';
+import { edited } from './profile.js';
 import { type User, users } from './tables.js';
-import { userView } from './views.js';
+import { gateways } from './user-tables.js';
+import { userAccountView, userView } from './views.js';
+
+type Names = Pick<User, 'email' | 'externalUserId'>;
 
 @Injectable()
 export class Users {
@@ -18,42 +23,91 @@ export class Users {
   async create({ password, ...given }: In<typeof newUser>, caller: Caller) {
     const passwordHash = password ? await this.passwords.hash(password) : null;
     return this.db.write(caller, async tx => {
-      const { email, externalUserId } = given;
-      const key = emailKey(email);
-      const [byEmail, byExternalId, id] = await Promise.all([
-        tx.find(users, { emailKey: key }),
-        externalUserId ? tx.find(users, { externalUserId }) : undefined,
-        tx.nextId(users),
-      ]);
-      if (byEmail || byExternalId)
-        throw taken(...(byEmail ? ['email'] : []), ...(byExternalId ? ['externalUserId'] : []));
-      // what was found above may be out of date: the indices decide
-      tx.onConflict('users_email', () => taken('email'));
-      tx.onConflict('users_external', () => taken('externalUserId'));
-      const user: User = {
-        ...given,
-        merchantId: tx.merchantId,
-        id,
-        emailKey: key,
-        passwordHash,
-        status: 'active',
-        type: userType.individual,
-        billingType: userBillingType.recurring,
-        gatewayId: 0,
-        createTime: tx.now,
-        version: 0,
-      };
-      tx.save(users, user);
-      // the row is at version 1 once its first event is written
-      const view = userView({ ...user, version: 1 });
-      tx.emit('user.created', user, view);
+      const [held, id] = await Promise.all([holders(tx, given), tx.nextId(users)]);
+      refuseTaken(held);
+      indicesDecide(tx);
+      const user = insertUser(tx, { ...given, id, passwordHash });
       tx.log(`User(${id})`, 'New', { userId: id });
-      return { user: view };
+      return { user };
     });
   }
+
+  @Handle(updateUser)
+  update({ userId, ...edit }: In<typeof updateUser>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const user = await tx.lock(users, { id: userId }, 'user_not_found');
+      const next = edited(user, edit);
+      if (!next) return { user: await accountOf(tx, user) };
+      const [held, gateway] = await Promise.all([holders(tx, next), tx.find(gateways, { id: next.gatewayId })]);
+      refuseTaken(held, userId);
+      if (next.gatewayId !== user.gatewayId && next.gatewayId !== 0) {
+        if (!gateway) throw tx.stale('gateways', next.gatewayId, new Rejected('gateway_not_found'));
+        if (gateway.archived) throw tx.stale('gateways', next.gatewayId, new Rejected('gateway_archived'));
+      }
+      indicesDecide(tx);
+      const view = updateRow(tx, next);
+      tx.log(`User(${userId})`, 'Update', { userId });
+      return { user: userAccountView(view, gateway) };
+    });
+  }
+}
+
+/** The users of the merchant that have an e-mail, in any case, and an external id. */
+export async function holders(reader: Reader, { email, externalUserId }: Names) {
+  const [byEmail, byExternalId] = await Promise.all([
+    reader.find(users, { emailKey: emailKey(email) }),
+    externalUserId ? reader.find(users, { externalUserId }) : undefined,
+  ]);
+  return { byEmail, byExternalId };
+}
+
+/** Refuses, naming every field, what is another user's than `own`. */
+export function refuseTaken({ byEmail, byExternalId }: Awaited<ReturnType<typeof holders>>, own?: number): void {
+  const fields = [
+    ...(byEmail && byEmail.id !== own ? ['email'] : []),
+    ...(byExternalId && byExternalId.id !== own ? ['externalUserId'] : []),
+  ];
+  if (fields.length > 0) throw taken(...fields);
+}
+
+/** What was looked up may be out of date. */
+function indicesDecide(tx: Tx): void {
+  tx.onConflict('users_email', () => taken('email'));
+  tx.onConflict('users_external', () => taken('externalUserId'));
 }
 
 function taken(...fields: string[]): Rejected {
   const issues = fields.map((field): Issue => ({ path: `/${field}`, message: `Another user has this ${field}` }));
   return new Rejected('invalid_parameters', undefined, issues);
+}
+
+type NewRow = Names & Pick<User, 'id' | 'firstName' | 'lastName' | 'phone' | 'address' | 'language' | 'passwordHash'>;
+
+/** Creates a user, with its event; the command logs it. */
+export function insertUser(tx: Tx, given: NewRow): Answer {
+  const user: User = {
+    ...given,
+    merchantId: tx.merchantId,
+    emailKey: emailKey(given.email),
+    status: 'active',
+    type: userType.individual,
+    billingType: userBillingType.recurring,
+    gatewayId: 0,
+    profile: {},
+    createTime: tx.now,
+    version: 0,
+  };
+  tx.save(users, user);
+  // the row is at version 1 once its first event is written
+  const view = userView({ ...user, version: 1 });
+  tx.emit('user.created', user, view);
+  return view;
+}
+
+/** Saves a user that is locked and was changed, with its event; the command logs it. */
+export function updateRow(tx: Tx, user: User): Answer {
+  tx.save(users, user);
+  const view = userView({ ...user, version: user.version + 1 });
+  tx.emit('user.updated', user, view);
+  return view;
 }

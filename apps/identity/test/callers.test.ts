@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { MemoryBus, type TestService, testService } from '@recur/platform/testing';
+import { MemoryBus, MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { ApiKeys } from '../src/api-keys.js';
 import { Merchants, type NewMerchant } from '../src/merchants.js';
 import { identity } from '../src/service.js';
@@ -15,8 +15,9 @@ class Listening extends MemoryBus {
 let t: TestService;
 let merchant: NewMerchant;
 const bus = new Listening();
+const clock = new MovableClock();
 beforeAll(async () => {
-  t = await testService(identity, { bus });
+  t = await testService(identity, { bus, clock });
   merchant = await t.app.get(Merchants).create({ name: 'Acme', email: 'ada@example.com' }, 'boot');
 });
 afterAll(() => t.close());
@@ -27,10 +28,9 @@ const keyOf = async ({ merchantId }: NewMerchant) => {
 };
 const ask = async () => {
   const reply = await t.bus.request('cmd.identity.platform.callers', '{}', t.callerOf({ merchantId: 0 }));
-  return JSON.parse(reply.bytes.toString()) as { version: number; keys: object[]; revoked: string[] };
+  return JSON.parse(reply.bytes.toString()) as { version: number; keys: object[]; revoked: string[]; ending: object[] };
 };
-const revoke = ({ merchantId }: NewMerchant, id: number) =>
-  t.app.get(ApiKeys).revokeKey(t.callerOf({ merchantId }), id);
+const revoke = ({ merchantId }: NewMerchant, id: number) => t.app.get(ApiKeys).revoke(t.callerOf({ merchantId }), id);
 
 describe('a revoked key', () => {
   it('is told to gateways by the next event and by the snapshot', async () => {
@@ -46,7 +46,7 @@ describe('a revoked key', () => {
     ]);
     const now = t.clock.now(merchant.merchantId);
     expect(events[0]?.data).toMatchObject({ id, jtiHash, revokedTime: now });
-    expect(events[1]).toMatchObject({ aggregateId: 'callers', data: { keys: [], revoked: [jtiHash] } });
+    expect(events[1]).toMatchObject({ aggregateId: 'callers', data: { keys: [], revoked: [jtiHash], ending: [] } });
     expect(events[2]?.data).toMatchObject({ target: `ApiKey(${id})`, content: 'Revoke' });
     expect(await ask()).toEqual({ ...before, version: before.version + 1, revoked: [jtiHash] });
     expect(await t.rows('select revoked_time, version from api_keys')).toEqual([
@@ -66,10 +66,102 @@ describe('a revoked key', () => {
     const other = await t.app.get(Merchants).create({ name: 'Other', email: 'other@example.com' }, 'boot');
     const before = await ask();
     const theirs = await keyOf(other);
-    const refused = { slug: 'invalid_parameters', issues: [{ path: '/id', message: 'No such API key' }] };
-    await expect(revoke(merchant, theirs.id)).rejects.toMatchObject(refused);
-    await expect(revoke(merchant, 999_999)).rejects.toMatchObject(refused);
+    for (const id of [theirs.id, 999_999]) {
+      const message = `Merchant ${merchant.merchantId} has no API key ${id}`;
+      await expect(revoke(merchant, id)).rejects.toMatchObject({
+        slug: 'invalid_parameters',
+        issues: [{ path: '/key', message }],
+      });
+    }
     expect(await ask()).toEqual(before);
+  });
+});
+
+describe('a rotated key', () => {
+  const day = 86_400;
+  let acme: NewMerchant;
+  const rotate = () => t.app.get(ApiKeys).rotate(t.callerOf(acme));
+  const list = () => t.app.get(ApiKeys).list(t.callerOf(acme));
+  const hashOf = async (id: number) =>
+    String((await t.rows('select jti_hash from api_keys where id = $1', [id]))[0]?.jti_hash);
+
+  it('holds for a day beside the new one; gateways are told until when, by the event and by the snapshot', async () => {
+    acme = await t.app.get(Merchants).create({ name: 'Rotates', email: 'rotates@example.com' }, 'boot');
+    const { id, jtiHash } = await keyOf(acme);
+    const before = await ask();
+    await t.emitted();
+    const { key, ending } = await rotate();
+    const revokedTime = t.clock.now(acme.merchantId) + day;
+    expect(ending).toMatchObject([{ id, revokedTime, state: 'ending' }]);
+    const events = await t.emitted();
+    expect(events.map(({ type, aggregateId, version }) => [type, aggregateId, version])).toEqual([
+      ['apikey.revoked', String(id), 2],
+      ['apikey.created', String(key.id), 1],
+      ['callers.changed', 'callers', before.version + 1],
+      ['operation.logged', expect.any(String), 1],
+    ]);
+    expect(events[0]?.data).toMatchObject({ id, jtiHash, revokedTime });
+    expect(events[2]?.data).toEqual({ keys: [], revoked: [], ending: [{ jtiHash, revokedTime }] });
+    expect(events[3]?.data).toMatchObject({ target: `ApiKey(${key.id})`, content: 'Rotate' });
+    expect(await ask()).toEqual({ ...before, version: before.version + 1, ending: [{ jtiHash, revokedTime }] });
+  });
+
+  it('keeps the end that an earlier rotation has given it', async () => {
+    clock.advance(3_600);
+    const [second, first] = await list();
+    const { key, ending } = await rotate();
+    expect(ending.map(({ id }) => id)).toEqual([second?.id]);
+    expect(await list()).toMatchObject([
+      { id: key.id, state: 'active', revokedTime: 0 },
+      { id: second?.id, state: 'ending', revokedTime: t.clock.now(0) + day },
+      { id: first?.id, state: 'ending', revokedTime: first?.revokedTime },
+    ]);
+  });
+
+  it('ends at its second', async () => {
+    const first = (await list()).at(-1);
+    const hash = await hashOf(first?.id ?? 0);
+    clock.advance(day - 3_601);
+    expect((await ask()).ending).toContainEqual({ jtiHash: hash, revokedTime: first?.revokedTime });
+    expect((await list()).at(-1)?.state).toBe('ending');
+    clock.advance(1);
+    const { revoked, ending } = await ask();
+    expect(revoked).toContain(hash);
+    expect(ending).toHaveLength(1);
+    expect((await list()).at(-1)?.state).toBe('revoked');
+  });
+
+  it('can be ended before, at once; a key that has ended is not ended again', async () => {
+    const [, second, first] = await list();
+    expect(await revoke(acme, second?.id ?? 0)).toMatchObject({
+      changed: true,
+      key: { state: 'revoked', revokedTime: t.clock.now(0) },
+    });
+    const { revoked, ending, version } = await ask();
+    expect(revoked).toContain(await hashOf(second?.id ?? 0));
+    expect(ending).toEqual([]);
+    await t.emitted();
+    expect(await revoke(acme, first?.id ?? 0)).toMatchObject({ changed: false, key: first });
+    expect(await t.emitted()).toEqual([]);
+    expect((await ask()).version).toBe(version);
+  });
+
+  it('is one key that holds on, however many rotations run at once', async () => {
+    await Promise.all([1, 2, 3, 4, 5].map(rotate));
+    const states = (await list()).map(({ state }) => state);
+    expect(states.filter(state => state === 'active')).toHaveLength(1);
+    expect(states.filter(state => state === 'ending')).toHaveLength(5);
+  });
+
+  it('is not made where 20 keys hold already', async () => {
+    for (let held = 6; held < 20; held++) await rotate();
+    const { version } = await ask();
+    await expect(rotate()).rejects.toMatchObject({
+      issues: [{ message: `Merchant ${acme.merchantId} has 20 API keys that hold: revoke one of them first` }],
+    });
+    expect((await ask()).version).toBe(version);
+    await revoke(acme, (await list())[0]?.id ?? 0);
+    expect((await rotate()).ending).toEqual([]);
   });
 });
 

@@ -1,20 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import {
+  deleteEndpoint,
   emittedEventNames,
   endpointStatus,
   type In,
+  listEndpoints,
   listWebhookEvents,
   newEndpoint,
+  updateEndpoint,
   type WebhookEndpoint,
   webhookSecret,
 } from '@recur/contracts';
-import { invalid } from '@recur/kernel';
+import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle, Keyring } from '@recur/platform';
 import { checkUrl } from './address.js';
 import { addressRules, type Config } from './config.js';
+import { type Endpoint, updated } from './domain/endpoint.js';
 import { newSecret } from './signature.js';
 import { type EndpointRow, endpoints } from './tables.js';
+
+/** Deliveries that a deletion ends itself; what is beyond is missed by the worker, when it comes due. */
+const limits = { missedAtOnce: 20_000 } as const;
+
+const missScheduled = missing(`delivery_id in (select delivery_id from due
+  where merchant_id = $1 and endpoint_id = $2 order by due_at_ms limit ${limits.missedAtOnce})`);
 
 @Injectable()
 export class Endpoints {
@@ -26,8 +36,7 @@ export class Endpoints {
 
   @Handle(newEndpoint)
   create({ url, events, productIds }: In<typeof newEndpoint>, caller: Caller) {
-    const problem = checkUrl(url, addressRules(this.config));
-    if (problem !== undefined) throw invalid('/url', problem);
+    this.checkAddress(url);
     return this.db.write(caller, async tx => {
       const endpointId = await tx.nextId(endpoints);
       const secret = newSecret(randomBytes);
@@ -45,8 +54,10 @@ export class Endpoints {
         sealedSecret: this.keyring.seal(secret, secretOf(tx.merchantId, endpointId)),
         createTime: tx.now,
         modifyTime: tx.now,
+        deletedTime: 0,
         version: 0,
       };
+      tx.onConflict('endpoints_limit', () => new Rejected('too_many_endpoints'));
       tx.save(endpoints, endpoint);
       tx.emit('webhook.endpoint.created', endpoint, endpointView(endpoint));
       tx.log(`WebhookEndpoint(${endpointId})`, 'New');
@@ -54,10 +65,46 @@ export class Endpoints {
     });
   }
 
+  @Handle(updateEndpoint)
+  update({ endpointId, ...wishes }: In<typeof updateEndpoint>, caller: Caller) {
+    this.checkAddress(wishes.url);
+    return this.db.write(caller, async tx => {
+      const before = await tx.lock(endpoints, living(endpointId), 'endpoint_not_found');
+      const endpoint = updated(before as Endpoint, wishes);
+      if (!endpoint) return {};
+      const after = { ...before, ...endpoint, modifyTime: tx.now } as EndpointRow;
+      tx.save(endpoints, after);
+      tx.emit('webhook.endpoint.updated', after, endpointView(after));
+      tx.log(`WebhookEndpoint(${endpointId})`, 'Update');
+      return {};
+    });
+  }
+
+  @Handle(deleteEndpoint)
+  delete({ endpointId }: In<typeof deleteEndpoint>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const before = await tx.lock(endpoints, living(endpointId), 'endpoint_not_found');
+      await tx.run(missScheduled, [tx.merchantId, endpointId]);
+      const after = { ...before, modifyTime: tx.now, deletedTime: tx.now };
+      tx.save(endpoints, after);
+      tx.emit('webhook.endpoint.deleted', after, endpointView(after));
+      tx.log(`WebhookEndpoint(${endpointId})`, 'Delete');
+      return {};
+    });
+  }
+
+  @Handle(listEndpoints)
+  list(_: In<typeof listEndpoints>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const all = await reader.all(endpoints, { deletedTime: 0 }, 'order by create_time desc, endpoint_id desc');
+      return { endpointList: all.map(endpointView) };
+    });
+  }
+
   @Handle(webhookSecret)
   secret({ endpointId }: In<typeof webhookSecret>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const endpoint = await reader.get(endpoints, { endpointId }, 'endpoint_not_found');
+      const endpoint = await reader.get(endpoints, living(endpointId), 'endpoint_not_found');
       return { secret: openSecret(this.keyring, endpoint) };
     });
   }
@@ -66,6 +113,21 @@ export class Endpoints {
   async eventNames(_: In<typeof listWebhookEvents>) {
     return { eventList: [...emittedEventNames] };
   }
+
+  private checkAddress(url: string): void {
+    const problem = checkUrl(url, addressRules(this.config));
+    if (problem !== undefined) throw invalid('/url', problem);
+  }
+}
+
+/** What finds an endpoint that is not deleted. */
+export const living = (endpointId: number) => ({ endpointId, deletedTime: 0 });
+
+/** SQL after which the merchant ($1) misses what is due to an endpoint: what `which` says of it. */
+export function missing(which: string): string {
+  return `with dropped as (delete from due where ${which} returning delivery_id)
+    update deliveries set state = 'missed', next_at_ms = null
+    where merchant_id = $1 and delivery_id = any(array(select delivery_id from dropped))`;
 }
 
 const secretOf = (merchantId: number, endpointId: number) => `endpoints.sealed_secret ${merchantId} ${endpointId}`;
@@ -82,6 +144,7 @@ export function endpointView(endpoint: EndpointRow): WebhookEndpoint {
     webhookEvents: endpoint.events,
     productIds: endpoint.productIds,
     status: endpoint.state === 'enabled' ? endpointStatus.active : endpointStatus.disabled,
+    isDeleted: endpoint.deletedTime,
     createTime: endpoint.createTime,
     gmtModify: endpoint.modifyTime,
   };

@@ -38,7 +38,7 @@ export function intake(clock: Clock, ring: Ring): Consumption[] {
 /** Schedules the deliveries of one merchant's events; returns the endpoints that have something due. */
 async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise<Set<number>> {
   const ringing = new Set<number>();
-  const all = await tx.all(endpoints, {});
+  const all = await tx.all(endpoints, { deletedTime: 0 });
   if (all.length === 0) return ringing;
   for (const event of batch) {
     if (!isWebhook(event.type)) continue;

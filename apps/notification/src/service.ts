@@ -1,24 +1,31 @@
 import { events as registry } from '@recur/contracts';
 import { aggregate, CLOCK, type Clock, CONFIG, type ServiceDefinition } from '@recur/platform';
+
 import { addressRules, type Config, config } from './config.js';
-import { Deliveries } from './deliveries.js';
+import { Deliveries, RANDOM } from './deliveries.js';
 import { Doorbell } from './doorbell.js';
 import { Endpoints, endpointView } from './endpoints.js';
 import { intake } from './intake.js';
+import { Logs } from './logs.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
+import { Attempts1763683200002 } from './migrations/0002-attempts.js';
 import { Outbound } from './outbound.js';
-import { deliveries, due, endpoints, events } from './tables.js';
+import { attempts, deliveries, due, endpoints, events } from './tables.js';
 
 export const notification: ServiceDefinition<Config> = {
   name: 'notification',
   config,
-  schema: { tables: [endpoints, events, deliveries, due], migrations: [Init1763683200001] },
+  schema: {
+    tables: [endpoints, events, deliveries, attempts, due],
+    migrations: [Init1763683200001, Attempts1763683200002],
+  },
   events: registry,
   aggregates: { endpoint: aggregate(endpoints, 'endpointId', endpointView) },
-  handlers: [Endpoints],
+  handlers: [Endpoints, Logs],
   providers: [
     Deliveries,
     Doorbell,
+    { provide: RANDOM, useValue: Math.random },
     {
       provide: Outbound,
       useFactory: (settings: Config) => new Outbound(addressRules(settings)),

@@ -10,6 +10,8 @@ export interface EndpointRow extends Omit<Endpoint, 'events' | 'productIds' | 'd
   sealedSecret: string;
   createTime: number;
   modifyTime: number;
+  /** Unix seconds; 0 while it lives. The row stays, and so does the log of its attempts. */
+  deletedTime: number;
   version: number;
 }
 
@@ -37,6 +39,29 @@ export interface DeliveryRow {
   lastOutcome: string;
   /** The first part of the last answer. */
   lastAnswer: string;
+}
+
+/** One attempt of a delivery that has ended, as its merchant may read it later. */
+export interface AttemptRow {
+  merchantId: number;
+  id: number;
+  endpointId: number;
+  deliveryId: string;
+  eventId: string;
+  type: string;
+  /** Where it went: the endpoint may have moved since. */
+  url: string;
+  /** How many attempts of the delivery came before, since it was scheduled. */
+  attemptsBefore: number;
+  /** Of the delivery, after it. */
+  state: DeliveryState;
+  /** As `lastOutcome` and `lastAnswer` of the delivery. */
+  outcome: string;
+  answer: string;
+  /** Unix seconds when it began. */
+  createTime: number;
+  durationMs: number;
+  nextAtMs: number | null;
 }
 
 /**
@@ -70,9 +95,12 @@ export const endpoints = table<EndpointRow>('endpoints', {
     sealedSecret: text(),
     createTime: integer(),
     modifyTime: integer(),
+    deletedTime: { ...integer(), default: 0 },
     version: int(),
   },
   checks: { endpoints_state: oneOf(endpointLifecycle.states) },
+  // each event asks for those that live
+  indices: { endpoints_living: { on: ['merchantId', 'deletedTime', 'endpointId'] } },
 });
 
 export const events = table<EventRow>('events', {
@@ -97,6 +125,28 @@ export const deliveries = table<DeliveryRow>('deliveries', {
   checks: { deliveries_state: oneOf(deliveryLifecycle.states) },
   // an event goes to an endpoint once, however often it is consumed
   indices: { deliveries_once: { on: ['merchantId', 'endpointId', 'eventId'], unique: true } },
+});
+
+export const attempts = table<AttemptRow>('attempts', {
+  key: ['merchantId', 'id'],
+  columns: {
+    merchantId: integer(),
+    id: integer(),
+    endpointId: integer(),
+    deliveryId: text(),
+    eventId: text(),
+    type: text(),
+    url: text(),
+    attemptsBefore: int(),
+    state: text(),
+    outcome: text(),
+    answer: text(),
+    createTime: integer(),
+    durationMs: integer(),
+    nextAtMs: optionalInteger(),
+  },
+  checks: { attempts_state: oneOf(deliveryLifecycle.states) },
+  indices: { attempts_endpoint: { on: ['merchantId', 'endpointId', 'createTime', 'id'] } },
 });
 
 export const due = table<DueRow>('due', {

@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { afterVerdict, disableAfter, type Endpoint, enabled, matches, warnAfter } from '../src/domain/endpoint.js';
+import {
+  afterVerdict,
+  disableAfter,
+  type Endpoint,
+  enabled,
+  matches,
+  updated,
+  type Wishes,
+  warnAfter,
+} from '../src/domain/endpoint.js';
 
 const fresh: Endpoint = {
   merchantId: 1,
@@ -124,5 +133,38 @@ describe('an endpoint that is disabled', () => {
   it('is as new when it is enabled again', () => {
     expect(enabled(failing(everySixHours).endpoint)).toEqual(fresh);
     expect(enabled(fresh)).toEqual(fresh);
+  });
+});
+
+describe('an endpoint as its merchant wishes it', () => {
+  const own = { ...fresh, productIds: [3, 4], failures: 7, failingSinceMs: 5, warned: true };
+  const wish = (over: Partial<Wishes>, of: Endpoint = own) => updated(of, { url: own.url, ...over });
+
+  it.each<[string, Partial<Wishes>]>([
+    ['nothing but its URL', {}],
+    ['null lists', { events: null, productIds: null }],
+    ['the same lists in another order and twice', { events: ['user.created', 'invoice.paid'], productIds: [4, 3, 4] }],
+  ])('is as it was, failures too: %s', (_, wishes) => {
+    expect(wish(wishes)).toBeUndefined();
+  });
+
+  it.each<[string, Partial<Wishes>, Partial<Endpoint>]>([
+    ['fewer events', { events: ['invoice.paid', 'invoice.paid'] }, { events: ['invoice.paid'] }],
+    ['no events', { events: [] }, { events: [] }],
+    ['all products', { productIds: [] }, { productIds: [] }],
+    ['one product more', { productIds: [0, 4, 3] }, { productIds: [0, 4, 3] }],
+  ])('keeps its failures: %s', (_, wishes, change) => {
+    expect(wish(wishes)).toEqual({ ...own, ...change });
+  });
+
+  it('has a clean slate at another URL', () => {
+    const url = 'https://shop.example/other';
+    expect(wish({ url })).toEqual({ ...fresh, url, productIds: [3, 4] });
+  });
+
+  it('is in service again where it was disabled, whatever is wished', () => {
+    const { endpoint: gone } = afterVerdict(own, 'gone', 6);
+    expect(wish({}, gone)).toEqual({ ...fresh, productIds: [3, 4] });
+    expect(wish({ events: [] }, gone)).toEqual({ ...fresh, productIds: [3, 4], events: [] });
   });
 });

@@ -7,6 +7,7 @@ export interface Listening {
   port: number;
   url: string;
   sockets: Socket[];
+  server: Server;
   close(): Promise<void>;
 }
 
@@ -39,6 +40,7 @@ async function listen(server: Server, host: string, port: number): Promise<Liste
     port: address.port,
     url: `http://127.0.0.1:${address.port}/`,
     sockets,
+    server,
     close: async () => {
       for (const socket of sockets) socket.destroy();
       server.close();

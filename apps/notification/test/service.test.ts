@@ -1,108 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { emittedEventNames, listWebhookEvents, newEndpoint, webhookSecret } from '@recur/contracts';
-import type { Event } from '@recur/platform';
-import { MovableClock, type TestService, testService } from '@recur/platform/testing';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { Deliveries } from '../src/deliveries.js';
 import { Doorbell } from '../src/doorbell.js';
-import { notification } from '../src/service.js';
+import { makeStand, type Received } from './stand.js';
 
-interface Received {
-  headers: Record<string, string>;
-  body: string;
-}
-
-let t: TestService;
-let server: Server;
-let url: string;
-let received: Received[] = [];
-let status = 200;
-const clock = new MovableClock(Date.now());
-let merchant = { merchantId: 100 };
-
-beforeAll(async () => {
-  server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    received.push({ headers: request.headers as Record<string, string>, body });
-    response.writeHead(status).end('thanks');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/hook`;
-  t = await testService(notification, {
-    clock,
-    env: { REDIS_URL: process.env.TEST_REDIS_URL ?? '', WEBHOOK_ALLOW_LOOPBACK: 'true' },
-  });
-});
-afterAll(async () => {
-  await t.close();
-  server.close();
-  server.closeAllConnections();
-});
-beforeEach(() => {
-  received = [];
-  status = 200;
-  merchant = { merchantId: merchant.merchantId + 1 };
-});
-
-let sequence = 0;
-const event = (over: Partial<Event> = {}): Event => ({
-  id: `ev_${randomUUID().replaceAll('-', '')}`,
-  type: 'invoice.created',
-  merchantId: merchant.merchantId,
-  aggregate: 'invoice',
-  aggregateId: `in_${++sequence}`,
-  version: 1,
-  at: 1_768_478_400,
-  actor: { kind: 'system', id: '', display: 'system' },
-  requestId: 'req_1',
-  traceparent: '',
-  data: { invoiceId: `in_${sequence}`, lines: [] },
-  ...over,
-});
-const deliver = (endpointId: number) => t.app.get(Deliveries).deliver(merchant.merchantId, endpointId);
-const newOne = (over: object = {}) => t.done(newEndpoint, { url, events: ['invoice.created'], ...over }, merchant);
-const deliveriesOf = (endpointId: number) =>
-  t.rows(
-    'select state, attempts, next_at_ms, last_outcome from deliveries where endpoint_id = $1 order by delivery_id',
-    [endpointId],
-  );
-
-describe('an endpoint', () => {
-  it('gets a secret of its own, kept encrypted, shown to its merchant alone', async () => {
-    const { endpointId, secret } = await newOne();
-    expect(secret).toMatch(/^whsec_/);
-    expect(await t.done(webhookSecret, { endpointId }, merchant)).toEqual({ secret });
-    expect(await t.call(webhookSecret, { endpointId }, { merchantId: 99 })).toMatchObject({
-      slug: 'endpoint_not_found',
-    });
-    const rows = await t.rows(
-      'select endpoints::text as row from endpoints union all select envelope::text from outbox',
-    );
-    expect(JSON.stringify(rows)).not.toContain(secret.slice(6));
-  });
-
-  it.each(['http://10.0.0.1/', 'http://169.254.169.254/latest', 'ftp://example.com/', 'http://metadata.internal/'])(
-    'may not be at %s',
-    async bad => {
-      const result = await t.call(newEndpoint, { url: bad }, merchant);
-      expect(result).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/url' }] });
-    },
-  );
-
-  it('subscribes to known events only', async () => {
-    const result = await t.call(newEndpoint, { url, events: ['invoice.created', 'invoice.eaten'] }, merchant);
-    expect(result).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/events/1' }] });
-  });
-
-  it('can ask which events there are', async () => {
-    expect(await t.done(listWebhookEvents, {})).toEqual({ eventList: emittedEventNames });
-  });
-});
+const stand = await makeStand();
+const { t, clock, received, receiver, merchant, answerWith, newOne, event, deliver, deliveriesOf } = stand;
+afterAll(() => stand.close());
+beforeEach(() => stand.anew());
 
 describe('a delivery', () => {
   it('is the event, signed: once for each endpoint that wants it, however often the event is consumed', async () => {
@@ -130,7 +34,7 @@ describe('a delivery', () => {
 
   it('is tried ten times over 75 hours, with one id and fresh signatures, and then given up', async () => {
     const { endpointId, secret } = await newOne();
-    status = 503;
+    answerWith(503);
     await t.deliver('billing', [event()]);
     const started = clock.wall();
     for (let attempt = 1; attempt <= 10; attempt++) {
@@ -139,8 +43,7 @@ describe('a delivery', () => {
       expect(received).toHaveLength(attempt);
       const last = received.at(-1) as Received;
       expect(() => new Webhook(secret).verify(last.body, { ...last.headers, 'webhook-timestamp': '1' })).toThrow();
-      const [due] = await t.rows('select due_at_ms from due where endpoint_id = $1', [endpointId]);
-      if (due) clock.advance((Number(due.due_at_ms) - clock.wall()) / 1000);
+      await stand.untilDue(endpointId);
     }
     expect(await deliveriesOf(endpointId)).toMatchObject([{ state: 'failed', attempts: 10, next_at_ms: null }]);
     const hours = (clock.wall() - started) / 3_600_000;
@@ -152,7 +55,7 @@ describe('a delivery', () => {
 
   it('to an endpoint that answers 410 ends it, announces it, and misses nothing silently', async () => {
     const { endpointId } = await newOne();
-    status = 410;
+    answerWith(410);
     await t.emitted();
     await t.deliver('billing', [event()]);
     await deliver(endpointId);
@@ -189,7 +92,7 @@ describe('the doorbell', () => {
     try {
       for (let round = 1; round <= rounds; round++) {
         const heard = new Promise<void>(resolve => {
-          server.once('request', (_, response) => response.once('finish', resolve));
+          receiver.server.once('request', (_, response) => response.once('finish', resolve));
         });
         await t.deliver('billing', [event()]);
         await heard;

@@ -60,6 +60,7 @@ export const errors = {
   plan_not_activatable: forbidden(
     'The plan is not in a state from which it can be activated, or lacks what that needs',
   ),
+  plan_frozen: forbidden('The plan has been activated: its price, currency and interval stay as they are'),
   plan_not_active: forbidden('The plan is not active'),
   metric_in_use: forbidden('An active plan uses the metric'),
   gateway_exists: forbidden('This gateway is set up already; an archived one counts too'),
@@ -75,6 +76,7 @@ export const errors = {
   payment_exists: forbidden('The invoice has a payment already'),
   subscription_not_extendable: forbidden('The subscription is in a state that takes no trial time'),
   subscription_without_next_invoice: forbidden('The subscription ends: there is no next invoice'),
+  too_many_endpoints: forbidden('The merchant has 100 webhook endpoints, and cannot have one more'),
 } as const satisfies Record<string, ErrorKind>;
 
 export type Slug = keyof typeof errors;

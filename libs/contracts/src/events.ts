@@ -40,10 +40,15 @@ export const ApiKeyState = z.object({
 });
 export type ApiKeyState = z.output<typeof ApiKeyState>;
 
-/** What gateways follow to know callers: the public keys that verify tokens, and the API keys that are revoked. */
+/** What gateways follow to know callers: the public keys that verify tokens, and the API keys that do not hold. */
 export const CallersChanged = z.object({
   keys: z.array(z.record(z.string(), z.unknown())).describe('JWKs, all that verify; empty: unchanged'),
-  revoked: z.array(text).describe('SHA-256 of the jti of each key revoked since, base64url'),
+  revoked: z
+    .array(text)
+    .describe('SHA-256 of the jti of each API key revoked since, base64url: refused at once, whatever the time'),
+  ending: z
+    .array(ApiKeyState.pick({ jtiHash: true, revokedTime: true }))
+    .describe('API keys that hold until then, by a rotation since'),
 });
 export type CallersChanged = z.output<typeof CallersChanged>;
 
@@ -89,6 +94,7 @@ const internal = <D>(owner: Service | 'every', aggregate: string, data: Shape<D>
 /** Every event that is emitted: its name is the type on the wire, its subject `evt.<owner>.<name>`. */
 export const events = {
   'user.created': webhook('identity', 'user', User),
+  'user.updated': webhook('identity', 'user', User),
   'payment.created': webhook('billing', 'payment', Payment),
   'payment.success': webhook('billing', 'payment', Payment),
   'payment.cancelled': webhook('billing', 'payment', Payment),
@@ -106,14 +112,20 @@ export const events = {
   'apikey.revoked': internal('identity', 'apikey', ApiKeyState),
   'callers.changed': internal('identity', 'callers', CallersChanged),
   'product.created': internal('catalog', 'product', Product),
+  'product.updated': internal('catalog', 'product', Product),
   'product.activated': internal('catalog', 'product', Product),
   'plan.created': internal('catalog', 'plan', Plan),
+  'plan.updated': internal('catalog', 'plan', Plan),
   'plan.activated': internal('catalog', 'plan', Plan),
+  'plan.published': internal('catalog', 'plan', Plan),
+  'plan.unpublished': internal('catalog', 'plan', Plan),
   'invoice.updated': internal('billing', 'invoice', Invoice),
   'invoice.deleted': internal('billing', 'invoice', Invoice),
   'gateway.created': internal('billing', 'gateway', Gateway),
   'gateway.updated': internal('billing', 'gateway', Gateway),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
+  'webhook.endpoint.updated': internal('notification', 'endpoint', WebhookEndpoint),
+  'webhook.endpoint.deleted': internal('notification', 'endpoint', WebhookEndpoint),
 
   'operation.logged': internal('every', 'operation', OperationLogged),
 };

@@ -3,7 +3,7 @@ import { integer, text } from './field.js';
 import { email, externalId, filled, line, newPassword, optionalUrl, paged, paging, q, rule } from './input.js';
 import { operation } from './operation.js';
 import { MerchantMember, OperationLogEntry } from './shapes/member.js';
-import { User, UserAdminNote } from './shapes/user.js';
+import { UserAdminNote } from './shapes/user.js';
 
 const identityTokenHeaders = ['X-Auth-JS-Token', 'X-Auth-Token', 'X-OAuth-Token'];
 
@@ -50,15 +50,15 @@ export const newSession = operation({
     address: line.optional(),
     firstName: line.optional(),
     lastName: line.optional(),
-    password: line.optional(),
+    password: line.optional().describe('Of a user that is created; that of one who exists stays as it is'),
     phone: line.optional(),
-    externalUserId: externalId.optional(),
+    externalUserId: externalId.optional().describe('The user is found by it, else by email'),
     returnUrl: optionalUrl.optional(),
     cancelUrl: optionalUrl.optional(),
   }),
   output: z.object({
-    clientSession: text,
-    clientToken: text,
+    clientSession: text.describe('Opens the hosted pages for this user, for 10 hours'),
+    clientToken: text.describe('A signed token of the user for the hosted pages, for 10 minutes'),
     email: text,
     externalUserId: text,
     url: text,
@@ -147,7 +147,10 @@ export const operationLogList = operation({
       ...paging,
     }),
   ),
-  output: z.object({ merchantOperationLogs: z.array(OperationLogEntry), total: integer }),
+  output: z.object({
+    merchantOperationLogs: z.array(OperationLogEntry),
+    total: integer.describe('How many entries fit, counted up to 10000: no page lies beyond it'),
+  }),
   errors: [],
 });
 
@@ -162,39 +165,4 @@ export const adminNoteList = operation({
   input: paged(z.object({ userId: q.int(), ...paging })),
   output: z.object({ noteLists: z.array(UserAdminNote) }),
   errors: ['user_not_found'],
-});
-
-export const userCount = operation({
-  service: 'identity',
-  name: 'user.count',
-  methods: ['GET'],
-  path: '/merchant/user/count',
-  summary: 'How many users were created within a time range',
-  effect: 'read',
-  permission: 'user.read',
-  input: z.object({ createTimeStart: q.int().optional(), createTimeEnd: q.int().optional() }),
-  output: z.object({ total: integer }),
-  errors: [],
-});
-
-export const newUser = operation({
-  service: 'identity',
-  name: 'user.new',
-  methods: ['POST'],
-  path: '/merchant/user/new',
-  summary: 'Create a user; its e-mail and its externalUserId are unique within the merchant',
-  effect: 'write',
-  permission: 'user.write',
-  input: z.object({
-    email,
-    address: line.default(''),
-    externalUserId: externalId.default(''),
-    firstName: line.default(''),
-    language: line.default(''),
-    lastName: line.default(''),
-    password: line.optional(),
-    phone: line.default(''),
-  }),
-  output: z.object({ user: User }),
-  errors: [],
 });

@@ -30,5 +30,7 @@ export * from './shapes/plan.js';
 export * from './shapes/product.js';
 export * from './shapes/subscription.js';
 export * from './shapes/user.js';
+export * from './shapes/user-account.js';
 export * from './shapes/webhook.js';
+export * from './users.js';
 export * from './validate.js';

@@ -132,6 +132,9 @@ export const sorting = <const F extends string>(...fields: readonly [F, ...F[]])
   sortType: z.enum(['', 'asc', 'desc']).optional(),
 });
 
+/** How many entries of a list fit its filters. */
+export const total = z.int().describe(`Counted up to 10000: no page shows more`);
+
 /** Bounds of a list on when its entries were created, in unix seconds, both included. */
 export const createdWithin = { createTimeStart: q.int().optional(), createTimeEnd: q.int().optional() };
 

@@ -3,6 +3,7 @@ import { webhookEventNames } from './event-names.js';
 import { Empty, integer, text } from './field.js';
 import * as input from './input.js';
 import { operation } from './operation.js';
+import { WebhookEndpoint, WebhookLog } from './shapes/webhook.js';
 
 const eventName = z.enum(webhookEventNames, { error: 'is not the name of an event: webhook/event_list has them' });
 const eventList = input.list(eventName);
@@ -22,7 +23,7 @@ export const newEndpoint = operation({
     productIds: productIds.nullish().describe('Absent or []: all; 0 is the default product'),
   }),
   output: z.object({ endpointId: integer, secret: text }),
-  errors: [],
+  errors: ['too_many_endpoints'],
   secretOutput: true,
 });
 
@@ -31,16 +32,60 @@ export const updateEndpoint = operation({
   name: 'webhook.update_endpoint',
   methods: ['POST'],
   path: '/merchant/webhook/update_endpoint',
-  summary: "Set an endpoint's URL, its events and its products",
+  summary: "Set an endpoint's URL, its events and its products; a disabled one is put into service again",
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({
-    endpointId: input.integer,
+    endpointId: input.integer.describe(
+      'One that is disabled is put into service again with a clean slate; what it missed stays missed',
+    ),
     url: input.httpUrl,
-    events: eventList.nullish().describe('Absent: unchanged; []: none'),
+    events: eventList.nullish().describe('Absent or null: unchanged; []: none'),
     productIds: productIds.nullish().describe('Absent or null: unchanged; []: all; 0 is the default product'),
   }),
   output: Empty,
+  errors: ['endpoint_not_found'],
+});
+
+export const deleteEndpoint = operation({
+  service: 'notification',
+  name: 'webhook.delete_endpoint',
+  methods: ['POST'],
+  path: '/merchant/webhook/delete_endpoint',
+  summary: 'Delete a webhook endpoint: what was still to be sent to it is dropped',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({ endpointId: input.integer }),
+  output: Empty,
+  errors: ['endpoint_not_found'],
+});
+
+export const listEndpoints = operation({
+  service: 'notification',
+  name: 'webhook.endpoint_list',
+  methods: ['GET'],
+  path: '/merchant/webhook/endpoint_list',
+  summary: "All of the merchant's webhook endpoints, newest first, without their secrets",
+  effect: 'read',
+  permission: 'configuration.read',
+  input: Empty,
+  output: z.object({ endpointList: z.array(WebhookEndpoint) }),
+  errors: [],
+});
+
+export const listEndpointLogs = operation({
+  service: 'notification',
+  name: 'webhook.endpoint_log_list',
+  methods: ['GET'],
+  path: '/merchant/webhook/endpoint_log_list',
+  summary: 'The attempts to deliver to a webhook endpoint, newest first',
+  effect: 'read',
+  permission: 'configuration.read',
+  input: input.paged(z.object({ endpointId: input.q.int(), ...input.paging })),
+  output: z.object({
+    endpointLogList: z.array(WebhookLog),
+    total: integer.describe('Counted up to 10000: no page lies beyond it'),
+  }),
   errors: ['endpoint_not_found'],
 });
 

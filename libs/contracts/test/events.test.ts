@@ -12,6 +12,7 @@ describe('events', () => {
   it('are listed in the order of the fixed list', () => {
     expect(emittedEventNames).toEqual([
       'user.created',
+      'user.updated',
       'payment.created',
       'payment.success',
       'payment.cancelled',

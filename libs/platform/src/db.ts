@@ -19,6 +19,7 @@ import {
   isConnectionLoss,
   isUnsent,
   prepared,
+  queryOn,
   type Row,
   Session,
   violatedIndex,
@@ -33,8 +34,11 @@ export type Refresh = (copy: string, id: Known, caller: Caller) => Promise<void>
 
 export interface DbParts {
   pool: pg.Pool;
-  /** Connections of their own for lists, so that many long ones hold up no command. */
-  lists: pg.Pool;
+  /**
+   * Connections beside those of commands: for lists, so that many long ones hold up no command, and for what a command
+   * needs while it holds its own connection, which it might else wait for in vain.
+   */
+  aside: pg.Pool;
   clock: Clock;
   keyring: Keyring;
   aggregates: Readonly<Record<string, Aggregate>>;
@@ -57,7 +61,7 @@ export class Db {
   private readonly ask: Ask = (...question) => this.gathered.ask(...question);
 
   constructor(private readonly parts: DbParts) {
-    this.sequences = new Sequences(parts.pool);
+    this.sequences = new Sequences(parts.aside);
     this.answers = new StoredAnswers(parts.keyring);
     this.grouped = new GroupedCommit(parts.pool);
     this.gathered = new GatheredReads(parts.pool);
@@ -83,7 +87,8 @@ export class Db {
       } catch (error) {
         await session.rollback();
         unknown ||= committing && isConnectionLoss(error) && !isUnsent(error);
-        if (this.runAgain(error, caller, committing) && attempt < limits.attempts) {
+        const again = tx.runsAgainAfter(error) || this.runAgain(error, caller, committing);
+        if (again && attempt < limits.attempts) {
           await this.pause(attempt);
           continue;
         }
@@ -99,8 +104,8 @@ export class Db {
 
   /** Reads of one merchant. GETs go through here: nothing can be written. */
   async read<T>(caller: Caller, run: (reader: Reader) => Promise<T>): Promise<T> {
-    const { lists } = this.parts;
-    const session = new Session(lists, caller.merchantId, this.ask, ' isolation level repeatable read read only');
+    const { aside } = this.parts;
+    const session = new Session(aside, caller.merchantId, this.ask, ' isolation level repeatable read read only');
     try {
       return await run(new Reader(session, this.context(caller)));
     } catch (error) {
@@ -151,9 +156,8 @@ export class Db {
   }
 
   /** The tables that belong to no merchant (see `platformTables` and each service's own list). */
-  async infra(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    const { rows } = await this.parts.pool.query<Row>(prepared(text, values));
-    return rows;
+  infra(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return queryOn(this.parts.pool, prepared(text, values));
   }
 
   /**
@@ -165,8 +169,7 @@ export class Db {
     if (asked.length === 0) return undefined;
     const values = [caller.merchantId, ...asked.map(({ part = '' }) => contains(part))];
     try {
-      const { rows } = await this.parts.lists.query<Row>(searchText(table, asked), values);
-      return idsOf(rows, asked);
+      return idsOf(await queryOn(this.parts.aside, { text: searchText(table, asked), values }), asked);
     } catch (error) {
       throw asRejection(error, false);
     }
@@ -190,7 +193,7 @@ export class Db {
 
   /** Lets go of the database; nothing may be asked any more. */
   async close(): Promise<void> {
-    await Promise.all([this.gathered.close(), this.parts.lists.end()]);
+    await Promise.all([this.gathered.close(), this.parts.aside.end()]);
   }
 
   private async commit(session: Session, tx: Tx, caller: Caller, result: object): Promise<void> {
@@ -232,7 +235,8 @@ export class Db {
 
   private async knowTenant(merchantId: number): Promise<void> {
     if (this.tenants.has(merchantId)) return;
-    await this.infra('insert into tenants (merchant_id) values ($1) on conflict do nothing', [merchantId]);
+    const text = 'insert into tenants (merchant_id) values ($1) on conflict do nothing';
+    await queryOn(this.parts.aside, prepared(text, [merchantId]));
     this.tenants.add(merchantId);
   }
 

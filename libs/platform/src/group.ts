@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { commitValues, type Effects } from './effects.js';
-import { isConnectionLoss, prepared } from './session.js';
+import { isConnectionLoss, prepared, queryOn } from './session.js';
 import { commitText, shapeOf } from './statements.js';
 
 interface Pending {
@@ -72,6 +72,6 @@ export class GroupedCommit {
       merchantId,
       batch.map(({ effects }) => effects),
     );
-    await this.pool.query(prepared(text, values));
+    await queryOn(this.pool, prepared(text, values));
   }
 }

@@ -5,12 +5,21 @@ import type { Log } from './log.js';
 const day = 86_400;
 const limits = { everyMs: 60_000, rows: 1_000 } as const;
 
+/** How many rows one statement removes. The planner is to know the number, so it stands in the statement. */
+export const removedAtOnce = limits.rows;
+
+/** How long something is kept, and how what is older is removed. */
+export interface Removal {
+  keptSeconds: number;
+  /** Removes `removedAtOnce` rows, or all there are, from before the second $1, and returns one row for each. */
+  remove: string;
+}
+
 /**
- * How long things are kept, in seconds, and how a bounded number of what is older is removed ($1: the second before
- * which it goes). An answer goes before the events that it names, and an event before the inbox rows that recognise it
- * when it is published again.
+ * What every service removes. An answer goes before the events that it names, and an event before the inbox rows that
+ * recognise it when it is published again.
  */
-const rules = [
+const rules: readonly Removal[] = [
   {
     // answers that hold a secret
     keptSeconds: day,
@@ -45,6 +54,7 @@ export class Janitor {
     private readonly db: Db,
     private readonly clock: Clock,
     private readonly log: Log,
+    private readonly own: readonly Removal[] = [],
   ) {}
 
   start(): void {
@@ -63,7 +73,7 @@ export class Janitor {
 
   async sweep(): Promise<void> {
     const now = Math.floor(this.clock.wall() / 1000);
-    for (const { keptSeconds, remove } of rules) {
+    for (const { keptSeconds, remove } of [...rules, ...this.own]) {
       let removed: number;
       do removed = (await this.db.infra(remove, [now - keptSeconds])).length;
       while (removed === limits.rows && !this.stopped);

@@ -4,7 +4,7 @@ import type { Clock } from './clock.js';
 import { crashPoint } from './crash.js';
 import type { Log } from './log.js';
 import { Publisher } from './publisher.js';
-import { prepared, type Row } from './session.js';
+import { prepared, queryOn, type Row } from './session.js';
 import { ensureStream } from './stream.js';
 import { eventsPublished, outboxWaiting } from './telemetry.js';
 
@@ -172,9 +172,8 @@ export class Relay {
     return failed;
   }
 
-  private async query(text: string, values: readonly unknown[]): Promise<Row[]> {
-    const { rows } = await this.parts.pool.query<Row>(prepared(text, values));
-    return rows;
+  private query(text: string, values: readonly unknown[]): Promise<Row[]> {
+    return queryOn(this.parts.pool, prepared(text, values));
   }
 
   private rest(ms: number): Promise<void> {

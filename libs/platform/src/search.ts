@@ -25,8 +25,6 @@ export function searchable(service: string, name: string, id: string, texts: Rea
   create table ${search} (merchant_id bigint not null, id bigint not null,
     ${columns.map(column => `${column} text not null`).join(', ')},
     constraint ${search}_pkey primary key (merchant_id, id));
-  create index ${search}_parts on ${search}
-    using gin (merchant_id, ${columns.map(column => `${column} gin_trgm_ops`).join(', ')});
   grant select, insert, update, delete on ${search} to ${service}_app;
   create function ${search}_keep() returns trigger language plpgsql as $$ begin
     insert into ${search} (merchant_id, id, ${columns.join(', ')})
@@ -39,7 +37,9 @@ export function searchable(service: string, name: string, id: string, texts: Rea
   create trigger ${search}_keep after insert or update on ${name} for each row execute function ${search}_keep();
   alter table ${name} no force row level security;
   insert into ${search} select merchant_id, ${id}, ${Object.values(texts).join(', ')} from ${name} as new;
-  alter table ${name} force row level security;`;
+  alter table ${name} force row level security;
+  create index ${search}_parts on ${search}
+    using gin (merchant_id, ${columns.map(column => `${column} gin_trgm_ops`).join(', ')});`;
 }
 
 /** A pattern of ILIKE that fits every text which holds the part. */

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { prepared } from './session.js';
+import { prepared, queryOn } from './session.js';
 
 const blocks = { first: 32, largest: 512 } as const;
 
@@ -29,7 +29,7 @@ export class Sequences {
       const size = Math.min(this.sizes.get(table) ?? blocks.first, blocks.largest);
       this.sizes.set(table, size * 2);
       const text = `select nextval('${table}_id_seq') as id from generate_series(1, $1::integer)`;
-      const { rows } = await this.pool.query<{ id: string }>(prepared(text, [size]));
+      const rows = await queryOn(this.pool, prepared(text, [size]));
       this.blocks.set(
         table,
         rows.map(({ id }) => Number(id)),

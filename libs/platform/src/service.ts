@@ -15,7 +15,7 @@ import { armCrash } from './crash.js';
 import { Db } from './db.js';
 import { Dispatcher, handlersOf } from './handle.js';
 import { serveHealth } from './health.js';
-import { Janitor } from './janitor.js';
+import { Janitor, type Removal } from './janitor.js';
 import { createLog, type Log } from './log.js';
 import { migrate, type Schema, schemaProblem } from './migrate.js';
 import { Relay } from './relay.js';
@@ -46,6 +46,8 @@ export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig> {
   providers?: readonly Provider[];
   consumptions?(app: INestApplicationContext): Consumption[];
   workers?(app: INestApplicationContext): Worker[];
+  /** What the janitor removes from the service's own infrastructure tables. */
+  removals?: readonly Removal[];
   /** Questions that other parts of recur ask over the bus, beside the platform's own: `cmd.<service>.platform.<name>`. */
   questions?(app: INestApplicationContext): Record<string, (input: never, caller: Caller) => Promise<object>>;
   /** Words after the app's name on the command line that do one thing and exit. */
@@ -56,8 +58,8 @@ export const CLOCK = Symbol('clock');
 export const CONFIG = Symbol('config');
 export const LOG = Symbol('log');
 
-/** How many lists of one replica the database makes at once; the others wait their turn. */
-const LIST_CONNECTIONS = 3;
+/** How many lists of one replica the database makes at once, among others; the rest wait their turn. */
+const ASIDE_CONNECTIONS = 4;
 
 /** The parts of a running service; `assemble` makes them alike for a process and for a test. */
 export interface Parts {
@@ -74,7 +76,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const keyring = new Keyring(config.SECRET_KEYS);
   const db = new Db({
     pool,
-    lists: createPool(config.DATABASE_URL, LIST_CONNECTIONS),
+    aside: createPool(config.DATABASE_URL, ASIDE_CONNECTIONS),
     clock,
     keyring,
     aggregates: definition.aggregates,
@@ -112,7 +114,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const consumers = [...copies.consumptions(definition.name), ...(definition.consumptions?.(app) ?? [])].map(
     consumption => new Consumer(consumerParts, consumption),
   );
-  const janitor = new Janitor(db, clock, log);
+  const janitor = new Janitor(db, clock, log, definition.removals);
   const workers: Worker[] = [...(definition.workers?.(app) ?? []), janitor];
   return { app, db, keyring, copies, dispatcher, questions, consumers, janitor, workers };
 }

@@ -56,6 +56,22 @@ export type Mode = '' | ' read only' | ' isolation level repeatable read read on
 export const beginAs = (merchantId: number, mode: Mode = '') =>
   `begin${mode}; set local app.merchant_id = '${Number(merchantId)}'`;
 
+/**
+ * One statement on a connection of the pool. Unlike `pool.query` it keeps the connection when the statement fails: a
+ * new one costs more than a hundred refused statements.
+ */
+export async function queryOn(pool: pg.Pool, query: pg.QueryConfig): Promise<Row[]> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<Row>(query);
+    client.release();
+    return rows;
+  } catch (error) {
+    client.release(isConnectionLoss(error));
+    throw error;
+  }
+}
+
 /** Asks one question of one merchant's rows, outside any transaction that is held. */
 export type Ask = (merchantId: number, text: string, values: readonly unknown[]) => Promise<Row[]>;
 
@@ -139,8 +155,12 @@ export function isConnectionLoss(error: unknown): boolean {
 /** There was no connection to send anything on: nothing was done. */
 export const isUnsent = (error: unknown) => (error as { syscall?: string })?.syscall === 'connect';
 
-/** Two transactions were in each other's way; running one again is all that is needed. */
-export const isCollision = (error: unknown) => ['40001', '40P01'].includes((error as { code?: string })?.code ?? '');
+/**
+ * Two transactions were in each other's way; running one again is all that is needed. One of two that insert the same
+ * row may be told so by the row's key, or by the number of its first event.
+ */
+export const isCollision = (error: unknown) =>
+  ['40001', '40P01'].includes((error as { code?: string })?.code ?? '') || violatedIndex(error) === 'outbox_version';
 
 /** The name of the unique index that an insert ran into, if that is what went wrong. */
 export const violatedIndex = (error: unknown) => {

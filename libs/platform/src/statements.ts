@@ -25,6 +25,20 @@ export function selectText<T>(from: Table<T>, properties: readonly string[], tai
   });
 }
 
+/**
+ * `select` by a list of values of one property of a tenant table: each is looked for by itself, whatever the planner
+ * thinks of the list. A prepared statement is planned for a merchant of average size, and for that it may as well read
+ * all rows of the merchant.
+ */
+export function amongText<T>(from: Table<T>, property: keyof T & string): string {
+  return once(`a ${from.table} ${property}`, () => {
+    const list = from.columns.map(({ column }) => `found.${column}`).join(', ');
+    const { type } = from.options.columns[property] ?? {};
+    return `select ${list} from unnest($2::${String(type)}[]) asked cross join lateral
+      (select * from ${from.table} where merchant_id = $1 and ${columnOf(from, property)} = asked offset 0) found`;
+  });
+}
+
 export function columnOf<T>(of: Table<T>, property: string): string {
   const found = of.columns.find(column => column.property === property);
   if (!found) throw new Error(`${of.table} has no property ${property}`);

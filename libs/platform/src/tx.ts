@@ -4,7 +4,7 @@ import type { Caller } from './caller.js';
 import type { Effects, EventRow } from './effects.js';
 import { type List, type Page, pageOf } from './list.js';
 import { type Row, type Session, violatedIndex } from './session.js';
-import { type Change, selectText } from './statements.js';
+import { amongText, type Change, selectText } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
 
 /** How an aggregate stands in its table, so that its events can be numbered under its row lock; made by `aggregate`. */
@@ -59,6 +59,9 @@ export class Stale {
 /** Ids of other objects that an operation concerned, for the operation log's filters. */
 export type LogIds = OperationLogged['ids'];
 
+/** A unique index that was violated: how to refuse, or `again` to run the command once more. */
+type Conflict = (() => Rejected) | 'again';
+
 type Where<T> = { [K in keyof T]?: T[K] };
 
 /** Reads of one merchant's rows. Asked for together, they share one round trip. */
@@ -93,6 +96,14 @@ export class Reader {
   async all<T>(from: Table<T>, where: Where<T>, tail = ''): Promise<T[]> {
     const conditions = this.conditions(from, where);
     const rows = await this.session.query(selectText(from, Object.keys(conditions), tail), Object.values(conditions));
+    return rows.map(row => hydrate(from, row));
+  }
+
+  /** The rows of which a property is one of `values`, in one question. */
+  async among<T, K extends keyof T & string>(from: Table<T>, property: K, values: readonly T[K][]): Promise<T[]> {
+    if (values.length === 0) return [];
+    const asked = [...new Set(values)];
+    const rows = await this.session.query(amongText(from, property), [this.merchantId, asked]);
     return rows.map(row => hydrate(from, row));
   }
 
@@ -138,7 +149,7 @@ interface Emission {
 export class Tx extends Reader {
   private readonly tracked = new Map<string, Tracked>();
   private readonly emissions: Emission[] = [];
-  private readonly conflicts = new Map<string, () => Rejected>();
+  private readonly conflicts = new Map<string, Conflict>();
   private entry: OperationLogged | undefined;
   private ran = false;
 
@@ -185,8 +196,8 @@ export class Tx extends Reader {
   }
 
   /** What a violated unique index means to the caller. */
-  onConflict(index: string, rejection: () => Rejected): void {
-    this.conflicts.set(index, rejection);
+  onConflict(index: string, means: Conflict): void {
+    this.conflicts.set(index, means);
   }
 
   /** Records that something happened to the saved `row`; `data` is its whole state after the step. */
@@ -238,8 +249,18 @@ export class Tx extends Reader {
   }
 
   rejectionFor(error: unknown): Rejected | undefined {
+    const means = this.conflictOf(error);
+    return means === 'again' ? undefined : means?.();
+  }
+
+  /** The command ran into what another has made meanwhile, and finds it when it runs again. */
+  runsAgainAfter(error: unknown): boolean {
+    return this.conflictOf(error) === 'again';
+  }
+
+  private conflictOf(error: unknown): Conflict | undefined {
     const index = violatedIndex(error);
-    return index === undefined ? undefined : this.conflicts.get(index)?.();
+    return index === undefined ? undefined : this.conflicts.get(index);
   }
 
   private track<T>(table: Table<T>, row: T, change: Change): Tracked {

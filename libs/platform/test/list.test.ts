@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type TestService, testService } from '../src/testing.js';
-import { listThings, sample } from './sample.js';
+import { listThings, sample, things } from './sample.js';
 
 let t: TestService;
 const first = { page: 0, count: 20 };
@@ -65,6 +65,18 @@ describe.each([{ sparse: false }, { sparse: true }])('a list, %j', ({ sparse }) 
     const many = await Promise.all(Array.from({ length: 20 }, () => list({})));
     expect(many.map(({ total }) => total)).toEqual(Array.from({ length: 20 }, () => 50));
   });
+});
+
+it('rows among values are found each once, and no other merchant has them', async () => {
+  const among = (merchantId: number, property: 'id' | 'name', values: (number | string)[]) =>
+    t.db.read(t.callerOf({ merchantId }), async reader => {
+      const rows = await reader.among(things, property, values);
+      return rows.map(({ id }) => id).sort((a, b) => a - b);
+    });
+  expect(await among(15, 'id', [3, 1, 3, 9_000])).toEqual([1, 3]);
+  expect(await among(15, 'name', ['thing 7', 'other 7'])).toEqual([7]);
+  expect(await among(17, 'id', [1, 3])).toEqual([]);
+  expect(await among(15, 'id', [])).toEqual([]);
 });
 
 it('a sparse list of which too much fits to be collected is met along the index of its order', async () => {

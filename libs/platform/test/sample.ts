@@ -106,6 +106,13 @@ export const secretThing = operation({
   input: z.object({ name: z.string() }),
   output: z.object({ secret: z.string() }),
 });
+export const ensureThing = operation({
+  ...base,
+  name: 'thing.ensure',
+  effect: 'write',
+  input: z.object({ name: z.string() }),
+  output: Shape,
+});
 export const getThing = operation({
   ...base,
   name: 'thing.get',
@@ -178,6 +185,21 @@ export class Things {
       tx.save(things, { merchantId: tx.merchantId, id, name, size: 0n, version: 0 });
       tx.log(`Thing(${id})`, 'New');
       return { secret: `canary-${id}` };
+    });
+  }
+
+  /** Finds it, or makes it: whoever is second finds what the first has made. */
+  @Handle(ensureThing)
+  ensure({ name }: z.output<typeof ensureThing.input>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const [known, id] = await Promise.all([tx.find(things, { name }), tx.nextId(things)]);
+      if (known) return { thing: view(known) };
+      const thing: Thing = { merchantId: tx.merchantId, id, name, size: 0n, version: 0 };
+      tx.onConflict('things_name', 'again');
+      tx.save(things, thing);
+      tx.emit('thing.created', thing, view(thing));
+      tx.log(`Thing(${id})`, 'New');
+      return { thing: view({ ...thing, version: 1 }) };
     });
   }
 

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type MovableClock, type TestService, testService } from '../src/testing.js';
-import { getThing, growThing, newThing, sample, secretThing, Things } from './sample.js';
+
+import { ensureThing, getThing, growThing, newThing, sample, secretThing, Things, things } from './sample.js';
 
 let t: TestService;
 let named = 0;
@@ -64,6 +65,20 @@ describe('a command', () => {
     ]);
   });
 
+  it('that runs into a unique index runs again where that is what the conflict means', async () => {
+    await t.emitted();
+    const wanted = name();
+    const results = await Promise.all(
+      Array.from({ length: 64 }, (_, at) =>
+        t.done(ensureThing, { name: wanted }, at % 2 ? { idempotencyKey: `ensure ${at}` } : {}),
+      ),
+    );
+    const [made] = await t.rows('select id from things where name = $1', [wanted]);
+    expect(new Set(results.map(({ thing }) => thing.id))).toEqual(new Set([Number(made?.id)]));
+    const events = await t.emitted();
+    expect(events.map(({ type }) => type)).toEqual(['thing.created', 'operation.logged']);
+  });
+
   it('past its deadline is refused', async () => {
     const reply = await t.dispatcher.dispatch('thing.new', '{"name":"late","size":1}', {
       ...t.callerOf(),
@@ -116,6 +131,44 @@ describe('an Idempotency-Key', () => {
     const [row] = await t.rows(`select answer::text as answer from idempotency where key = 'secret'`);
     expect(row?.answer).toMatch(/^v1\.k1\./);
     expect(row?.answer).not.toContain('canary');
+  });
+});
+
+describe('a pool of which commands hold every connection', () => {
+  it('stops none of them: an id or a new merchant needs no other connection of it', async () => {
+    const { thing } = await t.done(newThing, { name: name(), size: 0 });
+    const grow = () =>
+      t.db.write(t.callerOf({ merchantId: 15 }), async tx => {
+        const locked = await tx.lock(things, { id: thing.id }, 'unknown_path');
+        const id = await tx.nextId(things);
+        tx.save(things, { ...locked, size: locked.size + 1n });
+        tx.log(`Thing(${id})`, 'Grow');
+        return {};
+      });
+    const settle = (merchantId: number) =>
+      t.db.write(t.callerOf({ merchantId }), async tx => {
+        await tx.run('select pg_sleep(0.01)', []);
+        tx.log('Thing', 'Settle');
+        return {};
+      });
+    await Promise.all(Array.from({ length: 40 }, (_, at) => (at % 2 ? grow() : settle(1_000 + at))));
+    expect((await t.done(getThing, { id: thing.id })).thing.size).toBe(20);
+  });
+});
+
+describe('a statement that fails', () => {
+  it('costs no connection: many refused commands would else make many new ones', async () => {
+    const taken = name();
+    await t.done(newThing, { name: taken, size: 1 });
+    const backends = async () =>
+      (await t.rows(`select pid from pg_stat_activity where usename = 'catalog_app' and datname = current_database()`))
+        .map(({ pid }) => pid)
+        .sort();
+    await Promise.all(Array.from({ length: 40 }, () => t.call(newThing, { name: name(), size: 1 })));
+    const before = await backends();
+    const results = await Promise.all(Array.from({ length: 40 }, () => t.call(newThing, { name: taken, size: 1 })));
+    expect(results.filter(({ ok }) => ok)).toEqual([]);
+    expect(await backends()).toEqual(expect.arrayContaining(before));
   });
 });
 

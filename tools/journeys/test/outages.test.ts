@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import type { Answer, Api } from '../api.js';
 import { settled } from '../oracle.js';
 import { activePlan, newPlan, newUser, order } from '../shop.js';
-import { expectFailure, type Stand, startStand, times } from './stand.js';
+import { expectFailure, pause, type Stand, startStand, times, until } from './stand.js';
 
 jest.setTimeout(120_000);
 
@@ -22,17 +22,6 @@ afterAll(() => stand.close());
 const buy = (over: object = {}, key?: string) =>
   api.send('/merchant/invoice/new', order(shop.userId, shop.planId, { finish: true, ...over }), key);
 
-const pause = () => new Promise(resolve => setTimeout(resolve, 50));
-
-/** Asks again until the answer is as wanted; the last one is what the test shows when it never is. */
-async function until(ask: () => Promise<Answer>, wanted: (answer: Answer) => boolean): Promise<Answer> {
-  const deadline = Date.now() + 30_000;
-  for (;;) {
-    const answer = await ask();
-    if (wanted(answer) || Date.now() > deadline) return answer;
-    await pause();
-  }
-}
 const works = ({ status }: Answer) => status === 200;
 
 /** The gateway's own word on how it is connected. */

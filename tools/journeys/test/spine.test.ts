@@ -1,12 +1,18 @@
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Service } from '@recur/contracts';
+import { merchantCommand } from '../../local/apps.js';
+import { checkoutRoot } from '../../local/home.js';
+import { readSettings } from '../../local/settings.js';
+import { merchant } from '../../merchant/merchant.js';
 import { Api } from '../api.js';
 import { firstJourney } from '../first.js';
 import { type Ask, look, type Row } from '../oracle.js';
 import { typeOf } from '../receiver.js';
 import { activePlan, newUser, order, type Shop } from '../shop.js';
-import { expectFailure, type Stand, startStand, times, withoutRequestId } from './stand.js';
+import { expectFailure, type Stand, startStand, times, until, withoutRequestId } from './stand.js';
 
 jest.setTimeout(120_000);
 
@@ -199,6 +205,69 @@ describe('a mistake', () => {
       expect((await api.send('/merchant/plan/new', { ...named, ...field })).envelope.code).not.toBe(0);
     }
     expect(await stand.contents()).toEqual(before);
+  });
+});
+
+describe('an operator', () => {
+  const email = `${randomUUID()}@example.com`;
+  const operate = (...words: string[]) => JSON.parse(merchant([...words, '--json'], {}, stand.stack.home));
+  const events = (of: Api) => of.request('/merchant/webhook/event_list', {});
+  let of: string[];
+
+  it('makes a merchant and rotates its key: both hold; a key that is revoked is refused within 5 s', async () => {
+    const { merchantId, apiKey } = operate('create', '--name', 'Operated', '--email', email);
+    of = ['--merchant', String(merchantId)];
+    const { baseUrl } = stand.stack.facts();
+    const first = new Api(baseUrl, apiKey);
+    expect((await events(first)).envelope).toMatchObject({ code: 0, merchantId });
+    const rotated = operate('keys', 'rotate', ...of);
+    const second = new Api(baseUrl, rotated.apiKey);
+    for (const api of [first, second]) expect((await events(api)).status).toBe(200);
+    const { keys } = operate('keys', 'list', ...of);
+    expect(keys).toMatchObject([{ state: 'active' }, { state: 'ending', id: rotated.ending[0].id }]);
+
+    expect(operate('keys', 'revoke', ...of, '--key', String(keys[1].id))).toMatchObject({ changed: true });
+    const since = Date.now();
+    const refused = await until(
+      () => events(first),
+      ({ status }) => status !== 200,
+    );
+    expect(Date.now() - since).toBeLessThan(5_000);
+    expectFailure(refused, 401, 61, 'credential_invalid');
+    expect((await events(second)).status).toBe(200);
+    expect(operate('keys', 'revoke', ...of, '--key', String(keys[1].id))).toMatchObject({ changed: false });
+
+    await stand.quiet();
+    const log = await second.get<{ merchantOperationLogs: Row[] }>('/merchant/member/operation_log_list');
+    const entries = log.merchantOperationLogs.map(
+      entry => `${entry.optTarget} ${entry.optContent} ${entry.optAccount}`,
+    );
+    expect(entries).toEqual([
+      `ApiKey(${keys[1].id}) Revoke system`,
+      `ApiKey(${keys[0].id}) Rotate system`,
+      `Merchant(${merchantId}) New system`,
+    ]);
+  });
+
+  it("does the same from the command line with a deployment's settings: one JSON object, or a sentence and an exit code", () => {
+    const { home } = stand.stack;
+    const { env } = merchantCommand(home, readSettings(home), []);
+    const npmRun = (...words: string[]) =>
+      spawnSync(process.execPath, [path.join(checkoutRoot(), 'tools/run.mjs'), 'merchant', ...words], {
+        env,
+        encoding: 'utf8',
+      });
+    const listed = npmRun('keys', 'list', ...of, '--json');
+    expect([listed.status, JSON.parse(listed.stdout)]).toEqual([0, operate('keys', 'list', ...of)]);
+    expect(npmRun('create', '--name', 'Twice', '--email', email, '--json')).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: 'recur: A member with this e-mail exists already; it is unique in a deployment.\n',
+    });
+    expect(npmRun('keys', 'list', ...of).stdout).toMatch(/^ +\d+ {2}key_….{6} {2}made .* {2}active\n/);
+    const away = env.DATABASE_URL?.replace(/:\d+\//, ':1/');
+    const ask = () => merchant(['keys', 'list', ...of], { ...env, DATABASE_URL: away });
+    expect(ask).toThrow(/^the database cannot be asked: [^{]+$/);
   });
 });
 

@@ -37,16 +37,19 @@ export async function startStand() {
       const shop = await openShop(stack.facts().baseUrl, merchant, receiver);
       return { ...shop, receiver, apiKey: merchant.apiKey };
     },
-    /** What stands in every table, in one value each: two that are equal mean that nothing changed. */
-    async contents(): Promise<Record<string, string>> {
+    /** What stands in every table, or there of one merchant, in one value each: equal ones mean that nothing changed. */
+    async contents(merchantId?: number): Promise<Record<string, string>> {
       const sums: Record<string, string> = {};
       for (const service of services) {
         const tables = await ask(
           service,
-          `select table_name from information_schema.tables where table_schema = 'public'`,
+          `select table_name, bool_or(column_name = 'merchant_id') as of_merchant from information_schema.columns
+           where table_schema = 'public' group by table_name`,
         );
-        for (const { table_name: table } of tables) {
-          const text = `select md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as sum from "${table}" t`;
+        for (const { table_name: table, of_merchant } of tables) {
+          if (merchantId !== undefined && !of_merchant) continue;
+          const rows = `"${table}" t ${merchantId === undefined ? '' : `where merchant_id = ${merchantId}`}`;
+          const text = `select md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as sum from ${rows}`;
           sums[`${service}.${table}`] = String((await ask(service, text))[0]?.sum);
         }
       }
@@ -87,3 +90,15 @@ export const withoutRequestId = ({ text, envelope }: Answer) => text.replace(env
 
 export const times = <T>(count: number, make: (at: number) => T): T[] =>
   Array.from({ length: count }, (_, at) => make(at));
+
+export const pause = () => new Promise(resolve => setTimeout(resolve, 50));
+
+/** Asks again until the answer is as wanted; the last one is what the test shows when it never is. */
+export async function until(ask: () => Promise<Answer>, wanted: (answer: Answer) => boolean): Promise<Answer> {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const answer = await ask();
+    if (wanted(answer) || Date.now() > deadline) return answer;
+    await pause();
+  }
+}

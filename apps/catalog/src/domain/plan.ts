@@ -1,4 +1,5 @@
-import { type Issue, machine, Rejected, type StateOf } from '@recur/kernel';
+import { type Issue, invalid, machine, Rejected, type StateOf } from '@recur/kernel';
+import { same } from './same.js';
 
 /**
  * A plan is `editing` until it is activated; price, currency and interval are frozen from then on. Soft-archived it is
@@ -128,6 +129,47 @@ export function activate<P extends Plan>(plan: P, now: number): P | undefined {
   const status = planLifecycle.step(plan.status, 'activate', 'plan_not_activatable', `Plan ${plan.id}`);
   checkActivatable(plan);
   return { ...plan, status, modifyTime: now };
+}
+
+/** What an active plan is sold for: whoever bought it keeps it. */
+const frozen = ['amount', 'currency', 'intervalUnit', 'intervalCount'] as const;
+
+/**
+ * The plan as it is asked for; undefined where it is so already. Throws Rejected `plan_frozen` where that would change
+ * price, currency or interval of a plan that was activated, or where the plan is archived for good; and
+ * `invalid_parameters` where the interval is longer than its unit allows.
+ */
+export function edit<P extends Plan>(plan: P, asked: Partial<P>, now: number): P | undefined {
+  const edited = { ...plan, ...asked };
+  const changes = plan.status === 'editing' ? [] : frozen.filter(field => edited[field] !== plan[field]);
+  if (plan.status === 'hardArchived' || changes.length > 0) {
+    const what = changes.length > 0 ? `its ${changes.join(', ')}` : 'it';
+    throw new Rejected('plan_frozen', `Plan ${plan.id} is ${plan.status}: cannot edit ${what}`);
+  }
+  if (same(edited, plan)) return undefined;
+  const { intervalUnit: unit, intervalCount }: Plan = edited;
+  if (unit !== '' && intervalCount > longest[unit]) {
+    throw invalid('/intervalCount', `an interval in ${unit}s counts 1 to ${longest[unit]}`);
+  }
+  return { ...edited, modifyTime: now };
+}
+
+/**
+ * The plan, shown to customers; undefined where it is so already. Throws Rejected `plan_not_active`: what is not sold is
+ * not shown.
+ */
+export function publish<P extends Plan>(plan: P, now: number): P | undefined {
+  const publishStatus = publishLifecycle.next(plan.publishStatus, 'publish');
+  if (publishStatus && plan.status !== 'active') {
+    throw new Rejected('plan_not_active', `Plan ${plan.id} is ${plan.status}: cannot publish it`);
+  }
+  return publishStatus && { ...plan, publishStatus, modifyTime: now };
+}
+
+/** The plan, shown no more; undefined where it is so already. */
+export function unpublish<P extends Plan>(plan: P, now: number): P | undefined {
+  const publishStatus = publishLifecycle.next(plan.publishStatus, 'unpublish');
+  return publishStatus && { ...plan, publishStatus, modifyTime: now };
 }
 
 function intervalIssues({ intervalUnit, intervalCount }: Plan): Issue[] {

@@ -1,4 +1,5 @@
 import { machine, type StateOf } from '@recur/kernel';
+import { same } from './same.js';
 
 /** A product is active from the start unless it was made inactive; it may go back and forth. */
 export const productLifecycle = machine({
@@ -31,3 +32,34 @@ export function activate<P extends Product>(product: P, now: number): P | undefi
   const status = productLifecycle.next(product.status, 'activate');
   return status && { ...product, status, modifyTime: now };
 }
+
+/** What of a product may be changed. */
+export type ProductEdit = Partial<
+  Pick<Product, 'status' | 'productName' | 'description' | 'homeUrl' | 'imageUrl' | 'metadata' | 'usVatConfig'>
+>;
+
+/** The product with what was sent; undefined where that is what it has already. */
+export function edit<P extends Product>(product: P, sent: ProductEdit, now: number): P | undefined {
+  const edited = { ...product, ...sent };
+  return same(edited, product) ? undefined : { ...edited, modifyTime: now };
+}
+
+/** The state of a product that nobody has changed: the one that every merchant has without a row. */
+export const defaultProduct = (merchantId: number): Product => ({
+  id: DEFAULT_PRODUCT,
+  merchantId,
+  version: 0,
+  status: 'active',
+  productName: 'Default',
+  description: '',
+  homeUrl: '',
+  imageUrl: '',
+  metadata: {},
+  usVatConfig: null,
+  createTime: 0,
+  modifyTime: 0,
+  deletedTime: 0,
+});
+
+/** Its id: plans that name no other product are its. */
+export const DEFAULT_PRODUCT = 0;

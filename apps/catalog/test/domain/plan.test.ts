@@ -4,12 +4,15 @@ import fc from 'fast-check';
 import {
   activate,
   checkActivatable,
+  edit,
   type IntervalUnit,
   type MetricCharge,
   type Plan,
   planLifecycle,
+  publish,
   publishLifecycle,
   type Tier,
+  unpublish,
 } from '../../src/domain/plan.js';
 
 const editing: Plan = {
@@ -133,6 +136,89 @@ describe('activating a plan', () => {
       '/metricMeteredCharge/3/graduatedAmounts',
       '/metricRecurringCharge/0/graduatedAmounts',
     ]);
+  });
+});
+
+/** Every choice of a value for each field, or of none. */
+function choices<P extends object>(values: { [F in keyof P]: readonly P[F][] }): Partial<P>[] {
+  const fields = Object.keys(values) as (keyof P)[];
+  return fields.reduce<Partial<P>[]>(
+    (all, field) => all.flatMap(one => [one, ...values[field].map(value => ({ ...one, [field]: value }))]),
+    [{}],
+  );
+}
+
+describe('editing a plan', () => {
+  const frozen = ['amount', 'currency', 'intervalUnit', 'intervalCount'] as const;
+  const every = choices<Pick<Plan, (typeof frozen)[number] | 'planName'>>({
+    amount: [999n, 0n, 1000n],
+    currency: ['USD', 'EUR'],
+    intervalUnit: ['month', 'day', 'week', 'year', ''],
+    intervalCount: [1, 0, 2, 13, 366],
+    planName: ['Basic', 'Pro'],
+  });
+
+  it('that was activated never changes price, currency or interval, whatever is asked and in whatever state', () => {
+    expect(every).toHaveLength(4 * 3 * 6 * 6 * 3);
+    for (const status of ['active', 'softArchived'] as const) {
+      const plan = { ...editing, status };
+      for (const asked of every) {
+        const changes = frozen.filter(field => field in asked && asked[field] !== plan[field]);
+        const outcome = attempt(() => edit(plan, asked, 2000));
+        const message = `Plan 4 is ${status}: cannot edit its ${changes.join(', ')}`;
+        if (changes.length > 0) expect(outcome).toMatchObject({ slug: 'plan_frozen', message });
+        else if (asked.planName === 'Pro') expect(outcome).toEqual({ ...plan, planName: 'Pro', modifyTime: 2000 });
+        else expect(outcome).toBeUndefined();
+      }
+    }
+  });
+
+  it('is as it is asked for, where the unit takes so large a count', () => {
+    const most = { day: 365, week: 52, month: 12, year: 1, '': Number.POSITIVE_INFINITY };
+    for (const asked of every) {
+      const whole = { ...editing, ...asked };
+      const outcome = attempt(() => edit(editing, asked, 2000));
+      if (whole.intervalCount > most[whole.intervalUnit]) {
+        expect(outcome).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/intervalCount' }] });
+      } else if (Object.entries(asked).every(([field, value]) => editing[field as keyof Plan] === value)) {
+        expect(outcome).toBeUndefined();
+      } else expect(outcome).toEqual({ ...whole, modifyTime: 2000 });
+    }
+  });
+
+  it('that is archived for good changes nothing, and says so even of nothing', () => {
+    for (const asked of every) {
+      const outcome = attempt(() => edit({ ...editing, status: 'hardArchived' }, asked, 2000));
+      expect(outcome).toMatchObject({ slug: 'plan_frozen', message: expect.stringContaining('4 is hardArchived') });
+    }
+  });
+
+  it('sees what documents say, not the order of their members', () => {
+    const plan: Plan = { ...editing, metadata: { a: [1, { b: null, c: 2 }], d: {} } };
+    expect(edit(plan, { metadata: { d: {}, a: [1, { c: 2, b: null }] } }, 2000)).toBeUndefined();
+    for (const metadata of [
+      { a: [1, { b: null, c: 2 }] },
+      { ...plan.metadata, d: [] },
+      { ...plan.metadata, d: null },
+    ]) {
+      expect(edit(plan, { metadata }, 2000)).toEqual({ ...plan, metadata, modifyTime: 2000 });
+    }
+  });
+});
+
+describe('publishing a plan', () => {
+  it('needs one that is active, and is done once; it is undone in every state', () => {
+    for (const status of planLifecycle.states) {
+      const hidden: Plan = { ...editing, status };
+      const shown: Plan = { ...hidden, publishStatus: 'published' };
+      const outcome = attempt(() => publish(hidden, 2000));
+      const message = `Plan 4 is ${status}: cannot publish it`;
+      if (status === 'active') expect(outcome).toEqual({ ...shown, modifyTime: 2000 });
+      else expect(outcome).toMatchObject({ slug: 'plan_not_active', message });
+      expect(publish(shown, 2000)).toBeUndefined();
+      expect(unpublish(shown, 2000)).toEqual({ ...hidden, modifyTime: 2000 });
+      expect(unpublish(hidden, 2000)).toBeUndefined();
+    }
   });
 });
 

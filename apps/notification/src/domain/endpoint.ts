@@ -76,6 +76,34 @@ export function afterVerdict(
   return { endpoint: failing };
 }
 
+/** What a merchant may say of an endpoint; of lists, absent or null means: as it is. */
+export interface Wishes {
+  url: string;
+  events?: readonly string[] | null;
+  productIds?: readonly number[] | null;
+}
+
+/**
+ * The endpoint as its merchant wishes it, in service; undefined where it is so already. Its slate is clean where it
+ * comes back into service or moves to another URL, which is not to blame for how the one before it did.
+ */
+export function updated(endpoint: Endpoint, { url, events, productIds }: Wishes): Endpoint | undefined {
+  const after = {
+    ...endpoint,
+    url,
+    events: chosen(endpoint.events, events),
+    productIds: chosen(endpoint.productIds, productIds),
+  };
+  if (endpoint.state === 'disabled' || url !== endpoint.url) return enabled(after);
+  return after.events === endpoint.events && after.productIds === endpoint.productIds ? undefined : after;
+}
+
+/** What was wished for, without repeats; the list as it is where nothing was, or the same in another order. */
+function chosen<V>(now: readonly V[], wished: readonly V[] | null | undefined): readonly V[] {
+  const wanted = new Set(wished ?? now);
+  return wanted.size === now.length && now.every(value => wanted.has(value)) ? now : [...wanted];
+}
+
 /** The endpoint in service again, with a clean slate; one that is enabled already only gets the clean slate. */
 export function enabled(endpoint: Endpoint): Endpoint {
   return { ...endpoint, ...calm, state: 'enabled', disabledBecause: null };

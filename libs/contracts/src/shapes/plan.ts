@@ -1,10 +1,19 @@
 import { z } from 'zod';
-import { type IntervalUnit, intervalUnits, planStatus, planType, publishStatus, snapshotChargeType } from '../codes.js';
+import {
+  type IntervalUnit,
+  intervalUnits,
+  metricChargeType,
+  planStatus,
+  planType,
+  publishStatus,
+  snapshotChargeType,
+} from '../codes.js';
 import { amount, anyObject, code, flag, integer, percent, type Shape, seconds, text, time } from '../field.js';
 import * as input from '../input.js';
 import { UsVatConfig } from './address.js';
 import { MultiCurrencyConfig, MultiCurrencySnapshot } from './currency.js';
-import { MetricPlanCharge, PlanMetricLimit } from './metric.js';
+import { MerchantMetric, MetricPlanCharge, MetricPlanChargeStep, MetricPlanLimit, PlanMetricLimit } from './metric.js';
+import { Product } from './product.js';
 
 const planAutoChargeConfig = z.object({
   autoChargeLeadTime: seconds,
@@ -73,6 +82,37 @@ const plan = z.object({
 export interface Plan extends z.output<typeof plan> {}
 export const Plan: Shape<Plan> = plan.meta({ id: 'Plan' });
 
+const merchantMetricPlanChargeDetail = z.object({
+  metricId: integer,
+  chargeType: code(metricChargeType),
+  standardAmount: amount,
+  standardStartValue: integer,
+  graduatedAmounts: z.array(MetricPlanChargeStep),
+  merchantMetric: MerchantMetric.nullable(),
+});
+/** A price of use, with the metric that it is of. */
+export interface MerchantMetricPlanChargeDetail extends z.output<typeof merchantMetricPlanChargeDetail> {}
+export const MerchantMetricPlanChargeDetail: Shape<MerchantMetricPlanChargeDetail> =
+  merchantMetricPlanChargeDetail.meta({ id: 'MerchantMetricPlanChargeDetail' });
+
+const planDetail = z.object({
+  plan: Plan,
+  product: Product.nullable(),
+  addonIds: z.array(integer),
+  addons: z.array(Plan),
+  onetimeAddonIds: z.array(integer),
+  onetimeAddons: z.array(Plan),
+  metricPlanLimits: z.array(MetricPlanLimit),
+  metricMeteredCharge: z.array(MerchantMetricPlanChargeDetail),
+  metricRecurringCharge: z.array(MerchantMetricPlanChargeDetail),
+  checkAddressViaGateway: flag,
+  globalUSVATActive: flag,
+  sellOnUSOnly: flag,
+});
+/** A plan with all that belongs to it. */
+export interface PlanDetail extends z.output<typeof planDetail> {}
+export const PlanDetail: Shape<PlanDetail> = planDetail.meta({ id: 'PlanDetail' });
+
 const planSnapshotAddon = z.object({
   addonPlan: Plan.nullable(),
   quantity: integer,
@@ -99,6 +139,16 @@ const intervalUnit = z.enum(['', 'day', 'week', 'month', 'year'] as const satisf
 /** How often a plan bills. A blank unit and count 0 are not given. */
 export const intervalFields = { intervalUnit: intervalUnit.default(''), intervalCount: z.int().min(0).default(0) };
 
+/** The same where what is not sent stays as it is. */
+export const unsetInterval = { intervalUnit, intervalCount: z.int().min(0) };
+
+/** A text such as `month` or `3month`. */
+export const leastInterval = input.rule(
+  input.line,
+  'must be a unit (day, week, month, year), with a count before it or without',
+  value => value === '' || /^([1-9]\d{0,3})?(day|week|month|year)$/.test(value),
+);
+
 /** The largest count of an interval depends on its unit. */
 export const saneInterval = <S extends z.ZodType<{ intervalUnit: '' | IntervalUnit; intervalCount: number }>>(
   schema: S,
@@ -120,3 +170,8 @@ export const PlanMultiTrialInput = z.object({
   trialDuration: input.seconds.default(0),
   trialPrice: input.price.default(0),
 });
+
+/** Multi-step trials; a list of lists is flattened. */
+export const PlanMultiTrialLists = input
+  .list(z.union([PlanMultiTrialInput, input.list(PlanMultiTrialInput)]))
+  .transform(lists => lists.flat());

@@ -3,7 +3,8 @@ import { subscriptionStatus, userBillingType, userStatus, userType } from '../co
 import { amount, anyObject, code, integer, percent, type Shape, text, time } from '../field.js';
 import { MemberShort } from './member.js';
 
-const user = z.object({
+/** What a user has of its own; a UserAccountDetail has the same and more. */
+export const userFields = {
   id: integer,
   merchantId: integer,
   createTime: time,
@@ -53,7 +54,8 @@ const user = z.object({
   whatsAPP: text,
   zipCode: text,
   metadata: anyObject,
-});
+};
+const user = z.object(userFields);
 export interface User extends z.output<typeof user> {}
 export const User: Shape<User> = user.meta({ id: 'User' });
 

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { platformTables } from '@recur/platform';
-import { type TestService, testService } from '@recur/platform/testing';
+import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { Merchants } from '../src/merchants.js';
 import { identity } from '../src/service.js';
-import { infrastructureTables, tenantTables } from '../src/tables.js';
+import { infrastructureTables, searchTables, tenantTables } from '../src/tables.js';
 
 let t: TestService;
+const clock = new MovableClock();
 beforeAll(async () => {
-  t = await testService(identity);
+  t = await testService(identity, { clock });
 });
 afterAll(() => t.close());
 afterEach(() => {
@@ -25,7 +26,7 @@ async function run(...words: string[]) {
   };
   jest.spyOn(process.stdout, 'write').mockImplementation(into('out'));
   jest.spyOn(process.stderr, 'write').mockImplementation(into('err'));
-  const code = await identity.commands?.bootstrap?.(t.app, words);
+  const code = await identity.commands?.merchant?.(t.app, words);
   jest.restoreAllMocks();
   return { ...printed, code };
 }
@@ -35,12 +36,12 @@ const ask = async () => {
   return JSON.parse(reply.bytes.toString()) as JSONWebKeySet & { version: number; revoked: string[] };
 };
 
-describe('bootstrap', () => {
+describe('merchant create', () => {
   let made: { merchantId: number; memberId: number; apiKey: string };
 
   it('makes a merchant, its owner and a key, and prints nothing else', async () => {
-    expect(await ask()).toEqual({ version: 0, keys: [], revoked: [] });
-    const { out, err, code } = await run('--name', 'Acme', '--email', 'Ada@Example.com', '--json');
+    expect(await ask()).toEqual({ version: 0, keys: [], revoked: [], ending: [] });
+    const { out, err, code } = await run('create', '--name', 'Acme', '--email', 'Ada@Example.com', '--json');
     expect([err, code]).toEqual(['', 0]);
     expect(out.trimEnd().split('\n')).toHaveLength(1);
     made = JSON.parse(out);
@@ -67,7 +68,7 @@ describe('bootstrap', () => {
       content: 'New',
       ids: {},
     });
-    expect(changed?.data).toEqual({ keys: (await ask()).keys, revoked: [] });
+    expect(changed?.data).toEqual({ keys: (await ask()).keys, revoked: [], ending: [] });
     expect(key?.data).toMatchObject({ merchantId: made.merchantId, revokedTime: 0 });
   });
 
@@ -125,25 +126,16 @@ describe('bootstrap', () => {
 
   it('is refused in a sentence for an e-mail that a member has, in any case, and leaves nothing', async () => {
     await t.emitted();
-    const { out, err, code } = await run('--name', 'Copy', '--email', 'ada@example.COM', '--json');
+    const { out, err, code } = await run('create', '--name', 'Copy', '--email', 'ada@example.COM', '--json');
     expect([out, code]).toEqual(['', 1]);
-    expect(err).toBe('A member with this e-mail exists already; it is unique in a deployment\n');
+    expect(err).toBe('A member with this e-mail exists already; it is unique in a deployment.\n');
     expect(await t.rows('select 1 from merchants')).toHaveLength(1);
     expect(await t.rows('select 1 from api_key_lookups')).toHaveLength(1);
     expect(await t.emitted()).toEqual([]);
   });
 
-  it('says what is wrong with its words', async () => {
-    expect(await run('--name', ' ', '--email', 'nobody')).toMatchObject({
-      out: '',
-      code: 1,
-      err: 'name must have at least 1 characters\nemail must be an e-mail address\n',
-    });
-    expect((await run('--nome', 'x')).err).toMatch(/'--nome'[\s\S]*Usage: bootstrap --name/);
-  });
-
   it('prints for a person without --json, and signs with the key that is there', async () => {
-    const { out } = await run('--name', 'Second', '--email', 'second@example.com');
+    const { out } = await run('create', '--name', 'Second', '--email', 'second@example.com');
     expect(out).toMatch(
       /^Merchant \d+ with its owner, member \d+\. Its API key is shown this once:\n[\w-]+\.[\w-]+\.[\w-]+\n$/,
     );
@@ -155,7 +147,94 @@ describe('bootstrap', () => {
   });
 });
 
-it('makes one signing key, however many first bootstraps run at once', async () => {
+describe('words that are wrong', () => {
+  it.each([
+    [[], 'Say what to do.'],
+    [['keys'], 'There is no command "keys".'],
+    [['list', 'keys'], 'There is no command "list keys".'],
+    [['create', '--name', ' ', '--email', 'nobody'], '--email must be an e-mail address.'],
+    [['create', '--name', ' ', '--email', 'nobody'], '--name must have at least 1 characters.'],
+    [['create', '--nome', 'x'], "Unknown option '--nome'"],
+    [['keys', 'list'], '--merchant is required.'],
+    [['keys', 'revoke', '--merchant', '1'], '--key is required.'],
+    [['keys', 'rotate', '--merchant', 'acme'], '--merchant must be a number from 1 on.'],
+    [['keys', 'rotate', '--merchant', '1', '--key', '2'], 'keys rotate takes no --key.'],
+  ])('are refused with the usage: %j', async (words, sentence) => {
+    const { out, err, code } = await run(...words);
+    expect([out, code]).toEqual(['', 64]);
+    expect(err).toContain(sentence);
+    expect(err).toContain('Usage: npm run merchant --');
+  });
+});
+
+describe('merchant keys', () => {
+  let of: string[];
+  const json = async (...words: string[]) => {
+    const { out, err, code } = await run(...words, ...of, '--json');
+    expect([err, code, out.trimEnd().split('\n').length]).toEqual(['', 0, 1]);
+    return JSON.parse(out);
+  };
+
+  it('list shows each key without anything secret, for a program and for a person', async () => {
+    const { merchantId, apiKey } = await t.app
+      .get(Merchants)
+      .create({ name: 'Keys', email: 'keys@example.com' }, 'boot');
+    of = ['--merchant', String(merchantId)];
+    const { keys, ...rest } = await json('keys', 'list');
+    expect(rest).toEqual({ merchantId });
+    const jtiHash = createHash('sha256')
+      .update(decodeJwt(apiKey).jti ?? '')
+      .digest('base64url');
+    const hint = `key_…${jtiHash.slice(-6)}`;
+    const createTime = t.clock.now(merchantId);
+    expect(keys).toEqual([{ id: expect.any(Number), hint, createTime, revokedTime: 0, state: 'active' }]);
+    const { out } = await run('keys', 'list', ...of);
+    expect(out.trim()).toBe(`${keys[0].id}  ${hint}  made 2026-01-15T12:00:00Z  active`);
+  });
+
+  it('rotate makes a key and says how long the others hold', async () => {
+    const { key, apiKey, ending } = await json('keys', 'rotate');
+    expect(decodeJwt(apiKey).sub).toBe(of[1]);
+    expect(ending).toMatchObject([{ state: 'ending', revokedTime: t.clock.now(0) + 86_400 }]);
+    const { out } = await run('keys', 'rotate', ...of);
+    const [title, shown = '', until] = out.trimEnd().split('\n');
+    expect(title).toMatch(/^API key \d+ of merchant \d+ is shown this once:$/);
+    expect(decodeJwt(shown).sub).toBe(of[1]);
+    expect(until).toBe(`API key ${key.id} (${key.hint}) holds until 2026-01-16T12:00:00Z.`);
+  });
+
+  it('revoke ends a key, once, and says so each time', async () => {
+    const [{ id, hint }] = (await json('keys', 'list')).keys;
+    const revoke = ['keys', 'revoke', '--key', String(id)];
+    await t.emitted();
+    expect((await run(...revoke, ...of)).out).toBe(
+      `API key ${id} (${hint}) is revoked; every gateway refuses it within 5 s.\n`,
+    );
+    expect((await t.emitted()).filter(({ type }) => type === 'operation.logged')).toMatchObject([
+      { data: { actor: { kind: 'system' }, target: `ApiKey(${id})`, content: 'Revoke' } },
+    ]);
+    clock.advance(60);
+    expect((await run(...revoke, ...of)).out).toBe(
+      `API key ${id} (${hint}) is revoked already, 2026-01-15T12:00:00Z.\n`,
+    );
+    expect(await json(...revoke)).toMatchObject({ changed: false, key: { id, state: 'revoked' } });
+    expect(await t.emitted()).toEqual([]);
+  });
+
+  it('refuses a merchant and a key that are not there', async () => {
+    for (const command of ['list', 'rotate']) {
+      const refused = await run('keys', command, '--merchant', '999', '--json');
+      expect(refused).toEqual({ out: '', err: 'There is no merchant 999.\n', code: 1 });
+    }
+    expect(await run('keys', 'revoke', ...of, '--key', '999')).toEqual({
+      out: '',
+      err: `Merchant ${of[1]} has no API key 999.\n`,
+      code: 1,
+    });
+  });
+});
+
+it('makes one signing key, however many first merchants are made at once', async () => {
   const fresh = await testService(identity);
   const names = Array.from({ length: 8 }, (_, at) => `m${at}`);
   const all = await Promise.all(
@@ -185,7 +264,8 @@ it('maps its tables as the migrations make them, and leaves none without row-lev
      where relkind = 'r' and relnamespace = 'public'::regnamespace`,
   );
   const open = secured.filter(row => !row.secured).map(row => String(row.relname));
-  expect(open.sort()).toEqual([...platformTables, ...infrastructureTables.map(({ table }) => table)].sort());
+  const known = [...platformTables, ...infrastructureTables.map(({ table }) => table), ...searchTables];
+  expect(open.sort()).toEqual(known.sort());
   expect(secured.filter(row => row.secured).map(row => row.relname)).toEqual(
     expect.arrayContaining(tenantTables.map(({ table }) => table)),
   );

@@ -1,0 +1,126 @@
+import { Injectable } from '@nestjs/common';
+import {
+  emptyOf,
+  type In,
+  type IntervalUnit,
+  intervalUnits,
+  listPlans,
+  type MerchantMetricPlanChargeDetail,
+  PlanDetail,
+  planDetail,
+  planStatus,
+  planType,
+  publishStatus,
+} from '@recur/contracts';
+import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
+import { DEFAULT_PRODUCT } from './domain/product.js';
+import { checkName, wherePlan } from './plans.js';
+import { withoutRow } from './products.js';
+import { type PlanRow, plans, products } from './tables.js';
+import { namesOf, planView, productView } from './views.js';
+
+/** Plans as they are looked at: with their products and add-ons. */
+@Injectable()
+export class PlanList {
+  constructor(private readonly db: Db) {}
+
+  @Handle(planDetail)
+  detail(name: In<typeof planDetail>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const plan = checkName(await reader.get(plans, wherePlan(name), 'plan_not_found'), name);
+      const [detailed] = await details(reader, [plan]);
+      return { plan: detailed as PlanDetail };
+    });
+  }
+
+  @Handle(listPlans)
+  async list({ searchKey = '', ...input }: In<typeof listPlans>, caller: Caller) {
+    const part = searchKey.trim();
+    const found = await this.db.search(caller, 'plans', [{ column: 'texts', field: 'searchKey', part }]);
+    const where: Condition[] = [...filters(input), ['id = any(?)', found && withId(found, part)]];
+    return this.db.read(caller, async reader => {
+      const { page, count } = input;
+      const order = sorted({ createTime: 'create_time', planName: 'sort_name', amount: 'amount' }, input);
+      const sparse = found !== undefined;
+      const { rows, total } = await reader.page({ from: plans, where, order, page, count, sparse });
+      return { plans: await details(reader, rows), total };
+    });
+  }
+}
+
+const filters = (input: Omit<In<typeof listPlans>, 'searchKey'>): Condition[] => [
+  ['id = any(?)', given(input.planIds)],
+  each('product_id', given(input.productIds)),
+  each('type', namesOf(planType, given(input.type))),
+  each('status', namesOf(planStatus, given(input.status))),
+  each('publish_status', namesOf(publishStatus, input.publishStatus ? [input.publishStatus] : undefined)),
+  ['currency = ?', given(input.currency)?.toUpperCase()],
+  each('interval_unit', given(input.intervalUnits)),
+  each('interval_count', given(input.intervalCounts)),
+  [noShorter, input.billingIntervalMin ? leastCounts(input.billingIntervalMin) : undefined],
+];
+
+/** How many days the units have when intervals are compared. */
+const days = { day: 1, week: 7, month: 30, year: 365 } as const satisfies Record<IntervalUnit, number>;
+const units = Object.keys(days) as IntervalUnit[];
+
+/** Unit by unit, since that can be looked up in an index; no plan has more of a unit than it may have. */
+const noShorter = `(${units
+  .map(
+    (unit, at) =>
+      `interval_unit = '${unit}' and interval_count between (?::bigint[])[${at + 1}] and ${intervalUnits[unit]}`,
+  )
+  .join(' or ')})`;
+
+/** How many of each unit are at least as long as `month` or `3month`. */
+function leastCounts(interval: string): number[] {
+  const [, count = '', unit = ''] = /^(\d*)(\w+)$/.exec(interval) ?? [];
+  const least = days[unit as IntervalUnit] * Number(count || 1);
+  return units.map(one => Math.ceil(least / days[one]));
+}
+
+/** A number is the id of a plan, too. */
+const withId = (ids: readonly number[], part: string) => (/^\d{1,15}$/.test(part) ? [...ids, Number(part)] : ids);
+
+const emptyDetail = emptyOf(PlanDetail);
+
+/** Two questions for all of them: the products, and the add-ons. */
+async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDetail[]> {
+  const [ofProducts, addons] = await Promise.all([
+    reader.among(
+      products,
+      'id',
+      of.map(plan => plan.productId),
+    ),
+    reader.among(
+      plans,
+      'id',
+      of.flatMap(plan => [...plan.addonIds, ...plan.onetimeAddonIds]),
+    ),
+  ]);
+  const product = new Map(ofProducts.map(row => [row.id, row]));
+  const addon = new Map(addons.map(row => [row.id, planView(row)]));
+  const views = (ids: readonly number[]) => ids.flatMap(id => addon.get(id) ?? []);
+  return of.map(plan => {
+    const row = product.get(plan.productId);
+    const owner =
+      row ?? (plan.productId === DEFAULT_PRODUCT ? withoutRow(plan.merchantId, DEFAULT_PRODUCT) : undefined);
+    return {
+      ...emptyDetail,
+      plan: planView(plan),
+      product: owner ? productView(owner) : null,
+      addonIds: plan.addonIds,
+      addons: views(plan.addonIds),
+      onetimeAddonIds: plan.onetimeAddonIds,
+      onetimeAddons: views(plan.onetimeAddonIds),
+      metricMeteredCharge: plan.metricMeteredCharge.map(charge),
+      metricRecurringCharge: plan.metricRecurringCharge.map(charge),
+      sellOnUSOnly: plan.usVatConfig?.sellOnUSOnly ?? false,
+    };
+  });
+}
+
+const charge = (of: PlanRow['metricMeteredCharge'][number]): MerchantMetricPlanChargeDetail => ({
+  ...of,
+  merchantMetric: null,
+});

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { type In, listEndpointLogs, type WebhookLog } from '@recur/contracts';
+import { type Caller, Db, Handle } from '@recur/platform';
+import { living } from './endpoints.js';
+import { type AttemptRow, attempts, endpoints } from './tables.js';
+
+/** Characters of all bodies of a page, so that no answer is too long for the bus; each entry has its share of it. */
+const limits = { bodies: 600_000 } as const;
+
+const bodiesOf = 'select event_id, left(body, $3) as body from events where merchant_id = $1 and event_id = any($2)';
+
+/** What a merchant can see of the attempts to deliver to its endpoints. */
+@Injectable()
+export class Logs {
+  constructor(private readonly db: Db) {}
+
+  @Handle(listEndpointLogs)
+  list({ endpointId, page, count }: In<typeof listEndpointLogs>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      await reader.get(endpoints, living(endpointId), 'endpoint_not_found');
+      const { rows, total } = await reader.page({
+        from: attempts,
+        where: [['endpoint_id = ?', endpointId]],
+        order: 'create_time desc, id desc',
+        page,
+        count,
+      });
+      const eventIds = [...new Set(rows.map(({ eventId }) => eventId))];
+      const events = await reader.query(bodiesOf, [caller.merchantId, eventIds, Math.floor(limits.bodies / count)]);
+      const bodies = new Map(events.map(row => [row.event_id, String(row.body)]));
+      return { endpointLogList: rows.map(row => logView(row, bodies.get(row.eventId) ?? '')), total };
+    });
+  }
+}
+
+function logView(attempt: AttemptRow, body: string): WebhookLog {
+  return {
+    id: attempt.id,
+    merchantId: attempt.merchantId,
+    endpointId: attempt.endpointId,
+    webhookEvent: attempt.type,
+    webhookUrl: attempt.url,
+    requestId: attempt.eventId,
+    body,
+    response: attempt.answer,
+    mamo: inWords(attempt),
+    reconsumeCount: attempt.attemptsBefore,
+    createTime: attempt.createTime,
+    durationMs: attempt.durationMs,
+    nextTryTime: Math.floor((attempt.nextAtMs ?? 0) / 1000),
+  };
+}
+
+function inWords({ state, outcome, nextAtMs }: AttemptRow): string {
+  if (state === 'delivered') return 'delivered';
+  const next =
+    nextAtMs !== null
+      ? `next attempt at ${new Date(nextAtMs).toISOString()}`
+      : state === 'missed'
+        ? 'the endpoint was disabled'
+        : 'it was the last attempt';
+  return `failed: ${outcome}, ${next}`;
+}

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type In, newEndpoint } from '@recur/contracts';
+import type { Event } from '@recur/platform';
+import { MovableClock, testService } from '@recur/platform/testing';
+import { Deliveries, RANDOM } from '../src/deliveries.js';
+import { notification } from '../src/service.js';
+import { http } from './servers.js';
+
+export interface Received {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+const thanks: Answer = (_, response) => response.end('thanks');
+
+/** The service on a fresh database, with a clock to move, a jitter of none, and a receiver on this machine. */
+export async function makeStand() {
+  let answer = thanks;
+  let sequence = 0;
+  const received: Received[] = [];
+  const merchant = { merchantId: 100 };
+  const receiver = await http(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString();
+    received.push({ path: request.url ?? '', headers: request.headers as Record<string, string>, body });
+    answer(request, response);
+  });
+  const clock = new MovableClock(Date.now());
+  const random = { provide: RANDOM, useValue: () => 0.5 };
+  const t = await testService(
+    { ...notification, providers: [...(notification.providers ?? []), random] },
+    { clock, env: { REDIS_URL: process.env.TEST_REDIS_URL ?? '', WEBHOOK_ALLOW_LOOPBACK: 'true' } },
+  );
+  const url = `${receiver.url}hook`;
+
+  return {
+    t,
+    clock,
+    url,
+    received,
+    receiver,
+    merchant,
+    /** Another merchant, who has nothing yet, and a receiver that heard nothing and thanks. */
+    anew() {
+      merchant.merchantId++;
+      received.length = 0;
+      answer = thanks;
+    },
+    /** How the receiver answers from now on: as it is told, or with a status. */
+    answerWith(next: Answer | number) {
+      answer = typeof next === 'number' ? (_, response) => response.writeHead(next).end('no') : next;
+    },
+    newOne: (over: Partial<In<typeof newEndpoint>> = {}) =>
+      t.done(newEndpoint, { url, events: ['invoice.created'], ...over }, merchant),
+    event: (over: Partial<Event> = {}): Event => ({
+      id: `ev_${randomUUID().replaceAll('-', '')}`,
+      type: 'invoice.created',
+      merchantId: merchant.merchantId,
+      aggregate: 'invoice',
+      aggregateId: `in_${++sequence}`,
+      version: 1,
+      at: 1_768_478_400,
+      actor: { kind: 'system', id: '', display: 'system' },
+      requestId: 'req_1',
+      traceparent: '',
+      data: { invoiceId: `in_${sequence}`, lines: [] },
+      ...over,
+    }),
+    deliver: (endpointId: number) => t.app.get(Deliveries).deliver(merchant.merchantId, endpointId),
+    deliveriesOf: (endpointId: number) =>
+      t.rows(
+        'select state, attempts, next_at_ms, last_outcome from deliveries where endpoint_id = $1 order by delivery_id',
+        [endpointId],
+      ),
+    /** Moves the clock to the next attempt to an endpoint; false where nothing is due any more. */
+    async untilDue(endpointId: number): Promise<boolean> {
+      const [row] = await t.rows('select min(due_at_ms) as at from due where endpoint_id = $1', [endpointId]);
+      if (row?.at == null) return false;
+      clock.advance((Number(row.at) - clock.wall()) / 1000);
+      return true;
+    },
+    async close() {
+      await t.close();
+      await receiver.close();
+    },
+  };
+}

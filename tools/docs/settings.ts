@@ -1,0 +1,36 @@
+import type { z } from 'zod';
+import { bounds, schemaOf, table, typeOf } from './fields.js';
+
+const marks = { begin: '<!-- settings: made by tools/docs/write.ts -->', end: '<!-- /settings -->' } as const;
+
+/** The page with its table of settings made anew from the schemas of the apps. */
+export function withSettings(page: string, schemas: Readonly<Record<string, z.ZodType>>): string {
+  const [before, rest = ''] = page.split(marks.begin);
+  const [, after] = rest.split(marks.end);
+  if (after === undefined) throw new Error(`the page has no place for the settings: ${marks.begin} … ${marks.end}`);
+  return `${before}${marks.begin}\n\n${settingsTable(schemas)}\n\n${marks.end}${after}`;
+}
+
+/** One row per variable, or two where it means different things to different apps. */
+function settingsTable(schemas: Readonly<Record<string, z.ZodType>>): string {
+  const readers = new Map<string, string[]>();
+  for (const [app, schema] of Object.entries(schemas)) {
+    const { properties = {}, required = [] } = schemaOf(schema, 'input');
+    for (const [name, field] of Object.entries(properties)) {
+      const type = [typeOf(field), bounds(field.minimum, field.maximum)].filter(word => word !== '').join(', ');
+      const fallback = field.default === undefined ? '' : `\`${field.default}\``;
+      const cells = [
+        `\`${name}\``,
+        type,
+        required.includes(name) ? 'required' : fallback,
+        (field.description ?? '').replaceAll('<', '\\<'),
+      ];
+      const row = JSON.stringify(cells);
+      readers.set(row, [...(readers.get(row) ?? []), app]);
+    }
+  }
+  const apps = Object.keys(schemas);
+  const all = (those: readonly string[]) => (those.length === apps.length ? 'all' : those.join(', '));
+  const rows = [...readers].map(([row, those]) => [...(JSON.parse(row) as string[]), all(those)]);
+  return table(['variable', 'value', 'default', 'meaning', 'read by'], rows);
+}

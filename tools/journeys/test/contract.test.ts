@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { commonErrors, errors, type Operation, routed, type Slug } from '@recur/contracts';
+import fc from 'fast-check';
+import { Pool } from 'undici';
+import { memoryOf } from '../../bench/machine.js';
+import { apps } from '../../local/apps.js';
+import type { Api, Envelope } from '../api.js';
+import { fitting, type Ids, queryOf, schemaOf, smallestOf, spoilt } from './requests.js';
+import { type Stand, startStand } from './stand.js';
+import { kinds, make } from './world.js';
+
+jest.setTimeout(300_000);
+
+const requests = 100_000;
+const inFlight = 32;
+const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+
+let stand: Stand;
+let pool: Pool | undefined;
+let authorization: string;
+let api: Api;
+let ids: Ids;
+
+beforeAll(async () => {
+  stand = await startStand();
+  const shop = await stand.shop('Generated');
+  api = shop.api;
+  authorization = `Bearer ${shop.apiKey}`;
+  pool = new Pool(stand.stack.facts().baseUrl, { connections: inFlight });
+});
+afterAll(async () => {
+  await pool?.close();
+  await stand.close();
+});
+
+/** A few objects of each kind; of the invoices, drafts and open ones. */
+async function freshIds(): Promise<Ids> {
+  const several = Array.from({ length: 4 }, () => undefined);
+  const lists = kinds.map(async kind => [kind, await Promise.all(several.map(() => make(kind, api)))]);
+  const made = Object.fromEntries(await Promise.all(lists)) as Ids;
+  const open = made.invoice.slice(2);
+  await Promise.all(open.map(invoiceId => api.post('/merchant/invoice/finish', { invoiceId, daysUtilDue: 3 })));
+  return made;
+}
+
+interface Request {
+  operation: Operation;
+  method: 'GET' | 'POST';
+  path: string;
+  body?: string;
+  headers: Record<string, string>;
+}
+
+/** A request of an operation: fitting, or with one thing wrong in its input or around it. */
+function requestOf(operation: Operation): fc.Arbitrary<Request> {
+  const fits = fc.oneof(
+    { arbitrary: fitting(schemaOf(operation), ids), weight: 4 },
+    { arbitrary: fc.constant(smallestOf(operation, ids)), weight: 1 },
+  );
+  const input = fc.oneof({ arbitrary: fits, weight: 3 }, { arbitrary: spoilt(fits), weight: 2 });
+  const body = fc.oneof(
+    { arbitrary: input.map(value => JSON.stringify(value) ?? ''), weight: 30 },
+    { arbitrary: fc.constantFrom('', '{', 'null', '[]', '"', '{"a":1}{', '\uFEFF{}', '['.repeat(5000)), weight: 1 },
+  );
+  const key = fc.option(
+    fc
+      .string({ minLength: 1, maxLength: 20, unit: fc.integer({ min: 32, max: 126 }).map(c => String.fromCharCode(c)) })
+      .map(text => text.trim() || 'k'),
+    { freq: 3, nil: undefined },
+  );
+  const type = fc.oneof(
+    { arbitrary: fc.constant('application/json'), weight: 30 },
+    fc.constantFrom('text/plain', 'application/json; charset=latin1', ''),
+  );
+  return fc
+    .tuple(fc.constantFrom(...operation.methods), input, body, key, type)
+    .map(([method, asked, text, idempotencyKey, contentType]) => {
+      const headers = { authorization, ...(idempotencyKey && { 'idempotency-key': idempotencyKey }) };
+      if (method === 'GET') return { operation, method, path: `${operation.path}?${queryOf(asked)}`, headers };
+      return {
+        operation,
+        method,
+        path: operation.path,
+        body: text,
+        headers: { ...headers, ...(contentType && { 'content-type': contentType }) },
+      };
+    });
+}
+
+/** What is wrong with an answer; undefined when it is what the contract says. */
+function problem({ operation }: Request, status: number, text: string): string | undefined {
+  const envelope = JSON.parse(text) as Envelope;
+  const members = Object.keys(envelope).join();
+  if (status === 200) {
+    if (members !== 'code,data,merchantId,message,redirect,requestId' || envelope.code !== 0)
+      return `an envelope of ${members}`;
+    const parsed = operation.output.safeParse(envelope.data);
+    if (!parsed.success) return parsed.error.message;
+    return JSON.stringify(sorted(parsed.data)) === JSON.stringify(sorted(envelope.data))
+      ? undefined
+      : 'fields that its contract has not';
+  }
+  if (members !== 'code,data,merchantId,message,redirect,requestId,error') return `an envelope of ${members}`;
+  const slug = envelope.error?.type as Slug;
+  if (!operation.errors.includes(slug) && !commonErrors.includes(slug))
+    return `the error ${slug}, which it does not list`;
+  const { http, code } = errors[slug];
+  if (http !== status || code !== envelope.code) return `${slug} as ${status} ${envelope.code}`;
+  return status >= 500 ? `${status} ${slug}` : undefined;
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, member]) => [key, sorted(member)]),
+  );
+}
+
+it(`answers ${requests} generated requests as the contract says, and grows no memory (seed ${seed})`, async () => {
+  const random = fc.sample(fc.nat(), { numRuns: 1, seed });
+  const { pids } = stand.stack.facts();
+  const memory = () => memoryOf(apps.map(app => pids[app] as number));
+  const sender = pool as Pool;
+  const statuses = new Map<string, number>();
+  const found: string[] = [];
+  let sent = 0;
+  let waiting: Request[] = [];
+  let filling: Promise<void> | undefined;
+  /** New objects each time, since what was done to the old ones leaves ever fewer moves. */
+  const refill = async () => {
+    ids = await freshIds();
+    const seeded = (random[0] ?? 0) + sent;
+    waiting = routed.flatMap((operation, at) => fc.sample(requestOf(operation), { numRuns: 50, seed: seeded + at }));
+    waiting.sort((a, b) => a.path.length - b.path.length);
+  };
+  const filled = (): Promise<void> => {
+    filling ??= refill().finally(() => {
+      filling = undefined;
+    });
+    return filling;
+  };
+  const hand = async (until: number) => {
+    while (sent < until && found.length < 5) {
+      if (waiting.length === 0) await filled();
+      const request = waiting.pop();
+      if (!request) continue;
+      sent++;
+      const { statusCode, body } = await sender.request({
+        method: request.method,
+        path: request.path,
+        body: request.body ?? null,
+        headers: request.headers,
+      });
+      const text = await body.text();
+      const outcome = `${request.operation.name} ${statusCode === 200 ? 'fine' : 'refused'}`;
+      statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1);
+      const what = problem(request, statusCode, text);
+      if (what)
+        found.push(
+          `${request.method} ${request.path.slice(0, 300)} ${request.body?.slice(0, 500)}: ${what}: ${text.slice(0, 300)}`,
+        );
+    }
+  };
+  const all = (until: number) => Promise.all(Array.from({ length: inFlight }, () => hand(until)));
+  await all(requests / 2);
+  const half = memory();
+  await all(requests);
+  const whole = memory();
+  expect(found).toEqual([]);
+  // there is one wire transfer per merchant, and this merchant has it
+  statuses.set('gateway.wire_transfer_setup fine', 1);
+  const never = routed.flatMap(({ name }) =>
+    [`${name} fine`, `${name} refused`].filter(outcome => !statuses.has(outcome)),
+  );
+  expect(never).toEqual([]);
+  expect(whole).toBeLessThan(half * 1.1);
+  await stand.quiet();
+});

@@ -1,0 +1,206 @@
+import type { Operation } from '@recur/contracts';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { type Id, type Kind, named } from './world.js';
+
+/** As much of JSON Schema as the inputs of operations use. */
+export interface Json {
+  type?: string;
+  properties?: Record<string, Json>;
+  required?: string[];
+  items?: Json;
+  anyOf?: Json[];
+  enum?: unknown[];
+  const?: unknown;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  'x-rule'?: string;
+}
+
+export const schemaOf = (operation: Operation) =>
+  z.toJSONSchema(operation.input, { io: 'input', reused: 'inline' }) as Json;
+
+export interface Field {
+  /** `lines`, `[]`, `planId` … */
+  path: readonly string[];
+  name: string;
+  schema: Json;
+}
+
+/** Every field of an input at any depth, `[]` being the entries of a list. */
+export function fieldsOf(schema: Json, path: readonly string[] = []): Field[] {
+  const own = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => [
+    { path: [...path, name], name, schema: field },
+    ...fieldsOf(field, [...path, name]),
+  ]);
+  const entries = schema.items ? fieldsOf(schema.items, [...path, '[]']) : [];
+  return [...own, ...entries, ...(schema.anyOf ?? []).flatMap(branch => fieldsOf(branch, path))];
+}
+
+/** What a rule that JSON Schema cannot say asks for: the words are the rule's own (`x-rule`). */
+const byRule: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  'must be the code of an active ISO 4217 currency, such as USD': fc.constantFrom('EUR', 'usd', 'JPY', 'KWD'),
+  'must be an e-mail address': fc.nat(500).map(n => `member-${n}@example.com`),
+  'must be an http or https URL': fc.constant('http://127.0.0.1:9/hook'),
+  'must be an http or https URL, or blank': fc.constantFrom('', 'https://example.com/back'),
+  'may not be blank': fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter(text => text.trim() !== ''),
+};
+
+export type Ids = Readonly<Record<Kind, readonly Id[]>>;
+
+/** Inputs that fit the schema; fields that name an object mostly name one that there is. */
+export function fitting(schema: Json, ids: Ids, name = ''): fc.Arbitrary<unknown> {
+  const kind = named[name];
+  const known = kind && ids[kind].length > 0 ? fc.constantFrom(...ids[kind]) : undefined;
+  const free = shaped(schema, ids, name);
+  return known && schema.type !== 'array' ? fc.oneof({ arbitrary: known, weight: 8 }, free) : free;
+}
+
+/** Most texts are short; few are needed to find what a text can break, and they are made faster. */
+const words = fc.constantFrom('', 'Ada', 'x'.repeat(12), 'Größe', '中文', 'a,b', '👩‍👩‍👧', '%_\\', "O'Neill", '  ');
+
+function shaped(schema: Json, ids: Ids, name: string): fc.Arbitrary<unknown> {
+  const { minimum = -1000, maximum = 1000, minLength = 0, maxLength = 2_000, minItems = 0, maxItems = 4 } = schema;
+  const rule = byRule[schema['x-rule'] ?? ''];
+  if (rule) return rule;
+  if (schema.enum) return fc.constantFrom(...schema.enum);
+  if (schema.const !== undefined) return fc.constant(schema.const);
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(branch => fitting(branch, ids, name)));
+  switch (schema.type) {
+    case 'integer':
+      if (name === 'count') return fc.integer({ min: 1, max: 3 });
+      return fc.oneof(
+        fc.constantFrom(minimum, maximum),
+        fc.integer({ min: Math.max(minimum, 0), max: Math.min(maximum, 5000) }),
+      );
+    case 'boolean':
+      return fc.boolean();
+    case 'string':
+      return fc
+        .oneof({ arbitrary: words, weight: 4 }, fc.string({ unit: 'grapheme', minLength, maxLength: 20 }))
+        .filter(text => text.length >= minLength && text.length <= maxLength);
+    case 'array':
+      return fc.array(fitting(schema.items ?? {}, ids, name), {
+        minLength: minItems,
+        maxLength: Math.min(maxItems, Math.max(minItems, 3)),
+      });
+    case 'object':
+      return schema.properties
+        ? record(schema, ids)
+        : fc.dictionary(fc.string({ maxLength: 8 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 });
+    default:
+      return fc.jsonValue({ maxDepth: 1 });
+  }
+}
+
+function record({ properties = {}, required = [] }: Json, ids: Ids): fc.Arbitrary<object> {
+  const fields = Object.fromEntries(
+    Object.entries(properties).map(([name, field]) => [name, fitting(field, ids, name)]),
+  );
+  return fc.record(fields, { requiredKeys: required.filter(name => name in fields) });
+}
+
+/** What nobody means to send. */
+const junk: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    '',
+    -1,
+    0.5,
+    2 ** 53,
+    1e308,
+    true,
+    [],
+    {},
+    [[[[]]]],
+    '\0',
+    '\ud800',
+    '__proto__',
+    'NaN',
+    `' or 1=1 --`,
+  ),
+  fc.string({ unit: 'binary', maxLength: 50 }),
+  fc.constant('x'.repeat(20_000)),
+  fc.jsonValue({ maxDepth: 3 }),
+);
+
+/** The same input with one thing wrong, or too much. */
+export const spoilt = (input: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc.tuple(input, junk, fc.nat(), fc.constantFrom('replace', 'drop', 'add', 'whole')).map(([value, bad, at, how]) => {
+    if (how === 'whole' || typeof value !== 'object' || value === null) return bad;
+    const keys = Object.keys(value);
+    const key = keys[at % Math.max(keys.length, 1)];
+    if (how === 'add' || key === undefined)
+      return { ...value, [['constructor', 'isDeleted', 'merchantId'][at % 3] as string]: bad };
+    return how === 'drop' ? { ...value, [key]: undefined } : { ...value, [key]: bad };
+  });
+
+/** What the smallest input lacks because of a rule that looks at several fields, where `field` is what is asked about. */
+const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
+  'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
+  'plan.new': () => ({ intervalUnit: 'month', intervalCount: 1 }),
+  'payment.new': ({ user }, field) => ({
+    ...(field !== 'externalUserId' && field !== 'invoiceId' && { userId: user[0] }),
+    ...(field !== 'planId' && field !== 'invoiceId' && { currency: 'EUR', totalAmount: 500 }),
+  }),
+};
+
+/** The smallest input that an operation takes, out of one merchant's objects. */
+export const smallestOf = (operation: Operation, ids: Ids, field = ''): object => ({
+  ...(smallest(schemaOf(operation), ids) as object),
+  ...needed[operation.name]?.(ids, field),
+});
+
+export const isList = ({ type, anyOf = [] }: Json): boolean => type === 'array' || anyOf.some(isList);
+
+function smallest(schema: Json, ids: Ids, name = ''): unknown {
+  const kind = named[name];
+  if (kind && schema.type !== 'array') return ids[kind][0];
+  const rule = byRule[schema['x-rule'] ?? ''];
+  if (rule) return fc.sample(rule, { numRuns: 1, seed: 1 })[0];
+  if (schema.enum) return schema.enum[0];
+  if (schema.anyOf) return smallest(schema.anyOf[0] ?? {}, ids, name);
+  switch (schema.type) {
+    case 'integer':
+      return Math.max(schema.minimum ?? 1, 1);
+    case 'boolean':
+      return false;
+    case 'array':
+      return Array.from({ length: schema.minItems ?? 0 }, () => smallest(schema.items ?? {}, ids, name));
+    case 'object': {
+      const required = (schema.required ?? []).map(field => [
+        field,
+        smallest(schema.properties?.[field] ?? {}, ids, field),
+      ]);
+      return Object.fromEntries(required);
+    }
+    default:
+      return 'x'.repeat(Math.max(schema.minLength ?? 0, 1));
+  }
+}
+
+/** The input with `value` at the path; lists and objects on the way are made where there are none. */
+export function withAt(input: unknown, [first, ...rest]: readonly string[], value: unknown): unknown {
+  if (first === undefined) return value;
+  if (first === '[]') {
+    const [head, ...others] = Array.isArray(input) ? input : [];
+    return [withAt(head, rest, value), ...others];
+  }
+  const before = (input ?? {}) as Record<string, unknown>;
+  return { ...before, [first]: withAt(before[first], rest, value) };
+}
+
+/** As a query says it: lists as repeated keys; what has no form in a query is left out. */
+export function queryOf(input: unknown): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries((input ?? {}) as Record<string, unknown>)) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (['string', 'number', 'boolean'].includes(typeof each)) query.append(name, String(each));
+    }
+  }
+  return query.toString();
+}

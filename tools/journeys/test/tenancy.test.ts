@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type Operation, routed, services } from '@recur/contracts';
+import type { Api } from '../api.js';
+import { type Field, fieldsOf, type Ids, isList, queryOf, schemaOf, smallestOf, withAt } from './requests.js';
+import { type Stand, startStand, withoutRequestId } from './stand.js';
+import { type Id, type Kind, kinds, make, named, nameless, unknownLike } from './world.js';
+
+jest.setTimeout(120_000);
+
+/** Where an id is a word for what is being made or changed, not the name of something that there is. */
+const given = [
+  'user.new externalUserId',
+  'user.update externalUserId',
+  'session.new_session externalUserId',
+  'plan.new externalPlanId',
+  'plan.edit externalPlanId',
+  // kept, and compared with the products of events as they come
+  'webhook.new_endpoint productIds',
+  'webhook.update_endpoint productIds',
+];
+
+/** Where an own id finds as little as an unknown one, since nothing refers to it yet. */
+const barren = ['user.list planIds'];
+
+interface Case {
+  operation: Operation;
+  field: Field;
+  kind: Kind;
+}
+const idFields = (operation: Operation) => fieldsOf(schemaOf(operation)).filter(({ name }) => /Ids?$/.test(name));
+const cases = routed.flatMap(operation =>
+  idFields(operation).flatMap((field): Case[] => {
+    const kind = named[field.name];
+    return kind && !given.includes(`${operation.name} ${field.name}`) ? [{ operation, field, kind }] : [];
+  }),
+);
+
+let stand: Stand;
+let api: Api;
+let theirs: Ids;
+let neighbour: number;
+
+const worldOf = async (of: Api): Promise<Ids> =>
+  Object.fromEntries(await Promise.all(kinds.map(async kind => [kind, [await make(kind, of)]]))) as unknown as Ids;
+
+beforeAll(async () => {
+  stand = await startStand();
+  const own = await stand.shop('Own');
+  const other = await stand.shop('Neighbour');
+  api = own.api;
+  neighbour = other.merchantId;
+  theirs = await worldOf(other.api);
+  const { gateway, user } = await worldOf(api);
+  await api.post('/merchant/user/update', { userId: user[0], gatewayId: gateway[0] });
+});
+afterAll(() => stand.close());
+
+const send = (operation: Operation, method: string, input: unknown) =>
+  method === 'GET' ? api.request(`${operation.path}?${queryOf(input)}`, {}) : api.send(operation.path, input as object);
+
+describe('every field of every operation that looks like an id', () => {
+  it('is known to name something, or not to', () => {
+    const unknown = routed.flatMap(operation =>
+      idFields(operation)
+        .filter(({ name }) => !(name in named) && !(name in nameless))
+        .map(({ name }) => `${operation.name} ${name}`),
+    );
+    expect(unknown).toEqual([]);
+    expect(cases.length).toBeGreaterThan(20);
+  });
+});
+
+describe("another merchant's object", () => {
+  it('is answered as one that does not exist, byte for byte, by every operation; and nothing of it changes', async () => {
+    await stand.quiet();
+    const before = await stand.contents(neighbour);
+    const told: string[] = [];
+    for (const { operation, field, kind } of cases) {
+      const own = await worldOf(api);
+      const base = smallestOf(operation, own, field.name);
+      const inputs = ([own[kind][0], theirs[kind][0], unknownLike(theirs[kind][0] as Id)] as Id[]).map(id =>
+        withAt(base, field.path, isList(field.schema) ? [id] : id),
+      );
+      for (const method of operation.methods) {
+        const [mine, their, unknown] = await Promise.all(inputs.map(input => send(operation, method, input)));
+        if (!mine || !their || !unknown) throw new Error('three answers');
+        const what = `${method} ${operation.name} ${field.path.join('.')}`;
+        if (withoutRequestId(their) !== withoutRequestId(unknown))
+          told.push(`${what}: ${their.text} ≠ ${unknown.text}`);
+        const name = `${operation.name} ${field.name}`;
+        if (withoutRequestId(mine) === withoutRequestId(unknown) && !barren.includes(name))
+          told.push(`${what} tells nothing of an own one: ${mine.text}`);
+      }
+    }
+    expect(told).toEqual([]);
+    await stand.quiet();
+    expect(await stand.contents(neighbour)).toEqual(before);
+  });
+});
+
+describe('row-level security', () => {
+  /** Reached through `db.infra` only: what the platform keeps, work that is due, and lookups. */
+  const infrastructure = [
+    'due',
+    'outbox',
+    'idempotency',
+    'inbox',
+    'gate',
+    'dead_letter',
+    'tenants',
+    'api_key_lookups',
+    'member_emails',
+    'client_sessions',
+    'users_search',
+    'members_search',
+    'expiries',
+  ];
+
+  it('holds where a query names no merchant: nothing of another is seen, changed or removed', async () => {
+    const looked: string[] = [];
+    for (const service of services) {
+      const tables = await stand.ask(
+        service,
+        `select table_name from information_schema.columns where table_schema = 'public' and column_name = 'merchant_id'`,
+      );
+      const client = await stand.pool(service).connect();
+      try {
+        for (const table of tables.map(row => String(row.table_name)).filter(name => !infrastructure.includes(name))) {
+          await client.query('begin');
+          const { rows } = await client.query(`select 1 from ${table} where merchant_id = ${neighbour} limit 1`);
+          await client.query(`set local role ${service}_app; set local app.merchant_id = '900000000'`);
+          const seen = await client.query(`select 1 from ${table}`);
+          const changed = await client.query(`update ${table} set merchant_id = merchant_id`);
+          const removed = await client.query(`delete from ${table}`);
+          expect([table, seen.rowCount, changed.rowCount, removed.rowCount]).toEqual([table, 0, 0, 0]);
+          await client.query('rollback');
+          if (rows.length > 0) looked.push(table);
+        }
+      } finally {
+        client.release();
+      }
+    }
+    expect(looked).toEqual(
+      expect.arrayContaining(['users', 'plans', 'invoices', 'payments', 'endpoints', 'deliveries']),
+    );
+  });
+
+  it('would be missed where it was taken off', async () => {
+    const client = await stand.pool('billing').connect();
+    try {
+      await client.query(
+        'begin; alter table invoices no force row level security; alter table invoices disable row level security',
+      );
+      await client.query(`set local role billing_app; set local app.merchant_id = '900000000'`);
+      expect((await client.query('select 1 from invoices')).rowCount).toBeGreaterThan(0);
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+  });
+});

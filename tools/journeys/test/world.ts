@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { Api } from '../api.js';
+import { activePlan, newPlan, newUser, order } from '../shop.js';
+
+export type Id = string | number;
+
+/** The kinds of objects that a merchant has, each with a way to make one more through the API. */
+const makers = {
+  user: (api: Api) => newUser(api),
+  externalUser: async (api: Api) => {
+    const externalUserId = randomUUID();
+    await api.post('/merchant/user/new', { email: `${externalUserId}@example.com`, externalUserId });
+    return externalUserId;
+  },
+  product: async (api: Api) => {
+    const { product } = await api.post<{ product: { id: number } }>('/merchant/product/new', { productName: 'More' });
+    await newPlan(api, { productId: product.id });
+    return product.id;
+  },
+  plan: (api: Api) => activePlan(api),
+  addon: (api: Api) => newPlan(api, { type: 2 }),
+  onetimeAddon: (api: Api) => newPlan(api, { type: 3 }),
+  externalPlan: async (api: Api) => {
+    const externalPlanId = randomUUID();
+    await newPlan(api, { externalPlanId });
+    return externalPlanId;
+  },
+  gateway: async (api: Api) =>
+    (await api.get<{ gateways: { gatewayId: number }[] }>('/merchant/gateway/list')).gateways[0]?.gatewayId ?? 0,
+  invoice: async (api: Api) => (await newInvoice(api, false)).invoiceId,
+  payment: async (api: Api) => (await newInvoice(api, true)).paymentId,
+  endpoint: async (api: Api) =>
+    (await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url: 'http://127.0.0.1:9/' }))
+      .endpointId,
+} satisfies Record<string, (api: Api) => Promise<Id>>;
+export type Kind = keyof typeof makers;
+
+export const kinds = Object.keys(makers) as Kind[];
+export const make = (kind: Kind, api: Api): Promise<Id> => makers[kind](api);
+
+async function newInvoice(api: Api, finish: boolean): Promise<{ invoiceId: string; paymentId: string }> {
+  const [userId, planId] = await Promise.all([newUser(api), activePlan(api)]);
+  const { invoice } = await api.post<{ invoice: { invoiceId: string; paymentId: string } }>(
+    '/merchant/invoice/new',
+    order(userId, planId, { finish }),
+  );
+  return invoice;
+}
+
+/** An id that nobody has, of the same form. */
+export const unknownLike = (id: Id): Id =>
+  typeof id === 'number' ? id + 900_000_000 : /^[a-z]+_/.test(id) ? `${id.slice(0, -3)}zzz` : randomUUID();
+
+/** Which kind of object a field of an input names, wherever it stands; a list names several. */
+export const named: Readonly<Record<string, Kind>> = {
+  userId: 'user',
+  externalUserId: 'externalUser',
+  productId: 'product',
+  productIds: 'product',
+  planId: 'plan',
+  planIds: 'plan',
+  addonIds: 'addon',
+  onetimeAddonIds: 'onetimeAddon',
+  externalPlanId: 'externalPlan',
+  gatewayId: 'gateway',
+  gatewayIds: 'gateway',
+  invoiceId: 'invoice',
+  paymentId: 'payment',
+  endpointId: 'endpoint',
+};
+
+/** Fields that look like an id and name no object of the merchant's, or none that can be made yet; with the reason. */
+export const nameless: Readonly<Record<string, string>> = {
+  externalPaymentId: 'a word of the caller for what it makes',
+  paymentMethodId: 'a word of the gateway',
+  autoUpgradePlanId: 'kept as it is: nothing is read by it yet',
+  checkoutTemplateId: 'kept as it is: there are no checkout templates yet',
+  metricId: 'there are no metrics yet',
+  subscriptionId: 'there are no subscriptions yet',
+};
