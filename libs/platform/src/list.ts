@@ -118,7 +118,7 @@ function alternatives(conditions: readonly Condition[], most: number): Condition
   return conditions.reduce<Condition[][]>(
     (branches, condition) => {
       const [, value, column] = condition;
-      const values = column && Array.isArray(value) ? value : [];
+      const values = column && Array.isArray(value) ? [...new Set(value)] : [];
       const split = values.length > 0 && branches.length * values.length <= most;
       const alike = split ? values.map((one): Condition => [`${column} = ?`, one]) : [condition];
       return alike.flatMap(one => branches.map(branch => [...branch, one]));
