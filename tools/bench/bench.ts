@@ -7,10 +7,12 @@ import { Failure } from '../local/failure.js';
 import { openHome } from '../local/home.js';
 import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
+import { filler } from './fill.js';
 import { load, median, quantile } from './load.js';
 import { describeMachine, memoryOf } from './machine.js';
 import type { Measure } from './measure.js';
 import { readRates } from './reads.js';
+import { countTimes, filterTimes, listRate } from './sizes.js';
 import { invoiceYardstick } from './yardstick.js';
 
 type Measures = Record<string, Measure>;
@@ -45,6 +47,7 @@ export async function run(args: readonly string[]): Promise<number> {
     const reads = await readRates(stack);
     add('user_count', reads.user_count);
     add('event_list', reads.event_list);
+    await growing(stack, reads.echo, add);
     // last, because its endpoint stays subscribed
     const arrival = await webhookArrival(stack);
     add('webhook_arrival', arrival.measure, `p99 ${arrival.p99.toFixed(1)} ms`);
@@ -53,6 +56,45 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   if (file !== undefined) writeFileSync(file, `${JSON.stringify(measures, null, 2)}\n`);
   return 0;
+}
+
+type Add = (name: string, measure: Measure, more?: string) => void;
+
+/** Lists, counts and invoice/new where a merchant has 10 000 and 1 000 000 of each, beside a hundred small merchants. */
+async function growing(stack: TemporaryStack, echo: number, add: Add): Promise<void> {
+  const { baseUrl, apiKey, merchantId, services } = stack.facts();
+  const userId = await newUser(new Api(baseUrl, apiKey));
+  const creating = async () => {
+    const loads = [];
+    for (let round = 0; round < rounds; round++) {
+      loads.push(await load(baseUrl, 32, seconds, invoiceRequest(apiKey, order(userId))));
+    }
+    return median(loads.map(({ perSecond }) => perSecond));
+  };
+  const fill = await filler(services.postgres.url, Number(merchantId));
+  try {
+    say('  · filling up to 10 000 invoices …');
+    await fill.neighbours();
+    await fill.invoices(10_000);
+    const few = await listRate(stack, echo);
+    add('invoice_list_10k', few.measure, `p99 ${few.p99.toFixed(1)} ms`);
+    const before = await creating();
+    say('  · filling up to 1 000 000 invoices and users; this takes some minutes …');
+    await fill.invoices(1_000_000);
+    await fill.users(1_000_000);
+    const many = await listRate(stack, echo);
+    add('invoice_list_1m', many.measure, `p99 ${many.p99.toFixed(1)} ms`);
+    const after = await creating();
+    add(
+      'invoice_new_1m',
+      { value: after, unit: '1/s', limit: before, ratio: after / before },
+      'the limit is its rate at 10 000',
+    );
+    add('invoice_filters', await filterTimes(stack, userId, say), 'the slowest p99 of every filter at 1 000 000');
+    add('user_count_1m', await countTimes(stack, say), 'the slowest p99 of any range at 1 000 000');
+  } finally {
+    await fill.close();
+  }
 }
 
 function jsonFile(args: readonly string[]): string | undefined {

@@ -20,7 +20,7 @@ export class InvoiceList {
     ]);
     return this.db.read(caller, async reader => {
       const mailed = sendEmail ? await usersByEmail(reader, sendEmail) : undefined;
-      const where = [each('user_id', named), each('user_id', mailed), ...conditions(input)];
+      const where = [...conditions(input), each('user_id', named), each('user_id', mailed)];
       const order = sorted({ createTime: 'create_time', totalAmount: 'total_amount' }, input);
       const { rows, total } = await reader.page({
         from: invoices,

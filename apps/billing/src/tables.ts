@@ -123,9 +123,9 @@ export const invoices = table<InvoiceRow>('invoices', {
     invoices_newest: { on: ['merchantId', 'createTime', 'id', 'deletedTime', 'userId', 'totalAmount'] },
     invoices_user: { on: ['merchantId', 'userId', 'createTime', 'id', 'deletedTime'] },
     invoices_in_status: { on: ['merchantId', 'status', 'createTime', 'id', 'deletedTime'] },
+    invoices_type: { on: ['merchantId', 'bizType', 'createTime', 'id', 'deletedTime'] },
     invoices_currency: { on: ['merchantId', 'currency', 'createTime', 'id', 'deletedTime'] },
     invoices_gateway: { on: ['merchantId', 'gatewayId', 'createTime', 'id', 'deletedTime'] },
-    invoices_type: { on: ['merchantId', 'bizType', 'createTime', 'id', 'deletedTime'] },
     invoices_amount: { on: ['merchantId', 'totalAmount', 'id', 'createTime', 'deletedTime'] },
     invoices_finished: { on: ['merchantId', 'finishTime', 'createTime', 'id'], where: 'finish_time > 0' },
     invoices_name: {

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { cancelPayment, finishInvoice, invoiceStatus, paymentStatus, type Slug } from '@recur/contracts';
+import {
+  cancelPayment,
+  editInvoice,
+  finishInvoice,
+  invoiceStatus,
+  newPayment,
+  paymentStatus,
+  type Slug,
+} from '@recur/contracts';
 import fc from 'fast-check';
 import { type Shop, shop } from './shop.js';
 
@@ -88,6 +96,26 @@ const moves: Moves = {
   receive: {
     expected: model => (unlessCollecting(model) === 'done' ? end(model, 'paid', 'success') : unlessCollecting(model)),
     make: ({ invoiceId }) => s.moves.receive(invoiceId),
+  },
+  edit: {
+    expected: ({ invoice }) =>
+      invoice === 'deleted' ? 'invoice_not_found' : invoice === 'draft' ? 'done' : 'invoice_not_draft',
+    make: ({ invoiceId }) =>
+      s.t.call(editInvoice, { invoiceId, lines: [{ name: 'Other', unitAmountExcludingTax: 700 }] }),
+  },
+  'pay anew': {
+    expected(model) {
+      if (unlessOpen(model) !== 'done') return unlessOpen(model);
+      if (model.current) return 'payment_exists';
+      model.payments.push('created');
+      model.current = true;
+      return 'done';
+    },
+    async make(real) {
+      const result = await s.t.call(newPayment, { invoiceId: real.invoiceId, gatewayId: s.gateway.gatewayId });
+      if (result.ok) real.paymentIds.push(result.data.paymentId);
+      return result;
+    },
   },
   'cancel the first payment': {
     expected: model => cancelled(model, 0),

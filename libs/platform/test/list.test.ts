@@ -32,6 +32,7 @@ describe.each([{ sparse: false }, { sparse: true }])('a list, %j', ({ sparse }) 
   it('filters by what is given, and shows no row of another merchant', async () => {
     expect(await list({ sizes: [1, 2], name: 'thing 1%' })).toEqual({ ids: [16, 15, 11, 10, 1], total: 5 });
     expect(await list({ sizes: [], name: '' })).toMatchObject({ total: 50 });
+    expect(await list({ sizes: [1, 1] })).toEqual(await list({ sizes: [1] }));
     expect(await list({ name: 'other%' })).toEqual({ ids: [], total: 0 });
     expect(await list({ name: `' or true --` })).toEqual({ ids: [], total: 0 });
   });

@@ -1,0 +1,65 @@
+import pg from 'pg';
+
+const connect = async (serverUrl: string, service: string) => {
+  const url = new URL(serverUrl);
+  url.pathname = `/recur_${service}`;
+  const client = new pg.Client({ connectionString: url.toString() });
+  await client.connect();
+  return client;
+};
+
+/** Copies of a row with other values in the columns that `values` names, for each n of a range. */
+const copies = (table: string, values: string, where: string, from: number, to: number) => `
+  insert into ${table} select r.* from ${table} template, generate_series(${from}, ${to}) n,
+    json_populate_record(template, json_build_object(${values})) r
+  where template.ctid = (select ctid from ${table} where ${where} limit 1)`;
+
+/** What differs from invoice to invoice: a year of them, most of them paid, a few of everything else. */
+const ofInvoice = `'invoice_id', 'in_' || lpad(template.merchant_id || 'x' || n, 26, '0'), 'id', 1000000000 + n,
+  'number', case when n % 100 < 3 then '' else (1000000 + n)::text end,
+  'status', case when n % 100 < 3 then 'pending' when n % 100 < 6 then 'processing' when n % 10007 = 7 then 'failed'
+    when n % 100 < 8 then 'cancelled' else 'paid' end,
+  'user_id', 1 + n % 5000, 'currency', case when n % 50 = 1 then 'USD' else 'EUR' end,
+  'biz_type', case when n % 100 = 1 then 1 else 2 end, 'total_amount', 100 + (n * 7919::bigint) % 1000000,
+  'payment_id', '', 'invoice_name', case when n % 1000 = 1 then 'Order ' || n else '' end,
+  'create_time', template.create_time - 31536000 + (n * 31::bigint) % 31536000,
+  'finish_time', case when n % 100 < 3 then 0 else template.create_time - 31536000 + (n * 31::bigint) % 31536000 end`;
+const ofLine = `'invoice_id', 'in_' || lpad(template.merchant_id || 'x' || n, 26, '0'),
+  'line_id', 'in_' || lpad(template.merchant_id || 'x' || n, 26, '0') || '_1'`;
+const ofUser = `'id', n, 'data', jsonb_set(jsonb_set(template.data, '{id}', to_jsonb(n)),
+  '{firstName}', to_jsonb('First' || n % 977))`;
+
+/** How the filled merchant's invoices and users go on growing: `invoices(n)` and `users(n)` fill up to n. */
+export async function filler(serverUrl: string, merchantId: number) {
+  const billing = await connect(serverUrl, 'billing');
+  const identity = await connect(serverUrl, 'identity');
+  const own = `merchant_id = ${merchantId}`;
+  let [invoices, users] = [0, 0];
+  return {
+    /** A hundred merchants of a hundred invoices each stand beside, and 5000 users pay the invoices. */
+    async neighbours(): Promise<void> {
+      const of = (table: string, values: string) =>
+        copies(table, `'merchant_id', 1000 + n % 100, ${values}`, own, 1, 10_000);
+      await billing.query(of('invoices', ofInvoice));
+      await billing.query(of('invoice_lines', ofLine));
+      await billing.query(`${copies('user_copies', ofUser, own, 1, 5_000)} on conflict do nothing`);
+    },
+    async invoices(to: number): Promise<void> {
+      await billing.query(copies('invoices', ofInvoice, own, invoices + 1, to));
+      await billing.query(copies('invoice_lines', ofLine, `${own} and line_no = 1`, invoices + 1, to));
+      await billing.query('vacuum analyze');
+      invoices = to;
+    },
+    async users(to: number): Promise<void> {
+      const created = `create_time - 31536000 + (n * 31::bigint) % 31536000`;
+      const values = `'id', 1000000000 + n, 'email', n || '@example.com', 'email_key', n || '@example.com',
+        'external_user_id', '', 'create_time', template.${created}`;
+      await identity.query(copies('users', values, own, users + 1, to));
+      await identity.query('vacuum analyze');
+      users = to;
+    },
+    async close(): Promise<void> {
+      await Promise.all([billing.end(), identity.end()]);
+    },
+  };
+}
