@@ -45,7 +45,8 @@ function conditions(input: Input): Condition[] {
     each('status', namesOf(invoiceStatus, given(input.status))),
     each('gateway_id', given(input.gatewayIds)),
     ['currency = ?', given(input.currency)],
-    ['biz_type = ?', given(input.type)],
+    // a number that is larger than the column fits nothing
+    ['biz_type = ?::bigint', given(input.type)],
     ['total_amount >= ?', given(input.amountStart)],
     ['total_amount <= ?', given(input.amountEnd)],
     ['create_time >= ?', given(input.createTimeStart)],

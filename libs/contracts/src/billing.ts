@@ -22,7 +22,7 @@ export const setupWireTransfer = operation({
     minimumAmount: z.int().min(0),
     displayName: input.line.default('Wire Transfer'),
     gatewayIcons: gatewayIcons.default([]),
-    sort: input.integer.default(10).describe('The higher, the later it is listed'),
+    sort: z.int().min(-1_000_000_000).max(1_000_000_000).default(10).describe('The higher, the later it is listed'),
     bank: GatewayBankOrText.optional(),
   }),
   output: z.object({ gateway: Gateway }),

@@ -126,6 +126,7 @@ export const deviations: readonly Deviation[] = [
     'minimum',
     'Totals are compared with it, and are never negative',
   ),
+  stricter(6, 'gateway.wire_transfer_setup', 'sort', 'minimum maximum', 'A rank, not a number to compute with: ±10⁹'),
   stricter(6, 'gateway.wire_transfer_setup', 'gatewayIcons[]', 'type', 'An array of texts, or of arrays of texts'),
   stricter(
     6,

@@ -114,6 +114,7 @@ describe('row-level security', () => {
     'users_search',
     'members_search',
     'plans_search',
+    'user_copies_search',
     'expiries',
   ];
 

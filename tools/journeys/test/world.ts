@@ -6,7 +6,13 @@ export type Id = string | number;
 
 /** The kinds of objects that a merchant has, each with a way to make one more through the API. */
 const makers = {
-  user: (api: Api) => newUser(api),
+  /** One that has an invoice and a payment, which lists find by it. */
+  user: async (api: Api) => {
+    const userId = await newUser(api);
+    const lines = [{ name: 'Seat', unitAmountExcludingTax: 500 }];
+    await api.post('/merchant/invoice/new', { userId, currency: 'EUR', taxPercentage: 0, lines, finish: true });
+    return userId;
+  },
   externalUser: async (api: Api) => {
     const externalUserId = randomUUID();
     await api.post('/merchant/user/new', { email: `${externalUserId}@example.com`, externalUserId });
