@@ -12,8 +12,9 @@ import {
   planType,
   publishStatus,
 } from '@recur/contracts';
-import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
+import { type Caller, type Condition, Db, given, Handle, type Reader, sorted } from '@recur/platform';
 import { DEFAULT_PRODUCT } from './domain/product.js';
+import { oneOf } from './filters.js';
 import { checkName, wherePlan } from './plans.js';
 import { withoutRow } from './products.js';
 import { type PlanRow, plans, products } from './tables.js';
@@ -37,7 +38,8 @@ export class PlanList {
   async list({ searchKey = '', ...input }: In<typeof listPlans>, caller: Caller) {
     const part = searchKey.trim();
     const found = await this.db.search(caller, 'plans', [{ column: 'texts', field: 'searchKey', part }]);
-    const where: Condition[] = [...filters(input), ['id = any(?)', found && withId(found, part)]];
+    const newest = ['', 'createTime', undefined].includes(input.sortField);
+    const where: Condition[] = [...filters(input, newest), ['id = any(?)', found && withId(found, part)]];
     return this.db.read(caller, async reader => {
       const { page, count } = input;
       const order = sorted({ createTime: 'create_time', planName: 'sort_name', amount: 'amount' }, input);
@@ -48,15 +50,16 @@ export class PlanList {
   }
 }
 
-const filters = (input: Omit<In<typeof listPlans>, 'searchKey'>): Condition[] => [
+const filters = (input: Omit<In<typeof listPlans>, 'searchKey'>, newest: boolean): Condition[] => [
+  ['deleted_time = ?', 0],
   ['id = any(?)', given(input.planIds)],
-  each('product_id', given(input.productIds)),
-  each('type', namesOf(planType, given(input.type))),
-  each('status', namesOf(planStatus, given(input.status))),
-  each('publish_status', namesOf(publishStatus, input.publishStatus ? [input.publishStatus] : undefined)),
+  oneOf(newest, 'product_id', given(input.productIds)),
+  oneOf(newest, 'type', namesOf(planType, given(input.type))),
+  oneOf(newest, 'status', namesOf(planStatus, given(input.status))),
+  oneOf(newest, 'publish_status', namesOf(publishStatus, input.publishStatus ? [input.publishStatus] : undefined)),
   ['currency = ?', given(input.currency)?.toUpperCase()],
-  each('interval_unit', given(input.intervalUnits)),
-  each('interval_count', given(input.intervalCounts)),
+  oneOf(newest, 'interval_unit', given(input.intervalUnits)),
+  oneOf(newest, 'interval_count', given(input.intervalCounts)),
   [noShorter, input.billingIntervalMin ? leastCounts(input.billingIntervalMin) : undefined],
 ];
 
@@ -98,8 +101,8 @@ async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDeta
       of.flatMap(plan => [...plan.addonIds, ...plan.onetimeAddonIds]),
     ),
   ]);
-  const product = new Map(ofProducts.map(row => [row.id, row]));
-  const addon = new Map(addons.map(row => [row.id, planView(row)]));
+  const product = new Map(ofProducts.filter(there).map(row => [row.id, row]));
+  const addon = new Map(addons.filter(there).map(row => [row.id, planView(row)]));
   const views = (ids: readonly number[]) => ids.flatMap(id => addon.get(id) ?? []);
   return of.map(plan => {
     const row = product.get(plan.productId);
@@ -119,6 +122,9 @@ async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDeta
     };
   });
 }
+
+/** What was deleted is shown nowhere, be it that a plan which is archived for good has named it. */
+const there = ({ deletedTime }: { deletedTime: number }) => deletedTime === 0;
 
 const charge = (of: PlanRow['metricMeteredCharge'][number]): MerchantMetricPlanChargeDetail => ({
   ...of,

@@ -15,6 +15,8 @@ export type IntervalUnit = keyof typeof intervalUnits;
 export const gasPayers = ['merchant', 'user'] as const;
 export const trialDemands = ['', 'paymentMethod'] as const;
 export const noYes = { no: 0, yes: 1 } as const;
+/** What plan/addons_binding does with the add-ons that it names. */
+export const addonsAction = { override: 0, add: 1, remove: 2 } as const;
 
 export const subscriptionStatus = {
   init: 0,
