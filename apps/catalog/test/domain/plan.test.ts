@@ -149,7 +149,12 @@ describe('the tiers of a graduated price', () => {
 
   it('end one after the other, the last one alone being open', () => {
     for (const ends of [[-1], [0, -1], [10, 11, -1]]) expect(outcome(...ends)).toBeUndefined();
-    for (const ends of [[-1, -1], [10, 10, -1], [20, 10, -1], [10, -1, -1]]) {
+    for (const ends of [
+      [-1, -1],
+      [10, 10, -1],
+      [20, 10, -1],
+      [10, -1, -1],
+    ]) {
       expect(outcome(...ends)).toMatchObject({
         slug: 'plan_not_activatable',
         issues: [
@@ -280,7 +285,10 @@ describe('deleting a plan', () => {
     });
     for (const status of ['active', 'softArchived', 'hardArchived'] as const) {
       const message = `Plan 4 is ${status}: cannot delete it`;
-      expect(attempt(() => remove({ ...editing, status }, [], 1))).toMatchObject({ slug: 'plan_not_deletable', message });
+      expect(attempt(() => remove({ ...editing, status }, [], 1))).toMatchObject({
+        slug: 'plan_not_deletable',
+        message,
+      });
     }
     const message = 'Plan 4 is an add-on of plan 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more: cannot delete it';
     expect(attempt(() => remove(editing, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], 1))).toMatchObject({ message });
