@@ -29,8 +29,10 @@ const orders: Record<string, string> = {
   'by name': 'sortField=planName&sortType=asc',
   'by amount': 'sortField=amount',
 };
-/** What is found first, and then sorted. */
+/** First pages: of what is found first and then sorted, too. */
 const found: Record<string, string> = {
+  'none, first page': '',
+  'status editing by name, first page': 'status=1&sortField=planName',
   planIds: 'planIds=1000000001,1000050000,1000099999',
   'searchKey, a name': 'searchKey=Plan%20777',
   'searchKey, an id': 'searchKey=1000050000',
@@ -38,8 +40,7 @@ const found: Record<string, string> = {
 };
 
 /**
- * plan/list with each filter in each order, and product/list, where a merchant has 100 000 of each: the slowest p99 of
- * the first page and of the last one that may be asked for.
+ * plan/list with each filter in each order, and product/list, where a merchant has 100 000 of each: the slowest p99.
  */
 export async function catalogTimes(
   stack: TemporaryStack,
@@ -51,17 +52,15 @@ export async function catalogTimes(
   await newPlan(api);
   await fillCatalog(services.postgres.url, Number(merchantId), count);
   const plans = Object.entries(filters).flatMap(([filter, query]) =>
-    Object.entries(orders).flatMap(([order, sort]) => pages('plan', `${filter}, ${order}`, [query, sort])),
+    Object.entries(orders).map(([order, sort]) => lastPage('plan', `${filter}, ${order}`, [query, sort])),
   );
   const search = Object.entries(found).map(([name, query]) => [name, `/merchant/plan/list?${query}`] as const);
   const products = ['', 'status=1', 'status=2', 'status=1,2'].flatMap(status =>
-    ['', 'sortField=productName'].flatMap(sort => pages('product', `products ${status} ${sort}`, [status, sort])),
+    ['', 'sortField=productName'].map(sort => lastPage('product', `products ${status} ${sort}`, [status, sort])),
   );
   return { plans: await slowest(stack, [...plans, ...search], tell), products: await slowest(stack, products, tell) };
 }
 
-/** The first page and the last one that may be asked for. */
-const pages = (of: string, name: string, query: readonly string[]) =>
-  [0, 499].map(
-    page => [`${name}, page ${page}`, `/merchant/${of}/list?${[...query, `page=${page}`].join('&')}`] as const,
-  );
+/** The last page that may be asked for: all that stands before it is read, and more than for any other. */
+const lastPage = (of: string, name: string, query: readonly string[]) =>
+  [name, `/merchant/${of}/list?${[...query, 'page=499'].join('&')}`] as const;

@@ -1,8 +1,18 @@
 import { type Condition, each } from '@recur/platform';
 
+/** A filter by one of several values: its column, and what was asked for. */
+export type Filter = readonly [column: string, values: readonly unknown[] | undefined];
+
 /**
- * One of several values of a column whose index is in the order of the newest: in that order each is looked for by
- * itself; in another, the index of that order holds the column too, and is read once for all values.
+ * The conditions of a list, beside `others` that it has. One filter alone has an index of its own in the order of the
+ * newest, where each of its values is looked for by itself. In another order, and for several filters, the index of the
+ * order holds all their columns, and is read once for all values.
  */
-export const oneOf = (newest: boolean, column: string, values: readonly unknown[] | undefined): Condition =>
-  newest ? each(column, values) : [`${column} = any(?)`, values];
+export function conditions(newest: boolean, filters: readonly Filter[], others: readonly Condition[]): Condition[] {
+  const asked = [...filters, ...others].filter(([, value]) => value !== undefined);
+  const alone = newest && asked.length === 1;
+  return [
+    ...filters.map(([column, values]) => (alone ? each(column, values) : ([`${column} = any(?)`, values] as const))),
+    ...others,
+  ];
+}

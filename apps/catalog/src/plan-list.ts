@@ -14,7 +14,7 @@ import {
 } from '@recur/contracts';
 import { type Caller, type Condition, Db, given, Handle, type Reader, sorted } from '@recur/platform';
 import { DEFAULT_PRODUCT } from './domain/product.js';
-import { oneOf } from './filters.js';
+import { conditions, type Filter } from './filters.js';
 import { checkName, wherePlan } from './plans.js';
 import { withoutRow } from './products.js';
 import { type PlanRow, plans, products } from './tables.js';
@@ -35,32 +35,43 @@ export class PlanList {
   }
 
   @Handle(listPlans)
-  async list({ searchKey = '', ...input }: In<typeof listPlans>, caller: Caller) {
-    const part = searchKey.trim();
+  async list(input: In<typeof listPlans>, caller: Caller) {
+    const part = input.searchKey?.trim() ?? '';
     const found = await this.db.search(caller, 'plans', [{ column: 'texts', field: 'searchKey', part }]);
-    const newest = ['', 'createTime', undefined].includes(input.sortField);
-    const where: Condition[] = [...filters(input, newest), ['id = any(?)', found && withId(found, part)]];
+    const { sortField = '', billingIntervalMin: least } = input;
+    const others: Condition[] = [
+      ['id = any(?)', given(input.planIds)],
+      ['id = any(?)', found && withId(found, part)],
+      [noShorter, least ? leastCounts(least) : undefined],
+    ];
+    const newest = sortField === '' || sortField === 'createTime';
+    const where: Condition[] = [['deleted_time = ?', 0], ...conditions(newest, filters(input), others)];
     return this.db.read(caller, async reader => {
       const { page, count } = input;
       const order = sorted({ createTime: 'create_time', planName: 'sort_name', amount: 'amount' }, input);
       const sparse = found !== undefined;
-      const { rows, total } = await reader.page({ from: plans, where, order, page, count, sparse });
+      const { rows, total } = await reader.page({
+        from: plans,
+        where,
+        order,
+        page,
+        count,
+        sparse,
+        covered: !newest && !sparse,
+      });
       return { plans: await details(reader, rows), total };
     });
   }
 }
 
-const filters = (input: Omit<In<typeof listPlans>, 'searchKey'>, newest: boolean): Condition[] => [
-  ['deleted_time = ?', 0],
-  ['id = any(?)', given(input.planIds)],
-  oneOf(newest, 'product_id', given(input.productIds)),
-  oneOf(newest, 'type', namesOf(planType, given(input.type))),
-  oneOf(newest, 'status', namesOf(planStatus, given(input.status))),
-  oneOf(newest, 'publish_status', namesOf(publishStatus, input.publishStatus ? [input.publishStatus] : undefined)),
-  ['currency = ?', given(input.currency)?.toUpperCase()],
-  oneOf(newest, 'interval_unit', given(input.intervalUnits)),
-  oneOf(newest, 'interval_count', given(input.intervalCounts)),
-  [noShorter, input.billingIntervalMin ? leastCounts(input.billingIntervalMin) : undefined],
+const filters = (input: In<typeof listPlans>): Filter[] => [
+  ['product_id', given(input.productIds)],
+  ['type', namesOf(planType, given(input.type))],
+  ['status', namesOf(planStatus, given(input.status))],
+  ['publish_status', namesOf(publishStatus, input.publishStatus ? [input.publishStatus] : undefined)],
+  ['currency', input.currency ? [input.currency.toUpperCase()] : undefined],
+  ['interval_unit', given(input.intervalUnits)],
+  ['interval_count', given(input.intervalCounts)],
 ];
 
 /** How many days the units have when intervals are compared. */

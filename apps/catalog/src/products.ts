@@ -15,7 +15,7 @@ import {
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
 import { activate, DEFAULT_PRODUCT, deactivate, defaultProduct, edit, remove } from './domain/product.js';
-import { oneOf } from './filters.js';
+import { conditions } from './filters.js';
 import { type ProductRow, products, sortNameOf } from './tables.js';
 import { named, namesOf, productView, usVatConfigOf } from './views.js';
 
@@ -102,11 +102,12 @@ export class Products {
         from: products,
         where: [
           ['id <> ? and deleted_time = 0', DEFAULT_PRODUCT],
-          oneOf(newest, 'status', namesOf(productStatus, given(status))),
+          ...conditions(newest, [['status', namesOf(productStatus, given(status))]], []),
         ],
         order: sorted({ createTime: 'create_time', productName: 'sort_name' }, sorting),
         page,
         count,
+        covered: !newest,
       });
       return { products: rows.map(productView), total };
     });

@@ -132,8 +132,8 @@ export const plans = table<PlanRow>('plans', {
     plans_amount: 'amount >= 0 and compare_at_amount >= 0 and trial_amount >= 0',
   },
   indices: {
-    plans_newest: { on: ['merchantId', 'createTime', 'id'], where: there },
-    // with every filter: of what stands before a page in an order that no filter has, nothing but the index is read
+    // the orders, each with every filter: nothing but the index is read of what stands before a page
+    plans_newest: { on: ['merchantId', 'createTime', 'id', ...planFilters], where: there },
     plans_by_name: { on: ['merchantId', 'sortName', 'id', ...planFilters], where: there },
     plans_by_amount: { on: ['merchantId', 'amount', 'id', ...planFilters], where: there },
     plans_by_status: { on: ['merchantId', 'status', 'createTime', 'id'], where: there },
@@ -144,7 +144,6 @@ export const plans = table<PlanRow>('plans', {
     plans_by_interval_unit: { on: ['merchantId', 'intervalUnit', 'createTime', 'id'], where: there },
     plans_by_interval_count: { on: ['merchantId', 'intervalCount', 'createTime', 'id'], where: there },
     plans_by_interval: { on: ['merchantId', 'intervalUnit', 'intervalCount', 'createTime', 'id'], where: there },
-    plans_newest_interval: { on: ['merchantId', 'createTime', 'id', 'intervalUnit', 'intervalCount'], where: there },
     plans_external_id: {
       on: ['merchantId', 'externalPlanId'],
       unique: true,

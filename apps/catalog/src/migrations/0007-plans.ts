@@ -24,6 +24,7 @@ const statements = [
   'alter table products no force row level security',
   'update products set sort_name = left(lower(product_name), 100)',
   'alter table products force row level security',
+  'drop index plans_newest_interval',
   'drop index plans_external_id',
   `create unique index plans_external_id on plans (merchant_id, external_plan_id)
     where external_plan_id <> '' and deleted_time = 0`,
@@ -35,7 +36,7 @@ const indices = {
   products_newest: 'create_time, id',
   products_by_status: 'status, create_time, id',
   products_by_name: 'sort_name, id, status',
-  plans_newest: 'create_time, id',
+  plans_newest: `create_time, id, ${filters}`,
   plans_by_name: `sort_name, id, ${filters}`,
   plans_by_amount: `amount, id, ${filters}`,
   plans_by_status: 'status, create_time, id',
@@ -46,5 +47,4 @@ const indices = {
   plans_by_interval_unit: 'interval_unit, create_time, id',
   plans_by_interval_count: 'interval_count, create_time, id',
   plans_by_interval: 'interval_unit, interval_count, create_time, id',
-  plans_newest_interval: 'create_time, id, interval_unit, interval_count',
 };
