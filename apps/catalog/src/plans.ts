@@ -28,13 +28,16 @@ export class Plans {
 
   @Handle(newPlan)
   create(input: NewPlan, caller: Caller) {
-    return this.db.write(caller, async tx => ({ plan: await addPlan(tx, input, this.config, 'New') }));
+    return this.db.write(caller, async tx => {
+      await checkTemplate(tx, input.checkoutTemplateId);
+      return { plan: await addPlan(tx, input, this.config, 'New') };
+    });
   }
 
   @Handle(editPlan)
   edit({ planId, ...sent }: In<typeof editPlan>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const plan = await lockPlan(tx, { planId });
+      const plan = await tx.lock(plans, { id: planId, deletedTime: 0 }, 'plan_not_found');
       const input = asAsked(plan, sent);
       const edited = edit(plan, rowOf(input), tx.now);
       if (!edited) return { plan: planView(plan) };
@@ -102,11 +105,7 @@ export class Plans {
 /** Makes a plan of what is said of it, and says so; `what` goes into the log. Answers its view. */
 export async function addPlan(tx: Tx, input: NewPlan, config: Config, what: string): Promise<PlanView> {
   // lock order: plans, then the product
-  const [id] = await Promise.all([
-    tx.nextId(plans),
-    checkAddons(tx, input),
-    checkTemplate(tx, input.checkoutTemplateId),
-  ]);
+  const [id] = await Promise.all([tx.nextId(plans), checkAddons(tx, input)]);
   await holdProduct(tx, input.productId);
   checkMetrics(input);
   const plan: PlanRow = {

@@ -172,7 +172,7 @@ export const checkouts = table<Checkout>('checkouts', {
     checkouts_default: `status = 'live' or not is_default`,
   },
   indices: {
-    checkouts_live: { on: ['merchantId', 'createTime', 'id'], where: `status = 'live'` },
+    checkouts_listed: { on: ['merchantId', 'status', 'createTime', 'id'] },
     checkouts_one_default: { on: ['merchantId'], unique: true, where: 'is_default' },
   },
 });

@@ -113,7 +113,9 @@ describe('plan/edit', () => {
     expect(await t.call(editPlan, { planId, intervalUnit: 'week' })).toMatchObject({
       issues: [{ path: '/intervalCount' }],
     });
-    expect(await t.call(editPlan, { planId: 9_999 })).toMatchObject({ slug: 'plan_not_found' });
+    for (const unknown of [9_999, 0]) {
+      expect(await t.call(editPlan, { planId: unknown, planName: 'x' })).toMatchObject({ slug: 'plan_not_found' });
+    }
     expect(await t.call(editPlan, { planId }, { merchantId: 16 })).toMatchObject({ slug: 'plan_not_found' });
   });
 

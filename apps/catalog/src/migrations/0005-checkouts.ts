@@ -20,7 +20,7 @@ const statements = [
     constraint checkouts_pkey primary key (merchant_id, id),
     constraint checkouts_status check (status in ('live', 'archived')),
     constraint checkouts_default check (status = 'live' or not is_default))`,
-  `create index checkouts_live on checkouts (merchant_id, create_time, id) where status = 'live'`,
+  'create index checkouts_listed on checkouts (merchant_id, status, create_time, id)',
   'create unique index checkouts_one_default on checkouts (merchant_id) where is_default',
   `create function checkouts_limit() returns trigger language plpgsql as $$ begin
     perform pg_advisory_xact_lock(hashtextextended('checkouts of ' || new.merchant_id, 0));
