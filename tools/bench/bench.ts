@@ -11,6 +11,7 @@ import { filler } from './fill.js';
 import { load, median, quantile } from './load.js';
 import { describeMachine, memoryOf } from './machine.js';
 import type { Measure } from './measure.js';
+import { catalogTimes } from './plans.js';
 import { readRates } from './reads.js';
 import { countTimes, filterTimes, listRate } from './sizes.js';
 import { invoiceYardstick } from './yardstick.js';
@@ -47,6 +48,10 @@ export async function run(args: readonly string[]): Promise<number> {
     const reads = await readRates(stack);
     add('user_count', reads.user_count);
     add('event_list', reads.event_list);
+    say('  · filling up to 100 000 plans and products …');
+    const { plans, products } = await catalogTimes(stack, say);
+    add('plan_list', plans, 'the slowest p99 of every filter and order at 100 000');
+    add('product_list', products, 'the slowest p99 of every filter and order at 100 000');
     await growing(stack, reads.echo, add);
     // last, because its endpoint stays subscribed
     const arrival = await webhookArrival(stack);

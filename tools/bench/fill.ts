@@ -29,6 +29,35 @@ const ofLine = `'invoice_id', 'in_' || lpad(template.merchant_id || 'x' || n, 26
 const ofUser = `'id', n, 'data', jsonb_set(jsonb_set(template.data, '{id}', to_jsonb(n)),
   '{firstName}', to_jsonb('First' || n % 977))`;
 
+/** Plans of which a tenth or a fifth fit most filters, and of which none follows from another. */
+const ofPlan = `'id', 1000000000 + n, 'version', 1,
+  'status', (array['editing', 'softArchived', 'active', 'active', 'active', 'active', 'active', 'active', 'active',
+    'hardArchived'])[1 + n % 10],
+  'publish_status', case when n % 7 = 0 then 'published' else 'unpublished' end,
+  'type', (array['recurringAddon', 'onetimeAddon', 'main', 'main', 'main', 'main', 'main', 'main'])[1 + n % 8],
+  'product_id', case when n % 3 = 0 then 0 else 1000000000 + n % 200 end,
+  'currency', case when n % 6 = 1 then 'USD' else 'EUR' end, 'amount', 100 + (n * 7919::bigint) % 1000000,
+  'interval_unit', (array['day', 'week', 'month', 'month', 'year'])[1 + n % 5],
+  'interval_count', case when n % 5 = 4 then 1 else 1 + n % 12 end, 'external_plan_id', 'ext-' || n,
+  'plan_name', 'Plan ' || (n * 7919::bigint) % 100003, 'sort_name', 'plan ' || (n * 7919::bigint) % 100003,
+  'create_time', template.create_time - 31536000 + (n * 31::bigint) % 31536000`;
+const ofProduct = `'id', 1000000000 + n, 'version', 1, 'status', case when n % 8 = 0 then 'inactive' else 'active' end,
+  'product_name', 'Product ' || (n * 7919::bigint) % 100003, 'sort_name', 'product ' || (n * 7919::bigint) % 100003,
+  'create_time', template.create_time - 31536000 + (n * 31::bigint) % 31536000`;
+
+/** Plans and products of one merchant, as many of each; it has one of both. */
+export async function fillCatalog(serverUrl: string, merchantId: number, count: number): Promise<void> {
+  const catalog = await connect(serverUrl, 'catalog');
+  try {
+    const own = `merchant_id = ${merchantId}`;
+    await catalog.query(copies('products', ofProduct, `${own} and id <> 0`, 1, count));
+    await catalog.query(copies('plans', ofPlan, own, 1, count));
+    await catalog.query('vacuum analyze');
+  } finally {
+    await catalog.end();
+  }
+}
+
 /** How the filled merchant's invoices and users go on growing: `invoices(n)` and `users(n)` fill up to n. */
 export async function filler(serverUrl: string, merchantId: number) {
   const billing = await connect(serverUrl, 'billing');

@@ -82,7 +82,8 @@ export async function countTimes(stack: TemporaryStack, tell: (line: string) => 
   return slowest(stack, queries, tell);
 }
 
-async function slowest(
+/** p99 of each query, named, one request after the other; the measure is the slowest. */
+export async function slowest(
   stack: TemporaryStack,
   queries: readonly (readonly [string, string])[],
   tell: (line: string) => void,

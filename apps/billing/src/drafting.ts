@@ -88,6 +88,8 @@ function soldOn(tx: Tx, line: AskedLine, at: number, currency: string, copies: P
   }
   const copy = copies.get(planId);
   if (!copy) throw tx.stale('plans', planId, new Rejected('plan_not_found'));
+  // one that is archived for good, or deleted, never comes back: of this nobody has to be asked
+  if (copy.status === planStatus.hardArchived) throw new Rejected('plan_not_active');
   if (copy.status !== planStatus.active) throw tx.stale('plans', planId, new Rejected('plan_not_active'));
   const plan = copy.data;
   if (plan.currency !== currency) {

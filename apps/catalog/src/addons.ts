@@ -5,6 +5,9 @@ import type { PlanType } from './domain/plan.js';
 import type { NewPlan } from './plan-input.js';
 import { type PlanRow, plans } from './tables.js';
 
+/** The other plans that an input names, and what they have to fit. */
+type Naming = Pick<NewPlan, 'type' | 'currency' | 'addonIds' | 'onetimeAddonIds' | 'autoUpgradePlanId'>;
+
 const wanted = { addonIds: 'recurringAddon', onetimeAddonIds: 'onetimeAddon' } as const;
 const spoken = { recurringAddon: 'a recurring add-on', onetimeAddon: 'a one-time add-on' } as const;
 
@@ -14,13 +17,13 @@ const spoken = { recurringAddon: 'a recurring add-on', onetimeAddon: 'a one-time
  * `plan_not_found` where there is no such plan, and `invalid_parameters` where an add-on is of another type or currency
  * or gone for good, or the plan is itself an add-on: add-ons of add-ons would make a web.
  */
-export async function checkAddons(tx: Tx, input: NewPlan): Promise<PlanRow[]> {
+export async function checkAddons(tx: Tx, input: Naming): Promise<PlanRow[]> {
   const { autoUpgradePlanId, currency } = input;
   // lock order: by id, after the plan that they are bound to
   const ids = [...new Set([...input.addonIds, ...input.onetimeAddonIds])].sort((a, b) => a - b);
   const [upgrade, ...locked] = await Promise.all([
-    autoUpgradePlanId === 0 ? undefined : tx.find(plans, { id: autoUpgradePlanId }),
-    ...ids.map(id => tx.lockIfAny(plans, { id })),
+    autoUpgradePlanId === 0 ? undefined : tx.find(plans, { id: autoUpgradePlanId, deletedTime: 0 }),
+    ...ids.map(id => tx.lockIfAny(plans, { id, deletedTime: 0 })),
   ]);
   const known = new Map(locked.flatMap(addon => (addon ? [[addon.id, addon]] : [])));
   const entries = (['addonIds', 'onetimeAddonIds'] as const).flatMap(field =>
@@ -53,12 +56,19 @@ function whyUnfit(addon: PlanRow, type: keyof typeof spoken, currency: string): 
 }
 
 /** An add-on has the currency of the plans that it is bound to. Whoever binds it meanwhile waits for its lock. */
-export async function checkCurrency(tx: Tx, { id, type, currency }: PlanRow): Promise<void> {
-  if (type === 'main') return;
-  const [buyer] = await tx.query(
+export async function checkCurrency(tx: Tx, plan: PlanRow): Promise<void> {
+  const [buyer] = await buyersOf(tx, plan, 1);
+  if (!buyer) return;
+  throw invalid('/currency', `must stay ${plan.currency}: it is an add-on of plan ${buyer}, priced in that`);
+}
+
+/** The first plans that an add-on is bound to and that may still be sold. */
+export async function buyersOf(tx: Tx, { id, type }: PlanRow, most: number): Promise<number[]> {
+  if (type === 'main') return [];
+  const rows = await tx.query(
     `select id from plans where merchant_id = $1 and type = 'main' and status <> 'hardArchived'
-       and $2 = any(addon_ids || onetime_addon_ids) order by id limit 1`,
-    [tx.merchantId, id],
+       and $2 = any(addon_ids || onetime_addon_ids) order by id limit $3`,
+    [tx.merchantId, id, most],
   );
-  if (buyer) throw invalid('/currency', `must stay ${currency}: it is an add-on of plan ${buyer.id}, priced in that`);
+  return rows.map(buyer => Number(buyer.id));
 }

@@ -8,10 +8,11 @@ export type NewPlan = In<typeof newPlan>;
 /** The input that would make the plan as it stands, and what is sent in place of that. */
 export function asAsked(plan: PlanRow, sent: Omit<In<typeof editPlan>, 'planId'>): NewPlan {
   const { addonIds, onetimeAddonIds, productName, productDescription } = plan;
-  const { usVATConfig, ...view } = planView(plan);
+  const { usVATConfig, autoChargeConfig, ...view } = planView(plan);
   const stored = { ...view, addonIds, onetimeAddonIds, productName, productDescription };
   // what is stored was checked when it came, what is sent has been: units, payers and the like are what they may be
-  return { ...stored, usVATConfig: usVATConfig ?? undefined, ...sent } as NewPlan;
+  const configs = { usVATConfig: usVATConfig ?? undefined, autoChargeConfig: autoChargeConfig ?? undefined };
+  return { ...stored, ...configs, ...sent } as NewPlan;
 }
 
 /**
@@ -71,6 +72,7 @@ function priced(input: NewPlan) {
     metricRecurringCharge,
     multiCurrencies,
     multiTrials,
+    autoChargeConfig: input.autoChargeConfig ?? null,
     usVatConfig: usVatConfigOf(input.usVATConfig),
   };
 }

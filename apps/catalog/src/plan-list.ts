@@ -12,8 +12,9 @@ import {
   planType,
   publishStatus,
 } from '@recur/contracts';
-import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
+import { type Caller, type Condition, Db, given, Handle, type Reader, sorted } from '@recur/platform';
 import { DEFAULT_PRODUCT } from './domain/product.js';
+import { conditions, type Filter } from './filters.js';
 import { checkName, wherePlan } from './plans.js';
 import { withoutRow } from './products.js';
 import { type PlanRow, plans, products } from './tables.js';
@@ -34,30 +35,43 @@ export class PlanList {
   }
 
   @Handle(listPlans)
-  async list({ searchKey = '', ...input }: In<typeof listPlans>, caller: Caller) {
-    const part = searchKey.trim();
+  async list(input: In<typeof listPlans>, caller: Caller) {
+    const part = input.searchKey?.trim() ?? '';
     const found = await this.db.search(caller, 'plans', [{ column: 'texts', field: 'searchKey', part }]);
-    const where: Condition[] = [...filters(input), ['id = any(?)', found && withId(found, part)]];
+    const { sortField = '', billingIntervalMin: least } = input;
+    const others: Condition[] = [
+      ['id = any(?)', given(input.planIds)],
+      ['id = any(?)', found && withId(found, part)],
+      [noShorter, least ? leastCounts(least) : undefined],
+    ];
+    const newest = sortField === '' || sortField === 'createTime';
+    const where: Condition[] = [['deleted_time = ?', 0], ...conditions(newest, filters(input), others)];
     return this.db.read(caller, async reader => {
       const { page, count } = input;
       const order = sorted({ createTime: 'create_time', planName: 'sort_name', amount: 'amount' }, input);
       const sparse = found !== undefined;
-      const { rows, total } = await reader.page({ from: plans, where, order, page, count, sparse });
+      const { rows, total } = await reader.page({
+        from: plans,
+        where,
+        order,
+        page,
+        count,
+        sparse,
+        covered: !newest && !sparse,
+      });
       return { plans: await details(reader, rows), total };
     });
   }
 }
 
-const filters = (input: Omit<In<typeof listPlans>, 'searchKey'>): Condition[] => [
-  ['id = any(?)', given(input.planIds)],
-  each('product_id', given(input.productIds)),
-  each('type', namesOf(planType, given(input.type))),
-  each('status', namesOf(planStatus, given(input.status))),
-  each('publish_status', namesOf(publishStatus, input.publishStatus ? [input.publishStatus] : undefined)),
-  ['currency = ?', given(input.currency)?.toUpperCase()],
-  each('interval_unit', given(input.intervalUnits)),
-  each('interval_count', given(input.intervalCounts)),
-  [noShorter, input.billingIntervalMin ? leastCounts(input.billingIntervalMin) : undefined],
+const filters = (input: In<typeof listPlans>): Filter[] => [
+  ['product_id', given(input.productIds)],
+  ['type', namesOf(planType, given(input.type))],
+  ['status', namesOf(planStatus, given(input.status))],
+  ['publish_status', namesOf(publishStatus, input.publishStatus ? [input.publishStatus] : undefined)],
+  ['currency', input.currency ? [input.currency.toUpperCase()] : undefined],
+  ['interval_unit', given(input.intervalUnits)],
+  ['interval_count', given(input.intervalCounts)],
 ];
 
 /** How many days the units have when intervals are compared. */
@@ -98,8 +112,8 @@ async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDeta
       of.flatMap(plan => [...plan.addonIds, ...plan.onetimeAddonIds]),
     ),
   ]);
-  const product = new Map(ofProducts.map(row => [row.id, row]));
-  const addon = new Map(addons.map(row => [row.id, planView(row)]));
+  const product = new Map(ofProducts.filter(there).map(row => [row.id, row]));
+  const addon = new Map(addons.filter(there).map(row => [row.id, planView(row)]));
   const views = (ids: readonly number[]) => ids.flatMap(id => addon.get(id) ?? []);
   return of.map(plan => {
     const row = product.get(plan.productId);
@@ -119,6 +133,9 @@ async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDeta
     };
   });
 }
+
+/** What was deleted is shown nowhere, be it that a plan which is archived for good has named it. */
+const there = ({ deletedTime }: { deletedTime: number }) => deletedTime === 0;
 
 const charge = (of: PlanRow['metricMeteredCharge'][number]): MerchantMetricPlanChargeDetail => ({
   ...of,

@@ -1,12 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { activatePlan, editPlan, type In, newPlan, publishPlan, unpublishPlan } from '@recur/contracts';
+import {
+  activatePlan,
+  editPlan,
+  type In,
+  newPlan,
+  type Plan as PlanView,
+  publishPlan,
+  unpublishPlan,
+} from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import { checkAddons, checkCurrency } from './addons.js';
+import { checkTemplate } from './checkouts.js';
 import type { Config } from './config.js';
 import { activate, edit, publish, unpublish } from './domain/plan.js';
 import { asAsked, checkMetrics, type NewPlan, rowOf } from './plan-input.js';
-import { findProduct } from './products.js';
+import { holdProduct } from './products.js';
 import { type PlanRow, plans } from './tables.js';
 import { planView } from './views.js';
 
@@ -20,32 +29,15 @@ export class Plans {
   @Handle(newPlan)
   create(input: NewPlan, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const [id] = await Promise.all([tx.nextId(plans), findProduct(tx, input.productId), checkAddons(tx, input)]);
-      checkMetrics(input);
-      const plan: PlanRow = {
-        ...rowOf(input),
-        merchantId: tx.merchantId,
-        id,
-        version: 0,
-        status: 'editing',
-        publishStatus: 'unpublished',
-        checkoutUrl: `${this.config.PORTAL_BASE}/checkout?planId=${id}&env=${this.config.RECUR_ENV}`,
-        createTime: tx.now,
-        modifyTime: tx.now,
-      };
-      const view = planView(plan);
-      tx.onConflict('plans_external_id', externalIdTaken);
-      tx.save(plans, plan);
-      tx.emit('plan.created', plan, view);
-      tx.log(`Plan(${id})`, 'New', { planId: id });
-      return { plan: view };
+      await checkTemplate(tx, input.checkoutTemplateId);
+      return { plan: await addPlan(tx, input, this.config, 'New') };
     });
   }
 
   @Handle(editPlan)
   edit({ planId, ...sent }: In<typeof editPlan>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const plan = await tx.lock(plans, { id: planId }, 'plan_not_found');
+      const plan = await tx.lock(plans, { id: planId, deletedTime: 0 }, 'plan_not_found');
       const input = asAsked(plan, sent);
       const edited = edit(plan, rowOf(input), tx.now);
       if (!edited) return { plan: planView(plan) };
@@ -59,9 +51,10 @@ export class Plans {
           onetimeAddonIds: anew('onetimeAddonIds'),
           autoUpgradePlanId: sent.autoUpgradePlanId ?? 0,
         }),
-        sent.productId !== undefined && findProduct(tx, sent.productId),
         moves && checkCurrency(tx, plan),
+        checkTemplate(tx, edited.checkoutTemplateId, plan.checkoutTemplateId),
       ]);
+      if (sent.productId !== undefined) await holdProduct(tx, sent.productId);
       checkMetrics(input);
       const view = planView(edited);
       tx.onConflict('plans_external_id', externalIdTaken);
@@ -76,7 +69,7 @@ export class Plans {
   @Handle(activatePlan)
   activate(name: In<typeof activatePlan>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const plan = await lock(tx, name);
+      const plan = await lockPlan(tx, name);
       if (plan.status === 'active') return {};
       // lock order: a main plan, then its add-ons by id; add-ons have none of their own, so nobody waits in a circle
       const ids = plan.addonIds.toSorted((a, b) => a - b);
@@ -99,7 +92,7 @@ export class Plans {
 
   private show(caller: Caller, name: PlanName, step: typeof publish, event: string, what: string) {
     return this.db.write(caller, async tx => {
-      const shown = step(await lock(tx, name), tx.now);
+      const shown = step(await lockPlan(tx, name), tx.now);
       if (!shown) return {};
       tx.save(plans, shown);
       tx.emit(event, shown, planView(shown));
@@ -109,26 +102,56 @@ export class Plans {
   }
 }
 
+/** Makes a plan of what is said of it, and says so; `what` goes into the log. Answers its view. */
+export async function addPlan(tx: Tx, input: NewPlan, config: Config, what: string): Promise<PlanView> {
+  // lock order: plans, then the product
+  const [id] = await Promise.all([tx.nextId(plans), checkAddons(tx, input)]);
+  await holdProduct(tx, input.productId);
+  checkMetrics(input);
+  const plan: PlanRow = {
+    ...rowOf(input),
+    merchantId: tx.merchantId,
+    id,
+    version: 0,
+    status: 'editing',
+    publishStatus: 'unpublished',
+    checkoutUrl: `${config.PORTAL_BASE}/checkout?planId=${id}&env=${config.RECUR_ENV}`,
+    createTime: tx.now,
+    modifyTime: tx.now,
+    deletedTime: 0,
+  };
+  const view = planView(plan);
+  tx.onConflict('plans_external_id', externalIdTaken);
+  tx.save(plans, plan);
+  tx.emit('plan.created', plan, view);
+  tx.log(`Plan(${id})`, what, { planId: id });
+  return view;
+}
+
 /** A plan by either of its ids; where both are given, they are of one plan. */
 export interface PlanName {
   planId?: number | undefined;
   externalPlanId?: string | undefined;
 }
 
-export const wherePlan = ({ planId, externalPlanId }: PlanName) =>
-  planId ? { id: planId } : { externalPlanId: externalPlanId ?? '' };
+export const wherePlan = ({ planId, externalPlanId = '' }: PlanName) => ({
+  ...(planId ? { id: planId } : { externalPlanId }),
+  deletedTime: 0,
+});
 
 export function checkName(plan: PlanRow, { externalPlanId }: PlanName): PlanRow {
   if (!externalPlanId || plan.externalPlanId === externalPlanId) return plan;
   throw invalid('/externalPlanId', `is not the externalPlanId of plan ${plan.id}`);
 }
 
-const lock = async (tx: Tx, name: PlanName) => checkName(await tx.lock(plans, wherePlan(name), 'plan_not_found'), name);
+/** The plan that is named, locked until the commit. */
+export const lockPlan = async (tx: Tx, name: PlanName) =>
+  checkName(await tx.lock(plans, wherePlan(name), 'plan_not_found'), name);
 
 const externalIdTaken = () => invalid('/externalPlanId', 'is the externalPlanId of another plan');
 
 /** Those that are active already stay so, and nobody is told of them. */
-function activateAll(tx: Tx, all: readonly PlanRow[]): void {
+export function activateAll(tx: Tx, all: readonly PlanRow[]): void {
   for (const activated of all.flatMap(plan => activate(plan, tx.now) ?? [])) {
     tx.save(plans, activated);
     tx.emit('plan.activated', activated, planView(activated));

@@ -1,17 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import {
   activateProduct,
+  copyProduct,
+  deleteProduct,
   editProduct,
   type In,
+  inactivateProduct,
   listProducts,
   newProduct,
+  type Product,
   productDetail,
   productStatus,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, Db, each, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
-import { activate, DEFAULT_PRODUCT, defaultProduct, edit } from './domain/product.js';
-import { type ProductRow, products } from './tables.js';
+import { type Caller, Db, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
+import { activate, DEFAULT_PRODUCT, deactivate, defaultProduct, edit, remove } from './domain/product.js';
+import { conditions } from './filters.js';
+import { type ProductRow, products, sortNameOf } from './tables.js';
 import { named, namesOf, productView, usVatConfigOf } from './views.js';
 
 @Injectable()
@@ -32,12 +37,18 @@ export class Products {
         createTime: tx.now,
         modifyTime: tx.now,
         deletedTime: 0,
+        sortName: sortNameOf(texts.productName),
       };
-      const view = productView(product);
-      tx.save(products, product);
-      tx.emit('product.created', product, view);
-      tx.log(`Product(${id})`, 'New');
-      return { product: view };
+      return { product: added(tx, product, 'New') };
+    });
+  }
+
+  @Handle(copyProduct)
+  copy({ productId }: In<typeof copyProduct>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const [original, id] = await Promise.all([findProduct(tx, productId), tx.nextId(products)]);
+      const copy = { ...original, id, version: 0, createTime: tx.now, modifyTime: tx.now };
+      return { product: added(tx, copy, `Copy: ${productId}`) };
     });
   }
 
@@ -49,12 +60,29 @@ export class Products {
     });
   }
 
+  @Handle(inactivateProduct)
+  inactivate({ productId }: In<typeof inactivateProduct>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await change(tx, productId, 'Inactivate', deactivate);
+      return {};
+    });
+  }
+
+  @Handle(deleteProduct)
+  delete({ productId }: In<typeof deleteProduct>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await change(tx, productId, 'Delete', async (product, now) => remove(product, await plansOf(tx, productId), now));
+      return {};
+    });
+  }
+
   @Handle(editProduct)
   edit({ productId, status, usVATConfig, ...texts }: In<typeof editProduct>, caller: Caller) {
     const sent = {
       ...texts,
       ...(status !== undefined && { status: named(productStatus, status) }),
       ...(usVATConfig && { usVatConfig: usVatConfigOf(usVATConfig) }),
+      ...(texts.productName !== undefined && { sortName: sortNameOf(texts.productName) }),
     };
     return this.db.write(caller, async tx => ({
       product: productView(await change(tx, productId, 'Edit', (product, now) => edit(product, sent, now))),
@@ -69,37 +97,70 @@ export class Products {
   @Handle(listProducts)
   list({ status, page, count, ...sorting }: In<typeof listProducts>, caller: Caller) {
     return this.db.read(caller, async reader => {
+      const newest = sorting.sortField !== 'productName';
       const { rows, total } = await reader.page({
         from: products,
         where: [
           ['id <> ? and deleted_time = 0', DEFAULT_PRODUCT],
-          each('status', namesOf(productStatus, given(status))),
+          ...conditions(newest, [['status', namesOf(productStatus, given(status))]], []),
         ],
-        order: sorted({ createTime: 'create_time', productName: 'product_name' }, sorting),
+        order: sorted({ createTime: 'create_time', productName: 'sort_name' }, sorting),
         page,
         count,
+        covered: !newest,
       });
       return { products: rows.map(productView), total };
     });
   }
 }
 
+/** Saves a new product and says so; answers its view. */
+function added(tx: Tx, product: ProductRow, what: string): Product {
+  const view = productView(product);
+  tx.save(products, product);
+  tx.emit('product.created', product, view);
+  tx.log(`Product(${product.id})`, what);
+  return view;
+}
+
+const told = {
+  Edit: 'product.updated',
+  Activate: 'product.activated',
+  Inactivate: 'product.inactivated',
+  Delete: 'product.deleted',
+} as const;
+
 /** Changes a product; where nothing changes, nobody is told. The default product has its row from then on. */
 async function change(
   tx: Tx,
   id: number,
-  what: 'Edit' | 'Activate',
-  step: (product: ProductRow, now: number) => ProductRow | undefined,
+  what: keyof typeof told,
+  step: (product: ProductRow, now: number) => ProductRow | undefined | Promise<ProductRow>,
 ): Promise<ProductRow> {
   const known = await tx.lockIfAny(products, { id, deletedTime: 0 });
   const product = known ?? withoutRow(tx.merchantId, id);
-  const changed = step(product, tx.now);
+  const changed = await step(product, tx.now);
   if (!changed) return product;
   tx.onConflict('products_pkey', 'again');
   tx.save(products, changed);
-  tx.emit(what === 'Edit' ? 'product.updated' : 'product.activated', changed, productView(changed));
+  tx.emit(told[what], changed, productView(changed));
   tx.log(`Product(${id})`, what);
   return changed;
+}
+
+/** The first plans of a product that are sold or may be. Whoever makes one more holds the product meanwhile. */
+async function plansOf(tx: Tx, productId: number): Promise<number[]> {
+  const rows = await tx.query(
+    `select id from plans where merchant_id = $1 and product_id = $2 and deleted_time = 0 and status <> 'hardArchived'
+       order by create_time, id limit 11`,
+    [tx.merchantId, productId],
+  );
+  return rows.map(({ id }) => Number(id));
+}
+
+/** Locks the product of a plan, so that it is not deleted before the plan is there. The default one never is. */
+export async function holdProduct(tx: Tx, id: number): Promise<void> {
+  if (id !== DEFAULT_PRODUCT) await tx.lock(products, { id, deletedTime: 0 }, 'product_not_found');
 }
 
 /** A product that lives, or Rejected `product_not_found`. The default product is there without a row, too. */
@@ -109,5 +170,6 @@ export async function findProduct(reader: Reader, id: number): Promise<ProductRo
 
 export function withoutRow(merchantId: number, id: number): ProductRow {
   if (id !== DEFAULT_PRODUCT) throw new Rejected('product_not_found');
-  return defaultProduct(merchantId) as ProductRow;
+  const product = defaultProduct(merchantId);
+  return { ...product, usVatConfig: null, sortName: sortNameOf(product.productName) };
 }

@@ -1,16 +1,26 @@
-import { type MultiCurrencyConfig, type PlanMultiTrial, planType, type UsVatConfig } from '@recur/contracts';
+import {
+  type MultiCurrencyConfig,
+  type PlanAutoChargeConfig,
+  type PlanMultiTrial,
+  planType,
+  type UsVatConfig,
+} from '@recur/contracts';
 import { document, flag, int, integer, integers, money, optionalDocument, table, text } from '@recur/platform';
+import { type Checkout, checkoutLifecycle } from './domain/checkout.js';
 import { type Plan, planLifecycle, publishLifecycle } from './domain/plan.js';
 import { type Product, productLifecycle } from './domain/product.js';
 
 export interface ProductRow extends Product {
   usVatConfig: UsVatConfig | null;
+  /** What lists are sorted by: of the name as much as an index takes. */
+  sortName: string;
 }
 
 /** A plan with what no rule of the domain looks at. */
 export interface PlanRow extends Plan {
   multiCurrencies: MultiCurrencyConfig[];
   multiTrials: PlanMultiTrial[];
+  autoChargeConfig: PlanAutoChargeConfig | null;
   usVatConfig: UsVatConfig | null;
   /** Made with the plan: it stays what customers were given, should the portal move. */
   checkoutUrl: string;
@@ -22,11 +32,14 @@ export interface PlanRow extends Plan {
 }
 
 const sortedCharacters = 100;
-/** Of a plan's name what its order is made of, whatever the case of its letters. */
-export const sortNameOf = (planName: string) => Array.from(planName.toLowerCase()).slice(0, sortedCharacters).join('');
+/** Of a name what its order is made of, whatever the case of its letters. */
+export const sortNameOf = (name: string) => Array.from(name.toLowerCase()).slice(0, sortedCharacters).join('');
 
 const oneOf = (column: string, values: readonly string[]) =>
   `${column} in (${values.map(value => `'${value}'`).join(', ')})`;
+
+/** What a list shows; an index of these alone holds all that it needs to know of a row. */
+const there = 'deleted_time = 0';
 
 export const products = table<ProductRow>('products', {
   key: ['merchantId', 'id'],
@@ -44,13 +57,26 @@ export const products = table<ProductRow>('products', {
     createTime: integer(),
     modifyTime: integer(),
     deletedTime: integer(),
+    sortName: { ...text(), default: '' },
   },
   checks: { products_status: oneOf('status', productLifecycle.states) },
   indices: {
-    products_newest: { on: ['merchantId', 'createTime', 'id'] },
-    products_by_status: { on: ['merchantId', 'status', 'createTime', 'id'] },
+    products_newest: { on: ['merchantId', 'createTime', 'id'], where: there },
+    products_by_status: { on: ['merchantId', 'status', 'createTime', 'id'], where: there },
+    products_by_name: { on: ['merchantId', 'sortName', 'id', 'status'], where: there },
   },
 });
+
+/** What plans are filtered by, beside their ids. */
+const planFilters = [
+  'status',
+  'publishStatus',
+  'type',
+  'productId',
+  'currency',
+  'intervalUnit',
+  'intervalCount',
+] as const satisfies readonly (keyof PlanRow)[];
 
 export const plans = table<PlanRow>('plans', {
   key: ['merchantId', 'id'],
@@ -96,6 +122,8 @@ export const plans = table<PlanRow>('plans', {
     multiTrials: document(),
     usVatConfig: optionalDocument(),
     sortName: { ...text(), default: '' },
+    deletedTime: { ...integer(), default: 0 },
+    autoChargeConfig: optionalDocument(),
   },
   checks: {
     plans_status: oneOf('status', planLifecycle.states),
@@ -104,19 +132,48 @@ export const plans = table<PlanRow>('plans', {
     plans_amount: 'amount >= 0 and compare_at_amount >= 0 and trial_amount >= 0',
   },
   indices: {
-    plans_newest: { on: ['merchantId', 'createTime', 'id'] },
-    plans_by_name: { on: ['merchantId', 'sortName', 'id'] },
-    plans_by_amount: { on: ['merchantId', 'amount', 'id'] },
-    plans_by_status: { on: ['merchantId', 'status', 'createTime', 'id'] },
-    plans_by_publish_status: { on: ['merchantId', 'publishStatus', 'createTime', 'id'] },
-    plans_by_type: { on: ['merchantId', 'type', 'createTime', 'id'] },
-    plans_by_product: { on: ['merchantId', 'productId', 'createTime', 'id'] },
-    plans_by_currency: { on: ['merchantId', 'currency', 'createTime', 'id'] },
-    plans_by_interval_unit: { on: ['merchantId', 'intervalUnit', 'createTime', 'id'] },
-    plans_by_interval_count: { on: ['merchantId', 'intervalCount', 'createTime', 'id'] },
-    plans_by_interval: { on: ['merchantId', 'intervalUnit', 'intervalCount', 'createTime', 'id'] },
-    plans_newest_interval: { on: ['merchantId', 'createTime', 'id', 'intervalUnit', 'intervalCount'] },
-    plans_external_id: { on: ['merchantId', 'externalPlanId'], unique: true, where: `external_plan_id <> ''` },
+    // the orders, each with every filter: nothing but the index is read of what stands before a page
+    plans_newest: { on: ['merchantId', 'createTime', 'id', ...planFilters], where: there },
+    plans_by_name: { on: ['merchantId', 'sortName', 'id', ...planFilters], where: there },
+    plans_by_amount: { on: ['merchantId', 'amount', 'id', ...planFilters], where: there },
+    plans_by_status: { on: ['merchantId', 'status', 'createTime', 'id'], where: there },
+    plans_by_publish_status: { on: ['merchantId', 'publishStatus', 'createTime', 'id'], where: there },
+    plans_by_type: { on: ['merchantId', 'type', 'createTime', 'id'], where: there },
+    plans_by_product: { on: ['merchantId', 'productId', 'createTime', 'id'], where: there },
+    plans_by_currency: { on: ['merchantId', 'currency', 'createTime', 'id'], where: there },
+    plans_by_interval_unit: { on: ['merchantId', 'intervalUnit', 'createTime', 'id'], where: there },
+    plans_by_interval_count: { on: ['merchantId', 'intervalCount', 'createTime', 'id'], where: there },
+    plans_by_interval: { on: ['merchantId', 'intervalUnit', 'intervalCount', 'createTime', 'id'], where: there },
+    plans_external_id: {
+      on: ['merchantId', 'externalPlanId'],
+      unique: true,
+      where: `external_plan_id <> '' and deleted_time = 0`,
+    },
+  },
+});
+
+export const checkouts = table<Checkout>('checkouts', {
+  key: ['merchantId', 'id'],
+  columns: {
+    merchantId: integer(),
+    id: integer(),
+    version: int(),
+    status: text(),
+    name: text(),
+    description: text(),
+    isDefault: flag(),
+    data: document(),
+    stagingData: document(),
+    createTime: integer(),
+    modifyTime: integer(),
+  },
+  checks: {
+    checkouts_status: oneOf('status', checkoutLifecycle.states),
+    checkouts_default: `status = 'live' or not is_default`,
+  },
+  indices: {
+    checkouts_listed: { on: ['merchantId', 'status', 'createTime', 'id'] },
+    checkouts_one_default: { on: ['merchantId'], unique: true, where: 'is_default' },
   },
 });
 

@@ -1,4 +1,5 @@
 import * as contract from '@recur/contracts';
+import type { Checkout } from './domain/checkout.js';
 import type { PlanRow, ProductRow } from './tables.js';
 
 const emptyProduct = contract.emptyOf(contract.Product);
@@ -59,9 +60,22 @@ export function planView(plan: PlanRow): contract.Plan {
     metricRecurringCharge: plan.metricRecurringCharge,
     multiCurrencies: plan.multiCurrencies,
     multiTrials: plan.multiTrials,
+    autoChargeConfig: plan.autoChargeConfig,
     usVATConfig: plan.usVatConfig,
   };
 }
+
+export const checkoutView = (checkout: Checkout): contract.MerchantCheckout => ({
+  id: checkout.id,
+  merchantId: checkout.merchantId,
+  createTime: checkout.createTime,
+  updateTime: checkout.modifyTime,
+  name: checkout.name,
+  description: checkout.description,
+  isDefault: checkout.isDefault,
+  data: checkout.data,
+  stagingData: checkout.stagingData,
+});
 
 const yesNo = (flag: boolean) => (flag ? contract.noYes.yes : contract.noYes.no);
 

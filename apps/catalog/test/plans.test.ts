@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { activatePlan, emptyOf, newPlan, newProduct, Plan } from '@recur/contracts';
+import { activatePlan, emptyOf, newCheckout, newPlan, newProduct, Plan } from '@recur/contracts';
 import { type TestService, testService } from '@recur/platform/testing';
 import { catalog } from '../src/service.js';
 
@@ -57,11 +57,26 @@ describe('plan/new', () => {
   });
 
   it('keeps what it is given as it is given', async () => {
+    const { merchantCheckout } = await t.done(newCheckout, {});
     const given = {
       compareAtAmount: 1999,
       gasPayer: 'merchant',
       disableAutoCharge: 1,
-      checkoutTemplateId: 4,
+      checkoutTemplateId: merchantCheckout.id,
+      autoChargeConfig: {
+        autoChargeLeadTime: 3_600,
+        autoChargeMaxRetryCount: 3,
+        autoChargeRetryInterval: 43_200,
+        incompleteExpireTime: 86_400,
+      },
+      usVATConfig: {
+        active: true,
+        sellOnUSOnly: true,
+        fromAddress: null,
+        toAddress: null,
+        nexusAddresses: [],
+        taxCode: 'SW',
+      },
       multiCurrencies: [
         {
           amount: 0,
@@ -84,7 +99,9 @@ describe('plan/new', () => {
         },
       ],
     };
-    const plan = await planOf(given);
+    const { usVATConfig, ...rest } = given;
+    const { sellOnUSOnly, taxCode, active } = usVATConfig;
+    const plan = await planOf({ ...rest, usVATConfig: { sellOnUSOnly, taxCode, active } });
     expect(plan).toMatchObject(given);
     expect((await stateOf(plan.id)).data).toEqual(plan);
   });
@@ -165,6 +182,18 @@ describe('plan/new', () => {
       await issues({ amount: -1, currency: 'XXQ', planName: ' ', type: 4, gasPayer: 'me', addonIds: ['1'] }),
     ).toEqual(['invalid_parameters', '/addonIds/0', '/amount', '/currency', '/gasPayer', '/planName', '/type']);
     expect(await issues({ intervalCount: 13 })).toEqual(['invalid_parameters', '/intervalCount']);
+    const year = { name: 'First', intervalUnit: 'year', intervalCount: 2 };
+    expect(await issues({ multiTrials: [{}, year] })).toEqual(['invalid_parameters', '/multiTrials/1/intervalCount']);
+    const euros = { currency: 'eur', fixedAmount: 5 };
+    expect(await issues({ multiCurrencies: [euros, { ...euros, currency: 'EUR' }] })).toEqual([
+      'invalid_parameters',
+      '/multiCurrencies',
+    ]);
+    expect(await issues({ autoChargeConfig: { autoChargeMaxRetryCount: 101, autoChargeLeadTime: -1 } })).toEqual([
+      'invalid_parameters',
+      '/autoChargeConfig/autoChargeLeadTime',
+      '/autoChargeConfig/autoChargeMaxRetryCount',
+    ]);
     expect(await t.call(newPlan, {})).toMatchObject({ slug: 'invalid_parameters' });
   });
 
@@ -267,6 +296,23 @@ describe('plan/activate', () => {
       slug: 'plan_not_activatable',
       message: `Plan ${gone.id} is hardArchived: cannot activate it`,
     });
+  });
+
+  it('needs an open last tier where a price is graduated', async () => {
+    const { id: planId } = await planOf();
+    const graduated = (endValue: number) =>
+      t.rows('update plans set metric_metered_charge = $2 where id = $1', [
+        planId,
+        JSON.stringify([{ metricId: 1, chargeType: 1, graduatedAmounts: [{ startValue: 0, endValue }] }]),
+      ]);
+    await graduated(100);
+    expect(await t.call(activatePlan, { planId })).toMatchObject({
+      slug: 'plan_not_activatable',
+      message: `Plan ${planId} is editing: cannot activate it before its fields are set right: a graduated price ends in an open tier, endValue -1`,
+      issues: [{ path: '/metricMeteredCharge/0/graduatedAmounts' }],
+    });
+    await graduated(-1);
+    await t.done(activatePlan, { planId });
   });
 
   it('needs one of the two names', async () => {

@@ -1,5 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { activateProduct, emptyOf, newProduct, Product } from '@recur/contracts';
+import {
+  activatePlan,
+  activateProduct,
+  archivePlan,
+  copyProduct,
+  deletePlan,
+  deleteProduct,
+  editProduct,
+  emptyOf,
+  inactivateProduct,
+  listProducts,
+  newPlan,
+  newProduct,
+  Product,
+  planDetail,
+  productDetail,
+} from '@recur/contracts';
 import { type TestService, testService } from '@recur/platform/testing';
 import { catalog } from '../src/service.js';
 
@@ -118,5 +134,150 @@ describe('product/activate', () => {
       slug: 'invalid_parameters',
       issues: [{ path: '/productId' }],
     });
+  });
+});
+
+const plan = { amount: 999, currency: 'USD', planName: 'Basic', intervalUnit: 'month', intervalCount: 1 };
+const of64 = <R>(run: () => Promise<R>) => Promise.all(Array.from({ length: 64 }, run));
+
+describe('product/inactivate', () => {
+  it('is done once however many ask, and undone by product/activate', async () => {
+    const { product } = await t.done(newProduct, {});
+    await t.emitted();
+    const { id: productId } = product;
+    await of64(() => t.done(inactivateProduct, { productId }));
+    const [inactivated, logged, ...more] = await t.emitted();
+    expect(inactivated).toMatchObject({ type: 'product.inactivated', version: 2, data: { ...product, status: 2 } });
+    expect(logged).toMatchObject({ data: { target: `Product(${productId})`, content: 'Inactivate' } });
+    expect(more).toEqual([]);
+    await t.done(activateProduct, { productId });
+    expect((await t.done(productDetail, { productId })).product).toEqual(product);
+  });
+
+  it('gives the default product its row', async () => {
+    const caller = { merchantId: 31 };
+    await t.done(inactivateProduct, { productId: 0 }, caller);
+    expect((await types()).map(([type, id, version]) => [type, id, version])[0]).toEqual([
+      'product.inactivated',
+      '0',
+      1,
+    ]);
+    expect((await t.done(productDetail, { productId: 0 }, caller)).product).toMatchObject({
+      productName: 'Default',
+      status: 2,
+    });
+  });
+});
+
+describe('product/copy', () => {
+  it('makes a product like the other, without its plans', async () => {
+    const usVATConfig = { active: true, taxCode: 'SW' };
+    const given = { productName: 'Seats', description: 'By the seat', metadata: { a: 1 }, status: 2, usVATConfig };
+    const { product } = await t.done(newProduct, given);
+    await t.done(newPlan, { ...plan, productId: product.id });
+    await t.emitted();
+    const { product: copy } = await t.done(copyProduct, { productId: product.id });
+    expect(copy).toEqual({ ...product, id: copy.id });
+    expect(copy.id).not.toBe(product.id);
+    const [created, logged, ...more] = await t.emitted();
+    expect(created).toMatchObject({ type: 'product.created', version: 1, data: copy });
+    expect(logged).toMatchObject({ data: { target: `Product(${copy.id})`, content: `Copy: ${product.id}` } });
+    expect(more).toEqual([]);
+    expect(await t.done(deleteProduct, { productId: copy.id })).toEqual({});
+  });
+
+  it('takes the default product for one as well', async () => {
+    const caller = { merchantId: 32 };
+    const { product } = await t.done(copyProduct, { productId: 0 }, caller);
+    expect(product).toMatchObject({ productName: 'Default', status: 1, createTime: Date.UTC(2026, 0, 15, 12) / 1000 });
+    expect((await t.done(listProducts, {}, caller)).products).toEqual([product]);
+  });
+});
+
+describe('product/delete', () => {
+  it('takes a product away, for everybody', async () => {
+    const { product } = await t.done(newProduct, { productName: 'Gone' });
+    const { id: productId } = product;
+    await t.emitted();
+    expect(await t.done(deleteProduct, { productId })).toEqual({});
+    const [deleted, logged, ...more] = await t.emitted();
+    expect(deleted).toMatchObject({ type: 'product.deleted', version: 2 });
+    expect(deleted?.data).toEqual({ ...product, isDeleted: Date.UTC(2026, 0, 15, 12) / 1000 });
+    expect(logged).toMatchObject({ data: { target: `Product(${productId})`, content: 'Delete' } });
+    expect(more).toEqual([]);
+    for (const operation of [
+      productDetail,
+      editProduct,
+      activateProduct,
+      inactivateProduct,
+      copyProduct,
+      deleteProduct,
+    ]) {
+      const unknown = await t.call(operation, { productId: 9_000_000 });
+      expect(unknown).toMatchObject({ slug: 'product_not_found' });
+      expect(await t.call(operation, { productId })).toEqual(unknown);
+    }
+    expect(await t.call(newPlan, { ...plan, productId })).toMatchObject({ slug: 'product_not_found' });
+    const { products } = await t.done(listProducts, { count: 100 });
+    expect(products.map(({ id }) => id)).not.toContain(productId);
+  });
+
+  it('is refused for the default product, and while a plan may be sold, naming the plans', async () => {
+    expect(await t.call(deleteProduct, { productId: 0 })).toMatchObject({
+      slug: 'product_not_deletable',
+      message: 'Product 0 is the default one: cannot delete it',
+    });
+    const { product } = await t.done(newProduct, {});
+    const { id: productId } = product;
+    const one = (await t.done(newPlan, { ...plan, productId })).plan.id;
+    const two = (await t.done(newPlan, { ...plan, productId })).plan.id;
+    await t.done(activatePlan, { planId: two });
+    const message = (ids: string) => `Product ${productId} has plans ${ids}: cannot delete it`;
+    expect(await t.call(deleteProduct, { productId })).toMatchObject({
+      slug: 'product_not_deletable',
+      message: message(`${one}, ${two}`),
+    });
+    await t.done(deletePlan, { planId: one });
+    await t.done(archivePlan, { planId: two });
+    expect(await t.call(deleteProduct, { productId })).toMatchObject({ message: message(`${two}`) });
+    await t.done(archivePlan, { planId: two, hardArchive: true });
+    await t.done(deleteProduct, { productId });
+    expect((await t.done(planDetail, { planId: two })).plan.product).toBeNull();
+  });
+
+  it('is done once however many ask; and no plan is left with a product that is gone', async () => {
+    const { product } = await t.done(newProduct, {});
+    const results = await of64(() => t.call(deleteProduct, { productId: product.id }));
+    expect(results.filter(({ ok }) => ok)).toHaveLength(1);
+    const rounds = await Promise.all(
+      Array.from({ length: 32 }, async () => {
+        const { id: productId } = (await t.done(newProduct, {})).product;
+        const [made, deleted] = await Promise.all([
+          t.call(newPlan, { ...plan, productId }),
+          t.call(deleteProduct, { productId }),
+        ]);
+        return [made.ok ? 'made' : made.slug, deleted.ok ? 'deleted' : deleted.slug].join();
+      }),
+    );
+    for (const round of rounds) expect(['made,product_not_deletable', 'product_not_found,deleted']).toContain(round);
+  });
+});
+
+describe('product/list', () => {
+  it('sorts by name whatever its case and length', async () => {
+    const caller = { merchantId: 33 };
+    const names = ['b', 'A', 'C', `a${'😀'.repeat(999)}`];
+    for (const productName of names) await t.done(newProduct, { productName }, caller);
+    const listed = async (more: object = {}) =>
+      (await t.done(listProducts, { sortField: 'productName', ...more }, caller)).products;
+    const sorted = ['A', names[3], 'b', 'C'];
+    expect((await listed({ sortType: 'asc' })).map(({ productName }) => productName)).toEqual(sorted);
+    expect((await listed()).map(({ productName }) => productName)).toEqual(sorted.toReversed());
+    const [last] = await listed();
+    await t.done(editProduct, { productId: last?.id, productName: '0', status: 2 }, caller);
+    const renamed = (await listed({ sortType: 'asc' })).map(({ productName }) => productName);
+    expect(renamed).toEqual(['0', 'A', names[3], 'b']);
+    expect((await listed({ status: [2, 1], count: 1, page: 3 })).map(({ id }) => id)).toEqual([last?.id]);
+    expect((await listed({ status: [2] })).map(({ id }) => id)).toEqual([last?.id]);
   });
 });

@@ -2,16 +2,31 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
   activatePlan,
   activateProduct,
+  archiveCheckout,
+  archivePlan,
+  bindAddons,
+  checkoutDetail,
+  checkoutLink,
+  copyPlan,
+  copyProduct,
+  deletePlan,
+  deleteProduct,
+  editCheckout,
   editPlan,
   editProduct,
+  inactivateProduct,
+  listCheckouts,
   listPlans,
   listProducts,
+  newCheckout,
   newPlan,
   newProduct,
   type Operation,
   planDetail,
   productDetail,
+  publishCheckout,
   publishPlan,
+  setDefaultCheckout,
   unpublishPlan,
 } from '@recur/contracts';
 import { platformTables } from '@recur/platform';
@@ -23,8 +38,8 @@ let t: TestService;
 const plan = { amount: 1, currency: 'USD', planName: 'Basic', intervalUnit: 'month', intervalCount: 1 };
 const theirs = { merchantId: 16 };
 const nobody = { merchantId: 17 };
-let their: { main: number; addon: number; setup: number; product: number };
-let own: number;
+let their: { main: number; addon: number; setup: number; product: number; checkout: number };
+let own: { plan: number; checkout: number };
 
 beforeAll(async () => {
   t = await testService(catalog);
@@ -32,23 +47,28 @@ beforeAll(async () => {
   const addon = await t.done(newPlan, { ...plan, type: 2 }, theirs);
   const setup = await t.done(newPlan, { ...plan, type: 3 }, theirs);
   const { product } = await t.done(newProduct, {}, theirs);
-  own = (await t.done(newPlan, plan)).plan.id;
-  their = { main: main.plan.id, addon: addon.plan.id, setup: setup.plan.id, product: product.id };
+  const checkout = async (caller = {}) => (await t.done(newCheckout, { name: 'theirs' }, caller)).merchantCheckout.id;
+  own = { plan: (await t.done(newPlan, plan)).plan.id, checkout: await checkout() };
+  their = {
+    ...{ main: main.plan.id, addon: addon.plan.id, setup: setup.plan.id },
+    ...{ product: product.id, checkout: await checkout(theirs) },
+  };
   await t.emitted();
 });
 afterAll(() => t.close());
 
 it("gives another merchant's ids the answer that unknown ones get, and changes nothing", async () => {
   const unknown = 9_000_000;
-  const named = [activatePlan, publishPlan, unpublishPlan, planDetail];
+  const named = [activatePlan, publishPlan, unpublishPlan, planDetail, archivePlan, deletePlan, copyPlan, bindAddons];
   const pairs: [Operation, object, object][] = [
     ...[newPlan, editPlan].flatMap((operation): [Operation, object, object][] => {
-      const sent = operation === newPlan ? plan : { planId: own };
+      const sent = operation === newPlan ? plan : { planId: own.plan };
       return [
         [operation, { ...sent, productId: their.product }, { ...sent, productId: unknown }],
         [operation, { ...sent, addonIds: [their.addon] }, { ...sent, addonIds: [unknown] }],
         [operation, { ...sent, onetimeAddonIds: [their.setup] }, { ...sent, onetimeAddonIds: [unknown] }],
         [operation, { ...sent, autoUpgradePlanId: their.main }, { ...sent, autoUpgradePlanId: unknown }],
+        [operation, { ...sent, checkoutTemplateId: their.checkout }, { ...sent, checkoutTemplateId: unknown }],
       ];
     }),
     [editPlan, { planId: their.main, planName: 'Mine' }, { planId: unknown, planName: 'Mine' }],
@@ -56,17 +76,28 @@ it("gives another merchant's ids the answer that unknown ones get, and changes n
       [operation, { planId: their.main }, { planId: unknown }],
       [operation, { externalPlanId: 'theirs' }, { externalPlanId: 'nobodys' }],
     ]),
-    ...[activateProduct, editProduct, productDetail].map((operation): [Operation, object, object] => [
-      operation,
-      { productId: their.product, productName: 'Mine' },
-      { productId: unknown, productName: 'Mine' },
-    ]),
+    [bindAddons, { planId: own.plan, addonIds: [their.addon] }, { planId: own.plan, addonIds: [unknown] }],
+    [checkoutLink, { checkoutId: own.checkout, planId: their.main }, { checkoutId: own.checkout, planId: unknown }],
+    ...[editCheckout, publishCheckout, setDefaultCheckout, archiveCheckout, checkoutDetail, checkoutLink].map(
+      (operation): [Operation, object, object] => [
+        operation,
+        { checkoutId: their.checkout, planId: own.plan, name: 'Mine' },
+        { checkoutId: unknown, planId: own.plan, name: 'Mine' },
+      ],
+    ),
+    ...[activateProduct, editProduct, productDetail, inactivateProduct, copyProduct, deleteProduct].map(
+      (operation): [Operation, object, object] => [
+        operation,
+        { productId: their.product, productName: 'Mine' },
+        { productId: unknown, productName: 'Mine' },
+      ],
+    ),
   ];
   for (const [operation, foreign, none] of pairs) {
     const bytes = async (input: object) =>
       (await t.dispatcher.dispatch(operation.name, JSON.stringify(input), t.callerOf())).bytes.toString();
     const answer = await bytes(foreign);
-    expect(answer).toMatch(/"slug":"(plan|product)_not_found"/);
+    expect(answer).toMatch(/"slug":"(plan|product|checkout)_not_found"/);
     expect(answer).toBe(await bytes(none));
   }
   expect(await t.emitted()).toEqual([]);
@@ -79,10 +110,13 @@ it("finds nothing of another merchant's in a list, by whatever it looks", async 
   }
   expect(await t.done(listProducts, {}, nobody)).toEqual({ products: [], total: 0 });
   expect((await t.done(listPlans, { searchKey: 'theirs' }, theirs)).total).toBe(1);
+  for (const input of [{}, { SearchKey: 'theirs' }, { SearchKey: String(their.checkout) }]) {
+    expect(await t.done(listCheckouts, input, nobody)).toEqual({ merchantCheckouts: [] });
+  }
 });
 
 it('hides rows from a query that forgets its merchant', async () => {
-  for (const name of ['plans', 'products']) {
+  for (const name of ['plans', 'products', 'checkouts']) {
     const seen = (caller: object) =>
       t.db.read(t.callerOf(caller), reader => reader.query(`select id from ${name}`, []));
     expect(await seen(nobody)).toEqual([]);

@@ -106,6 +106,8 @@ export const optAccountType = { member: 0, user: 1, openApi: 2, system: 3 } as c
 
 /** Not among the inherited codes: recur's own. */
 export const endpointStatus = { active: 1, disabled: 2 } as const;
+/** What plan/addons_binding does with the add-ons that it names. */
+export const addonsAction = { override: 0, add: 1, remove: 2 } as const;
 
 /** Percentages are integers: this is 100 %. */
 export const wholePercent = 10_000;

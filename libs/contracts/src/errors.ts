@@ -49,6 +49,7 @@ export const errors = {
   product_not_found: notFound('product'),
   plan_not_found: notFound('plan'),
   metric_not_found: notFound('metric'),
+  checkout_not_found: notFound('checkout template'),
   gateway_not_found: notFound('gateway'),
   invoice_not_found: notFound('invoice'),
   payment_not_found: notFound('payment'),
@@ -57,6 +58,13 @@ export const errors = {
   endpoint_not_found: notFound('webhook endpoint'),
 
   user_inactive: forbidden('The user is suspended'),
+  product_not_deletable: forbidden('The product has plans that may be sold, or is the default one'),
+  plan_not_archivable: forbidden('Only a plan that was activated can be archived; for good is for ever'),
+  plan_not_deletable: forbidden('Only a plan that was never activated and is no add-on of another can be deleted'),
+  checkout_archived: forbidden('The checkout template is archived'),
+  too_many_checkouts: forbidden(
+    'The merchant has 50 checkout templates that are not archived, and cannot have one more',
+  ),
   plan_not_activatable: forbidden(
     'The plan is not in a state from which it can be activated, or lacks what that needs',
   ),

@@ -3,6 +3,7 @@ import { optAccountType } from './codes.js';
 import { type WebhookEventName, webhookEventNames } from './event-names.js';
 import { integer, type Shape, text, time } from './field.js';
 import type { Service } from './operation.js';
+import { MerchantCheckout } from './shapes/checkout.js';
 import { Gateway } from './shapes/gateway.js';
 import { Invoice, InvoiceMerchant } from './shapes/invoice.js';
 import { Payment } from './shapes/payment.js';
@@ -114,11 +115,19 @@ export const events = {
   'product.created': internal('catalog', 'product', Product),
   'product.updated': internal('catalog', 'product', Product),
   'product.activated': internal('catalog', 'product', Product),
+  'product.inactivated': internal('catalog', 'product', Product),
+  'product.deleted': internal('catalog', 'product', Product),
   'plan.created': internal('catalog', 'plan', Plan),
   'plan.updated': internal('catalog', 'plan', Plan),
   'plan.activated': internal('catalog', 'plan', Plan),
   'plan.published': internal('catalog', 'plan', Plan),
   'plan.unpublished': internal('catalog', 'plan', Plan),
+  'plan.archived': internal('catalog', 'plan', Plan),
+  'plan.deleted': internal('catalog', 'plan', Plan),
+  'checkout.created': internal('catalog', 'checkout', MerchantCheckout),
+  'checkout.updated': internal('catalog', 'checkout', MerchantCheckout),
+  'checkout.published': internal('catalog', 'checkout', MerchantCheckout),
+  'checkout.archived': internal('catalog', 'checkout', MerchantCheckout),
   'invoice.updated': internal('billing', 'invoice', Invoice),
   'invoice.deleted': internal('billing', 'invoice', Invoice),
   'gateway.created': internal('billing', 'gateway', Gateway),

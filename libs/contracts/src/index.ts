@@ -1,5 +1,6 @@
 export * from './billing.js';
 export * from './catalog.js';
+export * from './checkouts.js';
 export * from './codes.js';
 export * from './currencies.js';
 export * from './deviations.js';
@@ -15,6 +16,8 @@ export * from './notification.js';
 export * from './operation.js';
 export * from './operations.js';
 export * from './payments.js';
+export * from './plans.js';
+export * from './products.js';
 export * from './shapes/address.js';
 export * from './shapes/checkout.js';
 export * from './shapes/credit.js';

@@ -1,16 +1,22 @@
 import * as billing from './billing.js';
 import * as catalog from './catalog.js';
+import * as checkouts from './checkouts.js';
 import * as identity from './identity.js';
 import * as invoices from './invoices.js';
 import * as notification from './notification.js';
 import type { Operation } from './operation.js';
 import * as payments from './payments.js';
+import * as plans from './plans.js';
+import * as products from './products.js';
 import * as users from './users.js';
 
 /** Every operation, service by service. */
 export const operations: readonly Operation[] = [
   identity,
   users,
+  products,
+  plans,
+  checkouts,
   catalog,
   billing,
   invoices,
@@ -26,7 +32,6 @@ export const planned: readonly string[] = [
   'session.customer_portal_url',
   'user.admin_note_list',
   'metric.delete',
-  'checkout.list',
   'currency.exchange',
   'credit.detail',
   'vat.us_vat_validate_address',

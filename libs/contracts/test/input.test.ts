@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { setupWireTransfer } from '../src/billing.js';
-import { activatePlan, newPlan } from '../src/catalog.js';
 import { adminNoteList } from '../src/identity.js';
 import { anyObject, Currency, limits, line, optionalUrl, q } from '../src/input.js';
 import { newInvoice } from '../src/invoices.js';
 import { newEndpoint, updateEndpoint } from '../src/notification.js';
 import { operations } from '../src/operations.js';
+import { activatePlan, newPlan } from '../src/plans.js';
 import { newUser } from '../src/users.js';
 import { validate } from '../src/validate.js';
 

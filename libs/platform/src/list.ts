@@ -20,6 +20,11 @@ export interface List<T> {
    * met soon.
    */
   sparse?: boolean;
+  /**
+   * The index of the order holds the columns of every filter, too: where more than a few fit, it is read from its
+   * beginning. The planner would rather fetch all that fit from all over the table, and sort them.
+   */
+  covered?: boolean;
 }
 
 export interface Page<T> {
@@ -77,7 +82,7 @@ async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
   const first = branches.map(branch => `(select ${keys} ${branch} order by ${list.order} limit ${end})`);
   const counted = branches.map(branch => `(select 1 ${branch} limit ${limits.counted})`);
   const [, rows, [count]] = await Promise.all([
-    session.once(planning, []),
+    session.once(planning(list), []),
     session.once(`with ${pageIn(list, `(${first.join(' union all ')})`)} ${rowsOf(list)}`, values),
     session.once(
       `select count(*) as total from (select * from (${counted.join(' union all ')}) counted limit ${limits.counted}) counted`,
@@ -92,7 +97,7 @@ async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | 
   const { values, branches } = sourceOf(session, list, 1);
   const fitting = `fitting as materialized (select ${keysOf(list)} ${branches.join()} limit ${limits.collected + 1})`;
   const [, rows] = await Promise.all([
-    session.once(planning, []),
+    session.once(planning(list), []),
     // one row at least, which tells the total
     session.once(
       `with ${fitting}, ${pageIn(list, 'fitting')} select total, row.* from (select count(*) as total from fitting) counted
@@ -110,8 +115,11 @@ async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | 
  * Every filter has its index, which the planner does not always believe: a merchant's rows may all stand at the end of
  * a table, where it expects them everywhere. What a page costs is too little for several workers, or for compiling.
  */
-const planning = `select ${['enable_seqscan', 'jit'].map(name => `set_config('${name}', 'off', true)`).join(', ')},
-  set_config('max_parallel_workers_per_gather', '0', true)`;
+const planning = <T>({ covered }: List<T>) => {
+  const off = ['enable_seqscan', 'jit', ...(covered ? ['enable_bitmapscan'] : [])];
+  return `select ${off.map(name => `set_config('${name}', 'off', true)`).join(', ')},
+    set_config('max_parallel_workers_per_gather', '0', true)`;
+};
 
 /** The combinations of values that are looked for by themselves: the first conditions that allow it, up to `most` in all. */
 function alternatives(conditions: readonly Condition[], most: number): Condition[][] {

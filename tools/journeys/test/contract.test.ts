@@ -39,12 +39,18 @@ async function freshIds(): Promise<Ids> {
   // a merchant may have a hundred endpoints, and generated requests make many
   const { endpointList } = await api.get<{ endpointList: { id: number }[] }>('/merchant/webhook/endpoint_list');
   for (const { id } of endpointList) await api.post('/merchant/webhook/delete_endpoint', { endpointId: id });
+  // and fifty checkout templates
+  const { merchantCheckouts } = await api.post<{ merchantCheckouts: { id: number }[] }>('/merchant/checkout/list', {});
+  for (const { id } of merchantCheckouts) await api.post('/merchant/checkout/archive', { checkoutId: id });
   const several = Array.from({ length: 4 }, () => undefined);
   const lists = kinds.map(async kind => [kind, await Promise.all(several.map(() => make(kind, api)))]);
   const made = Object.fromEntries(await Promise.all(lists)) as Ids;
+  // those of before have plans, and stay
+  const bare = several.map(() => api.post<{ product: { id: number } }>('/merchant/product/new', {}));
+  const products = (await Promise.all(bare)).map(({ product }) => product.id);
   const open = made.invoice.slice(2);
   await Promise.all(open.map(invoiceId => api.post('/merchant/invoice/finish', { invoiceId, daysUtilDue: 3 })));
-  return made;
+  return { ...made, product: [...made.product, ...products] };
 }
 
 interface Request {

@@ -40,8 +40,12 @@ let api: Api;
 let theirs: Ids;
 let neighbour: number;
 
-const worldOf = async (of: Api): Promise<Ids> =>
-  Object.fromEntries(await Promise.all(kinds.map(async kind => [kind, [await make(kind, of)]]))) as unknown as Ids;
+const worldOf = async (of: Api, some: readonly Kind[] = kinds): Promise<Ids> =>
+  Object.fromEntries(await Promise.all(some.map(async kind => [kind, [await make(kind, of)]]))) as unknown as Ids;
+/** What an operation may name: a merchant may have only so many of some kinds. */
+const namedBy = (operation: Operation): Kind[] => [
+  ...new Set(fieldsOf(schemaOf(operation)).flatMap(({ name }) => named[name] ?? [])),
+];
 
 beforeAll(async () => {
   stand = await startStand();
@@ -76,7 +80,7 @@ describe("another merchant's object", () => {
     const before = await stand.contents(neighbour);
     const told: string[] = [];
     for (const { operation, field, kind } of cases) {
-      const own = await worldOf(api);
+      const own = await worldOf(api, namedBy(operation));
       const base = smallestOf(operation, own, field.name);
       const inputs = ([own[kind][0], theirs[kind][0], unknownLike(theirs[kind][0] as Id)] as Id[]).map(id =>
         withAt(base, field.path, isList(field.schema) ? [id] : id),

@@ -31,6 +31,8 @@ const makers = {
     await newPlan(api, { externalPlanId });
     return externalPlanId;
   },
+  checkout: async (api: Api) =>
+    (await api.post<{ merchantCheckout: { id: number } }>('/merchant/checkout/new_checkout', {})).merchantCheckout.id,
   gateway: async (api: Api) =>
     (await api.get<{ gateways: { gatewayId: number }[] }>('/merchant/gateway/list')).gateways[0]?.gatewayId ?? 0,
   invoice: async (api: Api) => (await newInvoice(api, false)).invoiceId,
@@ -68,6 +70,8 @@ export const named: Readonly<Record<string, Kind>> = {
   addonIds: 'addon',
   onetimeAddonIds: 'onetimeAddon',
   externalPlanId: 'externalPlan',
+  checkoutId: 'checkout',
+  checkoutTemplateId: 'checkout',
   gatewayId: 'gateway',
   gatewayIds: 'gateway',
   invoiceId: 'invoice',
@@ -80,7 +84,6 @@ export const nameless: Readonly<Record<string, string>> = {
   externalPaymentId: 'a word of the caller for what it makes',
   paymentMethodId: 'a word of the gateway',
   autoUpgradePlanId: 'kept as it is: nothing is read by it yet',
-  checkoutTemplateId: 'kept as it is: there are no checkout templates yet',
   metricId: 'there are no metrics yet',
   subscriptionId: 'there are no subscriptions yet',
 };

@@ -1,12 +1,14 @@
 import { type Issue, invalid, machine, Rejected, type StateOf } from '@recur/kernel';
+import { list } from './list.js';
 import { same } from './same.js';
 
 /**
  * A plan is `editing` until it is activated; price, currency and interval are frozen from then on. Soft-archived it is
- * sold no more and may come back; hard-archived it is gone for good.
+ * sold no more and may come back; hard-archived it is gone for good. What was never activated may be deleted: nobody
+ * has bought it. To whoever keeps a copy it is gone for good, too.
  */
 export const planLifecycle = machine({
-  editing: { activate: 'active' },
+  editing: { activate: 'active', delete: 'hardArchived' },
   active: { archive: 'softArchived', archiveHard: 'hardArchived' },
   softArchived: { activate: 'active', archiveHard: 'hardArchived' },
   hardArchived: {},
@@ -68,12 +70,16 @@ export interface Plan {
   onetimeAddonIds: number[];
   createTime: number;
   modifyTime: number;
+  /** 0 while it is there; a deleted plan is shown to nobody. */
+  deletedTime: number;
   metadata: Record<string, unknown>;
   metricLimits: { metricId: number; metricLimit: number }[];
   metricMeteredCharge: MetricCharge[];
   metricRecurringCharge: MetricCharge[];
   multiCurrencies: object[];
   multiTrials: object[];
+  /** How it is charged, where not as every plan is. */
+  autoChargeConfig: object | null;
   usVatConfig: object | null;
 }
 
@@ -103,7 +109,7 @@ const OPEN = -1;
 /**
  * Throws Rejected `plan_not_activatable` where the plan cannot be billed as it stands, naming every field at fault:
  * a plan that recurs needs an interval (day 1..365, week 1..52, month 1..12, year 1), and the last tier of a graduated
- * price has to be open (endValue −1), so that any use has a price.
+ * price has to be open (endValue −1), so that any use has a price; those before it end one after the other.
  */
 export function checkActivatable(plan: Plan): void {
   const issues = [
@@ -172,6 +178,29 @@ export function unpublish<P extends Plan>(plan: P, now: number): P | undefined {
   return publishStatus && { ...plan, publishStatus, modifyTime: now };
 }
 
+/**
+ * The plan, archived; undefined where it is so already. What is not sold is not shown. Throws Rejected
+ * `plan_not_archivable`: it was never activated, or is to come back from being archived for good.
+ */
+export function archive<P extends Plan>(plan: P, hard: boolean, now: number): P | undefined {
+  if (plan.status === (hard ? 'hardArchived' : 'softArchived')) return undefined;
+  const status = planLifecycle.next(plan.status, hard ? 'archiveHard' : 'archive');
+  if (!status) {
+    const what = hard ? 'archive it for good' : 'archive it';
+    throw new Rejected('plan_not_archivable', `Plan ${plan.id} is ${plan.status}: cannot ${what}`);
+  }
+  return { ...plan, status, publishStatus: 'unpublished', modifyTime: now };
+}
+
+/** The plan, deleted. Throws Rejected `plan_not_deletable`: it was activated, or is an add-on of the plans `buyers`. */
+export function remove<P extends Plan>(plan: P, buyers: readonly number[], now: number): P {
+  const status = planLifecycle.step(plan.status, 'delete', 'plan_not_deletable', `Plan ${plan.id}`);
+  if (buyers.length > 0) {
+    throw new Rejected('plan_not_deletable', `Plan ${plan.id} is an add-on of plan ${list(buyers)}: cannot delete it`);
+  }
+  return { ...plan, status, modifyTime: now, deletedTime: now };
+}
+
 function intervalIssues({ intervalUnit, intervalCount }: Plan): Issue[] {
   if (!Object.hasOwn(longest, intervalUnit)) {
     return [{ path: '/intervalUnit', message: `the interval is in ${Object.keys(longest).join(', ')}` }];
@@ -182,9 +211,15 @@ function intervalIssues({ intervalUnit, intervalCount }: Plan): Issue[] {
 }
 
 function chargeIssues(path: string, charges: readonly MetricCharge[]): Issue[] {
-  return charges.flatMap(({ chargeType, graduatedAmounts }, i) =>
-    chargeType !== GRADUATED || graduatedAmounts.at(-1)?.endValue === OPEN
-      ? []
-      : [{ path: `${path}/${i}/graduatedAmounts`, message: 'a graduated price ends in an open tier, endValue -1' }],
-  );
+  return charges.flatMap(({ chargeType, graduatedAmounts }, i) => {
+    const message = chargeType === GRADUATED && tierFault(graduatedAmounts);
+    return message ? [{ path: `${path}/${i}/graduatedAmounts`, message }] : [];
+  });
+}
+
+function tierFault(tiers: readonly Tier[]): string | undefined {
+  if (tiers.at(-1)?.endValue !== OPEN) return 'a graduated price ends in an open tier, endValue -1';
+  const ends = tiers.slice(0, -1).map(({ endValue }) => endValue);
+  const ascending = ends.every((end, at) => end > (ends[at - 1] ?? OPEN));
+  return ascending ? undefined : 'each tier of a graduated price ends after the one before it';
 }

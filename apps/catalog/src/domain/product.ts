@@ -1,4 +1,5 @@
-import { machine, type StateOf } from '@recur/kernel';
+import { machine, Rejected, type StateOf } from '@recur/kernel';
+import { list } from './list.js';
 import { same } from './same.js';
 
 /** A product is active from the start unless it was made inactive; it may go back and forth. */
@@ -31,6 +32,22 @@ export interface Product {
 export function activate<P extends Product>(product: P, now: number): P | undefined {
   const status = productLifecycle.next(product.status, 'activate');
   return status && { ...product, status, modifyTime: now };
+}
+
+/** The product, inactive; undefined where it is so already. */
+export function deactivate<P extends Product>(product: P, now: number): P | undefined {
+  const status = productLifecycle.next(product.status, 'deactivate');
+  return status && { ...product, status, modifyTime: now };
+}
+
+/**
+ * The product, deleted. Throws Rejected `product_not_deletable`: it is the default one, or `plans` are sold or may be,
+ * those that are neither deleted nor archived for good.
+ */
+export function remove<P extends Product>(product: P, plans: readonly number[], now: number): P {
+  const why = product.id === DEFAULT_PRODUCT ? 'is the default one' : plans.length > 0 && `has plans ${list(plans)}`;
+  if (why) throw new Rejected('product_not_deletable', `Product ${product.id} ${why}: cannot delete it`);
+  return { ...product, modifyTime: now, deletedTime: now };
 }
 
 /** What of a product may be changed. */

@@ -3,6 +3,7 @@ import { Rejected } from '@recur/kernel';
 import fc from 'fast-check';
 import {
   activate,
+  archive,
   checkActivatable,
   edit,
   type IntervalUnit,
@@ -11,6 +12,7 @@ import {
   planLifecycle,
   publish,
   publishLifecycle,
+  remove,
   type Tier,
   unpublish,
 } from '../../src/domain/plan.js';
@@ -46,12 +48,14 @@ const editing: Plan = {
   onetimeAddonIds: [],
   createTime: 1000,
   modifyTime: 1000,
+  deletedTime: 0,
   metadata: {},
   metricLimits: [],
   metricMeteredCharge: [],
   metricRecurringCharge: [],
   multiCurrencies: [],
   multiTrials: [],
+  autoChargeConfig: null,
   usVatConfig: null,
 };
 
@@ -139,6 +143,31 @@ describe('activating a plan', () => {
   });
 });
 
+describe('the tiers of a graduated price', () => {
+  const outcome = (...ends: number[]) =>
+    attempt(() => checkActivatable({ ...editing, metricMeteredCharge: [charge(1, ends.map(tier))] }));
+
+  it('end one after the other, the last one alone being open', () => {
+    for (const ends of [[-1], [0, -1], [10, 11, -1]]) expect(outcome(...ends)).toBeUndefined();
+    for (const ends of [
+      [-1, -1],
+      [10, 10, -1],
+      [20, 10, -1],
+      [10, -1, -1],
+    ]) {
+      expect(outcome(...ends)).toMatchObject({
+        slug: 'plan_not_activatable',
+        issues: [
+          {
+            path: '/metricMeteredCharge/0/graduatedAmounts',
+            message: 'each tier of a graduated price ends after the one before it',
+          },
+        ],
+      });
+    }
+  });
+});
+
 /** Every choice of a value for each field, or of none. */
 function choices<P extends object>(values: { [F in keyof P]: readonly P[F][] }): Partial<P>[] {
   const fields = Object.keys(values) as (keyof P)[];
@@ -222,6 +251,50 @@ describe('publishing a plan', () => {
   });
 });
 
+describe('archiving a plan', () => {
+  it('is done once, for now or for good, and takes it out of the shop window', () => {
+    const active: Plan = { ...editing, status: 'active', publishStatus: 'published' };
+    const soft = archive(active, false, 2000);
+    expect(soft).toEqual({ ...active, status: 'softArchived', publishStatus: 'unpublished', modifyTime: 2000 });
+    expect(soft && archive(soft, false, 3000)).toBeUndefined();
+    const hard = archive({ ...editing, status: 'softArchived' }, true, 3000);
+    expect(hard).toEqual({ ...editing, status: 'hardArchived', modifyTime: 3000 });
+    expect(hard && archive(hard, true, 4000)).toBeUndefined();
+    expect(archive(active, true, 2000)).toMatchObject({ status: 'hardArchived', publishStatus: 'unpublished' });
+  });
+
+  it('needs one that was activated, and does not bring it back', () => {
+    for (const [status, hard, message] of [
+      ['editing', false, 'Plan 4 is editing: cannot archive it'],
+      ['editing', true, 'Plan 4 is editing: cannot archive it for good'],
+      ['hardArchived', false, 'Plan 4 is hardArchived: cannot archive it'],
+    ] as const) {
+      expect(attempt(() => archive({ ...editing, status }, hard, 1))).toMatchObject({
+        slug: 'plan_not_archivable',
+        message,
+      });
+    }
+  });
+});
+
+describe('deleting a plan', () => {
+  it('needs one that was never activated, and that is no add-on of another', () => {
+    expect(remove(editing, [], 2000)).toEqual({
+      ...editing,
+      ...{ status: 'hardArchived', modifyTime: 2000, deletedTime: 2000 },
+    });
+    for (const status of ['active', 'softArchived', 'hardArchived'] as const) {
+      const message = `Plan 4 is ${status}: cannot delete it`;
+      expect(attempt(() => remove({ ...editing, status }, [], 1))).toMatchObject({
+        slug: 'plan_not_deletable',
+        message,
+      });
+    }
+    const message = 'Plan 4 is an add-on of plan 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more: cannot delete it';
+    expect(attempt(() => remove(editing, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], 1))).toMatchObject({ message });
+  });
+});
+
 describe('the lifecycles', () => {
   it('allow these moves and no other', () => {
     const legal = (machine: { states: string[]; moves: string[]; next(s: never, m: never): string | undefined }) =>
@@ -233,6 +306,7 @@ describe('the lifecycles', () => {
       );
     expect(legal(planLifecycle)).toEqual([
       'editing activate active',
+      'editing delete hardArchived',
       'active archive softArchived',
       'active archiveHard hardArchived',
       'softArchived activate active',

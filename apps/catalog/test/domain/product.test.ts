@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { activate, type Product, productLifecycle } from '../../src/domain/product.js';
+import { Rejected } from '@recur/kernel';
+import { activate, deactivate, type Product, productLifecycle, remove } from '../../src/domain/product.js';
 
 const product: Product = {
   id: 2,
@@ -28,5 +29,32 @@ describe('activating a product', () => {
     expect(productLifecycle.states).toEqual(['active', 'inactive']);
     expect(productLifecycle.next('active', 'deactivate')).toBe('inactive');
     expect(productLifecycle.next('inactive', 'deactivate')).toBeUndefined();
+  });
+});
+
+describe('a product', () => {
+  it('is made inactive once', () => {
+    const active: Product = { ...product, status: 'active' };
+    const inactive = deactivate(active, 2000);
+    expect(inactive).toEqual({ ...product, modifyTime: 2000 });
+    expect(inactive && deactivate(inactive, 3000)).toBeUndefined();
+  });
+
+  it('is deleted where it has no plan that is sold or may be, and is not the default one', () => {
+    expect(remove(product, [], 2000)).toEqual({ ...product, modifyTime: 2000, deletedTime: 2000 });
+    const refused = (of: Product, plans: number[]) => {
+      try {
+        return remove(of, plans, 2000);
+      } catch (error) {
+        return error;
+      }
+    };
+    for (const [outcome, message] of [
+      [refused(product, [7, 9]), 'Product 2 has plans 7, 9: cannot delete it'],
+      [refused({ ...product, id: 0 }, []), 'Product 0 is the default one: cannot delete it'],
+    ]) {
+      expect(outcome).toBeInstanceOf(Rejected);
+      expect(outcome).toMatchObject({ slug: 'product_not_deletable', message });
+    }
   });
 });

@@ -162,13 +162,23 @@ export const saneInterval = <S extends z.ZodType<{ intervalUnit: '' | IntervalUn
     ['intervalCount'],
   );
 
-export const PlanMultiTrialInput = z.object({
-  ...intervalFields,
-  metadata: input.anyObject.default({}),
-  name: input.line.default(''),
-  trialCompareAtPrice: input.price.default(0),
-  trialDuration: input.seconds.default(0),
-  trialPrice: input.price.default(0),
+export const PlanMultiTrialInput = saneInterval(
+  z.object({
+    ...intervalFields,
+    metadata: input.anyObject.default({}),
+    name: input.line.default(''),
+    trialCompareAtPrice: input.price.default(0),
+    trialDuration: input.seconds.default(0),
+    trialPrice: input.price.default(0),
+  }),
+);
+
+/** What is 0, or not sent, is as it is for every plan. */
+export const PlanAutoChargeConfigInput = z.object({
+  autoChargeLeadTime: input.seconds.default(0),
+  autoChargeMaxRetryCount: z.int().min(0).max(100).default(0),
+  autoChargeRetryInterval: input.seconds.default(0),
+  incompleteExpireTime: input.seconds.default(0),
 });
 
 /** Multi-step trials; a list of lists is flattened. */

@@ -1,0 +1,113 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { addonsAction, archivePlan, bindAddons, copyPlan, deletePlan, type In, planType } from '@recur/contracts';
+import { type Caller, CONFIG, Db, Handle, type Reader, type Tx } from '@recur/platform';
+import { buyersOf, checkAddons } from './addons.js';
+import type { Config } from './config.js';
+import { archive, edit, remove } from './domain/plan.js';
+import { asAsked, type NewPlan } from './plan-input.js';
+import { activateAll, addPlan, checkName, lockPlan, wherePlan } from './plans.js';
+import { checkouts, type PlanRow, plans } from './tables.js';
+import { named, planView } from './views.js';
+
+/** What becomes of a plan beside its sale. */
+@Injectable()
+export class PlanMoves {
+  constructor(
+    private readonly db: Db,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  @Handle(archivePlan)
+  archive({ hardArchive, ...name }: In<typeof archivePlan>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const archived = archive(await lockPlan(tx, name), hardArchive, tx.now);
+      if (archived) changed(tx, archived, 'plan.archived', hardArchive ? 'HardArchive' : 'Archive');
+      return {};
+    });
+  }
+
+  @Handle(deletePlan)
+  delete(name: In<typeof deletePlan>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      // whoever binds it to a plan meanwhile waits for its lock
+      const plan = await lockPlan(tx, name);
+      changed(tx, remove(plan, await buyersOf(tx, plan, 11), tx.now), 'plan.deleted', 'Delete');
+      return {};
+    });
+  }
+
+  @Handle(copyPlan)
+  copy(name: In<typeof copyPlan>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const plan = checkName(await tx.get(plans, wherePlan(name), 'plan_not_found'), name);
+      return { plan: await addPlan(tx, await asCopied(tx, plan), this.config, `Copy: ${plan.id}`) };
+    });
+  }
+
+  @Handle(bindAddons)
+  bind({ action, addonIds, onetimeAddonIds, ...name }: In<typeof bindAddons>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const plan = await lockPlan(tx, name);
+      const what = named(addonsAction, action);
+      const asked = {
+        addonIds: rebound[what](plan.addonIds, addonIds),
+        onetimeAddonIds: rebound[what](plan.onetimeAddonIds, onetimeAddonIds),
+      };
+      const bound = edit(plan, asked, tx.now);
+      if (!bound) return { plan: planView(plan) };
+      // what is taken off may have become anything
+      const binds = (ids: readonly number[] = []) => (what === 'remove' ? [] : [...ids]);
+      const addons = await checkAddons(tx, {
+        type: planType[plan.type],
+        currency: plan.currency,
+        addonIds: binds(addonIds),
+        onetimeAddonIds: binds(onetimeAddonIds),
+        autoUpgradePlanId: 0,
+      });
+      changed(tx, bound, 'plan.updated', 'BindAddons');
+      if (bound.status === 'active') activateAll(tx, addons);
+      return { plan: planView(bound) };
+    });
+  }
+}
+
+type Rebinding = (bound: readonly number[], sent: readonly number[] | undefined) => number[];
+
+/** The ids that are bound then, each once, in the order in which they came. Those that are not sent stay. */
+const rebound: Record<keyof typeof addonsAction, Rebinding> = {
+  override: (bound, sent = bound) => [...new Set(sent)],
+  add: (bound, sent = []) => [...new Set([...bound, ...sent])],
+  remove: (bound, sent = []) => bound.filter(id => !sent.includes(id)),
+};
+
+function changed(tx: Tx, plan: PlanRow, event: string, what: string): void {
+  tx.save(plans, plan);
+  tx.emit(event, plan, planView(plan));
+  tx.log(`Plan(${plan.id})`, what, { planId: plan.id });
+}
+
+/**
+ * The input that would make such a plan. What it names and what could not be named any more (add-ons that are archived
+ * for good or priced in another currency by now, an upgrade that was deleted, a template that is archived) is left out.
+ */
+async function asCopied(reader: Reader, plan: PlanRow): Promise<NewPlan> {
+  const { autoUpgradePlanId, checkoutTemplateId } = plan;
+  const [others, template] = await Promise.all([
+    reader.among(plans, 'id', [...plan.addonIds, ...plan.onetimeAddonIds, autoUpgradePlanId]),
+    reader.find(checkouts, { id: checkoutTemplateId, status: 'live' }),
+  ]);
+  const fitting = new Set(
+    others
+      .filter(({ status, currency }) => status !== 'hardArchived' && currency === plan.currency)
+      .map(({ id }) => id),
+  );
+  const upgrade = others.find(({ id, deletedTime }) => id === autoUpgradePlanId && deletedTime === 0);
+  return {
+    ...asAsked(plan, {}),
+    externalPlanId: '',
+    addonIds: plan.addonIds.filter(id => fitting.has(id)),
+    onetimeAddonIds: plan.onetimeAddonIds.filter(id => fitting.has(id)),
+    autoUpgradePlanId: upgrade ? autoUpgradePlanId : 0,
+    checkoutTemplateId: template ? checkoutTemplateId : 0,
+  };
+}

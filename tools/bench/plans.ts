@@ -1,0 +1,66 @@
+import { Api } from '../journeys/api.js';
+import { newPlan } from '../journeys/shop.js';
+import type { TemporaryStack } from '../local/temporary.js';
+import { fillCatalog } from './fill.js';
+import type { Measure } from './measure.js';
+import { slowest } from './sizes.js';
+
+const count = 100_000;
+
+/** Every filter of plan/list, with a value that many have and, where there is one, one that few have. */
+const filters: Record<string, string> = {
+  none: '',
+  'one product': 'productIds=1000000001',
+  'the default product': 'productIds=0',
+  'type main': 'type=1',
+  'type add-on': 'type=2',
+  'status editing': 'status=1',
+  'three states': 'status=1,4,5',
+  published: 'publishStatus=2',
+  'currency USD': 'currency=USD',
+  'currency EUR': 'currency=EUR',
+  'in weeks': 'intervalUnits=week',
+  'a count': 'intervalCounts=12',
+  'half a year or more': 'billingIntervalMin=6month',
+  'several at once': 'type=1,2&status=1,2&intervalUnits=day,month,year&currency=EUR',
+};
+const orders: Record<string, string> = {
+  newest: '',
+  'by name': 'sortField=planName&sortType=asc',
+  'by amount': 'sortField=amount',
+};
+/** First pages: of what is found first and then sorted, too. */
+const found: Record<string, string> = {
+  'none, first page': '',
+  'status editing by name, first page': 'status=1&sortField=planName',
+  planIds: 'planIds=1000000001,1000050000,1000099999',
+  'searchKey, a name': 'searchKey=Plan%20777',
+  'searchKey, an id': 'searchKey=1000050000',
+  'searchKey, sorted': 'searchKey=Plan%20777&sortField=planName',
+};
+
+/**
+ * plan/list with each filter in each order, and product/list, where a merchant has 100 000 of each: the slowest p99.
+ */
+export async function catalogTimes(
+  stack: TemporaryStack,
+  tell: (line: string) => void,
+): Promise<{ plans: Measure; products: Measure }> {
+  const { baseUrl, apiKey, merchantId, services } = stack.facts();
+  const api = new Api(baseUrl, apiKey);
+  await api.post('/merchant/product/new', { productName: 'Filled' });
+  await newPlan(api);
+  await fillCatalog(services.postgres.url, Number(merchantId), count);
+  const plans = Object.entries(filters).flatMap(([filter, query]) =>
+    Object.entries(orders).map(([order, sort]) => lastPage('plan', `${filter}, ${order}`, [query, sort])),
+  );
+  const search = Object.entries(found).map(([name, query]) => [name, `/merchant/plan/list?${query}`] as const);
+  const products = ['', 'status=1', 'status=2', 'status=1,2'].flatMap(status =>
+    ['', 'sortField=productName'].map(sort => lastPage('product', `products ${status} ${sort}`, [status, sort])),
+  );
+  return { plans: await slowest(stack, [...plans, ...search], tell), products: await slowest(stack, products, tell) };
+}
+
+/** The last page that may be asked for: all that stands before it is read, and more than for any other. */
+const lastPage = (of: string, name: string, query: readonly string[]) =>
+  [name, `/merchant/${of}/list?${[...query, 'page=499'].join('&')}`] as const;
