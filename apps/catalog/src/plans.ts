@@ -5,7 +5,8 @@ import { type Caller, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import { checkAddons, checkCurrency } from './addons.js';
 import type { Config } from './config.js';
 import { activate, edit, publish, unpublish } from './domain/plan.js';
-import { asAsked, checkMetrics, type NewPlan, rowOf } from './plan-input.js';
+import { asAsked, type NewPlan, rowOf } from './plan-input.js';
+import { checkMetrics, checkStillThere } from './plan-metrics.js';
 import { findProduct } from './products.js';
 import { type PlanRow, plans } from './tables.js';
 import { planView } from './views.js';
@@ -21,7 +22,7 @@ export class Plans {
   create(input: NewPlan, caller: Caller) {
     return this.db.write(caller, async tx => {
       const [id] = await Promise.all([tx.nextId(plans), findProduct(tx, input.productId), checkAddons(tx, input)]);
-      checkMetrics(input);
+      await checkMetrics(tx, input);
       const plan: PlanRow = {
         ...rowOf(input),
         merchantId: tx.merchantId,
@@ -62,12 +63,12 @@ export class Plans {
         sent.productId !== undefined && findProduct(tx, sent.productId),
         moves && checkCurrency(tx, plan),
       ]);
-      checkMetrics(input);
+      await checkMetrics(tx, sent);
       const view = planView(edited);
       tx.onConflict('plans_external_id', externalIdTaken);
       tx.save(plans, edited);
       tx.emit('plan.updated', edited, view);
-      if (edited.status === 'active') activateAll(tx, addons);
+      if (edited.status === 'active') await activateAll(tx, addons);
       tx.log(`Plan(${planId})`, 'Edit', { planId });
       return { plan: view };
     });
@@ -81,7 +82,7 @@ export class Plans {
       // lock order: a main plan, then its add-ons by id; add-ons have none of their own, so nobody waits in a circle
       const ids = plan.addonIds.toSorted((a, b) => a - b);
       const addons = await Promise.all(ids.map(id => tx.lock(plans, { id }, 'plan_not_found')));
-      activateAll(tx, [plan, ...addons]);
+      await activateAll(tx, [plan, ...addons]);
       tx.log(`Plan(${plan.id})`, 'Activate', { planId: plan.id });
       return {};
     });
@@ -128,7 +129,8 @@ const lock = async (tx: Tx, name: PlanName) => checkName(await tx.lock(plans, wh
 const externalIdTaken = () => invalid('/externalPlanId', 'is the externalPlanId of another plan');
 
 /** Those that are active already stay so, and nobody is told of them. */
-function activateAll(tx: Tx, all: readonly PlanRow[]): void {
+async function activateAll(tx: Tx, all: readonly PlanRow[]): Promise<void> {
+  await checkStillThere(tx, all);
   for (const activated of all.flatMap(plan => activate(plan, tx.now) ?? [])) {
     tx.save(plans, activated);
     tx.emit('plan.activated', activated, planView(activated));

@@ -1,13 +1,23 @@
 import { events } from '@recur/contracts';
 import { aggregate, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
+import { Currencies } from './currencies.js';
+import { currencyRules, infrastructureTables } from './currency-tables.js';
+import { metrics, planMetrics } from './metric-tables.js';
+import { metricView } from './metric-views.js';
+import { Metrics } from './metrics.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Lists1795262400002 } from './migrations/0002-lists.js';
 import { Filters1795262400003 } from './migrations/0003-filters.js';
 import { Orders1795262400004 } from './migrations/0004-orders.js';
+import { Metrics1763683200006 } from './migrations/0006-metrics.js';
+import { PlanLimits } from './plan-limits.js';
 import { PlanList } from './plan-list.js';
 import { Plans } from './plans.js';
 import { Products } from './products.js';
+import { Rates, removals } from './rates.js';
+import { rates } from './rates-command.js';
+import { RATE_SOURCE, RatesWorker, toldOf } from './rates-worker.js';
 import { plans, products } from './tables.js';
 import { planView, productView } from './views.js';
 
@@ -15,13 +25,26 @@ export const catalog: ServiceDefinition<Config> = {
   name: 'catalog',
   config,
   schema: {
-    tables: [products, plans],
-    migrations: [Init1763683200001, Lists1795262400002, Filters1795262400003, Orders1795262400004],
+    tables: [products, plans, metrics, planMetrics, currencyRules, ...infrastructureTables],
+    migrations: [
+      Init1763683200001,
+      Lists1795262400002,
+      Filters1795262400003,
+      Orders1795262400004,
+      Metrics1763683200006,
+    ],
   },
   events,
   aggregates: {
     product: aggregate(products, 'id', productView),
     plan: aggregate(plans, 'id', planView),
+    metric: aggregate(metrics, 'id', metricView),
+    currency: aggregate(currencyRules, 'merchantId'),
   },
-  handlers: [Products, Plans, PlanList],
+  handlers: [Products, Plans, PlanList, PlanLimits, Metrics, Currencies],
+  providers: [Rates, RatesWorker, { provide: RATE_SOURCE, useValue: undefined }],
+  workers: app => [app.get(RatesWorker)],
+  removals,
+  details: app => ({ exchangeRates: async () => toldOf(await app.get(Rates).newest()) }),
+  commands: { rates },
 };

@@ -25,7 +25,8 @@ const sortedCharacters = 100;
 /** Of a plan's name what its order is made of, whatever the case of its letters. */
 export const sortNameOf = (planName: string) => Array.from(planName.toLowerCase()).slice(0, sortedCharacters).join('');
 
-const oneOf = (column: string, values: readonly string[]) =>
+/** A check: the column holds one of these. */
+export const oneOf = (column: string, values: readonly string[]) =>
   `${column} in (${values.map(value => `'${value}'`).join(', ')})`;
 
 export const products = table<ProductRow>('products', {
@@ -121,4 +122,4 @@ export const plans = table<PlanRow>('plans', {
 });
 
 /** What `searchable` has made: no row-level security; kept by a trigger, reached by `db.search` alone. */
-export const searchTables = ['plans_search'];
+export const searchTables = ['plans_search', 'metrics_search'];

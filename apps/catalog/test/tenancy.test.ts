@@ -2,20 +2,31 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import {
   activatePlan,
   activateProduct,
+  deleteMetric,
+  deletePlanLimit,
+  editMetric,
   editPlan,
+  editPlanLimit,
   editProduct,
+  exchangeAmount,
+  listMetrics,
   listPlans,
   listProducts,
+  metricDetail,
+  newMetric,
   newPlan,
+  newPlanLimit,
   newProduct,
   type Operation,
   planDetail,
   productDetail,
   publishPlan,
+  setupMultiCurrencies,
   unpublishPlan,
 } from '@recur/contracts';
 import { platformTables } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
+import { infrastructureTables } from '../src/currency-tables.js';
 import { catalog } from '../src/service.js';
 import { searchTables } from '../src/tables.js';
 
@@ -23,8 +34,10 @@ let t: TestService;
 const plan = { amount: 1, currency: 'USD', planName: 'Basic', intervalUnit: 'month', intervalCount: 1 };
 const theirs = { merchantId: 16 };
 const nobody = { merchantId: 17 };
-let their: { main: number; addon: number; setup: number; product: number };
+const infrastructure = infrastructureTables.map(({ table }) => table);
+let their: { main: number; addon: number; setup: number; product: number; metric: number; limit: number };
 let own: number;
+let ownMetric: number;
 
 beforeAll(async () => {
   t = await testService(catalog);
@@ -32,14 +45,29 @@ beforeAll(async () => {
   const addon = await t.done(newPlan, { ...plan, type: 2 }, theirs);
   const setup = await t.done(newPlan, { ...plan, type: 3 }, theirs);
   const { product } = await t.done(newProduct, {}, theirs);
+  const calls = { code: 'calls', metricName: 'Calls' };
+  const { merchantMetric } = await t.done(newMetric, calls, theirs);
+  const limit = { planId: main.plan.id, metricId: merchantMetric.id, metricLimit: 1 };
+  const { merchantMetricPlanLimit } = await t.done(newPlanLimit, limit, theirs);
+  const currencyConfigs = [{ currency: 'EUR', exchangeRate: 0.5 }];
+  await t.done(setupMultiCurrencies, { multiCurrencyConfigs: [{ defaultCurrency: 'USD', currencyConfigs }] }, theirs);
   own = (await t.done(newPlan, plan)).plan.id;
-  their = { main: main.plan.id, addon: addon.plan.id, setup: setup.plan.id, product: product.id };
+  ownMetric = (await t.done(newMetric, calls)).merchantMetric.id;
+  their = {
+    main: main.plan.id,
+    addon: addon.plan.id,
+    setup: setup.plan.id,
+    product: product.id,
+    metric: merchantMetric.id,
+    limit: merchantMetricPlanLimit.id,
+  };
   await t.emitted();
 });
 afterAll(() => t.close());
 
 it("gives another merchant's ids the answer that unknown ones get, and changes nothing", async () => {
   const unknown = 9_000_000;
+  const limit = (metricId: number) => ({ metricId, metricLimit: 1 });
   const named = [activatePlan, publishPlan, unpublishPlan, planDetail];
   const pairs: [Operation, object, object][] = [
     ...[newPlan, editPlan].flatMap((operation): [Operation, object, object][] => {
@@ -49,6 +77,7 @@ it("gives another merchant's ids the answer that unknown ones get, and changes n
         [operation, { ...sent, addonIds: [their.addon] }, { ...sent, addonIds: [unknown] }],
         [operation, { ...sent, onetimeAddonIds: [their.setup] }, { ...sent, onetimeAddonIds: [unknown] }],
         [operation, { ...sent, autoUpgradePlanId: their.main }, { ...sent, autoUpgradePlanId: unknown }],
+        [operation, { ...sent, metricLimits: [limit(their.metric)] }, { ...sent, metricLimits: [limit(unknown)] }],
       ];
     }),
     [editPlan, { planId: their.main, planName: 'Mine' }, { planId: unknown, planName: 'Mine' }],
@@ -61,16 +90,33 @@ it("gives another merchant's ids the answer that unknown ones get, and changes n
       { productId: their.product, productName: 'Mine' },
       { productId: unknown, productName: 'Mine' },
     ]),
+    ...[editMetric, metricDetail, deleteMetric].map((operation): [Operation, object, object] => [
+      operation,
+      { metricId: their.metric, metricName: 'Mine' },
+      { metricId: unknown, metricName: 'Mine' },
+    ]),
+    [newPlanLimit, { ...limit(their.metric), planId: own }, { ...limit(unknown), planId: own }],
+    [newPlanLimit, { ...limit(ownMetric), planId: their.main }, { ...limit(ownMetric), planId: unknown }],
+    ...[editPlanLimit, deletePlanLimit].map((operation): [Operation, object, object] => [
+      operation,
+      { metricPlanLimitId: their.limit, metricLimit: 2 },
+      { metricPlanLimitId: unknown, metricLimit: 2 },
+    ]),
   ];
   for (const [operation, foreign, none] of pairs) {
     const bytes = async (input: object) =>
       (await t.dispatcher.dispatch(operation.name, JSON.stringify(input), t.callerOf())).bytes.toString();
     const answer = await bytes(foreign);
-    expect(answer).toMatch(/"slug":"(plan|product)_not_found"/);
+    expect(answer).toMatch(/"slug":"(plan|product|metric|plan_limit)_not_found"/);
     expect(answer).toBe(await bytes(none));
   }
   expect(await t.emitted()).toEqual([]);
-  expect(await t.rows('select distinct status, version from plans')).toEqual([{ status: 'editing', version: 1 }]);
+  expect(await t.rows('select distinct status, version from plans order by version')).toEqual([
+    { status: 'editing', version: 1 },
+    // theirs, which has got a limit
+    { status: 'editing', version: 2 },
+  ]);
+  expect(await t.rows('select distinct version from metrics')).toEqual([{ version: 1 }]);
 });
 
 it("finds nothing of another merchant's in a list, by whatever it looks", async () => {
@@ -78,28 +124,40 @@ it("finds nothing of another merchant's in a list, by whatever it looks", async 
     expect(await t.done(listPlans, input, nobody)).toEqual({ plans: [], total: 0 });
   }
   expect(await t.done(listProducts, {}, nobody)).toEqual({ products: [], total: 0 });
+  for (const input of [{}, { searchKey: 'calls' }, { searchKey: String(their.metric) }]) {
+    expect(await t.done(listMetrics, input, nobody)).toEqual({ merchantMetrics: [], total: 0 });
+  }
+  expect((await t.done(listMetrics, { searchKey: 'calls' }, theirs)).total).toBe(1);
   expect((await t.done(listPlans, { searchKey: 'theirs' }, theirs)).total).toBe(1);
 });
 
 it('hides rows from a query that forgets its merchant', async () => {
-  for (const name of ['plans', 'products']) {
-    const seen = (caller: object) =>
-      t.db.read(t.callerOf(caller), reader => reader.query(`select id from ${name}`, []));
+  for (const name of ['plans', 'products', 'metrics', 'plan_metrics', 'currency_rules']) {
+    const seen = (caller: object) => t.db.read(t.callerOf(caller), reader => reader.query(`select 1 from ${name}`, []));
     expect(await seen(nobody)).toEqual([]);
     expect((await seen(theirs)).length).toBeGreaterThan(0);
   }
 });
 
+it("converts by a merchant's own rules alone", async () => {
+  const input = { amount: 100, currency: 'USD' };
+  expect(await t.done(exchangeAmount, input)).toEqual({ multiCurrencyConfigs: [] });
+  expect((await t.done(exchangeAmount, input, theirs)).multiCurrencyConfigs).toMatchObject([{ amount: 50 }]);
+});
+
 it('secures every table of its own, against its owner too', async () => {
   const secured = await t.rows('select relname from pg_class where relrowsecurity and relforcerowsecurity');
   const names = secured.map(({ relname }) => relname);
-  expect(catalog.schema.tables.filter(({ options }) => !names.includes(options.tableName))).toEqual([]);
+  const tenant = catalog.schema.tables.filter(table => !infrastructure.includes(table.options.name));
+  expect(tenant.filter(({ options }) => !names.includes(options.tableName))).toEqual([]);
 });
 
-it('leaves no other table open than those of the platform and of its search', async () => {
+it('leaves no other table open than those of the platform, of the rates and of its search', async () => {
   const open = await t.rows(`select relname from pg_class c join pg_namespace n on n.oid = relnamespace
     where relkind = 'r' and nspname = 'public' and not relrowsecurity order by relname`);
-  expect(open.map(({ relname }) => relname).sort()).toEqual([...platformTables, ...searchTables].sort());
+  expect(open.map(({ relname }) => relname).sort()).toEqual(
+    [...platformTables, ...infrastructure, ...searchTables].sort(),
+  );
 });
 
 it('maps its tables as the migrations make them', async () => {

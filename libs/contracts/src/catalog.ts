@@ -5,8 +5,8 @@ import * as input from './input.js';
 import { operation } from './operation.js';
 import { UsVatConfigInput } from './shapes/address.js';
 import { MerchantCheckout } from './shapes/checkout.js';
-import { MultiCurrencyConfig, MultiCurrencyConfigInput } from './shapes/currency.js';
-import { MerchantMetric, MetricPlanChargeInput, PlanMetricLimitInput } from './shapes/metric.js';
+import { MultiCurrencyConfigInput } from './shapes/currency.js';
+import { MetricPlanChargeInput, PlanMetricLimitInput } from './shapes/metric.js';
 import {
   intervalFields,
   leastInterval,
@@ -290,19 +290,6 @@ export const listPlans = operation({
   errors: [],
 });
 
-export const deleteMetric = operation({
-  service: 'catalog',
-  name: 'metric.delete',
-  methods: ['POST'],
-  path: '/merchant/metric/delete',
-  summary: 'Delete and archive a metric that no active plan uses',
-  effect: 'write',
-  permission: 'billable-metric.write',
-  input: z.object({ metricId: input.integer }),
-  output: z.object({ merchantMetric: MerchantMetric }),
-  errors: ['metric_not_found', 'metric_in_use'],
-});
-
 export const listCheckouts = operation({
   service: 'catalog',
   name: 'checkout.list',
@@ -313,18 +300,5 @@ export const listCheckouts = operation({
   permission: 'configuration.read',
   input: z.object({ SearchKey: input.line.optional() }),
   output: z.object({ merchantCheckouts: z.array(MerchantCheckout) }),
-  errors: [],
-});
-
-export const exchangeAmount = operation({
-  service: 'catalog',
-  name: 'currency.exchange',
-  methods: ['POST'],
-  path: '/merchant/amount_multi_currencies_exchange',
-  summary: "Convert an amount into each currency of the merchant's rules for its currency",
-  effect: 'read',
-  permission: 'plan.read',
-  input: z.object({ amount: input.integer, currency: input.Currency }),
-  output: z.object({ multiCurrencyConfigs: z.array(MultiCurrencyConfig) }),
   errors: [],
 });

@@ -49,6 +49,8 @@ export const errors = {
   product_not_found: notFound('product'),
   plan_not_found: notFound('plan'),
   metric_not_found: notFound('metric'),
+  plan_limit_not_found: notFound('limit of a plan'),
+  exchange_rate_not_found: notFound('exchange rate'),
   gateway_not_found: notFound('gateway'),
   invoice_not_found: notFound('invoice'),
   payment_not_found: notFound('payment'),

@@ -3,8 +3,10 @@ import { optAccountType } from './codes.js';
 import { type WebhookEventName, webhookEventNames } from './event-names.js';
 import { integer, type Shape, text, time } from './field.js';
 import type { Service } from './operation.js';
+import { MerchantCurrencies } from './shapes/currency.js';
 import { Gateway } from './shapes/gateway.js';
 import { Invoice, InvoiceMerchant } from './shapes/invoice.js';
+import { MerchantMetric } from './shapes/metric.js';
 import { Payment } from './shapes/payment.js';
 import { Plan } from './shapes/plan.js';
 import { Product } from './shapes/product.js';
@@ -119,6 +121,10 @@ export const events = {
   'plan.activated': internal('catalog', 'plan', Plan),
   'plan.published': internal('catalog', 'plan', Plan),
   'plan.unpublished': internal('catalog', 'plan', Plan),
+  'metric.created': internal('catalog', 'metric', MerchantMetric),
+  'metric.updated': internal('catalog', 'metric', MerchantMetric),
+  'metric.deleted': internal('catalog', 'metric', MerchantMetric),
+  'currency.updated': internal('catalog', 'currency', MerchantCurrencies),
   'invoice.updated': internal('billing', 'invoice', Invoice),
   'invoice.deleted': internal('billing', 'invoice', Invoice),
   'gateway.created': internal('billing', 'gateway', Gateway),

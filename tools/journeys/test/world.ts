@@ -31,6 +31,13 @@ const makers = {
     await newPlan(api, { externalPlanId });
     return externalPlanId;
   },
+  metric: (api: Api) => newMetric(api),
+  planLimit: async (api: Api) => {
+    const [planId, metricId] = await Promise.all([activePlan(api), newMetric(api)]);
+    const limit = { planId, metricId, metricLimit: 100 };
+    const path = '/merchant/metric/plan/limit/new';
+    return (await api.post<{ merchantMetricPlanLimit: { id: number } }>(path, limit)).merchantMetricPlanLimit.id;
+  },
   gateway: async (api: Api) =>
     (await api.get<{ gateways: { gatewayId: number }[] }>('/merchant/gateway/list')).gateways[0]?.gatewayId ?? 0,
   invoice: async (api: Api) => (await newInvoice(api, false)).invoiceId,
@@ -43,6 +50,11 @@ export type Kind = keyof typeof makers;
 
 export const kinds = Object.keys(makers) as Kind[];
 export const make = (kind: Kind, api: Api): Promise<Id> => makers[kind](api);
+
+async function newMetric(api: Api): Promise<number> {
+  const metric = { code: randomUUID(), metricName: 'Calls' };
+  return (await api.post<{ merchantMetric: { id: number } }>('/merchant/metric/new', metric)).merchantMetric.id;
+}
 
 async function newInvoice(api: Api, finish: boolean): Promise<{ invoiceId: string; paymentId: string }> {
   const [userId, planId] = await Promise.all([newUser(api), activePlan(api)]);
@@ -68,6 +80,8 @@ export const named: Readonly<Record<string, Kind>> = {
   addonIds: 'addon',
   onetimeAddonIds: 'onetimeAddon',
   externalPlanId: 'externalPlan',
+  metricId: 'metric',
+  metricPlanLimitId: 'planLimit',
   gatewayId: 'gateway',
   gatewayIds: 'gateway',
   invoiceId: 'invoice',
@@ -81,6 +95,5 @@ export const nameless: Readonly<Record<string, string>> = {
   paymentMethodId: 'a word of the gateway',
   autoUpgradePlanId: 'kept as it is: nothing is read by it yet',
   checkoutTemplateId: 'kept as it is: there are no checkout templates yet',
-  metricId: 'there are no metrics yet',
   subscriptionId: 'there are no subscriptions yet',
 };
