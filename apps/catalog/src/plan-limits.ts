@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { deletePlanLimit, editPlanLimit, type In, newPlanLimit } from '@recur/contracts';
+import { deletePlanLimit, editPlanLimit, type In, limits, newPlanLimit } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { edit } from './domain/plan.js';
@@ -22,6 +22,9 @@ export class PlanLimits {
       if (plan.metricLimits.some(limit => limit.metricId === metricId)) {
         throw invalid('/metricId', `is limited by plan ${planId} already`);
       }
+      if (plan.metricLimits.length >= limits.entries) {
+        throw invalid('/planId', `names a plan with ${limits.entries} limits, and it cannot have one more`);
+      }
       const times = { createTime: tx.now, modifyTime: tx.now };
       const limit: PlanMetricRow = {
         merchantId: tx.merchantId,
@@ -43,8 +46,8 @@ export class PlanLimits {
   edit({ metricPlanLimitId, metricLimit }: In<typeof editPlanLimit>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const { limit, plan } = await lock(tx, metricPlanLimitId);
-      const limits = plan.metricLimits.map(one => (one.metricId === limit.metricId ? { ...one, metricLimit } : one));
-      const changed = change(tx, plan, limits, 'EditMetricLimit');
+      const all = plan.metricLimits.map(one => (one.metricId === limit.metricId ? { ...one, metricLimit } : one));
+      const changed = change(tx, plan, all, 'EditMetricLimit');
       return shown(tx, changed ? { ...limit, metricLimit, modifyTime: tx.now } : limit);
     });
   }
@@ -53,8 +56,8 @@ export class PlanLimits {
   delete({ metricPlanLimitId }: In<typeof deletePlanLimit>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const { limit, plan } = await lock(tx, metricPlanLimitId);
-      const limits = plan.metricLimits.filter(({ metricId }) => metricId !== limit.metricId);
-      change(tx, plan, limits, 'DeleteMetricLimit');
+      const others = plan.metricLimits.filter(({ metricId }) => metricId !== limit.metricId);
+      change(tx, plan, others, 'DeleteMetricLimit');
       return shown(tx, limit);
     });
   }

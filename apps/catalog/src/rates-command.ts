@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Rates } from './rates.js';
 import { limits, readRates } from './rates-xml.js';
@@ -15,7 +16,8 @@ export async function rates(app: INestApplicationContext, words: readonly string
   if (command !== 'import' || file === undefined || more.length > 0) return fail(usage, exits.usage);
   let xml: string;
   try {
-    xml = await text(file);
+    // a byte more than there may be, which tells that it is too large
+    xml = await text(createReadStream(file, { end: limits.bytes }));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     return fail(`${file} cannot be read: ${code ?? message}.`, exits.noInput);
@@ -28,13 +30,6 @@ export async function rates(app: INestApplicationContext, words: readonly string
   if (outcome === 'ahead') return fail(`${file} has ${said}: that day is still to come.`, exits.data);
   process.stdout.write(`${said} ${outcome === 'taken' ? 'are taken over' : 'were taken over before'}.\n`);
   return 0;
-}
-
-/** What a file holds; of one that is too large, nothing is read. */
-async function text(file: string): Promise<string> {
-  const { size } = await stat(file);
-  if (size > limits.bytes) throw new Error(`it is larger than ${limits.bytes} bytes`);
-  return readFile(file, 'utf8');
 }
 
 function fail(what: string, code: number): number {

@@ -251,6 +251,17 @@ describe('metric/plan/limit/new', () => {
     expect(await limitsOf(planId)).toHaveLength(1);
   });
 
+  it('makes at most a thousand of one plan', async () => {
+    const { id: planId } = await planOf();
+    const many = `select jsonb_agg(jsonb_build_object('metricId', n, 'metricLimit', 1)) from generate_series(1000001, 1001000) n`;
+    await t.rows(`update plans set metric_limits = (${many}) where id = $1`, [planId]);
+    const { id: metricId } = await metricOf();
+    expect(await issues(newPlanLimit, { planId, metricId, metricLimit: 1 })).toEqual([
+      'invalid_parameters',
+      '/planId names a plan with 1000 limits, and it cannot have one more',
+    ]);
+  });
+
   it('has all limits that are made at once', async () => {
     const { id: planId } = await planOf();
     const all = await Promise.all(Array.from({ length: 12 }, () => metricOf()));

@@ -133,7 +133,7 @@ describe('the rate tables', () => {
     const nowhere = path.join(folder, 'nowhere.xml');
     expect(await command('import', nowhere)).toEqual([66, `${nowhere} cannot be read: ENOENT.\n`]);
     const large = file(' '.repeat(limits.bytes + 1));
-    expect(await command('import', large)).toEqual([66, `${large} cannot be read: it is larger than 1048576 bytes.\n`]);
+    expect(await command('import', large)).toEqual([65, `${large} is of no use: it is larger than 1048576 bytes.\n`]);
     const name = file(fileOf('2026-01-15', { USD: 'x' }));
     expect(await command('import', name)).toEqual([65, `${name} is of no use: x is no rate.\n`]);
     const ahead = file(fileOf('2026-01-17', some));

@@ -140,10 +140,15 @@ export const spoilt = (input: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
     return how === 'drop' ? { ...value, [key]: undefined } : { ...value, [key]: bad };
   });
 
+/** A limit of the plan, which has more fields than the metric that it is asked about. */
+const limited = ({ metric }: Ids, field: string) =>
+  field === 'metricId' ? { metricLimits: [{ metricId: metric[0], metricLimit: 1 }] } : {};
+
 /** What the smallest input lacks because of a rule that looks at several fields, where `field` is what is asked about. */
 const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
-  'plan.new': () => ({ intervalUnit: 'month', intervalCount: 1 }),
+  'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
+  'plan.edit': limited,
   'payment.new': ({ user }, field) => ({
     ...(field !== 'externalUserId' && field !== 'invoiceId' && { userId: user[0] }),
     ...(field !== 'planId' && field !== 'invoiceId' && { currency: 'EUR', totalAmount: 500 }),
