@@ -66,17 +66,16 @@ export class Currencies {
       currency,
       asked.map(({ currency }) => currency),
     );
-    return {
-      multiCurrencyConfigs: configs.flatMap(({ currency: to, exchangeRate: own, ...config }): MultiCurrencyConfig[] => {
-        const rate = own > 0 ? rateOf(own) : known.get(to)?.rate;
-        // without a rate there is only the fixed amount to answer, or nothing
-        if (rate === undefined && config.fixedAmount === 0) return [];
-        const converted = rate === undefined ? config.fixedAmount : convert({ amount, currency }, rate, to);
-        return [
-          { ...config, currency: to, exchangeRate: rate === undefined ? 0 : rateNumber(rate), amount: converted },
-        ];
-      }),
-    };
+    const multiCurrencyConfigs = configs.flatMap((config): MultiCurrencyConfig[] => {
+      const rate = config.exchangeRate > 0 ? rateOf(config.exchangeRate) : known.get(config.currency)?.rate;
+      if (rate !== undefined) {
+        const converted = convert({ amount, currency }, rate, config.currency);
+        return [{ ...config, exchangeRate: rateNumber(rate), amount: converted }];
+      }
+      // without a rate there is only the fixed amount to answer
+      return config.fixedAmount > 0 ? [{ ...config, amount: config.fixedAmount }] : [];
+    });
+    return { multiCurrencyConfigs };
   }
 
   /** The rules for amounts in a currency. */
@@ -88,13 +87,11 @@ export class Currencies {
 
 const rulesOf = async (reader: Reader) => (await reader.find(currencyRules, {}))?.sets ?? [];
 
+type SetInput = NonNullable<In<typeof setupMultiCurrencies>['multiCurrencyConfigs']>[number];
+
 /** A rule set as it is kept: with the time of its last change, whatever time was sent. */
 function updated(
-  {
-    name,
-    defaultCurrency,
-    currencyConfigs,
-  }: NonNullable<In<typeof setupMultiCurrencies>['multiCurrencyConfigs']>[number],
+  { name, defaultCurrency, currencyConfigs }: SetInput,
   before: readonly MerchantMultiCurrencyConfig[],
   now: number,
 ): MerchantMultiCurrencyConfig {

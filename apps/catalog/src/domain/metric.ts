@@ -94,16 +94,18 @@ export function misnamed(lists: MetricLists, types: ReadonlyMap<number, MetricTy
   const found: Misnamed = { unknown: [], unfit: [] };
   for (const field of Object.keys(fitting) as (keyof typeof fitting)[]) {
     const seen = new Set<number>();
-    const takes: readonly MetricType[] = fitting[field];
     for (const [at, { metricId }] of (lists[field] ?? []).entries()) {
       const path = `/${field}/${at}/metricId`;
       const type = types.get(metricId);
+      const message = type && (whyUnfit(type, fitting[field]) ?? (seen.has(metricId) ? named : undefined));
       if (type === undefined) found.unknown.push({ path, message: 'names no metric' });
-      else if (!takes.includes(type))
-        found.unfit.push({ path, message: `must be ${takes.join(' or ')}, and is ${type}` });
-      else if (seen.has(metricId)) found.unfit.push({ path, message: 'names a metric that the list has already' });
+      else if (message !== undefined) found.unfit.push({ path, message });
       seen.add(metricId);
     }
   }
   return found;
 }
+
+const named = 'names a metric that the list has already';
+const whyUnfit = (type: MetricType, takes: readonly MetricType[]) =>
+  takes.includes(type) ? undefined : `must be ${takes.join(' or ')}, and is ${type}`;
