@@ -42,6 +42,11 @@ export function merchantCommand(home: Home, settings: Settings, words: readonly 
   return { ...appPart(home, 'identity', ['merchant', ...words], environment(settings, 'identity')), name: 'merchant' };
 }
 
+/** The command of catalog that takes over exchange rates from a file; see its README. */
+export function ratesCommand(home: Home, settings: Settings, words: readonly string[]): Part {
+  return { ...appPart(home, 'catalog', ['rates', ...words], environment(settings, 'catalog')), name: 'rates' };
+}
+
 function appPart(home: Home, app: App, args: string[], env: NodeJS.ProcessEnv): Part {
   const folder = path.join(home.root, 'apps', app);
   return { name: app, command: process.execPath, args: [path.join(folder, 'dist/main.js'), ...args], env, cwd: folder };

@@ -1,5 +1,4 @@
 import { type editPlan, type In, type newPlan, noYes, planType } from '@recur/contracts';
-import { type Issue, Rejected } from '@recur/kernel';
 import { type PlanRow, sortNameOf } from './tables.js';
 import { named, planView, usVatConfigOf } from './views.js';
 
@@ -21,14 +20,6 @@ export function asAsked(plan: PlanRow, sent: Omit<In<typeof editPlan>, 'planId'>
  * product/edit do that and the plan's answer could not show it.
  */
 export const rowOf = (input: NewPlan) => ({ ...described(input), ...priced(input), ...bound(input) });
-
-/** There are no metrics yet, so whatever names one names an unknown one. */
-export function checkMetrics(input: NewPlan): void {
-  const issues = (['metricLimits', 'metricMeteredCharge', 'metricRecurringCharge'] as const).flatMap(field =>
-    input[field].map((_, at): Issue => ({ path: `/${field}/${at}/metricId`, message: 'names no metric' })),
-  );
-  if (issues.length > 0) throw new Rejected('metric_not_found', undefined, issues);
-}
 
 /** What the plan is called and how it is shown. */
 function described(input: NewPlan) {

@@ -5,7 +5,6 @@ import {
   type IntervalUnit,
   intervalUnits,
   listPlans,
-  type MerchantMetricPlanChargeDetail,
   PlanDetail,
   planDetail,
   planStatus,
@@ -15,6 +14,7 @@ import {
 import { type Caller, type Condition, Db, given, Handle, type Reader, sorted } from '@recur/platform';
 import { DEFAULT_PRODUCT } from './domain/product.js';
 import { conditions, type Filter } from './filters.js';
+import { metricsOf } from './plan-metrics.js';
 import { checkName, wherePlan } from './plans.js';
 import { withoutRow } from './products.js';
 import { type PlanRow, plans, products } from './tables.js';
@@ -98,9 +98,9 @@ const withId = (ids: readonly number[], part: string) => (/^\d{1,15}$/.test(part
 
 const emptyDetail = emptyOf(PlanDetail);
 
-/** Two questions for all of them: the products, and the add-ons. */
+/** Four questions for all of them: the products, the add-ons, and what is of their metrics. */
 async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDetail[]> {
-  const [ofProducts, addons] = await Promise.all([
+  const [ofProducts, addons, ofMetrics] = await Promise.all([
     reader.among(
       products,
       'id',
@@ -111,6 +111,7 @@ async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDeta
       'id',
       of.flatMap(plan => [...plan.addonIds, ...plan.onetimeAddonIds]),
     ),
+    metricsOf(reader, of),
   ]);
   const product = new Map(ofProducts.filter(there).map(row => [row.id, row]));
   const addon = new Map(addons.filter(there).map(row => [row.id, planView(row)]));
@@ -127,8 +128,9 @@ async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDeta
       addons: views(plan.addonIds),
       onetimeAddonIds: plan.onetimeAddonIds,
       onetimeAddons: views(plan.onetimeAddonIds),
-      metricMeteredCharge: plan.metricMeteredCharge.map(charge),
-      metricRecurringCharge: plan.metricRecurringCharge.map(charge),
+      metricPlanLimits: ofMetrics.limits(plan),
+      metricMeteredCharge: plan.metricMeteredCharge.map(ofMetrics.charge),
+      metricRecurringCharge: plan.metricRecurringCharge.map(ofMetrics.charge),
       sellOnUSOnly: plan.usVatConfig?.sellOnUSOnly ?? false,
     };
   });
@@ -136,8 +138,3 @@ async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDeta
 
 /** What was deleted is shown nowhere, be it that a plan which is archived for good has named it. */
 const there = ({ deletedTime }: { deletedTime: number }) => deletedTime === 0;
-
-const charge = (of: PlanRow['metricMeteredCharge'][number]): MerchantMetricPlanChargeDetail => ({
-  ...of,
-  merchantMetric: null,
-});

@@ -65,7 +65,7 @@ export class PlanMoves {
         autoUpgradePlanId: 0,
       });
       changed(tx, bound, 'plan.updated', 'BindAddons');
-      if (bound.status === 'active') activateAll(tx, addons);
+      if (bound.status === 'active') await activateAll(tx, addons);
       return { plan: planView(bound) };
     });
   }

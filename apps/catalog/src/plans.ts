@@ -14,7 +14,8 @@ import { checkAddons, checkCurrency } from './addons.js';
 import { checkTemplate } from './checkouts.js';
 import type { Config } from './config.js';
 import { activate, edit, publish, unpublish } from './domain/plan.js';
-import { asAsked, checkMetrics, type NewPlan, rowOf } from './plan-input.js';
+import { asAsked, type NewPlan, rowOf } from './plan-input.js';
+import { checkMetrics, checkStillThere } from './plan-metrics.js';
 import { holdProduct } from './products.js';
 import { type PlanRow, plans } from './tables.js';
 import { planView } from './views.js';
@@ -55,12 +56,12 @@ export class Plans {
         checkTemplate(tx, edited.checkoutTemplateId, plan.checkoutTemplateId),
       ]);
       if (sent.productId !== undefined) await holdProduct(tx, sent.productId);
-      checkMetrics(input);
+      await checkMetrics(tx, sent);
       const view = planView(edited);
       tx.onConflict('plans_external_id', externalIdTaken);
       tx.save(plans, edited);
       tx.emit('plan.updated', edited, view);
-      if (edited.status === 'active') activateAll(tx, addons);
+      if (edited.status === 'active') await activateAll(tx, addons);
       tx.log(`Plan(${planId})`, 'Edit', { planId });
       return { plan: view };
     });
@@ -74,7 +75,7 @@ export class Plans {
       // lock order: a main plan, then its add-ons by id; add-ons have none of their own, so nobody waits in a circle
       const ids = plan.addonIds.toSorted((a, b) => a - b);
       const addons = await Promise.all(ids.map(id => tx.lock(plans, { id }, 'plan_not_found')));
-      activateAll(tx, [plan, ...addons]);
+      await activateAll(tx, [plan, ...addons]);
       tx.log(`Plan(${plan.id})`, 'Activate', { planId: plan.id });
       return {};
     });
@@ -104,10 +105,10 @@ export class Plans {
 
 /** Makes a plan of what is said of it, and says so; `what` goes into the log. Answers its view. */
 export async function addPlan(tx: Tx, input: NewPlan, config: Config, what: string): Promise<PlanView> {
-  // lock order: plans, then the product
+  // lock order: plans, then the product, then metrics
   const [id] = await Promise.all([tx.nextId(plans), checkAddons(tx, input)]);
   await holdProduct(tx, input.productId);
-  checkMetrics(input);
+  await checkMetrics(tx, input);
   const plan: PlanRow = {
     ...rowOf(input),
     merchantId: tx.merchantId,
@@ -151,7 +152,8 @@ export const lockPlan = async (tx: Tx, name: PlanName) =>
 const externalIdTaken = () => invalid('/externalPlanId', 'is the externalPlanId of another plan');
 
 /** Those that are active already stay so, and nobody is told of them. */
-export function activateAll(tx: Tx, all: readonly PlanRow[]): void {
+export async function activateAll(tx: Tx, all: readonly PlanRow[]): Promise<void> {
+  await checkStillThere(tx, all);
   for (const activated of all.flatMap(plan => activate(plan, tx.now) ?? [])) {
     tx.save(plans, activated);
     tx.emit('plan.activated', activated, planView(activated));

@@ -2,16 +2,26 @@ import { events } from '@recur/contracts';
 import { aggregate, type ServiceDefinition } from '@recur/platform';
 import { Checkouts } from './checkouts.js';
 import { type Config, config } from './config.js';
+import { Currencies } from './currencies.js';
+import { currencyRules, infrastructureTables } from './currency-tables.js';
+import { metrics, planMetrics } from './metric-tables.js';
+import { metricView } from './metric-views.js';
+import { Metrics } from './metrics.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Lists1795262400002 } from './migrations/0002-lists.js';
 import { Filters1795262400003 } from './migrations/0003-filters.js';
 import { Orders1795262400004 } from './migrations/0004-orders.js';
 import { Checkouts1795262400005 } from './migrations/0005-checkouts.js';
+import { Metrics1795262400006 } from './migrations/0006-metrics.js';
 import { Plans1795262400007 } from './migrations/0007-plans.js';
+import { PlanLimits } from './plan-limits.js';
 import { PlanList } from './plan-list.js';
 import { PlanMoves } from './plan-moves.js';
 import { Plans } from './plans.js';
 import { Products } from './products.js';
+import { Rates, removals } from './rates.js';
+import { rates } from './rates-command.js';
+import { RATE_SOURCE, RatesWorker, toldOf } from './rates-worker.js';
 import { checkouts, plans, products } from './tables.js';
 import { checkoutView, planView, productView } from './views.js';
 
@@ -19,13 +29,14 @@ export const catalog: ServiceDefinition<Config> = {
   name: 'catalog',
   config,
   schema: {
-    tables: [products, plans, checkouts],
+    tables: [products, plans, checkouts, metrics, planMetrics, currencyRules, ...infrastructureTables],
     migrations: [
       Init1763683200001,
       Lists1795262400002,
       Filters1795262400003,
       Orders1795262400004,
       Checkouts1795262400005,
+      Metrics1795262400006,
       Plans1795262400007,
     ],
   },
@@ -34,6 +45,13 @@ export const catalog: ServiceDefinition<Config> = {
     product: aggregate(products, 'id', productView),
     plan: aggregate(plans, 'id', planView),
     checkout: aggregate(checkouts, 'id', checkoutView),
+    metric: aggregate(metrics, 'id', metricView),
+    currency: aggregate(currencyRules, 'merchantId'),
   },
-  handlers: [Products, Plans, PlanMoves, PlanList, Checkouts],
+  handlers: [Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts],
+  providers: [Rates, RatesWorker, { provide: RATE_SOURCE, useValue: undefined }],
+  workers: app => [app.get(RatesWorker)],
+  removals,
+  details: app => ({ exchangeRates: async () => toldOf(await app.get(Rates).newest()) }),
+  commands: { rates },
 };

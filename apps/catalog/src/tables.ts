@@ -35,7 +35,8 @@ const sortedCharacters = 100;
 /** Of a name what its order is made of, whatever the case of its letters. */
 export const sortNameOf = (name: string) => Array.from(name.toLowerCase()).slice(0, sortedCharacters).join('');
 
-const oneOf = (column: string, values: readonly string[]) =>
+/** A check: the column holds one of these. */
+export const oneOf = (column: string, values: readonly string[]) =>
   `${column} in (${values.map(value => `'${value}'`).join(', ')})`;
 
 /** What a list shows; an index of these alone holds all that it needs to know of a row. */
@@ -178,4 +179,4 @@ export const checkouts = table<Checkout>('checkouts', {
 });
 
 /** What `searchable` has made: no row-level security; kept by a trigger, reached by `db.search` alone. */
-export const searchTables = ['plans_search'];
+export const searchTables = ['plans_search', 'metrics_search'];

@@ -1,7 +1,16 @@
 import { expect, it } from '@jest/globals';
-import { intervalUnits, planStatus, planType, productStatus, publishStatus } from '@recur/contracts';
+import {
+  aggregationType,
+  intervalUnits,
+  metricType,
+  planStatus,
+  planType,
+  productStatus,
+  publishStatus,
+} from '@recur/contracts';
 import { planLifecycle, publishLifecycle } from '../src/domain/plan.js';
 import { productLifecycle } from '../src/domain/product.js';
+import { metrics } from '../src/metric-tables.js';
 import { plans, products } from '../src/tables.js';
 import { named } from '../src/views.js';
 
@@ -14,7 +23,7 @@ it.each([
 });
 
 it('the database takes these states, types and no other', () => {
-  const values = (of: typeof plans | typeof products, check: string) => {
+  const values = (of: typeof plans | typeof products | typeof metrics, check: string) => {
     const found = of.options.checks?.find(({ name }) => name === check);
     return [...(found?.expression ?? '').matchAll(/'(\w+)'/g)].map(([, value]) => value);
   };
@@ -22,6 +31,8 @@ it('the database takes these states, types and no other', () => {
   expect(values(plans, 'plans_status')).toEqual(Object.keys(planStatus));
   expect(values(plans, 'plans_publish_status')).toEqual(Object.keys(publishStatus));
   expect(values(plans, 'plans_type')).toEqual(Object.keys(planType));
+  expect(values(metrics, 'metrics_type')).toEqual(Object.keys(metricType));
+  expect(values(metrics, 'metrics_aggregation_type')).toEqual(Object.keys(aggregationType));
 });
 
 it('a code finds its name, and an unknown one none', () => {

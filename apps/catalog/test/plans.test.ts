@@ -154,15 +154,6 @@ describe('plan/new', () => {
     expect(await issues({ productId: product.id })).toEqual(['product_not_found']);
   });
 
-  it('knows no metric yet', async () => {
-    const input = { metricLimits: [{ metricId: 1, metricLimit: 5 }], metricRecurringCharge: [{ metricId: 1 }] };
-    expect(await issues(input)).toEqual([
-      'metric_not_found',
-      '/metricLimits/0/metricId',
-      '/metricRecurringCharge/0/metricId',
-    ]);
-  });
-
   it("takes a merchant's externalPlanId once, and blank as often as you like", async () => {
     await planOf({ externalPlanId: 'basic' });
     await t.emitted();

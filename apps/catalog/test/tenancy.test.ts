@@ -9,17 +9,26 @@ import {
   checkoutLink,
   copyPlan,
   copyProduct,
+  deleteMetric,
   deletePlan,
+  deletePlanLimit,
   deleteProduct,
   editCheckout,
+  editMetric,
   editPlan,
+  editPlanLimit,
   editProduct,
+  exchangeAmount,
   inactivateProduct,
   listCheckouts,
+  listMetrics,
   listPlans,
   listProducts,
+  metricDetail,
   newCheckout,
+  newMetric,
   newPlan,
+  newPlanLimit,
   newProduct,
   type Operation,
   planDetail,
@@ -27,10 +36,12 @@ import {
   publishCheckout,
   publishPlan,
   setDefaultCheckout,
+  setupMultiCurrencies,
   unpublishPlan,
 } from '@recur/contracts';
 import { platformTables } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
+import { infrastructureTables } from '../src/currency-tables.js';
 import { catalog } from '../src/service.js';
 import { searchTables } from '../src/tables.js';
 
@@ -38,8 +49,9 @@ let t: TestService;
 const plan = { amount: 1, currency: 'USD', planName: 'Basic', intervalUnit: 'month', intervalCount: 1 };
 const theirs = { merchantId: 16 };
 const nobody = { merchantId: 17 };
-let their: { main: number; addon: number; setup: number; product: number; checkout: number };
-let own: { plan: number; checkout: number };
+const infrastructure = infrastructureTables.map(({ table }) => table);
+let their: Record<'main' | 'addon' | 'setup' | 'product' | 'checkout' | 'metric' | 'limit', number>;
+let own: Record<'plan' | 'checkout' | 'metric', number>;
 
 beforeAll(async () => {
   t = await testService(catalog);
@@ -48,10 +60,21 @@ beforeAll(async () => {
   const setup = await t.done(newPlan, { ...plan, type: 3 }, theirs);
   const { product } = await t.done(newProduct, {}, theirs);
   const checkout = async (caller = {}) => (await t.done(newCheckout, { name: 'theirs' }, caller)).merchantCheckout.id;
-  own = { plan: (await t.done(newPlan, plan)).plan.id, checkout: await checkout() };
+  const calls = { code: 'calls', metricName: 'Calls' };
+  const { merchantMetric } = await t.done(newMetric, calls, theirs);
+  const limit = { planId: main.plan.id, metricId: merchantMetric.id, metricLimit: 1 };
+  const { merchantMetricPlanLimit } = await t.done(newPlanLimit, limit, theirs);
+  const currencyConfigs = [{ currency: 'EUR', exchangeRate: 0.5 }];
+  await t.done(setupMultiCurrencies, { multiCurrencyConfigs: [{ defaultCurrency: 'USD', currencyConfigs }] }, theirs);
+  own = {
+    plan: (await t.done(newPlan, plan)).plan.id,
+    checkout: await checkout(),
+    metric: (await t.done(newMetric, calls)).merchantMetric.id,
+  };
   their = {
     ...{ main: main.plan.id, addon: addon.plan.id, setup: setup.plan.id },
     ...{ product: product.id, checkout: await checkout(theirs) },
+    ...{ metric: merchantMetric.id, limit: merchantMetricPlanLimit.id },
   };
   await t.emitted();
 });
@@ -59,6 +82,7 @@ afterAll(() => t.close());
 
 it("gives another merchant's ids the answer that unknown ones get, and changes nothing", async () => {
   const unknown = 9_000_000;
+  const limit = (metricId: number) => ({ metricId, metricLimit: 1 });
   const named = [activatePlan, publishPlan, unpublishPlan, planDetail, archivePlan, deletePlan, copyPlan, bindAddons];
   const pairs: [Operation, object, object][] = [
     ...[newPlan, editPlan].flatMap((operation): [Operation, object, object][] => {
@@ -69,6 +93,7 @@ it("gives another merchant's ids the answer that unknown ones get, and changes n
         [operation, { ...sent, onetimeAddonIds: [their.setup] }, { ...sent, onetimeAddonIds: [unknown] }],
         [operation, { ...sent, autoUpgradePlanId: their.main }, { ...sent, autoUpgradePlanId: unknown }],
         [operation, { ...sent, checkoutTemplateId: their.checkout }, { ...sent, checkoutTemplateId: unknown }],
+        [operation, { ...sent, metricLimits: [limit(their.metric)] }, { ...sent, metricLimits: [limit(unknown)] }],
       ];
     }),
     [editPlan, { planId: their.main, planName: 'Mine' }, { planId: unknown, planName: 'Mine' }],
@@ -92,16 +117,33 @@ it("gives another merchant's ids the answer that unknown ones get, and changes n
         { productId: unknown, productName: 'Mine' },
       ],
     ),
+    ...[editMetric, metricDetail, deleteMetric].map((operation): [Operation, object, object] => [
+      operation,
+      { metricId: their.metric, metricName: 'Mine' },
+      { metricId: unknown, metricName: 'Mine' },
+    ]),
+    [newPlanLimit, { ...limit(their.metric), planId: own.plan }, { ...limit(unknown), planId: own.plan }],
+    [newPlanLimit, { ...limit(own.metric), planId: their.main }, { ...limit(own.metric), planId: unknown }],
+    ...[editPlanLimit, deletePlanLimit].map((operation): [Operation, object, object] => [
+      operation,
+      { metricPlanLimitId: their.limit, metricLimit: 2 },
+      { metricPlanLimitId: unknown, metricLimit: 2 },
+    ]),
   ];
   for (const [operation, foreign, none] of pairs) {
     const bytes = async (input: object) =>
       (await t.dispatcher.dispatch(operation.name, JSON.stringify(input), t.callerOf())).bytes.toString();
     const answer = await bytes(foreign);
-    expect(answer).toMatch(/"slug":"(plan|product|checkout)_not_found"/);
+    expect(answer).toMatch(/"slug":"(plan|product|checkout|metric|plan_limit)_not_found"/);
     expect(answer).toBe(await bytes(none));
   }
   expect(await t.emitted()).toEqual([]);
-  expect(await t.rows('select distinct status, version from plans')).toEqual([{ status: 'editing', version: 1 }]);
+  expect(await t.rows('select distinct status, version from plans order by version')).toEqual([
+    { status: 'editing', version: 1 },
+    // theirs, which has got a limit
+    { status: 'editing', version: 2 },
+  ]);
+  expect(await t.rows('select distinct version from metrics')).toEqual([{ version: 1 }]);
 });
 
 it("finds nothing of another merchant's in a list, by whatever it looks", async () => {
@@ -109,6 +151,10 @@ it("finds nothing of another merchant's in a list, by whatever it looks", async 
     expect(await t.done(listPlans, input, nobody)).toEqual({ plans: [], total: 0 });
   }
   expect(await t.done(listProducts, {}, nobody)).toEqual({ products: [], total: 0 });
+  for (const input of [{}, { searchKey: 'calls' }, { searchKey: String(their.metric) }]) {
+    expect(await t.done(listMetrics, input, nobody)).toEqual({ merchantMetrics: [], total: 0 });
+  }
+  expect((await t.done(listMetrics, { searchKey: 'calls' }, theirs)).total).toBe(1);
   expect((await t.done(listPlans, { searchKey: 'theirs' }, theirs)).total).toBe(1);
   for (const input of [{}, { SearchKey: 'theirs' }, { SearchKey: String(their.checkout) }]) {
     expect(await t.done(listCheckouts, input, nobody)).toEqual({ merchantCheckouts: [] });
@@ -116,24 +162,32 @@ it("finds nothing of another merchant's in a list, by whatever it looks", async 
 });
 
 it('hides rows from a query that forgets its merchant', async () => {
-  for (const name of ['plans', 'products', 'checkouts']) {
-    const seen = (caller: object) =>
-      t.db.read(t.callerOf(caller), reader => reader.query(`select id from ${name}`, []));
+  for (const name of ['plans', 'products', 'checkouts', 'metrics', 'plan_metrics', 'currency_rules']) {
+    const seen = (caller: object) => t.db.read(t.callerOf(caller), reader => reader.query(`select 1 from ${name}`, []));
     expect(await seen(nobody)).toEqual([]);
     expect((await seen(theirs)).length).toBeGreaterThan(0);
   }
 });
 
+it("converts by a merchant's own rules alone", async () => {
+  const input = { amount: 100, currency: 'USD' };
+  expect(await t.done(exchangeAmount, input)).toEqual({ multiCurrencyConfigs: [] });
+  expect((await t.done(exchangeAmount, input, theirs)).multiCurrencyConfigs).toMatchObject([{ amount: 50 }]);
+});
+
 it('secures every table of its own, against its owner too', async () => {
   const secured = await t.rows('select relname from pg_class where relrowsecurity and relforcerowsecurity');
   const names = secured.map(({ relname }) => relname);
-  expect(catalog.schema.tables.filter(({ options }) => !names.includes(options.tableName))).toEqual([]);
+  const tenant = catalog.schema.tables.filter(table => !infrastructure.includes(table.options.name));
+  expect(tenant.filter(({ options }) => !names.includes(options.tableName))).toEqual([]);
 });
 
-it('leaves no other table open than those of the platform and of its search', async () => {
+it('leaves no other table open than those of the platform, of the rates and of its search', async () => {
   const open = await t.rows(`select relname from pg_class c join pg_namespace n on n.oid = relnamespace
     where relkind = 'r' and nspname = 'public' and not relrowsecurity order by relname`);
-  expect(open.map(({ relname }) => relname).sort()).toEqual([...platformTables, ...searchTables].sort());
+  expect(open.map(({ relname }) => relname).sort()).toEqual(
+    [...platformTables, ...infrastructure, ...searchTables].sort(),
+  );
 });
 
 it('maps its tables as the migrations make them', async () => {

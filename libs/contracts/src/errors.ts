@@ -50,6 +50,8 @@ export const errors = {
   plan_not_found: notFound('plan'),
   metric_not_found: notFound('metric'),
   checkout_not_found: notFound('checkout template'),
+  plan_limit_not_found: notFound('limit of a plan'),
+  exchange_rate_not_found: notFound('exchange rate'),
   gateway_not_found: notFound('gateway'),
   invoice_not_found: notFound('invoice'),
   payment_not_found: notFound('payment'),

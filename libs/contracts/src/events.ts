@@ -4,8 +4,10 @@ import { type WebhookEventName, webhookEventNames } from './event-names.js';
 import { integer, type Shape, text, time } from './field.js';
 import type { Service } from './operation.js';
 import { MerchantCheckout } from './shapes/checkout.js';
+import { MerchantCurrencies } from './shapes/currency.js';
 import { Gateway } from './shapes/gateway.js';
 import { Invoice, InvoiceMerchant } from './shapes/invoice.js';
+import { MerchantMetric } from './shapes/metric.js';
 import { Payment } from './shapes/payment.js';
 import { Plan } from './shapes/plan.js';
 import { Product } from './shapes/product.js';
@@ -128,6 +130,10 @@ export const events = {
   'checkout.updated': internal('catalog', 'checkout', MerchantCheckout),
   'checkout.published': internal('catalog', 'checkout', MerchantCheckout),
   'checkout.archived': internal('catalog', 'checkout', MerchantCheckout),
+  'metric.created': internal('catalog', 'metric', MerchantMetric),
+  'metric.updated': internal('catalog', 'metric', MerchantMetric),
+  'metric.deleted': internal('catalog', 'metric', MerchantMetric),
+  'currency.updated': internal('catalog', 'currency', MerchantCurrencies),
   'invoice.updated': internal('billing', 'invoice', Invoice),
   'invoice.deleted': internal('billing', 'invoice', Invoice),
   'gateway.created': internal('billing', 'gateway', Gateway),

@@ -1,5 +1,4 @@
 export * from './billing.js';
-export * from './catalog.js';
 export * from './checkouts.js';
 export * from './codes.js';
 export * from './currencies.js';
@@ -8,10 +7,12 @@ export * from './empty.js';
 export * from './errors.js';
 export * from './event-names.js';
 export * from './events.js';
+export * from './exchange.js';
 export { Empty, meanings, type Shape } from './field.js';
 export * from './identity.js';
 export { largestAmount, limits } from './input.js';
 export * from './invoices.js';
+export * from './metrics.js';
 export * from './notification.js';
 export * from './operation.js';
 export * from './operations.js';

@@ -69,6 +69,12 @@ export const integer = z.int();
 export const unitAmount = z.int().min(-largestAmount).max(largestAmount);
 /** A price: not negative. */
 export const price = z.int().min(0).max(largestAmount);
+/** How much of one currency a major unit of another is; 0 where none is given. */
+export const rate = rule(
+  z.number().min(0).max(1_000_000_000),
+  'must be a decimal of at most 12 fractional digits',
+  value => fractionalDigits(value) <= 12,
+);
 /** 10000 is 100 %. */
 export const percent = z.int().min(0).max(10_000);
 /** A duration. */
@@ -82,6 +88,12 @@ export function code(table: CodeTable) {
     error: `must be one of ${meanings(table)}`,
   });
   return schema.meta({ enum: Object.values(table), description: meanings(table) });
+}
+
+/** Of the shortest decimal that the number is: 0.25 has 2, 1e-7 has 7. */
+function fractionalDigits(value: number): number {
+  const [, fraction = '', exponent = '0'] = /^\d+(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? [];
+  return fraction.length - Number(exponent);
 }
 
 /** A JSON object of the caller's own. */
@@ -99,6 +111,17 @@ function isStorableJson(value: unknown, depth: number): boolean {
 }
 
 export const list = <S extends z.ZodType>(entry: S, most: number = limits.entries) => z.array(entry).max(most);
+
+/** The same, in which no two entries have the same `field`. */
+export const distinct = <S extends z.ZodType, F extends keyof z.output<S>>(
+  entry: S,
+  field: F & string,
+  most?: number,
+) =>
+  rule(list(entry, most), `must name each ${field} once`, entries => {
+    const values = entries.map(one => one[field]);
+    return new Set(values).size === values.length;
+  });
 
 /** An integer that may also come as a query's text. */
 const asInteger = (value: unknown) => (typeof value === 'string' && /^-?\d{1,30}$/.test(value) ? Number(value) : value);

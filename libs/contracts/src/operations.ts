@@ -1,8 +1,9 @@
 import * as billing from './billing.js';
-import * as catalog from './catalog.js';
 import * as checkouts from './checkouts.js';
+import * as exchange from './exchange.js';
 import * as identity from './identity.js';
 import * as invoices from './invoices.js';
+import * as metrics from './metrics.js';
 import * as notification from './notification.js';
 import type { Operation } from './operation.js';
 import * as payments from './payments.js';
@@ -17,7 +18,8 @@ export const operations: readonly Operation[] = [
   products,
   plans,
   checkouts,
-  catalog,
+  metrics,
+  exchange,
   billing,
   invoices,
   payments,
@@ -31,8 +33,6 @@ export const planned: readonly string[] = [
   'session.user_sub_update_url',
   'session.customer_portal_url',
   'user.admin_note_list',
-  'metric.delete',
-  'currency.exchange',
   'credit.detail',
   'vat.us_vat_validate_address',
   'subscription.add_new_trial_start',

@@ -1,4 +1,5 @@
 export * from './ids.js';
 export * from './machine.js';
 export * from './money.js';
+export * from './rate.js';
 export * from './rejected.js';

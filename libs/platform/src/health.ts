@@ -7,6 +7,12 @@ export type Readiness = () => Promise<Record<string, boolean | string>>;
 export const isReady = (checks: Record<string, boolean | string>) =>
   Object.values(checks).every(value => value !== false);
 
+/** What is told beside the checks; what cannot be told is `unknown`, which is no reason not to be ready. */
+export async function told(details: Readonly<Record<string, () => Promise<string>>>): Promise<Record<string, string>> {
+  const telling = Object.entries(details).map(async ([name, tell]) => [name, await tell().catch(() => 'unknown')]);
+  return Object.fromEntries(await Promise.all(telling));
+}
+
 /** Serves /livez (the event loop turns), /readyz and /metrics. Resolves when it listens. */
 export async function serveHealth(host: string, port: number, readiness: Readiness): Promise<Server> {
   const server = createServer(async (request, response) => {

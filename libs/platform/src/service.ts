@@ -14,7 +14,7 @@ import { Copies, type Copy, Owner } from './copies.js';
 import { armCrash } from './crash.js';
 import { Db } from './db.js';
 import { Dispatcher, handlersOf } from './handle.js';
-import { serveHealth } from './health.js';
+import { serveHealth, told } from './health.js';
 import { Janitor, type Removal } from './janitor.js';
 import { createLog, type Log } from './log.js';
 import { migrate, type Schema, schemaProblem } from './migrate.js';
@@ -48,6 +48,8 @@ export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig> {
   workers?(app: INestApplicationContext): Worker[];
   /** What the janitor removes from the service's own infrastructure tables. */
   removals?: readonly Removal[];
+  /** What /readyz tells beside its checks, by name. It never makes the service unready. */
+  details?(app: INestApplicationContext): Record<string, () => Promise<string>>;
   /** Questions that other parts of recur ask over the bus, beside the platform's own: `cmd.<service>.platform.<name>`. */
   questions?(app: INestApplicationContext): Record<string, (input: never, caller: Caller) => Promise<object>>;
   /** Words after the app's name on the command line that do one thing and exit. */
@@ -157,6 +159,7 @@ export async function startService(definition: ServiceDefinition, argv = process
     ),
     draining: draining ? false : 'no',
     bus: bus.up ? 'connected' : 'away',
+    ...(await told(definition.details?.(running.app) ?? {})),
   }));
   const unsubscribe = bus.serve(definition.name, (command, payload, caller) =>
     command.startsWith('platform.')

@@ -44,6 +44,7 @@ export function fieldsOf(schema: Json, path: readonly string[] = []): Field[] {
 /** What a rule that JSON Schema cannot say asks for: the words are the rule's own (`x-rule`). */
 const byRule: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'must be the code of an active ISO 4217 currency, such as USD': fc.constantFrom('EUR', 'usd', 'JPY', 'KWD'),
+  'must be a decimal of at most 12 fractional digits': fc.constantFrom(0, 1, 149.5, 0.0021, 1e-12),
   'must be an e-mail address': fc.nat(500).map(n => `member-${n}@example.com`),
   'must be an http or https URL': fc.constant('http://127.0.0.1:9/hook'),
   'must be an http or https URL, or blank': fc.constantFrom('', 'https://example.com/back'),
@@ -139,10 +140,15 @@ export const spoilt = (input: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
     return how === 'drop' ? { ...value, [key]: undefined } : { ...value, [key]: bad };
   });
 
+/** A limit of the plan, which has more fields than the metric that it is asked about. */
+const limited = ({ metric }: Ids, field: string) =>
+  field === 'metricId' ? { metricLimits: [{ metricId: metric[0], metricLimit: 1 }] } : {};
+
 /** What the smallest input lacks because of a rule that looks at several fields, where `field` is what is asked about. */
 const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
-  'plan.new': () => ({ intervalUnit: 'month', intervalCount: 1 }),
+  'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
+  'plan.edit': limited,
   'plan.addons_binding': ({ plan }, field) => (/^(planId|externalPlanId)$/.test(field) ? {} : { planId: plan[0] }),
   'payment.new': ({ user }, field) => ({
     ...(field !== 'externalUserId' && field !== 'invoiceId' && { userId: user[0] }),

@@ -118,6 +118,7 @@ describe('row-level security', () => {
     'users_search',
     'members_search',
     'plans_search',
+    'metrics_search',
     'user_copies_search',
     'expiries',
   ];
@@ -147,7 +148,16 @@ describe('row-level security', () => {
       }
     }
     expect(looked).toEqual(
-      expect.arrayContaining(['users', 'plans', 'invoices', 'payments', 'endpoints', 'deliveries']),
+      expect.arrayContaining([
+        'users',
+        'plans',
+        'metrics',
+        'plan_metrics',
+        'invoices',
+        'payments',
+        'endpoints',
+        'deliveries',
+      ]),
     );
   });
 

@@ -33,6 +33,13 @@ const makers = {
   },
   checkout: async (api: Api) =>
     (await api.post<{ merchantCheckout: { id: number } }>('/merchant/checkout/new_checkout', {})).merchantCheckout.id,
+  metric: (api: Api) => newMetric(api),
+  planLimit: async (api: Api) => {
+    const [planId, metricId] = await Promise.all([activePlan(api), newMetric(api)]);
+    const limit = { planId, metricId, metricLimit: 100 };
+    const path = '/merchant/metric/plan/limit/new';
+    return (await api.post<{ merchantMetricPlanLimit: { id: number } }>(path, limit)).merchantMetricPlanLimit.id;
+  },
   gateway: async (api: Api) =>
     (await api.get<{ gateways: { gatewayId: number }[] }>('/merchant/gateway/list')).gateways[0]?.gatewayId ?? 0,
   invoice: async (api: Api) => (await newInvoice(api, false)).invoiceId,
@@ -45,6 +52,11 @@ export type Kind = keyof typeof makers;
 
 export const kinds = Object.keys(makers) as Kind[];
 export const make = (kind: Kind, api: Api): Promise<Id> => makers[kind](api);
+
+async function newMetric(api: Api): Promise<number> {
+  const metric = { code: randomUUID(), metricName: 'Calls' };
+  return (await api.post<{ merchantMetric: { id: number } }>('/merchant/metric/new', metric)).merchantMetric.id;
+}
 
 async function newInvoice(api: Api, finish: boolean): Promise<{ invoiceId: string; paymentId: string }> {
   const [userId, planId] = await Promise.all([newUser(api), activePlan(api)]);
@@ -72,6 +84,8 @@ export const named: Readonly<Record<string, Kind>> = {
   externalPlanId: 'externalPlan',
   checkoutId: 'checkout',
   checkoutTemplateId: 'checkout',
+  metricId: 'metric',
+  metricPlanLimitId: 'planLimit',
   gatewayId: 'gateway',
   gatewayIds: 'gateway',
   invoiceId: 'invoice',
@@ -84,6 +98,5 @@ export const nameless: Readonly<Record<string, string>> = {
   externalPaymentId: 'a word of the caller for what it makes',
   paymentMethodId: 'a word of the gateway',
   autoUpgradePlanId: 'kept as it is: nothing is read by it yet',
-  metricId: 'there are no metrics yet',
   subscriptionId: 'there are no subscriptions yet',
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amount, decimal, flag, type Shape, text } from '../field.js';
+import { amount, decimal, flag, type Shape, text, time } from '../field.js';
 import * as input from '../input.js';
 
 const multiCurrencyConfig = z.object({
@@ -36,9 +36,60 @@ export const MultiCurrencySnapshot: Shape<MultiCurrencySnapshot> = multiCurrency
 
 export const MultiCurrencyConfigInput = z.object({
   amount: input.price.default(0),
-  exchangeRate: z.number().min(0).default(0),
+  exchangeRate: input.rate.default(0),
   fixedAmount: input.price.default(0),
   autoExchange: input.flag.default(false),
   disable: input.flag.default(false),
   currency: input.Currency,
+});
+
+const merchantCurrencyConfig = z.object({
+  autoExchange: flag,
+  currency: text,
+  exchangeRate: decimal.describe("Of the merchant's own; 0: none, the rate table is asked where autoExchange is set"),
+  fixedAmount: amount,
+  disable: flag,
+});
+/** How amounts are converted into one currency. */
+export interface MerchantCurrencyConfig extends z.output<typeof merchantCurrencyConfig> {}
+export const MerchantCurrencyConfig: Shape<MerchantCurrencyConfig> = merchantCurrencyConfig.meta({
+  id: 'MerchantCurrencyConfig',
+});
+
+const merchantMultiCurrencyConfig = z.object({
+  currencyConfigs: z.array(MerchantCurrencyConfig),
+  defaultCurrency: text,
+  lastUpdateTime: time,
+  name: text,
+});
+/** A rule set: how amounts in `defaultCurrency` are converted into others. */
+export interface MerchantMultiCurrencyConfig extends z.output<typeof merchantMultiCurrencyConfig> {}
+export const MerchantMultiCurrencyConfig: Shape<MerchantMultiCurrencyConfig> = merchantMultiCurrencyConfig.meta({
+  id: 'MerchantMultiCurrencyConfig',
+});
+
+const merchantCurrencies = z.object({ multiCurrencyConfigs: z.array(MerchantMultiCurrencyConfig) });
+/** All rule sets of a merchant. */
+export interface MerchantCurrencies extends z.output<typeof merchantCurrencies> {}
+export const MerchantCurrencies: Shape<MerchantCurrencies> = merchantCurrencies;
+
+export const MerchantCurrencyConfigInput = input.rule(
+  z.object({
+    autoExchange: input.flag.default(false),
+    currency: input.Currency,
+    exchangeRate: input.rate.default(0),
+    fixedAmount: input.price.default(0),
+    disable: input.flag.default(false),
+  }),
+  'must be given, unless autoExchange, fixedAmount or disable is',
+  ({ exchangeRate, autoExchange, fixedAmount, disable }) =>
+    exchangeRate !== 0 || autoExchange || fixedAmount !== 0 || disable,
+  ['exchangeRate'],
+);
+
+export const MerchantMultiCurrencyConfigInput = z.object({
+  currencyConfigs: input.distinct(MerchantCurrencyConfigInput, 'currency').default([]),
+  defaultCurrency: input.Currency,
+  lastUpdateTime: input.integer.optional().describe('Not looked at: it is set when the rule set changes'),
+  name: input.line.default(''),
 });

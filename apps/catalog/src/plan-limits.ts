@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import { deletePlanLimit, editPlanLimit, type In, limits, newPlanLimit } from '@recur/contracts';
+import { invalid, Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { edit } from './domain/plan.js';
+import { metrics, type PlanMetricRow, planMetrics } from './metric-tables.js';
+import { limitView } from './metric-views.js';
+import { checkMetrics } from './plan-metrics.js';
+import { type PlanRow, plans } from './tables.js';
+import { planView } from './views.js';
+
+/** The limits of plans one by one. Each is an entry of its plan's `metricLimits`: what changes is the plan. */
+@Injectable()
+export class PlanLimits {
+  constructor(private readonly db: Db) {}
+
+  @Handle(newPlanLimit)
+  create({ planId, metricId, metricLimit }: In<typeof newPlanLimit>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const [id, plan] = await Promise.all([tx.nextId(planMetrics), tx.lock(plans, { id: planId }, 'plan_not_found')]);
+      await checkMetric(tx, metricId);
+      if (plan.metricLimits.some(limit => limit.metricId === metricId)) {
+        throw invalid('/metricId', `is limited by plan ${planId} already`);
+      }
+      if (plan.metricLimits.length >= limits.entries) {
+        throw invalid('/planId', `names a plan with ${limits.entries} limits, and it cannot have one more`);
+      }
+      const times = { createTime: tx.now, modifyTime: tx.now };
+      const limit: PlanMetricRow = {
+        merchantId: tx.merchantId,
+        planId,
+        use: 'limit',
+        metricId,
+        id,
+        metricLimit,
+        ...times,
+      };
+      // the row that the trigger would make, with an id that can be answered
+      tx.save(planMetrics, limit);
+      change(tx, plan, [...plan.metricLimits, { metricId, metricLimit }], 'NewMetricLimit');
+      return shown(tx, limit);
+    });
+  }
+
+  @Handle(editPlanLimit)
+  edit({ metricPlanLimitId, metricLimit }: In<typeof editPlanLimit>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const { limit, plan } = await lock(tx, metricPlanLimitId);
+      const all = plan.metricLimits.map(one => (one.metricId === limit.metricId ? { ...one, metricLimit } : one));
+      const changed = change(tx, plan, all, 'EditMetricLimit');
+      return shown(tx, changed ? { ...limit, metricLimit, modifyTime: tx.now } : limit);
+    });
+  }
+
+  @Handle(deletePlanLimit)
+  delete({ metricPlanLimitId }: In<typeof deletePlanLimit>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const { limit, plan } = await lock(tx, metricPlanLimitId);
+      const others = plan.metricLimits.filter(({ metricId }) => metricId !== limit.metricId);
+      change(tx, plan, others, 'DeleteMetricLimit');
+      return shown(tx, limit);
+    });
+  }
+}
+
+/** A limit and its plan, which is locked: nothing happens to the limits of a plan but under the plan's lock. */
+async function lock(tx: Tx, id: number): Promise<{ limit: PlanMetricRow; plan: PlanRow }> {
+  const named = await tx.get(planMetrics, { id, use: 'limit' }, 'plan_limit_not_found');
+  const plan = await tx.lock(plans, { id: named.planId }, 'plan_limit_not_found');
+  return { limit: await tx.get(planMetrics, { id, use: 'limit' }, 'plan_limit_not_found'), plan };
+}
+
+async function checkMetric(tx: Tx, metricId: number): Promise<void> {
+  try {
+    await checkMetrics(tx, { metricLimits: [{ metricId }] });
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    const issues = error.issues.map(({ message }) => ({ path: '/metricId', message }));
+    throw new Rejected(error.slug, error.message, issues);
+  }
+}
+
+/** Whether the plan has other limits now. */
+function change(tx: Tx, plan: PlanRow, metricLimits: PlanRow['metricLimits'], what: string): boolean {
+  const edited = edit(plan, { metricLimits }, tx.now);
+  if (!edited) return false;
+  tx.save(plans, edited);
+  tx.emit('plan.updated', edited, planView(edited));
+  tx.log(`Plan(${plan.id})`, what, { planId: plan.id });
+  return true;
+}
+
+const shown = async (tx: Tx, limit: PlanMetricRow) => ({
+  merchantMetricPlanLimit: limitView(limit, await tx.find(metrics, { id: limit.metricId })),
+});

@@ -1,0 +1,70 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { ratesCommand, urlOf } from '../../local/apps.js';
+import { readSettings } from '../../local/settings.js';
+import type { Api } from '../api.js';
+import { type Stand, startStand } from './stand.js';
+
+jest.setTimeout(120_000);
+
+let stand: Stand;
+let api: Api;
+let folder: string;
+const day = new Date().toISOString().slice(0, 10);
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'recur-rates-'));
+  stand = await startStand();
+  api = (await stand.shop('Rates')).api;
+});
+afterAll(async () => {
+  await stand.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Runs the command as an operator does; answers its exit code and what it printed. */
+function rates(...words: string[]) {
+  const { home } = stand.stack;
+  const { command, args, ...options } = ratesCommand(home, readSettings(home), words);
+  const { status, stdout, stderr } = spawnSync(command, args, { ...options, stdio: 'pipe', encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+const told = async () => {
+  const response = await fetch(`${urlOf(readSettings(stand.stack.home), 'catalog')}/readyz`);
+  return [response.status, ((await response.json()) as { exchangeRates: string }).exchangeRates];
+};
+
+describe('exchange rates', () => {
+  it('come from a file, serve at once, and are told of in readiness', async () => {
+    expect(await told()).toEqual([200, 'none']);
+    const file = path.join(folder, 'eurofxref-daily.xml');
+    writeFileSync(
+      file,
+      `<gesmes:Envelope xmlns:gesmes="http://www.gesmes.org/xml/2002-08-01"><gesmes:Sender>
+        <gesmes:name>European Central Bank</gesmes:name></gesmes:Sender><Cube><Cube time="${day}">
+        <Cube currency="USD" rate="1.0456"/><Cube currency="JPY" rate="163.21"/></Cube></Cube></gesmes:Envelope>`,
+    );
+    const said = `2 rates of ${day} from European Central Bank are taken over.\n`;
+    expect(rates('import', file)).toMatchObject({ status: 0, stdout: said });
+    expect(rates('import', path.join(folder, 'nowhere'))).toMatchObject({ status: 66, stdout: '' });
+
+    const currencyConfigs = [{ currency: 'JPY', autoExchange: true }];
+    const set = { defaultCurrency: 'USD', currencyConfigs };
+    await api.post('/merchant/setup_multi_currencies', { multiCurrencyConfigs: [set] });
+    const asked = { amount: 100, currency: 'USD' };
+    expect(await api.post('/merchant/amount_multi_currencies_exchange', asked)).toMatchObject({
+      multiCurrencyConfigs: [{ currency: 'JPY', amount: 156, exchangeRate: 156.092195868401 }],
+    });
+    expect(await api.get('/merchant/get_exchange_rate?fromCurrency=EUR&toCurrency=usd')).toMatchObject({
+      exchangeRate: 1.0456,
+      source: 'European Central Bank',
+      rateTime: Date.parse(day) / 1000,
+    });
+    expect(await told()).toEqual([200, `fresh, of ${day}, from European Central Bank`]);
+    await stand.quiet();
+  });
+});
