@@ -57,7 +57,7 @@ export class PlanList {
         page,
         count,
         sparse,
-        covered: !newest && !sparse,
+        covered: !sparse,
       });
       return { plans: await details(reader, rows), total };
     });

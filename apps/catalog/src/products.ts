@@ -107,7 +107,7 @@ export class Products {
         order: sorted({ createTime: 'create_time', productName: 'sort_name' }, sorting),
         page,
         count,
-        covered: !newest,
+        covered: true,
       });
       return { products: rows.map(productView), total };
     });

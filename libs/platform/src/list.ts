@@ -21,7 +21,7 @@ export interface List<T> {
    */
   sparse?: boolean;
   /**
-   * The index of the order holds the columns of every filter, too: where more than a few fit, it is read from its
+   * Some index in the order holds the columns of all filters, too: where more than a few fit, it is read from its
    * beginning. The planner would rather fetch all that fit from all over the table, and sort them.
    */
   covered?: boolean;
