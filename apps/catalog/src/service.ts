@@ -1,5 +1,5 @@
 import { events } from '@recur/contracts';
-import { aggregate, type ServiceDefinition } from '@recur/platform';
+import { aggregate, CONFIG, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
 import { Currencies } from './currencies.js';
 import { currencyRules, infrastructureTables } from './currency-tables.js';
@@ -17,6 +17,7 @@ import { Plans } from './plans.js';
 import { Products } from './products.js';
 import { Rates, removals } from './rates.js';
 import { rates } from './rates-command.js';
+import { httpSource } from './rates-http.js';
 import { RATE_SOURCE, RatesWorker, toldOf } from './rates-worker.js';
 import { plans, products } from './tables.js';
 import { planView, productView } from './views.js';
@@ -42,7 +43,15 @@ export const catalog: ServiceDefinition<Config> = {
     currency: aggregate(currencyRules, 'merchantId'),
   },
   handlers: [Products, Plans, PlanList, PlanLimits, Metrics, Currencies],
-  providers: [Rates, RatesWorker, { provide: RATE_SOURCE, useValue: undefined }],
+  providers: [
+    Rates,
+    RatesWorker,
+    {
+      provide: RATE_SOURCE,
+      useFactory: ({ RATES_URL }: Config) => RATES_URL && httpSource(RATES_URL),
+      inject: [CONFIG],
+    },
+  ],
   workers: app => [app.get(RatesWorker)],
   removals,
   details: app => ({ exchangeRates: async () => toldOf(await app.get(Rates).newest()) }),
