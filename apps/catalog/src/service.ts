@@ -10,7 +10,7 @@ import { Init1763683200001 } from './migrations/0001-init.js';
 import { Lists1795262400002 } from './migrations/0002-lists.js';
 import { Filters1795262400003 } from './migrations/0003-filters.js';
 import { Orders1795262400004 } from './migrations/0004-orders.js';
-import { Metrics1763683200006 } from './migrations/0006-metrics.js';
+import { Metrics1795262400006 } from './migrations/0006-metrics.js';
 import { PlanLimits } from './plan-limits.js';
 import { PlanList } from './plan-list.js';
 import { Plans } from './plans.js';
@@ -32,7 +32,7 @@ export const catalog: ServiceDefinition<Config> = {
       Lists1795262400002,
       Filters1795262400003,
       Orders1795262400004,
-      Metrics1763683200006,
+      Metrics1795262400006,
     ],
   },
   events,

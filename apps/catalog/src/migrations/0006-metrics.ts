@@ -5,7 +5,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * Metrics, and which plans use them: what a plan's documents name is kept as rows by a trigger. There is nothing to take
  * over, since no plan could name a metric before there were any.
  */
-export class Metrics1763683200006 implements MigrationInterface {
+export class Metrics1795262400006 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of tables) await runner.query(statement);
     for (const name of ['metrics', 'plan_metrics']) {
