@@ -1,5 +1,5 @@
 import { events } from '@recur/contracts';
-import { aggregate, type ServiceDefinition } from '@recur/platform';
+import { aggregate, CONFIG, type ServiceDefinition } from '@recur/platform';
 import { Checkouts } from './checkouts.js';
 import { type Config, config } from './config.js';
 import { Currencies } from './currencies.js';
@@ -21,6 +21,7 @@ import { Plans } from './plans.js';
 import { Products } from './products.js';
 import { Rates, removals } from './rates.js';
 import { rates } from './rates-command.js';
+import { httpSource } from './rates-http.js';
 import { RATE_SOURCE, RatesWorker, toldOf } from './rates-worker.js';
 import { checkouts, plans, products } from './tables.js';
 import { checkoutView, planView, productView } from './views.js';
@@ -49,7 +50,15 @@ export const catalog: ServiceDefinition<Config> = {
     currency: aggregate(currencyRules, 'merchantId'),
   },
   handlers: [Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts],
-  providers: [Rates, RatesWorker, { provide: RATE_SOURCE, useValue: undefined }],
+  providers: [
+    Rates,
+    RatesWorker,
+    {
+      provide: RATE_SOURCE,
+      useFactory: ({ RATES_URL }: Config) => RATES_URL && httpSource(RATES_URL),
+      inject: [CONFIG],
+    },
+  ],
   workers: app => [app.get(RatesWorker)],
   removals,
   details: app => ({ exchangeRates: async () => toldOf(await app.get(Rates).newest()) }),

@@ -1,70 +1,23 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { currencies, exchangeRate } from '@recur/contracts';
-import { crossRate, rateOf, rateText } from '@recur/kernel';
 import type { Log } from '@recur/platform';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
-import { pairsOf } from '../src/domain/rate-table.js';
+import { config } from '../src/config.js';
 import { Rates } from '../src/rates.js';
+import { httpSource } from '../src/rates-http.js';
 import { RatesWorker } from '../src/rates-worker.js';
 import { limits, readRates } from '../src/rates-xml.js';
 import { catalog } from '../src/service.js';
-import { dayOf, envelopeOf, fileOf } from './rates.js';
+import { fileOf } from './rates.js';
 
 const at = Date.UTC(2026, 0, 15) / 1000;
 const some = { USD: '1.0456', JPY: '163.21' };
-const plain = (read: ReturnType<typeof readRates>) =>
-  read.table ? Object.fromEntries([...read.table.rates].map(([to, rate]) => [to, rateText(rate)])) : read.problem;
-
-describe('a file of rates', () => {
-  it('is read as the bank publishes it', () => {
-    const { table } = readRates(fileOf('2026-01-15', some));
-    expect(table).toMatchObject({ source: 'European Central Bank', at, base: 'EUR' });
-    expect(plain(readRates(fileOf('2026-01-15', some)))).toEqual(some);
-  });
-
-  it('of several days is read for the newest', () => {
-    const days = [dayOf('2026-01-14', { USD: '1.1' }), dayOf('2026-01-15', some), dayOf('2025-12-31', { USD: '1.2' })];
-    expect(plain(readRates(envelopeOf(...days)))).toEqual(some);
-  });
-
-  it('may name currencies that are gone, and the euro itself', () => {
-    expect(plain(readRates(fileOf('2026-01-15', { ...some, BGN: '1.9558', EUR: '1' })))).toEqual(some);
-  });
-
-  it.each([
-    ['nothing', '', /it holds no rates of a day/],
-    ['no XML', '{"USD": 1}', /Non-whitespace before first tag/],
-    ['half a file', fileOf('2026-01-15', some).slice(0, -30), /Unclosed root tag/],
-    ['another document', '<html><body/></html>', /it holds no rates of a day/],
-    ['a day without rates', fileOf('2026-01-15', {}), /it holds no rates of a day/],
-    ['no day', fileOf('2026-02-30', some), /2026-02-30 is no day/],
-    ['a rate that is none', fileOf('2026-01-15', { USD: '1,04' }), /1,04 is no rate/],
-    ['a negative rate', fileOf('2026-01-15', { USD: '-1' }), /-1 is no rate/],
-    ['a rate of 0', fileOf('2026-01-15', { USD: '0.0' }), /the rate of USD is 0\.0/],
-    ['a rate without end', fileOf('2026-01-15', { USD: '1'.repeat(12) }), /the rate of USD is 1{12}/],
-    ['a rate of 13 digits', fileOf('2026-01-15', { USD: '1.0000000000001' }), /12 fractional digits/],
-    ['an entity', `<!DOCTYPE x [<!ENTITY e "1.1">]>${dayOf('2026-01-15', { USD: '&e;' })}`, /Invalid character entity/],
-    ['more than a megabyte', ' '.repeat(limits.bytes + 1), /it is larger than 1048576 bytes/],
-  ])('is refused where it is %s', (_, xml, problem) => {
-    expect(readRates(xml).problem).toMatch(problem);
-  });
-});
-
-describe('the rates between all currencies of a table', () => {
-  it('are rounded once each, from the rates by the base', () => {
-    const { table } = readRates(fileOf('2026-01-15', some));
-    const pairs = table ? pairsOf(table) : [];
-    expect(pairs).toHaveLength(9);
-    const rate = (of: string, to: string) => pairs.find(pair => pair.from === of && pair.to === to)?.rate;
-    expect(rate('EUR', 'USD')).toBe(rateOf('1.0456'));
-    expect(rate('USD', 'EUR')).toBe(crossRate(rateOf('1.0456'), rateOf('1')));
-    expect(rate('USD', 'JPY')).toBe(rateOf('156.092195868401'));
-    expect(rate('JPY', 'JPY')).toBe(rateOf('1'));
-  });
-});
 
 describe('the rate tables', () => {
   let t: TestService;
@@ -236,6 +189,53 @@ describe('the rate tables', () => {
       clock.advance(3 * 86_400);
       await worker().look();
       expect(lines).toEqual([['warn', 'the exchange rates are older than 48 hours; they still serve']]);
+    });
+
+    describe('over HTTP', () => {
+      type Answer = (response: ServerResponse) => void;
+      let answer: Answer;
+      let server: Server;
+      let url: string;
+      beforeAll(async () => {
+        server = createServer((_, response) => answer(response)).listen(0, '127.0.0.1');
+        await once(server, 'listening');
+        url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/daily.xml`;
+      });
+      afterAll(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+
+      it('are fetched from the URL of the deployment', async () => {
+        answer = response => response.end(fileOf('2026-01-15', some));
+        const fetching = await testService(catalog, { clock, env: { RATES_URL: url } });
+        await fetching.app.get(RatesWorker).look();
+        const known = await fetching.done(exchangeRate, { fromCurrency: 'EUR', toCurrency: 'JPY' });
+        expect(known.exchangeRate).toBe(163.21);
+        await fetching.close();
+      });
+
+      it.each<[string, Answer, RegExp]>([
+        ['an error', response => response.writeHead(500).end('no'), /answers 500/],
+        ['a redirect', response => response.writeHead(302, { location: '/elsewhere' }).end(), /answers 302/],
+        ['too much', response => response.end(' '.repeat(limits.bytes + 1)), /more than 1048576 bytes/],
+        ['an end that never comes', response => response.write('<x>'), /timeout/],
+        ['nothing', response => response.destroy(), /fetch failed/],
+      ])('go on serving where it answers %s', async (_, given, problem) => {
+        answer = given;
+        await worker(httpSource(url, 500)).look();
+        expect(lines).toEqual([['warn', expect.stringMatching(problem)]]);
+      });
+
+      it('are fetched in production by https alone', () => {
+        const set = { RECUR_ENV: 'production', NATS_URL: 'x', DATABASE_URL: 'x', SECRET_KEYS: `k:${'A'.repeat(43)}=` };
+        const problems = (RATES_URL: string, more: object = {}) =>
+          config.safeParse({ ...set, RATES_URL, ...more }).error?.issues.map(({ path: at }) => at.join());
+        expect(problems('https://example.com/rates.xml')).toBeUndefined();
+        expect(problems('http://example.com/rates.xml')).toEqual(['RATES_URL']);
+        expect(problems('http://example.com/rates.xml', { RECUR_ENV: 'sandbox' })).toBeUndefined();
+        expect(problems('file:///rates.xml', { RECUR_ENV: 'sandbox' })).toEqual(['RATES_URL']);
+      });
     });
 
     it('end with the service, after the round that is under way', async () => {
