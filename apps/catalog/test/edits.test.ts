@@ -108,6 +108,10 @@ describe('plan/edit', () => {
     expect(await t.call(editPlan, { planId, intervalUnit: 'year', intervalCount: 2 })).toMatchObject({
       issues: [{ path: '/intervalCount' }],
     });
+    const year = { intervalUnit: 'year', intervalCount: 2 };
+    for (const multiTrials of [[year], [[year]]]) {
+      expect(await t.call(editPlan, { planId, multiTrials })).toMatchObject({ slug: 'invalid_parameters' });
+    }
     // the stored count is too large for the unit that is sent
     await t.done(editPlan, { planId, intervalUnit: 'day', intervalCount: 300 });
     expect(await t.call(editPlan, { planId, intervalUnit: 'week' })).toMatchObject({

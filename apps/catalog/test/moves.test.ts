@@ -253,7 +253,7 @@ describe('what a state forbids is refused, and changes nothing', () => {
 
   it.each(planStates)('of a plan that is %s', async state => {
     const setup = await s.planOf({ type: 3 });
-    const ways: Record<string, (planId: number) => ReturnType<typeof s.moves.archive>> = {
+    const ways: Record<string, (planId: number) => Promise<{ ok: boolean }>> = {
       ...s.moves,
       edit: planId => s.t.call(editPlan, { planId, planName: 'Pro' }),
       price: planId => s.t.call(editPlan, { planId, amount: 1 }),

@@ -113,12 +113,8 @@ function isStorableJson(value: unknown, depth: number): boolean {
 export const list = <S extends z.ZodType>(entry: S, most: number = limits.entries) => z.array(entry).max(most);
 
 /** The same, in which no two entries have the same `field`. */
-export const distinct = <S extends z.ZodType, F extends keyof z.output<S>>(
-  entry: S,
-  field: F & string,
-  most?: number,
-) =>
-  rule(list(entry, most), `must name each ${field} once`, entries => {
+export const distinct = <S extends z.ZodType, F extends keyof z.output<S> & string>(entry: S, field: F) =>
+  rule(list(entry), `must name each ${field} once`, entries => {
     const values = entries.map(one => one[field]);
     return new Set(values).size === values.length;
   });

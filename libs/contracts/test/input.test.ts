@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { setupWireTransfer } from '../src/billing.js';
 import { adminNoteList } from '../src/identity.js';
-import { anyObject, Currency, limits, line, optionalUrl, q } from '../src/input.js';
+import { anyObject, Currency, distinct, limits, line, optionalUrl, q, rate } from '../src/input.js';
 import { newInvoice } from '../src/invoices.js';
 import { newEndpoint, updateEndpoint } from '../src/notification.js';
 import { operations } from '../src/operations.js';
@@ -202,5 +202,30 @@ describe('fields of a query', () => {
       },
       required: ['id', 'on', 'ids', 'names'],
     });
+  });
+});
+
+describe('a rate', () => {
+  it.each([0, -0, 1, 149.5, 0.0021, 1e-12, 0.123456789012, 999_999_999.5, 1e9])('may be %p', value => {
+    expect(issuesOf(rate, value)).toEqual([]);
+  });
+
+  it.each([1e-13, 0.1234567890123, -1, 1e10, Number.NaN, Number.POSITIVE_INFINITY, '1', null])(
+    'may not be %p',
+    value => {
+      expect(issuesOf(rate, value)).toHaveLength(1);
+    },
+  );
+});
+
+describe('a list of distinct entries', () => {
+  const currencies = distinct(z.object({ currency: Currency }), 'currency');
+
+  it('names each once, as it is read', () => {
+    expect(issuesOf(currencies, [{ currency: 'EUR' }, { currency: 'USD' }])).toEqual([]);
+    expect(issuesOf(currencies, [])).toEqual([]);
+    expect(issuesOf(currencies, [{ currency: 'EUR' }, { currency: 'eur' }])).toEqual([
+      ': The input must name each currency once',
+    ]);
   });
 });

@@ -1,5 +1,5 @@
 import { type Issue, invalid, machine, Rejected, type StateOf } from '@recur/kernel';
-import { list } from './list.js';
+import { idList } from './id-list.js';
 import { same } from './same.js';
 
 /**
@@ -196,7 +196,10 @@ export function archive<P extends Plan>(plan: P, hard: boolean, now: number): P 
 export function remove<P extends Plan>(plan: P, buyers: readonly number[], now: number): P {
   const status = planLifecycle.step(plan.status, 'delete', 'plan_not_deletable', `Plan ${plan.id}`);
   if (buyers.length > 0) {
-    throw new Rejected('plan_not_deletable', `Plan ${plan.id} is an add-on of plan ${list(buyers)}: cannot delete it`);
+    throw new Rejected(
+      'plan_not_deletable',
+      `Plan ${plan.id} is an add-on of plan ${idList(buyers)}: cannot delete it`,
+    );
   }
   return { ...plan, status, modifyTime: now, deletedTime: now };
 }

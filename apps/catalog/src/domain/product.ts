@@ -1,5 +1,5 @@
 import { machine, Rejected, type StateOf } from '@recur/kernel';
-import { list } from './list.js';
+import { idList } from './id-list.js';
 import { same } from './same.js';
 
 /** A product is active from the start unless it was made inactive; it may go back and forth. */
@@ -45,7 +45,7 @@ export function deactivate<P extends Product>(product: P, now: number): P | unde
  * those that are neither deleted nor archived for good.
  */
 export function remove<P extends Product>(product: P, plans: readonly number[], now: number): P {
-  const why = product.id === DEFAULT_PRODUCT ? 'is the default one' : plans.length > 0 && `has plans ${list(plans)}`;
+  const why = product.id === DEFAULT_PRODUCT ? 'is the default one' : plans.length > 0 && `has plans ${idList(plans)}`;
   if (why) throw new Rejected('product_not_deletable', `Product ${product.id} ${why}: cannot delete it`);
   return { ...product, modifyTime: now, deletedTime: now };
 }

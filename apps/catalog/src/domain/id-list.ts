@@ -1,5 +1,5 @@
 const shown = 10;
 
 /** Ids as a message names them: the first ten, and that there are more. */
-export const list = (ids: readonly number[]) =>
+export const idList = (ids: readonly number[]) =>
   ids.length > shown ? `${ids.slice(0, shown).join(', ')} and more` : ids.join(', ');
