@@ -17,7 +17,10 @@ export class PlanLimits {
   @Handle(newPlanLimit)
   create({ planId, metricId, metricLimit }: In<typeof newPlanLimit>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const [id, plan] = await Promise.all([tx.nextId(planMetrics), tx.lock(plans, { id: planId }, 'plan_not_found')]);
+      const [id, plan] = await Promise.all([
+        tx.nextId(planMetrics),
+        tx.lock(plans, { id: planId, deletedTime: 0 }, 'plan_not_found'),
+      ]);
       await checkMetric(tx, metricId);
       if (plan.metricLimits.some(limit => limit.metricId === metricId)) {
         throw invalid('/metricId', `is limited by plan ${planId} already`);
@@ -66,7 +69,7 @@ export class PlanLimits {
 /** A limit and its plan, which is locked: nothing happens to the limits of a plan but under the plan's lock. */
 async function lock(tx: Tx, id: number): Promise<{ limit: PlanMetricRow; plan: PlanRow }> {
   const named = await tx.get(planMetrics, { id, use: 'limit' }, 'plan_limit_not_found');
-  const plan = await tx.lock(plans, { id: named.planId }, 'plan_limit_not_found');
+  const plan = await tx.lock(plans, { id: named.planId, deletedTime: 0 }, 'plan_limit_not_found');
   return { limit: await tx.get(planMetrics, { id, use: 'limit' }, 'plan_limit_not_found'), plan };
 }
 

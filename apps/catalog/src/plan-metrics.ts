@@ -48,6 +48,21 @@ async function holdMetrics(tx: Tx, named: readonly MetricLists[]): Promise<Map<n
   return new Map(rows.map(({ id, type }) => [Number(id), type as MetricType]));
 }
 
+/** What of a plan names metrics that it could name today: none that was deleted, or has become of another type. */
+export async function metricsLeft(reader: Reader, plan: PlanRow) {
+  const rows = await reader.among(metrics, 'id', idsIn(plan));
+  const types = new Map(rows.filter(({ deletedTime }) => deletedTime === 0).map(({ id, type }) => [id, type]));
+  const left = (list: keyof typeof fitting) => {
+    const takes: readonly (MetricType | undefined)[] = fitting[list];
+    return ({ metricId }: { metricId: number }) => takes.includes(types.get(metricId));
+  };
+  return {
+    metricLimits: plan.metricLimits.filter(left('metricLimits')),
+    metricMeteredCharge: plan.metricMeteredCharge.filter(left('metricMeteredCharge')),
+    metricRecurringCharge: plan.metricRecurringCharge.filter(left('metricRecurringCharge')),
+  };
+}
+
 const lists = Object.keys(fitting) as (keyof typeof fitting)[];
 const idsIn = (of: MetricLists) => lists.flatMap(list => (of[list] ?? []).map(({ metricId }) => metricId));
 

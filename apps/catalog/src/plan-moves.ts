@@ -5,6 +5,7 @@ import { buyersOf, checkAddons } from './addons.js';
 import type { Config } from './config.js';
 import { archive, edit, remove } from './domain/plan.js';
 import { asAsked, type NewPlan } from './plan-input.js';
+import { metricsLeft } from './plan-metrics.js';
 import { activateAll, addPlan, checkName, lockPlan, wherePlan } from './plans.js';
 import { checkouts, type PlanRow, plans } from './tables.js';
 import { named, planView } from './views.js';
@@ -88,13 +89,15 @@ function changed(tx: Tx, plan: PlanRow, event: string, what: string): void {
 
 /**
  * The input that would make such a plan. What it names and what could not be named any more (add-ons that are archived
- * for good or priced in another currency by now, an upgrade that was deleted, a template that is archived) is left out.
+ * for good or priced in another currency by now, an upgrade or metrics that were deleted, a template that is archived) is
+ * left out.
  */
 async function asCopied(reader: Reader, plan: PlanRow): Promise<NewPlan> {
   const { autoUpgradePlanId, checkoutTemplateId } = plan;
-  const [others, template] = await Promise.all([
+  const [others, template, ofMetrics] = await Promise.all([
     reader.among(plans, 'id', [...plan.addonIds, ...plan.onetimeAddonIds, autoUpgradePlanId]),
     reader.find(checkouts, { id: checkoutTemplateId, status: 'live' }),
+    metricsLeft(reader, plan),
   ]);
   const fitting = new Set(
     others
@@ -103,7 +106,7 @@ async function asCopied(reader: Reader, plan: PlanRow): Promise<NewPlan> {
   );
   const upgrade = others.find(({ id, deletedTime }) => id === autoUpgradePlanId && deletedTime === 0);
   return {
-    ...asAsked(plan, {}),
+    ...asAsked(plan, ofMetrics),
     externalPlanId: '',
     addonIds: plan.addonIds.filter(id => fitting.has(id)),
     onetimeAddonIds: plan.onetimeAddonIds.filter(id => fitting.has(id)),

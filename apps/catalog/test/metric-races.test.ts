@@ -57,7 +57,7 @@ describe('a metric that is deleted while a plan with it becomes active', () => {
     }
     const used =
       await t.rows(`select 1 from plan_metrics join plans on plans.id = plan_id join metrics on metrics.id = metric_id
-      where plans.status = 'active' and deleted_time > 0`);
+      where plans.status = 'active' and metrics.deleted_time > 0`);
     expect(used).toEqual([]);
     expect(won.plan + won.deletion).toBe(RACES);
   });

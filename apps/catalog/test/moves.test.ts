@@ -3,10 +3,12 @@ import {
   archivePlan,
   bindAddons,
   copyPlan,
+  deleteMetric,
   deletePlan,
   editPlan,
   listPlans,
   newCheckout,
+  newMetric,
   newPlan,
   type Operation,
   planDetail,
@@ -22,6 +24,8 @@ afterAll(() => s.t.close());
 beforeEach(() => s.t.emitted());
 
 const shown = async (planId: number) => (await s.t.done(planDetail, { planId })).plan.plan;
+
+const metricOf = async (code: string) => (await s.t.done(newMetric, { code, metricName: code })).merchantMetric.id;
 
 describe('plan/archive', () => {
   it('sells and shows a plan no more, once, until it is activated again', async () => {
@@ -139,17 +143,24 @@ describe('plan/copy', () => {
     const [gone, euro, kept] = [await s.planOf({ type: 2 }), await s.planOf({ type: 2 }), await s.planOf({ type: 2 })];
     const upgrade = await s.planOf();
     const { merchantCheckout } = await s.t.done(newCheckout, {});
+    const [calls, seats] = [await metricOf('calls'), await metricOf('seats')];
     const main = await s.planOf({
       ...{ addonIds: [gone.id, euro.id, kept.id], autoUpgradePlanId: upgrade.id },
       checkoutTemplateId: merchantCheckout.id,
+      metricLimits: [
+        { metricId: calls, metricLimit: 100 },
+        { metricId: seats, metricLimit: 5 },
+      ],
     });
     await s.moves.activate(main.id);
     for (const id of [main.id, gone.id]) await s.moves.archiveHard(id);
     await s.t.rows(`update plans set currency = 'EUR' where id = $1`, [euro.id]);
     await s.t.rows(`update checkouts set status = 'archived' where id = $1`, [merchantCheckout.id]);
     await s.moves.delete(upgrade.id);
+    await s.t.done(deleteMetric, { metricId: calls });
     const { plan } = await s.t.done(copyPlan, { planId: main.id });
     expect(plan).toMatchObject({ bindingAddonIds: String(kept.id), autoUpgradePlanId: 0, checkoutTemplateId: 0 });
+    expect(plan.metricLimits).toEqual([{ metricId: seats, metricLimit: 5 }]);
   });
 
   it('is refused where the product was deleted', async () => {
