@@ -2,14 +2,20 @@ import * as billing from './billing.js';
 import * as catalog from './catalog.js';
 import * as identity from './identity.js';
 import * as invoices from './invoices.js';
+import * as members from './members.js';
+import * as merchants from './merchants.js';
 import * as notification from './notification.js';
 import type { Operation } from './operation.js';
 import * as payments from './payments.js';
+import * as roles from './roles.js';
 import * as users from './users.js';
 
 /** Every operation, service by service. */
 export const operations: readonly Operation[] = [
   identity,
+  merchants,
+  members,
+  roles,
   users,
   catalog,
   billing,
