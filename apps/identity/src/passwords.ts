@@ -7,8 +7,8 @@ const limits = { atOnce: 2, waiting: 64 } as const;
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
 /**
- * Hashes and verifies passwords, which is slow on purpose: a bounded number at once, so that neither memory nor the threads that
- * everything else needs run out, a bounded number waiting, the rest refused.
+ * Hashes and verifies passwords, which is slow on purpose: a bounded number at once, so that neither memory nor the
+ * threads that everything else needs run out, a bounded number waiting, the rest refused.
  */
 @Injectable()
 export class Passwords {
