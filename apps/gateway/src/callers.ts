@@ -82,8 +82,12 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     return this.signedIn.find(sid, this.clock.wall());
   }
 
-  /** Waits for a moment until what identity has told up to `version` is known; false: it is not. */
+  /**
+   * Waits for a moment until what identity has told up to `version` is known; false: it is not. Where identity says
+   * meanwhile that it has told less, that will never come: it was restored from a backup, and all that it knows is known.
+   */
   async knows(version: number): Promise<boolean> {
+    const sinceMs = this.clock.wall();
     if (!this.isKnown(version)) {
       await new Promise<void>(resolve => {
         const look = () => {
@@ -99,7 +103,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
         this.waiting.add(look);
       });
     }
-    return this.isKnown(version);
+    return this.isKnown(version) || this.currentAtMs > sinceMs;
   }
 
   private isKnown(version: number): boolean {
