@@ -1,10 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { everything } from '@recur/contracts';
 import { Bus, createLog, systemClock } from '@recur/platform';
 import { MovableClock } from '@recur/platform/testing';
 import { Activity } from '../src/activity.js';
 import { claimsOf, grant, permOf, signedIn, tokenOf } from './sessions.js';
 import { eventually, own, Services, type SigningKey, samples, signingKey, TestGateway, TestNats } from './stand.js';
+
+jest.setTimeout(30_000);
 
 let nats: TestNats;
 let services: Services;
@@ -266,8 +268,11 @@ describe('the use of sessions', () => {
     await activity.report();
     services = await Services.start(nats.url, [signer.jwk]);
     activity.seen('c');
-    await activity.report();
-    expect(services.activity.map(({ sid }) => sid).sort()).toEqual(['b', 'c']);
+    await eventually(async () => {
+      await activity.report();
+      return services.activity.length > 0;
+    });
     await bus.close();
+    expect(services.activity.map(({ sid }) => sid).sort()).toEqual(['b', 'c']);
   });
 });
