@@ -73,18 +73,19 @@ function index(operations: readonly Operation[]): string {
 }
 
 function section(operation: Operation, collect: (schema: Schema) => Schema): string {
-  const { methods, path, summary, effect, permission, secretOutput } = operation;
+  const { methods, path, summary, effect, permission, secretOutput, memberOnly } = operation;
   const from = methods.includes('GET')
     ? ` With GET the fields are the query's${methods.length > 1 ? ", with POST the body's" : ''}.`
     : '';
   const key = effect === 'write' ? 'Honours `Idempotency-Key`' : 'Changes nothing';
   const secret = secretOutput && effect === 'write' ? ' (the answer holds a secret, and is kept encrypted)' : '';
+  const whose = memberOnly ? " A member's own affair: no API key may." : '';
   const output = collect(schemaOf(operation.output, 'output'));
   return [
     `### ${title(operation)}`,
     `\`${methods.join('` or `')}\` \`${path}\``,
     `${summary}.${from}`,
-    `${key}${secret}. Permission \`${permission}\`.`,
+    `${key}${secret}. Permission \`${permission}\`.${whose}`,
     inputTable(operation),
     `Answers ${answer(output)}.`,
     operation.errors.length > 0

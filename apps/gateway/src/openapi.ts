@@ -115,7 +115,7 @@ function endpoint(operation: Operation, method: 'GET' | 'POST', schemas: Schemas
   return {
     operationId: `${operation.service}.${operation.name}${operation.methods.length > 1 ? `.${method.toLowerCase()}` : ''}`,
     summary: operation.summary,
-    description: `Permission: \`${operation.permission}\`.`,
+    description: `Permission: \`${operation.permission}\`.${operation.memberOnly ? " A member's own affair: no API key may." : ''}`,
     tags: [tagOf(operation)],
     ...(method === 'GET' && { parameters: queryOf(input) }),
     ...(honoursKey && { parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }] }),

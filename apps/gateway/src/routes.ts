@@ -87,6 +87,7 @@ export class Routes implements OnModuleInit {
     return {
       merchantId: principal.merchantId,
       actor: principal.actor,
+      ...(principal.kind === 'member' && { session: principal.id }),
       requestId: id,
       traceparent,
       deadline: this.clock.wall() + limits.deadlineMs,

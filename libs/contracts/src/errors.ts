@@ -58,6 +58,9 @@ export const errors = {
   subscription_not_found: notFound('subscription'),
   credit_account_not_found: notFound('credit account'),
   endpoint_not_found: notFound('webhook endpoint'),
+  member_not_found: notFound('member'),
+  role_not_found: notFound('role'),
+  api_key_not_found: notFound('API key'),
 
   user_inactive: forbidden('The user is suspended'),
   product_not_deletable: forbidden('The product has plans that may be sold, or is the default one'),
@@ -87,6 +90,12 @@ export const errors = {
   subscription_not_extendable: forbidden('The subscription is in a state that takes no trial time'),
   subscription_without_next_invoice: forbidden('The subscription ends: there is no next invoice'),
   too_many_endpoints: forbidden('The merchant has 100 webhook endpoints, and cannot have one more'),
+  role_in_use: forbidden('Members have the role: take it from them first'),
+  too_many_roles: forbidden('The merchant has 100 roles, and cannot have one more'),
+  owner_protected: forbidden('The owner is always active and may do everything'),
+  self_suspension: forbidden('Nobody can suspend themselves'),
+  own_api_key: forbidden('An API key cannot revoke itself: use the one that replaces it'),
+  too_many_api_keys: forbidden('The merchant has 20 API keys that hold: revoke one of them first'),
 } as const satisfies Record<string, ErrorKind>;
 
 export type Slug = keyof typeof errors;
@@ -106,5 +115,6 @@ export const commonErrors: readonly Slug[] = [
   'deadline_exceeded',
   'overloaded',
   'credential_invalid',
+  'permissions_changed',
   'permission_denied',
 ];

@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { optAccountType } from './codes.js';
+import { memberStatus, optAccountType, totpType } from './codes.js';
 import { type WebhookEventName, webhookEventNames } from './event-names.js';
-import { integer, type Shape, text, time } from './field.js';
+import { code, flag, integer, type Shape, text, time } from './field.js';
 import type { Service } from './operation.js';
 import { MerchantCheckout } from './shapes/checkout.js';
 import { MerchantCurrencies } from './shapes/currency.js';
 import { Gateway } from './shapes/gateway.js';
 import { Invoice, InvoiceMerchant } from './shapes/invoice.js';
+import { MerchantRole } from './shapes/member.js';
 import { MerchantMetric } from './shapes/metric.js';
 import { Payment } from './shapes/payment.js';
 import { Plan } from './shapes/plan.js';
@@ -43,7 +44,22 @@ export const ApiKeyState = z.object({
 });
 export type ApiKeyState = z.output<typeof ApiKeyState>;
 
-/** What gateways follow to know callers: the public keys that verify tokens, and the API keys that do not hold. */
+/** A member of whom gateways must know, since it is signed in: all of its sessions, and what it may do. */
+export const MemberAccess = z.object({
+  id: integer,
+  merchantId: integer,
+  email: text,
+  grant: text.describe('What its roles permit (see permissions.ts)'),
+  sessions: z
+    .array(z.object({ sid: text, expireTime: time.describe('Unix second of the machine') }))
+    .describe('All that hold; empty: it is signed in no more'),
+});
+export type MemberAccess = z.output<typeof MemberAccess>;
+
+/**
+ * What gateways follow to know callers: the public keys that verify tokens, the API keys that do not hold, and the
+ * members who are signed in.
+ */
 export const CallersChanged = z.object({
   keys: z.array(z.record(z.string(), z.unknown())).describe('JWKs, all that verify; empty: unchanged'),
   revoked: z
@@ -52,8 +68,25 @@ export const CallersChanged = z.object({
   ending: z
     .array(ApiKeyState.pick({ jtiHash: true, revokedTime: true }))
     .describe('API keys that hold until then, by a rotation since'),
+  members: z.array(MemberAccess).describe('Those whose sessions, permissions or e-mail are others since'),
 });
 export type CallersChanged = z.output<typeof CallersChanged>;
+
+/** A member without what it proves itself by. */
+export const MemberState = z.object({
+  id: integer,
+  merchantId: integer,
+  email: text,
+  firstName: text,
+  lastName: text,
+  mobile: text,
+  isOwner: flag,
+  roleIds: z.array(integer),
+  status: code(memberStatus),
+  totpType: code(totpType),
+  createTime: time,
+});
+export type MemberState = z.output<typeof MemberState>;
 
 /** One entry of the operation log: whoever changes something emits exactly one. */
 export const OperationLogged = z.object({
@@ -111,6 +144,12 @@ export const events = {
   'webhook.endpoint.disabled': webhook('notification', 'endpoint', WebhookEndpoint),
 
   'merchant.created': internal('identity', 'merchant', InvoiceMerchant),
+  'merchant.updated': internal('identity', 'merchant', InvoiceMerchant),
+  'member.created': internal('identity', 'member', MemberState),
+  'member.updated': internal('identity', 'member', MemberState),
+  'role.created': internal('identity', 'role', MerchantRole),
+  'role.updated': internal('identity', 'role', MerchantRole),
+  'role.deleted': internal('identity', 'role', MerchantRole),
   'apikey.created': internal('identity', 'apikey', ApiKeyState),
   'apikey.revoked': internal('identity', 'apikey', ApiKeyState),
   'callers.changed': internal('identity', 'callers', CallersChanged),

@@ -3,17 +3,23 @@ import * as checkouts from './checkouts.js';
 import * as exchange from './exchange.js';
 import * as identity from './identity.js';
 import * as invoices from './invoices.js';
+import * as members from './members.js';
+import * as merchants from './merchants.js';
 import * as metrics from './metrics.js';
 import * as notification from './notification.js';
 import type { Operation } from './operation.js';
 import * as payments from './payments.js';
 import * as plans from './plans.js';
 import * as products from './products.js';
+import * as roles from './roles.js';
 import * as users from './users.js';
 
 /** Every operation, service by service. */
 export const operations: readonly Operation[] = [
   identity,
+  merchants,
+  members,
+  roles,
   users,
   products,
   plans,

@@ -44,6 +44,32 @@ const makers = {
     (await api.get<{ gateways: { gatewayId: number }[] }>('/merchant/gateway/list')).gateways[0]?.gatewayId ?? 0,
   invoice: async (api: Api) => (await newInvoice(api, false)).invoiceId,
   payment: async (api: Api) => (await newInvoice(api, true)).paymentId,
+  member: async (api: Api) => {
+    const input = { email: `${randomUUID()}@example.com`, roleIds: [] };
+    return (await api.post<{ memberId: number }>('/merchant/member/new_member', input)).memberId;
+  },
+  /** One that a member has, by which lists find it. A merchant has at most 100 roles: what was made before will do. */
+  role: async (api: Api) => {
+    const roles = await rolesOf(api);
+    const held = roles.find(({ role }) => role.startsWith('held')) ?? (roles.length > 50 ? roles[0] : undefined);
+    if (held) return held.id;
+    const id = await newRole(api, 'held');
+    await api.post('/merchant/member/new_member', { email: `${randomUUID()}@example.com`, roleIds: [id] });
+    return id;
+  },
+  freeRole: async (api: Api) => {
+    const roles = await rolesOf(api);
+    const known = roles.find(({ role }) => role.startsWith('free')) ?? roles[0];
+    return known && roles.length > 50 ? known.id : newRole(api, 'free');
+  },
+  /** Not the one that is used here; at most 20 hold at once. */
+  apiKey: async (api: Api) => {
+    const list = async () =>
+      (await api.get<{ apiKeys: { id: number; state: string }[] }>('/merchant/apikey/list')).apiKeys;
+    const held = (await list()).filter(({ state }) => state !== 'revoked');
+    if (held.length < 3) await api.post('/merchant/new_apikey', {});
+    return (await list())[0]?.id ?? 0;
+  },
   endpoint: async (api: Api) =>
     (await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url: 'http://127.0.0.1:9/' }))
       .endpointId,
@@ -65,6 +91,15 @@ async function newInvoice(api: Api, finish: boolean): Promise<{ invoiceId: strin
     order(userId, planId, { finish }),
   );
   return invoice;
+}
+
+async function rolesOf(api: Api): Promise<{ id: number; role: string }[]> {
+  return (await api.get<{ merchantRoles: { id: number; role: string }[] }>('/merchant/role/list')).merchantRoles;
+}
+
+async function newRole(api: Api, kind: 'held' | 'free'): Promise<number> {
+  const input = { role: `${kind} ${randomUUID()}`, permissions: [] };
+  return (await api.post<{ merchantRole: { id: number } }>('/merchant/role/new', input)).merchantRole.id;
 }
 
 /** An id that nobody has, of the same form. */
@@ -91,6 +126,15 @@ export const named: Readonly<Record<string, Kind>> = {
   invoiceId: 'invoice',
   paymentId: 'payment',
   endpointId: 'endpoint',
+  memberId: 'member',
+  roleIds: 'role',
+  apiKeyId: 'apiKey',
+};
+
+/** The same for a field whose name says less: operation → field → kind. */
+export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+  'role.edit': { id: 'role' },
+  'role.delete': { id: 'freeRole' },
 };
 
 /** Fields that look like an id and name no object of the merchant's, or none that can be made yet; with the reason. */
