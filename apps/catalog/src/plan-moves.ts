@@ -10,7 +10,7 @@ import { activateAll, addPlan, checkName, lockPlan, wherePlan } from './plans.js
 import { checkouts, type PlanRow, plans } from './tables.js';
 import { named, planView } from './views.js';
 
-/** What becomes of a plan beside its sale. */
+/** Plans as they are archived, deleted, copied and bound to others. */
 @Injectable()
 export class PlanMoves {
   constructor(
