@@ -239,3 +239,4 @@ export type TestService = Awaited<ReturnType<typeof testService>>;
 export { handlersOf } from './handle.js';
 export type { ServiceDefinition } from './service.js';
 export { freePort, TestNats } from './testing-nats.js';
+export { canary, closed, http, type Listening, tcp } from './testing-servers.js';
