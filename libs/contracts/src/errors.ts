@@ -44,6 +44,7 @@ export const errors = {
   permission_denied: kind(63, 403, 'This credential may not do that'),
 
   totp_required: kind(49, 400, 'A two-factor code is needed, or the one sent was wrong'),
+  totp_locked: kind(49, 400, 'Too many wrong two-factor codes: wait 15 minutes', true),
 
   user_not_found: notFound('user'),
   product_not_found: notFound('product'),
@@ -55,6 +56,9 @@ export const errors = {
   subscription_not_found: notFound('subscription'),
   credit_account_not_found: notFound('credit account'),
   endpoint_not_found: notFound('webhook endpoint'),
+  auth_provider_not_found: notFound('identity provider'),
+  oauth_account_not_found: notFound('linked account'),
+  device_not_found: notFound('device'),
 
   user_inactive: forbidden('The user is suspended'),
   plan_not_activatable: forbidden(
@@ -76,6 +80,11 @@ export const errors = {
   payment_exists: forbidden('The invoice has a payment already'),
   subscription_not_extendable: forbidden('The subscription is in a state that takes no trial time'),
   subscription_without_next_invoice: forbidden('The subscription ends: there is no next invoice'),
+  totp_on: forbidden('Two-factor codes are on: turn them off with a code first'),
+  totp_not_asked: forbidden('There is no key to confirm: ask for one first'),
+  oauth_account_taken: forbidden('The identity is linked to another member'),
+  last_way_in: forbidden('The account has no password: without this identity nobody could sign in to it'),
+  too_many_auth_providers: forbidden('The merchant has 20 identity providers, and cannot have one more'),
   too_many_endpoints: forbidden('The merchant has 100 webhook endpoints, and cannot have one more'),
 } as const satisfies Record<string, ErrorKind>;
 

@@ -3,6 +3,7 @@ import { optAccountType } from './codes.js';
 import { type WebhookEventName, webhookEventNames } from './event-names.js';
 import { integer, type Shape, text, time } from './field.js';
 import type { Service } from './operation.js';
+import { AuthProvider } from './shapes/auth-provider.js';
 import { Gateway } from './shapes/gateway.js';
 import { Invoice, InvoiceMerchant } from './shapes/invoice.js';
 import { Payment } from './shapes/payment.js';
@@ -110,6 +111,9 @@ export const events = {
   'merchant.created': internal('identity', 'merchant', InvoiceMerchant),
   'apikey.created': internal('identity', 'apikey', ApiKeyState),
   'apikey.revoked': internal('identity', 'apikey', ApiKeyState),
+  'provider.created': internal('identity', 'provider', AuthProvider),
+  'provider.updated': internal('identity', 'provider', AuthProvider),
+  'provider.deleted': internal('identity', 'provider', AuthProvider),
   'callers.changed': internal('identity', 'callers', CallersChanged),
   'product.created': internal('catalog', 'product', Product),
   'product.updated': internal('catalog', 'product', Product),

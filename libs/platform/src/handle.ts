@@ -113,8 +113,10 @@ export class Dispatcher {
     if (handler.operation.effect === 'read' || caller.idempotencyKey === undefined) {
       return this.inTurn(handler, payload, { ...caller, idempotencyKey: undefined });
     }
-    caller.fingerprint = createHash('sha256').update(command).update('\n').update(payload).digest('base64');
-    const key = `${caller.merchantId} ${caller.idempotencyKey}`;
+    caller.fingerprint = fingerprintOf(command, payload, caller);
+    // of callers who are nobody yet, a key means something only together with what they ask
+    const scope = caller.merchantId === 0 ? caller.fingerprint : caller.merchantId;
+    const key = `${scope} ${caller.idempotencyKey}`;
     for (let first = this.underway.get(key); first; first = this.underway.get(key)) {
       const reply = await Promise.race([first.reply.catch(() => undefined), this.untilDeadline(caller)]);
       if (reply === undefined) continue;
@@ -169,6 +171,13 @@ export class Dispatcher {
     this.log.error({ err: error, requestId, merchantId, command }, 'a command failed unexpectedly');
     return new Rejected('internal_error');
   }
+}
+
+/** An answer that was given for one identity token is never given for another. */
+function fingerprintOf(command: string, payload: Uint8Array | string, { sender }: Caller): string {
+  const digest = createHash('sha256').update(command).update('\n').update(payload);
+  if (sender?.identityToken !== undefined) digest.update('\n').update(sender.identityToken);
+  return digest.digest('base64');
 }
 
 async function run({ operation, run }: Handler, payload: Uint8Array | string, caller: Caller): Promise<Reply> {
