@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { invalid } from '@recur/kernel';
 import { Db, systemCaller } from '@recur/platform';
 import { ApiKeys } from './api-keys.js';
-import { emailKey } from './domain/email.js';
-import { memberEmails, members, merchants } from './tables.js';
+import { insertMember } from './members.js';
+import { members, merchants } from './tables.js';
 import { merchantView } from './views.js';
 
 export interface NewMerchant {
@@ -32,26 +31,13 @@ export class Merchants {
     return this.db.write(caller, async tx => {
       const memberId = await tx.nextId(members);
       const createTime = tx.now;
-      const merchant = { merchantId, name, createTime, version: 0 };
-      const key = emailKey(email);
+      const merchant = { merchantId, name, profile: {}, createTime, version: 0 };
       tx.onConflict('member_emails_pkey', () =>
         invalid('/email', 'A member with this e-mail exists already; it is unique in a deployment'),
       );
       tx.save(merchants, merchant);
-      tx.save(memberEmails, { emailHash: createHash('sha256').update(key).digest('base64url'), merchantId });
-      tx.save(members, {
-        merchantId,
-        id: memberId,
-        email,
-        emailKey: key,
-        firstName: '',
-        lastName: '',
-        isOwner: true,
-        status: 'active',
-        createTime,
-        version: 1,
-      });
       tx.emit('merchant.created', merchant, merchantView(merchant));
+      insertMember(tx, { id: memberId, email, firstName: '', lastName: '', isOwner: true, roleIds: [] });
       tx.log(`Merchant(${merchantId})`, 'New');
       const { apiKey } = await this.apiKeys.issue(tx);
       return { merchantId, memberId, apiKey };

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { hash } from '@node-rs/argon2';
+import { hash, verify } from '@node-rs/argon2';
 import { Rejected } from '@recur/kernel';
 
 const limits = { atOnce: 2, waiting: 64 } as const;
@@ -7,7 +7,7 @@ const limits = { atOnce: 2, waiting: 64 } as const;
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
 /**
- * Hashes passwords, which is slow on purpose: a bounded number at once, so that neither memory nor the threads that
+ * Hashes and verifies passwords, which is slow on purpose: a bounded number at once, so that neither memory nor the threads that
  * everything else needs run out, a bounded number waiting, the rest refused.
  */
 @Injectable()
@@ -16,11 +16,20 @@ export class Passwords {
   private running = 0;
 
   /** Answers argon2id in PHC form. Rejects `overloaded`. */
-  async hash(password: string): Promise<string> {
+  hash(password: string): Promise<string> {
+    return this.inTurn(() => hash(password, cost));
+  }
+
+  /** Whether it is the password of which `hashed` was made. Rejects `overloaded`. */
+  verify(hashed: string, password: string): Promise<boolean> {
+    return this.inTurn(() => verify(hashed, password));
+  }
+
+  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.running >= limits.atOnce) await this.turn();
     else this.running++;
     try {
-      return await hash(password, cost);
+      return await work();
     } finally {
       const next = this.line.shift();
       if (next) next();

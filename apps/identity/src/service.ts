@@ -1,20 +1,23 @@
 import { events } from '@recur/contracts';
 import { aggregate, type ServiceDefinition } from '@recur/platform';
 import { ApiKeys } from './api-keys.js';
-import { Callers } from './callers.js';
+import { type After, Callers } from './callers.js';
 import { type Config, config } from './config.js';
 import { copies } from './copies.js';
 import { emailKey } from './domain/email.js';
 import { Heartbeat } from './heartbeat.js';
+import { MemberSessions } from './member-sessions.js';
 import { merchant } from './merchant-command.js';
 import { Merchants } from './merchants.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Users1763683200002 } from './migrations/0002-users.js';
 import { OperationLog1763683200003 } from './migrations/0003-operation-log.js';
+import { Members1763683200004 } from './migrations/0004-members.js';
 import { logConsumptions, OperationLog } from './operation-log.js';
 import { Passwords } from './passwords.js';
 import { removals, Sessions } from './sessions.js';
-import { apiKeys, callers, infrastructureTables, merchants, tenantTables, users } from './tables.js';
+import { SetupTokens } from './setup-tokens.js';
+import { apiKeys, callers, infrastructureTables, members, merchants, tenantTables, users } from './tables.js';
 import { UserCount } from './user-count.js';
 import { UserLists } from './user-lists.js';
 import { Users } from './users.js';
@@ -25,11 +28,12 @@ export const identity: ServiceDefinition<Config> = {
   config,
   schema: {
     tables: [...tenantTables, ...infrastructureTables],
-    migrations: [Init1763683200001, Users1763683200002, OperationLog1763683200003],
+    migrations: [Init1763683200001, Users1763683200002, OperationLog1763683200003, Members1763683200004],
   },
   events,
   aggregates: {
     merchant: aggregate(merchants, 'merchantId'),
+    member: aggregate(members, 'id'),
     apikey: aggregate(apiKeys, 'id'),
     callers: aggregate(callers, 'id'),
     user: aggregate(users, 'id', userView, {
@@ -39,10 +43,10 @@ export const identity: ServiceDefinition<Config> = {
   },
   copies,
   handlers: [Users, UserLists, UserCount, Sessions, OperationLog],
-  providers: [Callers, ApiKeys, Merchants, Passwords, Heartbeat],
+  providers: [Callers, ApiKeys, Merchants, MemberSessions, SetupTokens, Passwords, Heartbeat],
   consumptions: logConsumptions,
   workers: app => [app.get(Heartbeat)],
   removals,
-  questions: app => ({ callers: () => app.get(Callers).snapshot() }),
+  questions: app => ({ callers: (input: { after?: After }) => app.get(Callers).snapshot(input) }),
   commands: { merchant },
 };

@@ -1,14 +1,19 @@
-import type { memberStatus, userStatus } from '@recur/contracts';
-import { document, flag, int, integer, optionalText, table, text } from '@recur/platform';
+import type { In, memberStatus, totpType, updateMerchant, userStatus } from '@recur/contracts';
+import { document, flag, int, integer, integers, optionalText, table, text } from '@recur/platform';
 import type { JWK } from 'jose';
+import { liveSessions, memberSessions, roles, setupTokens } from './member-tables.js';
 import { clientSessions, gateways, type Profile, userTallies } from './user-tables.js';
 
 export interface Merchant {
   merchantId: number;
   name: string;
+  profile: MerchantProfile;
   createTime: number;
   version: number;
 }
+
+/** What a merchant tells of itself, under the names of the answer; what is blank is left out. */
+export type MerchantProfile = In<typeof updateMerchant>;
 
 export interface Member {
   merchantId: number;
@@ -17,8 +22,14 @@ export interface Member {
   emailKey: string;
   firstName: string;
   lastName: string;
+  mobile: string;
+  /** argon2id, in PHC form; none: the member has no password. */
+  passwordHash: string | null;
+  /** The owner may do everything, whatever roles it has. */
   isOwner: boolean;
+  roleIds: number[];
   status: keyof typeof memberStatus;
+  totpType: keyof typeof totpType;
   createTime: number;
   version: number;
 }
@@ -114,7 +125,13 @@ export interface MemberEmail {
 
 export const merchants = table<Merchant>('merchants', {
   key: ['merchantId'],
-  columns: { merchantId: integer(), name: text(), createTime: integer(), version: int() },
+  columns: {
+    merchantId: integer(),
+    name: text(),
+    profile: { ...document<MerchantProfile>(), default: {} },
+    createTime: integer(),
+    version: int(),
+  },
 });
 
 export const members = table<Member>('members', {
@@ -126,14 +143,19 @@ export const members = table<Member>('members', {
     emailKey: text(),
     firstName: text(),
     lastName: text(),
+    mobile: { ...text(), default: '' },
+    passwordHash: optionalText(),
     isOwner: flag(),
+    roleIds: { ...integers(), default: [] },
     status: text(),
+    totpType: { ...text<keyof typeof totpType>(), default: 'off' },
     createTime: integer(),
     version: int(),
   },
   checks: { members_status: `status in ('active', 'suspended')` },
   indices: {
     members_email: { on: ['merchantId', 'emailKey'], unique: true },
+    members_newest: { on: ['merchantId', 'createTime', 'id'] },
   },
 });
 
@@ -249,10 +271,13 @@ export const memberEmails = table<MemberEmail>('member_emails', {
 });
 
 /** A merchant's own rows: row-level security shows them to that merchant only. */
-export const tenantTables = [merchants, members, apiKeys, users, operationLogs, userTallies, gateways];
+export const tenantTables = [
+  ...[merchants, members, roles, memberSessions, setupTokens],
+  ...[apiKeys, users, operationLogs, userTallies, gateways],
+];
 
 /** The list of what has no row-level security here, beside the platform's own tables. */
-export const infrastructureTables = [signingKeys, callers, apiKeyLookups, memberEmails, clientSessions];
+export const infrastructureTables = [signingKeys, callers, apiKeyLookups, memberEmails, liveSessions, clientSessions];
 
 /** Made and kept by `searchable`; they have no row-level security either, and `db.search` alone reads them. */
 export const searchTables = ['users_search', 'members_search'];

@@ -101,7 +101,7 @@ describe('a rotated key', () => {
       ['operation.logged', expect.any(String), 1],
     ]);
     expect(events[0]?.data).toMatchObject({ id, jtiHash, revokedTime });
-    expect(events[2]?.data).toEqual({ keys: [], revoked: [], ending: [{ jtiHash, revokedTime }] });
+    expect(events[2]?.data).toEqual({ keys: [], revoked: [], ending: [{ jtiHash, revokedTime }], members: [] });
     expect(events[3]?.data).toMatchObject({ target: `ApiKey(${key.id})`, content: 'Rotate' });
     expect(await ask()).toEqual({ ...before, version: before.version + 1, ending: [{ jtiHash, revokedTime }] });
   });

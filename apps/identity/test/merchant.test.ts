@@ -40,7 +40,7 @@ describe('merchant create', () => {
   let made: { merchantId: number; memberId: number; apiKey: string };
 
   it('makes a merchant, its owner and a key, and prints nothing else', async () => {
-    expect(await ask()).toEqual({ version: 0, keys: [], revoked: [], ending: [] });
+    expect(await ask()).toEqual({ version: 0, keys: [], revoked: [], ending: [], members: [], next: null });
     const { out, err, code } = await run('create', '--name', 'Acme', '--email', 'Ada@Example.com', '--json');
     expect([err, code]).toEqual(['', 0]);
     expect(out.trimEnd().split('\n')).toHaveLength(1);
@@ -56,19 +56,21 @@ describe('merchant create', () => {
     const events = await t.emitted();
     expect(events.map(({ type, version, merchantId }) => [type, version, merchantId])).toEqual([
       ['merchant.created', 1, made.merchantId],
+      ['member.created', 1, made.merchantId],
       ['callers.changed', 1, made.merchantId],
       ['apikey.created', 1, made.merchantId],
       ['operation.logged', 1, made.merchantId],
     ]);
-    const [merchant, changed, key, logged] = events;
+    const [merchant, member, changed, key, logged] = events;
     expect(merchant?.data).toMatchObject({ id: made.merchantId, name: 'Acme' });
+    expect(member?.data).toMatchObject({ id: made.memberId, email: 'Ada@Example.com', isOwner: true, roleIds: [] });
     expect(logged?.data).toEqual({
       actor: { kind: 'system', id: '', display: 'system' },
       target: `Merchant(${made.merchantId})`,
       content: 'New',
       ids: {},
     });
-    expect(changed?.data).toEqual({ keys: (await ask()).keys, revoked: [], ending: [] });
+    expect(changed?.data).toEqual({ keys: (await ask()).keys, revoked: [], ending: [], members: [] });
     expect(key?.data).toMatchObject({ merchantId: made.merchantId, revokedTime: 0 });
   });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { optAccountType } from './codes.js';
+import { memberStatus, optAccountType, totpType } from './codes.js';
 import { type WebhookEventName, webhookEventNames } from './event-names.js';
-import { integer, type Shape, text, time } from './field.js';
+import { code, flag, integer, type Shape, text, time } from './field.js';
 import type { Service } from './operation.js';
 import { AuthProvider } from './shapes/auth-provider.js';
 import { Gateway } from './shapes/gateway.js';
@@ -41,7 +41,22 @@ export const ApiKeyState = z.object({
 });
 export type ApiKeyState = z.output<typeof ApiKeyState>;
 
-/** What gateways follow to know callers: the public keys that verify tokens, and the API keys that do not hold. */
+/** A member of whom gateways must know, since it is signed in: all of its sessions, and what it may do. */
+export const MemberAccess = z.object({
+  id: integer,
+  merchantId: integer,
+  email: text,
+  grant: text.describe('What its roles permit (see permissions.ts)'),
+  sessions: z
+    .array(z.object({ sid: text, expireTime: time.describe('Unix second of the machine') }))
+    .describe('All that hold; empty: it is signed in no more'),
+});
+export type MemberAccess = z.output<typeof MemberAccess>;
+
+/**
+ * What gateways follow to know callers: the public keys that verify tokens, the API keys that do not hold, and the
+ * members who are signed in.
+ */
 export const CallersChanged = z.object({
   keys: z.array(z.record(z.string(), z.unknown())).describe('JWKs, all that verify; empty: unchanged'),
   revoked: z
@@ -50,8 +65,25 @@ export const CallersChanged = z.object({
   ending: z
     .array(ApiKeyState.pick({ jtiHash: true, revokedTime: true }))
     .describe('API keys that hold until then, by a rotation since'),
+  members: z.array(MemberAccess).describe('Those whose sessions, permissions or e-mail are others since'),
 });
 export type CallersChanged = z.output<typeof CallersChanged>;
+
+/** A member without what it proves itself by. */
+export const MemberState = z.object({
+  id: integer,
+  merchantId: integer,
+  email: text,
+  firstName: text,
+  lastName: text,
+  mobile: text,
+  isOwner: flag,
+  roleIds: z.array(integer),
+  status: code(memberStatus),
+  totpType: code(totpType),
+  createTime: time,
+});
+export type MemberState = z.output<typeof MemberState>;
 
 /** One entry of the operation log: whoever changes something emits exactly one. */
 export const OperationLogged = z.object({
@@ -109,6 +141,8 @@ export const events = {
   'webhook.endpoint.disabled': webhook('notification', 'endpoint', WebhookEndpoint),
 
   'merchant.created': internal('identity', 'merchant', InvoiceMerchant),
+  'member.created': internal('identity', 'member', MemberState),
+  'member.updated': internal('identity', 'member', MemberState),
   'apikey.created': internal('identity', 'apikey', ApiKeyState),
   'apikey.revoked': internal('identity', 'apikey', ApiKeyState),
   'provider.created': internal('identity', 'provider', AuthProvider),

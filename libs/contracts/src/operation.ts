@@ -22,7 +22,8 @@ export const permissionGroups = [
   'activity-logs',
   'analytics',
 ] as const;
-export type Permission = `${(typeof permissionGroups)[number]}.${'access' | 'read' | 'write' | 'download'}`;
+export const permissionActions = ['access', 'read', 'write', 'download'] as const;
+export type Permission = `${(typeof permissionGroups)[number]}.${(typeof permissionActions)[number]}`;
 
 /**
  * One operation of the API. HTTP route, NATS subject, validation at both ends, OpenAPI and the permission check

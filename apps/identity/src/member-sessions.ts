@@ -1,0 +1,188 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { MemberAccess, MerchantMember } from '@recur/contracts';
+import { CLOCK, type Clock, CONFIG, type Reader, type Tx } from '@recur/platform';
+import { importJWK, SignJWT } from 'jose';
+import { Callers, tellCallers } from './callers.js';
+import type { Config } from './config.js';
+import { grantIn, rolesOf } from './grants.js';
+import { type LiveSession, liveSessions, memberSessions } from './member-tables.js';
+import { memberViews } from './member-views.js';
+import type { Member } from './tables.js';
+
+const limits = {
+  sidBytes: 16,
+  tokenSeconds: 86_400,
+  /** Of one member. From one device more, the session that was used least lately ends. */
+  heldAtOnce: 20,
+  /** How many devices are remembered that no session is on. */
+  formerDevices: 20,
+} as const;
+
+/** Where somebody signs in from: the name of its user agent and its address. */
+export interface Device {
+  name: string;
+  ip: string;
+}
+
+/** The sessions of members: one for each device, with a token that gateways verify by themselves. */
+@Injectable()
+export class MemberSessions {
+  constructor(
+    private readonly callers: Callers,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Signs a member in, whose row is locked and not changed since: a device that has a session keeps it, with a new
+   * token; any other gets one. The command logs it. The token is kept nowhere.
+   */
+  async open(
+    tx: Tx,
+    member: Member,
+    { device, totpVerified }: { device: Device; totpVerified: boolean },
+  ): Promise<{ merchantMember: MerchantMember; token: string }> {
+    const at = this.seconds();
+    const { merchantId, id: memberId, email } = member;
+    const identity = identityOf(device);
+    const [known, live, grant] = await Promise.all([
+      tx.lockIfAny(memberSessions, { memberId, identity }),
+      liveOf(tx, memberId),
+      rolesOf(tx, [member]).then(roles => grantIn(roles, member)),
+    ]);
+    const held = live.filter(({ expireTime }) => expireTime > at);
+    const sid =
+      held.find(session => session.sid === known?.sid)?.sid ?? randomBytes(limits.sidBytes).toString('base64url');
+    if (held.some(session => session.sid === sid)) await tx.lockIfAny(liveSessions, { sid });
+    const others = held.filter(session => session.sid !== sid);
+    await this.forget(tx, memberId, [
+      ...live.filter(session => !held.includes(session)),
+      ...others.splice(limits.heldAtOnce - 1),
+    ]);
+    const session = {
+      ...{ merchantId, memberId, identity, sid, name: device.name, ip: device.ip, loginTime: at, activeTime: at },
+      totpTime: totpVerified ? at : (known?.totpTime ?? 0),
+      endedTime: 0,
+    };
+    tx.save(memberSessions, session);
+    const opened = {
+      sid,
+      merchantId,
+      memberId,
+      email,
+      granted: grant,
+      activeTime: at,
+      expireTime: at + limits.tokenSeconds,
+    };
+    tx.save(liveSessions, opened);
+    const version = await tellCallers(tx, { members: [accessOf(member, [opened, ...others])] });
+    const [token, [merchantMember]] = await Promise.all([
+      this.token(tx, opened, version),
+      memberViews(tx, [member], { at, sid, opened: session }),
+    ]);
+    return { merchantMember: merchantMember as MerchantMember, token };
+  }
+
+  /** Ends one session of a member whose row is locked; gateways refuse its tokens from then on. False: it had none. */
+  async end(tx: Tx, memberId: number, sid: string): Promise<boolean> {
+    return (await this.endThose(tx, memberId, session => session.sid === sid)) > 0;
+  }
+
+  /** Ends all sessions of a member whose row is locked, but the one that is given; answers how many. */
+  endAllOf(tx: Tx, memberId: number, but = ''): Promise<number> {
+    return this.endThose(tx, memberId, ({ sid }) => sid !== but);
+  }
+
+  /** Ends those of a member's sessions that `ends` says; its row is locked. */
+  async endThose(tx: Tx, memberId: number, ends: (session: LiveSession) => boolean): Promise<number> {
+    const live = await liveOf(tx, memberId);
+    const ended = live.filter(ends);
+    if (ended.length === 0) return 0;
+    await this.forget(tx, memberId, ended);
+    const left = live.filter(session => !ended.includes(session));
+    await tellCallers(tx, { members: [accessOf({ id: memberId, merchantId: tx.merchantId }, left)] });
+    return ended.length;
+  }
+
+  /**
+   * What members may do has changed: tells gateways, for those of them who are signed in. Their rows are locked, and
+   * `roles` are as they will be.
+   */
+  async regrant(tx: Tx, members: readonly Member[], roles: Awaited<ReturnType<typeof rolesOf>>): Promise<void> {
+    const changed: MemberAccess[] = [];
+    for (const member of members) {
+      const live = await liveOf(tx, member.id);
+      const granted = grantIn(roles, member);
+      if (live.every(session => session.granted === granted)) continue;
+      await tx.run('update live_sessions set granted = $3 where merchant_id = $1 and member_id = $2', [
+        ...[tx.merchantId, member.id, granted],
+      ]);
+      changed.push(
+        accessOf(
+          member,
+          live.map(session => ({ ...session, granted })),
+        ),
+      );
+    }
+    if (changed.length > 0) await tellCallers(tx, { members: changed });
+  }
+
+  /** Members as the API shows them; `sid` is the session that asks. */
+  views(reader: Reader, members: readonly Member[], sid = ''): Promise<MerchantMember[]> {
+    return memberViews(reader, members, { at: this.seconds(), sid });
+  }
+
+  /** Unix seconds of the machine, which gateways compare with theirs. */
+  seconds(): number {
+    return Math.floor(this.clock.wall() / 1000);
+  }
+
+  private async forget(tx: Tx, memberId: number, ended: readonly LiveSession[]): Promise<void> {
+    const sids = ended.map(({ sid }) => sid);
+    if (sids.length > 0) await tx.run(forgetText, [tx.merchantId, memberId, sids, this.seconds()]);
+  }
+
+  private async token(tx: Tx, { sid, memberId, granted, expireTime }: LiveSession, version: number): Promise<string> {
+    const { kid, privateKey } = await this.callers.signer(tx);
+    const { merchantId } = tx;
+    return new SignJWT({
+      merchant: merchantId,
+      sid,
+      perm: digestOf(granted),
+      env: this.config.RECUR_ENV,
+      callers: version,
+    })
+      .setProtectedHeader({ alg: 'EdDSA', typ: 'member+jwt', kid })
+      .setIssuer(this.config.TOKEN_ISSUER)
+      .setAudience('recur')
+      .setSubject(String(memberId))
+      .setIssuedAt(expireTime - limits.tokenSeconds)
+      .setExpirationTime(expireTime)
+      .sign(await importJWK(privateKey, 'EdDSA'));
+  }
+}
+
+/** Of the member's devices without a session those stay that were used last. */
+const forgetText = `with gone as (
+    delete from live_sessions where merchant_id = $1 and member_id = $2 and sid = any($3) returning sid, active_time),
+  former as (
+    select identity from member_sessions where merchant_id = $1 and member_id = $2 and ended_time <> 0
+    order by ended_time desc, identity offset ${limits.formerDevices}),
+  removed as (
+    delete from member_sessions where merchant_id = $1 and member_id = $2 and identity in (select identity from former))
+  update member_sessions s set ended_time = $4, active_time = gone.active_time from gone
+  where s.merchant_id = $1 and s.member_id = $2 and s.sid = gone.sid`;
+
+/** The member's sessions that hold, those used last first. Who changes them has locked the member. */
+const liveOf = (tx: Tx, memberId: number): Promise<LiveSession[]> =>
+  tx.all(liveSessions, { merchantId: tx.merchantId, memberId }, 'order by active_time desc, sid for update');
+
+/** All that gateways are to know of a member. */
+function accessOf({ id, merchantId }: Pick<Member, 'id' | 'merchantId'>, live: readonly LiveSession[]): MemberAccess {
+  const { email = '', granted: grant = '' } = live[0] ?? {};
+  return { id, merchantId, email, grant, sessions: live.map(({ sid, expireTime }) => ({ sid, expireTime })) };
+}
+
+const digestOf = (text: string) => createHash('sha256').update(text).digest('base64url');
+const identityOf = ({ name, ip }: Device) => digestOf(JSON.stringify([name, ip]));

@@ -1,0 +1,40 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '@recur/platform';
+import { setupTokens } from './member-tables.js';
+
+const limits = { tokenBytes: 32, holdsSeconds: 259_200 } as const;
+
+/** What an invited member shows once to set itself up. The member's row is locked by whoever uses these. */
+@Injectable()
+export class SetupTokens {
+  /** A new token, which is its only copy: of it, a hash is kept. The member's earlier one holds no more. */
+  async issue(tx: Tx, memberId: number): Promise<string> {
+    const token = randomBytes(limits.tokenBytes).toString('base64url');
+    await tx.lockIfAny(setupTokens, { memberId });
+    tx.save(setupTokens, {
+      merchantId: tx.merchantId,
+      memberId,
+      tokenHash: hashOf(token),
+      expireTime: tx.now + limits.holdsSeconds,
+      usedTime: 0,
+    });
+    return token;
+  }
+
+  /** Takes a token, which then holds no more; false where it is not the member's, was used or is too old. */
+  async redeem(tx: Tx, memberId: number, token: string): Promise<boolean> {
+    const held = await tx.lockIfAny(setupTokens, { memberId });
+    if (held?.usedTime !== 0 || held.expireTime <= tx.now || held.tokenHash !== hashOf(token)) return false;
+    tx.save(setupTokens, { ...held, usedTime: tx.now });
+    return true;
+  }
+
+  /** Whether a member has set itself up. */
+  async used(tx: Tx, memberId: number): Promise<boolean> {
+    const held = await tx.find(setupTokens, { memberId });
+    return held !== undefined && held.usedTime !== 0;
+  }
+}
+
+const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url');
