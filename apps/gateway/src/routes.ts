@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Admission } from './admission.js';
 import { Answers } from './answers.js';
 import { jsonOf } from './body.js';
-import { mayCall } from './caller.js';
+import { mayCall, type Principal } from './caller.js';
 import { limits } from './limits.js';
 import { senderOf } from './sender.js';
 
@@ -84,17 +84,15 @@ export class Routes implements OnModuleInit {
 
   private callerOf(request: FastifyRequest, operation: Operation): Caller {
     const { id, traceparent, headers, method } = request;
-    const principal = operation.anonymous ? nobody : request.principal;
-    if (principal === null) throw new Error('a request without a caller has come through');
-    if (principal !== nobody && !mayCall(principal, operation)) throw new Rejected('permission_denied');
+    const { merchantId, actor } = operation.anonymous ? nobody : principalOf(request, operation);
     const key = method === 'POST' && operation.effect === 'write' ? headers['idempotency-key'] : undefined;
     if (key !== undefined && !printable.test(String(key))) {
       throw invalid('Idempotency-Key', 'The Idempotency-Key header must have 1 to 255 printable ASCII characters');
     }
     const sender = senderOf(operation, request);
     return {
-      merchantId: principal.merchantId,
-      actor: principal.actor,
+      merchantId,
+      actor,
       requestId: id,
       traceparent,
       deadline: this.clock.wall() + limits.deadlineMs,
@@ -132,6 +130,12 @@ export class Routes implements OnModuleInit {
       this.answers.refuse(reply, rejection?.slug === 'rate_limited' ? rejection : unknown),
     );
   }
+}
+
+function principalOf({ principal }: FastifyRequest, operation: Operation): Principal {
+  if (principal === null) throw new Error('a request without a caller has come through');
+  if (!mayCall(principal, operation)) throw new Rejected('permission_denied');
+  return principal;
 }
 
 function rejectionIn(bytes: Uint8Array | string): Rejected {

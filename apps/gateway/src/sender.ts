@@ -14,9 +14,7 @@ export function senderOf({ oneOfHeaders, signIn }: Operation, request: FastifyRe
   if (oneOfHeaders === undefined && !signIn) return undefined;
   const { ip, headers, raw } = request;
   const sender: Sender = { ip, userAgent: (headers['user-agent'] ?? '').slice(0, limits.userAgent) };
-  return oneOfHeaders === undefined
-    ? sender
-    : { ...sender, identityToken: tokenIn(oneOfHeaders, raw.headersDistinct) };
+  return oneOfHeaders === undefined ? sender : { ...sender, identityToken: tokenIn(oneOfHeaders, raw.headersDistinct) };
 }
 
 /** The one token. Node joins what a header says twice; here each time counts. */

@@ -90,7 +90,14 @@ export class AuthProviders {
   private changed(row: AuthProviderRow, sent: Settings): AuthProviderRow {
     const { issuer = row.issuer, audience = row.audience } = sent;
     const name = sent.name || (row.name === row.issuer ? issuer : row.name);
-    const next = { ...row, name, issuer, audience, authJsSalt: sent.authJsSalt || row.authJsSalt, ...this.key(row, sent) };
+    const next = {
+      ...row,
+      name,
+      issuer,
+      audience,
+      authJsSalt: sent.authJsSalt || row.authJsSalt,
+      ...this.key(row, sent),
+    };
     if (next.keySource !== 'authJs' && audience.trim() === '') throw invalid('/audience', 'audience is required');
     return { ...next, algorithms: chosenAlgorithms(next, sent.algorithms, row.algorithms) };
   }

@@ -13,7 +13,9 @@ const settings = serviceConfig.extend({
     .transform((text, context): Provider | undefined => {
       const problems = text ? problemsIn(text) : [];
       for (const message of problems) context.addIssue({ code: 'custom', message });
-      return text && problems.length === 0 ? deploymentProvider(newAuthProvider.input.parse(JSON.parse(text))) : undefined;
+      return text && problems.length === 0
+        ? deploymentProvider(newAuthProvider.input.parse(JSON.parse(text)))
+        : undefined;
     })
     .describe('JSON of an identity provider that every merchant trusts beside its own; see docs/sign-in.md'),
   OAUTH_ALLOW_LOOPBACK: toggle(false).describe('let JWKS URLs lead to this machine: local stacks and tests only'),

@@ -127,6 +127,7 @@ export class KeySets {
 
 /** None where none fits, or where several do and the token does not say which. */
 const pick = (known: Known, { alg, kid }: JWSHeaderParameters): Promise<CryptoKey | undefined> =>
-  known.find?.({ alg: alg ?? '', ...(kid !== undefined && { kid }) }).catch(() => undefined) ?? Promise.resolve(undefined);
+  known.find?.({ alg: alg ?? '', ...(kid !== undefined && { kid }) }).catch(() => undefined) ??
+  Promise.resolve(undefined);
 
 const away = () => new Rejected('dependency_away', 'The identity provider does not tell its keys; nothing was done');

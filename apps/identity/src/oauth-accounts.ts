@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { clearOauth, type In, type OauthAccount, updateOauth } from '@recur/contracts';
+import { clearOauth, type In, updateOauth } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { AuthProviders } from './auth-providers.js';
 import { type Identity, IdentityTokens } from './identity-tokens.js';
 import { MemberSessions } from './member-sessions.js';
+import { accountView } from './member-views.js';
 import { updateMember } from './members.js';
 import { type OauthAccountRow, oauthAccounts } from './sign-in-tables.js';
 import { type Member, members } from './tables.js';
@@ -96,6 +97,3 @@ export async function link(tx: Tx, memberId: number, identity: Identity): Promis
   tx.save(oauthAccounts, row);
   return row;
 }
-
-export const accountView = ({ provider, subject, email, emailVerified, name, image }: OauthAccountRow) =>
-  ({ provider, providerId: subject, email, emailVerified, name, image }) satisfies OauthAccount;

@@ -1,20 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import {
-  type In,
-  type MerchantMember,
-  oauthLogin,
-  oauthSetup,
-  passwordLogin,
-  passwordSetup,
-} from '@recur/contracts';
+import { type In, type MerchantMember, oauthLogin, oauthSetup, passwordLogin, passwordSetup } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { emailKey } from './domain/email.js';
 import type { Identity } from './identity-tokens.js';
 import { MemberSessions } from './member-sessions.js';
 import { setupTokens } from './member-tables.js';
+import { accountView } from './member-views.js';
 import { emailHash, updateMember } from './members.js';
-import { accountView, isOf, link, linked, OauthAccounts } from './oauth-accounts.js';
+import { isOf, link, linked, OauthAccounts } from './oauth-accounts.js';
 import { Passwords } from './passwords.js';
 import { SetupTokens } from './setup-tokens.js';
 import { type OauthAccountRow, oauthAccounts } from './sign-in-tables.js';
@@ -51,7 +45,13 @@ export class SignIn {
       const refusal = await this.totps.take(tx, member, totpCode);
       if (refusal) return refusal;
       if (isFirst) await link(tx, member.id, identity).catch(orRefused);
-      return this.enter(tx, caller, member, isFirst ? 'LinkIdentity, SignIn' : 'SignIn', isFirst ? identity : undefined);
+      return this.enter(
+        tx,
+        caller,
+        member,
+        isFirst ? 'LinkIdentity, SignIn' : 'SignIn',
+        isFirst ? identity : undefined,
+      );
     });
   }
 
@@ -159,9 +159,6 @@ async function memberOf(reader: Reader, { issuer, subject, email }: Identity): P
  * From then on its e-mail means nothing.
  */
 async function mayBeLinked(tx: Tx, { id: memberId, emailKey: key }: Member, { email }: Identity): Promise<boolean> {
-  const [before, setup] = await Promise.all([
-    tx.find(oauthAccounts, { memberId }),
-    tx.find(setupTokens, { memberId }),
-  ]);
+  const [before, setup] = await Promise.all([tx.find(oauthAccounts, { memberId }), tx.find(setupTokens, { memberId })]);
   return before === undefined && setup?.usedTime !== 0 && key === emailKey(email.trim());
 }

@@ -79,9 +79,9 @@ export class Totps {
   clear({ memberId }: In<typeof clearMemberTotp>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const { actor } = caller;
-      if (actor.kind === 'member' && Number(actor.id) === memberId) throw new Rejected('member_is_self');
+      if (actor.kind === 'member' && Number(actor.id) === memberId) throw new Rejected('totp_protected');
       const member = await tx.lock(members, { id: memberId }, 'member_not_found');
-      if (actor.kind === 'member' && member.isOwner) throw new Rejected('member_is_owner');
+      if (actor.kind === 'member' && member.isOwner) throw new Rejected('totp_protected');
       await this.off(tx, member);
       return {};
     });
@@ -119,7 +119,8 @@ export class Totps {
     if (step !== undefined && !isFresh(row, step)) return new Refusal(new Rejected('totp_required'));
     const recovery = hashOfRecoveryCode(code);
     if (step === undefined && !row.recoveryHashes.includes(recovery)) return this.wrong(tx, row);
-    const recoveryHashes = step === undefined ? row.recoveryHashes.filter(hash => hash !== recovery) : row.recoveryHashes;
+    const recoveryHashes =
+      step === undefined ? row.recoveryHashes.filter(hash => hash !== recovery) : row.recoveryHashes;
     tx.save(memberTotps, passed({ ...row, recoveryHashes }, step));
     return undefined;
   }

@@ -60,7 +60,7 @@ export const clearMemberTotp = operation({
   permission: 'admin.write',
   input: z.object({ memberId: z.int() }),
   output: Empty,
-  errors: ['member_not_found', 'member_is_self', 'member_is_owner'],
+  errors: ['member_not_found', 'totp_protected'],
 });
 
 export const deleteTotpDevice = operation({
