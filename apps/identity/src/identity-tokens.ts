@@ -64,7 +64,8 @@ export class IdentityTokens {
 
   /** The provider whose the token seems to be, and the key that would have to verify it; undefined where there is none. */
   private async candidate(providers: readonly Provider[], token: string): Promise<Candidate | undefined> {
-    const parts = token.split('.');
+    // decoders forgive what is no base64url, and so would let one token be written in many ways
+    const parts = /^[\w.-]+$/.test(token) ? token.split('.') : [];
     if (parts.length === 5) {
       const provider = providers.find(({ keySource }) => keySource === 'authJs');
       return provider && { token, provider, key: undefined };

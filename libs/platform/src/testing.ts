@@ -4,7 +4,7 @@ import type { Issue } from '@recur/kernel';
 import pg from 'pg';
 import type { QueryRunner } from 'typeorm';
 import type { Bus, Reply } from './bus.js';
-import type { Caller } from './caller.js';
+import type { Caller, Sender } from './caller.js';
 import type { Clock } from './clock.js';
 import type { ServiceConfig } from './config.js';
 import type { Event } from './consumer.js';
@@ -64,6 +64,7 @@ export interface TestCaller {
   actor?: Actor;
   idempotencyKey?: string;
   requestId?: string;
+  sender?: Sender;
 }
 
 const adminUrl = () => {
@@ -167,13 +168,14 @@ export async function testService<C extends ServiceConfig>(
   let requests = 0;
   let seen = 0;
 
-  const callerOf = ({ merchantId = 15, actor, idempotencyKey, requestId }: TestCaller = {}): Caller => ({
+  const callerOf = ({ merchantId = 15, actor, idempotencyKey, requestId, sender }: TestCaller = {}): Caller => ({
     merchantId,
     actor: actor ?? { kind: 'key', id: 'key', display: 'key_…test' },
     requestId: requestId ?? `req_${++requests}`,
     traceparent: '',
     deadline: clock.wall() + 8_000,
     ...(idempotencyKey && { idempotencyKey }),
+    ...(sender && { sender }),
   });
 
   return {
