@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { invalid, type Rejected } from '@recur/kernel';
-import { type Caller, CLOCK, type Clock, CONFIG, Db, type Tx } from '@recur/platform';
+import { type In, listApiKeys, newApiKey, revokeApiKey } from '@recur/contracts';
+import { invalid, Rejected } from '@recur/kernel';
+import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import { importJWK, SignJWT } from 'jose';
 import { Callers, tellCallers } from './callers.js';
 import type { Config } from './config.js';
@@ -37,6 +38,23 @@ export class ApiKeys {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
+  @Handle(newApiKey)
+  async create(_input: In<typeof newApiKey>, caller: Caller) {
+    const { apiKey } = await this.rotate(caller);
+    return { apiKey };
+  }
+
+  @Handle(listApiKeys)
+  async all(_input: In<typeof listApiKeys>, caller: Caller) {
+    return { apiKeys: await this.list(caller) };
+  }
+
+  @Handle(revokeApiKey)
+  async end({ apiKeyId }: In<typeof revokeApiKey>, caller: Caller) {
+    await this.revoke(caller, apiKeyId);
+    return {};
+  }
+
   /** Makes a key of the transaction's merchant. */
   async issue(tx: Tx): Promise<Issued> {
     const [signer, id] = await Promise.all([this.callers.signer(tx), tx.nextId(apiKeys)]);
@@ -68,11 +86,14 @@ export class ApiKeys {
     });
   }
 
-  /** Ends a key at once: gateways refuse it as soon as they hear of it. Ending it again changes nothing. */
+  /**
+   * Ends a key at once: gateways refuse it as soon as they hear of it. Ending it again changes nothing. A key does not
+   * end itself, lest a merchant be left with none.
+   */
   revoke(caller: Caller, id: number): Promise<{ key: KeyState; changed: boolean }> {
     return this.db.write(caller, async tx => {
-      const key = await tx.lockIfAny(apiKeys, { id });
-      if (!key) throw invalid('/key', `Merchant ${tx.merchantId} has no API key ${id}`);
+      const key = await tx.lock(apiKeys, { id }, 'api_key_not_found');
+      if (caller.actor.kind === 'key' && caller.actor.id === key.jtiHash) throw new Rejected('own_api_key');
       if (this.state(key).state === 'revoked') return { key: this.state(key), changed: false };
       const revoked = await end(tx, key, this.seconds());
       await tellCallers(tx, { revoked: [revoked.jtiHash] });
@@ -131,4 +152,7 @@ async function end(tx: Tx, key: ApiKey, revokedTime: number): Promise<ApiKey> {
 
 const noMerchant = ({ merchantId }: Caller): Rejected => invalid('/merchant', `There is no merchant ${merchantId}`);
 const tooMany = ({ merchantId }: Caller): Rejected =>
-  invalid('/merchant', `Merchant ${merchantId} has ${limits.heldAtOnce} API keys that hold: revoke one of them first`);
+  new Rejected(
+    'too_many_api_keys',
+    `Merchant ${merchantId} has ${limits.heldAtOnce} API keys that hold: revoke one of them first`,
+  );

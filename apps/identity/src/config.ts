@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { deploymentProvider, type Provider } from './provider-keys.js';
 
 const settings = serviceConfig.extend({
+  BASE_URL: z.url().default('http://localhost:3000').describe('where clients reach the gateway'),
   PORTAL_BASE: z.url().default('http://localhost:3000/portal').describe('where the hosted pages are'),
   TOKEN_ISSUER: z.string().min(1).default('recur').describe('the iss of the tokens that this deployment signs'),
   OAUTH_PROVIDER: z

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { invalid } from '@recur/kernel';
 import { Db, systemCaller } from '@recur/platform';
 import { ApiKeys } from './api-keys.js';
-import { insertMember } from './members.js';
+import { emailTaken, insertMember } from './members.js';
 import { members, merchants } from './tables.js';
 import { merchantView } from './views.js';
 
@@ -32,9 +31,7 @@ export class Merchants {
       const memberId = await tx.nextId(members);
       const createTime = tx.now;
       const merchant = { merchantId, name, profile: {}, createTime, version: 0 };
-      tx.onConflict('member_emails_pkey', () =>
-        invalid('/email', 'A member with this e-mail exists already; it is unique in a deployment'),
-      );
+      tx.onConflict('member_emails_pkey', emailTaken);
       tx.save(merchants, merchant);
       tx.emit('merchant.created', merchant, merchantView(merchant));
       insertMember(tx, { id: memberId, email, firstName: '', lastName: '', isOwner: true, roleIds: [] });

@@ -71,8 +71,8 @@ export const ownRow = (tx: Tx, { actor }: Caller): Promise<Member> =>
   tx.lock(members, { id: Number(actor.id) }, 'credential_invalid');
 
 /** The member who calls, as it stands in `member`. */
-export async function ownView(tx: Tx, sessions: MemberSessions, _caller: Caller, member: Member) {
-  const [view] = await sessions.views(tx, [member]);
+export async function ownView(tx: Tx, sessions: MemberSessions, { session }: Caller, member: Member) {
+  const [view] = await sessions.views(tx, [member], session);
   if (view === undefined) throw new Error(`member ${member.id} has no view`);
   return view;
 }

@@ -9,8 +9,12 @@ import { emailKey } from './domain/email.js';
 import { Heartbeat } from './heartbeat.js';
 import { IdentityTokens } from './identity-tokens.js';
 import { KeySets } from './jwks.js';
+import { MemberAccount } from './member-account.js';
 import { MemberSessions } from './member-sessions.js';
+import { roles } from './member-tables.js';
+import { Members } from './members.js';
 import { merchant } from './merchant-command.js';
+import { MerchantProfile } from './merchant-profile.js';
 import { Merchants } from './merchants.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Users1763683200002 } from './migrations/0002-users.js';
@@ -20,6 +24,8 @@ import { SignIn1763683200005 } from './migrations/0005-sign-in.js';
 import { OauthAccounts } from './oauth-accounts.js';
 import { logConsumptions, OperationLog } from './operation-log.js';
 import { Passwords } from './passwords.js';
+import { Roles } from './roles.js';
+import { type Activity, SessionActivity } from './session-activity.js';
 import { removals, Sessions } from './sessions.js';
 import { SetupTokens } from './setup-tokens.js';
 import { SignIn } from './sign-in.js';
@@ -49,6 +55,7 @@ export const identity: ServiceDefinition<Config> = {
     merchant: aggregate(merchants, 'merchantId'),
     member: aggregate(members, 'id'),
     provider: aggregate(authProviders, 'id'),
+    role: aggregate(roles, 'id'),
     apikey: aggregate(apiKeys, 'id'),
     callers: aggregate(callers, 'id'),
     user: aggregate(users, 'id', userView, {
@@ -57,14 +64,21 @@ export const identity: ServiceDefinition<Config> = {
     }),
   },
   copies,
-  handlers: [Users, UserLists, UserCount, Sessions, OperationLog, SignIn, AuthProviders, OauthAccounts, Totps],
+  handlers: [
+    ...[MerchantProfile, ApiKeys, Members, MemberAccount, Roles, SignIn, AuthProviders, OauthAccounts, Totps],
+    ...[Users, UserLists, UserCount, Sessions, OperationLog],
+  ],
   providers: [
-    ...[Callers, ApiKeys, Merchants, MemberSessions, SetupTokens, Passwords, Heartbeat, KeySets, IdentityTokens],
+    ...[Callers, Merchants, MemberSessions, SessionActivity, SetupTokens, Passwords, Heartbeat],
+    ...[KeySets, IdentityTokens],
     { provide: Outbound, useFactory: (settings: Config) => new Outbound(addressRules(settings)), inject: [CONFIG] },
   ],
   consumptions: logConsumptions,
-  workers: app => [app.get(Heartbeat)],
+  workers: app => [app.get(Heartbeat), app.get(SessionActivity)],
   removals,
-  questions: app => ({ callers: (input: { after?: After }) => app.get(Callers).snapshot(input) }),
+  questions: app => ({
+    callers: (input: { after?: After }) => app.get(Callers).snapshot(input),
+    activity: (input: Activity) => app.get(SessionActivity).record(input),
+  }),
   commands: { merchant },
 };

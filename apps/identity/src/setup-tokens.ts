@@ -9,17 +9,12 @@ const limits = { tokenBytes: 32, holdsSeconds: 259_200 } as const;
 @Injectable()
 export class SetupTokens {
   /** A new token, which is its only copy: of it, a hash is kept. The member's earlier one holds no more. */
-  async issue(tx: Tx, memberId: number): Promise<string> {
+  async issue(tx: Tx, memberId: number): Promise<{ token: string; expireTime: number }> {
     const token = randomBytes(limits.tokenBytes).toString('base64url');
+    const expireTime = tx.now + limits.holdsSeconds;
     await tx.lockIfAny(setupTokens, { memberId });
-    tx.save(setupTokens, {
-      merchantId: tx.merchantId,
-      memberId,
-      tokenHash: hashOf(token),
-      expireTime: tx.now + limits.holdsSeconds,
-      usedTime: 0,
-    });
-    return token;
+    tx.save(setupTokens, { merchantId: tx.merchantId, memberId, tokenHash: hashOf(token), expireTime, usedTime: 0 });
+    return { token, expireTime };
   }
 
   /** Takes a token, which then holds no more; false where it is not the member's, was used or is too old. */

@@ -103,9 +103,9 @@ export class SignIn {
   /** The member, locked, after its setup token was taken. */
   private async setUp(tx: Tx, found: Member, token: string, passwordHash = found.passwordHash): Promise<Member> {
     const member = await activeRow(tx, found);
-    if (!(await this.setupTokens.redeem(tx, member.id, token))) throw refused();
-    // a token to set an account up is no way round its codes
-    if (member.totpType !== 'off') throw new Rejected('totp_required');
+    // whoever has a way in needs no other, which whoever may invite members could give away
+    const isSetUp = member.passwordHash !== null || (await linked(tx, member.id)).length > 0;
+    if (!(await this.setupTokens.redeem(tx, member.id, token)) || isSetUp) throw refused();
     const next = { ...member, passwordHash };
     updateMember(tx, next);
     return next;

@@ -6,12 +6,10 @@ const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);
 const emptyUser = contract.emptyOf(contract.User);
 const emptyAccount = contract.emptyOf(contract.UserAccountDetail);
 
-export const merchantView = ({ merchantId, name, createTime }: Merchant): contract.InvoiceMerchant => ({
-  ...emptyMerchant,
-  id: merchantId,
-  name,
-  createTime,
-});
+export function merchantView({ merchantId, name, createTime, profile }: Merchant): contract.InvoiceMerchant {
+  const { defaultCurrency: _, ...told } = profile;
+  return { ...emptyMerchant, ...told, id: merchantId, name, createTime };
+}
 
 export const apiKeyView = ({ id, merchantId, jtiHash, createTime, revokedTime }: ApiKey): contract.ApiKeyState => ({
   id,

@@ -230,7 +230,7 @@ describe('merchant keys', () => {
     }
     expect(await run('keys', 'revoke', ...of, '--key', '999')).toEqual({
       out: '',
-      err: `Merchant ${of[1]} has no API key 999.\n`,
+      err: 'No such API key.\n',
       code: 1,
     });
   });

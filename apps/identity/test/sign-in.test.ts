@@ -4,6 +4,7 @@ import { verify } from '@node-rs/argon2';
 import { decodeJwt } from 'jose';
 import { IdentityTokens } from '../src/identity-tokens.js';
 import { Passwords } from '../src/passwords.js';
+import { SetupTokens } from '../src/setup-tokens.js';
 import { type Merchant, makePortal, type Portal } from './portal.js';
 
 let p: Portal;
@@ -161,10 +162,16 @@ describe('oauth/setup', () => {
     expect(results.filter(({ ok }) => ok)).toHaveLength(1);
   });
 
-  it('is no way round codes that are on', async () => {
-    const member = await p.invited(owner.merchantId);
-    await p.t.rows(`update members set totp_type = 'general' where id = $1`, [member.memberId]);
-    expect(await p.oauthSetup(owner.merchantId, member, member)).toMatchObject({ slug: 'totp_required' });
+  it('is for members who have no way in yet', async () => {
+    done(await p.oauthLogin(owner.merchantId, { email: owner.email, sub: 'mine' }));
+    const tokens = p.t.app.get(SetupTokens);
+    const { token: setupToken } = await p.t.db.write(p.caller(owner.merchantId), async tx => {
+      tx.log('Member', 'Test');
+      return tokens.issue(tx, owner.memberId);
+    });
+    const thief = { email: owner.email, sub: 'thief' };
+    expect(await p.oauthSetup(owner.merchantId, thief, { setupToken })).toEqual(invalid);
+    expect(await p.setPassword({ email: owner.email, setupToken, newPassword: 'stolen horse' })).toEqual(invalid);
   });
 });
 

@@ -60,6 +60,8 @@ export const errors = {
   auth_provider_not_found: notFound('identity provider'),
   oauth_account_not_found: notFound('linked account'),
   device_not_found: notFound('device'),
+  role_not_found: notFound('role'),
+  api_key_not_found: notFound('API key'),
 
   user_inactive: forbidden('The user is suspended'),
   plan_not_activatable: forbidden(
@@ -88,6 +90,12 @@ export const errors = {
   last_way_in: forbidden('The account has no password: without this identity nobody could sign in to it'),
   too_many_auth_providers: forbidden('The merchant has 20 identity providers, and cannot have one more'),
   too_many_endpoints: forbidden('The merchant has 100 webhook endpoints, and cannot have one more'),
+  role_in_use: forbidden('Members have the role: take it from them first'),
+  too_many_roles: forbidden('The merchant has 100 roles, and cannot have one more'),
+  owner_protected: forbidden('The owner is always active and may do everything'),
+  self_suspension: forbidden('Nobody can suspend themselves'),
+  own_api_key: forbidden('An API key cannot revoke itself: use the one that replaces it'),
+  too_many_api_keys: forbidden('The merchant has 20 API keys that hold: revoke one of them first'),
 } as const satisfies Record<string, ErrorKind>;
 
 export type Slug = keyof typeof errors;
@@ -107,5 +115,6 @@ export const commonErrors: readonly Slug[] = [
   'deadline_exceeded',
   'overloaded',
   'credential_invalid',
+  'permissions_changed',
   'permission_denied',
 ];

@@ -6,6 +6,7 @@ import type { Service } from './operation.js';
 import { AuthProvider } from './shapes/auth-provider.js';
 import { Gateway } from './shapes/gateway.js';
 import { Invoice, InvoiceMerchant } from './shapes/invoice.js';
+import { MerchantRole } from './shapes/member.js';
 import { Payment } from './shapes/payment.js';
 import { Plan } from './shapes/plan.js';
 import { Product } from './shapes/product.js';
@@ -141,8 +142,12 @@ export const events = {
   'webhook.endpoint.disabled': webhook('notification', 'endpoint', WebhookEndpoint),
 
   'merchant.created': internal('identity', 'merchant', InvoiceMerchant),
+  'merchant.updated': internal('identity', 'merchant', InvoiceMerchant),
   'member.created': internal('identity', 'member', MemberState),
   'member.updated': internal('identity', 'member', MemberState),
+  'role.created': internal('identity', 'role', MerchantRole),
+  'role.updated': internal('identity', 'role', MerchantRole),
+  'role.deleted': internal('identity', 'role', MerchantRole),
   'apikey.created': internal('identity', 'apikey', ApiKeyState),
   'apikey.revoked': internal('identity', 'apikey', ApiKeyState),
   'provider.created': internal('identity', 'provider', AuthProvider),

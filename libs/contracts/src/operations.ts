@@ -2,9 +2,12 @@ import * as billing from './billing.js';
 import * as catalog from './catalog.js';
 import * as identity from './identity.js';
 import * as invoices from './invoices.js';
+import * as members from './members.js';
+import * as merchants from './merchants.js';
 import * as notification from './notification.js';
 import type { Operation } from './operation.js';
 import * as payments from './payments.js';
+import * as roles from './roles.js';
 import * as signin from './signin.js';
 import * as totp from './totp.js';
 import * as users from './users.js';
@@ -14,6 +17,9 @@ export const operations: readonly Operation[] = [
   signin,
   totp,
   identity,
+  merchants,
+  members,
+  roles,
   users,
   catalog,
   billing,

@@ -36,7 +36,7 @@ export const oauthSetup = operation({
   signIn: true,
   input: z.object({ email: filled, setupToken: filled, newPassword: newPassword.optional() }),
   output: signedIn,
-  errors: ['totp_required', 'oauth_account_taken'],
+  errors: ['oauth_account_taken'],
   secretOutput: true,
 });
 
@@ -74,7 +74,7 @@ export const passwordSetup = operation({
   signIn: true,
   input: z.object({ email: filled, setupToken: filled, newPassword }),
   output: signedIn,
-  errors: ['totp_required'],
+  errors: [],
   secretOutput: true,
 });
 

@@ -156,19 +156,20 @@ function toHeaders(caller: Caller): MsgHdrs {
   sent.set('deadline', String(caller.deadline));
   if (caller.idempotencyKey) sent.set('idempotency-key', encodeURIComponent(caller.idempotencyKey));
   if (caller.sender) sent.set('sender', encodeURIComponent(JSON.stringify(caller.sender)));
-  sent.set('caller', JSON.stringify({ merchantId: caller.merchantId, actor: caller.actor }));
+  sent.set('caller', JSON.stringify({ merchantId: caller.merchantId, actor: caller.actor, session: caller.session }));
   return sent;
 }
 
 function fromHeaders(received: MsgHdrs | undefined): Caller {
   // the decoder of headers makes wide strings, and whatever is joined with one becomes as wide and slow
   const get = (name: string) => Buffer.from(received?.get(name) ?? '').toString();
-  const { merchantId, actor } = JSON.parse(get('caller')) as Pick<Caller, 'merchantId' | 'actor'>;
+  const { merchantId, actor, session } = JSON.parse(get('caller')) as Pick<Caller, 'merchantId' | 'actor' | 'session'>;
   const key = get('idempotency-key');
   const sender = get('sender');
   return {
     merchantId,
     actor,
+    ...(session !== undefined && { session }),
     requestId: get('request-id'),
     traceparent: get('traceparent'),
     deadline: Number(get('deadline')),

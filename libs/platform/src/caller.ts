@@ -11,6 +11,8 @@ export interface Sender {
 export interface Caller {
   merchantId: number;
   actor: Actor;
+  /** The actor's session, where it has signed in. */
+  session?: string;
   requestId: string;
   traceparent: string;
   /** Unix milliseconds after which nobody waits for the answer. */

@@ -62,6 +62,7 @@ export type Result<O> =
 export interface TestCaller {
   merchantId?: number;
   actor?: Actor;
+  session?: string;
   idempotencyKey?: string;
   requestId?: string;
   sender?: Sender;
@@ -168,12 +169,20 @@ export async function testService<C extends ServiceConfig>(
   let requests = 0;
   let seen = 0;
 
-  const callerOf = ({ merchantId = 15, actor, idempotencyKey, requestId, sender }: TestCaller = {}): Caller => ({
+  const callerOf = ({
+    merchantId = 15,
+    actor,
+    session,
+    idempotencyKey,
+    requestId,
+    sender,
+  }: TestCaller = {}): Caller => ({
     merchantId,
     actor: actor ?? { kind: 'key', id: 'key', display: 'key_…test' },
     requestId: requestId ?? `req_${++requests}`,
     traceparent: '',
     deadline: clock.wall() + 8_000,
+    ...(session && { session }),
     ...(idempotencyKey && { idempotencyKey }),
     ...(sender && { sender }),
   });

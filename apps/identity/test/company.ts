@@ -1,0 +1,70 @@
+import { inviteMember, newRole, type Permission } from '@recur/contracts';
+import { systemCaller, type Tx } from '@recur/platform';
+import type { TestCaller, TestService } from '@recur/platform/testing';
+import { decodeJwt } from 'jose';
+import { MemberSessions } from '../src/member-sessions.js';
+import { Merchants } from '../src/merchants.js';
+import { type Member, members } from '../src/tables.js';
+
+export interface SignedIn {
+  token: string;
+  sid: string;
+  /** As the gateway would send the member's requests. */
+  caller: TestCaller;
+}
+
+let made = 0;
+
+/** A merchant with its owner, and what tests do with its members. */
+export async function newCompany(t: TestService) {
+  const email = `owner-${++made}@example.com`;
+  const { merchantId, memberId, apiKey } = await t.app.get(Merchants).create({ name: 'Acme', email }, 'boot');
+  const key = { merchantId };
+
+  /** Does something with a member whose row is locked, as a command would. */
+  const withMember = <T extends object>(id: number, run: (tx: Tx, member: Member) => Promise<T>): Promise<T> =>
+    t.db.write(systemCaller(merchantId, 'test', Number.POSITIVE_INFINITY), async tx => {
+      const member = await tx.lock(members, { id }, 'member_not_found');
+      const result = await run(tx, member);
+      tx.log(`Member(${id})`, 'Test');
+      return result;
+    });
+
+  return {
+    merchantId,
+    ownerId: memberId,
+    apiKey,
+    key,
+    withMember,
+    /** A role with these permissions. */
+    async role(...permissions: Permission[]): Promise<number> {
+      const groups = permissions.map(permission => {
+        const [group = '', action = ''] = permission.split('.');
+        return { group, permissions: [action] };
+      });
+      const { merchantRole } = await t.done(newRole, { role: `Role ${++made}`, permissions: groups }, key);
+      return merchantRole.id;
+    },
+    async invite(...roleIds: number[]) {
+      return t.done(inviteMember, { email: `member-${++made}@example.com`, roleIds }, key);
+    },
+    async signIn(id: number, device = { name: 'Firefox', ip: '192.0.2.1' }): Promise<SignedIn> {
+      const { merchantMember, token } = await withMember(id, (tx, member) =>
+        t.app.get(MemberSessions).open(tx, member, { device, totpVerified: false }),
+      );
+      const sid = String(decodeJwt(token).sid);
+      const actor = { kind: 'member', id: String(id), display: merchantMember.email } as const;
+      return { token, sid, caller: { merchantId, actor, session: sid } };
+    },
+    /** What gateways would be told of a member in a snapshot. */
+    async told(id: number) {
+      const reply = await t.bus.request('cmd.identity.platform.callers', '{}', t.callerOf());
+      const { members } = JSON.parse(reply.bytes.toString()) as {
+        members: { id: number; grant: string; sessions: { sid: string }[] }[];
+      };
+      return members.find(member => member.id === id);
+    },
+  };
+}
+
+export type Company = Awaited<ReturnType<typeof newCompany>>;
