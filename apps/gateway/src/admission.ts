@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
 import { CLOCK, type Clock, CONFIG } from '@recur/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Activity } from './activity.js';
 import { Credentials, type Principal } from './caller.js';
 import type { GatewayConfig } from './config.js';
 import { Buckets } from './limits.js';
@@ -24,6 +25,7 @@ export class Admission {
 
   constructor(
     private readonly credentials: Credentials,
+    private readonly activity: Activity,
     @Inject(CONFIG) config: GatewayConfig,
     @Inject(CLOCK) clock: Clock,
   ) {
@@ -41,8 +43,7 @@ export class Admission {
     const { authorization } = request.headers;
     const known = authorization === undefined ? undefined : this.credentials.remembered(authorization);
     if (known !== undefined) {
-      request.principal = known;
-      done(this.count(reply, known.id));
+      this.letIn(request, reply, known, done);
       return;
     }
     const tooOften = this.count(reply, `address ${request.ip}`);
@@ -50,10 +51,20 @@ export class Admission {
       done(tooOften);
       return;
     }
-    this.credentials.verify(authorization, request.id).then(principal => {
-      request.principal = principal;
-      done(this.count(reply, principal.id));
-    }, done);
+    this.credentials
+      .verify(authorization, request.id)
+      .then(principal => this.letIn(request, reply, principal, done), done);
+  }
+
+  private letIn(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    principal: Principal,
+    done: (rejection?: Rejected) => void,
+  ): void {
+    request.principal = principal;
+    if (principal.kind === 'member') this.activity.seen(principal.id);
+    done(this.count(reply, principal.id));
   }
 
   /** For what needs no credential: it is counted by address. */

@@ -1,34 +1,51 @@
 import { createHash, hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Actor, Operation } from '@recur/contracts';
+import { type Actor, allows, type Operation } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { CLOCK, type Clock, CONFIG, LOG, type Log } from '@recur/platform';
 import { decodeProtectedHeader, type JWK, type JWTPayload, jwtVerify } from 'jose';
 import { Callers, type PublicKeys } from './callers.js';
 import type { GatewayConfig } from './config.js';
 import { limits } from './limits.js';
+import type { SignedInMember } from './signed-in.js';
 
 /** Who sent a request, shown by its credential. */
-export interface Principal {
+export type Principal = KeyHolder | Member;
+
+interface KeyHolder {
   kind: 'key';
-  /** What its rate is counted under and what revokes it: of an API key the SHA-256 of its jti, base64url. */
+  /** What its rate is counted under and what revokes it: the SHA-256 of its jti, base64url. */
   id: string;
   merchantId: number;
   actor: Actor;
 }
 
-/** An API key acts as the owner: it may do all but a member's own affairs. */
+interface Member {
+  kind: 'member';
+  /** What its rate is counted under: its session. */
+  id: string;
+  merchantId: number;
+  actor: Actor;
+  /** What its roles permit, as identity has told last. */
+  grant: string;
+}
+
+/** An API key acts as the owner: it may do all but a member's own affairs. A member may do what its roles permit. */
 export function mayCall(principal: Principal, operation: Operation): boolean {
-  return principal.kind === 'key' && operation.memberOnly === undefined;
+  if (principal.kind === 'key') return operation.memberOnly === undefined;
+  return allows(principal.grant, operation.permission);
 }
 
 /** A credential that was verified, so that only its first use costs a signature. */
 interface Proof {
   principal: Principal;
+  /** What was known of the member; where it is something else now, its token is verified again. */
+  member?: SignedInMember;
   /** The public keys it was verified with; when they are others now, it is verified again. */
   keys: PublicKeys;
   expiresMs: number;
 }
+type Shown = Pick<Proof, 'principal' | 'member'>;
 
 const bearer = /^Bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
 
@@ -52,12 +69,22 @@ export class Credentials {
     if (proof === undefined) return undefined;
     this.proofs.delete(digest);
     if (proof.keys !== this.callers.keys || proof.expiresMs <= this.clock.wall()) return undefined;
-    if (this.callers.isRevoked(proof.principal.id)) return undefined;
+    if (!this.holds(proof)) return undefined;
     this.proofs.set(digest, proof);
     return proof.principal;
   }
 
-  /** Verifies an Authorization header. Rejects with `credential_invalid`, whatever is wrong with it. */
+  /** What was shown is still so: nothing that concerns it has been heard of since. */
+  private holds({ principal, member }: Proof): boolean {
+    if (member === undefined) return !this.callers.isRevoked(principal.id);
+    return this.callers.current && this.callers.member(principal.id) === member;
+  }
+
+  /**
+   * Verifies an Authorization header. Rejects with `credential_invalid`, whatever is wrong with it; of a member's with
+   * `permissions_changed` where it was signed for others than it has, and with `dependency_away` while it is not known
+   * which these are.
+   */
   async verify(authorization: string | undefined, requestId: string): Promise<Principal> {
     if (!this.callers.known) {
       throw new Rejected('dependency_away', 'It is not known yet who may call; nothing was done');
@@ -66,24 +93,25 @@ export class Credentials {
       const token = bearer.exec(authorization ?? '')?.[1];
       if (token === undefined || token.length > limits.tokenBytes) throw new Error('no bearer token');
       const { keys } = this.callers;
-      const payload = await this.signed(token, keys);
-      const principal = this.keyHolder(payload);
-      if (this.callers.isRevoked(principal.id)) throw new Error('revoked');
+      const { typ, payload } = await this.signed(token, keys);
+      const shown = typ === 'member+jwt' ? await this.member(payload) : this.keyHolder(payload);
       const expiresMs = payload.exp === undefined ? Number.POSITIVE_INFINITY : payload.exp * 1000;
-      this.remember(authorization ?? '', { principal, keys, expiresMs });
-      return principal;
+      this.remember(authorization ?? '', { ...shown, keys, expiresMs });
+      return shown.principal;
     } catch (error) {
+      if (error instanceof Rejected) throw error;
       this.log.debug({ requestId, reason: error instanceof Error ? error.message : error }, 'a credential was refused');
       throw new Rejected('credential_invalid');
     }
   }
 
   /** The claims of a token that one of identity's keys has signed. The token chooses neither algorithm nor key. */
-  private async signed(token: string, keys: PublicKeys): Promise<JWTPayload> {
+  private async signed(token: string, keys: PublicKeys): Promise<{ typ: string; payload: JWTPayload }> {
     const header = decodeProtectedHeader(token);
     const more = Object.keys(header).filter(name => name !== 'alg' && name !== 'typ' && name !== 'kid');
     if (more.length > 0) throw new Error(`header parameters ${more}`);
-    if (header.typ !== 'api-key+jwt') throw new Error('another kind of token');
+    const { typ } = header;
+    if (typ !== 'api-key+jwt' && typ !== 'member+jwt') throw new Error('another kind of token');
     const key: JWK | undefined = keys.get(header.kid ?? '');
     if (key === undefined) throw new Error('unknown key');
     const { payload } = await jwtVerify(token, key, {
@@ -91,17 +119,35 @@ export class Credentials {
       issuer: this.config.TOKEN_ISSUER,
       currentDate: new Date(this.clock.wall()),
     });
-    return payload;
+    if (payload.aud !== 'recur') throw new Error('another audience');
+    if (payload.env !== this.config.RECUR_ENV) throw new Error('another environment');
+    return { typ, payload };
   }
 
-  private keyHolder({ aud, sub, jti, env }: JWTPayload): Principal {
-    if (aud !== 'recur') throw new Error('another audience');
-    if (env !== this.config.RECUR_ENV) throw new Error('another environment');
-    const merchantId = typeof sub === 'string' && /^[1-9]\d{0,15}$/.test(sub) ? Number(sub) : Number.NaN;
-    if (!Number.isSafeInteger(merchantId)) throw new Error('no merchant');
+  private keyHolder({ sub, jti }: JWTPayload): Shown {
+    const merchantId = idIn(sub);
     if (typeof jti !== 'string' || jti === '') throw new Error('no id');
     const id = createHash('sha256').update(jti).digest('base64url');
-    return { kind: 'key', id, merchantId, actor: { kind: 'key', id, display: `key_…${id.slice(-6)}` } };
+    if (this.callers.isRevoked(id)) throw new Error('revoked');
+    return {
+      principal: { kind: 'key', id, merchantId, actor: { kind: 'key', id, display: `key_…${id.slice(-6)}` } },
+    };
+  }
+
+  /** A token may be here before the event that tells of its session: it names the event, which is waited for. */
+  private async member({ sub, merchant, sid, perm, exp, callers: told }: JWTPayload): Promise<Shown> {
+    const id = idIn(sub);
+    if (typeof sid !== 'string' || exp === undefined) throw new Error('no session, or one without an end');
+    if (!Number.isSafeInteger(told)) throw new Error('no version of what gateways were told');
+    if (!this.callers.current || !(await this.callers.knows(Number(told)))) {
+      throw new Rejected('dependency_away', 'It is not known now whether this member may call; nothing was done');
+    }
+    const member = this.callers.member(sid);
+    if (member?.id !== id || member.merchantId !== merchant) throw new Error('the session has ended');
+    if (member.perm !== perm) throw new Rejected('permissions_changed');
+    const { merchantId, email, grant } = member;
+    const actor = { kind: 'member', id: String(id), display: email } as const;
+    return { principal: { kind: 'member', id: sid, merchantId, actor, grant }, member };
   }
 
   private remember(authorization: string, proof: Proof): void {
@@ -113,4 +159,11 @@ export class Credentials {
     }
     this.proofs.set(hash('sha256', authorization, 'base64'), proof);
   }
+}
+
+/** The id that a token names as its subject. */
+function idIn(sub: string | undefined): number {
+  const id = typeof sub === 'string' && /^[1-9]\d{0,15}$/.test(sub) ? Number(sub) : Number.NaN;
+  if (!Number.isSafeInteger(id)) throw new Error('no subject');
+  return id;
 }

@@ -4,13 +4,25 @@ import { CallersChanged, EventEnvelope, eventSubject } from '@recur/contracts';
 import { Bus, CLOCK, type Clock, LOG, type Log, streamOf, systemCaller } from '@recur/platform';
 import type { JWK } from 'jose';
 import { z } from 'zod';
+import { SignedIn, type SignedInMember } from './signed-in.js';
 
-const times = { askMs: 3_000, retryMs: 500, refreshMs: 300_000, behindMs: 900, silentMs: 5_000 } as const;
+const times = {
+  ...{ askMs: 3_000, retryMs: 500, refreshMs: 300_000, behindMs: 900, silentMs: 5_000 },
+  /** How long the event is waited for that tells of a session whose token is here already. */
+  newsMs: 2_000,
+} as const;
 
-/** What identity answers to `cmd.identity.platform.callers`: all that it has told by events up to `version`. */
-const Snapshot = CallersChanged.extend({ version: z.int().min(0) });
+/**
+ * What identity answers to `cmd.identity.platform.callers`: all that it has told by events up to `version`; of the
+ * members a page, and where it goes on.
+ */
+const Snapshot = CallersChanged.extend({
+  version: z.int().min(0),
+  next: z.object({ merchantId: z.int(), memberId: z.int() }).nullable(),
+});
 type Snapshot = z.output<typeof Snapshot>;
 const Changed = EventEnvelope.pick({ version: true }).extend({ data: CallersChanged });
+type Changed = z.output<typeof Changed>;
 const Beat = z.object({ version: z.int().min(0) });
 
 /** Public keys by their id: the only ones that verify a credential. */
@@ -29,8 +41,15 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   private ending = new Map<string, number>();
   /** The number of identity's last event that is known here; none before the first snapshot. */
   private version: number | undefined;
-  private differsSinceMs: number | undefined;
+  private readonly signedIn = new SignedIn();
+  /** What identity has said that it is at, while that is not known here; and when it said so. */
+  private awaited: { version: number; atMs: number } | undefined;
+  /** All that identity had changed at that time is known here. */
+  private currentAtMs = Number.NEGATIVE_INFINITY;
   private lastBeatMs = Number.NEGATIVE_INFINITY;
+  /** The events that came while a snapshot is being taken, page by page. */
+  private meanwhile: Changed[] = [];
+  private readonly waiting = new Set<() => void>();
   private stream: ConsumerMessages | undefined;
   private syncing = false;
   private refresh: NodeJS.Timeout | undefined;
@@ -51,6 +70,40 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   /** Whether identity was heard of lately; what it has ended since would be known. */
   get inTouch(): boolean {
     return this.clock.wall() - this.lastBeatMs < times.silentMs;
+  }
+
+  /** Whether what identity has changed until 5 seconds ago is known. Only then can a member be told by its token. */
+  get current(): boolean {
+    return this.clock.wall() - this.currentAtMs < times.silentMs;
+  }
+
+  /** The member who is signed in with this session. */
+  member(sid: string): SignedInMember | undefined {
+    return this.signedIn.find(sid, this.clock.wall());
+  }
+
+  /** Waits for a moment until what identity has told up to `version` is known; false: it is not. */
+  async knows(version: number): Promise<boolean> {
+    if (!this.isKnown(version)) {
+      await new Promise<void>(resolve => {
+        const look = () => {
+          if (!this.isKnown(version)) return;
+          this.waiting.delete(look);
+          clearTimeout(timer);
+          resolve();
+        };
+        const timer = setTimeout(() => {
+          this.waiting.delete(look);
+          resolve();
+        }, times.newsMs);
+        this.waiting.add(look);
+      });
+    }
+    return this.isKnown(version);
+  }
+
+  private isKnown(version: number): boolean {
+    return this.version !== undefined && this.version >= version;
   }
 
   /** Replaced as a whole when it changes, so that what was verified with an older set can be told. */
@@ -94,29 +147,47 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
       });
   }
 
-  /** In this order nothing is lost in between: an event that comes before the snapshot is in it. */
+  /**
+   * In this order nothing is lost in between: an event that comes before the first page is in it, and one that comes
+   * after it is applied to all of them. A page that has it already is as it would be with it.
+   */
   private async takeUp(why: string): Promise<void> {
     await this.follow().catch(error => this.log.debug({ err: error }, "identity's events cannot be followed yet"));
-    const before = this.version ?? 0;
-    const caller = systemCaller(0, 'callers', this.clock.wall() + times.askMs);
-    const reply = await this.bus.request('cmd.identity.platform.callers', '{}', caller);
-    const answer = JSON.parse(Buffer.from(reply.bytes).toString());
-    if (!reply.ok) throw new Error(`identity could not tell its callers: ${answer.message}`);
-    this.take(Snapshot.parse(answer), before);
-    this.log.debug({ why, version: this.version, keys: this.publicKeys.size }, 'callers are known');
+    this.meanwhile = [];
+    const askedMs = this.clock.wall();
+    const first = await this.ask({});
+    const members = [...first.members];
+    for (let { next } = first; next !== null; ) {
+      const page = await this.ask({ after: next });
+      members.push(...page.members);
+      next = page.next;
+    }
+    this.take({ ...first, members }, askedMs);
+    this.log.debug(
+      { why, version: this.version, keys: this.publicKeys.size, sessions: this.signedIn.size },
+      'callers are known',
+    );
   }
 
-  /**
-   * An answer older than what was known when it was asked for comes from an identity that was restored from a backup:
-   * it is the truth. One that is only older than an event that came meanwhile is not.
-   */
-  private take(snapshot: Snapshot, before: number): void {
-    if (this.version !== undefined && snapshot.version < this.version && snapshot.version >= before) return;
-    this.version = snapshot.version;
-    this.differsSinceMs = undefined;
+  private async ask(input: object): Promise<Snapshot> {
+    const caller = systemCaller(0, 'callers', this.clock.wall() + times.askMs);
+    const reply = await this.bus.request('cmd.identity.platform.callers', JSON.stringify(input), caller);
+    const answer = JSON.parse(Buffer.from(reply.bytes).toString());
+    if (!reply.ok) throw new Error(`identity could not tell its callers: ${answer.message}`);
+    return Snapshot.parse(answer);
+  }
+
+  /** A snapshot is the truth, also one that is older than what was known: identity was restored from a backup. */
+  private take(snapshot: Snapshot, askedMs: number): void {
     this.publicKeys = keysOf(snapshot.keys);
     this.revoked = new Set(snapshot.revoked);
     this.ending = new Map(snapshot.ending.map(({ jtiHash, revokedTime }) => [jtiHash, revokedTime]));
+    this.signedIn.replace(snapshot.members);
+    this.version = snapshot.version;
+    this.awaited = undefined;
+    this.currentAtMs = askedMs;
+    for (const event of this.meanwhile) if (event.version === this.version + 1) this.apply(event);
+    this.told();
   }
 
   private async follow(): Promise<void> {
@@ -135,13 +206,19 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private changed(message: JsMsg): void {
-    const event = Changed.safeParse(parsed(message.string()));
-    const { version, data } = event.data ?? { version: Number.POSITIVE_INFINITY };
+    const event = Changed.safeParse(parsed(message.string())).data;
+    if (event !== undefined && this.syncing) this.meanwhile.push(event);
+    const version = event?.version ?? Number.POSITIVE_INFINITY;
     if (this.version === undefined || version <= this.version) return;
-    if (data === undefined || version > this.version + 1) {
+    if (event === undefined || version > this.version + 1) {
       this.sync(`event ${version} came after ${this.version}`);
       return;
     }
+    this.apply(event);
+    this.told();
+  }
+
+  private apply({ version, data }: Changed): void {
     this.version = version;
     if (data.keys.length > 0) this.publicKeys = keysOf(data.keys);
     for (const { jtiHash, revokedTime } of data.ending) this.ending.set(jtiHash, revokedTime);
@@ -149,6 +226,16 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
       this.revoked.add(id);
       this.ending.delete(id);
     }
+    for (const member of data.members) this.signedIn.set(member);
+  }
+
+  /** More is known than before. */
+  private told(): void {
+    if (this.awaited !== undefined && this.isKnown(this.awaited.version)) {
+      this.currentAtMs = this.awaited.atMs;
+      this.awaited = undefined;
+    }
+    for (const look of this.waiting) look();
   }
 
   /** An event may be a moment behind the beat that counts it; if it stays away, it was missed. */
@@ -157,10 +244,15 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     if (!beat.success) return;
     const now = this.clock.wall();
     this.lastBeatMs = now;
+    if (beat.data.version === this.version) {
+      this.awaited = undefined;
+      this.currentAtMs = now;
+    } else {
+      this.awaited ??= { version: beat.data.version, atMs: now };
+    }
     if (this.stream === undefined) this.sync('events are not followed');
-    else if (beat.data.version === this.version) this.differsSinceMs = undefined;
-    else if (this.differsSinceMs === undefined) this.differsSinceMs = now;
-    else if (now - this.differsSinceMs >= times.behindMs) this.sync(`identity is at ${beat.data.version}`);
+    else if (this.awaited !== undefined && now - this.awaited.atMs >= times.behindMs)
+      this.sync(`identity is at ${beat.data.version}`);
   }
 }
 

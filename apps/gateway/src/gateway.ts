@@ -7,6 +7,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Operation, routed } from '@recur/contracts';
 import { idGenerator } from '@recur/kernel';
 import { Bus, CLOCK, type Clock, CONFIG, LOG, type Log } from '@recur/platform';
+import { Activity } from './activity.js';
 import { Admission } from './admission.js';
 import { Answers } from './answers.js';
 import { Credentials } from './caller.js';
@@ -48,7 +49,7 @@ export class Gateway {
         { provide: OPERATIONS, useValue: operations },
         { provide: Bus, useValue: bus },
         { provide: Answers, useValue: answers },
-        ...[Callers, Credentials, Admission, Routes, Health, Docs],
+        ...[Callers, Credentials, Activity, Admission, Routes, Health, Docs],
       ],
     })(App);
     const edge = new Edge(config, answers, () => newId('req_'));

@@ -21,7 +21,7 @@ declare module 'fastify' {
 }
 
 /** Who calls what needs no credential: the service that is asked finds out who it is. */
-const nobody = { merchantId: 0, actor: { kind: 'system', id: '', display: 'nobody' } } as const;
+const nobody = { kind: 'nobody', merchantId: 0, actor: { kind: 'system', id: '', display: 'nobody' } } as const;
 const printable = /^[\x20-\x7e]{1,255}$/;
 
 /** Serves every operation of the contract table alike: who asks, may they, is the input right, what is the answer. */
@@ -84,15 +84,16 @@ export class Routes implements OnModuleInit {
 
   private callerOf(request: FastifyRequest, operation: Operation): Caller {
     const { id, traceparent, headers, method } = request;
-    const { merchantId, actor } = operation.anonymous ? nobody : principalOf(request, operation);
+    const principal = operation.anonymous ? nobody : principalOf(request, operation);
     const key = method === 'POST' && operation.effect === 'write' ? headers['idempotency-key'] : undefined;
     if (key !== undefined && !printable.test(String(key))) {
       throw invalid('Idempotency-Key', 'The Idempotency-Key header must have 1 to 255 printable ASCII characters');
     }
     const sender = senderOf(operation, request);
     return {
-      merchantId,
-      actor,
+      merchantId: principal.merchantId,
+      actor: principal.actor,
+      ...(principal.kind === 'member' && { session: principal.id }),
       requestId: id,
       traceparent,
       deadline: this.clock.wall() + limits.deadlineMs,

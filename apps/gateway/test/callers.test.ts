@@ -136,7 +136,7 @@ describe('what the gateway knows of callers', () => {
     services.callers.revoked = [idOf('first')];
     await start();
     expect(await status(key)).toBe(401);
-    services.callers = { version: 4, keys: [signer.jwk], revoked: [], ending: [] };
+    services.callers = { version: 4, keys: [signer.jwk], revoked: [], ending: [], members: [] };
     services.startBeating(300);
     await eventually(async () => (await status(key)) === 200);
   });

@@ -93,26 +93,52 @@ export class Services {
   /** What the next commands are answered. */
   answer: Answer = () => ({ ok: true, bytes: '{}' });
   readonly asked: { command: string; payload: string; caller: Caller }[] = [];
-  callers = { version: 0, keys: [] as JWK[], revoked: [] as string[], ending: [] as CallersChanged['ending'] };
+  callers = {
+    ...{ version: 0, keys: [] as JWK[], revoked: [] as string[] },
+    ...{ ending: [] as CallersChanged['ending'], members: [] as CallersChanged['members'] },
+  };
+  /** What happens before a page of the snapshot is read, after which member. */
+  beforePage: (after?: number) => Promise<void> | void = () => undefined;
+  /** How many members are told of in a page of the snapshot. */
+  membersInPage = 1_000;
+  /** What gateways have said of sessions that were used. */
+  readonly activity: { sid: string; at: number }[] = [];
   snapshots = 0;
   private beating: NodeJS.Timeout | undefined;
 
   private constructor(readonly bus: Bus) {}
 
-  static async start(url: string, keys: JWK[]): Promise<Services> {
+  static async start(url: string, keys: JWK[], served = ['identity', 'billing']): Promise<Services> {
     const services = new Services(await Bus.connect(url, 'services', systemClock, log));
     services.callers.keys = keys;
     await services.createStream();
-    services.bus.serve('identity', async () => {
-      services.snapshots++;
-      return { ok: true, bytes: JSON.stringify(services.callers) };
-    });
-    services.bus.serve('billing', async (command, payload, caller) => {
-      const text = Buffer.from(payload).toString();
-      services.asked.push({ command, payload: text, caller });
-      return services.answer(command, text, caller);
-    });
+    for (const service of served) {
+      services.bus.serve(service, async (command, payload, caller) => {
+        const text = Buffer.from(payload).toString();
+        if (command.startsWith('platform.')) return services.tell(command, text);
+        services.asked.push({ command, payload: text, caller });
+        return services.answer(command, text, caller);
+      });
+    }
     return services;
+  }
+
+  /** What identity answers to gateways; its members stand in the order of their ids. */
+  private async tell(command: string, payload: string): Promise<Reply> {
+    const asked: { after?: { memberId: number }; sessions?: Services['activity'] } = JSON.parse(payload);
+    if (command === 'platform.activity') {
+      this.activity.push(...(asked.sessions ?? []));
+      return { ok: true, bytes: '{}' };
+    }
+    if (!asked.after) this.snapshots++;
+    await this.beforePage(asked.after?.memberId);
+    const left = this.callers.members.filter(
+      ({ id, sessions }) => id > (asked.after?.memberId ?? 0) && sessions.length > 0,
+    );
+    const members = left.slice(0, this.membersInPage);
+    const last = left.length > members.length ? members.at(-1) : undefined;
+    const next = last ? { merchantId: last.merchantId, memberId: last.id } : null;
+    return { ok: true, bytes: JSON.stringify({ ...this.callers, members, next }) };
   }
 
   async createStream(): Promise<void> {
@@ -122,13 +148,16 @@ export class Services {
 
   /** Changes what identity knows, and tells it by an event unless that is `lost`. */
   async change(told: Partial<Services['callers']>, { lost = false } = {}): Promise<void> {
-    const { version, keys, revoked, ending } = this.callers;
-    const data = { keys: [], revoked: [], ending: [], ...told };
+    const { version, keys, revoked, ending, members } = this.callers;
+    const data = { keys: [], revoked: [], ending: [], members: [], ...told };
     this.callers = {
       version: version + 1,
       keys: told.keys ?? keys,
       revoked: [...revoked, ...data.revoked],
       ending: [...ending, ...data.ending].filter(({ jtiHash }) => !data.revoked.includes(jtiHash)),
+      members: [...members.filter(({ id }) => !data.members.some(member => member.id === id)), ...data.members].sort(
+        (one, other) => one.id - other.id,
+      ),
     };
     if (lost) return;
     const event = { version: version + 1, data };

@@ -1,0 +1,50 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Bus, CLOCK, type Clock, LOG, type Log, systemCaller } from '@recur/platform';
+
+const limits = { everyMs: 60_000, askMs: 3_000, sessionsAtOnce: 5_000 } as const;
+
+/** When members' sessions were last used here: identity is told once a minute, and ends those that nobody uses. */
+@Injectable()
+export class Activity implements OnApplicationBootstrap, OnApplicationShutdown {
+  /** Unix seconds of the last use since identity was told. */
+  private used = new Map<string, number>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly bus: Bus,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOG) private readonly log: Log,
+  ) {}
+
+  /** A request of this session was let in. */
+  seen(sid: string): void {
+    this.used.set(sid, Math.floor(this.clock.wall() / 1000));
+  }
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => void this.report(), limits.everyMs).unref();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.report();
+  }
+
+  /** Tells identity what it was not told yet; what it does not take is told again with the next report. */
+  async report(): Promise<void> {
+    const due = [...this.used].map(([sid, at]) => ({ sid, at }));
+    this.used = new Map();
+    for (let from = 0; from < due.length; from += limits.sessionsAtOnce) {
+      const sessions = due.slice(from, from + limits.sessionsAtOnce);
+      const caller = systemCaller(0, 'activity', this.clock.wall() + limits.askMs);
+      try {
+        const reply = await this.bus.request('cmd.identity.platform.activity', JSON.stringify({ sessions }), caller);
+        if (!reply.ok) throw new Error(`identity did not take it: ${Buffer.from(reply.bytes)}`);
+      } catch (error) {
+        this.log.debug({ err: error }, 'activity is told later');
+        for (const { sid, at } of due.slice(from)) this.used.set(sid, Math.max(at, this.used.get(sid) ?? 0));
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  everything,
+  type MemberAccess,
+  type Operation,
+  type Permission,
+  permissionActions,
+  permissionGroups,
+  routed,
+  services as serviceNames,
+} from '@recur/contracts';
+import { grant, signedIn, tokenOf } from './sessions.js';
+import { Services, type SigningKey, signingKey, TestGateway, TestNats } from './stand.js';
+
+const all = permissionGroups.flatMap(group => permissionActions.map((action): Permission => `${group}.${action}`));
+const asked = [...new Set(routed.map(({ permission }) => permission))];
+
+/** One member of each kind: with one permission, with all but one, with all, with none, and the owner. */
+const members: Record<string, MemberAccess> = { owner: signedIn(1, everything), nothing: signedIn(2, grant()) };
+for (const [at, permission] of asked.entries()) {
+  members[`only ${permission}`] = signedIn(100 + at, grant(permission));
+  members[`all but ${permission}`] = signedIn(200 + at, grant(...all.filter(other => other !== permission)));
+}
+
+let nats: TestNats;
+let services: Services;
+let gateway: TestGateway;
+let signer: SigningKey;
+const credentials = new Map<string, string>();
+
+beforeAll(async () => {
+  nats = await TestNats.start();
+  signer = await signingKey('k1');
+  services = await Services.start(nats.url, [signer.jwk], [...serviceNames]);
+  services.callers.members = Object.values(members);
+  services.startBeating();
+  gateway = await (await TestGateway.start(nats.url, { operations: routed })).ready();
+  credentials.set('API key', await signer.sign());
+  for (const [who, member] of Object.entries(members)) credentials.set(who, await tokenOf(signer, member));
+});
+afterAll(async () => {
+  await TestGateway.stopAll();
+  await services.stop();
+  await nats.close();
+});
+
+/** Who of these may call an operation, as the gateway answers. Whoever may is told of the input, if of anything. */
+async function allowed({ methods, path, permission }: Operation): Promise<Record<string, boolean>> {
+  const callers = ['API key', 'owner', `only ${permission}`, `all but ${permission}`, 'nothing'];
+  const answers = await Promise.all(
+    callers.map(async who => {
+      const credential = credentials.get(who) ?? '';
+      const { status, json } =
+        methods[0] === 'GET' ? await gateway.send(path, { key: credential }) : await gateway.post(path, {}, credential);
+      if (status === 403)
+        expect(json).toMatchObject({ code: 63, error: { type: 'permission_denied' }, merchantId: 15 });
+      else expect([0, 51]).toContain(json.code);
+      return [
+        who.split(' ')[0] === 'all' ? 'all but it' : who.replace(/^only .*/, 'it alone'),
+        status !== 403,
+      ] as const;
+    }),
+  );
+  return Object.fromEntries(answers);
+}
+
+const rule = ({ memberOnly, anonymous }: Operation) => ({
+  ...{ 'API key': memberOnly !== true, owner: true },
+  ...{ 'it alone': true, 'all but it': anonymous === true, nothing: anonymous === true },
+});
+
+describe('every operation is for', () => {
+  it.each(routed.map(operation => [operation.name, operation] as const))('who may call %s', async (_, operation) => {
+    expect(await allowed(operation)).toEqual(rule(operation));
+  });
+
+  it('nobody by accident: an operation that asked for another permission would be noticed', async () => {
+    const [first] = routed.filter(({ permission, memberOnly }) => !memberOnly && permission === 'plan.write');
+    const planted = { ...(first as Operation), permission: 'plan.read' } as const;
+    expect(await allowed(planted)).not.toEqual(rule(planted));
+    expect(asked.length).toBeGreaterThan(8);
+    expect(routed.filter(({ memberOnly }) => memberOnly).length).toBeGreaterThan(3);
+  });
+});
