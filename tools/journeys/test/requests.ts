@@ -1,7 +1,7 @@
 import type { Operation } from '@recur/contracts';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { type Id, type Kind, named } from './world.js';
+import { type Id, type Kind, named, namedIn } from './world.js';
 
 /** As much of JSON Schema as the inputs of operations use. */
 export interface Json {
@@ -19,10 +19,20 @@ export interface Json {
   minItems?: number;
   maxItems?: number;
   'x-rule'?: string;
+  /** Which kind of object the field names, where its name alone does not say so. */
+  'x-kind'?: Kind;
 }
 
-export const schemaOf = (operation: Operation) =>
-  z.toJSONSchema(operation.input, { io: 'input', reused: 'inline' }) as Json;
+export function schemaOf({ name, input }: Operation): Json {
+  const schema = z.toJSONSchema(input, { io: 'input', reused: 'inline' }) as Json;
+  for (const [field, kind] of Object.entries(namedIn[name] ?? {})) {
+    const property = schema.properties?.[field];
+    if (property) property['x-kind'] = kind;
+  }
+  return schema;
+}
+
+export const kindOf = (name: string, schema: Json): Kind | undefined => schema['x-kind'] ?? named[name];
 
 export interface Field {
   /** `lines`, `[]`, `planId` … */
@@ -47,6 +57,7 @@ const byRule: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'must be an e-mail address': fc.nat(500).map(n => `member-${n}@example.com`),
   'must be an http or https URL': fc.constant('http://127.0.0.1:9/hook'),
   'must be an http or https URL, or blank': fc.constantFrom('', 'https://example.com/back'),
+  'must be a time zone of the IANA database, such as Europe/Berlin, or blank': fc.constantFrom('', 'Asia/Tokyo'),
   'may not be blank': fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter(text => text.trim() !== ''),
 };
 
@@ -54,7 +65,7 @@ export type Ids = Readonly<Record<Kind, readonly Id[]>>;
 
 /** Inputs that fit the schema; fields that name an object mostly name one that there is. */
 export function fitting(schema: Json, ids: Ids, name = ''): fc.Arbitrary<unknown> {
-  const kind = named[name];
+  const kind = kindOf(name, schema);
   const known = kind && ids[kind].length > 0 ? fc.constantFrom(...ids[kind]) : undefined;
   const free = shaped(schema, ids, name);
   return known && schema.type !== 'array' ? fc.oneof({ arbitrary: known, weight: 8 }, free) : free;
@@ -158,7 +169,7 @@ export const smallestOf = (operation: Operation, ids: Ids, field = ''): object =
 export const isList = ({ type, anyOf = [] }: Json): boolean => type === 'array' || anyOf.some(isList);
 
 function smallest(schema: Json, ids: Ids, name = ''): unknown {
-  const kind = named[name];
+  const kind = kindOf(name, schema);
   if (kind && schema.type !== 'array') return ids[kind][0];
   const rule = byRule[schema['x-rule'] ?? ''];
   if (rule) return fc.sample(rule, { numRuns: 1, seed: 1 })[0];

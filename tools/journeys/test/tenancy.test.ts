@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Operation, routed, services } from '@recur/contracts';
 import type { Api } from '../api.js';
-import { type Field, fieldsOf, type Ids, isList, queryOf, schemaOf, smallestOf, withAt } from './requests.js';
+import { type Field, fieldsOf, type Ids, isList, kindOf, queryOf, schemaOf, smallestOf, withAt } from './requests.js';
 import { type Stand, startStand, withoutRequestId } from './stand.js';
-import { type Id, type Kind, kinds, make, named, nameless, unknownLike } from './world.js';
+import { type Id, type Kind, kinds, make, nameless, unknownLike } from './world.js';
 
 jest.setTimeout(120_000);
 
@@ -27,10 +27,11 @@ interface Case {
   field: Field;
   kind: Kind;
 }
-const idFields = (operation: Operation) => fieldsOf(schemaOf(operation)).filter(({ name }) => /Ids?$/.test(name));
+const idFields = (operation: Operation) =>
+  fieldsOf(schemaOf(operation)).filter(({ name, schema }) => /Ids?$/.test(name) || schema['x-kind']);
 const cases = routed.flatMap(operation =>
   idFields(operation).flatMap((field): Case[] => {
-    const kind = named[field.name];
+    const kind = kindOf(field.name, field.schema);
     return kind && !given.includes(`${operation.name} ${field.name}`) ? [{ operation, field, kind }] : [];
   }),
 );
@@ -62,7 +63,7 @@ describe('every field of every operation that looks like an id', () => {
   it('is known to name something, or not to', () => {
     const unknown = routed.flatMap(operation =>
       idFields(operation)
-        .filter(({ name }) => !(name in named) && !(name in nameless))
+        .filter(({ name, schema }) => !kindOf(name, schema) && !(name in nameless))
         .map(({ name }) => `${operation.name} ${name}`),
     );
     expect(unknown).toEqual([]);
@@ -111,6 +112,7 @@ describe('row-level security', () => {
     'api_key_lookups',
     'member_emails',
     'client_sessions',
+    'live_sessions',
     'users_search',
     'members_search',
     'plans_search',

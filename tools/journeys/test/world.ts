@@ -35,6 +35,25 @@ const makers = {
     (await api.get<{ gateways: { gatewayId: number }[] }>('/merchant/gateway/list')).gateways[0]?.gatewayId ?? 0,
   invoice: async (api: Api) => (await newInvoice(api, false)).invoiceId,
   payment: async (api: Api) => (await newInvoice(api, true)).paymentId,
+  member: async (api: Api) => {
+    const input = { email: `${randomUUID()}@example.com`, roleIds: [] };
+    return (await api.post<{ memberId: number }>('/merchant/member/new_member', input)).memberId;
+  },
+  /** A merchant has at most 100: what was made before will do. */
+  role: async (api: Api) => {
+    const { merchantRoles } = await api.get<{ merchantRoles: { id: number }[] }>('/merchant/role/list');
+    if (merchantRoles.length > 50) return merchantRoles[0]?.id ?? 0;
+    const input = { role: randomUUID(), permissions: [] };
+    return (await api.post<{ merchantRole: { id: number } }>('/merchant/role/new', input)).merchantRole.id;
+  },
+  /** Not the one that is used here; at most 20 hold at once. */
+  apiKey: async (api: Api) => {
+    const list = async () =>
+      (await api.get<{ apiKeys: { id: number; state: string }[] }>('/merchant/apikey/list')).apiKeys;
+    const held = (await list()).filter(({ state }) => state !== 'revoked');
+    if (held.length < 3) await api.post('/merchant/new_apikey', {});
+    return (await list())[0]?.id ?? 0;
+  },
   endpoint: async (api: Api) =>
     (await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url: 'http://127.0.0.1:9/' }))
       .endpointId,
@@ -73,6 +92,15 @@ export const named: Readonly<Record<string, Kind>> = {
   invoiceId: 'invoice',
   paymentId: 'payment',
   endpointId: 'endpoint',
+  memberId: 'member',
+  roleIds: 'role',
+  apiKeyId: 'apiKey',
+};
+
+/** The same for a field whose name says less: operation → field → kind. */
+export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+  'role.edit': { id: 'role' },
+  'role.delete': { id: 'role' },
 };
 
 /** Fields that look like an id and name no object of the merchant's, or none that can be made yet; with the reason. */

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { Bus, createLog, streamOf, systemClock } from '@recur/platform';
+import { MemoryBus, TestNats, type TestService, testService } from '@recur/platform/testing';
+import { gatewayConfig } from '../../../apps/gateway/src/config.js';
+import { Gateway } from '../../../apps/gateway/src/gateway.js';
+import { Heartbeat } from '../../../apps/identity/src/heartbeat.js';
+import { identity } from '../../../apps/identity/src/service.js';
+import { SessionActivity } from '../../../apps/identity/src/session-activity.js';
+import { type Company, newCompany } from '../../../apps/identity/test/company.js';
+import { type Answer, Api } from '../api.js';
+import { expectFailure, pause, times } from './stand.js';
+
+jest.setTimeout(60_000);
+
+// identity and a gateway as they are, on one bus and one clock, so that hours and silences can be had
+
+let ahead = 0;
+const clock = { now: () => Math.floor((Date.now() + ahead) / 1000), wall: () => Date.now() + ahead };
+const log = createLog('test', process.env.TEST_LOG_LEVEL ?? 'silent');
+
+let nats: TestNats;
+let bus: Bus;
+let t: TestService;
+let gateway: Gateway;
+let baseUrl: string;
+let company: Company;
+let merchant: Api;
+let published: Promise<void> = Promise.resolve();
+
+class Bridge extends MemoryBus {
+  override signal(subject = '', payload = ''): void {
+    bus.signal(subject, payload);
+  }
+}
+
+/** Publishes what identity has emitted, one after the other, as its relay does. */
+function publish(): Promise<void> {
+  published = published.then(async () => {
+    for (const event of await t.emitted()) {
+      await jetstream(bus.nc).publish(`evt.identity.${event.type}`, JSON.stringify(event));
+      await t.deliver('identity', [event]);
+    }
+  });
+  return published;
+}
+
+beforeAll(async () => {
+  nats = await TestNats.start();
+  bus = await Bus.connect(nats.url, 'identity', systemClock, log);
+  await (await jetstreamManager(bus.nc)).streams.add({ name: streamOf('identity'), subjects: ['evt.identity.>'] });
+  t = await testService(identity, { bus: new Bridge(), clock });
+  bus.serve('identity', async (command, payload, caller) => {
+    const reply = await t.bus.request(`cmd.identity.${command}`, Buffer.from(payload).toString(), caller);
+    void publish();
+    return reply;
+  });
+  t.app.get(Heartbeat).start();
+  const settings = { RECUR_ENV: 'sandbox', NATS_URL: nats.url, HOST: '127.0.0.1', PORT: '0', BASE_URL: 'http://x' };
+  const config = gatewayConfig.parse(settings);
+  gateway = await Gateway.create({ config, bus: await Bus.connect(nats.url, 'gateway', systemClock, log), clock, log });
+  baseUrl = `http://127.0.0.1:${await gateway.listen()}`;
+});
+afterAll(async () => {
+  await gateway.drain();
+  await t.app.get(Heartbeat).stop();
+  await published;
+  await bus.close();
+  await t.close();
+  await nats.close();
+});
+beforeEach(async () => {
+  company = await newCompany(t);
+  await publish();
+  merchant = new Api(baseUrl, company.apiKey);
+  await within5Seconds(merchant, ({ status }) => status === 200, '/merchant/role/list');
+});
+
+/** What members are promised: a change holds everywhere within 5 seconds. */
+async function within5Seconds(api: Api, wanted: (answer: Answer) => boolean, path = '/merchant/member/profile') {
+  const until = Date.now() + 5_000;
+  for (;;) {
+    const answer = await api.request(path, {});
+    if (wanted(answer)) return answer;
+    if (Date.now() > until) throw new Error(`after 5 seconds still ${answer.text}`);
+    await pause();
+  }
+}
+
+/** A member with these permissions, as it calls from one device. */
+async function member(memberId: number, ip = '192.0.2.1') {
+  const { token, sid } = await company.signIn(memberId, { name: 'Firefox', ip });
+  await publish();
+  return { memberId, sid, api: new Api(baseUrl, token) };
+}
+const newMember = async (...permissions: Parameters<Company['role']>) => {
+  const roleId = await company.role('my-account.read', ...permissions);
+  const { memberId } = await company.invite(roleId);
+  return { roleId, ...(await member(memberId)) };
+};
+const profile = (api: Api) => api.request('/merchant/member/profile', {});
+
+describe('a member who is signed in', () => {
+  it('calls at once, and is in the log by its e-mail', async () => {
+    const { memberId, api } = await newMember('my-account.write', 'activity-logs.read');
+    expect((await profile(api)).status).toBe(200);
+    await api.post('/merchant/member/update', { firstName: 'Ada' });
+    await publish();
+    const { merchantOperationLogs } = await api.get<{ merchantOperationLogs: object[] }>(
+      '/merchant/member/operation_log_list?memberFirstName=ada',
+    );
+    const email = expect.stringMatching(/^member-\d+@example.com$/);
+    expect(merchantOperationLogs).toMatchObject([
+      {
+        ...{ optAccountType: 0, optAccount: email, optAccountId: String(memberId), memberId },
+        ...{ optTarget: `Member(${memberId})`, optContent: 'Update', member: { id: memberId, email } },
+      },
+    ]);
+    expectFailure(await api.send('/merchant/role/new', { role: 'x', permissions: [] }), 403, 63, 'permission_denied');
+  });
+
+  it('and is suspended is refused within 5 seconds, on every device', async () => {
+    const { memberId, api } = await newMember();
+    const other = await member(memberId, '192.0.2.2');
+    for (const one of [api, other.api]) expect((await profile(one)).status).toBe(200);
+    await merchant.post('/merchant/member/suspend_member', { memberId });
+    for (const one of [api, other.api]) {
+      expectFailure(await within5Seconds(one, ({ status }) => status === 401), 401, 61, 'credential_invalid');
+    }
+    await merchant.post('/merchant/member/resume_member', { memberId });
+    expect((await profile(api)).status).toBe(401);
+    expect((await profile((await member(memberId)).api)).status).toBe(200);
+  });
+
+  it.each(['role/edit', 'member/update_member_role'])('whose permissions change by %s signs in again', async how => {
+    const { memberId, roleId, api } = await newMember();
+    expect((await profile(api)).status).toBe(200);
+    expect((await api.request('/merchant/role/list', {})).status).toBe(403);
+    const permissions = [
+      { group: 'my-account', permissions: ['read'] },
+      { group: 'admin', permissions: ['read'] },
+    ];
+    if (how === 'role/edit') await merchant.post(`/merchant/${how}`, { id: roleId, role: 'Admins', permissions });
+    else {
+      const role = await company.role('my-account.read', 'admin.read');
+      await merchant.post(`/merchant/${how}`, { memberId, roleIds: [role] });
+    }
+    expectFailure(await within5Seconds(api, ({ status }) => status === 401), 401, 62, 'permissions_changed');
+    const again = await member(memberId);
+    expect((await again.api.request('/merchant/role/list', {})).status).toBe(200);
+  });
+
+  it('and logs out is refused within 5 seconds, there and nowhere else', async () => {
+    const { memberId, api } = await newMember('my-account.access');
+    const other = await member(memberId, '192.0.2.2');
+    await api.post('/merchant/member/logout', {});
+    expectFailure(await within5Seconds(api, ({ status }) => status === 401), 401, 61, 'credential_invalid');
+    expect((await profile(other.api)).status).toBe(200);
+  });
+
+  it('and does nothing for 8 hours is refused', async () => {
+    const { api } = await newMember();
+    expect((await profile(api)).status).toBe(200);
+    ahead += 8 * 3_600_000;
+    await t.app.get(SessionActivity).sweep();
+    await publish();
+    expectFailure(await within5Seconds(api, ({ status }) => status === 401), 401, 61, 'credential_invalid');
+  });
+
+  it('gets 56 while identity is silent for 5 seconds, and API keys go on', async () => {
+    const { api } = await newMember();
+    expect((await profile(api)).status).toBe(200);
+    await t.app.get(Heartbeat).stop();
+    ahead += 5_000;
+    expectFailure(await profile(api), 503, 56, 'dependency_away');
+    expect((await merchant.request('/merchant/role/list', {})).status).toBe(200);
+    t.app.get(Heartbeat).start();
+    await within5Seconds(api, ({ status }) => status === 200);
+  });
+});
+
+describe('an invitation', () => {
+  it('of one e-mail 64 times at once is one member', async () => {
+    const input = { email: 'sixty-four@example.com', roleIds: [] };
+    const answers = await Promise.all(times(64, () => merchant.send('/merchant/member/new_member', input)));
+    expect(answers.map(({ status }) => status)).toEqual(times(64, () => 200));
+    const ids = answers.map(({ envelope }) => (envelope.data as { memberId: number }).memberId);
+    expect(new Set(ids).size).toBe(1);
+  });
+});
