@@ -153,6 +153,7 @@ export const spoilt = (input: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
 /** What the smallest input lacks because of a rule that looks at several fields, where `field` is what is asked about. */
 const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
+  'auth.provider_new': () => ({ audience: 'portal', secret: 'x'.repeat(32) }),
   'plan.new': () => ({ intervalUnit: 'month', intervalCount: 1 }),
   'payment.new': ({ user }, field) => ({
     ...(field !== 'externalUserId' && field !== 'invoiceId' && { userId: user[0] }),
