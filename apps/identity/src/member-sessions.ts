@@ -3,9 +3,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { MemberAccess, MerchantMember } from '@recur/contracts';
 import { CLOCK, type Clock, CONFIG, type Reader, type Tx } from '@recur/platform';
 import { importJWK, SignJWT } from 'jose';
-import { Callers, tellCallers } from './callers.js';
+import { Callers, type Signer, tellCallers } from './callers.js';
 import type { Config } from './config.js';
-import { grantIn, rolesOf } from './grants.js';
+import { grantIn, type Roles, rolesOf } from './grants.js';
 import { type LiveSession, liveSessions, memberSessions } from './member-tables.js';
 import { memberViews } from './member-views.js';
 import type { Member } from './tables.js';
@@ -56,10 +56,8 @@ export class MemberSessions {
       held.find(session => session.sid === known?.sid)?.sid ?? randomBytes(limits.sidBytes).toString('base64url');
     if (held.some(session => session.sid === sid)) await tx.lockIfAny(liveSessions, { sid });
     const others = held.filter(session => session.sid !== sid);
-    await this.forget(tx, memberId, [
-      ...live.filter(session => !held.includes(session)),
-      ...others.splice(limits.heldAtOnce - 1),
-    ]);
+    const over = [...live.filter(session => !held.includes(session)), ...others.splice(limits.heldAtOnce - 1)];
+    await this.forget(tx, memberId, over, identity);
     const session = {
       ...{ merchantId, memberId, identity, sid, name: device.name, ip: device.ip, loginTime: at, activeTime: at },
       totpTime: totpVerified ? at : (known?.totpTime ?? 0),
@@ -76,12 +74,15 @@ export class MemberSessions {
       expireTime: at + limits.tokenSeconds,
     };
     tx.save(liveSessions, opened);
-    const version = await tellCallers(tx, { members: [accessOf(member, [opened, ...others])] });
-    const [token, [merchantMember]] = await Promise.all([
-      this.token(tx, opened, version),
+    const [signer, [merchantMember]] = await Promise.all([
+      this.callers.signer(tx),
       memberViews(tx, [member], { at, sid, opened: session }),
     ]);
-    return { merchantMember: merchantMember as MerchantMember, token };
+    const version = await tellCallers(tx, { members: [accessOf(member, [opened, ...others])] });
+    return {
+      merchantMember: merchantMember as MerchantMember,
+      token: await this.token(signer, opened, version),
+    };
   }
 
   /** Ends one session of a member whose row is locked; gateways refuse its tokens from then on. False: it had none. */
@@ -109,23 +110,28 @@ export class MemberSessions {
    * What members may do has changed: tells gateways, for those of them who are signed in. Their rows are locked, and
    * `roles` are as they will be.
    */
-  async regrant(tx: Tx, members: readonly Member[], roles: Awaited<ReturnType<typeof rolesOf>>): Promise<void> {
-    const changed: MemberAccess[] = [];
-    for (const member of members) {
-      const live = await liveOf(tx, member.id);
+  async regrant(tx: Tx, members: readonly Member[], roles: Roles): Promise<void> {
+    const ids = members.map(({ id }) => id);
+    const live = await tx.among(liveSessions, 'memberId', ids);
+    const byMember = new Map<number, LiveSession[]>(ids.map(id => [id, []]));
+    for (const session of live) byMember.get(session.memberId)?.push(session);
+    const changed = members.flatMap(member => {
       const granted = grantIn(roles, member);
-      if (live.every(session => session.granted === granted)) continue;
-      await tx.run('update live_sessions set granted = $3 where merchant_id = $1 and member_id = $2', [
-        ...[tx.merchantId, member.id, granted],
-      ]);
-      changed.push(
-        accessOf(
-          member,
-          live.map(session => ({ ...session, granted })),
-        ),
-      );
-    }
-    if (changed.length > 0) await tellCallers(tx, { members: changed });
+      const held = byMember.get(member.id) ?? [];
+      const isSame = held.every(session => session.granted === granted);
+      return isSame
+        ? []
+        : [
+            accessOf(
+              member,
+              held.map(session => ({ ...session, granted })),
+            ),
+          ];
+    });
+    if (changed.length === 0) return;
+    const grants = changed.map(({ grant }) => grant);
+    await tx.run(regrantText, [tx.merchantId, changed.map(({ id }) => id), grants]);
+    await tellCallers(tx, { members: changed });
   }
 
   /** Members as the API shows them; `sid` is the session that asks. */
@@ -138,14 +144,17 @@ export class MemberSessions {
     return Math.floor(this.clock.wall() / 1000);
   }
 
-  private async forget(tx: Tx, memberId: number, ended: readonly LiveSession[]): Promise<void> {
+  /** Of the devices that are used no more, the one that is named is kept. */
+  private async forget(tx: Tx, memberId: number, ended: readonly LiveSession[], but = ''): Promise<void> {
     const sids = ended.map(({ sid }) => sid);
-    if (sids.length > 0) await tx.run(forgetText, [tx.merchantId, memberId, sids, this.seconds()]);
+    if (sids.length > 0) await tx.run(forgetText, [tx.merchantId, memberId, sids, this.seconds(), but]);
   }
 
-  private async token(tx: Tx, { sid, memberId, granted, expireTime }: LiveSession, version: number): Promise<string> {
-    const { kid, privateKey } = await this.callers.signer(tx);
-    const { merchantId } = tx;
+  private async token(
+    { kid, privateKey }: Signer,
+    { sid, merchantId, memberId, granted, expireTime }: LiveSession,
+    version: number,
+  ): Promise<string> {
     return new SignJWT({
       merchant: merchantId,
       sid,
@@ -170,13 +179,20 @@ const forgetText = `with gone as (
     select identity from member_sessions where merchant_id = $1 and member_id = $2 and ended_time <> 0
     order by ended_time desc, identity offset ${limits.formerDevices}),
   removed as (
-    delete from member_sessions where merchant_id = $1 and member_id = $2 and identity in (select identity from former))
+    delete from member_sessions
+    where merchant_id = $1 and member_id = $2 and identity <> $5 and identity in (select identity from former))
   update member_sessions s set ended_time = $4, active_time = gone.active_time from gone
   where s.merchant_id = $1 and s.member_id = $2 and s.sid = gone.sid`;
 
+const regrantText = `update live_sessions s set granted = changed.granted
+  from unnest($2::bigint[], $3::text[]) changed (member_id, granted)
+  where s.merchant_id = $1 and s.member_id = changed.member_id`;
+
 /** The member's sessions that hold, those used last first. Who changes them has locked the member. */
-const liveOf = (tx: Tx, memberId: number): Promise<LiveSession[]> =>
-  tx.all(liveSessions, { merchantId: tx.merchantId, memberId }, 'order by active_time desc, sid for update');
+async function liveOf(tx: Tx, memberId: number): Promise<LiveSession[]> {
+  const live = await tx.all(liveSessions, { merchantId: tx.merchantId, memberId }, 'order by sid for update');
+  return live.sort((one, other) => other.activeTime - one.activeTime);
+}
 
 /** All that gateways are to know of a member. */
 function accessOf({ id, merchantId }: Pick<Member, 'id' | 'merchantId'>, live: readonly LiveSession[]): MemberAccess {

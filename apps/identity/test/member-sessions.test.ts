@@ -147,6 +147,27 @@ describe('a session', () => {
     expect(held.map(({ sid }) => sid)).not.toContain(first);
   });
 
+  it('is remembered with its device, of which 20 without a session are kept, and the one that signs in', async () => {
+    const at = (ip: number) => ({ name: 'Many', ip: `198.51.100.${ip}` });
+    const end = async (ip: number) => {
+      const { sid } = decodeJwt((await login(at(ip))).token);
+      clock.advance(1);
+      await withMember(async tx => ({ ended: await sessions().end(tx, memberId, String(sid)) }));
+    };
+    for (let ip = 0; ip < 25; ip++) await end(ip);
+    const rows = await t.rows('select ip from member_sessions where member_id = $1 and ended_time <> 0', [memberId]);
+    expect(rows.length).toBeGreaterThanOrEqual(20);
+    expect(rows.length).toBeLessThan(23);
+    const oldest = Math.min(...rows.map(({ ip }) => Number(String(ip).split('.')[3])));
+    for (let ip = 100; ip < 120; ip++) await login(at(ip));
+    // the first of these gives way, and so does an older device, but not the one that it is for
+    const { merchantMember } = await login(at(oldest));
+    expect(merchantMember.deviceList.find(({ currentDevice }) => currentDevice)?.ipAddress).toBe(at(oldest).ip);
+    const kept = await t.rows('select ip from member_sessions where member_id = $1 and ended_time = 0', [memberId]);
+    expect(kept.map(({ ip }) => ip)).toContain(at(oldest).ip);
+    expect(kept).toHaveLength(20);
+  });
+
   it('of one device is one, however often it signs in at once', async () => {
     const all = await Promise.all(Array.from({ length: 16 }, () => login()));
     expect(new Set(all.map(({ token }) => decodeJwt(token).sid)).size).toBe(1);

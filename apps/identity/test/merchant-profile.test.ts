@@ -81,7 +81,10 @@ describe('the merchant', () => {
     await t.done(updateMerchant, { ...edit, phone: '' }, company.key);
     expect(await t.emitted()).toEqual([]);
     await t.done(updateMerchant, { companyName: '', phone: '+1' }, company.key);
-    expect((await get()).merchant).toEqual({ ...merchant, companyName: '', phone: '+1' });
+    const after = { defaultCurrency: 'EUR', merchant: { ...merchant, companyName: '', phone: '+1' } };
+    expect(await get()).toMatchObject(after);
+    await t.done(updateMerchant, { defaultCurrency: '' }, company.key);
+    expect(await get()).toMatchObject({ ...after, defaultCurrency: '' });
   });
 
   it.each([

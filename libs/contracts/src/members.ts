@@ -65,7 +65,7 @@ export const inviteMember = operation({
     firstName: line.default(''),
     lastName: line.default(''),
     roleIds: roleIds.describe('Of the owner they are not looked at: it may do everything'),
-    returnUrl: optionalUrl.default('').describe('Kept for nothing yet: recur sends the member no e-mail'),
+    returnUrl: optionalUrl.optional().describe('Not used: recur sends the member no e-mail'),
   }),
   output: z.object({
     memberId: z.int(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Empty, flag, text, time } from './field.js';
-import { email, line, optionalCurrency, optionalUrl, rule } from './input.js';
+import { Currency, email, line, optionalUrl, rule } from './input.js';
 import { operation } from './operation.js';
 import { Gateway } from './shapes/gateway.js';
 import { InvoiceMerchant } from './shapes/invoice.js';
@@ -66,7 +66,7 @@ export const updateMerchant = operation({
     companyVatNumber: line.optional(),
     countryCode: line.optional(),
     countryName: line.optional(),
-    defaultCurrency: optionalCurrency.optional(),
+    defaultCurrency: z.union([z.literal(''), Currency]).optional(),
     email: optionalEmail.optional(),
     phone: line.optional(),
     timeZone: timeZone.optional(),
