@@ -75,6 +75,8 @@ const always: Record<string, Rule> = {
         told(ask, 'billing', versionsOf('payments', 'payment_id', 'payment')),
         told(ask, 'catalog', versionsOf('plans', 'id', 'plan')),
         told(ask, 'identity', versionsOf('users', 'id', 'user')),
+        told(ask, 'identity', versionsOf('members', 'id', 'member')),
+        told(ask, 'identity', versionsOf('roles', 'id', 'role')),
       ])
     ).flat(),
   'a change is logged once': ask =>

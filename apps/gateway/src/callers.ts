@@ -185,7 +185,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     this.signedIn.replace(snapshot.members);
     this.version = snapshot.version;
     this.awaited = undefined;
-    this.currentAtMs = askedMs;
+    this.currentAtMs = Math.max(this.currentAtMs, askedMs);
     for (const event of this.meanwhile) if (event.version === this.version + 1) this.apply(event);
     this.told();
   }

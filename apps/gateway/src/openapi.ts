@@ -133,9 +133,14 @@ function endpoint(operation: Operation, method: 'GET' | 'POST', schemas: Schemas
   };
 }
 
-function descriptionOf({ permission, anonymous, oneOfHeaders }: Operation): string {
-  const credential = anonymous ? 'Needs no credential.' : `Permission: \`${permission}\`.`;
-  return oneOfHeaders ? `${credential} Exactly one of the headers ${oneOfHeaders.join(', ')} is needed.` : credential;
+function descriptionOf({ permission, memberOnly, anonymous, oneOfHeaders }: Operation): string {
+  return [
+    anonymous ? 'Needs no credential.' : `Permission: \`${permission}\`.`,
+    memberOnly ? "A member's own affair: no API key may." : '',
+    oneOfHeaders ? `Exactly one of the headers ${oneOfHeaders.join(', ')} is needed.` : '',
+  ]
+    .filter(sentence => sentence !== '')
+    .join(' ');
 }
 
 /** Which one of several headers is needed cannot be said here: none is required by itself. */

@@ -8,7 +8,7 @@ import type { Roles } from './grants.js';
 import { MemberSessions } from './member-sessions.js';
 import { type Role, roles } from './member-tables.js';
 import { memberEvent } from './member-views.js';
-import { SetupTokens } from './setup-tokens.js';
+import { SetupTokens, setupSeconds } from './setup-tokens.js';
 import { type Member, memberEmails, members } from './tables.js';
 
 /** What the merchant does with its members. Locks are taken in this order: roles, member, sessions, callers. */
@@ -58,9 +58,9 @@ export class Members {
       const member = taken
         ? await this.invitedBefore(tx, { email, firstName, lastName, roleIds: ids })
         : insertMember(tx, { id: await tx.nextId(members), email, firstName, lastName, isOwner: false, roleIds: ids });
-      const { token, expireTime } = await this.setupTokens.issue(tx, member.id);
+      const setupToken = await this.setupTokens.issue(tx, member.id);
       tx.log(`Member(${member.id})`, 'Invite');
-      return { memberId: member.id, setupToken: token, setupTokenExpireTime: expireTime };
+      return { memberId: member.id, setupToken, setupTokenExpireTime: tx.now + setupSeconds };
     });
   }
 

@@ -10,8 +10,8 @@ const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 const nobodys = '$argon2id$v=19$m=19456,t=2,p=1$iAq0DRwvZo7Wq/H6EOIrBQ$RsGhWnsKxuuAdZM0FU7vgMifRvOXXAe26mJ9dxH5P1o';
 
 /**
- * Hashes and verifies passwords, which is slow on purpose: a bounded number at once, so that neither memory nor the threads that
- * everything else needs run out, a bounded number waiting, the rest refused.
+ * Hashes and verifies passwords, which is slow on purpose: a bounded number at once, so that neither memory nor the
+ * threads that everything else needs run out, a bounded number waiting, the rest refused.
  */
 @Injectable()
 export class Passwords {

@@ -3,18 +3,20 @@ import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
 import { setupTokens } from './member-tables.js';
 
-const limits = { tokenBytes: 32, holdsSeconds: 259_200 } as const;
+const limits = { tokenBytes: 32 } as const;
+/** How long a token holds. */
+export const setupSeconds = 259_200;
 
 /** What an invited member shows once to set itself up. The member's row is locked by whoever uses these. */
 @Injectable()
 export class SetupTokens {
   /** A new token, which is its only copy: of it, a hash is kept. The member's earlier one holds no more. */
-  async issue(tx: Tx, memberId: number): Promise<{ token: string; expireTime: number }> {
+  async issue(tx: Tx, memberId: number): Promise<string> {
     const token = randomBytes(limits.tokenBytes).toString('base64url');
-    const expireTime = tx.now + limits.holdsSeconds;
+    const expireTime = tx.now + setupSeconds;
     await tx.lockIfAny(setupTokens, { memberId });
     tx.save(setupTokens, { merchantId: tx.merchantId, memberId, tokenHash: hashOf(token), expireTime, usedTime: 0 });
-    return { token, expireTime };
+    return token;
   }
 
   /** Takes a token, which then holds no more; false where it is not the member's, was used or is too old. */

@@ -82,7 +82,7 @@ export async function makePortal(env: Record<string, string> = {}) {
       return t.db.write(caller(merchantId), async tx => {
         const id = await tx.nextId(members);
         insertMember(tx, { id, email, firstName: '', lastName: '', isOwner: false, roleIds: [] });
-        const { token: setupToken } = await t.app.get(SetupTokens).issue(tx, id);
+        const setupToken = await t.app.get(SetupTokens).issue(tx, id);
         tx.log(`Member(${id})`, 'New');
         return { merchantId, memberId: id, email, setupToken };
       });

@@ -165,9 +165,9 @@ describe('oauth/setup', () => {
   it('is for members who have no way in yet', async () => {
     done(await p.oauthLogin(owner.merchantId, { email: owner.email, sub: 'mine' }));
     const tokens = p.t.app.get(SetupTokens);
-    const { token: setupToken } = await p.t.db.write(p.caller(owner.merchantId), async tx => {
+    const { setupToken } = await p.t.db.write(p.caller(owner.merchantId), async tx => {
       tx.log('Member', 'Test');
-      return tokens.issue(tx, owner.memberId);
+      return { setupToken: await tokens.issue(tx, owner.memberId) };
     });
     const thief = { email: owner.email, sub: 'thief' };
     expect(await p.oauthSetup(owner.merchantId, thief, { setupToken })).toEqual(invalid);

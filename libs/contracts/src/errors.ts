@@ -84,7 +84,9 @@ export const errors = {
   subscription_not_extendable: forbidden('The subscription is in a state that takes no trial time'),
   subscription_without_next_invoice: forbidden('The subscription ends: there is no next invoice'),
   totp_on: forbidden('Two-factor codes are on: turn them off with a code first'),
-  totp_protected: forbidden('A member turns the own two-factor codes off with a code; those of the owner, an API key does'),
+  totp_protected: forbidden(
+    'A member turns the own two-factor codes off with a code; those of the owner, an API key does',
+  ),
   totp_not_asked: forbidden('There is no key to confirm: ask for one first'),
   oauth_account_taken: forbidden('The identity is linked to another member'),
   last_way_in: forbidden('The account has no password: without this identity nobody could sign in to it'),

@@ -39,12 +39,19 @@ const makers = {
     const input = { email: `${randomUUID()}@example.com`, roleIds: [] };
     return (await api.post<{ memberId: number }>('/merchant/member/new_member', input)).memberId;
   },
-  /** A merchant has at most 100: what was made before will do. */
+  /** One that a member has, by which lists find it. A merchant has at most 100 roles: what was made before will do. */
   role: async (api: Api) => {
-    const { merchantRoles } = await api.get<{ merchantRoles: { id: number }[] }>('/merchant/role/list');
-    if (merchantRoles.length > 50) return merchantRoles[0]?.id ?? 0;
-    const input = { role: randomUUID(), permissions: [] };
-    return (await api.post<{ merchantRole: { id: number } }>('/merchant/role/new', input)).merchantRole.id;
+    const roles = await rolesOf(api);
+    const held = roles.find(({ role }) => role.startsWith('held')) ?? (roles.length > 50 ? roles[0] : undefined);
+    if (held) return held.id;
+    const id = await newRole(api, 'held');
+    await api.post('/merchant/member/new_member', { email: `${randomUUID()}@example.com`, roleIds: [id] });
+    return id;
+  },
+  freeRole: async (api: Api) => {
+    const roles = await rolesOf(api);
+    const known = roles.find(({ role }) => role.startsWith('free')) ?? roles[0];
+    return known && roles.length > 50 ? known.id : newRole(api, 'free');
   },
   /** Not the one that is used here; at most 20 hold at once. */
   apiKey: async (api: Api) => {
@@ -79,6 +86,15 @@ async function newInvoice(api: Api, finish: boolean): Promise<{ invoiceId: strin
   return invoice;
 }
 
+async function rolesOf(api: Api): Promise<{ id: number; role: string }[]> {
+  return (await api.get<{ merchantRoles: { id: number; role: string }[] }>('/merchant/role/list')).merchantRoles;
+}
+
+async function newRole(api: Api, kind: 'held' | 'free'): Promise<number> {
+  const input = { role: `${kind} ${randomUUID()}`, permissions: [] };
+  return (await api.post<{ merchantRole: { id: number } }>('/merchant/role/new', input)).merchantRole.id;
+}
+
 /** An id that nobody has, of the same form. */
 export const unknownLike = (id: Id): Id =>
   typeof id === 'number' ? id + 900_000_000 : /^[a-z]+_/.test(id) ? `${id.slice(0, -3)}zzz` : randomUUID();
@@ -108,7 +124,7 @@ export const named: Readonly<Record<string, Kind>> = {
 /** The same for a field whose name says less: operation → field → kind. */
 export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   'role.edit': { id: 'role' },
-  'role.delete': { id: 'role' },
+  'role.delete': { id: 'freeRole' },
 };
 
 /** Fields that look like an id and name no object of the merchant's, or none that can be made yet; with the reason. */
