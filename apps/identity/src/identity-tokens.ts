@@ -145,14 +145,16 @@ function identityIn(claims: JWTPayload, provider: Provider, email: string, now: 
   for (const from of [nbf ?? 0, iat ?? 0]) {
     if (!isNumber(from) || from - limits.leewaySeconds > now) throw new Error('not valid yet');
   }
-  if (typeof sub !== 'string' || sub === '' || sub.length > limits.subject) throw new Error('no subject');
+  if (typeof sub !== 'string' || sub === '' || sub.length > limits.subject || !isStorable(sub)) {
+    throw new Error('no subject');
+  }
   if (verified !== true) throw new Error('the e-mail is not verified');
   if (typeof told.email !== 'string' || !sameEmail(told.email, email)) throw new Error('another e-mail');
   return {
     issuer: provider.issuer,
     subject: sub,
     provider: provider.name,
-    email: told.email,
+    email: told.email.trim(),
     emailVerified: claims.email_verified === true,
     name: textOf(told.name),
     image: textOf(told.picture),
@@ -161,6 +163,9 @@ function identityIn(claims: JWTPayload, provider: Provider, email: string, now: 
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 
+/** What PostgreSQL can store as text. */
+const isStorable = (value: string) => /^[^\0\p{Cs}]*$/u.test(value);
+
 /** What is only shown: a text that can be stored, or nothing. */
 const textOf = (value: unknown): string =>
-  typeof value === 'string' && /^[^\0\p{Cs}]*$/u.test(value) ? value.slice(0, limits.text) : '';
+  typeof value === 'string' && value.length <= limits.text && isStorable(value) ? value : '';

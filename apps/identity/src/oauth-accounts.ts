@@ -84,15 +84,20 @@ export const linked = (reader: Reader, memberId: number): Promise<OauthAccountRo
 export const isOf = (account: OauthAccountRow, { issuer, subject }: Identity): boolean =>
   account.issuer === issuer && account.subject === subject;
 
-/** Links an identity to a member, whose row is locked. Rejects `oauth_account_taken` where it is another member's. */
-export async function link(tx: Tx, memberId: number, identity: Identity): Promise<OauthAccountRow> {
+/** Links an identity to a member, whose row is locked. Rejects as `taken` says where it is another member's. */
+export async function link(
+  tx: Tx,
+  memberId: number,
+  identity: Identity,
+  taken = () => new Rejected('oauth_account_taken'),
+): Promise<OauthAccountRow> {
   const { issuer, subject } = identity;
-  tx.onConflict('oauth_accounts_identity', () => new Rejected('oauth_account_taken'));
+  tx.onConflict('oauth_accounts_identity', taken);
   const [others] = await Promise.all([
     tx.all(oauthAccounts, { issuer, subject, clearedTime: 0 }, 'limit 1'),
     tx.lockIfAny(oauthAccounts, { memberId, issuer, subject }),
   ]);
-  if (others.length > 0) throw new Rejected('oauth_account_taken');
+  if (others.length > 0) throw taken();
   const row = { ...identity, merchantId: tx.merchantId, memberId, linkTime: tx.now, clearedTime: 0 };
   tx.save(oauthAccounts, row);
   return row;

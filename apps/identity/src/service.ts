@@ -71,7 +71,12 @@ export const identity: ServiceDefinition<Config> = {
   providers: [
     ...[Callers, Merchants, MemberSessions, SessionActivity, SetupTokens, Passwords, Heartbeat],
     ...[KeySets, IdentityTokens],
-    { provide: Outbound, useFactory: (settings: Config) => new Outbound(addressRules(settings)), inject: [CONFIG] },
+    // whoever waits for a provider's keys has a command's five seconds in all
+    {
+      provide: Outbound,
+      useFactory: (settings: Config) => new Outbound({ ...addressRules(settings), deadlineMs: 3_000 }),
+      inject: [CONFIG],
+    },
   ],
   consumptions: logConsumptions,
   workers: app => [app.get(Heartbeat), app.get(SessionActivity)],

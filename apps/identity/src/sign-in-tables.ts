@@ -1,5 +1,5 @@
 import type { KeySource, SignatureAlgorithm } from '@recur/contracts';
-import { flag, int, integer, table, text, texts } from '@recur/platform';
+import { type Column, flag, int, integer, table, text, texts } from '@recur/platform';
 import type { Tries } from './domain/totp.js';
 
 /** An identity provider whose tokens a merchant believes. */
@@ -63,7 +63,7 @@ export const authProviders = table<AuthProviderRow>('auth_providers', {
     issuer: text(),
     audience: text(),
     keySource: text(),
-    algorithms: texts() as never,
+    algorithms: texts() as Column<SignatureAlgorithm[]>,
     jwksUrl: text(),
     publicKey: text(),
     sealedSecret: text(),

@@ -11,7 +11,7 @@ import { emailHash, updateMember } from './members.js';
 import { isOf, link, linked, OauthAccounts } from './oauth-accounts.js';
 import { Passwords } from './passwords.js';
 import { SetupTokens } from './setup-tokens.js';
-import { type OauthAccountRow, oauthAccounts } from './sign-in-tables.js';
+import { oauthAccounts } from './sign-in-tables.js';
 import { type Member, memberEmails, members } from './tables.js';
 import { Totps } from './totp.js';
 
@@ -44,14 +44,9 @@ export class SignIn {
       if (isFirst && !(await mayBeLinked(tx, member, identity))) throw refused();
       const refusal = await this.totps.take(tx, member, totpCode);
       if (refusal) return refusal;
-      if (isFirst) await link(tx, member.id, identity).catch(orRefused);
-      return this.enter(
-        tx,
-        caller,
-        member,
-        isFirst ? 'LinkIdentity, SignIn' : 'SignIn',
-        isFirst ? identity : undefined,
-      );
+      if (!isFirst) return this.enter(tx, caller, member, 'SignIn');
+      await link(tx, member.id, identity, refused);
+      return this.enter(tx, caller, member, 'LinkIdentity, SignIn', identity);
     });
   }
 
@@ -114,21 +109,16 @@ export class SignIn {
   /** Opens the session; `more` is an identity that was linked just now, and cannot be read yet. */
   private async enter(tx: Tx, caller: Caller, member: Member, what: string, more?: Identity): Promise<SignedIn> {
     const { userAgent: name = '', ip = '' } = caller.sender ?? {};
-    const accounts: Pick<OauthAccountRow, keyof Identity>[] = await linked(tx, member.id);
     const totpVerified = member.totpType !== 'off';
     const { merchantMember, token } = await this.sessions.open(tx, member, { device: { name, ip }, totpVerified });
     tx.log(`Member(${member.id})`, what);
-    const oauthAccounts = [...accounts, ...(more ? [more] : [])].map(accountView);
+    const oauthAccounts = [...merchantMember.oauthAccounts, ...(more ? [accountView(more)] : [])];
     return { merchantMember: { ...merchantMember, oauthAccounts }, token };
   }
 }
 
 /** The one answer to everybody who may not sign in. */
 const refused = () => new Rejected('credential_invalid');
-
-const orRefused = (error: unknown): never => {
-  throw error instanceof Rejected ? refused() : error;
-};
 
 /** What a member does by signing in is its own doing, whatever API key the request came with. */
 const actingAs = (caller: Caller, { id, email }: Member): Caller => ({

@@ -1,10 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { deleteAuthProvider, editAuthProvider, listAuthProviders, newAuthProvider } from '@recur/contracts';
 import { type TestService, testService } from '@recur/platform/testing';
 import { config } from '../src/config.js';
 import { identity } from '../src/service.js';
 import { Pair } from './issuers.js';
+
+jest.setTimeout(60_000);
 
 let t: TestService;
 beforeAll(async () => {
@@ -78,6 +80,7 @@ describe('a provider', () => {
     ['two keys', { ...base, secret, publicKey: pair.pem }, ''],
     ['no audience', { issuer: 'x', secret }, ''],
     ['a blank issuer', { issuer: ' ', audience: 'x', secret }, '/issuer'],
+    ['an issuer that is too long', { ...base, issuer: 'i'.repeat(256), secret }, '/issuer'],
     ['a short secret', { ...base, secret: 'x'.repeat(31) }, '/secret'],
     ['a short secret of Auth.js', { issuer: 'x', authJsSecret: 'short' }, '/authJsSecret'],
     ['a key that is none', { ...base, publicKey: 'x' }, '/publicKey'],
@@ -122,6 +125,11 @@ describe('a provider', () => {
     expect(await add({ ...base, publicKey: pair.pem })).toMatchObject({ issues: [{ path: '/issuer' }] });
     expect(await add({ issuer: 'a', authJsSecret: secret })).toMatchObject({ ok: true });
     expect(await add({ issuer: 'b', authJsSecret: secret })).toMatchObject({ issues: [{ path: '/authJsSecret' }] });
+  });
+
+  it('may have as long an issuer as an index can hold, in any script', async () => {
+    const result = await t.call(newAuthProvider, { ...base, issuer: '𝕚'.repeat(127), secret }, fresh());
+    expect(result).toMatchObject({ ok: true });
   });
 
   it('is one of twenty at most', async () => {

@@ -173,6 +173,8 @@ function claims({ pair, ...scene }: Scene): Corpus {
     'no subject': of({ sub: undefined }),
     'an empty subject': of({ sub: '' }),
     'a subject that is a number': of({ sub: 1 }),
+    'a subject that cannot be stored': of({ sub: 'a\0b' }),
+    'half of a character as the subject': of({ sub: '\ud800' }),
     'a subject that is too long': of({ sub: 's'.repeat(256) }),
     'no e-mail': of({ email: undefined }),
     'another e-mail': of({ email: `x${email}` }),

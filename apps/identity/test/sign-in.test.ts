@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { verify } from '@node-rs/argon2';
+import { editAuthProvider } from '@recur/contracts';
 import { decodeJwt } from 'jose';
 import { IdentityTokens } from '../src/identity-tokens.js';
 import { Passwords } from '../src/passwords.js';
 import { SetupTokens } from '../src/setup-tokens.js';
 import { type Merchant, makePortal, type Portal } from './portal.js';
+
+jest.setTimeout(60_000);
 
 let p: Portal;
 let owner: Merchant;
@@ -227,6 +230,25 @@ describe('passwords', () => {
     expect(await p.login({ email: stranger.email, password: newPassword }, { idempotencyKey: 'k' })).toMatchObject({
       ok: true,
     });
+  });
+
+  it('cannot be guessed from what is kept of a request', async () => {
+    const member = await p.invited(owner.merchantId);
+    done(await p.setPassword({ ...member, newPassword }));
+    const input = { email: member.email, password: newPassword };
+    const named = { name: 'Renamed' };
+    const [provider] = await p.t.rows('select id from auth_providers where merchant_id = $1', [owner.merchantId]);
+    const edit = { authProviderId: Number(provider?.id), ...named };
+    done(await p.login(input, { idempotencyKey: 'login' }));
+    await p.t.done(editAuthProvider, edit, { merchantId: owner.merchantId, idempotencyKey: 'edit' });
+    const kept = async (key: string) =>
+      (await p.t.rows('select fingerprint from idempotency where key = $1', [key]))[0]?.fingerprint;
+    const plain = (command: string, body: object) =>
+      createHash('sha256')
+        .update(`${command}\n${JSON.stringify(body)}`)
+        .digest('base64');
+    expect(await kept('edit')).toBe(plain('auth.provider_edit', edit));
+    expect(await kept('login')).not.toBe(plain('auth.login', input));
   });
 
   it('stand nowhere', async () => {

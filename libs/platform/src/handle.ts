@@ -7,6 +7,7 @@ import type { Caller } from './caller.js';
 import type { Clock } from './clock.js';
 import { jsonOfAnswer } from './json.js';
 import type { Log } from './log.js';
+import type { Keyring } from './secrets.js';
 import { commandSeconds } from './telemetry.js';
 
 type Run = (input: never, caller: Caller) => Promise<object>;
@@ -63,6 +64,7 @@ export class Dispatcher {
     private readonly clock: Clock,
     private readonly log: Log,
     private readonly limits: Limits,
+    private readonly keyring: Keyring,
   ) {
     for (const handler of handlers) {
       const { name } = handler.operation;
@@ -113,7 +115,9 @@ export class Dispatcher {
     if (handler.operation.effect === 'read' || caller.idempotencyKey === undefined) {
       return this.inTurn(handler, payload, { ...caller, idempotencyKey: undefined });
     }
-    caller.fingerprint = fingerprintOf(command, payload, caller);
+    const fingerprint = fingerprintOf(command, payload, caller);
+    // what asks for a secret may hold one, and a plain digest of a password is as good as the password
+    caller.fingerprint = handler.operation.secretOutput ? this.keyring.digest(fingerprint) : fingerprint;
     // of callers who are nobody yet, a key means something only together with what they ask
     const scope = caller.merchantId === 0 ? caller.fingerprint : caller.merchantId;
     const key = `${scope} ${caller.idempotencyKey}`;
