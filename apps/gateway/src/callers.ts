@@ -82,24 +82,25 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     return this.signedIn.find(sid, this.clock.wall());
   }
 
-  /** Waits for a moment until what identity has told up to `version` is known; false: it is not. */
+  /**
+   * Waits for a moment until what identity has told up to `version` is known; false: it is not. Where identity says
+   * meanwhile that it has told less, that will never come: it was restored from a backup, and all that it knows is known.
+   */
   async knows(version: number): Promise<boolean> {
-    if (!this.isKnown(version)) {
-      await new Promise<void>(resolve => {
-        const look = () => {
-          if (!this.isKnown(version)) return;
-          this.waiting.delete(look);
-          clearTimeout(timer);
-          resolve();
-        };
-        const timer = setTimeout(() => {
-          this.waiting.delete(look);
-          resolve();
-        }, times.newsMs);
-        this.waiting.add(look);
-      });
-    }
-    return this.isKnown(version);
+    const sinceMs = this.clock.wall();
+    const isDecided = () => this.isKnown(version) || this.currentAtMs > sinceMs;
+    if (isDecided()) return true;
+    await new Promise<void>(resolve => {
+      const end = () => {
+        this.waiting.delete(look);
+        clearTimeout(timer);
+        resolve();
+      };
+      const look = () => (isDecided() ? end() : undefined);
+      const timer = setTimeout(end, times.newsMs);
+      this.waiting.add(look);
+    });
+    return isDecided();
   }
 
   private isKnown(version: number): boolean {
@@ -229,7 +230,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const member of data.members) this.signedIn.set(member);
   }
 
-  /** More is known than before. */
+  /** More is known than before, or that it is all there is. */
   private told(): void {
     if (this.awaited !== undefined && this.isKnown(this.awaited.version)) {
       this.currentAtMs = this.awaited.atMs;
@@ -247,6 +248,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     if (beat.data.version === this.version) {
       this.awaited = undefined;
       this.currentAtMs = now;
+      this.told();
     } else {
       this.awaited ??= { version: beat.data.version, atMs: now };
     }

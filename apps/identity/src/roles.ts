@@ -102,7 +102,7 @@ function saveRole(tx: Tx, event: 'role.created' | 'role.updated' | 'role.deleted
   tx.emit(event, role, roleView(role));
 }
 
-const named = (name: string) => ({ name, nameKey: name.trim().toLowerCase() });
+const named = (name: string) => ({ name: name.trim(), nameKey: name.trim().toLowerCase() });
 
 /** The same permissions in the same order, each once. */
 const normal = (permissions: Role['permissions']) => permissionsIn(grantOf(permissions));

@@ -116,6 +116,46 @@ describe('an edited role', () => {
     expect(await t.emitted()).toEqual([]);
   });
 
+  it('of very many members is told in several events, and in several pages of the snapshot', async () => {
+    const id = await company.role('plan.read');
+    const many = 2_050;
+    const first = 1_000_000;
+    await t.rows(
+      `insert into members (merchant_id, id, email, email_key, first_name, last_name, is_owner, role_ids, status, create_time, version)
+       select $1, $2 + n, 'm' || n, 'm' || n, '', '', false, array[$3::bigint], 'active', 0, 1 from generate_series(1, $4) n`,
+      [company.merchantId, first, id, many],
+    );
+    await t.rows(
+      `insert into live_sessions select 'sid' || n || '-' || device, $1, $2 + n, 'm' || n, '', $3::bigint, $3::bigint + 86400
+       from generate_series(1, $4::integer) n, generate_series(1, 2) device`,
+      [company.merchantId, first, clock.now(), many],
+    );
+    await t.emitted();
+    await t.done(editRole, { id, role: 'Many', permissions: write }, company.key);
+    const changed = (await t.emitted()).filter(({ type }) => type === 'callers.changed');
+    const told = changed.map(({ data }) => (data as { members: { id: number; grant: string }[] }).members);
+    expect(told.map(({ length }) => length)).toEqual([1_000, 1_000, 50]);
+    const version = changed[0]?.version ?? 0;
+    expect(changed.map(event => event.version)).toEqual([version, version + 1, version + 2]);
+    expect(told.flat().every(({ grant }) => grant === grantOf(write))).toBe(true);
+
+    const seen: number[] = [];
+    for (let after: object | null | undefined; after !== null; ) {
+      const reply = await t.bus.request('cmd.identity.platform.callers', JSON.stringify({ after }), t.callerOf());
+      const page = JSON.parse(reply.bytes.toString()) as {
+        members: { id: number; sessions: object[] }[];
+        next: object;
+      };
+      expect(page.members.length).toBeLessThanOrEqual(1_000);
+      expect(page.members.filter(({ id: member, sessions }) => member > first && sessions.length !== 2)).toEqual([]);
+      seen.push(...page.members.map(({ id: member }) => member));
+      after = page.next;
+    }
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.filter(member => member > first)).toHaveLength(many);
+    await t.rows('delete from live_sessions where merchant_id = $1', [company.merchantId]);
+  });
+
   it('that races with logins, other roles and changes of members leaves gateways with what each may do', async () => {
     const [one, two] = [await company.role('plan.read'), await company.role('user.read')];
     const invited = await Promise.all(Array.from({ length: 8 }, () => company.invite(one, two)));
