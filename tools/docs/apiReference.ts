@@ -73,19 +73,21 @@ function index(operations: readonly Operation[]): string {
 }
 
 function section(operation: Operation, collect: (schema: Schema) => Schema): string {
-  const { methods, path, summary, effect, permission, secretOutput, memberOnly } = operation;
+  const { methods, path, summary, effect, permission, secretOutput, memberOnly, oneOfHeaders } = operation;
   const from = methods.includes('GET')
     ? ` With GET the fields are the query's${methods.length > 1 ? ", with POST the body's" : ''}.`
     : '';
   const key = effect === 'write' ? 'Honours `Idempotency-Key`' : 'Changes nothing';
   const secret = secretOutput && effect === 'write' ? ' (the answer holds a secret, and is kept encrypted)' : '';
+  const credential = operation.anonymous ? 'Needs no credential' : `Permission \`${permission}\``;
   const whose = memberOnly ? " A member's own affair: no API key may." : '';
+  const headers = oneOfHeaders ? ` Exactly one of the headers ${oneOfHeaders.join(', ')} is needed.` : '';
   const output = collect(schemaOf(operation.output, 'output'));
   return [
     `### ${title(operation)}`,
     `\`${methods.join('` or `')}\` \`${path}\``,
     `${summary}.${from}`,
-    `${key}${secret}. Permission \`${permission}\`.${whose}`,
+    `${key}${secret}. ${credential}.${whose}${headers}`,
     inputTable(operation),
     `Answers ${answer(output)}.`,
     operation.errors.length > 0

@@ -62,6 +62,7 @@ function environment(settings: Settings, app: App): NodeJS.ProcessEnv {
     PORTAL_BASE: `${baseUrl(settings)}/portal`,
     NATS_URL: natsUrl(settings),
     ...(app === 'gateway' ? {} : ofService(settings, app)),
+    ...(app === 'identity' ? { OAUTH_ALLOW_LOOPBACK: 'true' } : {}),
     ...(app === 'notification' ? { REDIS_URL: redisUrl(settings), WEBHOOK_ALLOW_LOOPBACK: 'true' } : {}),
   };
 }

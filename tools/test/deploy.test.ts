@@ -230,7 +230,10 @@ const guards: Record<string, Guard> = {
       const { services, networks } = compose(texts);
       const toInternet = Object.keys(services).filter(name => services[name]?.networks?.join() !== 'inside');
       return [
-        ...unless(toInternet.sort().join() === 'gateway,notification', `${toInternet.join()} reach the internet`),
+        ...unless(
+          toInternet.sort().join() === 'gateway,identity,notification',
+          `${toInternet.join()} reach the internet`,
+        ),
         ...unless(networks.inside?.internal, 'the inner network is none'),
         ...apps.flatMap(app => {
           const { stop_grace_period = '', restart, read_only, cap_drop, security_opt } = services[app] ?? {};

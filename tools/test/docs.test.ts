@@ -18,6 +18,7 @@ const pages = [
   'docs/api.md',
   'docs/api-reference.md',
   'docs/deployment.md',
+  'docs/sign-in.md',
 ].concat(apps.map(app => `apps/${app}/README.md`));
 
 describe('docs/api-reference.md', () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
 import { CLOCK, type Clock, CONFIG } from '@recur/platform';
@@ -20,6 +21,7 @@ declare module 'fastify' {
 @Injectable()
 export class Admission {
   private readonly buckets: Buckets;
+  private readonly signIns: Buckets;
 
   constructor(
     private readonly credentials: Credentials,
@@ -28,6 +30,8 @@ export class Admission {
     @Inject(CLOCK) clock: Clock,
   ) {
     this.buckets = new Buckets(config.RATE_PER_SECOND, config.RATE_BURST, () => clock.wall());
+    const perMinute = config.SIGN_IN_PER_MINUTE;
+    this.signIns = new Buckets(perMinute / 60, perMinute, () => clock.wall());
   }
 
   /**
@@ -63,8 +67,21 @@ export class Admission {
     done(this.count(reply, principal.id));
   }
 
-  private count(reply: FastifyReply, id: string): Rejected | undefined {
-    const { allowed, limit, remaining, resetSeconds, retrySeconds } = this.buckets.take(id);
+  /** For what needs no credential: it is counted by address. */
+  admitAnyone(request: FastifyRequest, reply: FastifyReply, done: (rejection?: Rejected) => void): void {
+    done(this.count(reply, `address ${request.ip}`));
+  }
+
+  /** Throws `rate_limited` where somebody tries to sign in with an e-mail, from one address, too often. */
+  countSignIn(request: FastifyRequest, reply: FastifyReply, email: string): void {
+    // e-mails may be long, and of a bucket nothing but its name has to be told from others
+    const who = createHash('sha256').update(email.trim().toLowerCase()).update(`\n${request.ip}`).digest('base64');
+    const rejection = this.count(reply, who, this.signIns);
+    if (rejection !== undefined) throw rejection;
+  }
+
+  private count(reply: FastifyReply, id: string, buckets = this.buckets): Rejected | undefined {
+    const { allowed, limit, remaining, resetSeconds, retrySeconds } = buckets.take(id);
     reply.header('ratelimit-limit', String(limit));
     reply.header('ratelimit-remaining', String(remaining));
     reply.header('ratelimit-reset', String(resetSeconds));

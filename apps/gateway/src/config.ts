@@ -11,6 +11,13 @@ export const gatewayConfig = baseConfig.extend({
   TOKEN_ISSUER: z.string().min(1).default('recur').describe('the issuer that credentials must name'),
   RATE_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(1_000).describe('requests per credential'),
   RATE_BURST: z.coerce.number().int().min(1).max(1_000_000).default(2_000).describe('requests at once per credential'),
+  SIGN_IN_PER_MINUTE: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(10)
+    .describe('attempts to sign in per e-mail and address'),
   TRUST_PROXY: toggle(false).describe('one proxy stands in front, and its X-Forwarded-For is believed'),
 });
 

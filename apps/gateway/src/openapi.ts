@@ -112,13 +112,15 @@ const tagOf = ({ name }: Operation) => name.split('.')[0];
 function endpoint(operation: Operation, method: 'GET' | 'POST', schemas: Schemas): Json {
   const input = schemas.of(operation.input, 'input');
   const honoursKey = method === 'POST' && operation.effect === 'write';
+  const headers = headersAsked(operation, honoursKey);
   return {
     operationId: `${operation.service}.${operation.name}${operation.methods.length > 1 ? `.${method.toLowerCase()}` : ''}`,
     summary: operation.summary,
-    description: `Permission: \`${operation.permission}\`.${operation.memberOnly ? " A member's own affair: no API key may." : ''}`,
+    description: descriptionOf(operation),
+    ...(operation.anonymous && { security: [] }),
     tags: [tagOf(operation)],
     ...(method === 'GET' && { parameters: queryOf(input) }),
-    ...(honoursKey && { parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }] }),
+    ...(headers.length > 0 && { parameters: headers }),
     ...(method === 'POST' && { requestBody: { required: true, content: { 'application/json': { schema: input } } } }),
     responses: {
       200: {
@@ -129,6 +131,27 @@ function endpoint(operation: Operation, method: 'GET' | 'POST', schemas: Schemas
       ...failuresOf(operation, method === 'POST', honoursKey),
     },
   };
+}
+
+function descriptionOf({ permission, memberOnly, anonymous, oneOfHeaders }: Operation): string {
+  return [
+    anonymous ? 'Needs no credential.' : `Permission: \`${permission}\`.`,
+    memberOnly ? "A member's own affair: no API key may." : '',
+    oneOfHeaders ? `Exactly one of the headers ${oneOfHeaders.join(', ')} is needed.` : '',
+  ]
+    .filter(sentence => sentence !== '')
+    .join(' ');
+}
+
+/** Which one of several headers is needed cannot be said here: none is required by itself. */
+function headersAsked({ oneOfHeaders = [] }: Operation, honoursKey: boolean): Json[] {
+  const tokens = oneOfHeaders.map(name => ({
+    name,
+    in: 'header',
+    description: 'The identity token of the member',
+    schema: { type: 'string' },
+  }));
+  return [...(honoursKey ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []), ...tokens];
 }
 
 /** Fields of a query: lists are repeated keys. */

@@ -8,8 +8,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Admission } from './admission.js';
 import { Answers } from './answers.js';
 import { jsonOf } from './body.js';
-import { mayCall } from './caller.js';
+import { mayCall, type Principal } from './caller.js';
 import { limits } from './limits.js';
+import { senderOf } from './sender.js';
 
 export const OPERATIONS = Symbol('operations');
 
@@ -19,6 +20,8 @@ declare module 'fastify' {
   }
 }
 
+/** Who calls what needs no credential: the service that is asked finds out who it is. */
+const nobody = { kind: 'nobody', merchantId: 0, actor: { kind: 'system', id: '', display: 'nobody' } } as const;
 const printable = /^[\x20-\x7e]{1,255}$/;
 
 /** Serves every operation of the contract table alike: who asks, may they, is the input right, what is the answer. */
@@ -44,7 +47,7 @@ export class Routes implements OnModuleInit {
         url: operation.path,
         config: { operation },
         onRequest: (request, reply, done) =>
-          this.admission.admit(request, reply, rejection => {
+          this.admission[operation.anonymous ? 'admitAnyone' : 'admit'](request, reply, rejection => {
             if (rejection === undefined) done();
             else this.answers.refuse(reply, rejection, operation);
           }),
@@ -67,7 +70,9 @@ export class Routes implements OnModuleInit {
     try {
       if (this.inFlight > limits.inFlight) throw new Rejected('overloaded');
       const caller = this.callerOf(request, operation);
-      const answer = await this.bus.request(subject, this.payloadOf(operation, request), caller);
+      const input = this.inputOf(operation, request);
+      if (operation.signIn) this.admission.countSignIn(request, reply, String((input as { email?: unknown }).email));
+      const answer = await this.bus.request(subject, this.payloadOf(input), caller);
       if (answer.ok) this.answers.succeed(reply, operation, answer.bytes, answer.replayOf);
       else this.answers.refuse(reply, rejectionIn(answer.bytes), operation);
     } catch (error) {
@@ -77,13 +82,14 @@ export class Routes implements OnModuleInit {
     }
   }
 
-  private callerOf({ principal, id, traceparent, headers, method }: FastifyRequest, operation: Operation): Caller {
-    if (principal === null) throw new Error('a request without a caller has come through');
-    if (!mayCall(principal, operation)) throw new Rejected('permission_denied');
+  private callerOf(request: FastifyRequest, operation: Operation): Caller {
+    const { id, traceparent, headers, method } = request;
+    const principal = operation.anonymous ? nobody : principalOf(request, operation);
     const key = method === 'POST' && operation.effect === 'write' ? headers['idempotency-key'] : undefined;
     if (key !== undefined && !printable.test(String(key))) {
       throw invalid('Idempotency-Key', 'The Idempotency-Key header must have 1 to 255 printable ASCII characters');
     }
+    const sender = senderOf(operation, request);
     return {
       merchantId: principal.merchantId,
       actor: principal.actor,
@@ -92,14 +98,20 @@ export class Routes implements OnModuleInit {
       traceparent,
       deadline: this.clock.wall() + limits.deadlineMs,
       ...(key !== undefined && { idempotencyKey: String(key) }),
+      ...(sender !== undefined && { sender }),
     };
   }
 
-  /** The validated input as the command's payload: what the schema does not know is not passed on. */
-  private payloadOf(operation: Operation, { method, query, body }: FastifyRequest): string {
+  /** The validated input: what the schema does not know is not passed on. */
+  private inputOf(operation: Operation, { method, query, body }: FastifyRequest): unknown {
     const checked = validate(operation.input, method === 'POST' ? jsonOf(body as Buffer | undefined) : query);
     if (!checked.ok) throw new Rejected('invalid_parameters', undefined, checked.issues);
-    const payload = JSON.stringify(checked.value);
+    return checked.value;
+  }
+
+  /** The input as the command's payload. */
+  private payloadOf(input: unknown): string {
+    const payload = JSON.stringify(input);
     // what is written may be longer than what was read (defaults, escapes), and the bus has a limit of its own
     const most = (this.bus.nc.info?.max_payload ?? limits.bodyBytes) - limits.commandHeaderBytes;
     if (payload.length * 3 > most && Buffer.byteLength(payload) > most) throw new Rejected('body_too_large');
@@ -119,6 +131,12 @@ export class Routes implements OnModuleInit {
       this.answers.refuse(reply, rejection?.slug === 'rate_limited' ? rejection : unknown),
     );
   }
+}
+
+function principalOf({ principal }: FastifyRequest, operation: Operation): Principal {
+  if (principal === null) throw new Error('a request without a caller has come through');
+  if (!mayCall(principal, operation)) throw new Rejected('permission_denied');
+  return principal;
 }
 
 function rejectionIn(bytes: Uint8Array | string): Rejected {

@@ -90,6 +90,17 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['Invoice', 'Plan', 'Payment']));
   });
 
+  it('tells what needs no credential, and what needs an identity token', () => {
+    const login = document.paths['/merchant/auth/sso/login']?.post;
+    expect(login).toMatchObject({ security: [], description: 'Needs no credential.' });
+    const oauth = document.paths['/merchant/auth/sso/oauth/login']?.post;
+    expect(oauth?.parameters?.map(({ name }) => name)).toEqual([
+      ...[undefined, 'X-Auth-JS-Token', 'X-Auth-Token', 'X-OAuth-Token'],
+    ]);
+    expect(oauth).not.toHaveProperty('security');
+    expect(document.paths['/merchant/invoice/list']?.post).not.toHaveProperty('parameters');
+  });
+
   it('refuses two shapes of one name', () => {
     const sample = (path: `/merchant/${string}`, shape: z.ZodType) =>
       operation({

@@ -64,9 +64,9 @@ async function allowed({ methods, path, permission }: Operation): Promise<Record
   return Object.fromEntries(answers);
 }
 
-const rule = ({ memberOnly }: Operation) => ({
+const rule = ({ memberOnly, anonymous }: Operation) => ({
   ...{ 'API key': memberOnly !== true, owner: true },
-  ...{ 'it alone': true, 'all but it': false, nothing: false },
+  ...{ 'it alone': true, 'all but it': anonymous === true, nothing: anonymous === true },
 });
 
 describe('every operation is for', () => {

@@ -1,9 +1,55 @@
-import { serviceConfig } from '@recur/platform';
+import { newAuthProvider, validate } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { checkUrl, serviceConfig, toggle } from '@recur/platform';
 import { z } from 'zod';
+import { deploymentProvider, type Provider } from './provider-keys.js';
 
-export const config = serviceConfig.extend({
+const settings = serviceConfig.extend({
   BASE_URL: z.url().default('http://localhost:3000').describe('where clients reach the gateway'),
   PORTAL_BASE: z.url().default('http://localhost:3000/portal').describe('where the hosted pages are'),
   TOKEN_ISSUER: z.string().min(1).default('recur').describe('the iss of the tokens that this deployment signs'),
+  OAUTH_PROVIDER: z
+    .string()
+    .optional()
+    .transform((text, context): Provider | undefined => {
+      const problems = text ? problemsIn(text) : [];
+      for (const message of problems) context.addIssue({ code: 'custom', message });
+      return text && problems.length === 0
+        ? deploymentProvider(newAuthProvider.input.parse(JSON.parse(text)))
+        : undefined;
+    })
+    .describe('JSON of an identity provider that every merchant trusts beside its own; see docs/sign-in.md'),
+  OAUTH_ALLOW_LOOPBACK: toggle(false).describe('let JWKS URLs lead to this machine: local stacks and tests only'),
 });
+
+/** What is wrong with the provider of the deployment; never the text itself, which may hold a secret. */
+function problemsIn(text: string): string[] {
+  try {
+    const checked = validate(newAuthProvider.input, JSON.parse(text));
+    if (!checked.ok) return checked.issues.map(({ message }) => message);
+    deploymentProvider(checked.value);
+    return [];
+  } catch (error) {
+    return error instanceof Rejected ? error.issues.map(({ message }) => message) : ['must be a JSON object'];
+  }
+}
+
+export const config = settings
+  .refine(({ RECUR_ENV, OAUTH_ALLOW_LOOPBACK }) => RECUR_ENV !== 'production' || !OAUTH_ALLOW_LOOPBACK, {
+    path: ['OAUTH_ALLOW_LOOPBACK'],
+    message: 'may not be true in production',
+  })
+  .refine(one => !one.OAUTH_PROVIDER?.jwksUrl || !checkUrl(one.OAUTH_PROVIDER.jwksUrl, addressRules(one)), {
+    path: ['OAUTH_PROVIDER'],
+    message: 'jwksUrl may not lead to an address that is not public; in production it must be https',
+  });
 export type Config = z.output<typeof config>;
+
+/** Which URLs the keys of providers may be fetched from in this deployment. */
+export const addressRules = ({
+  RECUR_ENV,
+  OAUTH_ALLOW_LOOPBACK,
+}: Pick<z.output<typeof settings>, 'RECUR_ENV' | 'OAUTH_ALLOW_LOOPBACK'>) => ({
+  httpsOnly: RECUR_ENV === 'production',
+  allowLoopback: OAUTH_ALLOW_LOOPBACK,
+});

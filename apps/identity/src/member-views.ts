@@ -2,6 +2,7 @@ import * as contract from '@recur/contracts';
 import type { Reader } from '@recur/platform';
 import { grantIn, rolesOf } from './grants.js';
 import { type LiveSession, liveSessions, type MemberSession, memberSessions, type Role } from './member-tables.js';
+import { type OauthAccountRow, oauthAccounts } from './sign-in-tables.js';
 import type { Member } from './tables.js';
 
 /** When it is seen, from which session, and the session that is just being opened and so cannot be read yet. */
@@ -18,10 +19,11 @@ export async function memberViews(
   { at, sid, opened }: Seen,
 ): Promise<contract.MerchantMember[]> {
   const ids = members.map(({ id }) => id);
-  const [roles, sessions, live] = await Promise.all([
+  const [roles, sessions, live, accounts] = await Promise.all([
     rolesOf(reader, members),
     reader.among(memberSessions, 'memberId', ids),
     reader.among(liveSessions, 'memberId', ids),
+    accountsOf(reader, ids),
   ]);
   const liveBySid = new Map(live.map(session => [session.sid, session]));
   return members.map(member => {
@@ -38,10 +40,28 @@ export async function memberViews(
       deviceList: devices,
       MemberRoles: member.roleIds.flatMap(id => roles.get(id) ?? []).map(roleView),
       MemberGroupPermission: Object.fromEntries(granted.map(of => [of.group, of])),
-      oauthAccounts: [],
+      oauthAccounts: accounts.filter(({ memberId }) => memberId === member.id).map(accountView),
     };
   });
 }
+
+/** The identities that are linked to members, each one's in the order in which they were. */
+async function accountsOf(reader: Reader, memberIds: readonly number[]): Promise<OauthAccountRow[]> {
+  const rows = await reader.among(oauthAccounts, 'memberId', memberIds);
+  const order = ({ linkTime, issuer, subject }: OauthAccountRow) => `${linkTime} ${issuer} ${subject}`;
+  return rows.filter(row => row.clearedTime === 0).sort((one, other) => order(one).localeCompare(order(other)));
+}
+
+export const accountView = ({
+  provider,
+  subject,
+  email,
+  emailVerified,
+  name,
+  image,
+}: Omit<OauthAccountRow, 'merchantId' | 'memberId' | 'linkTime' | 'clearedTime'>): contract.OauthAccount => ({
+  ...{ provider, providerId: subject, email, emailVerified, name, image },
+});
 
 /** A member as the API shows it without what belongs to others; and as its events do, with the ids of its roles. */
 const memberState = ({

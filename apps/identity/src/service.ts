@@ -1,11 +1,14 @@
 import { events } from '@recur/contracts';
-import { aggregate, type ServiceDefinition } from '@recur/platform';
+import { aggregate, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
 import { ApiKeys } from './api-keys.js';
+import { AuthProviders } from './auth-providers.js';
 import { type After, Callers } from './callers.js';
-import { type Config, config } from './config.js';
+import { addressRules, type Config, config } from './config.js';
 import { copies } from './copies.js';
 import { emailKey } from './domain/email.js';
 import { Heartbeat } from './heartbeat.js';
+import { IdentityTokens } from './identity-tokens.js';
+import { KeySets } from './jwks.js';
 import { MemberAccount } from './member-account.js';
 import { MemberSessions } from './member-sessions.js';
 import { roles } from './member-tables.js';
@@ -17,13 +20,18 @@ import { Init1763683200001 } from './migrations/0001-init.js';
 import { Users1763683200002 } from './migrations/0002-users.js';
 import { OperationLog1763683200003 } from './migrations/0003-operation-log.js';
 import { Members1763683200004 } from './migrations/0004-members.js';
+import { SignIn1763683200005 } from './migrations/0005-sign-in.js';
+import { OauthAccounts } from './oauth-accounts.js';
 import { logConsumptions, OperationLog } from './operation-log.js';
 import { Passwords } from './passwords.js';
 import { Roles } from './roles.js';
 import { type Activity, SessionActivity } from './session-activity.js';
 import { removals, Sessions } from './sessions.js';
 import { SetupTokens } from './setup-tokens.js';
+import { SignIn } from './sign-in.js';
+import { authProviders } from './sign-in-tables.js';
 import { apiKeys, callers, infrastructureTables, members, merchants, tenantTables, users } from './tables.js';
+import { Totps } from './totp.js';
 import { UserCount } from './user-count.js';
 import { UserLists } from './user-lists.js';
 import { Users } from './users.js';
@@ -34,12 +42,19 @@ export const identity: ServiceDefinition<Config> = {
   config,
   schema: {
     tables: [...tenantTables, ...infrastructureTables],
-    migrations: [Init1763683200001, Users1763683200002, OperationLog1763683200003, Members1763683200004],
+    migrations: [
+      Init1763683200001,
+      Users1763683200002,
+      OperationLog1763683200003,
+      Members1763683200004,
+      SignIn1763683200005,
+    ],
   },
   events,
   aggregates: {
     merchant: aggregate(merchants, 'merchantId'),
     member: aggregate(members, 'id'),
+    provider: aggregate(authProviders, 'id'),
     role: aggregate(roles, 'id'),
     apikey: aggregate(apiKeys, 'id'),
     callers: aggregate(callers, 'id'),
@@ -50,10 +65,19 @@ export const identity: ServiceDefinition<Config> = {
   },
   copies,
   handlers: [
-    ...[MerchantProfile, ApiKeys, Members, MemberAccount, Roles],
+    ...[MerchantProfile, ApiKeys, Members, MemberAccount, Roles, SignIn, AuthProviders, OauthAccounts, Totps],
     ...[Users, UserLists, UserCount, Sessions, OperationLog],
   ],
-  providers: [Callers, Merchants, MemberSessions, SessionActivity, SetupTokens, Passwords, Heartbeat],
+  providers: [
+    ...[Callers, Merchants, MemberSessions, SessionActivity, SetupTokens, Passwords, Heartbeat],
+    ...[KeySets, IdentityTokens],
+    // whoever waits for a provider's keys has a command's five seconds in all
+    {
+      provide: Outbound,
+      useFactory: (settings: Config) => new Outbound({ ...addressRules(settings), deadlineMs: 3_000 }),
+      inject: [CONFIG],
+    },
+  ],
   consumptions: logConsumptions,
   workers: app => [app.get(Heartbeat), app.get(SessionActivity)],
   removals,

@@ -2,6 +2,7 @@ import type { In, memberStatus, totpType, updateMerchant, userStatus } from '@re
 import { document, flag, int, integer, integers, optionalText, table, text } from '@recur/platform';
 import type { JWK } from 'jose';
 import { liveSessions, memberSessions, roles, setupTokens } from './member-tables.js';
+import { authProviders, memberTotps, oauthAccounts } from './sign-in-tables.js';
 import { clientSessions, gateways, type Profile, userTallies } from './user-tables.js';
 
 export interface Merchant {
@@ -272,7 +273,7 @@ export const memberEmails = table<MemberEmail>('member_emails', {
 
 /** A merchant's own rows: row-level security shows them to that merchant only. */
 export const tenantTables = [
-  ...[merchants, members, roles, memberSessions, setupTokens],
+  ...[merchants, members, roles, memberSessions, setupTokens, authProviders, oauthAccounts, memberTotps],
   ...[apiKeys, users, operationLogs, userTallies, gateways],
 ];
 

@@ -1,8 +1,7 @@
-import type { Tx } from '@recur/platform';
+import type { OutboundResult, Tx } from '@recur/platform';
 import { afterAttempt, type Delivery, type Outcome, verdictOf } from './domain/delivery.js';
 import { afterVerdict, type Endpoint } from './domain/endpoint.js';
 import { endpointView, living } from './endpoints.js';
-import type { Result } from './outbound.js';
 import { type EndpointRow, endpoints } from './tables.js';
 
 /** A POST that has ended. */
@@ -12,7 +11,7 @@ export interface Attempt {
   url: string;
   startedMs: number;
   endedMs: number;
-  result: Result;
+  result: OutboundResult;
 }
 
 const limits = { answerKept: 2_000 } as const;

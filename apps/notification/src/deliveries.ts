@@ -8,6 +8,7 @@ import {
   crashPoint,
   Db,
   Keyring,
+  Outbound,
   type Reader,
   type Row,
   systemCaller,
@@ -17,7 +18,6 @@ import { type Attempt, recordAll } from './attempts.js';
 import type { Config } from './config.js';
 import type { Delivery } from './domain/delivery.js';
 import { living, missing, openSecret } from './endpoints.js';
-import { Outbound } from './outbound.js';
 import { sign } from './signature.js';
 import { endpoints } from './tables.js';
 

@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, type Worker } from '@recur/platform';
+import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, Outbound, type Worker } from '@recur/platform';
 import { Queue, Worker as QueueWorker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { Config } from './config.js';
 import { Deliveries } from './deliveries.js';
-import { Outbound } from './outbound.js';
 
 interface Bell {
   merchantId: number;

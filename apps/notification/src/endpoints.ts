@@ -13,8 +13,7 @@ import {
   webhookSecret,
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
-import { type Caller, CONFIG, Db, Handle, Keyring } from '@recur/platform';
-import { checkUrl } from './address.js';
+import { type Caller, CONFIG, checkUrl, Db, Handle, Keyring } from '@recur/platform';
 import { addressRules, type Config } from './config.js';
 import { type Endpoint, updated } from './domain/endpoint.js';
 import { newSecret } from './signature.js';

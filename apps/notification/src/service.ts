@@ -1,5 +1,5 @@
 import { events as registry } from '@recur/contracts';
-import { aggregate, CLOCK, type Clock, CONFIG, type ServiceDefinition } from '@recur/platform';
+import { aggregate, CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
 
 import { addressRules, type Config, config } from './config.js';
 import { Deliveries, RANDOM } from './deliveries.js';
@@ -9,7 +9,6 @@ import { intake } from './intake.js';
 import { Logs } from './logs.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Attempts1763683200002 } from './migrations/0002-attempts.js';
-import { Outbound } from './outbound.js';
 import { attempts, deliveries, due, endpoints, events } from './tables.js';
 
 export const notification: ServiceDefinition<Config> = {

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { deleteEndpoint, listEndpointLogs, updateEndpoint } from '@recur/contracts';
-import { http } from './servers.js';
+import { http } from '@recur/platform/testing';
 import { makeStand } from './stand.js';
 
 const stand = await makeStand();

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type In, newEndpoint } from '@recur/contracts';
 import type { Event } from '@recur/platform';
-import { MovableClock, testService } from '@recur/platform/testing';
+import { http, MovableClock, testService } from '@recur/platform/testing';
 import { Deliveries, RANDOM } from '../src/deliveries.js';
 import { notification } from '../src/service.js';
-import { http } from './servers.js';
 
 export interface Received {
   path: string;

@@ -44,6 +44,7 @@ export const errors = {
   permission_denied: kind(63, 403, 'This credential may not do that'),
 
   totp_required: kind(49, 400, 'A two-factor code is needed, or the one sent was wrong'),
+  totp_locked: kind(49, 400, 'Too many wrong two-factor codes: wait 15 minutes', true),
 
   user_not_found: notFound('user'),
   product_not_found: notFound('product'),
@@ -59,6 +60,9 @@ export const errors = {
   credit_account_not_found: notFound('credit account'),
   endpoint_not_found: notFound('webhook endpoint'),
   member_not_found: notFound('member'),
+  auth_provider_not_found: notFound('identity provider'),
+  oauth_account_not_found: notFound('linked account'),
+  device_not_found: notFound('device'),
   role_not_found: notFound('role'),
   api_key_not_found: notFound('API key'),
 
@@ -89,6 +93,14 @@ export const errors = {
   payment_exists: forbidden('The invoice has a payment already'),
   subscription_not_extendable: forbidden('The subscription is in a state that takes no trial time'),
   subscription_without_next_invoice: forbidden('The subscription ends: there is no next invoice'),
+  totp_on: forbidden('Two-factor codes are on: turn them off with a code first'),
+  totp_protected: forbidden(
+    'A member turns the own two-factor codes off with a code; those of the owner, an API key does',
+  ),
+  totp_not_asked: forbidden('There is no key to confirm: ask for one first'),
+  oauth_account_taken: forbidden('The identity is linked to another member'),
+  last_way_in: forbidden('The account has no password: without this identity nobody could sign in to it'),
+  too_many_auth_providers: forbidden('The merchant has 20 identity providers, and cannot have one more'),
   too_many_endpoints: forbidden('The merchant has 100 webhook endpoints, and cannot have one more'),
   role_in_use: forbidden('Members have the role: take it from them first'),
   too_many_roles: forbidden('The merchant has 100 roles, and cannot have one more'),

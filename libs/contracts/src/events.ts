@@ -3,6 +3,7 @@ import { memberStatus, optAccountType, totpType } from './codes.js';
 import { type WebhookEventName, webhookEventNames } from './event-names.js';
 import { code, flag, integer, type Shape, text, time } from './field.js';
 import type { Service } from './operation.js';
+import { AuthProvider } from './shapes/auth-provider.js';
 import { MerchantCheckout } from './shapes/checkout.js';
 import { MerchantCurrencies } from './shapes/currency.js';
 import { Gateway } from './shapes/gateway.js';
@@ -152,6 +153,9 @@ export const events = {
   'role.deleted': internal('identity', 'role', MerchantRole),
   'apikey.created': internal('identity', 'apikey', ApiKeyState),
   'apikey.revoked': internal('identity', 'apikey', ApiKeyState),
+  'provider.created': internal('identity', 'provider', AuthProvider),
+  'provider.updated': internal('identity', 'provider', AuthProvider),
+  'provider.deleted': internal('identity', 'provider', AuthProvider),
   'callers.changed': internal('identity', 'callers', CallersChanged),
   'product.created': internal('catalog', 'product', Product),
   'product.updated': internal('catalog', 'product', Product),

@@ -1,41 +1,9 @@
 import { z } from 'zod';
 import { integer, text } from './field.js';
-import { email, externalId, filled, line, newPassword, optionalUrl, paged, paging, q, rule } from './input.js';
+import { email, externalId, line, optionalUrl, paged, paging, q, rule } from './input.js';
 import { operation } from './operation.js';
-import { MerchantMember, OperationLogEntry } from './shapes/member.js';
+import { OperationLogEntry } from './shapes/member.js';
 import { UserAdminNote } from './shapes/user.js';
-
-const identityTokenHeaders = ['X-Auth-JS-Token', 'X-Auth-Token', 'X-OAuth-Token'];
-
-export const oauthLogin = operation({
-  service: 'identity',
-  name: 'auth.oauth_login',
-  methods: ['POST'],
-  path: '/merchant/auth/sso/oauth/login',
-  summary: 'Sign a member in with an identity token of an external OAuth provider',
-  effect: 'write',
-  permission: 'my-account.access',
-  oneOfHeaders: identityTokenHeaders,
-  input: z.object({ email: filled, totpCode: line.optional() }),
-  output: z.object({ merchantMember: MerchantMember, token: text }),
-  errors: ['totp_required'],
-  secretOutput: true,
-});
-
-export const oauthSetup = operation({
-  service: 'identity',
-  name: 'auth.oauth_setup',
-  methods: ['POST'],
-  path: '/merchant/auth/sso/oauth/setup',
-  summary: 'Complete the setup of an invited member: link the external identity and, if given, set a password',
-  effect: 'write',
-  permission: 'my-account.access',
-  oneOfHeaders: identityTokenHeaders,
-  input: z.object({ email: filled, setupToken: filled, newPassword: newPassword.optional() }),
-  output: z.object({ merchantMember: MerchantMember, token: text }),
-  errors: [],
-  secretOutput: true,
-});
 
 export const newSession = operation({
   service: 'identity',

@@ -48,6 +48,10 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   errors: readonly Slug[];
   /** Exactly one of these headers must be sent: it carries the caller's identity token. None or two: 51. */
   oneOfHeaders?: readonly string[];
+  /** It needs no credential: who asks is told by what is sent. */
+  anonymous?: true;
+  /** It signs somebody in: limited by e-mail and address, so its input has an `email`; its handler learns the sender. */
+  signIn?: true;
   /** Only a member's own token may call it, not an API key. */
   memberOnly?: true;
   /** Its output holds a secret: the answer kept for a repeat is encrypted, for 24 h. */

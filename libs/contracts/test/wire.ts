@@ -40,12 +40,13 @@ export function wireContract(): Wire {
 
 /** The operations of the first journey that the wire contract lacks, in their own short notation. */
 export function lifecycleContract(): Wire {
-  type Raw = { operations: Record<string, { request: string; response: string }>; shapes: Record<string, string> };
+  type Short = { request: string; response: string; oneOfHeaders?: string[] };
+  type Raw = { operations: Record<string, Short>; shapes: Record<string, string> };
   const { operations, shapes }: Raw = read('lifecycle-contract.json');
   return {
-    operations: Object.entries(operations).map(([route, { request, response }]) => {
+    operations: Object.entries(operations).map(([route, { request, response, ...more }]) => {
       const [methods = '', path = ''] = route.split(' ');
-      return { methods: methods.split('/'), path, request: fieldsOf(request), response: fieldsOf(response) };
+      return { methods: methods.split('/'), path, request: fieldsOf(request), response: fieldsOf(response), ...more };
     }),
     shapes: {
       ...wireContract().shapes,

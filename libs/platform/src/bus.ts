@@ -8,7 +8,7 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node';
 import { Rejected } from '@recur/kernel';
-import type { Caller } from './caller.js';
+import type { Caller, Sender } from './caller.js';
 import type { Clock } from './clock.js';
 import type { Log } from './log.js';
 
@@ -155,6 +155,7 @@ function toHeaders(caller: Caller): MsgHdrs {
   if (caller.traceparent) sent.set('traceparent', caller.traceparent);
   sent.set('deadline', String(caller.deadline));
   if (caller.idempotencyKey) sent.set('idempotency-key', encodeURIComponent(caller.idempotencyKey));
+  if (caller.sender) sent.set('sender', encodeURIComponent(JSON.stringify(caller.sender)));
   sent.set('caller', JSON.stringify({ merchantId: caller.merchantId, actor: caller.actor, session: caller.session }));
   return sent;
 }
@@ -164,6 +165,7 @@ function fromHeaders(received: MsgHdrs | undefined): Caller {
   const get = (name: string) => Buffer.from(received?.get(name) ?? '').toString();
   const { merchantId, actor, session } = JSON.parse(get('caller')) as Pick<Caller, 'merchantId' | 'actor' | 'session'>;
   const key = get('idempotency-key');
+  const sender = get('sender');
   return {
     merchantId,
     actor,
@@ -172,6 +174,7 @@ function fromHeaders(received: MsgHdrs | undefined): Caller {
     traceparent: get('traceparent'),
     deadline: Number(get('deadline')),
     ...(key && { idempotencyKey: decodeURIComponent(key) }),
+    ...(sender && { sender: JSON.parse(decodeURIComponent(sender)) as Sender }),
   };
 }
 

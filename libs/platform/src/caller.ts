@@ -1,5 +1,12 @@
 import type { Actor } from '@recur/contracts';
 
+/** Who sent a request, as far as the network and its headers tell. `identityToken` is a secret: it is never logged. */
+export interface Sender {
+  ip: string;
+  userAgent: string;
+  identityToken?: string;
+}
+
 /** One command's context, from the gateway to the database: who, for which merchant, until when, under which key. */
 export interface Caller {
   merchantId: number;
@@ -13,6 +20,8 @@ export interface Caller {
   idempotencyKey?: string;
   /** Digest of operation and input: tells a repeat from another request under the same key. */
   fingerprint?: string;
+  /** Where the request came from: of operations whose contract asks for it. */
+  sender?: Sender;
   /** The answer holds a secret: what is kept of it for a repeat is encrypted. */
   secretOutput?: boolean;
 }

@@ -25,7 +25,7 @@ import {
   violatedIndex,
 } from './session.js';
 import { commitText } from './statements.js';
-import { type Aggregate, type EventKind, type Known, Reader, Stale, Tx, type TxContext } from './tx.js';
+import { type Aggregate, type EventKind, type Known, Reader, Refusal, Stale, Tx, type TxContext } from './tx.js';
 
 const limits = { attempts: 6, backoffMs: 20 } as const;
 
@@ -70,9 +70,9 @@ export class Db {
   /**
    * Runs one command: begin, effect, events, stored answer, commit. `run` may be called more than once and must
    * only touch the world through `tx`. What it returns is the answer, sent and stored as it is.
-   * Throws Rejected, or Replayed where the caller's key has an answer already.
+   * Throws Rejected, or Replayed where the caller's key has an answer already. See Refusal.
    */
-  async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T>): Promise<T> {
+  async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T | Refusal>): Promise<T> {
     const refreshed = new Set<string>();
     let unknown = false;
     for (let attempt = 1; ; attempt++) {
@@ -81,8 +81,11 @@ export class Db {
       let committing = false;
       try {
         const result = await run(tx);
+        const refusal = result instanceof Refusal ? result.rejection : undefined;
+        if (refusal) await this.replay(refusal, caller);
         committing = true;
-        await this.commit(session, tx, caller, result);
+        await this.commit(session, tx, refusal ? { ...caller, idempotencyKey: undefined } : caller, result);
+        if (result instanceof Refusal) throw result.rejection;
         return result;
       } catch (error) {
         await session.rollback();

@@ -7,6 +7,7 @@ import type { Caller } from './caller.js';
 import type { Clock } from './clock.js';
 import { jsonOfAnswer } from './json.js';
 import type { Log } from './log.js';
+import type { Keyring } from './secrets.js';
 import { commandSeconds } from './telemetry.js';
 
 type Run = (input: never, caller: Caller) => Promise<object>;
@@ -63,6 +64,7 @@ export class Dispatcher {
     private readonly clock: Clock,
     private readonly log: Log,
     private readonly limits: Limits,
+    private readonly keyring: Keyring,
   ) {
     for (const handler of handlers) {
       const { name } = handler.operation;
@@ -113,8 +115,12 @@ export class Dispatcher {
     if (handler.operation.effect === 'read' || caller.idempotencyKey === undefined) {
       return this.inTurn(handler, payload, { ...caller, idempotencyKey: undefined });
     }
-    caller.fingerprint = createHash('sha256').update(command).update('\n').update(payload).digest('base64');
-    const key = `${caller.merchantId} ${caller.idempotencyKey}`;
+    const fingerprint = fingerprintOf(command, payload, caller);
+    // what asks for a secret may hold one, and a plain digest of a password is as good as the password
+    caller.fingerprint = handler.operation.secretOutput ? this.keyring.digest(fingerprint) : fingerprint;
+    // of callers who are nobody yet, a key means something only together with what they ask
+    const scope = caller.merchantId === 0 ? caller.fingerprint : caller.merchantId;
+    const key = `${scope} ${caller.idempotencyKey}`;
     for (let first = this.underway.get(key); first; first = this.underway.get(key)) {
       const reply = await Promise.race([first.reply.catch(() => undefined), this.untilDeadline(caller)]);
       if (reply === undefined) continue;
@@ -169,6 +175,13 @@ export class Dispatcher {
     this.log.error({ err: error, requestId, merchantId, command }, 'a command failed unexpectedly');
     return new Rejected('internal_error');
   }
+}
+
+/** An answer that was given for one identity token is never given for another. */
+function fingerprintOf(command: string, payload: Uint8Array | string, { sender }: Caller): string {
+  const digest = createHash('sha256').update(command).update('\n').update(payload);
+  if (sender?.identityToken !== undefined) digest.update('\n').update(sender.identityToken);
+  return digest.digest('base64');
 }
 
 async function run({ operation, run }: Handler, payload: Uint8Array | string, caller: Caller): Promise<Reply> {

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
 /**
  * Encrypts secrets at rest with AES-256-GCM. An envelope reads `v1.<key id>.<nonce>.<ciphertext+tag>` (base64url);
@@ -33,6 +33,14 @@ export class Keyring {
       .setAAD(Buffer.from(where))
       .setAuthTag(bytes.subarray(-16));
     return decipher.update(bytes.subarray(0, -16), undefined, 'utf8') + decipher.final('utf8');
+  }
+
+  /**
+   * A digest that only this ring can make again: of what could be guessed from a plain one, such as a password. With
+   * another current key it is another one.
+   */
+  digest(text: string): string {
+    return createHmac('sha256', this.key(this.current)).update(text).digest('base64');
   }
 
   private key(id: string): Buffer {

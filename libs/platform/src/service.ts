@@ -104,11 +104,8 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   })(App);
   const app = await NestFactory.createApplicationContext(App, { logger: false });
   const handlers = definition.handlers.flatMap(type => handlersOf(app.get(type)));
-  const dispatcher = new Dispatcher(handlers, clock, log, {
-    atOnce: config.COMMANDS_AT_ONCE,
-    waiting: config.COMMANDS_WAITING,
-    budgetMs: 5_000,
-  });
+  const commandLimits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: 5_000 };
+  const dispatcher = new Dispatcher(handlers, clock, log, commandLimits, keyring);
   const owner = new Owner(db, definition.aggregates);
   const questions = { ...owner.questions(), ...definition.questions?.(app) };
   const ackSeconds = config.EVENT_ACK_SECONDS;

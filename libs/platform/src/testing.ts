@@ -4,7 +4,7 @@ import type { Issue } from '@recur/kernel';
 import pg from 'pg';
 import type { QueryRunner } from 'typeorm';
 import type { Bus, Reply } from './bus.js';
-import type { Caller } from './caller.js';
+import type { Caller, Sender } from './caller.js';
 import type { Clock } from './clock.js';
 import type { ServiceConfig } from './config.js';
 import type { Event } from './consumer.js';
@@ -65,6 +65,7 @@ export interface TestCaller {
   session?: string;
   idempotencyKey?: string;
   requestId?: string;
+  sender?: Sender;
 }
 
 const adminUrl = () => {
@@ -168,7 +169,14 @@ export async function testService<C extends ServiceConfig>(
   let requests = 0;
   let seen = 0;
 
-  const callerOf = ({ merchantId = 15, actor, session, idempotencyKey, requestId }: TestCaller = {}): Caller => ({
+  const callerOf = ({
+    merchantId = 15,
+    actor,
+    session,
+    idempotencyKey,
+    requestId,
+    sender,
+  }: TestCaller = {}): Caller => ({
     merchantId,
     actor: actor ?? { kind: 'key', id: 'key', display: 'key_…test' },
     requestId: requestId ?? `req_${++requests}`,
@@ -176,6 +184,7 @@ export async function testService<C extends ServiceConfig>(
     deadline: clock.wall() + 8_000,
     ...(session && { session }),
     ...(idempotencyKey && { idempotencyKey }),
+    ...(sender && { sender }),
   });
 
   return {
@@ -241,3 +250,4 @@ export type TestService = Awaited<ReturnType<typeof testService>>;
 export { handlersOf } from './handle.js';
 export type { ServiceDefinition } from './service.js';
 export { freePort, TestNats } from './testing-nats.js';
+export { canary, closed, http, type Listening, tcp } from './testing-servers.js';

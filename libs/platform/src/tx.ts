@@ -56,6 +56,15 @@ export class Stale {
   ) {}
 }
 
+/**
+ * What a command returns that is refused and yet leaves a trace, such as a count of failed attempts: what it saved is
+ * committed, then `rejection` is thrown. No answer is kept, and where the caller's key has one already that is the
+ * answer, and nothing is committed.
+ */
+export class Refusal {
+  constructor(readonly rejection: Rejected) {}
+}
+
 /** Ids of other objects that an operation concerned, for the operation log's filters. */
 export type LogIds = OperationLogged['ids'];
 

@@ -15,6 +15,7 @@ import {
   int,
   integer,
   money,
+  Refusal,
   type ServiceDefinition,
   searchable,
   secure,
@@ -113,6 +114,14 @@ export const ensureThing = operation({
   input: z.object({ name: z.string() }),
   output: Shape,
 });
+/** Shrinks a thing by what is too much for it: refused, and counted in its size. */
+export const wearThing = operation({
+  ...base,
+  name: 'thing.wear',
+  effect: 'write',
+  input: z.object({ id: z.int(), hold: z.boolean() }),
+  output: Shape,
+});
 export const getThing = operation({
   ...base,
   name: 'thing.get',
@@ -175,6 +184,18 @@ export class Things {
       if (twice) tx.emit('thing.grown', grown, view(grown));
       tx.log(`Thing(${id})`, 'Grow');
       return { thing: view(grown) };
+    });
+  }
+
+  @Handle(wearThing)
+  wear({ id, hold }: z.output<typeof wearThing.input>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const thing = await tx.lock(things, { id }, 'unknown_path');
+      const worn = { ...thing, size: thing.size + 1n };
+      tx.save(things, worn);
+      tx.emit('thing.grown', worn, view(worn));
+      tx.log(`Thing(${id})`, 'Wear');
+      return hold ? { thing: view(worn) } : new Refusal(new Rejected('invoice_not_open'));
     });
   }
 

@@ -1,7 +1,19 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Rejected } from '@recur/kernel';
+import { Refusal } from '../src/index.js';
 import { type MovableClock, type TestService, testService } from '../src/testing.js';
 
-import { ensureThing, getThing, growThing, newThing, sample, secretThing, Things, things } from './sample.js';
+import {
+  ensureThing,
+  getThing,
+  growThing,
+  newThing,
+  sample,
+  secretThing,
+  Things,
+  things,
+  wearThing,
+} from './sample.js';
 
 let t: TestService;
 let named = 0;
@@ -13,6 +25,63 @@ beforeAll(async () => {
 afterAll(() => t.close());
 afterEach(() => {
   Things.misbehave = '';
+});
+
+describe('a refusal that leaves a trace', () => {
+  const sizeOf = async (id: number) => (await t.done(getThing, { id })).thing.size;
+
+  it('is committed with its events, however many come at once, and answered as a refusal', async () => {
+    const { thing } = await t.done(newThing, { name: name(), size: 0 });
+    await t.emitted();
+    const wear = () => t.call(wearThing, { id: thing.id, hold: false });
+    const results = await Promise.all(Array.from({ length: 32 }, wear));
+    for (const result of results) expect(result).toMatchObject({ ok: false, slug: 'invoice_not_open' });
+    expect(await sizeOf(thing.id)).toBe(32);
+    expect((await t.emitted()).filter(({ type }) => type === 'operation.logged')).toHaveLength(32);
+  });
+
+  it('is no answer to keep: a repeat under its key is refused anew', async () => {
+    const { thing } = await t.done(newThing, { name: name(), size: 0 });
+    const wear = () => t.call(wearThing, { id: thing.id, hold: false }, { idempotencyKey: `wear ${thing.id}` });
+    for (let times = 1; times <= 3; times++) {
+      expect(await wear()).toMatchObject({ slug: 'invoice_not_open' });
+      expect(await sizeOf(thing.id)).toBe(times);
+    }
+    expect(await t.rows('select 1 from idempotency where key = $1', [`wear ${thing.id}`])).toEqual([]);
+  });
+
+  it('leaves none where the key has an answer: that is given', async () => {
+    const { thing } = await t.done(newThing, { name: name(), size: 0 });
+    const key = { idempotencyKey: `held ${thing.id}` };
+    const first = await t.done(wearThing, { id: thing.id, hold: true }, key);
+    const write = (caller: Parameters<typeof t.db.write>[0]) =>
+      t.db.write(caller, async tx => {
+        tx.save(things, { ...(await tx.lock(things, { id: thing.id }, 'unknown_path')), size: 99n });
+        tx.log('Thing', 'Never');
+        return new Refusal(new Rejected('invoice_not_open'));
+      });
+    const [stored] = await t.rows('select fingerprint from idempotency where key = $1', [key.idempotencyKey]);
+    await expect(write({ ...t.callerOf(key), fingerprint: String(stored?.fingerprint) })).rejects.toMatchObject({
+      answer: JSON.stringify(first),
+    });
+    await expect(write({ ...t.callerOf(key), fingerprint: 'another' })).rejects.toMatchObject({
+      slug: 'idempotency_reused',
+    });
+    expect(await sizeOf(thing.id)).toBe(1);
+  });
+});
+
+describe('an answer to somebody who showed an identity token', () => {
+  it('is kept for that token alone', async () => {
+    const sender = (identityToken: string) => ({ ip: '', userAgent: '', identityToken });
+    const call = (token?: string) =>
+      t.call(secretThing, { name: shared }, { idempotencyKey: shared, ...(token && { sender: sender(token) }) });
+    const shared = name();
+    const first = await call('one');
+    expect(await call('one')).toMatchObject({ ok: true, data: first.ok && first.data, replayOf: expect.any(String) });
+    expect(await call('two')).toMatchObject({ slug: 'idempotency_reused' });
+    expect(await call()).toMatchObject({ slug: 'idempotency_reused' });
+  });
 });
 
 describe('a command', () => {

@@ -158,6 +158,7 @@ const limited = ({ metric }: Ids, field: string) =>
 /** What the smallest input lacks because of a rule that looks at several fields, where `field` is what is asked about. */
 const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
+  'auth.provider_new': () => ({ audience: 'portal', secret: 'x'.repeat(32) }),
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
   'plan.edit': limited,
   'plan.addons_binding': ({ plan }, field) => (/^(planId|externalPlanId)$/.test(field) ? {} : { planId: plan[0] }),

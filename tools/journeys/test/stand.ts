@@ -16,6 +16,7 @@ import { openShop, type Shop } from '../shop.js';
 const usual = {
   RATE_PER_SECOND: '100000',
   RATE_BURST: '100000',
+  SIGN_IN_PER_MINUTE: '100000',
   EVENT_ACK_SECONDS: '3',
   WEBHOOK_LEASE_SECONDS: '2',
 } as const;

@@ -70,6 +70,13 @@ const makers = {
     if (held.length < 3) await api.post('/merchant/new_apikey', {});
     return (await list())[0]?.id ?? 0;
   },
+  /** At most 20 are there at once. */
+  authProvider: async (api: Api) => {
+    const { authProviders } = await api.get<{ authProviders: { id: number }[] }>('/merchant/auth/provider/list');
+    if (authProviders.length > 10) return authProviders[0]?.id ?? 0;
+    const input = { issuer: randomUUID(), audience: 'portal', secret: randomUUID() };
+    return (await api.post<{ authProvider: { id: number } }>('/merchant/auth/provider/new', input)).authProvider.id;
+  },
   endpoint: async (api: Api) =>
     (await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url: 'http://127.0.0.1:9/' }))
       .endpointId,
@@ -129,6 +136,7 @@ export const named: Readonly<Record<string, Kind>> = {
   memberId: 'member',
   roleIds: 'role',
   apiKeyId: 'apiKey',
+  authProviderId: 'authProvider',
 };
 
 /** The same for a field whose name says less: operation → field → kind. */
@@ -142,5 +150,6 @@ export const nameless: Readonly<Record<string, string>> = {
   externalPaymentId: 'a word of the caller for what it makes',
   paymentMethodId: 'a word of the gateway',
   autoUpgradePlanId: 'kept as it is: nothing is read by it yet',
+  providerId: 'a word of the identity provider',
   subscriptionId: 'there are no subscriptions yet',
 };

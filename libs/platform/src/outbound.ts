@@ -45,6 +45,9 @@ export interface OutboundOptions extends AddressRules {
   now?: () => number;
 }
 
+type Method = 'GET' | 'POST';
+type Body = Buffer | string;
+
 /** A failure of the network or of the other side, or our refusal: it becomes a Result, never an exception. */
 class Unreachable extends Error {
   constructor(
@@ -56,7 +59,7 @@ class Unreachable extends Error {
 }
 
 /**
- * The one way out: POSTs to URLs that merchants chose. Each request is checked three times (the URL's text, every
+ * The one way out: requests to URLs that merchants chose. Each request is checked three times (the URL's text, every
  * address that its name resolves to, the address that the socket is connected to), and the addresses checked are the
  * ones connected to, so a name cannot change its mind in between. Redirects are not followed: a 3xx is an answer.
  * Connections are kept alive. How many requests run at once is the caller's affair.
@@ -78,20 +81,13 @@ export class Outbound {
    * Sends `body` and waits for the whole answer, or for the first `answerBytes` of it: the rest is given up with its
    * connection. Throws only on a bug, such as an impossible header.
    */
-  async post(url: string, headers: Record<string, string>, body: Buffer | string): Promise<Result> {
-    const startedMs = this.now();
-    const deadline = deadlineIn(this.options.deadlineMs ?? limits.deadlineMs);
-    try {
-      const problem = checkUrl(url, this.options);
-      if (problem !== undefined) throw new Unreachable('url', problem);
-      const answer = await Promise.race([this.exchange(new URL(url), headers, body, deadline.signal), deadline.passed]);
-      return { kind: 'answered', ...answer, durationMs: this.now() - startedMs };
-    } catch (error) {
-      const { reason, detail } = exchangeFailure(error);
-      return { kind: 'failed', reason, detail, durationMs: this.now() - startedMs };
-    } finally {
-      deadline.clear();
-    }
+  post(url: string, headers: Record<string, string>, body: Buffer | string): Promise<Result> {
+    return this.send('POST', url, headers, body);
+  }
+
+  /** The same, without a body. */
+  get(url: string, headers: Record<string, string> = {}): Promise<Result> {
+    return this.send('GET', url, headers);
   }
 
   /** Ends every connection; what is under way fails. */
@@ -101,11 +97,32 @@ export class Outbound {
     await Promise.all(open.map(({ pool }) => pool.destroy()));
   }
 
-  private async exchange(url: URL, headers: Record<string, string>, body: Buffer | string, signal: AbortSignal) {
+  private async send(method: Method, url: string, headers: Record<string, string>, body?: Body): Promise<Result> {
+    const startedMs = this.now();
+    const deadline = deadlineIn(this.options.deadlineMs ?? limits.deadlineMs);
+    try {
+      const problem = checkUrl(url, this.options);
+      if (problem !== undefined) throw new Unreachable('url', problem);
+      const exchange = this.exchange(new URL(url), { method, headers, body }, deadline.signal);
+      const answer = await Promise.race([exchange, deadline.passed]);
+      return { kind: 'answered', ...answer, durationMs: this.now() - startedMs };
+    } catch (error) {
+      const { reason, detail } = exchangeFailure(error);
+      return { kind: 'failed', reason, detail, durationMs: this.now() - startedMs };
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  private async exchange(
+    url: URL,
+    sent: { method: Method; headers: Record<string, string>; body?: Body },
+    signal: AbortSignal,
+  ) {
     const origin = this.take(url.origin);
     try {
       const path = url.pathname + url.search;
-      const response = await origin.pool.request({ method: 'POST', path, headers, body, signal });
+      const response = await origin.pool.request({ ...sent, path, signal });
       return {
         status: response.statusCode,
         retryAfterSeconds: retryAfter(response.headers['retry-after'], this.now()),

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { encode } from '@auth/core/jwt';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { generateSync } from 'otplib';
+import { type Answer, Api } from '../api.js';
+import { LocalIssuer } from '../issuer.js';
+import { expectFailure, type Stand, startStand, until } from './stand.js';
+
+jest.setTimeout(120_000);
+
+const aud = 'portal';
+const authJsSecret = randomUUID();
+const salt = 'authjs.session-token';
+
+let stand: Stand;
+let issuer: LocalIssuer;
+let api: Api;
+let owner: string;
+let roleId: number;
+/** Whatever nobody else may ever read. */
+const secrets: string[] = [authJsSecret];
+
+beforeAll(async () => {
+  [stand, issuer] = await Promise.all([startStand(), LocalIssuer.start()]);
+  const { apiKey, memberId } = await stand.stack.merchant('Portal');
+  api = new Api(stand.stack.facts().baseUrl, apiKey);
+  owner = String((await stand.ask('identity', `select email from members where id = ${memberId}`))[0]?.email);
+  const permissions = [
+    { group: 'user', permissions: ['read'] },
+    { group: 'my-account', permissions: ['read', 'write'] },
+  ];
+  const role = { role: 'Support', permissions };
+  ({
+    merchantRole: { id: roleId },
+  } = await api.post<{ merchantRole: { id: number } }>('/merchant/role/new', role));
+  await api.post('/merchant/auth/provider/new', { issuer: issuer.issuer, audience: aud, jwksUrl: issuer.jwksUrl });
+  await api.post('/merchant/auth/provider/new', { issuer: 'Portal', authJsSecret });
+});
+afterAll(async () => {
+  await issuer.close();
+  await stand.close();
+});
+
+interface SignedIn {
+  merchantMember: { id: number; email: string; totpType: number; oauthAccounts: { providerId: string }[] };
+  token: string;
+}
+type Header = 'X-OAuth-Token' | 'X-Auth-Token' | 'X-Auth-JS-Token';
+
+/** Sends a sign-in as a portal does: with the API key and, in a header, the identity token. */
+function signIn(what: 'login' | 'setup', header: Header, identityToken: string, body: object): Promise<Answer> {
+  secrets.push(identityToken);
+  return api.request(`/merchant/auth/sso/oauth/${what}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json', [header]: identityToken },
+  });
+}
+
+function signedIn({ status, envelope, text }: Answer): SignedIn {
+  expect([status, status === 200 ? '' : text]).toEqual([200, '']);
+  const data = envelope.data as unknown as SignedIn;
+  secrets.push(data.token);
+  return data;
+}
+
+const as = (token: string) => new Api(stand.stack.facts().baseUrl, token);
+const codeOf = (secret: string, steps = 0) =>
+  generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + 30 * steps });
+
+async function invite(email: string) {
+  const invited = await api.post<{ memberId: number; setupToken: string }>('/merchant/member/new_member', {
+    ...{ email, roleIds: [roleId] },
+  });
+  secrets.push(invited.setupToken);
+  return invited;
+}
+
+const kinds: [string, Header, (email: string) => Promise<string>][] = [
+  ['an OIDC provider', 'X-OAuth-Token', email => issuer.token({ sub: `oidc ${email}`, email, aud })],
+  [
+    'Auth.js',
+    'X-Auth-JS-Token',
+    email => encode({ token: { sub: `authjs ${email}`, email, name: 'Kim' }, secret: authJsSecret, salt }),
+  ],
+];
+
+describe.each(kinds)('with identity tokens of %s', (_, header, tokenOf) => {
+  it('a member is invited, set up, asked for codes, let in and suspended', async () => {
+    const email = `kim-${randomUUID()}@example.com`;
+    const { memberId, setupToken } = await invite(email);
+    const identityToken = await tokenOf(email);
+    expectFailure(await signIn('login', header, identityToken, { email }), 401, 61, 'credential_invalid');
+    const setUp = signedIn(await signIn('setup', header, identityToken, { email, setupToken }));
+    expect(setUp.merchantMember).toMatchObject({
+      id: memberId,
+      email,
+      oauthAccounts: [{ providerId: expect.any(String) }],
+    });
+
+    const own = as(setUp.token);
+    const { totpKey } = await own.post<{ totpKey: string }>('/merchant/member/get_totp_key', {});
+    const on = await own.post<{ recoveryCodes: string[] }>('/merchant/member/confirm_totp_key', {
+      totpCode: codeOf(totpKey),
+    });
+    secrets.push(totpKey, ...on.recoveryCodes);
+    const login = async (totpCode?: string) =>
+      signIn('login', header, await tokenOf(email), { email, ...(totpCode && { totpCode }) });
+    expectFailure(await login(), 400, 49, 'totp_required');
+    const { token, merchantMember } = signedIn(await login(codeOf(totpKey, 1)));
+    expect(merchantMember).toMatchObject({ id: memberId, totpType: 1 });
+
+    const member = as(token);
+    expect(await member.get('/merchant/member/profile')).toMatchObject({ merchantMember: { id: memberId, email } });
+    expect(await member.get('/merchant/user/count')).toEqual({ total: 0 });
+    expectFailure(await member.request('/merchant/plan/list', {}), 403, 63, 'permission_denied');
+
+    await api.post('/merchant/member/suspend_member', { memberId });
+    const suspended = Date.now();
+    const refused = await until(
+      () => member.request('/merchant/member/profile', {}),
+      ({ status }) => status === 401,
+    );
+    expectFailure(refused, 401, 61, 'credential_invalid');
+    expect(Date.now() - suspended).toBeLessThan(5_000);
+    expectFailure(await login(codeOf(totpKey)), 401, 61, 'credential_invalid');
+    await api.post('/merchant/member/resume_member', { memberId });
+    signedIn(await login(on.recoveryCodes[0]));
+  });
+});
+
+describe('the owner', () => {
+  it('signs in by the verified e-mail the first time, and after the provider has rotated its keys', async () => {
+    const identityToken = () => issuer.token({ sub: 'owner', email: owner, aud });
+    const first = signedIn(await signIn('login', 'X-Auth-Token', await identityToken(), { email: owner }));
+    expect(first.merchantMember).toMatchObject({ email: owner, oauthAccounts: [{ providerId: 'owner' }] });
+    await issuer.rotate();
+    signedIn(await signIn('login', 'X-Auth-Token', await identityToken(), { email: owner }));
+    expect(await as(first.token).get('/merchant/plan/list')).toMatchObject({ total: 0 });
+  });
+
+  it('of one merchant is nobody at another', async () => {
+    const { apiKey } = await stand.stack.merchant('Other');
+    const other = as(apiKey);
+    await other.post('/merchant/auth/provider/new', { issuer: issuer.issuer, audience: aud, jwksUrl: issuer.jwksUrl });
+    const answer = await other.request('/merchant/auth/sso/oauth/login', {
+      method: 'POST',
+      body: JSON.stringify({ email: owner }),
+      headers: {
+        'content-type': 'application/json',
+        'X-OAuth-Token': await issuer.token({ sub: 'owner', email: owner, aud }),
+      },
+    });
+    expectFailure(answer, 401, 61, 'credential_invalid');
+  });
+});
+
+describe('a password', () => {
+  it('is set with the setup token and signs in, both without an API key', async () => {
+    const email = `ada-${randomUUID()}@example.com`;
+    const newPassword = `pass-${randomUUID()}`;
+    const { setupToken, memberId } = await invite(email);
+    secrets.push(newPassword);
+    const anybody = as('');
+    const setUp = signedIn(await anybody.send('/merchant/auth/sso/passwordSetup', { email, setupToken, newPassword }));
+    expect(setUp.merchantMember).toMatchObject({ id: memberId });
+    const entered = signedIn(await anybody.send('/merchant/auth/sso/login', { email, password: newPassword }));
+    expect(await as(entered.token).get('/merchant/member/profile')).toMatchObject({ merchantMember: { id: memberId } });
+    const wrong = await anybody.send('/merchant/auth/sso/login', { email, password: 'another one' });
+    const unknown = await anybody.send('/merchant/auth/sso/login', { email: 'x@example.com', password: newPassword });
+    for (const answer of [wrong, unknown]) expectFailure(answer, 401, 61, 'credential_invalid');
+  });
+});
+
+it('no secret of all that stands in a log, or in a database in plain text', async () => {
+  await stand.quiet();
+  expect(secrets.length).toBeGreaterThan(30);
+  const { logs } = stand.stack.home;
+  const written = readdirSync(logs).map(name => readFileSync(path.join(logs, name), 'utf8'));
+  expect(written.join('').length).toBeGreaterThan(1_000);
+  const tables = await stand.ask(
+    'identity',
+    `select table_name as name from information_schema.tables where table_schema = 'public'`,
+  );
+  for (const { name } of tables) {
+    written.push(JSON.stringify(await stand.ask('identity', `select t::text from "${name}" t`)));
+  }
+  const all = written.join('\n');
+  expect(secrets.filter(secret => all.includes(secret))).toEqual([]);
+  expect(all).toContain(owner);
+});
