@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { type INestApplicationContext, Injectable } from '@nestjs/common';
 import { type In, OperationLogged, operationLogList, optAccountTypeOf, services } from '@recur/contracts';
 import {
   type Caller,
@@ -8,10 +8,13 @@ import {
   type Event,
   given,
   Handle,
+  Keyring,
   type Reader,
   type Tx,
 } from '@recur/platform';
-import { type LogEntry, type Member, members, operationLogs } from './tables.js';
+import { hashOf, headText, type Unchained } from './log-chain.js';
+import { type LogHead, logHeads } from './log-tables.js';
+import { type Member, members, operationLogs } from './tables.js';
 import { logEntryView } from './views.js';
 
 @Injectable()
@@ -58,29 +61,51 @@ export class OperationLog {
 const among = (column: string, ids: readonly number[] | undefined): Condition =>
   ids?.length === 1 ? [`${column} = ?`, ids[0]] : [`${column} <> 0 and ${column} = any(?)`, ids && `{${ids}}`];
 
-/** The members who acted in these entries, by id. */
-async function membersOf(reader: Reader, rows: readonly LogEntry[]): Promise<Map<number, Member>> {
+/** The members who are named in these rows, by id. */
+export async function membersOf(reader: Reader, rows: readonly { memberId: number }[]): Promise<Map<number, Member>> {
   const ids = [...new Set(rows.map(({ memberId }) => memberId))].filter(id => id !== 0);
   const found = await Promise.all(ids.map(id => reader.find(members, { id })));
   return new Map(found.flatMap(member => (member ? [[member.id, member]] : [])));
 }
 
 /** Every service, identity too, says what was done by `operation.logged`; the log is made of nothing else. */
-export const logConsumptions = (): Consumption[] =>
-  services.map(from => ({
+export const logConsumptions = (app: INestApplicationContext): Consumption[] => {
+  const keyring = app.get(Keyring);
+  return services.map(from => ({
     name: `identity-log-${from}`,
     from,
     subject: 'operation.logged',
     order: 'alone',
-    apply: record,
+    apply: (tx, events) => record(tx, events, keyring),
   }));
+};
 
-/** A batch is one statement with the commit, whatever its length; its inbox keeps an entry from coming twice. */
-async function record(tx: Tx, events: readonly Event[]): Promise<void> {
-  for (const event of events) tx.save(operationLogs, entry(event, await tx.nextId(operationLogs)));
+/**
+ * Appends a batch to its merchant's chain: one statement with the commit, whatever its length. Batches of one merchant,
+ * of whatever replica, come one after the other, under the lock of the head; the inbox keeps an entry from coming twice.
+ */
+async function record(tx: Tx, events: readonly Event[], keyring: Keyring): Promise<void> {
+  const ids = await Promise.all(events.map(() => tx.nextId(operationLogs)));
+  const entries = events.map((event, at) => entry(event, ids[at] ?? 0));
+  let { n, hash } = await lockedHead(tx);
+  for (const unnumbered of entries) {
+    const next = { ...unnumbered, n: ++n };
+    hash = hashOf(hash, next);
+    tx.save(operationLogs, { ...next, hash });
+  }
+  const head = { merchantId: tx.merchantId, n, hash };
+  tx.save(logHeads, { ...head, signature: keyring.sign(headText(head)) });
 }
 
-function entry({ merchantId, at, data }: Event, id: number): LogEntry {
+async function lockedHead(tx: Tx): Promise<LogHead> {
+  const head = await tx.lockIfAny(logHeads, {});
+  if (head) return head;
+  const begin = 'insert into operation_log_heads (merchant_id, n, hash, signature) values ($1, 0, $2, $2)';
+  await tx.run(`${begin} on conflict do nothing`, [tx.merchantId, '']);
+  return tx.lock(logHeads, {}, 'internal_error');
+}
+
+function entry({ merchantId, at, data }: Event, id: number): Omit<Unchained, 'n'> {
   const { actor, target, content, ids } = OperationLogged.parse(data);
   return {
     merchantId,

@@ -1,7 +1,17 @@
 import type { memberStatus, userStatus } from '@recur/contracts';
 import { document, flag, int, integer, optionalText, table, text } from '@recur/platform';
 import type { JWK } from 'jose';
-import { clientSessions, gateways, type Profile, userTallies } from './user-tables.js';
+import { logHeads } from './log-tables.js';
+import {
+  adminNotes,
+  clientSessions,
+  gateways,
+  type Profile,
+  plans,
+  products,
+  subscriptions,
+  userTallies,
+} from './user-tables.js';
 
 export interface Merchant {
   merchantId: number;
@@ -58,6 +68,11 @@ export interface User {
   /** The gateway that is usual for this user; 0: the merchant's default. */
   gatewayId: number;
   profile: Profile;
+  /** Of the subscription that the user shows; see Customers1763683200006. '' and 0: it has none. */
+  subscriptionId: string;
+  subscriptionStatus: number;
+  recurringAmount: number;
+  planId: number;
   createTime: number;
   version: number;
 }
@@ -65,6 +80,10 @@ export interface User {
 export interface LogEntry {
   merchantId: number;
   id: number;
+  /** 1, 2, 3 … of the merchant. */
+  n: number;
+  /** Of this entry and all before it; see log-chain.ts. */
+  hash: string;
   createTime: number;
   optAccountType: number;
   optAccountId: string;
@@ -170,6 +189,10 @@ export const users = table<User>('users', {
     billingType: int(),
     gatewayId: integer(),
     profile: { ...document<Profile>(), default: {} },
+    subscriptionId: { ...text(), default: '' },
+    subscriptionStatus: { ...int(), default: 0 },
+    recurringAmount: { ...integer(), default: 0 },
+    planId: { ...integer(), default: 0 },
     createTime: integer(),
     version: int(),
   },
@@ -180,6 +203,8 @@ export const users = table<User>('users', {
     users_newest: { on: ['merchantId', 'createTime', 'id'] },
     users_suspended: { on: ['merchantId', 'createTime', 'id'], where: `status = 'suspended'` },
     users_gateway: { on: ['merchantId', 'gatewayId', 'createTime', 'id'], where: 'gateway_id <> 0' },
+    users_plan: { on: ['merchantId', 'planId', 'createTime', 'id'], where: 'plan_id <> 0' },
+    users_subscription: { on: ['merchantId', 'subscriptionStatus', 'createTime', 'id'] },
   },
 });
 
@@ -188,6 +213,8 @@ export const operationLogs = table<LogEntry>('operation_logs', {
   columns: {
     merchantId: integer(),
     id: integer(),
+    n: integer(),
+    hash: text(),
     createTime: integer(),
     optAccountType: int(),
     optAccountId: text(),
@@ -201,7 +228,9 @@ export const operationLogs = table<LogEntry>('operation_logs', {
     subscriptionId: text(),
     discountCode: text(),
   },
+  checks: { operation_logs_n: 'n > 0' },
   indices: {
+    operation_logs_chain: { on: ['merchantId', 'n'], unique: true },
     operation_logs_newest: { on: ['merchantId', 'createTime', 'id'] },
     operation_logs_member: { on: ['merchantId', 'memberId', 'createTime', 'id', 'userId'], where: 'member_id <> 0' },
     operation_logs_user: { on: ['merchantId', 'userId', 'createTime', 'id', 'memberId'], where: 'user_id <> 0' },
@@ -249,7 +278,20 @@ export const memberEmails = table<MemberEmail>('member_emails', {
 });
 
 /** A merchant's own rows: row-level security shows them to that merchant only. */
-export const tenantTables = [merchants, members, apiKeys, users, operationLogs, userTallies, gateways];
+export const tenantTables = [
+  merchants,
+  members,
+  apiKeys,
+  users,
+  operationLogs,
+  logHeads,
+  userTallies,
+  adminNotes,
+  gateways,
+  subscriptions,
+  plans,
+  products,
+];
 
 /** The list of what has no row-level security here, beside the platform's own tables. */
 export const infrastructureTables = [signingKeys, callers, apiKeyLookups, memberEmails, clientSessions];

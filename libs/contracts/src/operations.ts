@@ -22,9 +22,6 @@ export const operations: readonly Operation[] = [
 export const planned: readonly string[] = [
   'auth.oauth_login',
   'auth.oauth_setup',
-  'session.user_sub_update_url',
-  'session.customer_portal_url',
-  'user.admin_note_list',
   'metric.delete',
   'checkout.list',
   'currency.exchange',

@@ -236,6 +236,8 @@ export const sample: ServiceDefinition = {
     'thing.created': { aggregate: 'thing' },
     'thing.grown': { aggregate: 'thing' },
     'colour.changed': { aggregate: 'colour' },
+    'shade.made': { aggregate: 'shade', owner: 'catalog' },
+    'tone.made': { aggregate: 'tone', owner: 'identity' },
   },
   aggregates: { thing: aggregate(things, 'id', view) },
   copies: [

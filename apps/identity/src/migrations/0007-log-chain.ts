@@ -1,0 +1,75 @@
+import { hydrate, Keyring, rowJson, secure } from '@recur/platform';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { hashOf, headText } from '../log-chain.js';
+import { operationLogs } from '../tables.js';
+
+const page = 1_000;
+
+/**
+ * The operation log becomes a chain per merchant that is only appended to. What stands in it already is chained as it
+ * was written, and the heads are signed: `migrate` runs with the service's settings, and SECRET_KEYS is one of them.
+ */
+export class LogChain1763683200007 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of before) await runner.query(statement);
+    const merchants = await runner.query('select distinct merchant_id from operation_logs');
+    for (const { merchant_id } of merchants) await chain(runner, Number(merchant_id));
+    for (const statement of after) await runner.query(statement);
+    await runner.query(secure('operation_log_heads'));
+  }
+
+  /** Forward only. */
+  async down(): Promise<void> {}
+}
+
+async function chain(runner: QueryRunner, merchantId: number): Promise<void> {
+  let [n, id, hash] = [0, 0, ''];
+  for (let full = true; full; ) {
+    const rows: Record<string, unknown>[] = await runner.query(
+      `select * from operation_logs where merchant_id = $1 and id > $2 order by id limit ${page}`,
+      [merchantId, id],
+    );
+    const chained = rows.map(row => {
+      const entry = { ...hydrate(operationLogs, row), n: ++n };
+      hash = hashOf(hash, entry);
+      id = entry.id;
+      return rowJson(operationLogs, { ...entry, hash });
+    });
+    await runner.query(
+      `update operation_logs l set n = r.n, hash = r.hash from json_populate_recordset(null::operation_logs, $1::json) r
+       where l.merchant_id = r.merchant_id and l.id = r.id`,
+      [`[${chained.join(',')}]`],
+    );
+    full = rows.length === page;
+  }
+  const keyring = new Keyring(process.env.SECRET_KEYS ?? '');
+  const head = { merchantId, n, hash };
+  await runner.query('insert into operation_log_heads values ($1, $2, $3, $4)', [
+    merchantId,
+    n,
+    hash,
+    keyring.sign(headText(head)),
+  ]);
+}
+
+const before = [
+  `create table operation_log_heads (
+    merchant_id bigint not null, n bigint not null, hash text not null, signature text not null,
+    constraint operation_log_heads_pkey primary key (merchant_id))`,
+  `grant select, insert, update on operation_log_heads to identity_app`,
+  `revoke delete, truncate on operation_log_heads from identity_app`,
+  `alter table operation_logs add column n bigint, add column hash text`,
+  `alter table operation_logs no force row level security`,
+];
+const after = [
+  `alter table operation_logs force row level security`,
+  `alter table operation_logs alter column n set not null, alter column hash set not null,
+    add constraint operation_logs_n check (n > 0)`,
+  `create unique index operation_logs_chain on operation_logs (merchant_id, n)`,
+  `revoke update, delete, truncate on operation_logs from identity_app`,
+  `create function operation_logs_keep() returns trigger language plpgsql as $$ begin
+    raise exception 'the operation log is only appended to';
+  end $$`,
+  `create trigger operation_logs_keep before update or delete or truncate on operation_logs
+    for each statement execute function operation_logs_keep()`,
+];
