@@ -82,7 +82,8 @@ export async function countTimes(stack: TemporaryStack, tell: (line: string) => 
   return slowest(stack, queries, tell);
 }
 
-async function slowest(
+/** The slowest p99 of these paths, each told, one request after the other. */
+export async function slowest(
   stack: TemporaryStack,
   queries: readonly (readonly [string, string])[],
   tell: (line: string) => void,

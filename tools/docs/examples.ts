@@ -1,8 +1,8 @@
 import {
   bizType,
   createFrom,
-  type EventData,
   type EmittedEventName,
+  type EventData,
   emittedEventNames,
   emptyOf,
   endpointStatus,

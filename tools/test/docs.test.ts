@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { type ErrorKind, awaitedEventNames, emittedEventNames, errors, events, routed } from '@recur/contracts';
+import { awaitedEventNames, type ErrorKind, emittedEventNames, errors, events, routed } from '@recur/contracts';
 import { bodyOf } from '../../apps/notification/src/intake.js';
 import { apiReference } from '../docs/apiReference.js';
 import { examples } from '../docs/examples.js';

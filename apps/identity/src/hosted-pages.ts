@@ -1,5 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { customerPortalUrl, type In, planStatus, planType, subscriptionStatus, subscriptionUpdateUrl } from '@recur/contracts';
+import {
+  customerPortalUrl,
+  type In,
+  planStatus,
+  planType,
+  subscriptionStatus,
+  subscriptionUpdateUrl,
+} from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import { openSession, type Purpose } from './client-sessions.js';
@@ -29,8 +36,8 @@ export class HostedPages {
   subscriptionUpdate(asked: In<typeof subscriptionUpdateUrl>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const user = await activeUser(tx, asked);
-      const { id: subscriptionId } = await livingSubscription(tx, user.id, asked.productId);
       await refuseUnfit(tx, asked);
+      const { id: subscriptionId } = await livingSubscription(tx, user.id, asked.productId);
       tx.log(`User(${user.id})`, 'SubscriptionUpdateUrl', { userId: user.id, subscriptionId, ...planOf(asked) });
       return { url: `${this.pages(tx, user, asked, subscriptionId)}/subscription` };
     });

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import type { LogHead } from './log-tables.js';
-import type { LogEntry } from './tables.js';
+import type { LogEntry, LogHead } from './log-tables.js';
 
 /** What is hashed of an entry, in this order. Entries that were written are verified by it: it never changes. */
 const chained = [

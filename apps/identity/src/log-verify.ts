@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Db, hydrate, Keyring, systemCaller } from '@recur/platform';
 import { hashOf, headText } from './log-chain.js';
-import { type LogHead, logHeads } from './log-tables.js';
-import { operationLogs } from './tables.js';
+import { type LogHead, logHeads, operationLogs } from './log-tables.js';
 
 const limits = { entries: 1_000, merchants: 500 } as const;
 

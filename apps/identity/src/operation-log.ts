@@ -13,8 +13,8 @@ import {
   type Tx,
 } from '@recur/platform';
 import { hashOf, headText, type Unchained } from './log-chain.js';
-import { type LogHead, logHeads } from './log-tables.js';
-import { type Member, members, operationLogs } from './tables.js';
+import { type LogHead, logHeads, operationLogs } from './log-tables.js';
+import { type Member, members } from './tables.js';
 import { logEntryView } from './views.js';
 
 @Injectable()
@@ -46,7 +46,7 @@ export class OperationLog {
     ];
     return this.db.read(caller, async reader => {
       const order = 'create_time desc, id desc';
-      const sparse = acting !== undefined || concerned !== undefined;
+      const sparse = isMany(acting) || isMany(concerned);
       const { rows, total } = await reader.page({ from: operationLogs, where, order, page, count, sparse });
       const known = await membersOf(reader, rows);
       return { merchantOperationLogs: rows.map(row => logEntryView(row, known.get(row.memberId))), total };
@@ -60,6 +60,9 @@ export class OperationLog {
  */
 const among = (column: string, ids: readonly number[] | undefined): Condition =>
   ids?.length === 1 ? [`${column} = ?`, ids[0]] : [`${column} <> 0 and ${column} = any(?)`, ids && `{${ids}}`];
+
+/** The entries of one are met along its index; those of many are not in order. */
+const isMany = (ids: readonly number[] | undefined) => ids !== undefined && ids.length > 1;
 
 /** The members who are named in these rows, by id. */
 export async function membersOf(reader: Reader, rows: readonly { memberId: number }[]): Promise<Map<number, Member>> {

@@ -1,15 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type User as Answer, type In, newSession, type Out } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import {
-  type Caller,
-  CLOCK,
-  type Clock,
-  CONFIG,
-  Db,
-  Handle,
-  type Tx,
-} from '@recur/platform';
+import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import { importJWK, SignJWT } from 'jose';
 import { Callers } from './callers.js';
 import { openSession } from './client-sessions.js';

@@ -1,7 +1,7 @@
 import type { memberStatus, userStatus } from '@recur/contracts';
 import { document, flag, int, integer, optionalText, table, text } from '@recur/platform';
 import type { JWK } from 'jose';
-import { logHeads } from './log-tables.js';
+import { logHeads, operationLogs } from './log-tables.js';
 import {
   adminNotes,
   clientSessions,
@@ -75,28 +75,6 @@ export interface User {
   planId: number;
   createTime: number;
   version: number;
-}
-
-export interface LogEntry {
-  merchantId: number;
-  id: number;
-  /** 1, 2, 3 … of the merchant. */
-  n: number;
-  /** Of this entry and all before it; see log-chain.ts. */
-  hash: string;
-  createTime: number;
-  optAccountType: number;
-  optAccountId: string;
-  optAccount: string;
-  /** 0 when it was no member. */
-  memberId: number;
-  optTarget: string;
-  optContent: string;
-  userId: number;
-  planId: number;
-  invoiceId: string;
-  subscriptionId: string;
-  discountCode: string;
 }
 
 /** A key pair that signs tokens of all merchants. */
@@ -205,42 +183,6 @@ export const users = table<User>('users', {
     users_gateway: { on: ['merchantId', 'gatewayId', 'createTime', 'id'], where: 'gateway_id <> 0' },
     users_plan: { on: ['merchantId', 'planId', 'createTime', 'id'], where: 'plan_id <> 0' },
     users_subscription: { on: ['merchantId', 'subscriptionStatus', 'createTime', 'id'] },
-  },
-});
-
-export const operationLogs = table<LogEntry>('operation_logs', {
-  key: ['merchantId', 'id'],
-  columns: {
-    merchantId: integer(),
-    id: integer(),
-    n: integer(),
-    hash: text(),
-    createTime: integer(),
-    optAccountType: int(),
-    optAccountId: text(),
-    optAccount: text(),
-    memberId: integer(),
-    optTarget: text(),
-    optContent: text(),
-    userId: integer(),
-    planId: integer(),
-    invoiceId: text(),
-    subscriptionId: text(),
-    discountCode: text(),
-  },
-  checks: { operation_logs_n: 'n > 0' },
-  indices: {
-    operation_logs_chain: { on: ['merchantId', 'n'], unique: true },
-    operation_logs_newest: { on: ['merchantId', 'createTime', 'id'] },
-    operation_logs_member: { on: ['merchantId', 'memberId', 'createTime', 'id', 'userId'], where: 'member_id <> 0' },
-    operation_logs_user: { on: ['merchantId', 'userId', 'createTime', 'id', 'memberId'], where: 'user_id <> 0' },
-    operation_logs_plan: { on: ['merchantId', 'planId', 'createTime', 'id'], where: 'plan_id <> 0' },
-    operation_logs_invoice: { on: ['merchantId', 'invoiceId', 'createTime', 'id'], where: `invoice_id <> ''` },
-    operation_logs_subscription: {
-      on: ['merchantId', 'subscriptionId', 'createTime', 'id'],
-      where: `subscription_id <> ''`,
-    },
-    operation_logs_discount: { on: ['merchantId', 'discountCode', 'createTime', 'id'], where: `discount_code <> ''` },
   },
 });
 

@@ -1,5 +1,6 @@
 import * as contract from '@recur/contracts';
-import type { ApiKey, LogEntry, Member, Merchant, User } from './tables.js';
+import type { LogEntry } from './log-tables.js';
+import type { ApiKey, Member, Merchant, User } from './tables.js';
 import type { AdminNote, GatewayCopy, PlanCopy } from './user-tables.js';
 
 const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);

@@ -17,7 +17,13 @@ import { planned, planOf, produced, productOf, subscribed, subscriptionOf } from
 let t: TestService;
 /** billing as it is: it has no subscriptions yet. */
 let owner: TestService;
-const ada = { email: 'Ada@Example.com', externalUserId: 'ada-ext', firstName: 'Ada', lastName: 'Lovelace', phone: '+44 123' };
+const ada = {
+  email: 'Ada@Example.com',
+  externalUserId: 'ada-ext',
+  firstName: 'Ada',
+  lastName: 'Lovelace',
+  phone: '+44 123',
+};
 let userId = 0;
 
 beforeAll(async () => {
@@ -170,7 +176,8 @@ describe.each([
 
 describe('the subscription that is updated', () => {
   const { pending, active, cancelled, expired, incomplete, processing, failed, init } = subscriptionStatus;
-  const of = async (named: object) => (await sessionIn((await t.done(subscriptionUpdateUrl, named)).url))?.subscription_id;
+  const of = async (named: object) =>
+    (await sessionIn((await t.done(subscriptionUpdateUrl, named)).url))?.subscription_id;
 
   it('is that of the product', async () => {
     expect(await of({ userId, productId: 7 })).toBe('sub_7');
@@ -185,7 +192,8 @@ describe('the subscription that is updated', () => {
       await tell(`sub_live${at}`, status, 1_000 + at);
       expect(await of({ userId: user.id })).toBe(`sub_live${at}`);
     }
-    for (const [at, status] of [init, cancelled, expired, failed].entries()) await tell(`sub_dead${at}`, status, 2_000 + at);
+    for (const [at, status] of [init, cancelled, expired, failed].entries())
+      await tell(`sub_dead${at}`, status, 2_000 + at);
     expect(await of({ userId: user.id })).toBe('sub_live3');
     await tell('sub_older', active, 500);
     expect(await of({ userId: user.id })).toBe('sub_live3');
@@ -199,7 +207,9 @@ describe('the subscription that is updated', () => {
     expect(await call()).toMatchObject({ slug: 'subscription_not_found' });
     await t.deliver('billing', [subscribed(subscriptionOf(user.id, { status: cancelled }))]);
     expect(await call()).toMatchObject({ slug: 'subscription_not_found' });
-    expect(await t.call(subscriptionUpdateUrl, { userId, productId: 8 })).toMatchObject({ slug: 'subscription_not_found' });
+    expect(await t.call(subscriptionUpdateUrl, { userId, productId: 8 })).toMatchObject({
+      slug: 'subscription_not_found',
+    });
     // of several that billing knows, each is stored
     const asked: unknown[] = [];
     const state = (subscriptionId: string, productId: number) => ({
@@ -223,7 +233,8 @@ describe('the product of the portal', () => {
     for (const productId of [8, 9, -1]) {
       expect(await t.call(customerPortalUrl, { userId, productId })).toMatchObject({ slug: 'product_not_found' });
     }
-    for (const productId of [0, 7]) expect(await t.call(customerPortalUrl, { userId, productId })).toMatchObject({ ok: true });
+    for (const productId of [0, 7])
+      expect(await t.call(customerPortalUrl, { userId, productId })).toMatchObject({ ok: true });
     t.bus.remove('catalog');
     expect(await t.call(customerPortalUrl, { userId, productId: 8 })).toMatchObject({ slug: 'dependency_away' });
   });
@@ -236,7 +247,10 @@ describe('the product of the portal', () => {
 
 it('what is kept of a session under an Idempotency-Key is encrypted', async () => {
   const first = await t.call(subscriptionUpdateUrl, { userId }, { idempotencyKey: 'url' });
-  expect(await t.call(subscriptionUpdateUrl, { userId }, { idempotencyKey: 'url' })).toMatchObject({ ok: true, ...first });
+  expect(await t.call(subscriptionUpdateUrl, { userId }, { idempotencyKey: 'url' })).toMatchObject({
+    ok: true,
+    ...first,
+  });
   const session = first.ok ? /session\/([\w-]+)/.exec(first.data.url)?.[1] : undefined;
   expect(session).toHaveLength(43);
   for (const { tablename } of await t.rows(`select tablename from pg_tables where schemaname = 'public'`)) {

@@ -29,7 +29,8 @@ const consumerOf = (of: Pick<TestService, 'consumers'>, from: string) => {
   if (!found) throw new Error(from);
   return found;
 };
-const append = (merchantId: number, count: number) => consumerOf(t, 'billing').receive(merchantId, batch(merchantId, count));
+const append = (merchantId: number, count: number) =>
+  consumerOf(t, 'billing').receive(merchantId, batch(merchantId, count));
 const verify = (merchantId: number) => t.app.get(LogVerification).verify(merchantId);
 const headOf = async (merchantId: number) =>
   (await t.rows('select n::integer, hash from operation_log_heads where merchant_id = $1', [merchantId]))[0];
@@ -70,7 +71,9 @@ describe('the chain', () => {
       discountCode: 'TEN',
     };
     expect(hashOf('', entry)).toBe('AAUGP4QAjE71Y3NrLopvn2t90Jqr_dOwPrZUweLvX6Y');
-    expect(hashOf('AAUGP4QAjE71Y3NrLopvn2t90Jqr_dOwPrZUweLvX6Y', entry)).toBe('fsiqAkRNWmMiWH3RLKyOAmjJ3ySrJErkBKgT7SYf1oc');
+    expect(hashOf('AAUGP4QAjE71Y3NrLopvn2t90Jqr_dOwPrZUweLvX6Y', entry)).toBe(
+      'fsiqAkRNWmMiWH3RLKyOAmjJ3ySrJErkBKgT7SYf1oc',
+    );
   });
 
   it('of a merchant of which nothing was logged holds', async () => {
@@ -81,7 +84,9 @@ describe('the chain', () => {
     for (const _ of [1, 2, 3]) await append(21, 700);
     expect(await verify(21)).toMatchObject({ entries: 2_100, problems: [] });
     await asOwner(21, `update operation_logs set opt_account = 'nobody' where n = 1001`);
-    expect((await verify(21)).problems).toEqual([expect.stringMatching(/^entry 1001 \(id \d+\) is not as it was written$/)]);
+    expect((await verify(21)).problems).toEqual([
+      expect.stringMatching(/^entry 1001 \(id \d+\) is not as it was written$/),
+    ]);
   });
 
   it('is one, whatever is appended at once by all consumers of two replicas', async () => {
@@ -91,12 +96,14 @@ describe('the chain', () => {
     await Promise.all(batches.map((events, at) => consumers[at % consumers.length]?.receive(22, events)));
     // what comes again, to the other replica, is dropped
     await Promise.all(
-      batches.slice(0, 8).map((events, at) => consumerOf(at % 2 ? t : other, services[at % 4] ?? '').receive(22, events)),
+      batches
+        .slice(0, 8)
+        .map((events, at) => consumerOf(at % 2 ? t : other, services[at % 4] ?? '').receive(22, events)),
     );
     expect(await verify(22)).toMatchObject({ entries: 320, problems: [] });
-    expect(await t.rows('select count(*)::integer as n, max(n)::integer as last from operation_logs where merchant_id = 22')).toEqual([
-      { n: 320, last: 320 },
-    ]);
+    expect(
+      await t.rows('select count(*)::integer as n, max(n)::integer as last from operation_logs where merchant_id = 22'),
+    ).toEqual([{ n: 320, last: 320 }]);
   });
 
   it('is verified while it grows', async () => {
@@ -112,19 +119,22 @@ describe('the chain', () => {
 });
 
 describe('the operation log is only appended to', () => {
-  it.each(['update operation_logs set opt_content = opt_content', 'delete from operation_logs', 'truncate operation_logs'])(
-    'the service may not %s, nor may the owner in passing',
-    async statement => {
-      await append(24, 1);
-      const as = (role: string) => t.rows(`set local role ${role}; set local app.merchant_id = '24'; ${statement}`);
-      await expect(as('identity_app')).rejects.toThrow('permission denied');
-      await expect(as('identity_owner')).rejects.toThrow('the operation log is only appended to');
-      expect((await verify(24)).problems).toEqual([]);
-    },
-  );
+  it.each([
+    'update operation_logs set opt_content = opt_content',
+    'delete from operation_logs',
+    'truncate operation_logs',
+  ])('the service may not %s, nor may the owner in passing', async statement => {
+    await append(24, 1);
+    const as = (role: string) => t.rows(`set local role ${role}; set local app.merchant_id = '24'; ${statement}`);
+    await expect(as('identity_app')).rejects.toThrow('permission denied');
+    await expect(as('identity_owner')).rejects.toThrow('the operation log is only appended to');
+    expect((await verify(24)).problems).toEqual([]);
+  });
 
   it('nor may the service remove a head', async () => {
-    await expect(t.rows(`set local role identity_app; set local app.merchant_id = '24'; delete from operation_log_heads`)).rejects.toThrow('permission denied');
+    await expect(
+      t.rows(`set local role identity_app; set local app.merchant_id = '24'; delete from operation_log_heads`),
+    ).rejects.toThrow('permission denied');
   });
 });
 
@@ -139,35 +149,79 @@ describe('tampering by the owner is found', () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ...['opt_content', 'opt_target', 'opt_account', 'opt_account_id', 'invoice_id', 'subscription_id', 'discount_code'].map(
+    ...[
+      'opt_content',
+      'opt_target',
+      'opt_account',
+      'opt_account_id',
+      'invoice_id',
+      'subscription_id',
+      'discount_code',
+    ].map((column): [string, string, RegExp] => [
+      `${column} edited`,
+      `update operation_logs set ${column} = 'x' where n = 5`,
+      /^entry 5 \(id \d+\) is not as it was written$/,
+    ]),
+    ...['create_time', 'opt_account_type', 'member_id', 'user_id', 'plan_id', 'id'].map(
       (column): [string, string, RegExp] => [
         `${column} edited`,
-        `update operation_logs set ${column} = 'x' where n = 5`,
+        `update operation_logs set ${column} = ${column} + 1000000 where n = 5`,
         /^entry 5 \(id \d+\) is not as it was written$/,
       ],
     ),
-    ...['create_time', 'opt_account_type', 'member_id', 'user_id', 'plan_id', 'id'].map((column): [string, string, RegExp] => [
-      `${column} edited`,
-      `update operation_logs set ${column} = ${column} + 1000000 where n = 5`,
-      /^entry 5 \(id \d+\) is not as it was written$/,
-    ]),
     ['a hash edited', `update operation_logs set hash = reverse(hash) where n = 7`, /^entry 7 \(id \d+\) is not/],
     ['the first removed', 'delete from operation_logs where n = 1', /^entry 1 is missing$/],
     ['one removed', 'delete from operation_logs where n = 6', /^entry 6 is missing$/],
-    ['one removed, and the others moved up', 'delete from operation_logs where n = 6; update operation_logs set n = n - 1 where n > 6', /^entry 6 \(id \d+\) is not/],
+    [
+      'one removed, and the others moved up',
+      'delete from operation_logs where n = 6; update operation_logs set n = n - 1 where n > 6',
+      /^entry 6 \(id \d+\) is not/,
+    ],
     ['two swapped whole', swap('n'), /^entry 4 \(id \d+\) is not/],
     ['the contents of two swapped', swap('user_id'), /^entry 4 \(id \d+\) is not/],
-    ['one inserted in between', `update operation_logs set n = n + 1 where n > 3; insert into operation_logs (n, ${copied}) select 4, ${copied.replace(' id,', ' id + 500000,')} from operation_logs where n = 3`, /^entry 4 \(id \d+\) is not/],
-    ['one inserted beside', `insert into operation_logs (n, ${copied}) select n, ${copied.replace(' id,', ' id + 500000,')} from operation_logs where n = 3`, /^entry 3 \(id \d+\) was never appended$/],
-    ['one inserted before', `insert into operation_logs (n, ${copied}) select 0, ${copied.replace(' id,', ' id + 500000,')} from operation_logs where n = 3`, /^entry 0 \(id \d+\) was never appended$/],
-    ['one inserted at the end', `insert into operation_logs (n, ${copied}) select 11, ${copied.replace(' id,', ' id + 500000,')} from operation_logs where n = 3`, /^entry 11 was never appended$/],
-    ['the last ones removed', 'delete from operation_logs where n > 8', /^entry 9 is missing, and all after it: there were 10$/],
+    [
+      'one inserted in between',
+      `update operation_logs set n = n + 1 where n > 3; insert into operation_logs (n, ${copied}) select 4, ${copied.replace(' id,', ' id + 500000,')} from operation_logs where n = 3`,
+      /^entry 4 \(id \d+\) is not/,
+    ],
+    [
+      'one inserted beside',
+      `insert into operation_logs (n, ${copied}) select n, ${copied.replace(' id,', ' id + 500000,')} from operation_logs where n = 3`,
+      /^entry 3 \(id \d+\) was never appended$/,
+    ],
+    [
+      'one inserted before',
+      `insert into operation_logs (n, ${copied}) select 0, ${copied.replace(' id,', ' id + 500000,')} from operation_logs where n = 3`,
+      /^entry 0 \(id \d+\) was never appended$/,
+    ],
+    [
+      'one inserted at the end',
+      `insert into operation_logs (n, ${copied}) select 11, ${copied.replace(' id,', ' id + 500000,')} from operation_logs where n = 3`,
+      /^entry 11 was never appended$/,
+    ],
+    [
+      'the last ones removed',
+      'delete from operation_logs where n > 8',
+      /^entry 9 is missing, and all after it: there were 10$/,
+    ],
     ['all removed', 'delete from operation_logs', /^entry 1 is missing, and all after it: there were 10$/],
-    ['the last removed, and the head moved back', 'delete from operation_logs where n = 10; update operation_log_heads set n = 9, hash = (select hash from operation_logs where n = 9)', /^the head is not as it was signed$/],
+    [
+      'the last removed, and the head moved back',
+      'delete from operation_logs where n = 10; update operation_log_heads set n = 9, hash = (select hash from operation_logs where n = 9)',
+      /^the head is not as it was signed$/,
+    ],
     ['the count of the head edited', 'update operation_log_heads set n = n + 1', /^the head is not as it was signed$/],
-    ['the hash of the head edited', `update operation_log_heads set hash = reverse(hash)`, /^the head is not as it was signed$/],
+    [
+      'the hash of the head edited',
+      `update operation_log_heads set hash = reverse(hash)`,
+      /^the head is not as it was signed$/,
+    ],
     ['the signature removed', `update operation_log_heads set signature = ''`, /^the head is not as it was signed$/],
-    ['the signature of a key that is not in the ring', `update operation_log_heads set signature = replace(signature, 's1.k1.', 's1.k2.')`, /^the head is not as it was signed$/],
+    [
+      'the signature of a key that is not in the ring',
+      `update operation_log_heads set signature = replace(signature, 's1.k1.', 's1.k2.')`,
+      /^the head is not as it was signed$/,
+    ],
     ['the head removed', 'delete from operation_log_heads', /^the head is missing$/],
   ])('%s', async (_, sql, problem) => {
     await append(++merchantId, 10);
@@ -205,7 +259,9 @@ describe('tampering by the owner is found', () => {
       });
       await asOwner(merchantId, `update operation_logs set hash = '${hash}' where n = ${row.n}`);
     }
-    const signature = new Keyring(`k1:${Buffer.alloc(32, 8).toString('base64')}`).sign(headText({ merchantId, n: 2, hash }));
+    const signature = new Keyring(`k1:${Buffer.alloc(32, 8).toString('base64')}`).sign(
+      headText({ merchantId, n: 2, hash }),
+    );
     await asOwner(merchantId, `update operation_log_heads set n = 2, hash = '${hash}', signature = '${signature}'`);
     expect((await verify(merchantId)).problems).toEqual(['the head is not as it was signed']);
   });
@@ -214,7 +270,10 @@ describe('tampering by the owner is found', () => {
     await append(++merchantId, 4);
     await append(++merchantId, 4);
     const [other] = await t.rows('select * from operation_log_heads where merchant_id = $1', [merchantId - 1]);
-    await asOwner(merchantId, `update operation_log_heads set hash = '${other?.hash}', signature = '${other?.signature}'`);
+    await asOwner(
+      merchantId,
+      `update operation_log_heads set hash = '${other?.hash}', signature = '${other?.signature}'`,
+    );
     expect((await verify(merchantId)).problems).toEqual(['the head is not as it was signed']);
   });
 });
@@ -255,11 +314,17 @@ describe('log verify', () => {
     const { out, code } = await run('verify', '--json');
     const { holds, merchants } = JSON.parse(out);
     expect([code, holds]).toEqual([1, false]);
-    const broken = new Set(merchants.flatMap((one: { merchantId: number; problems: string[] }) => (one.problems.length > 0 ? [one.merchantId] : [])));
+    const broken = new Set(
+      merchants.flatMap((one: { merchantId: number; problems: string[] }) =>
+        one.problems.length > 0 ? [one.merchantId] : [],
+      ),
+    );
     expect(broken).toContain(500);
     expect(broken).toContain(101);
     expect(broken).not.toContain(20);
-    expect(merchants.map((one: { merchantId: number }) => one.merchantId)).toEqual(expect.arrayContaining([20, 22, 23]));
+    expect(merchants.map((one: { merchantId: number }) => one.merchantId)).toEqual(
+      expect.arrayContaining([20, 22, 23]),
+    );
   });
 
   it.each([

@@ -35,7 +35,13 @@ describe('the subscription that a user shows', () => {
     const summary = { subscriptionId: first.subscriptionId, subscriptionName: 'Plan 5', planId: 5 };
     expect(await shown(id)).toEqual({ ...summary, subscriptionStatus: pending, recurringAmount: 1_900 });
     await tell({ ...first, status: active, amount: 2_500, planId: 6 }, 2);
-    const after = { ...summary, subscriptionName: 'Plan 6', planId: 6, subscriptionStatus: active, recurringAmount: 2_500 };
+    const after = {
+      ...summary,
+      subscriptionName: 'Plan 6',
+      planId: 6,
+      subscriptionStatus: active,
+      recurringAmount: 2_500,
+    };
     expect(await shown(id)).toEqual(after);
     // what is older comes too late
     await tell({ ...first, status: cancelled }, 1);
@@ -70,7 +76,9 @@ describe('the subscription that a user shows', () => {
   it('is right whatever changes at once: subscriptions of one user, by two replicas, and the user', async () => {
     const { id } = await user();
     const other = await t.replica();
-    const consumers = [t, other].map(of => of.consumers.find(({ what }) => what.name === 'identity-copy-subscriptions'));
+    const consumers = [t, other].map(of =>
+      of.consumers.find(({ what }) => what.name === 'identity-copy-subscriptions'),
+    );
     const all = Array.from({ length: 64 }, (_, at) => subscriptionOf(id, { createTime: 1_000 + at, amount: at + 1 }));
     await Promise.all([
       ...all.map((data, at) => consumers[at % 2]?.receive(15, [subscribed(data)])),

@@ -33,7 +33,13 @@ export const subscriptionOf = (userId: number, more: Partial<Subscription> = {})
 });
 /** What billing says of a subscription. */
 export const subscribed = (data: Subscription, version = 1): Event =>
-  told(version === 1 ? 'subscription.created' : 'subscription.updated', 'subscription', data.subscriptionId, version, data);
+  told(
+    version === 1 ? 'subscription.created' : 'subscription.updated',
+    'subscription',
+    data.subscriptionId,
+    version,
+    data,
+  );
 
 export const planOf = (id: number, more: Partial<Plan> = {}): Plan => ({
   ...emptyOf(Plan),
@@ -55,4 +61,5 @@ export const productOf = (id: number, more: Partial<Product> = {}): Product => (
   ...more,
 });
 /** What catalog says of a product. */
-export const produced = (data: Product, version = 1): Event => told('product.updated', 'product', data.id, version, data);
+export const produced = (data: Product, version = 1): Event =>
+  told('product.updated', 'product', data.id, version, data);

@@ -158,7 +158,9 @@ describe('user/change_email', () => {
   it('gives an e-mail that many want at once to one', async () => {
     const all = await Promise.all(Array.from({ length: 64 }, () => user()));
     const results = await Promise.all(
-      all.map(({ id }, at) => t.call(changeUserEmail, { userId: id, email: at % 2 ? 'one@example.com' : 'ONE@example.com' })),
+      all.map(({ id }, at) =>
+        t.call(changeUserEmail, { userId: id, email: at % 2 ? 'one@example.com' : 'ONE@example.com' }),
+      ),
     );
     expect(results.filter(({ ok }) => ok)).toHaveLength(1);
     expect(results.filter(result => !result.ok && result.slug === 'invalid_parameters')).toHaveLength(63);

@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { webhookEventNames } from '../src/event-names.js';
-import { awaitedEventNames, EventEnvelope, emittedEventNames, eventSubject, events, optAccountTypeOf } from '../src/events.js';
+import {
+  awaitedEventNames,
+  EventEnvelope,
+  emittedEventNames,
+  eventSubject,
+  events,
+  optAccountTypeOf,
+} from '../src/events.js';
 
 describe('events', () => {
   it('that go out are those of the fixed list, and an internal one never has such a name', () => {

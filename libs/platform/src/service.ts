@@ -122,7 +122,9 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
 /** What the service's events tell of and it does not keep yet. */
 const awaitedOf = ({ name, events, aggregates }: ServiceDefinition) =>
   new Set(
-    Object.values(events).flatMap(({ owner, aggregate }) => (owner === name && !(aggregate in aggregates) ? [aggregate] : [])),
+    Object.values(events).flatMap(({ owner, aggregate }) =>
+      owner === name && !(aggregate in aggregates) ? [aggregate] : [],
+    ),
   );
 
 /**

@@ -230,6 +230,12 @@ export async function testService<C extends ServiceConfig>(
     async rows(text: string, values: unknown[] = []): Promise<Row[]> {
       return (await admin.query(text, values)).rows;
     },
+    /** A connection of the role that owns the tables; whoever asks for it ends it. */
+    async owner(): Promise<pg.Client> {
+      const client = new pg.Client(urlOf(database, `${definition.name}_owner`));
+      await client.connect();
+      return client;
+    },
     /** What TypeORM would change to make the database fit the mapping; empty when there is no drift. */
     async drift(): Promise<string[]> {
       const probe = await dataSource(urlOf(database), definition.schema).initialize();

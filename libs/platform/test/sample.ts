@@ -239,7 +239,7 @@ export const sample: ServiceDefinition = {
     'shade.made': { aggregate: 'shade', owner: 'catalog' },
     'tone.made': { aggregate: 'tone', owner: 'identity' },
   },
-  aggregates: { thing: aggregate(things, 'id', view) },
+  aggregates: { thing: aggregate(things, 'id', view, { size: size => ({ size: BigInt(size) }) }) },
   copies: [
     copyOf('colours', 'identity', 'colour', colours, (data: { id: string; name: string }, merchantId, version) => ({
       ...data,

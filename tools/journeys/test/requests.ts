@@ -143,6 +143,8 @@ export const spoilt = (input: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
 const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
   'plan.new': () => ({ intervalUnit: 'month', intervalCount: 1 }),
+  'session.user_sub_update_url': ({ user }, field) => (field === 'externalUserId' ? {} : { userId: user[0] }),
+  'session.customer_portal_url': ({ user }, field) => (field === 'externalUserId' ? {} : { userId: user[0] }),
   'payment.new': ({ user }, field) => ({
     ...(field !== 'externalUserId' && field !== 'invoiceId' && { userId: user[0] }),
     ...(field !== 'planId' && field !== 'invoiceId' && { currency: 'EUR', totalAmount: 500 }),
