@@ -56,7 +56,7 @@ export const operationLogs = table<LogEntry>('operation_logs', {
   checks: { operation_logs_n: 'n > 0' },
   indices: {
     operation_logs_chain: { on: ['merchantId', 'n'], unique: true },
-    operation_logs_newest: { on: ['merchantId', 'createTime', 'id'] },
+    operation_logs_newest: { on: ['merchantId', 'createTime', 'id', 'memberId', 'userId'] },
     operation_logs_member: { on: ['merchantId', 'memberId', 'createTime', 'id', 'userId'], where: 'member_id <> 0' },
     operation_logs_user: { on: ['merchantId', 'userId', 'createTime', 'id', 'memberId'], where: 'user_id <> 0' },
     operation_logs_plan: { on: ['merchantId', 'planId', 'createTime', 'id'], where: 'plan_id <> 0' },
@@ -69,7 +69,21 @@ export const operationLogs = table<LogEntry>('operation_logs', {
   },
 });
 
+/** How many entries a merchant has, and how many of them are a member's or concern a user; a trigger keeps it. */
+export interface LogTally {
+  merchantId: number;
+  kind: 'all' | 'member' | 'user';
+  /** Of the member or the user; 0 of all. */
+  id: number;
+  n: number;
+}
+
 export const logHeads = table<LogHead>('operation_log_heads', {
   key: ['merchantId'],
   columns: { merchantId: integer(), n: integer(), hash: text(), signature: text() },
+});
+
+export const logTallies = table<LogTally>('operation_log_tallies', {
+  key: ['merchantId', 'kind', 'id'],
+  columns: { merchantId: integer(), kind: text(), id: integer(), n: integer() },
 });

@@ -9,6 +9,7 @@ import {
   given,
   Handle,
   Keyring,
+  type Known,
   type Reader,
   type Tx,
 } from '@recur/platform';
@@ -44,25 +45,38 @@ export class OperationLog {
       ['plan_id = ?', given(filters.planId)],
       ['discount_code = ?', given(filters.discountCode)],
     ];
+    const others = where.slice(2).some(([, value]) => value !== undefined);
     return this.db.read(caller, async reader => {
       const order = 'create_time desc, id desc';
-      const sparse = isMany(acting) || isMany(concerned);
-      const { rows, total } = await reader.page({ from: operationLogs, where, order, page, count, sparse });
-      const known = await membersOf(reader, rows);
-      return { merchantOperationLogs: rows.map(row => logEntryView(row, known.get(row.memberId))), total };
+      const known = others || (acting && concerned) ? undefined : await knownOf(reader, acting, concerned);
+      const sparse = acting !== undefined || concerned !== undefined;
+      const { rows, total } = await reader.page({ from: operationLogs, where, order, page, count, sparse, known });
+      const members = await membersOf(reader, rows);
+      return { merchantOperationLogs: rows.map(row => logEntryView(row, members.get(row.memberId))), total };
     });
   }
+}
+
+type Ids = readonly number[] | undefined;
+
+const counted = `select n, (select coalesce(sum(n), 0) from operation_log_tallies
+    where merchant_id = $1 and kind = $2 and id = any($3::bigint[])) as fitting
+  from operation_log_tallies where merchant_id = $1 and kind = 'all'`;
+
+/** How many entries there are of these members, or of these users, or at all. */
+async function knownOf(reader: Reader, acting: Ids, concerned: Ids): Promise<Known> {
+  const ids = acting ?? concerned ?? [0];
+  const kind = acting ? 'member' : concerned ? 'user' : 'all';
+  const [row] = await reader.query(counted, [reader.merchantId, kind, `{${ids}}`]);
+  return { fitting: Number(row?.fitting ?? 0), among: Number(row?.n ?? 0) };
 }
 
 /**
  * One id is equality, so that its index gives the order too. Of more, the first part is that of the partial index, and
  * they are written as PostgreSQL reads them: the driver takes long over thousands.
  */
-const among = (column: string, ids: readonly number[] | undefined): Condition =>
+const among = (column: string, ids: Ids): Condition =>
   ids?.length === 1 ? [`${column} = ?`, ids[0]] : [`${column} <> 0 and ${column} = any(?)`, ids && `{${ids}}`];
-
-/** The entries of one are met along its index; those of many are not in order. */
-const isMany = (ids: readonly number[] | undefined) => ids !== undefined && ids.length > 1;
 
 /** The members who are named in these rows, by id. */
 export async function membersOf(reader: Reader, rows: readonly { memberId: number }[]): Promise<Map<number, Member>> {

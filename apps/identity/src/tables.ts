@@ -1,7 +1,7 @@
 import type { memberStatus, userStatus } from '@recur/contracts';
 import { document, flag, int, integer, optionalText, table, text } from '@recur/platform';
 import type { JWK } from 'jose';
-import { logHeads, operationLogs } from './log-tables.js';
+import { logHeads, logTallies, operationLogs } from './log-tables.js';
 import {
   adminNotes,
   clientSessions,
@@ -227,6 +227,7 @@ export const tenantTables = [
   users,
   operationLogs,
   logHeads,
+  logTallies,
   userTallies,
   adminNotes,
   gateways,

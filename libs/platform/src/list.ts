@@ -20,6 +20,13 @@ export interface List<T> {
    * met soon.
    */
   sparse?: boolean;
+  /** How many fit, and how many rows the merchant has, where both are known: then nothing is counted, nor tried. */
+  known?: Known;
+}
+
+export interface Known {
+  fitting: number;
+  among: number;
 }
 
 export interface Page<T> {
@@ -66,8 +73,18 @@ export function sorted<F extends string>(
  */
 export async function pageOf<T>(session: Session, list: List<T>): Promise<Page<T>> {
   await session.open();
-  return (list.sparse && (await collected(session, list))) || met(session, list);
+  const { known } = list;
+  if (known?.fitting === 0) return { rows: [], total: 0 };
+  const sparse = known ? isSparse(list, known) : list.sparse;
+  return (sparse && (await collected(session, list))) || met(session, list);
 }
+
+/**
+ * Whether fewer rows are read by collecting all that fit than by meeting those of the page: these lie among
+ * `end * among / fitting` rows.
+ */
+const isSparse = ({ page, count }: Pick<List<unknown>, 'page' | 'count'>, { fitting, among }: Known) =>
+  fitting <= limits.collected && fitting ** 2 < (page + 1) * count * among;
 
 /** The page as it is met along the index of its order, or along those of its branches. */
 async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
@@ -76,15 +93,18 @@ async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
   const keys = keysOf(list);
   const first = branches.map(branch => `(select ${keys} ${branch} order by ${list.order} limit ${end})`);
   const counted = branches.map(branch => `(select 1 ${branch} limit ${limits.counted})`);
-  const [, rows, [count]] = await Promise.all([
+  const [, rows, total] = await Promise.all([
     session.once(planning, []),
     session.once(`with ${pageIn(list, `(${first.join(' union all ')})`)} ${rowsOf(list)}`, values),
-    session.once(
-      `select count(*) as total from (select * from (${counted.join(' union all ')}) counted limit ${limits.counted}) counted`,
-      values,
-    ),
+    list.known?.fitting ??
+      session
+        .once(
+          `select count(*) as total from (select * from (${counted.join(' union all ')}) counted limit ${limits.counted}) counted`,
+          values,
+        )
+        .then(([count]) => Number(count?.total)),
   ]);
-  return { rows: rows.map(row => hydrate(list.from, row)), total: Number(count?.total) };
+  return { rows: rows.map(row => hydrate(list.from, row)), total: Math.min(total, limits.counted) };
 }
 
 /** The page of a sparse list; undefined where too many fit to be collected. */
@@ -100,7 +120,7 @@ async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | 
       values,
     ),
   ]);
-  const total = Number(rows[0]?.total);
+  const total = list.known?.fitting ?? Number(rows[0]?.total);
   if (total > limits.collected) return undefined;
   const page = rows.filter(row => row.merchant_id !== null).map(row => hydrate(list.from, row));
   return { rows: page, total: Math.min(total, limits.counted) };

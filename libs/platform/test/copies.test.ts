@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Event } from '../src/consumer.js';
 import { type TestService, testService } from '../src/testing.js';
-import { newThing, sample } from './sample.js';
+import { sample } from './sample.js';
 
 let t: TestService;
 beforeAll(async () => {
@@ -16,18 +16,21 @@ async function ask(question: 'state' | 'snapshot', input: object) {
 
 describe('an owner that is asked for the state of objects', () => {
   it('answers the one of an id, and all that another name finds, the newest first, up to a hundred', async () => {
-    const made = [];
-    for (let n = 0; n < 3; n++) made.push((await t.done(newThing, { name: `alike ${n}`, size: 77 })).thing);
-    const items = made.map(thing => ({ merchantId: 15, version: 1, data: { ...thing, version: 1 } }));
-    expect(await ask('state', { aggregate: 'thing', id: made[0]?.id })).toEqual({ item: items[0] });
-    expect(await ask('state', { aggregate: 'thing', by: { size: '77' } })).toEqual({
-      item: items[2],
-      more: [items[1], items[0]],
+    await t.rows(`insert into things select 15, n, 'thing ' || n, 5, case when n < 4 then 77 else 79 end
+      from generate_series(1, 123) n`);
+    const item = (id: number) => ({
+      merchantId: 15,
+      version: 77,
+      data: { id, name: `thing ${id}`, size: 5, version: 77 },
     });
-    expect(await ask('state', { aggregate: 'thing', by: { size: '78' } })).toEqual({ item: null });
-    await t.rows(`insert into things select 15, 1000 + n, 'many ' || n, 79, 1 from generate_series(1, 120) n`);
-    const { item, more } = await ask('state', { aggregate: 'thing', by: { size: '79' } });
-    expect([item.data.id, more.length]).toEqual([1120, 99]);
+    expect(await ask('state', { aggregate: 'thing', id: 1 })).toEqual({ item: item(1) });
+    expect(await ask('state', { aggregate: 'thing', by: { version: '77' } })).toEqual({
+      item: item(3),
+      more: [item(2), item(1)],
+    });
+    expect(await ask('state', { aggregate: 'thing', by: { version: '78' } })).toEqual({ item: null });
+    const { item: newest, more } = await ask('state', { aggregate: 'thing', by: { version: '79' } });
+    expect([newest.data.id, more.length]).toEqual([123, 99]);
   });
 
   it('has none of what its events tell of and it does not keep yet', async () => {

@@ -132,6 +132,7 @@ export const listThings = operation({
     sortField: z.enum(['', 'id', 'size']).optional(),
     sortType: z.enum(['', 'asc', 'desc']).optional(),
     sparse: z.boolean().default(false),
+    known: z.object({ fitting: z.int(), among: z.int() }).optional(),
   }),
   output: z.object({ ids: z.array(z.int()), total: z.int() }),
 });
@@ -209,7 +210,7 @@ export class Things {
   }
 
   @Handle(listThings)
-  list({ name, sizes, page, count, sparse, ...sorting }: z.output<typeof listThings.input>, caller: Caller) {
+  list({ name, sizes, page, count, sparse, known, ...sorting }: z.output<typeof listThings.input>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const { rows, total } = await reader.page({
         from: things,
@@ -218,6 +219,7 @@ export class Things {
         page,
         count,
         sparse,
+        known,
       });
       return { ids: rows.map(({ id }) => id), total };
     });
@@ -239,7 +241,7 @@ export const sample: ServiceDefinition = {
     'shade.made': { aggregate: 'shade', owner: 'catalog' },
     'tone.made': { aggregate: 'tone', owner: 'identity' },
   },
-  aggregates: { thing: aggregate(things, 'id', view, { size: size => ({ size: BigInt(size) }) }) },
+  aggregates: { thing: aggregate(things, 'id', view, { version: version => ({ version: Number(version) }) }) },
   copies: [
     copyOf('colours', 'identity', 'colour', colours, (data: { id: string; name: string }, merchantId, version) => ({
       ...data,

@@ -8,6 +8,9 @@ const page = 1_000;
 /**
  * The operation log becomes a chain per merchant that is only appended to. What stands in it already is chained as it
  * was written, and the heads are signed: `migrate` runs with the service's settings, and SECRET_KEYS is one of them.
+ *
+ * operation_log_tallies: how many entries are each member's and each user's, so that a list by names knows beforehand
+ * how many fit. One batch of a merchant is written at a time, under the lock of its head.
  */
 export class LogChain1763683200007 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -15,7 +18,7 @@ export class LogChain1763683200007 implements MigrationInterface {
     const merchants = await runner.query('select distinct merchant_id from operation_logs');
     for (const { merchant_id } of merchants) await chain(runner, Number(merchant_id));
     for (const statement of after) await runner.query(statement);
-    await runner.query(secure('operation_log_heads'));
+    for (const name of ['operation_log_heads', 'operation_log_tallies']) await runner.query(secure(name));
   }
 
   /** Forward only. */
@@ -61,7 +64,25 @@ const before = [
   `alter table operation_logs add column n bigint, add column hash text`,
   `alter table operation_logs no force row level security`,
 ];
+const tally = `insert into operation_log_tallies (merchant_id, kind, id, n)
+  select merchant_id, kind, of.id, count(*) from made
+    cross join lateral (values ('all', 0), ('member', member_id), ('user', user_id)) of (kind, id)
+  where kind = 'all' or of.id <> 0 group by 1, 2, 3 order by 1, 2, 3`;
+
 const after = [
+  `create table operation_log_tallies (
+    merchant_id bigint not null, kind text not null, id bigint not null, n bigint not null,
+    constraint operation_log_tallies_pkey primary key (merchant_id, kind, id))`,
+  `grant select, insert, update on operation_log_tallies to identity_app`,
+  `with made as (select merchant_id, member_id, user_id from operation_logs) ${tally}`,
+  `create function operation_log_tallies_keep() returns trigger language plpgsql as $$ begin
+    ${tally} on conflict (merchant_id, kind, id) do update set n = operation_log_tallies.n + excluded.n;
+    return null;
+  end $$`,
+  `create trigger operation_log_tallies_keep after insert on operation_logs referencing new table as made
+    for each statement execute function operation_log_tallies_keep()`,
+  `drop index operation_logs_newest`,
+  `create index operation_logs_newest on operation_logs (merchant_id, create_time, id, member_id, user_id)`,
   `alter table operation_logs force row level security`,
   `alter table operation_logs alter column n set not null, alter column hash set not null,
     add constraint operation_logs_n check (n > 0)`,
