@@ -75,8 +75,8 @@ export async function pageOf<T>(session: Session, list: List<T>): Promise<Page<T
   await session.open();
   const { known } = list;
   if (known?.fitting === 0) return { rows: [], total: 0 };
-  const sparse = known ? isSparse(list, known) : list.sparse;
-  return (sparse && (await collected(session, list))) || met(session, list);
+  if (known) return isSparse(list, known) ? gathered(session, list, known) : met(session, list);
+  return (list.sparse && (await collected(session, list))) || met(session, list);
 }
 
 /**
@@ -107,6 +107,18 @@ async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
   return { rows: rows.map(row => hydrate(list.from, row)), total: Math.min(total, limits.counted) };
 }
 
+/** The page of a sparse list of which it is known how many fit. */
+async function gathered<T>(session: Session, list: List<T>, { fitting }: Known): Promise<Page<T>> {
+  const { values, branches } = sourceOf(session, list, 1);
+  // the offset keeps the planner from meeting them along the index of the order
+  const all = `(select ${keysOf(list)} ${branches.join()} offset 0)`;
+  const [, rows] = await Promise.all([
+    session.once(planning, []),
+    session.once(`with ${pageIn(list, all)} ${rowsOf(list)}`, values),
+  ]);
+  return { rows: rows.map(row => hydrate(list.from, row)), total: Math.min(fitting, limits.counted) };
+}
+
 /** The page of a sparse list; undefined where too many fit to be collected. */
 async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | undefined> {
   const { values, branches } = sourceOf(session, list, 1);
@@ -120,7 +132,7 @@ async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | 
       values,
     ),
   ]);
-  const total = list.known?.fitting ?? Number(rows[0]?.total);
+  const total = Number(rows[0]?.total);
   if (total > limits.collected) return undefined;
   const page = rows.filter(row => row.merchant_id !== null).map(row => hydrate(list.from, row));
   return { rows: page, total: Math.min(total, limits.counted) };
