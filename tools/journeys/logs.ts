@@ -48,13 +48,13 @@ const fields: readonly [column: string, read: (value: unknown) => unknown][] = [
 export async function chains(ask: Ask): Promise<string[]> {
   const rows = await ask(
     'identity',
-    `select l.*, merchant_id, h.n as head_n, h.hash as head_hash
-     from operation_logs l full join operation_log_heads h using (merchant_id) order by merchant_id, l.n`,
+    `select l.*, coalesce(l.merchant_id, h.merchant_id) as of, h.n as head_n, h.hash as head_hash
+     from operation_logs l full join operation_log_heads h on h.merchant_id = l.merchant_id order by "of", l.n`,
   );
   const findings: string[] = [];
   let before = { of: '', n: 0, hash: '' };
   for (const [at, row] of rows.entries()) {
-    const of = String(row.merchant_id);
+    const of = String(row.of);
     const { n, hash } = before.of === of ? before : { n: 0, hash: '' };
     const expected = createHash('sha256').update(
       hash + JSON.stringify(fields.map(([column, read]) => read(row[column]))),
@@ -63,7 +63,7 @@ export async function chains(ask: Ask): Promise<string[]> {
     if (Number(row.n) !== n + 1) findings.push(`${entry} stands after entry ${n}`);
     else if (row.hash !== expected.digest('base64url')) findings.push(`${entry} is not as it was written`);
     before = { of, n: Number(row.n), hash: String(row.hash) };
-    const isLast = String(rows[at + 1]?.merchant_id) !== of;
+    const isLast = String(rows[at + 1]?.of) !== of;
     if (isLast && (Number(row.head_n) !== before.n || row.head_hash !== before.hash)) {
       findings.push(`${entry} is the last, its head is at ${row.head_n ?? 'none'}`);
     }

@@ -5,11 +5,11 @@ import { identity } from './service.js';
 
 const [command = '', ...words] = process.argv.slice(2);
 // how a command is used can be seen without a database
-const readers: Record<string, (words: readonly string[]) => { wrong?: string }> = {
-  merchant: readWords,
-  log: readLogWords,
-};
-const wrong = readers[command]?.(words).wrong;
+const readers = new Map<string, (words: readonly string[]) => { wrong?: string }>([
+  ['merchant', readWords],
+  ['log', readLogWords],
+]);
+const wrong = readers.get(command)?.(words).wrong;
 if (wrong !== undefined) {
   process.stderr.write(`${wrong}\n`);
   process.exit(64);

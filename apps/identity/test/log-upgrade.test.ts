@@ -52,3 +52,10 @@ it('what comes then goes on from it', async () => {
     n: '2501',
   });
 });
+
+it('an app from before, which may still run, waits with its entries as after a collision', async () => {
+  const older = `insert into operation_logs (merchant_id, id, create_time, opt_account_type, opt_account_id, opt_account,
+    member_id, opt_target, opt_content, user_id, plan_id, invoice_id, subscription_id, discount_code)
+    values (15, 9000, 1, 2, '', '', 0, '', '', 0, 0, '', '', '')`;
+  await expect(t.rows(older)).rejects.toMatchObject({ code: '40001' });
+});

@@ -88,6 +88,12 @@ const after = [
     add constraint operation_logs_n check (n > 0)`,
   `create unique index operation_logs_chain on operation_logs (merchant_id, n)`,
   `revoke update, delete, truncate on operation_logs from identity_app`,
+  // an app from before, which may still run beside, must wait, not give up: it takes this for a collision
+  `create function operation_logs_chained() returns trigger language plpgsql as $$ begin
+    raise exception 'an entry of an app that is older than the chain' using errcode = 'serialization_failure';
+  end $$`,
+  `create trigger operation_logs_chained before insert on operation_logs
+    for each row when (new.n is null) execute function operation_logs_chained()`,
   `create function operation_logs_keep() returns trigger language plpgsql as $$ begin
     raise exception 'the operation log is only appended to';
   end $$`,
