@@ -26,9 +26,13 @@ afterAll(() => t.close());
 
 it('what was in the log before is chained as it was written, in pages, by the owner, and its heads are signed', async () => {
   const owner = await t.owner();
-  // the settings of the service, with which migrations run
-  process.env.SECRET_KEYS = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
+  // the settings of the service, with which migrations run, are in the environment
   const query = async (text: string, values?: unknown[]) => (await owner.query(text, values)).rows;
+  await owner.query('begin');
+  delete process.env.SECRET_KEYS;
+  await expect(new LogChain1763683200007().up({ query } as never)).rejects.toThrow('SECRET_KEYS is missing');
+  await owner.query('rollback');
+  process.env.SECRET_KEYS = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
   await new LogChain1763683200007().up({ query } as never);
   delete process.env.SECRET_KEYS;
   await owner.end();

@@ -45,13 +45,14 @@ async function chain(runner: QueryRunner, merchantId: number): Promise<void> {
     );
     full = rows.length === page;
   }
-  const keyring = new Keyring(process.env.SECRET_KEYS ?? '');
+  const keys = process.env.SECRET_KEYS;
+  if (!keys) throw new Error('SECRET_KEYS is missing: the heads of the operation log are signed by it');
   const head = { merchantId, n, hash };
   await runner.query('insert into operation_log_heads values ($1, $2, $3, $4)', [
     merchantId,
     n,
     hash,
-    keyring.sign(headText(head)),
+    new Keyring(keys).sign(headText(head)),
   ]);
 }
 
