@@ -92,6 +92,7 @@ async function growing(stack: TemporaryStack, echo: number, add: Add): Promise<v
       'the limit is its rate at 10 000',
     );
     add('invoice_filters', await filterTimes(stack, userId, say), 'the slowest p99 of every filter at 1 000 000');
+    say('  · filling up to 1 000 000 entries of the operation log …');
     await fill.logEntries(1_000_000);
     add('operation_logs', await logTimes(stack, say), 'the slowest p99 of every filter at 1 000 000 entries');
     add('user_count_1m', await countTimes(stack, say), 'the slowest p99 of any range at 1 000 000');

@@ -24,7 +24,7 @@ interface Reached {
 
 const entriesAfter = `select * from operation_logs where merchant_id = $1 and (n, id) > ($2, $3) and n <= $4
   order by n, id limit ${limits.entries}`;
-/** Every service that has a row of a merchant knows it; keys are looked up where it has none any more. */
+/** All that have rows here; API keys name a merchant, too, should somebody have taken it off the list. */
 const merchantsAfter = `select merchant_id from (
     select merchant_id from tenants where merchant_id > $1 union select merchant_id from api_key_lookups where merchant_id > $1
   ) known order by merchant_id limit ${limits.merchants}`;

@@ -37,18 +37,18 @@ export class OperationLog {
       ]),
     ]);
     if (acting?.length === 0 || concerned?.length === 0) return { merchantOperationLogs: [], total: 0 };
-    const where: Condition[] = [
-      among('member_id', acting),
-      among('user_id', concerned),
+    const exactly: Condition[] = [
       ['subscription_id = ?', given(filters.subscriptionId)],
       ['invoice_id = ?', given(filters.invoiceId)],
       ['plan_id = ?', given(filters.planId)],
       ['discount_code = ?', given(filters.discountCode)],
     ];
-    const others = where.slice(2).some(([, value]) => value !== undefined);
+    const where = [among('member_id', acting), among('user_id', concerned), ...exactly];
+    // how many entries are whose is counted ahead, and no more than that
+    const uncounted = exactly.some(([, value]) => value !== undefined) || (acting && concerned);
     return this.db.read(caller, async reader => {
       const order = 'create_time desc, id desc';
-      const known = others || (acting && concerned) ? undefined : await knownOf(reader, acting, concerned);
+      const known = uncounted ? undefined : await knownOf(reader, acting, concerned);
       const sparse = acting !== undefined || concerned !== undefined;
       const { rows, total } = await reader.page({ from: operationLogs, where, order, page, count, sparse, known });
       const members = await membersOf(reader, rows);

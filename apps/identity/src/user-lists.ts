@@ -40,13 +40,14 @@ export class UserLists {
       this.fitting(caller, searchKey),
     ]);
     return this.db.read(caller, async reader => {
-      const owner = input.subscriptionId && (await reader.find(subscriptions, { id: input.subscriptionId }));
-      if (owner === undefined && given(input.subscriptionId)) return { userAccounts: [], total: 0 };
+      const subscriptionId = given(input.subscriptionId);
+      const subscription = subscriptionId ? await reader.find(subscriptions, { id: subscriptionId }) : undefined;
+      if (subscriptionId && !subscription) return { userAccounts: [], total: 0 };
       const { rows, total } = await reader.page({
         from: users,
         where: [
           ['id = ?', given(input.userId)],
-          ['id = ?', owner ? owner.userId : undefined],
+          ['id = ?', subscription?.userId],
           ['external_user_id = ?', given(input.externalUserId)],
           ['id = any(?)', named],
           ['id = any(?)', keyed],
