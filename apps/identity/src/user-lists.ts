@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { getUser, type In, listUsers, searchUsers, userStatus } from '@recur/contracts';
+import { getUser, type In, listUsers, searchUsers, subscriptionStatus, userStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, type Condition, contains, Db, given, Handle, sorted } from '@recur/platform';
 import { accountOf, accountsOf } from './accounts.js';
@@ -8,6 +8,7 @@ import { subscriptions } from './user-tables.js';
 
 const limits = { searched: 100, lookedAtFirst: 10_000 } as const;
 const newest = 'create_time desc, id desc';
+const subscriptionStatuses: readonly number[] = Object.values(subscriptionStatus);
 
 /** The newest that fit among the newest $3; their texts are joined as in the column `anything` of users_search. */
 const newestThatFit = `select id from (select * from users where merchant_id = $1 order by ${newest} limit $3) newest
@@ -30,7 +31,8 @@ export class UserLists {
   async list(input: In<typeof listUsers>, caller: Caller) {
     const { email, firstName, lastName, searchKey, page, count } = input;
     const withStatus = statuses(input.status);
-    if (withStatus?.length === 0) return { userAccounts: [], total: 0 };
+    const subStatus = given(input.subStatus)?.filter(code => subscriptionStatuses.includes(code));
+    if (withStatus?.length === 0 || subStatus?.length === 0) return { userAccounts: [], total: 0 };
     const [named, keyed] = await Promise.all([
       this.db.search(caller, 'users', [
         { column: 'email', field: 'email', part: email },
@@ -54,7 +56,7 @@ export class UserLists {
           oneOf('status', withStatus),
           oneOf('gateway_id', given(input.gatewayIds)),
           oneOf('plan_id', given(input.planIds)),
-          oneOf('subscription_status', given(input.subStatus)),
+          oneOf('subscription_status', subStatus),
           ['create_time >= ?', given(input.createTimeStart)],
           ['create_time <= ?', given(input.createTimeEnd)],
         ],

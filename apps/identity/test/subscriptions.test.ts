@@ -127,6 +127,8 @@ describe('user/list by subscription', () => {
     [{ subStatus: [0] }, [4]],
     [{ subStatus: '0,4' }, [4, 2]],
     [{ subStatus: [77] }, []],
+    [{ subStatus: [2 ** 53 - 1, -(2 ** 53 - 1)] }, []],
+    [{ subStatus: [4, 2 ** 53 - 1] }, [2]],
     [{ planIds: [6], subStatus: [2] }, [1]],
     [{ subscriptionId: 'sub_1' }, [1]],
     [{ subscriptionId: 'sub_3old' }, [3]],
