@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { getUser, type In, listUsers, searchUsers, subscriptionStatus, userStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, type Condition, contains, Db, given, Handle, sorted } from '@recur/platform';
+import { type Caller, type Condition, contains, Db, each, given, Handle, sorted } from '@recur/platform';
 import { accountOf, accountsOf } from './accounts.js';
 import { users } from './tables.js';
 import { subscriptions } from './user-tables.js';
@@ -55,8 +55,8 @@ export class UserLists {
           ['id = any(?)', keyed],
           oneOf('status', withStatus),
           oneOf('gateway_id', given(input.gatewayIds)),
-          oneOf('plan_id', given(input.planIds)),
-          oneOf('subscription_status', subStatus),
+          each('plan_id', given(input.planIds)),
+          each('subscription_status', subStatus),
           ['create_time >= ?', given(input.createTimeStart)],
           ['create_time <= ?', given(input.createTimeEnd)],
         ],
