@@ -17,13 +17,14 @@ const commands = {
   bench: 'bench/bench.js',
   chaos: 'chaos/chaos.js',
   merchant: 'merchant/merchant.js',
+  log: 'log/log.js',
 };
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const startedAt = Date.now();
 const installWithinMs = 20 * 60_000;
 const [name = '', ...args] = process.argv.slice(2);
-/** Progress; what merchant prints on stdout may be read by a program. */
-const progress = name === 'merchant' ? 2 : 1;
+/** Progress; what merchant and log print on stdout may be read by a program. */
+const progress = name === 'merchant' || name === 'log' ? 2 : 1;
 const tell = progress === 2 ? console.error : console.log;
 
 function stop(exitCode, sentence) {

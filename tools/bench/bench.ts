@@ -9,6 +9,7 @@ import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
 import { filler } from './fill.js';
 import { load, median, quantile } from './load.js';
+import { logTimes } from './logs.js';
 import { describeMachine, memoryOf } from './machine.js';
 import type { Measure } from './measure.js';
 import { catalogTimes } from './plans.js';
@@ -96,6 +97,9 @@ async function growing(stack: TemporaryStack, echo: number, add: Add): Promise<v
       'the limit is its rate at 10 000',
     );
     add('invoice_filters', await filterTimes(stack, userId, say), 'the slowest p99 of every filter at 1 000 000');
+    say('  · filling up to 1 000 000 entries of the operation log …');
+    await fill.logEntries(1_000_000);
+    add('operation_logs', await logTimes(stack, say), 'the slowest p99 of every filter at 1 000 000 entries');
     add('user_count_1m', await countTimes(stack, say), 'the slowest p99 of any range at 1 000 000');
   } finally {
     await fill.close();

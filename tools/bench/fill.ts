@@ -57,6 +57,24 @@ export async function fillCatalog(serverUrl: string, merchantId: number, count: 
     await catalog.end();
   }
 }
+const ofLogUser = `'id', 2000000000 + n, 'email', 'user' || n || '@shop.example', 'email_key', 'user' || n || '@shop.example',
+  'external_user_id', '', 'first_name', 'First' || n % 977, 'last_name', 'Last' || n % 10`;
+/** One of them did a quarter of all that members did. */
+const ofMember = `'id', 1000000 + n, 'email', 'member' || n || '@shop.example', 'email_key', 'member' || n || '@shop.example',
+  'is_owner', false, 'first_name', 'Ring' || n % 4, 'last_name', case n when 1 then 'Busy' else 'Calm' end`;
+/**
+ * A year of entries: three in five of members, the others of API keys and of the system; four in five concern a user. They
+ * stand far behind the merchant's own in its chain, which they are not part of.
+ */
+const ofEntry = `'id', 1000000000 + n.n, 'n', 1000000000 + n.n, 'hash', '',
+  'create_time', template.create_time - 31536000 + (n.n * 31::bigint) % 31536000,
+  'opt_account_type', case when n.n % 5 < 3 then 0 else 2 end,
+  'member_id', case when n.n % 5 > 2 then 0 when n.n % 4 = 0 then 1000001 else 1000001 + (n.n / 7) % 40 end,
+  'user_id', case when n.n % 5 = 4 then 0 else 2000000001 + (n.n * 17::bigint) % 5000 end,
+  'plan_id', case when n.n % 20 = 0 then 1 + n.n % 7 else 0 end,
+  'invoice_id', case when n.n % 2 = 0 then 'in_' || n.n / 6 else '' end,
+  'subscription_id', case when n.n % 10 = 1 then 'sub_' || n.n / 40 else '' end,
+  'discount_code', case when n.n % 40 = 3 then 'TEN' else '' end`;
 
 /** How the filled merchant's invoices and users go on growing: `invoices(n)` and `users(n)` fill up to n. */
 export async function filler(serverUrl: string, merchantId: number) {
@@ -86,6 +104,15 @@ export async function filler(serverUrl: string, merchantId: number) {
       await identity.query(copies('users', values, own, users + 1, to));
       await identity.query('vacuum analyze');
       users = to;
+    },
+    /** So many entries in the operation log, of 40 members and 5000 users, and a hundred merchants of a hundred beside. */
+    async logEntries(to: number): Promise<void> {
+      await identity.query(copies('members', ofMember, own, 1, 40));
+      await identity.query(copies('users', ofLogUser, own, 1, 5_000));
+      const beside = `'merchant_id', 1000 + n.n % 100, ${ofEntry}`;
+      await identity.query(copies('operation_logs', beside, own, 1, 10_000));
+      await identity.query(copies('operation_logs', ofEntry, own, 1, to));
+      await identity.query('vacuum analyze');
     },
     async close(): Promise<void> {
       await Promise.all([billing.end(), identity.end()]);

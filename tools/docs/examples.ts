@@ -1,8 +1,8 @@
 import {
   bizType,
   createFrom,
+  type EmittedEventName,
   type EventData,
-  type EventName,
   emittedEventNames,
   emptyOf,
   endpointStatus,
@@ -16,7 +16,6 @@ import {
   userBillingType,
   userType,
   WebhookEndpoint,
-  type WebhookEventName,
 } from '@recur/contracts';
 
 const at = 1_795_000_000;
@@ -101,8 +100,8 @@ const endpoint: WebhookEndpoint = {
   status: endpointStatus.active,
 };
 
-/** One state after each webhook event that is registered, and its place in the object's history. */
-const states: { [N in WebhookEventName & EventName]: [sequence: number, data: EventData<N>] } = {
+/** One state after each webhook event that is emitted, and its place in the object's history. */
+const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] } = {
   'user.created': [1, user],
   'user.updated': [2, { ...user, companyName: 'Analytical Engines', version: 2 }],
   'payment.created': [1, payment],
@@ -138,8 +137,8 @@ const states: { [N in WebhookEventName & EventName]: [sequence: number, data: Ev
 
 /** The body of a webhook of each type: what an endpoint is sent, with the fields that are empty left as they are. */
 export const examples = emittedEventNames.map(type => {
-  const [sequence, data] = states[type as keyof typeof states];
-  const { aggregate } = events[type as keyof typeof states];
+  const [sequence, data] = states[type];
+  const { aggregate } = events[type];
   const timestamp = new Date(at * 1000).toISOString();
   return { aggregate, body: { type, timestamp, merchantId: 1, sequence, data } };
 });

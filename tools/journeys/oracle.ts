@@ -1,6 +1,7 @@
 import { events as registry, type Service, services } from '@recur/contracts';
 import pg from 'pg';
 import type { StackFacts } from '../local/facts.js';
+import { chains, entries } from './logs.js';
 
 export type Row = Record<string, unknown>;
 /** Asks one service's database, past row-level security. */
@@ -86,6 +87,7 @@ const always: Record<string, Rule> = {
          count(*) filter (where type = 'operation.logged') || ' log entries' as what
        from outbox group by envelope::json->>'requestId' having count(*) filter (where type = 'operation.logged') <> 1`,
     ),
+  'the operation log is a chain': chains,
 };
 
 /** What holds when the system has had time: nothing is lost on the way from one service to another. */
@@ -99,6 +101,9 @@ const eventually: Record<string, Rule> = {
     ...(await copies(ask, 'identity', 'user', 'billing', 'user_copies')),
     ...(await copies(ask, 'catalog', 'plan', 'billing', 'plan_copies')),
     ...(await copies(ask, 'billing', 'gateway', 'identity', 'gateway_copies')),
+    ...(await copies(ask, 'billing', 'subscription', 'identity', 'subscription_copies')),
+    ...(await copies(ask, 'catalog', 'plan', 'identity', 'plan_copies')),
+    ...(await copies(ask, 'catalog', 'product', 'identity', 'product_copies')),
   ],
   'the operation log has every entry once': entries,
   'every webhook has one delivery': deliveries,
@@ -133,6 +138,9 @@ function consumers(): { in: Service; name: string; from: Service; takes: (type: 
     { in: 'billing', name: 'billing-copy-users', from: 'identity', takes: startsWith('user') },
     { in: 'billing', name: 'billing-copy-plans', from: 'catalog', takes: startsWith('plan') },
     { in: 'identity', name: 'identity-copy-gateways', from: 'billing', takes: startsWith('gateway') },
+    { in: 'identity', name: 'identity-copy-subscriptions', from: 'billing', takes: startsWith('subscription') },
+    { in: 'identity', name: 'identity-copy-plans', from: 'catalog', takes: startsWith('plan') },
+    { in: 'identity', name: 'identity-copy-products', from: 'catalog', takes: startsWith('product') },
     ...services.map(from => ({
       in: 'identity' as const,
       name: `identity-log-${from}`,
@@ -190,26 +198,6 @@ async function copies(ask: Ask, owner: Service, aggregate: string, at: Service, 
     if (copy?.version === version && copy?.data === data) return [];
     return [`${table} has version ${copy?.version ?? 'none'} of ${aggregate} ${id}, the owner is at ${version}`];
   });
-}
-
-async function entries(ask: Ask): Promise<string[]> {
-  const counts = new Map<string, number>();
-  const count = (row: Row, by: number) => {
-    const key = [row.merchant_id, row.at, row.target, row.content, row.account].join(' ');
-    counts.set(key, (counts.get(key) ?? 0) + by);
-  };
-  const logged = `select merchant_id, create_time as at, opt_target as target, opt_content as content,
-    opt_account_id as account from operation_logs`;
-  for (const row of await ask('identity', logged)) count(row, -1);
-  for (const service of services) {
-    const emitted = `select merchant_id, envelope::json->>'at' as at, envelope::json->'data'->>'target' as target,
-      envelope::json->'data'->>'content' as content, envelope::json->'data'->'actor'->>'id' as account
-      from outbox where type = 'operation.logged'`;
-    for (const row of await ask(service, emitted)) count(row, 1);
-  }
-  return [...counts]
-    .filter(([, difference]) => difference !== 0)
-    .map(([entry, difference]) => `the operation log has ${difference > 0 ? 'too few' : 'too many'} of: ${entry}`);
 }
 
 /**

@@ -47,6 +47,11 @@ export function ratesCommand(home: Home, settings: Settings, words: readonly str
   return { ...appPart(home, 'catalog', ['rates', ...words], environment(settings, 'catalog')), name: 'rates' };
 }
 
+/** The command of identity that tells whether the operation log is as it was written; see its README. */
+export function logCommand(home: Home, settings: Settings, words: readonly string[]): Part {
+  return { ...appPart(home, 'identity', ['log', ...words], environment(settings, 'identity')), name: 'log' };
+}
+
 function appPart(home: Home, app: App, args: string[], env: NodeJS.ProcessEnv): Part {
   const folder = path.join(home.root, 'apps', app);
   return { name: app, command: process.execPath, args: [path.join(folder, 'dist/main.js'), ...args], env, cwd: folder };

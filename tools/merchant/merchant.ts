@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
-import { merchantCommand } from '../local/apps.js';
+import { logCommand, merchantCommand } from '../local/apps.js';
 import { readFacts } from '../local/facts.js';
 import { Failure } from '../local/failure.js';
 import { checkoutRoot, type Home, openHome } from '../local/home.js';
 import { readSettings } from '../local/settings.js';
 
 const withinMs = 60_000;
-const badSettings = 78;
+export const badSettings = 78;
 
 /** `npm run merchant -- …`: makes merchants, and lists, revokes and rotates their API keys. */
 export async function run(words: readonly string[]): Promise<number> {
@@ -21,7 +21,7 @@ export async function run(words: readonly string[]): Promise<number> {
  * exit code.
  */
 export function merchant(words: readonly string[], env: NodeJS.ProcessEnv, home?: Home): string {
-  const { command, args, ...options } = partOf(words, env, home);
+  const { command, args, ...options } = identityPart('merchant', words, env, home);
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     ...options,
     encoding: 'utf8',
@@ -35,18 +35,26 @@ export function merchant(words: readonly string[], env: NodeJS.ProcessEnv, home?
   throw new Failure(error?.message ?? sentences(stderr), known);
 }
 
-function partOf(words: readonly string[], env: NodeJS.ProcessEnv, home?: Home) {
+const commands = { merchant: merchantCommand, log: logCommand };
+
+/** A command of identity with a deployment's settings where the environment has them, else on the running stack. */
+export function identityPart(
+  name: keyof typeof commands,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  home?: Home,
+) {
   const local = env.DATABASE_URL === undefined ? (home ?? openHome()) : undefined;
-  if (local && readFacts(local)) return merchantCommand(local, readSettings(local), words);
+  if (local && readFacts(local)) return commands[name](local, readSettings(local), words);
   const cwd = path.join(checkoutRoot(), 'apps/identity');
-  return { command: process.execPath, args: [path.join(cwd, 'dist/main.js'), 'merchant', ...words], env, cwd };
+  return { command: process.execPath, args: [path.join(cwd, 'dist/main.js'), name, ...words], env, cwd };
 }
 
-const noStack =
+export const noStack =
   'no stack of this checkout is running: start one with "npm run up". For a deployment, set identity\'s settings (DATABASE_URL, NATS_URL, SECRET_KEYS, RECUR_ENV).';
 
 /** What the command said; of lines that are a log's, what they tell. */
-const sentences = (stderr: string) => stderr.trim().split('\n').map(told).join('\n');
+export const sentences = (stderr: string) => stderr.trim().split('\n').map(told).join('\n');
 
 function told(line: string): string {
   try {

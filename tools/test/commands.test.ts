@@ -6,6 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 import { plannedPackages } from '../local/apt.js';
 import { takesNoArguments } from '../local/failure.js';
 import { checkoutRoot, openHome } from '../local/home.js';
+import { log } from '../log/log.js';
 import { merchant } from '../merchant/merchant.js';
 
 describe('tools/run.mjs', () => {
@@ -53,6 +54,27 @@ describe('npm run merchant', () => {
     expect(failure({}, ...list)).toMatchObject({ exitCode: 1, message: expect.stringMatching(noStack) });
     const half = failure({ DATABASE_URL: 'postgres://x' }, ...list);
     expect(half).toMatchObject({ exitCode: 78, message: expect.stringMatching(settings) });
+  });
+});
+
+describe('npm run log', () => {
+  /** What it fails with where no stack runs. */
+  function failure(...words: string[]) {
+    const state = mkdtempSync(path.join(tmpdir(), 'recur-log-'));
+    try {
+      return log(words, { PATH: process.env.PATH }, openHome(state));
+    } catch (error) {
+      return error;
+    } finally {
+      rmSync(state, { recursive: true });
+    }
+  }
+
+  it('says how it is used, and what is missing', () => {
+    const usage = /^There is no command "keys"\.\nUsage: npm run log -- verify/;
+    expect(failure('keys')).toMatchObject({ exitCode: 64, message: expect.stringMatching(usage) });
+    const noStack = /^no stack of this checkout is running: start one with "npm run up"/;
+    expect(failure('verify')).toMatchObject({ exitCode: 1, message: expect.stringMatching(noStack) });
   });
 });
 

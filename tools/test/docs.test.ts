@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { type ErrorKind, emittedEventNames, errors, events, routed } from '@recur/contracts';
+import { awaitedEventNames, type ErrorKind, emittedEventNames, errors, events, routed } from '@recur/contracts';
 import { bodyOf } from '../../apps/notification/src/intake.js';
 import { apiReference } from '../docs/apiReference.js';
 import { examples } from '../docs/examples.js';
@@ -65,6 +65,8 @@ describe('docs/api-reference.md', () => {
     // the two of an endpoint are one emit, whose name ends in a variable
     const isEmitted = (name: string) => emitted.includes(name) || emitted.includes(name.replace(/\w+$/, ''));
     expect(emittedEventNames.filter(name => !isEmitted(name))).toEqual([]);
+    // what is emitted is awaited no more
+    expect(awaitedEventNames.filter(isEmitted)).toEqual([]);
   });
 });
 

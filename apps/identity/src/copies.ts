@@ -1,13 +1,42 @@
-import type { Gateway } from '@recur/contracts';
+import type { Gateway, Plan, Product, Subscription } from '@recur/contracts';
 import { copyOf } from '@recur/platform';
-import { gateways } from './user-tables.js';
+import { gateways, plans, products, subscriptions } from './user-tables.js';
 
-/** What identity decides from without asking: gateways of billing. */
+/** What identity decides from without asking: gateways and subscriptions of billing, plans and products of catalog. */
 export const copies = [
   copyOf('gateways', 'billing', 'gateway', gateways, (data: Gateway, merchantId, version) => ({
     merchantId,
     id: data.gatewayId,
     archived: data.archive,
+    data,
+    version,
+  })),
+  copyOf('subscriptions', 'billing', 'subscription', subscriptions, (data: Subscription, merchantId, version) => ({
+    merchantId,
+    id: data.subscriptionId,
+    userId: data.userId,
+    productId: data.productId,
+    planId: data.planId,
+    status: data.status,
+    amount: data.amount,
+    createTime: data.createTime,
+    data,
+    version,
+  })),
+  copyOf('plans', 'catalog', 'plan', plans, (data: Plan, merchantId, version) => ({
+    merchantId,
+    id: data.id,
+    productId: data.productId,
+    status: data.status,
+    type: data.type,
+    planName: data.planName,
+    data,
+    version,
+  })),
+  copyOf('products', 'catalog', 'product', products, (data: Product, merchantId, version) => ({
+    merchantId,
+    id: data.id,
+    deleted: data.isDeleted !== 0,
     data,
     version,
   })),

@@ -1,10 +1,15 @@
 import { startService } from '@recur/platform';
+import { readLogWords } from './log-words.js';
 import { readWords } from './merchant-words.js';
 import { identity } from './service.js';
 
-const [command, ...words] = process.argv.slice(2);
-// how the command is used can be seen without a database
-const { wrong } = command === 'merchant' ? readWords(words) : { wrong: undefined };
+const [command = '', ...words] = process.argv.slice(2);
+// how a command is used can be seen without a database
+const readers = new Map<string, (words: readonly string[]) => { wrong?: string }>([
+  ['merchant', readWords],
+  ['log', readLogWords],
+]);
+const wrong = readers.get(command)?.(words).wrong;
 if (wrong !== undefined) {
   process.stderr.write(`${wrong}\n`);
   process.exit(64);

@@ -1,41 +1,22 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { type User as Answer, type In, newSession, type Out } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import {
-  type Caller,
-  CLOCK,
-  type Clock,
-  CONFIG,
-  Db,
-  Handle,
-  type Removal,
-  removedAtOnce,
-  type Tx,
-} from '@recur/platform';
+import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import { importJWK, SignJWT } from 'jose';
 import { Callers } from './callers.js';
+import { openSession } from './client-sessions.js';
 import type { Config } from './config.js';
 import { emailKey } from './domain/email.js';
 import { Passwords } from './passwords.js';
 import { type Edit, edited, filled } from './profile.js';
 import { type User, users } from './tables.js';
-import { clientSessions } from './user-tables.js';
 import { holders, insertUser, refuseTaken, updateRow } from './users.js';
 import { userView } from './views.js';
 
-const limits = { sessionBytes: 32, sessionSeconds: 36_000, tokenSeconds: 600 } as const;
-
-export const removals: readonly Removal[] = [
-  {
-    keptSeconds: 0,
-    remove: `delete from client_sessions where session_hash in (select session_hash from client_sessions
-      where remove_time < $1 order by remove_time limit ${removedAtOnce}) returning 1`,
-  },
-];
+const limits = { tokenSeconds: 600 } as const;
 
 type Given = Pick<In<typeof newSession>, 'email' | 'externalUserId' | 'firstName' | 'lastName' | 'phone' | 'address'>;
-type Urls = Pick<In<typeof newSession>, 'returnUrl' | 'cancelUrl'>;
+type Urls = Required<Pick<In<typeof newSession>, 'returnUrl' | 'cancelUrl'>>;
 
 @Injectable()
 export class Sessions {
@@ -48,7 +29,7 @@ export class Sessions {
   ) {}
 
   @Handle(newSession)
-  open({ password, returnUrl, cancelUrl, ...given }: In<typeof newSession>, caller: Caller) {
+  open({ password, returnUrl = '', cancelUrl = '', ...given }: In<typeof newSession>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const { email, externalUserId = '', firstName = '', lastName = '', phone = '', address = '' } = given;
       const held = await holders(tx, { email, externalUserId });
@@ -71,23 +52,9 @@ export class Sessions {
     });
   }
 
-  /** What it returns is the only copy of the session: of it, a hash is kept. */
-  private async opened(
-    tx: Tx,
-    user: Answer,
-    { returnUrl = '', cancelUrl = '' }: Urls,
-  ): Promise<Out<typeof newSession>> {
-    const clientSession = randomBytes(limits.sessionBytes).toString('base64url');
-    const sessionHash = createHash('sha256').update(clientSession).digest('base64url');
-    tx.save(clientSessions, {
-      sessionHash,
-      merchantId: tx.merchantId,
-      userId: user.id,
-      returnUrl,
-      cancelUrl,
-      expireTime: tx.now + limits.sessionSeconds,
-      removeTime: Math.floor(this.clock.wall() / 1000) + limits.sessionSeconds,
-    });
+  private async opened(tx: Tx, user: Answer, urls: Urls): Promise<Out<typeof newSession>> {
+    const purpose = { userId: user.id, ...urls };
+    const { clientSession, sessionHash } = openSession(tx, Math.floor(this.clock.wall() / 1000), purpose);
     return {
       clientSession,
       clientToken: await this.token(tx, user.id, sessionHash),
@@ -112,7 +79,7 @@ export class Sessions {
   }
 }
 
-function refuseInactive({ id, status }: User): void {
+export function refuseInactive({ id, status }: User): void {
   if (status === 'active') return;
   throw new Rejected('user_inactive', `User ${id} is ${status}: cannot open a session for it`);
 }

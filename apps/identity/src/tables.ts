@@ -1,9 +1,19 @@
 import type { In, memberStatus, totpType, updateMerchant, userStatus } from '@recur/contracts';
 import { document, flag, int, integer, integers, optionalText, table, text } from '@recur/platform';
 import type { JWK } from 'jose';
+import { logHeads, logTallies, operationLogs } from './log-tables.js';
 import { liveSessions, memberSessions, roles, setupTokens } from './member-tables.js';
 import { authProviders, memberTotps, oauthAccounts } from './sign-in-tables.js';
-import { clientSessions, gateways, type Profile, userTallies } from './user-tables.js';
+import {
+  adminNotes,
+  clientSessions,
+  gateways,
+  type Profile,
+  plans,
+  products,
+  subscriptions,
+  userTallies,
+} from './user-tables.js';
 
 export interface Merchant {
   merchantId: number;
@@ -70,26 +80,13 @@ export interface User {
   /** The gateway that is usual for this user; 0: the merchant's default. */
   gatewayId: number;
   profile: Profile;
+  /** Of the subscription that the user shows; see Customers1763683200006. '' and 0: it has none. */
+  subscriptionId: string;
+  subscriptionStatus: number;
+  recurringAmount: number;
+  planId: number;
   createTime: number;
   version: number;
-}
-
-export interface LogEntry {
-  merchantId: number;
-  id: number;
-  createTime: number;
-  optAccountType: number;
-  optAccountId: string;
-  optAccount: string;
-  /** 0 when it was no member. */
-  memberId: number;
-  optTarget: string;
-  optContent: string;
-  userId: number;
-  planId: number;
-  invoiceId: string;
-  subscriptionId: string;
-  discountCode: string;
 }
 
 /** A key pair that signs tokens of all merchants. */
@@ -193,6 +190,10 @@ export const users = table<User>('users', {
     billingType: int(),
     gatewayId: integer(),
     profile: { ...document<Profile>(), default: {} },
+    subscriptionId: { ...text(), default: '' },
+    subscriptionStatus: { ...int(), default: 0 },
+    recurringAmount: { ...integer(), default: 0 },
+    planId: { ...integer(), default: 0 },
     createTime: integer(),
     version: int(),
   },
@@ -203,38 +204,8 @@ export const users = table<User>('users', {
     users_newest: { on: ['merchantId', 'createTime', 'id'] },
     users_suspended: { on: ['merchantId', 'createTime', 'id'], where: `status = 'suspended'` },
     users_gateway: { on: ['merchantId', 'gatewayId', 'createTime', 'id'], where: 'gateway_id <> 0' },
-  },
-});
-
-export const operationLogs = table<LogEntry>('operation_logs', {
-  key: ['merchantId', 'id'],
-  columns: {
-    merchantId: integer(),
-    id: integer(),
-    createTime: integer(),
-    optAccountType: int(),
-    optAccountId: text(),
-    optAccount: text(),
-    memberId: integer(),
-    optTarget: text(),
-    optContent: text(),
-    userId: integer(),
-    planId: integer(),
-    invoiceId: text(),
-    subscriptionId: text(),
-    discountCode: text(),
-  },
-  indices: {
-    operation_logs_newest: { on: ['merchantId', 'createTime', 'id'] },
-    operation_logs_member: { on: ['merchantId', 'memberId', 'createTime', 'id', 'userId'], where: 'member_id <> 0' },
-    operation_logs_user: { on: ['merchantId', 'userId', 'createTime', 'id', 'memberId'], where: 'user_id <> 0' },
-    operation_logs_plan: { on: ['merchantId', 'planId', 'createTime', 'id'], where: 'plan_id <> 0' },
-    operation_logs_invoice: { on: ['merchantId', 'invoiceId', 'createTime', 'id'], where: `invoice_id <> ''` },
-    operation_logs_subscription: {
-      on: ['merchantId', 'subscriptionId', 'createTime', 'id'],
-      where: `subscription_id <> ''`,
-    },
-    operation_logs_discount: { on: ['merchantId', 'discountCode', 'createTime', 'id'], where: `discount_code <> ''` },
+    users_plan: { on: ['merchantId', 'planId', 'createTime', 'id'], where: 'plan_id <> 0' },
+    users_subscription: { on: ['merchantId', 'subscriptionStatus', 'createTime', 'id'] },
   },
 });
 
@@ -273,8 +244,8 @@ export const memberEmails = table<MemberEmail>('member_emails', {
 
 /** A merchant's own rows: row-level security shows them to that merchant only. */
 export const tenantTables = [
-  ...[merchants, members, roles, memberSessions, setupTokens, authProviders, oauthAccounts, memberTotps],
-  ...[apiKeys, users, operationLogs, userTallies, gateways],
+  ...[merchants, members, roles, memberSessions, setupTokens, authProviders, oauthAccounts, memberTotps, apiKeys],
+  ...[users, userTallies, adminNotes, operationLogs, logHeads, logTallies, gateways, subscriptions, plans, products],
 ];
 
 /** The list of what has no row-level security here, beside the platform's own tables. */

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { getUser, type In, listUsers, searchUsers, userStatus } from '@recur/contracts';
+import { getUser, type In, listUsers, searchUsers, subscriptionStatus, userStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, type Condition, contains, Db, given, Handle, sorted } from '@recur/platform';
+import { type Caller, type Condition, contains, Db, each, given, Handle, sorted } from '@recur/platform';
 import { accountOf, accountsOf } from './accounts.js';
 import { users } from './tables.js';
+import { subscriptions } from './user-tables.js';
 
 const limits = { searched: 100, lookedAtFirst: 10_000 } as const;
 const newest = 'create_time desc, id desc';
+const subscriptionStatuses: readonly number[] = Object.values(subscriptionStatus);
 
 /** The newest that fit among the newest $3; their texts are joined as in the column `anything` of users_search. */
 const newestThatFit = `select id from (select * from users where merchant_id = $1 order by ${newest} limit $3) newest
@@ -28,7 +30,9 @@ export class UserLists {
   @Handle(listUsers)
   async list(input: In<typeof listUsers>, caller: Caller) {
     const { email, firstName, lastName, searchKey, page, count } = input;
-    if (fitsNobody(input)) return { userAccounts: [], total: 0 };
+    const withStatus = statuses(input.status);
+    const subStatus = given(input.subStatus)?.filter(code => subscriptionStatuses.includes(code));
+    if (withStatus?.length === 0 || subStatus?.length === 0) return { userAccounts: [], total: 0 };
     const [named, keyed] = await Promise.all([
       this.db.search(caller, 'users', [
         { column: 'email', field: 'email', part: email },
@@ -38,15 +42,21 @@ export class UserLists {
       this.fitting(caller, searchKey),
     ]);
     return this.db.read(caller, async reader => {
+      const subscriptionId = given(input.subscriptionId);
+      const subscription = subscriptionId ? await reader.find(subscriptions, { id: subscriptionId }) : undefined;
+      if (subscriptionId && !subscription) return { userAccounts: [], total: 0 };
       const { rows, total } = await reader.page({
         from: users,
         where: [
           ['id = ?', given(input.userId)],
+          ['id = ?', subscription?.userId],
           ['external_user_id = ?', given(input.externalUserId)],
           ['id = any(?)', named],
           ['id = any(?)', keyed],
-          oneOf('status', statuses(input.status)),
+          oneOf('status', withStatus),
           oneOf('gateway_id', given(input.gatewayIds)),
+          each('plan_id', given(input.planIds)),
+          each('subscription_status', subStatus),
           ['create_time >= ?', given(input.createTimeStart)],
           ['create_time <= ?', given(input.createTimeEnd)],
         ],
@@ -109,10 +119,4 @@ function oneOf(column: string, values: readonly unknown[] | undefined): Conditio
 function statuses(codes: readonly number[] | undefined): string[] | undefined {
   const names = Object.entries(userStatus).flatMap(([name, code]) => (codes?.includes(code) ? [name] : []));
   return given(codes) && names;
-}
-
-/** No user has a subscription yet, so only those without one can be meant; nor a status that does not exist. */
-function fitsNobody({ planIds, subscriptionId, subStatus, status }: In<typeof listUsers>): boolean {
-  const withoutOne = given(subStatus) === undefined || subStatus?.includes(0);
-  return Boolean(given(planIds) || subscriptionId || !withoutOne || statuses(status)?.length === 0);
 }

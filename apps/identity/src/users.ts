@@ -1,14 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { type User as Answer, type In, newUser, updateUser, userBillingType, userType } from '@recur/contracts';
+import {
+  type User as Answer,
+  type In,
+  newUser,
+  subscriptionStatus,
+  updateUser,
+  userBillingType,
+  userType,
+} from '@recur/contracts';
 import { type Issue, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
-import { accountOf } from './accounts.js';
+import { accountOf, planNameOf } from './accounts.js';
 import { emailKey } from './domain/email.js';
 import { Passwords } from './passwords.js';
 import { edited } from './profile.js';
 import { type User, users } from './tables.js';
 import { gateways } from './user-tables.js';
-import { userAccountView, userView } from './views.js';
+import { userView } from './views.js';
 
 type Names = Pick<User, 'email' | 'externalUserId'>;
 
@@ -38,16 +46,13 @@ export class Users {
       const user = await tx.lock(users, { id: userId }, 'user_not_found');
       const next = edited(user, edit);
       if (!next) return { user: await accountOf(tx, user) };
-      const [held, gateway] = await Promise.all([holders(tx, next), tx.find(gateways, { id: next.gatewayId })]);
-      refuseTaken(held, userId);
-      if (next.gatewayId !== user.gatewayId && next.gatewayId !== 0) {
-        if (!gateway) throw tx.stale('gateways', next.gatewayId, new Rejected('gateway_not_found'));
-        if (gateway.archived) throw tx.stale('gateways', next.gatewayId, new Rejected('gateway_archived'));
-      }
+      refuseTaken(await holders(tx, next), userId);
+      if (next.gatewayId !== user.gatewayId) await refuseUnusable(tx, next.gatewayId);
       indicesDecide(tx);
-      const view = updateRow(tx, next);
+      await updateRow(tx, next);
       tx.log(`User(${userId})`, 'Update', { userId });
-      return { user: userAccountView(view, gateway) };
+      // the row is at its next version once its event is written
+      return { user: await accountOf(tx, { ...next, version: next.version + 1 }) };
     });
   }
 }
@@ -70,8 +75,16 @@ export function refuseTaken({ byEmail, byExternalId }: Awaited<ReturnType<typeof
   if (fields.length > 0) throw taken(...fields);
 }
 
+/** A user may not be given a gateway that takes nothing; 0 is the merchant's default. */
+export async function refuseUnusable(tx: Tx, gatewayId: number): Promise<void> {
+  if (gatewayId === 0) return;
+  const gateway = await tx.find(gateways, { id: gatewayId });
+  if (!gateway) throw tx.stale('gateways', gatewayId, new Rejected('gateway_not_found'));
+  if (gateway.archived) throw tx.stale('gateways', gatewayId, new Rejected('gateway_archived'));
+}
+
 /** What was looked up may be out of date. */
-function indicesDecide(tx: Tx): void {
+export function indicesDecide(tx: Tx): void {
   tx.onConflict('users_email', () => taken('email'));
   tx.onConflict('users_external', () => taken('externalUserId'));
 }
@@ -94,6 +107,10 @@ export function insertUser(tx: Tx, given: NewRow): Answer {
     billingType: userBillingType.recurring,
     gatewayId: 0,
     profile: {},
+    subscriptionId: '',
+    subscriptionStatus: subscriptionStatus.init,
+    recurringAmount: 0,
+    planId: 0,
     createTime: tx.now,
     version: 0,
   };
@@ -105,9 +122,10 @@ export function insertUser(tx: Tx, given: NewRow): Answer {
 }
 
 /** Saves a user that is locked and was changed, with its event; the command logs it. */
-export function updateRow(tx: Tx, user: User): Answer {
+export async function updateRow(tx: Tx, user: User): Promise<Answer> {
+  const planName = await planNameOf(tx, user);
   tx.save(users, user);
-  const view = userView({ ...user, version: user.version + 1 });
+  const view = userView({ ...user, version: user.version + 1 }, planName);
   tx.emit('user.updated', user, view);
   return view;
 }

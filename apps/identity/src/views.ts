@@ -1,6 +1,7 @@
 import * as contract from '@recur/contracts';
-import type { ApiKey, LogEntry, Member, Merchant, User } from './tables.js';
-import type { GatewayCopy } from './user-tables.js';
+import type { LogEntry } from './log-tables.js';
+import type { ApiKey, Member, Merchant, User } from './tables.js';
+import type { AdminNote, GatewayCopy, PlanCopy } from './user-tables.js';
 
 const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);
 const emptyUser = contract.emptyOf(contract.User);
@@ -19,10 +20,11 @@ export const apiKeyView = ({ id, merchantId, jtiHash, createTime, revokedTime }:
   revokedTime,
 });
 
-/** A user as the API shows it. What billing knows of it (its subscription, its payment method) is empty here. */
-export function userView(user: User): contract.User {
+/** A user as the API shows it; `planName` is that of the subscription which it shows, where that is known. */
+export function userView(user: User, planName = ''): contract.User {
   const { id, merchantId, email, externalUserId, firstName, lastName, phone, address, language } = user;
   const { type, billingType, gatewayId, createTime, version } = user;
+  const { subscriptionId, subscriptionStatus, recurringAmount } = user;
   return {
     ...emptyUser,
     ...user.profile,
@@ -40,15 +42,39 @@ export function userView(user: User): contract.User {
     gatewayId,
     createTime,
     version,
+    subscriptionId,
+    subscriptionName: planName,
+    subscriptionStatus,
+    recurringAmount,
     status: contract.userStatus[user.status],
   };
 }
 
-/** A user with what belongs to others. There are no subscriptions and no credit accounts yet. */
-export const userAccountView = (user: contract.User, gateway: GatewayCopy | undefined): contract.UserAccountDetail => ({
+/** A user with what belongs to others. There are no credit accounts yet. */
+export const userAccountView = (
+  user: User,
+  gateway: GatewayCopy | undefined,
+  plan: PlanCopy | undefined,
+): contract.UserAccountDetail => ({
   ...emptyAccount,
-  ...user,
+  ...userView(user, plan?.planName),
   gateway: gateway?.data ?? null,
+  planId: user.planId,
+});
+
+/** A note as the API shows it; `member` is who wrote it. */
+export const adminNoteView = (
+  { id, createTime, memberId, userId, note }: AdminNote,
+  member: Member | undefined,
+  userAccount: contract.User,
+): contract.UserAdminNote => ({
+  id,
+  createTime,
+  merchantMemberId: memberId,
+  userId,
+  note,
+  merchantMember: member ? memberShort(member) : null,
+  userAccount,
 });
 
 /** An entry as the API shows it; `member` is who did it, when it was one. */

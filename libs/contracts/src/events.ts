@@ -13,6 +13,7 @@ import { MerchantMetric } from './shapes/metric.js';
 import { Payment } from './shapes/payment.js';
 import { Plan } from './shapes/plan.js';
 import { Product } from './shapes/product.js';
+import { Subscription } from './shapes/subscription.js';
 import { User } from './shapes/user.js';
 import { WebhookEndpoint } from './shapes/webhook.js';
 
@@ -128,8 +129,18 @@ const internal = <D>(owner: Service | 'every', aggregate: string, data: Shape<D>
   data,
 });
 
-/** Every event that is emitted: its name is the type on the wire, its subject `evt.<owner>.<name>`. */
+/** Every event: its name is the type on the wire, its subject `evt.<owner>.<name>`. */
 export const events = {
+  'subscription.created': webhook('billing', 'subscription', Subscription),
+  'subscription.activated': webhook('billing', 'subscription', Subscription),
+  'subscription.updated': webhook('billing', 'subscription', Subscription),
+  'subscription.auto_renew.success': webhook('billing', 'subscription', Subscription),
+  'subscription.auto_renew.failure': webhook('billing', 'subscription', Subscription),
+  'subscription.cancelled': webhook('billing', 'subscription', Subscription),
+  'subscription.end.of.this.cycle': webhook('billing', 'subscription', Subscription),
+  'subscription.resume.end.of.this.cycle': webhook('billing', 'subscription', Subscription),
+  'subscription.expired': webhook('billing', 'subscription', Subscription),
+  'subscription.failed': webhook('billing', 'subscription', Subscription),
   'user.created': webhook('identity', 'user', User),
   'user.updated': webhook('identity', 'user', User),
   'payment.created': webhook('billing', 'payment', Payment),
@@ -190,8 +201,27 @@ export const events = {
 export type EventName = keyof typeof events;
 export type EventData<N extends EventName = EventName> = z.output<(typeof events)[N]['data']>;
 
+/** Events that others listen for already, and that their owner does not emit yet. It only shrinks. */
+export const awaitedEventNames = [
+  'subscription.created',
+  'subscription.activated',
+  'subscription.updated',
+  'subscription.auto_renew.success',
+  'subscription.auto_renew.failure',
+  'subscription.cancelled',
+  'subscription.end.of.this.cycle',
+  'subscription.resume.end.of.this.cycle',
+  'subscription.expired',
+  'subscription.failed',
+] as const satisfies readonly EventName[];
+
 /** The names of the webhook events that are really emitted, in the order of `webhookEventNames`. */
-export const emittedEventNames: readonly WebhookEventName[] = webhookEventNames.filter(name => name in events);
+export const emittedEventNames: readonly EmittedEventName[] = webhookEventNames.filter(isEmitted);
+export type EmittedEventName = Exclude<WebhookEventName & EventName, (typeof awaitedEventNames)[number]>;
+
+function isEmitted(name: WebhookEventName): name is EmittedEventName {
+  return name in events && !awaitedEventNames.some(awaited => awaited === name);
+}
 
 /** An event as it travels, its `data` not yet checked. */
 export const EventEnvelope = z.object({

@@ -1,7 +1,20 @@
 import { z } from 'zod';
 import { userType } from './codes.js';
-import { integer } from './field.js';
-import { anyObject, code, createdWithin, email, externalId, line, paged, paging, q, rule, sorting } from './input.js';
+import { Empty, integer } from './field.js';
+import {
+  anyObject,
+  code,
+  createdWithin,
+  email,
+  externalId,
+  line,
+  paged,
+  paging,
+  prose,
+  q,
+  rule,
+  sorting,
+} from './input.js';
 import { operation } from './operation.js';
 import { User } from './shapes/user.js';
 import { UserAccountDetail } from './shapes/user-account.js';
@@ -130,6 +143,77 @@ export const updateUser = operation({
   }),
   output: z.object({ user: UserAccountDetail }),
   errors: ['user_not_found', 'gateway_not_found', 'gateway_archived'],
+});
+
+export const suspendUser = operation({
+  service: 'identity',
+  name: 'user.suspend',
+  methods: ['POST'],
+  path: '/merchant/user/suspend_user',
+  summary: 'Suspend a user: no session is opened and nothing new is billed for it; if it is suspended nothing changes',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({ userId: z.int() }),
+  output: Empty,
+  errors: ['user_not_found'],
+});
+
+export const resumeUser = operation({
+  service: 'identity',
+  name: 'user.resume',
+  methods: ['POST'],
+  path: '/merchant/user/resume_user',
+  summary: 'Make a suspended user active again; if it is active nothing changes',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({ userId: z.int() }),
+  output: Empty,
+  errors: ['user_not_found'],
+});
+
+export const changeUserGateway = operation({
+  service: 'identity',
+  name: 'user.change_gateway',
+  methods: ['POST'],
+  path: '/merchant/user/change_gateway',
+  summary: 'Change the gateway by which a user pays; what is not sent of another gateway is cleared',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({
+    userId: z.int(),
+    gatewayId: z.int().describe('0: the gateway that is the default of the merchant'),
+    gatewayPaymentType: line.optional(),
+    paymentMethodId: line.optional().describe('Answered as paymentMethod'),
+  }),
+  output: Empty,
+  errors: ['user_not_found', 'gateway_not_found', 'gateway_archived'],
+});
+
+export const changeUserEmail = operation({
+  service: 'identity',
+  name: 'user.change_email',
+  methods: ['POST'],
+  path: '/merchant/user/change_email',
+  summary: 'Change the e-mail of a user, which is unique within the merchant whatever its case',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({ userId: z.int(), email }),
+  output: Empty,
+  errors: ['user_not_found'],
+});
+
+export const newAdminNote = operation({
+  service: 'identity',
+  name: 'user.new_admin_note',
+  methods: ['POST'],
+  path: '/merchant/user/new_admin_note',
+  summary: 'Keep a note of the signed-in member on a user',
+  effect: 'write',
+  permission: 'user.write',
+  memberOnly: true,
+  input: z.object({ userId: z.int(), note: rule(prose, 'may not be blank', note => note.trim() !== '') }),
+  output: Empty,
+  errors: ['user_not_found'],
 });
 
 export const userCount = operation({

@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { webhookEventNames } from '../src/event-names.js';
-import { EventEnvelope, emittedEventNames, eventSubject, events, optAccountTypeOf } from '../src/events.js';
+import {
+  awaitedEventNames,
+  EventEnvelope,
+  emittedEventNames,
+  eventSubject,
+  events,
+  optAccountTypeOf,
+} from '../src/events.js';
 
 describe('events', () => {
   it('that go out are those of the fixed list, and an internal one never has such a name', () => {
@@ -25,6 +32,13 @@ describe('events', () => {
       'webhook.endpoint.failing',
       'webhook.endpoint.disabled',
     ]);
+  });
+
+  it('that are awaited are not listed: this number may go down, never up', () => {
+    expect(awaitedEventNames).toHaveLength(10);
+    expect(awaitedEventNames.filter(name => !(name in events))).toEqual([]);
+    const emitted: readonly string[] = emittedEventNames;
+    expect(awaitedEventNames.filter(name => emitted.includes(name))).toEqual([]);
   });
 
   it('have 41 names to subscribe to, none twice', () => {

@@ -31,11 +31,23 @@ export function copyOf<D, T extends { version: number }>(
 
 /** A page of an owner's aggregates, as `cmd.<service>.platform.snapshot` answers it. */
 interface Page {
-  items: { merchantId: number; version: number; data: unknown }[];
+  items: Item[];
   next: { merchantId: number; after: string } | null;
 }
 
-const limits = { page: 500, timeoutMs: 4_000 } as const;
+export interface Item {
+  merchantId: number;
+  version: number;
+  data: unknown;
+}
+
+/** The state of what was asked for, as `cmd.<service>.platform.state` answers it; `more` where several fit. */
+export interface State {
+  item: Item | null;
+  more?: Item[];
+}
+
+const limits = { page: 500, alike: 100, timeoutMs: 4_000 } as const;
 
 function upsertText(table: Table<unknown>): string {
   const columns = table.columns.map(({ column }) => column);
@@ -63,8 +75,10 @@ export class Copies {
       subject: `${copy.aggregate}.>`,
       order: 'latest',
       apply: async (tx, events) => {
-        const newest = new Map(events.map(event => [event.aggregateId, event]));
-        await this.put(tx, copy, [...newest.values()]);
+        // other aggregates may have names that begin alike
+        const own = events.filter(({ aggregate }) => aggregate === copy.aggregate);
+        const newest = new Map(own.map(event => [event.aggregateId, event]));
+        if (newest.size > 0) await this.put(tx, copy, [...newest.values()]);
       },
     }));
   }
@@ -87,19 +101,22 @@ export class Copies {
     }
   }
 
-  /** Asks the owner for one object's newest state, within the time the caller has left. Owner away: Rejected 56. */
+  /**
+   * Asks the owner for the newest state of an object, or of the objects that a name of another kind finds, within the
+   * time the caller has left. Owner away: Rejected 56.
+   */
   async refresh(name: string, id: Known, caller: Caller): Promise<void> {
     const copy = this.copies.find(candidate => candidate.name === name);
     if (!copy) throw new Error(`no copy ${name}`);
     const { aggregate } = copy;
-    const found: { item: Page['items'][number] | null } = await this.ask(
+    const { item, more = [] }: State = await this.ask(
       copy,
       'platform.state',
       typeof id === 'object' ? { aggregate, by: id } : { aggregate, id: String(id) },
       caller.merchantId,
       caller,
     );
-    if (found.item) await this.store(copy, caller.merchantId, found.item);
+    for (const state of item ? [item, ...more] : []) await this.store(copy, caller.merchantId, state);
   }
 
   private async store(copy: Copy, merchantId: number, item: { version: number; data: unknown }): Promise<void> {
@@ -124,11 +141,15 @@ export class Copies {
   }
 }
 
-/** What an owner answers to those who keep copies: single states, snapshots, and events that were missed. */
+/**
+ * What an owner answers to those who keep copies: single states, snapshots, and events that were missed. Of a kind of
+ * object that its events tell of and that it does not keep yet, it has none.
+ */
 export class Owner {
   constructor(
     private readonly db: Db,
     private readonly aggregates: Readonly<Record<string, Aggregate>>,
+    private readonly awaited: ReadonlySet<string>,
   ) {}
 
   questions() {
@@ -142,19 +163,27 @@ export class Owner {
   private async state(
     caller: Caller,
     { aggregate, id, by = {} }: { aggregate: string; id?: string; by?: Record<string, string> },
-  ) {
+  ): Promise<State> {
+    if (this.awaited.has(aggregate)) return { item: null };
     const { table, key, view, also } = this.of(aggregate);
     const [name = '', value = ''] = Object.entries(by)[0] ?? [];
     const where = id === undefined ? value && also[name]?.(value) : { [key]: id };
     if (!where) throw new Rejected('invalid_parameters', `no ${aggregate} is known by ${name || 'nothing'}`);
-    const row = await this.db.read(caller, reader => reader.find(table as Table<Record<string, unknown>>, where));
-    return { item: row ? { merchantId: caller.merchantId, version: versionOf(row), data: view(row) } : null };
+    const newest = `order by ${columnOf(table, key)} desc limit ${limits.alike}`;
+    const rows = await this.db.read(caller, reader =>
+      reader.all(table as Table<Record<string, unknown>>, where, newest),
+    );
+    const [item = null, ...more] = rows.map(
+      (row): Item => ({ merchantId: caller.merchantId, version: versionOf(row), data: view(row) }),
+    );
+    return { item, ...(more.length > 0 && { more }) };
   }
 
   private async snapshot(
     caller: Caller,
     { aggregate, merchantId, after }: { aggregate: string; merchantId: number; after: string },
   ) {
+    if (this.awaited.has(aggregate)) return { items: [], next: null };
     const { table, key, view } = this.of(aggregate);
     const [tenant] = await this.db.infra(
       'select merchant_id from tenants where merchant_id >= $1 order by merchant_id limit 1',

@@ -10,7 +10,7 @@ export { Db } from './db.js';
 export { Handle } from './handle.js';
 export { isReady, type Readiness, serveHealth } from './health.js';
 export { type Removal, removedAtOnce } from './janitor.js';
-export { type Condition, each, given, type List, type Page, sorted } from './list.js';
+export { type Condition, each, given, type Known, type List, type Page, sorted } from './list.js';
 export { createLog, type Log } from './log.js';
 export { Outbound, type OutboundOptions, type Result as OutboundResult } from './outbound.js';
 export { createPlatformTablesV1, platformTables } from './outbox.js';

@@ -25,6 +25,13 @@ export interface List<T> {
    * beginning. The planner would rather fetch all that fit from all over the table, and sort them.
    */
   covered?: boolean;
+  /** How many fit, and how many rows the merchant has, where both are known: then nothing is counted, nor tried. */
+  known?: Known;
+}
+
+export interface Known {
+  fitting: number;
+  among: number;
 }
 
 export interface Page<T> {
@@ -71,8 +78,18 @@ export function sorted<F extends string>(
  */
 export async function pageOf<T>(session: Session, list: List<T>): Promise<Page<T>> {
   await session.open();
+  const { known } = list;
+  if (known?.fitting === 0) return { rows: [], total: 0 };
+  if (known) return isSparse(list, known) ? gathered(session, list, known) : met(session, list);
   return (list.sparse && (await collected(session, list))) || met(session, list);
 }
+
+/**
+ * Whether fewer rows are read by collecting all that fit than by meeting those of the page: these lie among
+ * `end * among / fitting` rows.
+ */
+const isSparse = ({ page, count }: Pick<List<unknown>, 'page' | 'count'>, { fitting, among }: Known) =>
+  fitting <= limits.collected && fitting ** 2 < (page + 1) * count * among;
 
 /** The page as it is met along the index of its order, or along those of its branches. */
 async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
@@ -81,15 +98,30 @@ async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
   const keys = keysOf(list);
   const first = branches.map(branch => `(select ${keys} ${branch} order by ${list.order} limit ${end})`);
   const counted = branches.map(branch => `(select 1 ${branch} limit ${limits.counted})`);
-  const [, rows, [count]] = await Promise.all([
+  const [, rows, total] = await Promise.all([
     session.once(planning(list), []),
     session.once(`with ${pageIn(list, `(${first.join(' union all ')})`)} ${rowsOf(list)}`, values),
-    session.once(
-      `select count(*) as total from (select * from (${counted.join(' union all ')}) counted limit ${limits.counted}) counted`,
-      values,
-    ),
+    list.known?.fitting ??
+      session
+        .once(
+          `select count(*) as total from (select * from (${counted.join(' union all ')}) counted limit ${limits.counted}) counted`,
+          values,
+        )
+        .then(([count]) => Number(count?.total)),
   ]);
-  return { rows: rows.map(row => hydrate(list.from, row)), total: Number(count?.total) };
+  return { rows: rows.map(row => hydrate(list.from, row)), total: Math.min(total, limits.counted) };
+}
+
+/** The page of a sparse list of which it is known how many fit. */
+async function gathered<T>(session: Session, list: List<T>, { fitting }: Known): Promise<Page<T>> {
+  const { values, branches } = sourceOf(session, list, 1);
+  // the offset keeps the planner from meeting them along the index of the order
+  const all = `(select ${keysOf(list)} ${branches.join()} offset 0)`;
+  const [, rows] = await Promise.all([
+    session.once(planning(list), []),
+    session.once(`with ${pageIn(list, all)} ${rowsOf(list)}`, values),
+  ]);
+  return { rows: rows.map(row => hydrate(list.from, row)), total: Math.min(fitting, limits.counted) };
 }
 
 /** The page of a sparse list; undefined where too many fit to be collected. */

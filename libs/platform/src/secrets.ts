@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /**
  * Encrypts secrets at rest with AES-256-GCM. An envelope reads `v1.<key id>.<nonce>.<ciphertext+tag>` (base64url);
@@ -6,13 +6,17 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
  */
 export class Keyring {
   private readonly keys = new Map<string, Buffer>();
+  /** Derived from the others: no key has two uses. */
+  private readonly signingKeys = new Map<string, Buffer>();
   private readonly current: string;
 
   /** `spec`: `<id>:<base64 of 32 bytes>`, several separated by commas; the first encrypts, all decrypt. */
   constructor(spec: string) {
     for (const entry of spec.split(',')) {
       const colon = entry.indexOf(':');
-      this.keys.set(entry.slice(0, colon), Buffer.from(entry.slice(colon + 1), 'base64'));
+      const [id, key] = [entry.slice(0, colon), Buffer.from(entry.slice(colon + 1), 'base64')];
+      this.keys.set(id, key);
+      this.signingKeys.set(id, Buffer.from(hkdfSync('sha256', key, '', 'recur signature v1', 32)));
     }
     this.current = spec.slice(0, spec.indexOf(':'));
   }
@@ -40,7 +44,25 @@ export class Keyring {
    * another current key it is another one.
    */
   digest(text: string): string {
-    return createHmac('sha256', this.key(this.current)).update(text).digest('base64');
+    return String(this.mac(this.current, `digest\n${text}`)?.toString('base64'));
+  }
+
+  /** Signs what only holders of the keys may have written: `s1.<key id>.<HMAC-SHA-256>` (base64url). */
+  sign(text: string): string {
+    return `s1.${this.current}.${this.mac(this.current, text)?.toString('base64url')}`;
+  }
+
+  /** Whether a key of the ring has signed exactly this text. */
+  hasSigned(text: string, signature: string): boolean {
+    const [version, id = '', mac = ''] = signature.split('.');
+    const expected = this.mac(id, text);
+    const given = Buffer.from(mac, 'base64url');
+    return version === 's1' && expected?.length === given.length && timingSafeEqual(expected, given);
+  }
+
+  private mac(id: string, text: string): Buffer | undefined {
+    const key = this.signingKeys.get(id);
+    return key && createHmac('sha256', key).update(text).digest();
   }
 
   private key(id: string): Buffer {

@@ -106,7 +106,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const handlers = definition.handlers.flatMap(type => handlersOf(app.get(type)));
   const commandLimits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: 5_000 };
   const dispatcher = new Dispatcher(handlers, clock, log, commandLimits, keyring);
-  const owner = new Owner(db, definition.aggregates);
+  const owner = new Owner(db, definition.aggregates, awaitedOf(definition));
   const questions = { ...owner.questions(), ...definition.questions?.(app) };
   const ackSeconds = config.EVENT_ACK_SECONDS;
   const consumerParts = { ackSeconds, db, bus, clock, log, missing: askMissing(bus, clock) };
@@ -117,6 +117,14 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const workers: Worker[] = [...(definition.workers?.(app) ?? []), janitor];
   return { app, db, keyring, copies, dispatcher, questions, consumers, janitor, workers };
 }
+
+/** What the service's events tell of and it does not keep yet. */
+const awaitedOf = ({ name, events, aggregates }: ServiceDefinition) =>
+  new Set(
+    Object.values(events).flatMap(({ owner, aggregate }) =>
+      owner === name && !(aggregate in aggregates) ? [aggregate] : [],
+    ),
+  );
 
 /**
  * Runs a service as a process: `main.js` serves, `main.js migrate` migrates, `main.js resume` applies parked events

@@ -97,7 +97,11 @@ const urlOf = (database: string, role?: string) => {
 /** Everything that the migrations would run. */
 async function statementsOf({ migrations }: Schema): Promise<string> {
   const statements: string[] = [];
-  const recorder = { query: async (text: string) => statements.push(text) } as unknown as QueryRunner;
+  const query = async (text: string) => {
+    statements.push(text);
+    return [];
+  };
+  const recorder = { query } as unknown as QueryRunner;
   for (const Migration of migrations) await new Migration().up(recorder);
   return statements.join('\n');
 }
@@ -166,6 +170,7 @@ export async function testService<C extends ServiceConfig>(
   const admin = new pg.Pool({ connectionString: urlOf(database), max: 2 });
   // dropping the database ends what is still connected to it
   admin.on('error', () => undefined);
+  const replicas: { running: typeof running; pool: typeof pool }[] = [];
   let requests = 0;
   let seen = 0;
 
@@ -224,9 +229,23 @@ export async function testService<C extends ServiceConfig>(
         }
       }
     },
+    /** One more replica of the service, on the same database. */
+    async replica(): Promise<typeof running> {
+      const own = createPool(config.DATABASE_URL, config.DATABASE_POOL);
+      const parts = { config, clock, log, bus: bus as unknown as Bus, pool: own, committed: () => undefined };
+      const another = await assemble(definition as unknown as ServiceDefinition, parts);
+      replicas.push({ running: another, pool: own });
+      return another;
+    },
     /** Looks at the database as its superuser, past row-level security. */
     async rows(text: string, values: unknown[] = []): Promise<Row[]> {
       return (await admin.query(text, values)).rows;
+    },
+    /** A connection of the role that owns the tables; whoever asks for it ends it. */
+    async owner(): Promise<pg.Client> {
+      const client = new pg.Client(urlOf(database, `${definition.name}_owner`));
+      await client.connect();
+      return client;
     },
     /** What TypeORM would change to make the database fit the mapping; empty when there is no drift. */
     async drift(): Promise<string[]> {
@@ -236,9 +255,11 @@ export async function testService<C extends ServiceConfig>(
       return upQueries.map(({ query }) => query);
     },
     async close(): Promise<void> {
-      await running.app.close();
-      await running.db.close();
-      await pool.end();
+      for (const each of [...replicas, { running, pool }]) {
+        await each.running.app.close();
+        await each.running.db.close();
+        await each.pool.end();
+      }
       await admin.end();
       await asAdmin(client => client.query(`drop database ${database} with (force)`));
     },

@@ -35,6 +35,8 @@ export type Known = string | number | Readonly<Record<string, string>>;
 /** What the platform knows of an event type; contracts' registry fits. */
 export interface EventKind {
   aggregate: string;
+  /** The service that emits it; absent where it does not matter, as of the log that every service writes. */
+  owner?: string;
 }
 
 export interface TxContext {

@@ -68,6 +68,18 @@ describe.each([{ sparse: false }, { sparse: true }])('a list, %j', ({ sparse }) 
   });
 });
 
+it('a list of which it is known how many fit shows the same pages, met or collected, and counts nothing', async () => {
+  const list = (input: object) => t.done(listThings, { ...first, sizes: [3], count: 4, ...input });
+  for (const among of [10, 1_000_000]) {
+    for (const page of [0, 1, 2, 3]) {
+      expect(await list({ page, known: { fitting: 10, among } })).toEqual(await list({ page }));
+    }
+    expect((await list({ known: { fitting: 7, among } })).total).toBe(7);
+    expect((await list({ known: { fitting: 20_000, among } })).total).toBe(10_000);
+  }
+  expect(await list({ known: { fitting: 0, among: 50 } })).toEqual({ ids: [], total: 0 });
+});
+
 it('rows among values are found each once, and no other merchant has them', async () => {
   const among = (merchantId: number, property: 'id' | 'name', values: (number | string)[]) =>
     t.db.read(t.callerOf({ merchantId }), async reader => {

@@ -141,6 +141,7 @@ export const listThings = operation({
     sortField: z.enum(['', 'id', 'size']).optional(),
     sortType: z.enum(['', 'asc', 'desc']).optional(),
     sparse: z.boolean().default(false),
+    known: z.object({ fitting: z.int(), among: z.int() }).optional(),
   }),
   output: z.object({ ids: z.array(z.int()), total: z.int() }),
 });
@@ -230,7 +231,7 @@ export class Things {
   }
 
   @Handle(listThings)
-  list({ name, sizes, page, count, sparse, ...sorting }: z.output<typeof listThings.input>, caller: Caller) {
+  list({ name, sizes, page, count, sparse, known, ...sorting }: z.output<typeof listThings.input>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const { rows, total } = await reader.page({
         from: things,
@@ -239,6 +240,7 @@ export class Things {
         page,
         count,
         sparse,
+        known,
       });
       return { ids: rows.map(({ id }) => id), total };
     });
@@ -257,8 +259,10 @@ export const sample: ServiceDefinition = {
     'thing.created': { aggregate: 'thing' },
     'thing.grown': { aggregate: 'thing' },
     'colour.changed': { aggregate: 'colour' },
+    'shade.made': { aggregate: 'shade', owner: 'catalog' },
+    'tone.made': { aggregate: 'tone', owner: 'identity' },
   },
-  aggregates: { thing: aggregate(things, 'id', view) },
+  aggregates: { thing: aggregate(things, 'id', view, { version: version => ({ version: Number(version) }) }) },
   copies: [
     copyOf('colours', 'identity', 'colour', colours, (data: { id: string; name: string }, merchantId, version) => ({
       ...data,

@@ -162,6 +162,8 @@ const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
   'plan.edit': limited,
   'plan.addons_binding': ({ plan }, field) => (/^(planId|externalPlanId)$/.test(field) ? {} : { planId: plan[0] }),
+  'session.user_sub_update_url': ({ user }, field) => (field === 'externalUserId' ? {} : { userId: user[0] }),
+  'session.customer_portal_url': ({ user }, field) => (field === 'externalUserId' ? {} : { userId: user[0] }),
   'payment.new': ({ user }, field) => ({
     ...(field !== 'externalUserId' && field !== 'invoiceId' && { userId: user[0] }),
     ...(field !== 'planId' && field !== 'invoiceId' && { currency: 'EUR', totalAmount: 500 }),

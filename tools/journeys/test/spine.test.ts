@@ -6,6 +6,7 @@ import type { Service } from '@recur/contracts';
 import { merchantCommand } from '../../local/apps.js';
 import { checkoutRoot } from '../../local/home.js';
 import { readSettings } from '../../local/settings.js';
+import { log } from '../../log/log.js';
 import { merchant } from '../../merchant/merchant.js';
 import { Api } from '../api.js';
 import { firstJourney } from '../first.js';
@@ -271,6 +272,34 @@ describe('an operator', () => {
   });
 });
 
+/** Lets a superuser change what may only be appended to. */
+const unguarded = 'set local session_replication_role = replica';
+
+describe('the operation log', () => {
+  it('is verified on the running stack: exit code 0, and 1 where an entry was edited', async () => {
+    await stand.quiet();
+    const { home } = stand.stack;
+    const { merchantId } = stand.stack.facts();
+    const verify = () => log(['verify', '--json', '--merchant', String(merchantId)], {}, home);
+    const { out, code } = verify();
+    expect([code, JSON.parse(out)]).toMatchObject([0, { holds: true, merchants: [{ problems: [] }] }]);
+    expect(log(['verify'], {}, home)).toMatchObject({ code: 0, out: expect.stringContaining('as they were written') });
+    const edit = (text: string) =>
+      stand.ask(
+        'identity',
+        `begin; ${unguarded}; update operation_logs set opt_account = ${text} where merchant_id = ${merchantId} and n = 3; commit`,
+      );
+    await edit(`opt_account || '.'`);
+    const broken = verify();
+    await edit(`left(opt_account, -1)`);
+    expect(broken.code).toBe(1);
+    expect(JSON.parse(broken.out).merchants[0].problems).toEqual([
+      expect.stringMatching(/^entry 3 \(id \d+\) is not as it was written$/),
+    ]);
+    expect(verify().code).toBe(0);
+  });
+});
+
 describe('the oracle', () => {
   it('finds nothing', () => stand.quiet());
 
@@ -316,8 +345,12 @@ describe('the oracle', () => {
     ],
     ['user_copies has version', 'billing', ['update user_copies set version = version - 1']],
     ['plan_copies has version', 'billing', [`update plan_copies set data = data || '{"amount": 1}'`]],
-    ['too few', 'identity', ['delete from operation_logs']],
-    ['too many', 'identity', ['update operation_logs set opt_content = opt_content || opt_content']],
+    ['too few', 'identity', [unguarded, 'delete from operation_logs']],
+    ['too many', 'identity', [unguarded, 'update operation_logs set opt_content = opt_content || opt_content']],
+    ['is not as it was written', 'identity', [unguarded, `update operation_logs set opt_content = 'x' where n = 2`]],
+    ['stands after entry 1', 'identity', [unguarded, 'delete from operation_logs where n = 2']],
+    ['is the last, its head is at', 'identity', ['update operation_log_heads set n = n + 1']],
+    ['is the last, its head is at none', 'identity', ['delete from operation_log_heads']],
     ['has no delivery', 'notification', ['delete from deliveries']],
     ['scheduled or has ended', 'notification', ['insert into due values (gen_random_uuid(), 1, 1, 0, null, null)']],
   ])('would see that %s: %s damaged', async (finding, damaged, statements) => {

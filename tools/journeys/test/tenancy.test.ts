@@ -19,8 +19,8 @@ const given = [
   'webhook.update_endpoint productIds',
 ];
 
-/** Where an own id finds as little as an unknown one, since nothing refers to it yet. */
-const barren = ['user.list planIds'];
+/** Where an own id finds as little as an unknown one: there are no subscriptions yet; an API key writes no notes. */
+const barren = ['user.list planIds', 'session.user_sub_update_url productId', 'user.new_admin_note userId'];
 
 interface Case {
   operation: Operation;
@@ -141,9 +141,13 @@ describe('row-level security', () => {
           const { rows } = await client.query(`select 1 from ${table} where merchant_id = ${neighbour} limit 1`);
           await client.query(`set local role ${service}_app; set local app.merchant_id = '900000000'`);
           const seen = await client.query(`select 1 from ${table}`);
-          const changed = await client.query(`update ${table} set merchant_id = merchant_id`);
-          const removed = await client.query(`delete from ${table}`);
-          expect([table, seen.rowCount, changed.rowCount, removed.rowCount]).toEqual([table, 0, 0, 0]);
+          const may = async (right: string) =>
+            (await client.query(`select has_table_privilege($1, $2) as may`, [table, right])).rows[0].may;
+          const run = async (right: string, text: string) =>
+            (await may(right)) ? (await client.query(text)).rowCount : 0;
+          const changed = await run('update', `update ${table} set merchant_id = merchant_id`);
+          const removed = await run('delete', `delete from ${table}`);
+          expect([table, seen.rowCount, changed, removed]).toEqual([table, 0, 0, 0]);
           await client.query('rollback');
           if (rows.length > 0) looked.push(table);
         }

@@ -1,0 +1,103 @@
+import { hydrate, Keyring, rowJson, secure } from '@recur/platform';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { hashOf, headText } from '../log-chain.js';
+import { operationLogs } from '../log-tables.js';
+
+const page = 1_000;
+
+/**
+ * The operation log becomes a chain per merchant that is only appended to. What stands in it already is chained as it
+ * was written, and the heads are signed: `migrate` runs with the service's settings, and SECRET_KEYS is one of them.
+ *
+ * operation_log_tallies: how many entries are each member's and each user's, so that a list by names knows beforehand
+ * how many fit. One batch of a merchant is written at a time, under the lock of its head.
+ */
+export class LogChain1763683200007 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of before) await runner.query(statement);
+    const merchants = await runner.query('select distinct merchant_id from operation_logs');
+    for (const { merchant_id } of merchants) await chain(runner, Number(merchant_id));
+    for (const statement of after) await runner.query(statement);
+    for (const name of ['operation_log_heads', 'operation_log_tallies']) await runner.query(secure(name));
+  }
+
+  /** Forward only. */
+  async down(): Promise<void> {}
+}
+
+async function chain(runner: QueryRunner, merchantId: number): Promise<void> {
+  let [n, id, hash] = [0, 0, ''];
+  for (let full = true; full; ) {
+    const rows: Record<string, unknown>[] = await runner.query(
+      `select * from operation_logs where merchant_id = $1 and id > $2 order by id limit ${page}`,
+      [merchantId, id],
+    );
+    const chained = rows.map(row => {
+      const entry = { ...hydrate(operationLogs, row), n: ++n };
+      hash = hashOf(hash, entry);
+      id = entry.id;
+      return rowJson(operationLogs, { ...entry, hash });
+    });
+    await runner.query(
+      `update operation_logs l set n = r.n, hash = r.hash from json_populate_recordset(null::operation_logs, $1::json) r
+       where l.merchant_id = r.merchant_id and l.id = r.id`,
+      [`[${chained.join(',')}]`],
+    );
+    full = rows.length === page;
+  }
+  const keys = process.env.SECRET_KEYS;
+  if (!keys) throw new Error('SECRET_KEYS is missing: the heads of the operation log are signed by it');
+  const head = { merchantId, n, hash };
+  await runner.query('insert into operation_log_heads values ($1, $2, $3, $4)', [
+    merchantId,
+    n,
+    hash,
+    new Keyring(keys).sign(headText(head)),
+  ]);
+}
+
+const before = [
+  `create table operation_log_heads (
+    merchant_id bigint not null, n bigint not null, hash text not null, signature text not null,
+    constraint operation_log_heads_pkey primary key (merchant_id))`,
+  `grant select, insert, update on operation_log_heads to identity_app`,
+  `revoke delete, truncate on operation_log_heads from identity_app`,
+  `alter table operation_logs add column n bigint, add column hash text`,
+  `alter table operation_logs no force row level security`,
+];
+const tally = `insert into operation_log_tallies (merchant_id, kind, id, n)
+  select merchant_id, kind, of.id, count(*) from made
+    cross join lateral (values ('all', 0), ('member', member_id), ('user', user_id)) of (kind, id)
+  where kind = 'all' or of.id <> 0 group by 1, 2, 3 order by 1, 2, 3`;
+
+const after = [
+  `create table operation_log_tallies (
+    merchant_id bigint not null, kind text not null, id bigint not null, n bigint not null,
+    constraint operation_log_tallies_pkey primary key (merchant_id, kind, id))`,
+  `grant select, insert, update on operation_log_tallies to identity_app`,
+  `with made as (select merchant_id, member_id, user_id from operation_logs) ${tally}`,
+  `create function operation_log_tallies_keep() returns trigger language plpgsql as $$ begin
+    ${tally} on conflict (merchant_id, kind, id) do update set n = operation_log_tallies.n + excluded.n;
+    return null;
+  end $$`,
+  `create trigger operation_log_tallies_keep after insert on operation_logs referencing new table as made
+    for each statement execute function operation_log_tallies_keep()`,
+  `drop index operation_logs_newest`,
+  `create index operation_logs_newest on operation_logs (merchant_id, create_time, id, member_id, user_id)`,
+  `alter table operation_logs force row level security`,
+  `alter table operation_logs alter column n set not null, alter column hash set not null,
+    add constraint operation_logs_n check (n > 0)`,
+  `create unique index operation_logs_chain on operation_logs (merchant_id, n)`,
+  `revoke update, delete, truncate on operation_logs from identity_app`,
+  // an app from before, which may still run beside, must wait, not give up: it takes this for a collision
+  `create function operation_logs_chained() returns trigger language plpgsql as $$ begin
+    raise exception 'an entry of an app that is older than the chain' using errcode = 'serialization_failure';
+  end $$`,
+  `create trigger operation_logs_chained before insert on operation_logs
+    for each row when (new.n is null) execute function operation_logs_chained()`,
+  `create function operation_logs_keep() returns trigger language plpgsql as $$ begin
+    raise exception 'the operation log is only appended to';
+  end $$`,
+  `create trigger operation_logs_keep before update or delete or truncate on operation_logs
+    for each statement execute function operation_logs_keep()`,
+];
