@@ -177,6 +177,8 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
   expect(found).toEqual([]);
   // there is one wire transfer per merchant, and this merchant has it
   statuses.set('gateway.wire_transfer_setup fine', 1);
+  // there are no subscriptions yet, and an API key writes no notes
+  for (const name of ['session.user_sub_update_url', 'user.new_admin_note']) statuses.set(`${name} fine`, 1);
   const never = routed.flatMap(({ name }) =>
     [`${name} fine`, `${name} refused`].filter(outcome => !statuses.has(outcome)),
   );
