@@ -1,16 +1,31 @@
-import { serviceConfig } from '@recur/platform';
+import { checkUrl, serviceConfig, toggle } from '@recur/platform';
 import { z } from 'zod';
 
-export const config = serviceConfig
-  .extend({
-    PORTAL_BASE: z.url().default('http://localhost:3000/portal').describe('where the hosted pages are'),
-    RATES_URL: z
-      .url({ protocol: /^https?$/ })
-      .optional()
-      .describe('where exchange rates are fetched each hour; unset, they are imported from files'),
+const settings = serviceConfig.extend({
+  PORTAL_BASE: z.url().default('http://localhost:3000/portal').describe('where the hosted pages are'),
+  RATES_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('where exchange rates are fetched each hour; unset, they are imported from files'),
+  RATES_ALLOW_LOOPBACK: toggle(false).describe('let RATES_URL lead to this machine: local stacks and tests only'),
+});
+
+export const config = settings
+  .refine(({ RECUR_ENV, RATES_ALLOW_LOOPBACK }) => RECUR_ENV !== 'production' || !RATES_ALLOW_LOOPBACK, {
+    path: ['RATES_ALLOW_LOOPBACK'],
+    message: 'may not be true in production',
   })
-  .refine(({ RECUR_ENV, RATES_URL }) => RECUR_ENV !== 'production' || !RATES_URL?.startsWith('http:'), {
+  .refine(one => !one.RATES_URL || !checkUrl(one.RATES_URL, addressRules(one)), {
     path: ['RATES_URL'],
-    message: 'must be https in production',
+    message: 'may not lead to an address that is not public; in production it must be https',
   });
 export type Config = z.output<typeof config>;
+
+/** Which URLs rates may be fetched from in this deployment. */
+export const addressRules = ({
+  RECUR_ENV,
+  RATES_ALLOW_LOOPBACK,
+}: Pick<z.output<typeof settings>, 'RECUR_ENV' | 'RATES_ALLOW_LOOPBACK'>) => ({
+  httpsOnly: RECUR_ENV === 'production',
+  allowLoopback: RATES_ALLOW_LOOPBACK,
+});

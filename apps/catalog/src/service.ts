@@ -1,7 +1,7 @@
 import { events } from '@recur/contracts';
 import { aggregate, CONFIG, type ServiceDefinition } from '@recur/platform';
 import { Checkouts } from './checkouts.js';
-import { type Config, config } from './config.js';
+import { addressRules, type Config, config } from './config.js';
 import { Currencies } from './currencies.js';
 import { currencyRules, infrastructureTables } from './currency-tables.js';
 import { metrics, planMetrics } from './metric-tables.js';
@@ -55,7 +55,7 @@ export const catalog: ServiceDefinition<Config> = {
     RatesWorker,
     {
       provide: RATE_SOURCE,
-      useFactory: ({ RATES_URL }: Config) => RATES_URL && httpSource(RATES_URL),
+      useFactory: (of: Config) => of.RATES_URL && httpSource(of.RATES_URL, addressRules(of)),
       inject: [CONFIG],
     },
   ],

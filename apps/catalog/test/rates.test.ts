@@ -208,7 +208,7 @@ describe('the rate tables', () => {
 
       it('are fetched from the URL of the deployment', async () => {
         answer = response => response.end(fileOf('2026-01-15', some));
-        const fetching = await testService(catalog, { clock, env: { RATES_URL: url } });
+        const fetching = await testService(catalog, { clock, env: { RATES_URL: url, RATES_ALLOW_LOOPBACK: 'true' } });
         await fetching.app.get(RatesWorker).look();
         const known = await fetching.done(exchangeRate, { fromCurrency: 'EUR', toCurrency: 'JPY' });
         expect(known.exchangeRate).toBe(163.21);
@@ -218,13 +218,19 @@ describe('the rate tables', () => {
       it.each<[string, Answer, RegExp]>([
         ['an error', response => response.writeHead(500).end('no'), /answers 500/],
         ['a redirect', response => response.writeHead(302, { location: '/elsewhere' }).end(), /answers 302/],
-        ['too much', response => response.end(' '.repeat(limits.bytes + 1)), /more than 1048576 bytes/],
-        ['an end that never comes', response => response.write('<x>'), /timeout/],
-        ['nothing', response => response.destroy(), /fetch failed/],
+        ['too much', response => response.end(' '.repeat(limits.bytes + 1)), /larger than 1048576 bytes/],
+        ['an end that never comes', response => response.write('<x>'), /no complete answer/],
+        ['nothing', response => response.destroy(), /the source of rates: /],
       ])('go on serving where it answers %s', async (_, given, problem) => {
         answer = given;
-        await worker(httpSource(url, 500)).look();
+        await worker(httpSource(url, { allowLoopback: true, httpsOnly: false }, 500)).look();
         expect(lines).toEqual([['warn', expect.stringMatching(problem)]]);
+      });
+
+      it('are not fetched from an address inside', async () => {
+        answer = response => response.end(fileOf('2026-01-15', some));
+        await worker(httpSource(url, { allowLoopback: false, httpsOnly: false })).look();
+        expect(lines).toEqual([['warn', expect.stringContaining('the source of rates: ')]]);
       });
 
       it('are fetched in production by https alone', () => {
@@ -234,7 +240,11 @@ describe('the rate tables', () => {
         expect(problems('https://example.com/rates.xml')).toBeUndefined();
         expect(problems('http://example.com/rates.xml')).toEqual(['RATES_URL']);
         expect(problems('http://example.com/rates.xml', { RECUR_ENV: 'sandbox' })).toBeUndefined();
-        expect(problems('file:///rates.xml', { RECUR_ENV: 'sandbox' })).toEqual(['RATES_URL']);
+        expect(problems('file:///rates.xml', { RECUR_ENV: 'sandbox' })).toEqual(['RATES_URL', 'RATES_URL']);
+        expect(problems('http://127.0.0.1/rates.xml', { RECUR_ENV: 'sandbox' })).toEqual(['RATES_URL']);
+        expect(problems('https://example.com/rates.xml', { RATES_ALLOW_LOOPBACK: 'true' })).toEqual([
+          'RATES_ALLOW_LOOPBACK',
+        ]);
       });
     });
 

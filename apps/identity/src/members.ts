@@ -56,7 +56,7 @@ export class Members {
       const taken = await tx.find(memberEmails, { emailHash: emailHash(email) });
       const ids = sortedSet(roleIds);
       const member = taken
-        ? await this.invitedBefore(tx, { email, firstName, lastName, roleIds: ids })
+        ? await this.invitedBefore(tx, { email, firstName, lastName, roleIds: ids }, caller)
         : insertMember(tx, { id: await tx.nextId(members), email, firstName, lastName, isOwner: false, roleIds: ids });
       const setupToken = await this.setupTokens.issue(tx, member.id);
       tx.log(`Member(${member.id})`, 'Invite');
@@ -105,9 +105,15 @@ export class Members {
   }
 
   /** The member of this merchant who has the e-mail and was never set up, with the names and roles that are given now. */
-  private async invitedBefore(tx: Tx, { email, firstName, lastName, roleIds }: Invitation): Promise<Member> {
+  private async invitedBefore(
+    tx: Tx,
+    { email, firstName, lastName, roleIds }: Invitation,
+    { actor }: Caller,
+  ): Promise<Member> {
     const member = await tx.lockIfAny(members, { emailKey: emailKey(email) });
     if (!member || (await this.setupTokens.used(tx, member.id))) throw emailTaken();
+    // whoever holds the token becomes that member, and no member may make itself the owner
+    if (member.isOwner && actor.kind === 'member') throw emailTaken();
     const next = {
       ...member,
       firstName: firstName || member.firstName,

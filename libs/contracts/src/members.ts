@@ -128,4 +128,5 @@ export const resetPassword = operation({
   output: Empty,
   errors: [],
   memberOnly: true,
+  secretInput: true,
 });

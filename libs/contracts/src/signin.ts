@@ -131,6 +131,7 @@ export const newAuthProvider = operation({
   ),
   output: z.object({ authProvider: AuthProvider }),
   errors: ['too_many_auth_providers'],
+  secretInput: true,
 });
 
 export const editAuthProvider = operation({
@@ -154,6 +155,7 @@ export const editAuthProvider = operation({
   ),
   output: z.object({ authProvider: AuthProvider }),
   errors: ['auth_provider_not_found'],
+  secretInput: true,
 });
 
 export const deleteAuthProvider = operation({

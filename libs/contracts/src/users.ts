@@ -39,6 +39,7 @@ export const newUser = operation({
   }),
   output: z.object({ user: User }),
   errors: [],
+  secretInput: true,
 });
 
 export const getUser = operation({

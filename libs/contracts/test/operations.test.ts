@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { commonErrors, errors } from '../src/errors.js';
 import { newInvoice } from '../src/invoices.js';
-import { type In, permissionGroups, subjectOf } from '../src/operation.js';
+import { type In, type Operation, permissionGroups, subjectOf } from '../src/operation.js';
 import { operations, planned, routed } from '../src/operations.js';
+import { newUser } from '../src/users.js';
 
 describe('operations', () => {
   it('have names, routes and subjects of their own', () => {
@@ -63,6 +64,19 @@ describe('operations', () => {
     });
     const quantity: number | undefined = input.lines[0]?.quantity;
     expect([input.currency, quantity, input.finish, input.gatewayId]).toEqual(['USD', 1, false, 0]);
+  });
+});
+
+describe('a secret', () => {
+  const asksForOne = ({ input }: Operation) =>
+    /"\w*(password|secret|privateKey)\w*":/i.test(JSON.stringify(z.toJSONSchema(input, { io: 'input' })));
+  const careless = (all: readonly Operation[]) =>
+    all.filter(op => op.effect === 'write' && asksForOne(op) && !op.secretInput && !op.secretOutput);
+
+  it('that is sent is not kept as a digest that it could be guessed from', () => {
+    expect(careless(operations).map(({ name }) => name)).toEqual([]);
+    const { secretInput: _, ...planted } = newUser;
+    expect(careless([planted as Operation])).toHaveLength(1);
   });
 });
 

@@ -117,7 +117,8 @@ export class Dispatcher {
     }
     const fingerprint = fingerprintOf(command, payload, caller);
     // what asks for a secret may hold one, and a plain digest of a password is as good as the password
-    caller.fingerprint = handler.operation.secretOutput ? this.keyring.digest(fingerprint) : fingerprint;
+    const { secretInput, secretOutput } = handler.operation;
+    caller.fingerprint = secretInput || secretOutput ? this.keyring.digest(fingerprint) : fingerprint;
     // of callers who are nobody yet, a key means something only together with what they ask
     const scope = caller.merchantId === 0 ? caller.fingerprint : caller.merchantId;
     const key = `${scope} ${caller.idempotencyKey}`;

@@ -183,9 +183,10 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
   expect(found).toEqual([]);
   // there is one wire transfer per merchant, and this merchant has it
   statuses.set('gateway.wire_transfer_setup fine', 1);
-  // these are a member's own affairs, and refuse every API key
-  // and nobody is signed in by chance
+  // these are a member's own affairs, and refuse every API key; and nobody is signed in by chance
   for (const { name, memberOnly, signIn } of routed) if (memberOnly || signIn) statuses.set(`${name} fine`, 1);
+  // there are no subscriptions yet
+  statuses.set('session.user_sub_update_url fine', 1);
   const never = routed.flatMap(({ name }) =>
     [`${name} fine`, `${name} refused`].filter(outcome => !statuses.has(outcome)),
   );
