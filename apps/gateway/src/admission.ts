@@ -52,6 +52,11 @@ export class Admission {
     }, done);
   }
 
+  /** Calls `done`; with a Rejected when too much is asked from this address by those who need no credential here. */
+  admitStranger(request: FastifyRequest, reply: FastifyReply, done: (rejection?: Rejected) => void): void {
+    done(this.count(reply, `address ${request.ip}`));
+  }
+
   private count(reply: FastifyReply, id: string): Rejected | undefined {
     const { allowed, limit, remaining, resetSeconds, retrySeconds } = this.buckets.take(id);
     reply.header('ratelimit-limit', String(limit));

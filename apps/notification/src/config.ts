@@ -1,6 +1,10 @@
 import { serviceConfig, toggle } from '@recur/platform';
 import { z } from 'zod';
 
+const baseUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .transform(url => url.replace(/\/+$/, ''));
+
 export const config = serviceConfig
   .extend({
     REDIS_URL: z.string().min(1).describe('redis://host:port, for the doorbell of deliveries'),
@@ -11,6 +15,14 @@ export const config = serviceConfig
       .max(600)
       .default(45)
       .describe('how long a worker may take over a batch of deliveries before another one repeats it'),
+    WEBHOOK_KEPT_DAYS: z.coerce
+      .number()
+      .int()
+      .min(7)
+      .max(3_650)
+      .default(30)
+      .describe('how long events, deliveries and the log of attempts are kept at least; they go a week at a time'),
+    BASE_URL: baseUrl.default('http://localhost:3000').describe('where clients reach the gateway, for automation URLs'),
     WEBHOOK_ALLOW_LOOPBACK: toggle(false).describe('let webhooks reach this machine: local stacks and tests only'),
   })
   .refine(({ RECUR_ENV, WEBHOOK_ALLOW_LOOPBACK }) => RECUR_ENV !== 'production' || !WEBHOOK_ALLOW_LOOPBACK, {

@@ -16,9 +16,9 @@ import {
 import { type Attempt, recordAll } from './attempts.js';
 import type { Config } from './config.js';
 import type { Delivery } from './domain/delivery.js';
-import { living, missing, openSecret } from './endpoints.js';
+import { living, missing, openSecrets } from './endpoints.js';
 import { Outbound } from './outbound.js';
-import { sign } from './signature.js';
+import { sign, usualHeaders } from './signature.js';
 import { endpoints } from './tables.js';
 
 /** Numbers in [0, 1), for the jitter of retries. */
@@ -45,7 +45,7 @@ const missClaimed = missing('delivery_id = any($2) and lease_token = $3');
 /** Where deliveries go, and what signs them. */
 interface Target {
   url: string;
-  secret: string;
+  secrets: readonly string[];
 }
 
 interface Due {
@@ -97,7 +97,7 @@ export class Deliveries {
   private async targetOf(reader: Reader, endpointId: number): Promise<Target | undefined> {
     const endpoint = await reader.find(endpoints, living(endpointId));
     if (endpoint?.state !== 'enabled') return undefined;
-    return { url: endpoint.url, secret: openSecret(this.keyring, endpoint) };
+    return { url: endpoint.url, secrets: openSecrets(this.keyring, endpoint, reader.now) };
   }
 
   /** What was due to it while it was disabled can be replayed when it is enabled again. */
@@ -131,10 +131,10 @@ export class Deliveries {
     return attempts;
   }
 
-  private async send({ url, secret }: Target, { delivery, type, body }: Due): Promise<Attempt> {
+  private async send({ url, secrets }: Target, { delivery, type, body }: Due): Promise<Attempt> {
     const startedMs = this.clock.wall();
-    const signature = sign([secret], delivery.eventId, Math.floor(startedMs / 1000), body);
-    const headers = { 'content-type': 'application/json', 'user-agent': 'recur-webhooks/1', ...signature };
+    const signature = sign(secrets, delivery.eventId, Math.floor(startedMs / 1000), body);
+    const headers = { ...usualHeaders, ...signature };
     const result = await this.outbound.post(url, headers, body);
     return { delivery, type, url, startedMs, endedMs: this.clock.wall(), result };
   }

@@ -4,24 +4,30 @@ import {
   deleteEndpoint,
   emittedEventNames,
   endpointStatus,
+  endpointType,
   type In,
   listEndpoints,
   listWebhookEvents,
   newEndpoint,
+  rotateSecret,
   updateEndpoint,
   type WebhookEndpoint,
   webhookSecret,
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
-import { type Caller, CONFIG, Db, Handle, Keyring } from '@recur/platform';
+import { type Caller, CONFIG, Db, Handle, Keyring, type Tx } from '@recur/platform';
 import { checkUrl } from './address.js';
 import { addressRules, type Config } from './config.js';
+import { connectionView } from './connections.js';
+import { stands } from './domain/connection.js';
 import { type Endpoint, updated } from './domain/endpoint.js';
 import { newSecret } from './signature.js';
-import { type EndpointRow, endpoints } from './tables.js';
+import { connections, type EndpointRow, endpoints } from './tables.js';
 
 /** Deliveries that a deletion ends itself; what is beyond is missed by the worker, when it comes due. */
 const limits = { missedAtOnce: 20_000 } as const;
+/** How long the secret before a rotation signs too. */
+const overlapSeconds = 86_400;
 
 const missScheduled = missing(`delivery_id in (select delivery_id from due
   where merchant_id = $1 and endpoint_id = $2 order by due_at_ms limit ${limits.missedAtOnce})`);
@@ -35,31 +41,10 @@ export class Endpoints {
   ) {}
 
   @Handle(newEndpoint)
-  create({ url, events, productIds }: In<typeof newEndpoint>, caller: Caller) {
-    this.checkAddress(url);
+  create(wishes: In<typeof newEndpoint>, caller: Caller) {
+    this.checkAddress(wishes.url);
     return this.db.write(caller, async tx => {
-      const endpointId = await tx.nextId(endpoints);
-      const secret = newSecret(randomBytes);
-      const endpoint: EndpointRow = {
-        merchantId: tx.merchantId,
-        endpointId,
-        url,
-        events: [...new Set(events ?? [])],
-        productIds: [...new Set(productIds ?? [])],
-        state: 'enabled',
-        disabledBecause: null,
-        failures: 0,
-        failingSinceMs: null,
-        warned: false,
-        sealedSecret: this.keyring.seal(secret, secretOf(tx.merchantId, endpointId)),
-        createTime: tx.now,
-        modifyTime: tx.now,
-        deletedTime: 0,
-        version: 0,
-      };
-      tx.onConflict('endpoints_limit', () => new Rejected('too_many_endpoints'));
-      tx.save(endpoints, endpoint);
-      tx.emit('webhook.endpoint.created', endpoint, endpointView(endpoint));
+      const { endpointId, secret } = await this.register(tx, wishes, null);
       tx.log(`WebhookEndpoint(${endpointId})`, 'New');
       return { endpointId, secret };
     });
@@ -84,20 +69,42 @@ export class Endpoints {
   delete({ endpointId }: In<typeof deleteEndpoint>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const before = await tx.lock(endpoints, living(endpointId), 'endpoint_not_found');
-      await tx.run(missScheduled, [tx.merchantId, endpointId]);
-      const after = { ...before, modifyTime: tx.now, deletedTime: tx.now };
-      tx.save(endpoints, after);
-      tx.emit('webhook.endpoint.deleted', after, endpointView(after));
+      await this.end(tx, before);
       tx.log(`WebhookEndpoint(${endpointId})`, 'Delete');
       return {};
+    });
+  }
+
+  @Handle(rotateSecret)
+  rotate({ endpointId }: In<typeof rotateSecret>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const before = await tx.lock(endpoints, living(endpointId), 'endpoint_not_found');
+      const secret = newSecret(randomBytes);
+      const former = openSecret(this.keyring, before);
+      const after: EndpointRow = {
+        ...before,
+        sealedSecret: this.keyring.seal(secret, secretOf(before)),
+        sealedFormer: this.keyring.seal(former, formerOf(before)),
+        formerUntil: tx.now + overlapSeconds,
+        modifyTime: tx.now,
+      };
+      tx.save(endpoints, after);
+      tx.emit('webhook.endpoint.updated', after, endpointView(after));
+      tx.log(`WebhookEndpoint(${endpointId})`, 'RotateSecret');
+      return { secret, formerUntil: after.formerUntil };
     });
   }
 
   @Handle(listEndpoints)
   list(_: In<typeof listEndpoints>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const all = await reader.all(endpoints, { deletedTime: 0 }, 'order by create_time desc, endpoint_id desc');
-      return { endpointList: all.map(endpointView) };
+      const newest = 'order by create_time desc';
+      const [all, letIn] = await Promise.all([
+        reader.all(endpoints, { deletedTime: 0 }, `${newest}, endpoint_id desc`),
+        reader.all(connections, {}, `${newest}, connection_id desc`),
+      ]);
+      const standing = letIn.filter(connection => stands(connection, reader.now));
+      return { endpointList: all.map(endpointView), automationConnections: standing.map(connectionView) };
     });
   }
 
@@ -114,9 +121,48 @@ export class Endpoints {
     return { eventList: [...emittedEventNames] };
   }
 
-  private checkAddress(url: string): void {
+  /** Throws Rejected where the URL may not be called. */
+  checkAddress(url: string): void {
     const problem = checkUrl(url, addressRules(this.config));
     if (problem !== undefined) throw invalid('/url', problem);
+  }
+
+  /** A new endpoint: the merchant's own, or one of an automation connection. */
+  async register(tx: Tx, { url, events, productIds }: In<typeof newEndpoint>, connectionId: string | null) {
+    const endpointId = await tx.nextId(endpoints);
+    const secret = newSecret(randomBytes);
+    const endpoint: EndpointRow = {
+      merchantId: tx.merchantId,
+      endpointId,
+      url,
+      events: [...new Set(events ?? [])],
+      productIds: [...new Set(productIds ?? [])],
+      state: 'enabled',
+      disabledBecause: null,
+      failures: 0,
+      failingSinceMs: null,
+      warned: false,
+      sealedSecret: this.keyring.seal(secret, secretOf({ merchantId: tx.merchantId, endpointId })),
+      sealedFormer: null,
+      formerUntil: 0,
+      connectionId,
+      createTime: tx.now,
+      modifyTime: tx.now,
+      deletedTime: 0,
+      version: 0,
+    };
+    tx.onConflict('endpoints_limit', () => new Rejected('too_many_endpoints'));
+    tx.save(endpoints, endpoint);
+    tx.emit('webhook.endpoint.created', endpoint, endpointView(endpoint));
+    return { endpointId, secret };
+  }
+
+  /** Ends an endpoint, which is locked, for good: what was still to be sent to it is missed. */
+  async end(tx: Tx, before: EndpointRow): Promise<void> {
+    await tx.run(missScheduled, [tx.merchantId, before.endpointId]);
+    const after = { ...before, modifyTime: tx.now, deletedTime: tx.now };
+    tx.save(endpoints, after);
+    tx.emit('webhook.endpoint.deleted', after, endpointView(after));
   }
 }
 
@@ -130,16 +176,24 @@ export function missing(which: string): string {
     where merchant_id = $1 and delivery_id = any(array(select delivery_id from dropped))`;
 }
 
-const secretOf = (merchantId: number, endpointId: number) => `endpoints.sealed_secret ${merchantId} ${endpointId}`;
+type Whose = Pick<EndpointRow, 'merchantId' | 'endpointId'>;
+const secretOf = ({ merchantId, endpointId }: Whose) => `endpoints.sealed_secret ${merchantId} ${endpointId}`;
+const formerOf = ({ merchantId, endpointId }: Whose) => `endpoints.sealed_former ${merchantId} ${endpointId}`;
 
-export const openSecret = (keyring: Keyring, { sealedSecret, merchantId, endpointId }: EndpointRow) =>
-  keyring.open(sealedSecret, secretOf(merchantId, endpointId));
+const openSecret = (keyring: Keyring, endpoint: EndpointRow) => keyring.open(endpoint.sealedSecret, secretOf(endpoint));
+
+/** What signs deliveries at `now` (unix seconds): the secret, and for a day after a rotation the one before. */
+export function openSecrets(keyring: Keyring, endpoint: EndpointRow, now: number): string[] {
+  const { sealedFormer, formerUntil } = endpoint;
+  const former = sealedFormer !== null && now < formerUntil ? [keyring.open(sealedFormer, formerOf(endpoint))] : [];
+  return [openSecret(keyring, endpoint), ...former];
+}
 
 export function endpointView(endpoint: EndpointRow): WebhookEndpoint {
   return {
     id: endpoint.endpointId,
     merchantId: endpoint.merchantId,
-    type: 0,
+    type: endpoint.connectionId === null ? endpointType.own : endpointType.automation,
     webhookUrl: endpoint.url,
     webhookEvents: endpoint.events,
     productIds: endpoint.productIds,

@@ -1,6 +1,8 @@
 import { flag, int, integer, integers, optionalInteger, optionalText, table, text, texts } from '@recur/platform';
+import { type Connection, connectionLifecycle } from './domain/connection.js';
 import { type DeliveryState, deliveryLifecycle } from './domain/delivery.js';
 import { type Endpoint, endpointLifecycle } from './domain/endpoint.js';
+import { type Replay, replayLifecycle } from './domain/replay.js';
 
 export interface EndpointRow extends Omit<Endpoint, 'events' | 'productIds' | 'disabledBecause'> {
   events: string[];
@@ -8,6 +10,11 @@ export interface EndpointRow extends Omit<Endpoint, 'events' | 'productIds' | 'd
   disabledBecause: string | null;
   /** `whsec_…`, sealed (platform's Keyring). */
   sealedSecret: string;
+  /** The secret before, which signs too until `formerUntil` (unix seconds). */
+  sealedFormer: string | null;
+  formerUntil: number;
+  /** The automation connection that it belongs to; null: it is the merchant's own. */
+  connectionId: string | null;
   createTime: number;
   modifyTime: number;
   /** Unix seconds; 0 while it lives. The row stays, and so does the log of its attempts. */
@@ -77,6 +84,18 @@ export interface DueRow {
   leaseUntilMs: number | null;
 }
 
+/** A replay as it is kept. */
+export interface ReplayRow extends Omit<Replay, 'events'> {
+  events: string[];
+}
+
+/** A replay that is not over, for whoever has a hand free. */
+export interface RunningReplayRow {
+  replayId: string;
+  merchantId: number;
+  endpointId: number;
+}
+
 const oneOf = (states: readonly string[]) => `state in (${states.map(state => `'${state}'`).join(', ')})`;
 
 export const endpoints = table<EndpointRow>('endpoints', {
@@ -93,6 +112,9 @@ export const endpoints = table<EndpointRow>('endpoints', {
     failingSinceMs: optionalInteger(),
     warned: flag(),
     sealedSecret: text(),
+    sealedFormer: optionalText(),
+    formerUntil: { ...integer(), default: 0 },
+    connectionId: optionalText(),
     createTime: integer(),
     modifyTime: integer(),
     deletedTime: { ...integer(), default: 0 },
@@ -108,8 +130,9 @@ export const events = table<EventRow>('events', {
   columns: { merchantId: integer(), eventId: text(), type: text(), at: integer(), body: text() },
 });
 
+// partitioned by the week in which its event was made, which is why the event is part of the key (see 0004-log)
 export const deliveries = table<DeliveryRow>('deliveries', {
-  key: ['merchantId', 'deliveryId'],
+  key: ['merchantId', 'deliveryId', 'eventId'],
   columns: {
     merchantId: integer(),
     deliveryId: text(),
@@ -127,8 +150,9 @@ export const deliveries = table<DeliveryRow>('deliveries', {
   indices: { deliveries_once: { on: ['merchantId', 'endpointId', 'eventId'], unique: true } },
 });
 
+// partitioned by week as well
 export const attempts = table<AttemptRow>('attempts', {
-  key: ['merchantId', 'id'],
+  key: ['merchantId', 'id', 'createTime'],
   columns: {
     merchantId: integer(),
     id: integer(),
@@ -163,5 +187,60 @@ export const due = table<DueRow>('due', {
   indices: { due_endpoint: { on: ['endpointId', 'dueAtMs'] }, due_time: { on: ['dueAtMs'] } },
 });
 
+export const replays = table<ReplayRow>('replays', {
+  key: ['merchantId', 'replayId'],
+  columns: {
+    merchantId: integer(),
+    replayId: text(),
+    endpointId: integer(),
+    state: text(),
+    events: texts(),
+    deliveredToo: flag(),
+    cursor: text(),
+    until: text(),
+    total: int(),
+    scheduled: int(),
+    createTime: integer(),
+    endTime: integer(),
+  },
+  checks: { replays_state: oneOf(replayLifecycle.states) },
+  // one at a time to an endpoint
+  indices: { replays_running: { on: ['merchantId', 'endpointId'], unique: true, where: `state = 'running'` } },
+});
+
+export const runningReplays = table<RunningReplayRow>('running_replays', {
+  infrastructure: true,
+  key: ['replayId'],
+  columns: { replayId: text(), merchantId: integer(), endpointId: integer() },
+});
+
+export const connections = table<Connection>('connections', {
+  key: ['merchantId', 'connectionId'],
+  columns: {
+    merchantId: integer(),
+    connectionId: text(),
+    state: text(),
+    returnUrl: text(),
+    stateHash: text(),
+    codeHash: text(),
+    codeChallenge: text(),
+    accessHash: text(),
+    accessUntil: integer(),
+    refreshHash: text(),
+    formerRefreshHash: text(),
+    expireTime: integer(),
+    createTime: integer(),
+    modifyTime: integer(),
+  },
+  checks: { connections_state: oneOf(connectionLifecycle.states) },
+});
+
+/** The merchant of a connection, for who knows no more than its id. */
+export const connectionLookups = table<{ connectionId: string; merchantId: number }>('connection_lookups', {
+  infrastructure: true,
+  key: ['connectionId'],
+  columns: { connectionId: text(), merchantId: integer() },
+});
+
 /** What belongs to no merchant, beside the platform's own tables. */
-export const infrastructure = [due.table];
+export const infrastructure = [due.table, runningReplays.table, connectionLookups.table];

@@ -1,11 +1,15 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type In, newEndpoint } from '@recur/contracts';
+import { newId } from '@recur/kernel';
 import type { Event } from '@recur/platform';
 import { MovableClock, testService } from '@recur/platform/testing';
 import { Deliveries, RANDOM } from '../src/deliveries.js';
 import { notification } from '../src/service.js';
 import { http } from './servers.js';
+
+/** Runs something 64 times at once. */
+export const of64 = <T>(run: (at: number) => Promise<T>) => Promise.all(Array.from({ length: 64 }, (_, at) => run(at)));
 
 export interface Received {
   path: string;
@@ -57,7 +61,7 @@ export async function makeStand() {
     newOne: (over: Partial<In<typeof newEndpoint>> = {}) =>
       t.done(newEndpoint, { url, events: ['invoice.created'], ...over }, merchant),
     event: (over: Partial<Event> = {}): Event => ({
-      id: `ev_${randomUUID().replaceAll('-', '')}`,
+      id: newId('ev_', clock.wall(), randomBytes(10)),
       type: 'invoice.created',
       merchantId: merchant.merchantId,
       aggregate: 'invoice',

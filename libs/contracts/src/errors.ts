@@ -55,6 +55,9 @@ export const errors = {
   subscription_not_found: notFound('subscription'),
   credit_account_not_found: notFound('credit account'),
   endpoint_not_found: notFound('webhook endpoint'),
+  log_not_found: notFound('entry of a webhook log'),
+  replay_not_found: notFound('replay'),
+  connection_not_found: notFound('automation connection'),
 
   user_inactive: forbidden('The user is suspended'),
   plan_not_activatable: forbidden(
@@ -77,6 +80,11 @@ export const errors = {
   subscription_not_extendable: forbidden('The subscription is in a state that takes no trial time'),
   subscription_without_next_invoice: forbidden('The subscription ends: there is no next invoice'),
   too_many_endpoints: forbidden('The merchant has 100 webhook endpoints, and cannot have one more'),
+  endpoint_disabled: forbidden('The webhook endpoint is disabled: update_endpoint puts it into service again'),
+  event_not_kept: forbidden('The event is too old: it is not kept any more'),
+  replay_running: forbidden('A replay to this webhook endpoint is under way: let it end, or cancel it'),
+  replay_ended: forbidden('The replay has ended'),
+  too_many_connections: forbidden('The merchant has 20 automation connections, and cannot have one more'),
 } as const satisfies Record<string, ErrorKind>;
 
 export type Slug = keyof typeof errors;

@@ -1,3 +1,4 @@
+export * from './automation.js';
 export * from './billing.js';
 export * from './catalog.js';
 export * from './codes.js';
@@ -15,6 +16,7 @@ export * from './notification.js';
 export * from './operation.js';
 export * from './operations.js';
 export * from './payments.js';
+export * from './redelivery.js';
 export * from './shapes/address.js';
 export * from './shapes/checkout.js';
 export * from './shapes/credit.js';

@@ -5,6 +5,7 @@ import * as invoices from './invoices.js';
 import * as notification from './notification.js';
 import type { Operation } from './operation.js';
 import * as payments from './payments.js';
+import * as redelivery from './redelivery.js';
 import * as users from './users.js';
 
 /** Every operation, service by service. */
@@ -16,6 +17,7 @@ export const operations: readonly Operation[] = [
   invoices,
   payments,
   notification,
+  redelivery,
 ].flatMap(service => Object.values<Operation>(service));
 
 /** The names of those that have no handler yet: neither routed nor in the OpenAPI. It only shrinks. */
@@ -33,7 +35,6 @@ export const planned: readonly string[] = [
   'subscription.add_new_trial_start',
   'subscription.preview_next_invoice',
   'metric.history_by_invoice',
-  'webhook.automation_oauth_url',
 ];
 
 /** What is served. */

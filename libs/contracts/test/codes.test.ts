@@ -41,6 +41,9 @@ const fixed: Record<string, string> = {
   totpType: '0 off · 1 general · 2 microsoft · 3 authy · 4 onePassword · 5 lastPass · 6 freeOtp · 7 other',
   optAccountType: '0 member · 1 user · 2 openApi · 3 system',
   endpointStatus: '1 active · 2 disabled',
+  endpointType: '0 own · 1 automation',
+  replayStatus: '1 running · 2 finished · 3 cancelled · 4 stopped',
+  connectionStatus: '1 requested · 2 allowed · 3 connected',
 };
 
 describe('codes', () => {

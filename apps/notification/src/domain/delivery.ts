@@ -2,11 +2,11 @@ import { machine, type StateOf } from '@recur/kernel';
 
 /**
  * One event on its way to one endpoint. `missed` is what happens to the deliveries of a disabled endpoint: they are
- * recorded but not tried. What failed or was missed can be replayed; what was delivered never is.
+ * recorded but not tried. Every one can be replayed, also what was delivered: its receiver may have lost it.
  */
 export const deliveryLifecycle = machine({
-  scheduled: { succeed: 'delivered', retry: 'scheduled', exhaust: 'failed', miss: 'missed' },
-  delivered: {},
+  scheduled: { succeed: 'delivered', retry: 'scheduled', exhaust: 'failed', miss: 'missed', replay: 'scheduled' },
+  delivered: { replay: 'scheduled' },
   failed: { replay: 'scheduled' },
   missed: { replay: 'scheduled' },
 });
