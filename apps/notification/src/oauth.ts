@@ -95,7 +95,7 @@ export class OAuth {
         return failed(error.code, error.name, error.message);
       }
       tx.log(`AutomationConnection(${connection.connectionId})`, connection.state === 'allowed' ? 'Connect' : 'Renew');
-      return { kind: 'oauth', status: 200, body: response.body as Record<string, unknown> };
+      return { kind: 'oauth', status: 200, body: { ...response.body, expires_in: lifetimes.accessToken } };
     });
   }
 

@@ -38,6 +38,22 @@ const makers = {
   endpoint: async (api: Api) =>
     (await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url: 'http://127.0.0.1:9/' }))
       .endpointId,
+  log: logEntry,
+  replay: async (api: Api) => {
+    const { endpointList } = await endpointsOf(api);
+    const endpointId = endpointList[0]?.id ?? (await makers.endpoint(api));
+    const asked = { endpointId, createTimeStart: 1, events: ['refund.created'] };
+    return (await api.post<{ replayId: string }>('/merchant/webhook/replay', asked)).replayId;
+  },
+  connection: async (api: Api) => {
+    // a merchant may have twenty
+    const { automationConnections } = await endpointsOf(api);
+    for (const { connectionId } of automationConnections.slice(8)) {
+      await api.send('/merchant/webhook/automation_disconnect', { connectionId });
+    }
+    const { oauthUrl } = await api.post<{ oauthUrl: string }>('/merchant/webhook/webhook_automation_oauth_url', {});
+    return new URL(oauthUrl).searchParams.get('client_id') ?? '';
+  },
 } satisfies Record<string, (api: Api) => Promise<Id>>;
 export type Kind = keyof typeof makers;
 
@@ -51,6 +67,29 @@ async function newInvoice(api: Api, finish: boolean): Promise<{ invoiceId: strin
     order(userId, planId, { finish }),
   );
   return invoice;
+}
+
+const endpointsOf = (api: Api) =>
+  api.get<{ endpointList: { id: number; webhookUrl: string }[]; automationConnections: { connectionId: string }[] }>(
+    '/merchant/webhook/endpoint_list',
+  );
+
+/** An entry of the log of an endpoint: one of recur's own paths, which thanks for whatever is posted. */
+async function logEntry(api: Api): Promise<number> {
+  const url = `${api.baseUrl}/oauth/revoke`;
+  const known = (await endpointsOf(api)).endpointList.find(({ webhookUrl }) => webhookUrl === url);
+  const endpointId =
+    known?.id ?? (await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url })).endpointId;
+  const event = { endpointId, event: 'invoice.paid' };
+  const { eventId } = await api.post<{ eventId: string }>('/merchant/webhook/test_event', event);
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline; ) {
+    const path = `/merchant/webhook/endpoint_log_list?endpointId=${endpointId}`;
+    const { endpointLogList } = await api.get<{ endpointLogList: { id: number; requestId: string }[] }>(path);
+    const entry = endpointLogList.find(({ requestId }) => requestId === eventId);
+    if (entry) return entry.id;
+    await new Promise(resolve => setTimeout(resolve, 20));
+  }
+  throw new Error('an example was not delivered');
 }
 
 /** An id that nobody has, of the same form. */
@@ -73,6 +112,9 @@ export const named: Readonly<Record<string, Kind>> = {
   invoiceId: 'invoice',
   paymentId: 'payment',
   endpointId: 'endpoint',
+  logId: 'log',
+  replayId: 'replay',
+  connectionId: 'connection',
 };
 
 /** Fields that look like an id and name no object of the merchant's, or none that can be made yet; with the reason. */
