@@ -118,7 +118,7 @@ describe('webhook/test_event', () => {
     expect(await logOf(endpointId)).toMatchObject([{ requestId: eventId, webhookEvent: type, httpStatus: 200 }]);
   });
 
-  it('is tried again as any other', async () => {
+  it('is tried again like every delivery', async () => {
     const { endpointId } = await newOne();
     answerWith(503);
     await test(endpointId);

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
 import { Webhook } from 'standardwebhooks';
@@ -13,12 +15,15 @@ const insecure = { [oauth.allowInsecureRequests]: true };
 
 let stand: Stand;
 let baseUrl: string;
-let own: { api: Api; merchantId: number; planId: number };
+let own: { api: Api; merchantId: number; planId: number; endpointId: number };
 let other: { api: Api };
 let server: oauth.AuthorizationServer;
 let platform: Receiver;
+/** Every secret that was given out. */
+const secrets: string[] = [];
 
 beforeAll(async () => {
+  process.env.LOG_LEVEL = 'trace';
   stand = await startStand();
   ({ baseUrl } = stand.stack.facts());
   own = await stand.shop('Own');
@@ -41,7 +46,9 @@ async function begin(api = own.api) {
   url.searchParams.set('code_challenge', await oauth.calculatePKCECodeChallenge(verifier));
   url.searchParams.set('code_challenge_method', 'S256');
   const client: oauth.Client = { client_id: url.searchParams.get('client_id') ?? '' };
-  return { url, verifier, client, state: url.searchParams.get('state') ?? '' };
+  const state = url.searchParams.get('state') ?? '';
+  secrets.push(state, verifier);
+  return { url, verifier, client, state };
 }
 type Begun = Awaited<ReturnType<typeof begin>>;
 
@@ -59,13 +66,17 @@ async function press(url: URL, allowed: boolean): Promise<Response> {
 async function allow({ url, client, state }: Begun): Promise<URLSearchParams> {
   const led = await press(url, true);
   expect(led.status).toBe(303);
-  return oauth.validateAuthResponse(server, client, new URL(led.headers.get('location') ?? ''), state);
+  const params = oauth.validateAuthResponse(server, client, new URL(led.headers.get('location') ?? ''), state);
+  secrets.push(params.get('code') ?? '');
+  return params;
 }
 const exchange = (client: oauth.Client, params: URLSearchParams, verifier: string, to = returnUrl) =>
   oauth.authorizationCodeGrantRequest(server, client, oauth.None(), params, to, verifier, insecure);
 async function connect(begun: Begun) {
   const answer = await exchange(begun.client, await allow(begun), begun.verifier);
-  return oauth.processAuthorizationCodeResponse(server, begun.client, answer);
+  const tokens = await oauth.processAuthorizationCodeResponse(server, begun.client, answer);
+  secrets.push(tokens.access_token, tokens.refresh_token ?? '');
+  return tokens;
 }
 async function hooks<D>(token: string, path = 'hooks', init: RequestInit = {}) {
   const headers = {
@@ -90,6 +101,7 @@ describe('an automation platform', () => {
     const { envelope } = await subscribe(tokens.access_token);
     expect(envelope).toMatchObject({ code: 0, merchantId: own.merchantId });
     const { endpointId, secret } = envelope.data;
+    secrets.push(secret.slice('whsec_'.length));
     const userId = await newUser(own.api);
     await own.api.post('/merchant/invoice/new', order(userId, own.planId));
     await platform.until(deliveries => deliveries.length > 0);
@@ -262,5 +274,25 @@ describe('what is no such request', () => {
       '/endpointId',
     );
     expect((await hooks(access_token, 'samples?event=x')).envelope.error?.issues[0]?.path).toBe('/event');
+  });
+});
+
+describe('the logs', () => {
+  it('of all apps hold none of the secrets that were given out', async () => {
+    const rotated = await own.api.post<{ secret: string }>('/merchant/webhook/rotate_secret', {
+      endpointId: own.endpointId,
+    });
+    await own.api.post('/merchant/webhook/test_event', { endpointId: own.endpointId, event: 'invoice.paid' });
+    secrets.push(rotated.secret.slice('whsec_'.length));
+    await stand.quiet();
+    const folder = stand.stack.home.logs;
+    const logs = readdirSync(folder)
+      .map(file => readFileSync(path.join(folder, file), 'utf8'))
+      .join('\n');
+    expect(logs).toContain('"command":"notification.webhook.rotate_secret"');
+    expect(secrets.length).toBeGreaterThan(20);
+    const parts = secrets.map(secret => secret.split('.').at(-1) ?? '');
+    expect(parts.every(part => part.length >= 43)).toBe(true);
+    expect(parts.filter(part => logs.includes(part))).toEqual([]);
   });
 });
