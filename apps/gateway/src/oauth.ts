@@ -15,6 +15,8 @@ import { limits } from './limits.js';
 
 const FORM = 'application/x-www-form-urlencoded';
 const html = 'text/html; charset=utf-8';
+/** Characters of a parameter. */
+const longest = 4_000;
 
 type Fields = Record<string, string>;
 type Step = keyof typeof hookInputs;
@@ -38,7 +40,9 @@ export class OAuth implements OnModuleInit {
   onModuleInit(): void {
     // in a scope of their own: no other path takes forms
     void this.host.httpAdapter.getInstance<FastifyInstance>().register(async http => {
-      http.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => done(null, body));
+      http.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: limits.formBytes }, (_request, body, done) =>
+        done(null, body),
+      );
       http.addHook('onRequest', (request, reply, done) =>
         this.admission.admitStranger(request, reply, rejection => {
           if (rejection === undefined) done();
@@ -89,11 +93,11 @@ export class OAuth implements OnModuleInit {
   ): Promise<void> {
     return this.answered(reply, async () => {
       const pairs = given instanceof URLSearchParams ? [...given] : Object.entries((given ?? {}) as Fields);
-      const doubled = pairs.some(
-        ([name, value], at) => typeof value !== 'string' || pairs.findIndex(([n]) => n === name) < at,
-      );
-      if (doubled) throw invalid('', 'A parameter may be given once');
-      if (pairs.some(([, value]) => value.length > 4_000)) throw invalid('', 'A parameter is too long');
+      const doubled = new Set(pairs.map(([name]) => name)).size < pairs.length;
+      if (doubled || pairs.some(([, value]) => typeof value !== 'string')) {
+        throw invalid('', 'A parameter may be given once');
+      }
+      if (pairs.some(([, value]) => value.length > longest)) throw invalid('', 'A parameter is too long');
       return this.ask({ step, fields: Object.fromEntries(pairs) }, request);
     });
   }

@@ -180,10 +180,11 @@ type Whose = Pick<EndpointRow, 'merchantId' | 'endpointId'>;
 const secretOf = ({ merchantId, endpointId }: Whose) => `endpoints.sealed_secret ${merchantId} ${endpointId}`;
 const formerOf = ({ merchantId, endpointId }: Whose) => `endpoints.sealed_former ${merchantId} ${endpointId}`;
 
-const openSecret = (keyring: Keyring, endpoint: EndpointRow) => keyring.open(endpoint.sealedSecret, secretOf(endpoint));
+type Sealed = Whose & Pick<EndpointRow, 'sealedSecret' | 'sealedFormer' | 'formerUntil'>;
+const openSecret = (keyring: Keyring, endpoint: Sealed) => keyring.open(endpoint.sealedSecret, secretOf(endpoint));
 
 /** What signs deliveries at `now` (unix seconds): the secret, and for a day after a rotation the one before. */
-export function openSecrets(keyring: Keyring, endpoint: EndpointRow, now: number): string[] {
+export function openSecrets(keyring: Keyring, endpoint: Sealed, now: number): string[] {
   const { sealedFormer, formerUntil } = endpoint;
   const former = sealedFormer !== null && now < formerUntil ? [keyring.open(sealedFormer, formerOf(endpoint))] : [];
   return [openSecret(keyring, endpoint), ...former];

@@ -16,7 +16,7 @@ import { Replayer } from './replayer.js';
 import { endpoints, type ReplayRow, replays, runningReplays } from './tables.js';
 
 /** How many deliveries of a time range are looked at. */
-const limits = { lookedAt: 500_000 } as const;
+const limits = { lookedAt: 100_000 } as const;
 
 const countText = `with looked as materialized (select event_id, state from deliveries
     where merchant_id = $1 and endpoint_id = $2 and event_id > $3 and event_id < $4

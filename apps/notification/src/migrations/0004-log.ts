@@ -100,6 +100,8 @@ const keeping = [
               week_bound(name, number), week_bound(name, number + 1));
             execute format('alter table %I enable row level security', name || '_w' || number);
           end loop;
+          -- what comes of a delivery is written in its place
+          execute format('alter table %I set (fillfactor = 85)', 'deliveries_w' || number);
           return next 'made ' || number;
         exception when check_violation then
           -- rows of that week stand in the default partition already: there they stay
