@@ -12,7 +12,7 @@ import { endpoints, type ReplayRow, replays } from './tables.js';
  */
 const limits = { everyMs: 1_000, atOnce: 100, scheduled: 200, lookedAt: 5_000, backlog: 400 } as const;
 
-const running = `select replay_id, merchant_id, endpoint_id from running_replays order by replay_id limit ${limits.atOnce}`;
+const running = `select replay_id, merchant_id, endpoint_id from running_replays order by random() limit ${limits.atOnce}`;
 const backlogOf = `select count(*) as due from (select 1 from due where endpoint_id = $1 limit ${limits.backlog}) waiting`;
 
 const scheduleRound = `with looked as materialized (select delivery_id, event_id, state from deliveries

@@ -1,7 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelReplay, deleteEndpoint, type In, replayDetail, replayStatus, replayWebhooks } from '@recur/contracts';
-import fc from 'fast-check';
-import { advanced, ended, type Replay, replayLifecycle } from '../src/domain/replay.js';
 import { Replayer } from '../src/replayer.js';
 import { makeStand, of64 } from './stand.js';
 
@@ -280,52 +278,6 @@ describe('what a replay may be', () => {
     const caller = { ...merchant, idempotencyKey: 'replay once' };
     const answers = await of64(() => t.done(replayWebhooks, { endpointId, createTimeStart: 0 }, caller));
     expect(new Set(answers.map(({ replayId }) => replayId)).size).toBe(1);
-  });
-});
-
-describe('the lifecycle of a replay', () => {
-  const running: Replay = {
-    merchantId: 1,
-    replayId: 'rp_1',
-    endpointId: 1,
-    state: 'running',
-    events: [],
-    deliveredToo: false,
-    cursor: 'ev_0',
-    until: 'ev_z',
-    total: 10,
-    scheduled: 0,
-    createTime: 1,
-    endTime: 0,
-  };
-
-  it('has the states that the API has codes for, and leaves only one of them', () => {
-    expect(replayLifecycle.states).toEqual(Object.keys(replayStatus));
-    for (const state of replayLifecycle.states) {
-      for (const move of replayLifecycle.moves) {
-        const step = () => ended({ ...running, state }, move, 5);
-        if (state === 'running') expect(step()).toMatchObject({ state: replayLifecycle.next(state, move), endTime: 5 });
-        else expect(step).toThrow(expect.objectContaining({ slug: 'replay_ended' }));
-      }
-    }
-  });
-
-  it('adds up its rounds, and ends with the one that leaves nothing', () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(200), { minLength: 1, maxLength: 20 }), rounds => {
-        const last = rounds.reduce(
-          (replay, scheduled, at) =>
-            advanced(replay, { scheduled, lookedUpTo: `ev_${at}`, more: at < rounds.length - 1 }, at),
-          running,
-        );
-        expect(last.scheduled).toBe(rounds.reduce((sum, n) => sum + n, 0));
-        expect(last).toMatchObject({
-          state: 'finished',
-          cursor: `ev_${rounds.length - 1}`,
-          endTime: rounds.length - 1,
-        });
-      }),
-    );
   });
 });
 

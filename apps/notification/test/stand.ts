@@ -93,3 +93,5 @@ export async function makeStand() {
     },
   };
 }
+
+export type Stand = Awaited<ReturnType<typeof makeStand>>;

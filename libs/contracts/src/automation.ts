@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Slug } from './errors.js';
-import { webhookEventNames } from './event-names.js';
-import { emittedEventNames } from './events.js';
+import { eventName } from './event-names.js';
+import { emittedName } from './events.js';
 import * as input from './input.js';
 
 // What an automation platform may do with its access token, and how the gateway hands OAuth requests to notification:
@@ -12,11 +12,6 @@ const form = z.record(z.string(), z.string().max(4_000));
 const byForm = <S extends string>(step: S) => z.object({ step: z.literal(step), fields: form });
 const byToken = <S extends string, I extends z.ZodType>(step: S, asked: I) =>
   z.object({ step: z.literal(step), token: z.string().max(200), input: asked });
-
-const eventName = z.enum(webhookEventNames, { error: 'is not the name of an event: webhook/event_list has them' });
-const emittedName = z.enum(emittedEventNames as [string, ...string[]], {
-  error: 'is not the name of an event that is emitted: webhook/event_list has them',
-});
 
 /** Inputs of the operations on hooks: endpoints that belong to the connection of the token. */
 export const hookInputs = {

@@ -135,6 +135,11 @@ export type EventData<N extends EventName = EventName> = z.output<(typeof events
 /** The names of the webhook events that are really emitted, in the order of `webhookEventNames`. */
 export const emittedEventNames: readonly WebhookEventName[] = webhookEventNames.filter(name => name in events);
 
+/** The name of an event that is emitted, as an input. */
+export const emittedName = z.enum(emittedEventNames as [string, ...string[]], {
+  error: 'is not the name of an event that is emitted: webhook/event_list has them',
+});
+
 /** An event as it travels, its `data` not yet checked. */
 export const EventEnvelope = z.object({
   id: text.describe('ev_…; of a webhook also the webhook-id'),

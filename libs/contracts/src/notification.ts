@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { webhookEventNames } from './event-names.js';
+import { eventName } from './event-names.js';
 import { Empty, integer, text, time } from './field.js';
 import * as input from './input.js';
 import { operation } from './operation.js';
 import { AutomationConnection, WebhookEndpoint, WebhookLog } from './shapes/webhook.js';
 
-const eventName = z.enum(webhookEventNames, { error: 'is not the name of an event: webhook/event_list has them' });
 const eventList = input.list(eventName);
 const productIds = input.list(input.integer);
 

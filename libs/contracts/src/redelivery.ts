@@ -1,15 +1,11 @@
 import { z } from 'zod';
-import { webhookEventNames } from './event-names.js';
-import { emittedEventNames } from './events.js';
+import { eventName } from './event-names.js';
+import { emittedName } from './events.js';
 import { Empty, flag, integer, text } from './field.js';
 import * as input from './input.js';
 import { operation } from './operation.js';
 import { WebhookReplay } from './shapes/webhook.js';
 
-const eventName = z.enum(webhookEventNames, { error: 'is not the name of an event: webhook/event_list has them' });
-const emittedName = z.enum(emittedEventNames as [string, ...string[]], {
-  error: 'is not the name of an event that is emitted: webhook/event_list has them',
-});
 const unixSeconds = z.int().min(0).max(10_000_000_000);
 
 export const resendWebhook = operation({

@@ -56,11 +56,11 @@ type Begun = Awaited<ReturnType<typeof begin>>;
 async function press(url: URL, allowed: boolean): Promise<Response> {
   const page = await fetch(url, { redirect: 'manual' });
   const text = await page.text();
-  const fields = [...text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(
-    ([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&')],
-  );
+  const body = new URLSearchParams({ allowed: String(allowed) });
+  for (const [, name = '', value = ''] of text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)) {
+    body.append(name, value.replaceAll('&amp;', '&'));
+  }
   expect(text).toContain(`<button type="submit" name="allowed" value="${allowed}">`);
-  const body = new URLSearchParams([...fields, ['allowed', String(allowed)]]);
   return fetch(new URL('authorize', url), { method: 'POST', body, redirect: 'manual' });
 }
 async function allow({ url, client, state }: Begun): Promise<URLSearchParams> {

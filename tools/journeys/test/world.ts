@@ -40,9 +40,7 @@ const makers = {
       .endpointId,
   log: logEntry,
   replay: async (api: Api) => {
-    const { endpointList } = await endpointsOf(api);
-    const endpointId = endpointList[0]?.id ?? (await makers.endpoint(api));
-    const asked = { endpointId, createTimeStart: 1, events: ['refund.created'] };
+    const asked = { endpointId: await thankful(api), createTimeStart: 1, events: ['refund.created'] };
     return (await api.post<{ replayId: string }>('/merchant/webhook/replay', asked)).replayId;
   },
   connection: async (api: Api) => {
@@ -74,12 +72,16 @@ const endpointsOf = (api: Api) =>
     '/merchant/webhook/endpoint_list',
   );
 
-/** An entry of the log of an endpoint: one of recur's own paths, which thanks for whatever is posted. */
-async function logEntry(api: Api): Promise<number> {
+/** An endpoint at one of recur's own paths, which thanks for whatever is posted; made once. */
+async function thankful(api: Api): Promise<number> {
   const url = `${api.baseUrl}/oauth/revoke`;
   const known = (await endpointsOf(api)).endpointList.find(({ webhookUrl }) => webhookUrl === url);
-  const endpointId =
-    known?.id ?? (await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url })).endpointId;
+  return known?.id ?? (await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url })).endpointId;
+}
+
+/** An entry of an endpoint's log. */
+async function logEntry(api: Api): Promise<number> {
+  const endpointId = await thankful(api);
   const event = { endpointId, event: 'invoice.paid' };
   const { eventId } = await api.post<{ eventId: string }>('/merchant/webhook/test_event', event);
   for (const deadline = Date.now() + 30_000; Date.now() < deadline; ) {
