@@ -83,7 +83,7 @@ export class Replays {
   cancel({ replayId }: In<typeof cancelReplay>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const replay = await tx.lock(replays, { replayId }, 'replay_not_found');
-      if (replay.state === 'cancelled') return {};
+      if (replay.state !== 'running') return {};
       tx.save(replays, ended(replay, 'cancel', tx.now));
       await tx.run('delete from running_replays where replay_id = $1', [replayId]);
       tx.log(`WebhookEndpoint(${replay.endpointId})`, `CancelReplay ${replayId}`);

@@ -83,7 +83,6 @@ export const errors = {
   endpoint_disabled: forbidden('The webhook endpoint is disabled: update_endpoint puts it into service again'),
   event_not_kept: forbidden('The event is too old: it is not kept any more'),
   replay_running: forbidden('A replay to this webhook endpoint is under way: let it end, or cancel it'),
-  replay_ended: forbidden('The replay has ended'),
   too_many_connections: forbidden('The merchant has 20 automation connections, and cannot have one more'),
 } as const satisfies Record<string, ErrorKind>;
 

@@ -72,10 +72,10 @@ export const cancelReplay = operation({
   name: 'webhook.replay_cancel',
   methods: ['POST'],
   path: '/merchant/webhook/replay_cancel',
-  summary: 'Stop a replay: what it has scheduled is still sent, and nothing more',
+  summary: 'Stop a replay, if it runs: what it has scheduled is still sent, and nothing more',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({ replayId: input.filled }),
   output: Empty,
-  errors: ['replay_not_found', 'replay_ended'],
+  errors: ['replay_not_found'],
 });

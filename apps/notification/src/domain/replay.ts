@@ -43,9 +43,10 @@ export function advanced<R extends Replay>(replay: R, { scheduled, lookedUpTo, m
   return more ? after : ended(after, 'finish', now);
 }
 
-/** The replay when it runs no longer. Rejected('replay_ended') where it does not run. */
+/** The replay when it runs no longer. That it runs is for the caller to look at, under its lock: else it is a bug. */
 export function ended<R extends Replay>(replay: R, move: 'finish' | 'cancel' | 'stop', now: number): R {
-  const state = replayLifecycle.step(replay.state, move, 'replay_ended', `Replay ${replay.replayId}`);
+  const state = replayLifecycle.next(replay.state, move);
+  if (state === undefined) throw new Error(`replay ${replay.replayId} is ${replay.state}: it cannot ${move}`);
   return { ...replay, state, endTime: now };
 }
 
