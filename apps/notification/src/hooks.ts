@@ -11,11 +11,12 @@ import { connections, endpoints } from './tables.js';
 
 type ByToken<S> = Extract<AutomationRequest, { step: S; token: string }>['input'];
 
-const limits = { samples: 3, lookedAt: 1_000, sampleBytes: 100_000 } as const;
+/** `read`: more than are shown, since some may be examples themselves. */
+const limits = { samples: 3, read: 20, lookedAt: 1_000, sampleBytes: 100_000 } as const;
 
 const newest = `select body from (select type, body from events where merchant_id = $1
     order by event_id desc limit ${limits.lookedAt}) recent
-  where type = $2 and length(body) < ${limits.sampleBytes} limit ${limits.samples + 1}`;
+  where type = $2 and length(body) < ${limits.sampleBytes} limit ${limits.read}`;
 
 /** Answers an automation platform: its way in (oauth.ts), and what it may do with an access token: see to its hooks. */
 @Injectable()
