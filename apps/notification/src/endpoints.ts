@@ -23,8 +23,15 @@ import { type EndpointRow, endpoints } from './tables.js';
 /** Deliveries that a deletion ends itself; what is beyond is missed by the worker, when it comes due. */
 const limits = { missedAtOnce: 20_000 } as const;
 
-const missScheduled = missing(`delivery_id in (select delivery_id from due
-  where merchant_id = $1 and endpoint_id = $2 order by due_at_ms limit ${limits.missedAtOnce})`);
+/** What waits for others first: nothing that is left waits for what is gone. */
+const missScheduled = missing(`delivery_id in (
+  (select delivery_id from due where endpoint_id = $2 and subject is not null and held limit ${limits.missedAtOnce})
+  union all (select delivery_id from due where endpoint_id = $2 and not held order by due_at_ms
+    limit ${limits.missedAtOnce})
+  limit ${limits.missedAtOnce})`);
+
+/** What it missed is scheduled by catch-up.ts. */
+const beginCatchUp = 'insert into catch_ups (endpoint_id, merchant_id) values ($1, $2) on conflict do nothing';
 
 @Injectable()
 export class Endpoints {
@@ -35,7 +42,7 @@ export class Endpoints {
   ) {}
 
   @Handle(newEndpoint)
-  create({ url, events, productIds }: In<typeof newEndpoint>, caller: Caller) {
+  create({ url, events, productIds, ordered }: In<typeof newEndpoint>, caller: Caller) {
     this.checkAddress(url);
     return this.db.write(caller, async tx => {
       const endpointId = await tx.nextId(endpoints);
@@ -46,6 +53,7 @@ export class Endpoints {
         url,
         events: [...new Set(events ?? [])],
         productIds: [...new Set(productIds ?? [])],
+        ordered: ordered ?? false,
         state: 'enabled',
         disabledBecause: null,
         failures: 0,
@@ -74,6 +82,7 @@ export class Endpoints {
       if (!endpoint) return {};
       const after = { ...before, ...endpoint, modifyTime: tx.now } as EndpointRow;
       tx.save(endpoints, after);
+      if (before.state === 'disabled') await tx.run(beginCatchUp, [endpointId, tx.merchantId]);
       tx.emit('webhook.endpoint.updated', after, endpointView(after));
       tx.log(`WebhookEndpoint(${endpointId})`, 'Update');
       return {};
@@ -123,16 +132,18 @@ export class Endpoints {
 /** What finds an endpoint that is not deleted. */
 export const living = (endpointId: number) => ({ endpointId, deletedTime: 0 });
 
-/** SQL after which the merchant ($1) misses what is due to an endpoint: what `which` says of it. */
+/** SQL after which the merchant ($1) misses what is due to an endpoint: what `which` says of it. Answers their `count`. */
 export function missing(which: string): string {
-  return `with dropped as (delete from due where ${which} returning delivery_id)
-    update deliveries set state = 'missed', next_at_ms = null
-    where merchant_id = $1 and delivery_id = any(array(select delivery_id from dropped))`;
+  return `with dropped as (delete from due where ${which} returning delivery_id),
+    missed as (update deliveries set state = 'missed', next_at_ms = null
+      where merchant_id = $1 and delivery_id = any(array(select delivery_id from dropped)))
+    select count(*) from dropped`;
 }
 
 const secretOf = (merchantId: number, endpointId: number) => `endpoints.sealed_secret ${merchantId} ${endpointId}`;
 
-export const openSecret = (keyring: Keyring, { sealedSecret, merchantId, endpointId }: EndpointRow) =>
+type Sealed = Pick<EndpointRow, 'sealedSecret' | 'merchantId' | 'endpointId'>;
+export const openSecret = (keyring: Keyring, { sealedSecret, merchantId, endpointId }: Sealed) =>
   keyring.open(sealedSecret, secretOf(merchantId, endpointId));
 
 export function endpointView(endpoint: EndpointRow): WebhookEndpoint {
@@ -143,6 +154,7 @@ export function endpointView(endpoint: EndpointRow): WebhookEndpoint {
     webhookUrl: endpoint.url,
     webhookEvents: endpoint.events,
     productIds: endpoint.productIds,
+    ordered: endpoint.ordered,
     status: endpoint.state === 'enabled' ? endpointStatus.active : endpointStatus.disabled,
     isDeleted: endpoint.deletedTime,
     createTime: endpoint.createTime,

@@ -22,6 +22,9 @@ export interface EventRow {
   type: string;
   /** Unix seconds when it happened. */
   at: number;
+  /** The object concerned, as `invoice in_…`, and its version: what puts events of one object in order. */
+  subject: string;
+  sequence: number;
   /** What is sent, byte for byte. */
   body: string;
 }
@@ -75,6 +78,17 @@ export interface DueRow {
   dueAtMs: number;
   leaseToken: string | null;
   leaseUntilMs: number | null;
+  /** What `EventRow` says, where the endpoint wants the events of an object in order; else null, and nobody waits. */
+  subject: string | null;
+  sequence: number;
+  /** An earlier event of the same object is still to be delivered: it has to wait for that, and is not due before. */
+  held: boolean;
+}
+
+/** An endpoint that is enabled again and is still to get what it missed. */
+export interface CatchUpRow {
+  endpointId: number;
+  merchantId: number;
 }
 
 const oneOf = (states: readonly string[]) => `state in (${states.map(state => `'${state}'`).join(', ')})`;
@@ -92,6 +106,7 @@ export const endpoints = table<EndpointRow>('endpoints', {
     failures: int(),
     failingSinceMs: optionalInteger(),
     warned: flag(),
+    ordered: { ...flag(), default: false },
     sealedSecret: text(),
     createTime: integer(),
     modifyTime: integer(),
@@ -105,7 +120,15 @@ export const endpoints = table<EndpointRow>('endpoints', {
 
 export const events = table<EventRow>('events', {
   key: ['merchantId', 'eventId'],
-  columns: { merchantId: integer(), eventId: text(), type: text(), at: integer(), body: text() },
+  columns: {
+    merchantId: integer(),
+    eventId: text(),
+    type: text(),
+    at: integer(),
+    subject: { ...text(), default: '' },
+    sequence: { ...int(), default: 0 },
+    body: text(),
+  },
 });
 
 export const deliveries = table<DeliveryRow>('deliveries', {
@@ -123,8 +146,11 @@ export const deliveries = table<DeliveryRow>('deliveries', {
     lastAnswer: text(),
   },
   checks: { deliveries_state: oneOf(deliveryLifecycle.states) },
-  // an event goes to an endpoint once, however often it is consumed
-  indices: { deliveries_once: { on: ['merchantId', 'endpointId', 'eventId'], unique: true } },
+  indices: {
+    // an event goes to an endpoint once, however often it is consumed
+    deliveries_once: { on: ['merchantId', 'endpointId', 'eventId'], unique: true },
+    deliveries_missed: { on: ['merchantId', 'endpointId', 'deliveryId'], where: "state = 'missed'" },
+  },
 });
 
 export const attempts = table<AttemptRow>('attempts', {
@@ -159,9 +185,21 @@ export const due = table<DueRow>('due', {
     dueAtMs: integer(),
     leaseToken: optionalText(),
     leaseUntilMs: optionalInteger(),
+    subject: optionalText(),
+    sequence: { ...int(), default: 0 },
+    held: { ...flag(), default: false },
   },
-  indices: { due_endpoint: { on: ['endpointId', 'dueAtMs'] }, due_time: { on: ['dueAtMs'] } },
+  indices: {
+    due_endpoint: { on: ['endpointId', 'dueAtMs'], where: 'not held' },
+    due_subject: { on: ['endpointId', 'subject', 'sequence'], where: 'subject is not null' },
+  },
+});
+
+export const catchUps = table<CatchUpRow>('catch_ups', {
+  infrastructure: true,
+  key: ['endpointId'],
+  columns: { endpointId: integer(), merchantId: integer() },
 });
 
 /** What belongs to no merchant, beside the platform's own tables. */
-export const infrastructure = [due.table];
+export const infrastructure = [due.table, catchUps.table];

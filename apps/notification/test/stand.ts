@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ModuleRef } from '@nestjs/core';
 import { type In, newEndpoint } from '@recur/contracts';
 import type { Event } from '@recur/platform';
 import { MovableClock, testService } from '@recur/platform/testing';
@@ -76,6 +77,8 @@ export async function makeStand() {
         'select state, attempts, next_at_ms, last_outcome from deliveries where endpoint_id = $1 order by delivery_id',
         [endpointId],
       ),
+    /** As if in another process: it knows nothing of what the service's own worker does. */
+    anotherWorker: () => t.app.get(ModuleRef).create(Deliveries),
     /** Moves the clock to the next attempt to an endpoint; false where nothing is due any more. */
     async untilDue(endpointId: number): Promise<boolean> {
       const [row] = await t.rows('select min(due_at_ms) as at from due where endpoint_id = $1', [endpointId]);

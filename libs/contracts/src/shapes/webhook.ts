@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { endpointStatus } from '../codes.js';
-import { code, deletion, integer, type Shape, text, time } from '../field.js';
+import { code, deletion, flag, integer, type Shape, text, time } from '../field.js';
 
 const webhookEndpoint = z.object({
   createTime: time,
@@ -11,6 +11,7 @@ const webhookEndpoint = z.object({
   webhookEvents: z.array(text),
   webhookUrl: text,
   productIds: z.array(integer),
+  ordered: flag.describe('It gets the events of each object one after the other'),
   status: code(endpointStatus),
   isDeleted: deletion,
 });
