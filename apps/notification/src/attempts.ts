@@ -31,7 +31,10 @@ const lockAll = `select * from endpoints where merchant_id = $1 and endpoint_id 
 const fence = `select due.delivery_id from unnest($1::text[], $2::text[]) ours(delivery_id, token)
   join due on due.delivery_id = ours.delivery_id and due.lease_token = ours.token for update of due`;
 
-/** The deliveries as they are now, their schedule, and each attempt for the log. */
+/**
+ * The deliveries as they are now, their schedule, and each attempt for the log. Rows are looked up by the list of their
+ * ids ($4), whatever the planner thought of the tables when it made its plan.
+ */
 const record = `with r as materialized (select * from json_to_recordset($2::json) r(endpoint_id bigint, delivery_id text,
     event_id text, type text, url text, state text, attempts integer, outcome text, answer text, create_time bigint,
     duration_ms bigint, next_at_ms bigint)),
@@ -41,10 +44,10 @@ const record = `with r as materialized (select * from json_to_recordset($2::json
       state, outcome, answer, create_time, duration_ms, next_at_ms from r),
   settled as (delete from due where delivery_id = any($3)),
   again as (update due set due_at_ms = r.next_at_ms, lease_token = null, lease_until_ms = null
-    from r where due.delivery_id = r.delivery_id and r.next_at_ms is not null)
+    from r where due.delivery_id = any($4) and due.delivery_id = r.delivery_id and r.next_at_ms is not null)
   update deliveries d set state = r.state, attempts = r.attempts, next_at_ms = r.next_at_ms,
     last_outcome = r.outcome, last_answer = r.answer
-  from r where d.merchant_id = $1 and d.delivery_id = r.delivery_id`;
+  from r where d.merchant_id = $1 and d.delivery_id = any($4) and d.delivery_id = r.delivery_id`;
 
 /**
  * Records attempts to endpoints of one merchant: deliveries, schedule, log, and how the endpoints are doing. `random`
@@ -100,7 +103,8 @@ async function write(
     settled.push(after.deliveryId);
     if (attempt.subject !== null) lines.push({ endpointId: endpoint.endpointId, subject: attempt.subject });
   }
-  await Promise.all([tx.run(record, [tx.merchantId, JSON.stringify(rows), settled]), release(tx, lines, nowMs)]);
+  const ids = recording.map(({ attempt }) => attempt.delivery.deliveryId);
+  await Promise.all([tx.run(record, [tx.merchantId, JSON.stringify(rows), settled, ids]), release(tx, lines, nowMs)]);
   return lines.map(({ endpointId }) => endpointId);
 }
 

@@ -18,12 +18,13 @@ const takeUp = `with scheduled as (
     select delivery_id, event_id from deliveries where merchant_id = $1 and endpoint_id = $2 and state = 'missed'
     order by delivery_id limit ${limits.scheduled} - (select count from scheduled)),
   again as (
-    update deliveries d set state = 'scheduled', attempts = 0, next_at_ms = $3 from oldest
-    where d.merchant_id = $1 and d.delivery_id = oldest.delivery_id),
+    update deliveries d set state = 'scheduled', attempts = 0, next_at_ms = $3
+    where d.merchant_id = $1 and d.delivery_id = any(array(select delivery_id from oldest))),
   queued as (
     insert into due (delivery_id, merchant_id, endpoint_id, due_at_ms, subject, sequence, held)
     select delivery_id, $1, $2, $3, case when $4 then nullif(subject, '') end, sequence, $4 and subject <> ''
-    from oldest join events e on e.merchant_id = $1 and e.event_id = oldest.event_id returning subject)
+    from oldest cross join lateral (select * from events
+      where merchant_id = $1 and event_id = oldest.event_id offset 0) e returning subject)
   select (select count(*) from queued) >= ${limits.scheduled} - (select count from scheduled) as more,
     array(select distinct subject from queued where subject is not null) as subjects`;
 

@@ -45,8 +45,9 @@ export interface Wanted {
 const alone = `select pg_advisory_xact_lock(hashtextextended('claim ' || id, 0)) from unnest($1::bigint[]) id`;
 
 /**
- * Leases what is due of several endpoints of a merchant, oldest first, and loads it. What is leased stands first in its
- * endpoint's order: it came due before what is waiting.
+ * Leases what is due of several endpoints of a merchant, oldest first, and loads it: first a row for each endpoint, then
+ * one for each delivery. What is leased stands first in its endpoint's order: it came due before what is waiting. Rows
+ * are looked up one by one by their keys, whatever the planner thought of the tables when it made its plan.
  */
 const claim = `with lanes as materialized (
     select e.endpoint_id, e.url, e.sealed_secret, e.failures >= ${oneByOneAfter} as failing,
@@ -65,10 +66,14 @@ const claim = `with lanes as materialized (
   claimed as (
     update due set lease_token = $5, lease_until_ms = $6
     where delivery_id = any(array(select delivery_id from picked)) returning delivery_id, endpoint_id, subject)
-  select lanes.*, d.delivery_id, claimed.subject, d.event_id, d.state, d.attempts, d.next_at_ms, e.type, e.body
-  from lanes left join (claimed
-    join deliveries d on d.merchant_id = $1 and d.delivery_id = claimed.delivery_id
-    join events e on e.merchant_id = $1 and e.event_id = d.event_id) on claimed.endpoint_id = lanes.endpoint_id`;
+  select endpoint_id, url, sealed_secret, failing, open, room, null as delivery_id, null as subject, null as event_id,
+    null as state, null as attempts, null as next_at_ms, null as type, null as body from lanes
+  union all
+  select claimed.endpoint_id, null, null, null, null, null, claimed.delivery_id, claimed.subject, d.event_id, d.state,
+    d.attempts, d.next_at_ms, e.type, e.body
+  from claimed cross join lateral (select * from deliveries
+    where merchant_id = $1 and delivery_id = claimed.delivery_id offset 0) d
+  cross join lateral (select * from events where merchant_id = $1 and event_id = d.event_id offset 0) e`;
 
 /** Claims what is due at `nowMs` of a merchant's endpoints, under one lease; by endpoint id. */
 export async function claimDue(
@@ -91,21 +96,19 @@ export async function claimDue(
 
 function add(claims: Map<number, Claim>, merchantId: number, lease: Lease, row: Row): void {
   const endpointId = Number(row.endpoint_id);
-  let found = claims.get(endpointId);
-  if (!found) {
+  if (row.delivery_id === null) {
     const { url, sealed_secret, open, failing, room } = row;
-    found = {
+    claims.set(endpointId, {
       url: String(url),
       sealedSecret: String(sealed_secret),
       open: open === true,
       failing: failing === true,
       room: Number(room),
       due: [],
-    };
-    claims.set(endpointId, found);
+    });
+    return;
   }
-  if (row.delivery_id === null) return;
-  found.due.push({
+  claims.get(endpointId)?.due.push({
     ...lease,
     subject: row.subject as string | null,
     type: String(row.type),

@@ -55,15 +55,15 @@ async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise
     tx.save(events, { merchantId: tx.merchantId, eventId, type, at, subject, sequence, body: bodyOf(event) });
     for (const seen of wanting) {
       const { endpointId } = seen;
-      const endpoint = seen.ordered ? lines?.endpoint(endpointId) : seen;
+      const endpoint = seen.ordered ? lines.endpoint(endpointId) : seen;
       if (endpoint === undefined) continue;
       const deliveryId = tx.newId('dl_');
       const ids = { merchantId: tx.merchantId, deliveryId, endpointId, eventId };
-      const open = endpoint.state === 'enabled' && !(seen.ordered && lines?.isCatchingUp(endpointId));
+      const open = endpoint.state === 'enabled' && !(seen.ordered && lines.isCatchingUp(endpointId));
       const delivery = newDelivery(ids, open, nowMs);
       tx.save(deliveries, { ...delivery, createTime: tx.now, lastOutcome: '', lastAnswer: '' });
       if (delivery.nextAtMs === null) continue;
-      const held = seen.ordered && lines !== undefined && lines.join(endpointId, subject);
+      const held = seen.ordered && lines.join(endpointId, subject);
       if (!held) ringing.add(endpointId);
       tx.save(due, {
         deliveryId,

@@ -3,8 +3,8 @@ import { limits as leases } from './claims.js';
 
 /**
  * Requests that are under way at once, in one process. An endpoint that keeps failing has one, and all of those
- * together have `toFailing`. While more than half of all are taken, one that did not answer quickly the last time has
- * one as well. So neither those that fail nor those that are slow can take what the others need.
+ * together have `toFailing`. While more than half of all, or of its merchant's, are taken, one that did not answer
+ * quickly the last time has one as well. So neither those that fail nor those that are slow take what the others need.
  */
 const limits = { inFlight: 512, perMerchant: 256, perEndpoint: 8, toFailing: 128 } as const;
 
@@ -111,8 +111,9 @@ export class Lanes {
     const rooms = new Map<Lane, number>();
     let free = Math.min(limits.inFlight - this.inFlight, limits.perMerchant - desk.inFlight);
     let probes = limits.toFailing - this.toFailing;
+    let untilBusy = Math.min(limits.inFlight / 2 - this.inFlight, limits.perMerchant / 2 - desk.inFlight);
     for (const lane of desk.hungry) {
-      const wanted = this.roomOf(lane);
+      const wanted = roomOf(lane, untilBusy <= 0);
       if (wanted <= 0) continue;
       const room = Math.min(wanted, free, lane.failing ? probes : free);
       if (room <= 0) {
@@ -121,6 +122,7 @@ export class Lanes {
       }
       rooms.set(lane, room);
       free -= room;
+      untilBusy -= room;
       if (lane.failing) probes -= room;
     }
     return rooms;
@@ -132,11 +134,10 @@ export class Lanes {
     if (starved.size > 0) this.starved = new Set();
     return starved;
   }
+}
 
-  private roomOf(lane: Lane): number {
-    if (lane.failing) return 1 - lane.leased;
-    const busy = this.inFlight > limits.inFlight / 2;
-    const atOnce = busy && !lane.quick ? 1 : limits.perEndpoint;
-    return Math.min(atOnce - lane.inFlight, leases.leased - lane.leased);
-  }
+function roomOf(lane: Lane, busy: boolean): number {
+  if (lane.failing) return 1 - lane.leased;
+  const atOnce = busy && !lane.quick ? 1 : limits.perEndpoint;
+  return Math.min(atOnce - lane.inFlight, leases.leased - lane.leased);
 }

@@ -35,13 +35,11 @@ export interface Lines {
   join(endpointId: number, subject: string): boolean;
 }
 
+const none: Lines = { endpoint: () => undefined, isCatchingUp: () => false, join: () => false };
+
 /** Locks endpoints and looks at their lines of these objects. */
-export async function openLines(
-  tx: Tx,
-  endpointIds: readonly number[],
-  subjects: readonly string[],
-): Promise<Lines | undefined> {
-  if (endpointIds.length === 0) return undefined;
+export async function openLines(tx: Tx, endpointIds: readonly number[], subjects: readonly string[]): Promise<Lines> {
+  if (endpointIds.length === 0) return none;
   // everybody who locks several endpoints does so in the order of their ids
   const ids = [...endpointIds].sort((a, b) => a - b);
   const locked = ids.map(id => tx.lockIfAny(endpoints, living(id)));
