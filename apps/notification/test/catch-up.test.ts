@@ -1,7 +1,9 @@
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { updateEndpoint } from '@recur/contracts';
 import { CatchUp } from '../src/catch-up.js';
 import { makeStand } from './stand.js';
+
+jest.setTimeout(30_000);
 
 const stand = await makeStand();
 const { t, url, received, merchant, answerWith, newOne, event, deliver, deliveriesOf } = stand;

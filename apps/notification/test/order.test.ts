@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { deleteEndpoint, listEndpoints, newEndpoint, updateEndpoint } from '@recur/contracts';
 import type { Event } from '@recur/platform';
 import { CatchUp } from '../src/catch-up.js';
 import { makeStand, type Received } from './stand.js';
+
+jest.setTimeout(30_000);
 
 const stand = await makeStand();
 const another = await stand.anotherWorker();
@@ -81,17 +83,12 @@ describe('an endpoint that wants events in order', () => {
     const { endpointId } = await newOne({ ordered: true });
     const many = Array.from({ length: 16 }, (_, at) => `in_${at}`);
     answerWith((_, response) => setImmediate(() => response.end()));
-    const coming = (async () => {
-      for (let version = 1; version <= 8; version++) await t.deliver('billing', steps(many, 1, version));
-    })();
-    let done = false;
-    const working = [deliver, (id: number) => another.deliver(merchant.merchantId, id)].map(async work => {
-      while (!done) await work(endpointId);
-    });
-    await coming;
-    done = true;
-    await Promise.all(working);
-    for (let left = true; left; left = (await states(endpointId)).includes('scheduled')) await deliver(endpointId);
+    const work = () => Promise.all([deliver(endpointId), another.deliver(merchant.merchantId, endpointId)]);
+    for (let version = 1; version <= 8; version++) {
+      await Promise.all([t.deliver('billing', steps(many, 1, version)), work()]);
+    }
+    // each may have left to the other what that one could not take any more
+    for (let round = 0; round < 50 && (await states(endpointId)).includes('scheduled'); round++) await work();
     for (const object of many) expect(arrived(object)).toEqual(upTo(8));
   });
 
