@@ -14,8 +14,8 @@ import { Turns } from './turns.js';
 /** Numbers in [0, 1), for the jitter of retries. */
 export const RANDOM = Symbol('random');
 
-/** Merchants whose claims and records run at once; attempts that are recorded together. */
-const limits = { claims: 4, records: 4, batch: 256, quickMs: 1_000, retryMs: 500 } as const;
+/** Merchants whose claims and records run at once, and the rest in between; attempts that are recorded together. */
+const limits = { claims: 4, records: 4, restMs: 10, batch: 256, quickMs: 1_000, retryMs: 500 } as const;
 
 /**
  * Sends what is due and records what came of it. Claims, requests and records of all endpoints overlap; each claim and
@@ -25,8 +25,8 @@ const limits = { claims: 4, records: 4, batch: 256, quickMs: 1_000, retryMs: 500
 export class Deliveries {
   private readonly leaseMs: number;
   private readonly lanes = new Lanes(limits.batch);
-  private readonly claims = new Turns<Desk>(limits.claims, desk => this.claim(desk));
-  private readonly records = new Turns<Desk>(limits.records, desk => this.record(desk));
+  private readonly claims = new Turns<Desk>(limits.claims, limits.restMs, desk => this.claim(desk));
+  private readonly records = new Turns<Desk>(limits.records, limits.restMs, desk => this.record(desk));
   private stopped = false;
 
   constructor(
