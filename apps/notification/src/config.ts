@@ -3,9 +3,7 @@ import { z } from 'zod';
 
 export const config = serviceConfig
   .extend({
-    REDIS_URL: z
-      .string()
-      .describe('redis://host:port, for the doorbell of deliveries; empty: there is none, and sweeps find what is due'),
+    REDIS_URL: z.string().describe('redis://host:port, for the doorbell of deliveries; empty: none, and sweeps do it'),
     WEBHOOK_LEASE_SECONDS: z.coerce
       .number()
       .int()

@@ -22,7 +22,7 @@ export const newEndpoint = operation({
     events: eventList.nullish().describe('Absent or []: none'),
     productIds: productIds.nullish().describe('Absent or []: all; 0 is the default product'),
     ordered: input.flag
-      .nullish()
+      .optional()
       .describe('true: of each object, an event is sent when the one before was delivered or given up'),
   }),
   output: z.object({ endpointId: integer, secret: text }),
@@ -45,7 +45,7 @@ export const updateEndpoint = operation({
     url: input.httpUrl,
     events: eventList.nullish().describe('Absent or null: unchanged; []: none'),
     productIds: productIds.nullish().describe('Absent or null: unchanged; []: all; 0 is the default product'),
-    ordered: input.flag.nullish().describe('Absent or null: unchanged; it applies to what happens from then on'),
+    ordered: input.flag.optional().describe('Absent: unchanged; it applies to what happens from then on'),
   }),
   output: Empty,
   errors: ['endpoint_not_found'],

@@ -86,7 +86,7 @@ export interface Wishes {
   url: string;
   events?: readonly string[] | null;
   productIds?: readonly number[] | null;
-  ordered?: boolean | null;
+  ordered?: boolean;
 }
 
 /**
