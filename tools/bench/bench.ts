@@ -13,6 +13,8 @@ import { describeMachine, memoryOf } from './machine.js';
 import type { Measure } from './measure.js';
 import { readRates } from './reads.js';
 import { countTimes, filterTimes, listRate } from './sizes.js';
+import { lagBesideTrouble } from './trouble.js';
+import { deliveryRate } from './webhooks.js';
 import { invoiceYardstick } from './yardstick.js';
 
 type Measures = Record<string, Measure>;
@@ -34,7 +36,7 @@ export async function run(args: readonly string[]): Promise<number> {
     measures[name] = measure;
     const { value, unit, limit, ratio } = measure;
     say(
-      `${name.padEnd(16)} ${value.toFixed(1).padStart(9)} ${unit.padEnd(4)} limit ${limit.toFixed(1).padStart(9)}  ratio ${ratio.toFixed(3)}  ${more}`,
+      `${name.padEnd(18)} ${value.toFixed(1).padStart(9)} ${unit.padEnd(4)} limit ${limit.toFixed(1).padStart(9)}  ratio ${ratio.toFixed(3)}  ${more}`,
     );
   };
   try {
@@ -47,6 +49,9 @@ export async function run(args: readonly string[]): Promise<number> {
     const reads = await readRates(stack);
     add('user_count', reads.user_count);
     add('event_list', reads.event_list);
+    add('webhook_deliveries', await deliveryRate(stack));
+    const lag = await lagBesideTrouble(stack);
+    add('webhook_lag', lag.measure, lag.more);
     await growing(stack, reads.echo, add);
     // last, because its endpoint stays subscribed
     const arrival = await webhookArrival(stack);

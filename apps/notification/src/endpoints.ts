@@ -29,8 +29,15 @@ const limits = { missedAtOnce: 20_000 } as const;
 /** How long the secret before a rotation signs too. */
 const overlapSeconds = 86_400;
 
-const missScheduled = missing(`delivery_id in (select delivery_id from due
-  where merchant_id = $1 and endpoint_id = $2 order by due_at_ms limit ${limits.missedAtOnce})`);
+/** What waits for others first: nothing that is left waits for what is gone. */
+const missScheduled = missing(`delivery_id in (
+  (select delivery_id from due where endpoint_id = $2 and subject is not null and held limit ${limits.missedAtOnce})
+  union all (select delivery_id from due where endpoint_id = $2 and not held order by due_at_ms
+    limit ${limits.missedAtOnce})
+  limit ${limits.missedAtOnce})`);
+
+/** What it missed is scheduled by catch-up.ts. */
+const beginCatchUp = 'insert into catch_ups (endpoint_id, merchant_id) values ($1, $2) on conflict do nothing';
 
 @Injectable()
 export class Endpoints {
@@ -59,6 +66,7 @@ export class Endpoints {
       if (!endpoint) return {};
       const after = { ...before, ...endpoint, modifyTime: tx.now } as EndpointRow;
       tx.save(endpoints, after);
+      if (before.state === 'disabled') await tx.run(beginCatchUp, [endpointId, tx.merchantId]);
       tx.emit('webhook.endpoint.updated', after, endpointView(after));
       tx.log(`WebhookEndpoint(${endpointId})`, 'Update');
       return {};
@@ -128,7 +136,7 @@ export class Endpoints {
   }
 
   /** A new endpoint: the merchant's own, or one of an automation connection. */
-  async register(tx: Tx, { url, events, productIds }: In<typeof newEndpoint>, connectionId: string | null) {
+  async register(tx: Tx, { url, events, productIds, ordered }: In<typeof newEndpoint>, connectionId: string | null) {
     const endpointId = await tx.nextId(endpoints);
     const secret = newSecret(randomBytes);
     const endpoint: EndpointRow = {
@@ -137,6 +145,7 @@ export class Endpoints {
       url,
       events: [...new Set(events ?? [])],
       productIds: [...new Set(productIds ?? [])],
+      ordered: ordered ?? false,
       state: 'enabled',
       disabledBecause: null,
       failures: 0,
@@ -169,25 +178,29 @@ export class Endpoints {
 /** What finds an endpoint that is not deleted. */
 export const living = (endpointId: number) => ({ endpointId, deletedTime: 0 });
 
-/** SQL after which the merchant ($1) misses what is due to an endpoint: what `which` says of it. */
+/** SQL after which the merchant ($1) misses what is due to an endpoint: what `which` says of it. Answers their `count`. */
 export function missing(which: string): string {
-  return `with dropped as (delete from due where ${which} returning delivery_id)
-    update deliveries set state = 'missed', next_at_ms = null
-    where merchant_id = $1 and delivery_id = any(array(select delivery_id from dropped))`;
+  return `with dropped as (delete from due where ${which} returning delivery_id),
+    missed as (update deliveries set state = 'missed', next_at_ms = null
+      where merchant_id = $1 and delivery_id = any(array(select delivery_id from dropped)))
+    select count(*) from dropped`;
 }
 
 type Whose = Pick<EndpointRow, 'merchantId' | 'endpointId'>;
 const secretOf = ({ merchantId, endpointId }: Whose) => `endpoints.sealed_secret ${merchantId} ${endpointId}`;
 const formerOf = ({ merchantId, endpointId }: Whose) => `endpoints.sealed_former ${merchantId} ${endpointId}`;
 
-type Sealed = Whose & Pick<EndpointRow, 'sealedSecret' | 'sealedFormer' | 'formerUntil'>;
-const openSecret = (keyring: Keyring, endpoint: Sealed) => keyring.open(endpoint.sealedSecret, secretOf(endpoint));
+/** What signs deliveries: the secret, and the one before for as long as it does; else that is null. */
+export type Sealed = Whose & Pick<EndpointRow, 'sealedSecret' | 'sealedFormer'>;
 
-/** What signs deliveries at `now` (unix seconds): the secret, and for a day after a rotation the one before. */
-export function openSecrets(keyring: Keyring, endpoint: Sealed, now: number): string[] {
-  const { sealedFormer, formerUntil } = endpoint;
-  const former = sealedFormer !== null && now < formerUntil ? [keyring.open(sealedFormer, formerOf(endpoint))] : [];
-  return [openSecret(keyring, endpoint), ...former];
+export function openSecrets(keyring: Keyring, sealed: Sealed): string[] {
+  const { sealedFormer } = sealed;
+  const former = sealedFormer === null ? [] : [keyring.open(sealedFormer, formerOf(sealed))];
+  return [openSecret(keyring, sealed), ...former];
+}
+
+function openSecret(keyring: Keyring, { sealedSecret, ...whose }: Whose & Pick<EndpointRow, 'sealedSecret'>): string {
+  return keyring.open(sealedSecret, secretOf(whose));
 }
 
 export function endpointView(endpoint: EndpointRow): WebhookEndpoint {
@@ -198,6 +211,7 @@ export function endpointView(endpoint: EndpointRow): WebhookEndpoint {
     webhookUrl: endpoint.url,
     webhookEvents: endpoint.events,
     productIds: endpoint.productIds,
+    ordered: endpoint.ordered,
     status: endpoint.state === 'enabled' ? endpointStatus.active : endpointStatus.disabled,
     isDeleted: endpoint.deletedTime,
     createTime: endpoint.createTime,

@@ -2,25 +2,21 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type EventName, emptyOf, type In, events as registry, resendWebhook, testEvent } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, Db, Handle, type Tx } from '@recur/platform';
+import { anew, scheduleAnew } from './again.js';
 import { newDelivery } from './domain/delivery.js';
 import { Doorbell } from './doorbell.js';
 import { living } from './endpoints.js';
 import { attempts, deliveries, due, type EndpointRow, endpoints, events } from './tables.js';
 
-/**
- * SQL that schedules deliveries of one endpoint ($2) of the merchant ($1) anew, at once ($3, in milliseconds) and with
- * all attempts: those that `chosen`, a query before it, has as delivery_id and event_id. The endpoint's row is locked.
- */
-export const scheduledAnew = `moved as (update deliveries d set state = 'scheduled', attempts = 0, next_at_ms = $3
-    from chosen where d.merchant_id = $1 and d.event_id = chosen.event_id and d.delivery_id = chosen.delivery_id),
-  rung as (insert into due (delivery_id, merchant_id, endpoint_id, due_at_ms)
-    select delivery_id, $1::bigint, $2::bigint, $3::bigint from chosen
-    on conflict (delivery_id) do update set due_at_ms = least(due.due_at_ms, excluded.due_at_ms))`;
-
-const resendOne = `with chosen as (select d.delivery_id, d.event_id from deliveries d
+/** One that is kept. What the endpoint missed and is still to get anyhow has its place among that already. */
+const resendOne = anew(
+  `kept as materialized (select d.delivery_id, d.event_id, d.state from deliveries d
     join events e on e.merchant_id = d.merchant_id and e.event_id = d.event_id
-    where d.merchant_id = $1 and d.endpoint_id = $2 and d.event_id = $4),
-  ${scheduledAnew} select delivery_id from chosen`;
+    where d.merchant_id = $1 and d.endpoint_id = $2 and d.event_id = $5),
+  chosen as materialized (select delivery_id, event_id from kept
+    where state <> 'missed' or not exists (select from catch_ups where endpoint_id = $2))`,
+  'exists (select from kept) as kept',
+);
 
 /** Single deliveries that a merchant asks for: one again, or an example. */
 @Injectable()
@@ -37,9 +33,9 @@ export class Redelivery {
     await this.db.write(caller, async tx => {
       const attempt = await tx.get(attempts, { id: logId }, 'log_not_found');
       endpointId = attempt.endpointId;
-      await enabledOne(tx, endpointId, 'log_not_found');
-      const resent = await tx.run(resendOne, [tx.merchantId, endpointId, this.clock.wall(), attempt.eventId]);
-      if (resent.length === 0) throw new Rejected('event_not_kept');
+      const endpoint = await enabledOne(tx, endpointId, 'log_not_found');
+      const { kept } = await scheduleAnew(tx, endpoint, this.clock.wall(), resendOne, [attempt.eventId]);
+      if (kept !== true) throw new Rejected('event_not_kept');
       tx.log(`WebhookEndpoint(${endpointId})`, `Resend ${attempt.eventId}`);
       return { sendResult: true };
     });
@@ -54,7 +50,8 @@ export class Redelivery {
       const eventId = tx.newId('ev_');
       const ids = { merchantId: tx.merchantId, deliveryId: tx.newId('dl_'), endpointId, eventId };
       const delivery = newDelivery(ids, true, this.clock.wall());
-      tx.save(events, { merchantId: tx.merchantId, eventId, type, at: tx.now, body: exampleOf(type, tx) });
+      const body = exampleOf(type, tx);
+      tx.save(events, { merchantId: tx.merchantId, eventId, type, at: tx.now, subject: '', sequence: 0, body });
       tx.save(deliveries, { ...delivery, createTime: tx.now, lastOutcome: '', lastAnswer: '' });
       tx.save(due, {
         deliveryId: ids.deliveryId,
@@ -63,6 +60,10 @@ export class Redelivery {
         dueAtMs: this.clock.wall(),
         leaseToken: null,
         leaseUntilMs: null,
+        // it is of no object, so it waits for nothing
+        subject: null,
+        sequence: 0,
+        held: false,
       });
       tx.log(`WebhookEndpoint(${endpointId})`, `TestEvent ${type}`);
       return { eventId };

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock, Db, LOG, type Log, systemCaller, type Tx, type Worker } from '@recur/platform';
+import { anew, scheduleAnew } from './again.js';
 import { advanced, ended, type Round, statesOf } from './domain/replay.js';
 import { Doorbell } from './doorbell.js';
 import { living } from './endpoints.js';
-import { scheduledAnew } from './redelivery.js';
-import { endpoints, type ReplayRow, replays } from './tables.js';
+import { type EndpointRow, endpoints, type ReplayRow, replays } from './tables.js';
 
 /**
  * A round schedules few deliveries and looks at some more; the next one waits until the endpoint has taken most of
@@ -13,18 +13,21 @@ import { endpoints, type ReplayRow, replays } from './tables.js';
 const limits = { everyMs: 1_000, atOnce: 100, scheduled: 200, lookedAt: 5_000, backlog: 400 } as const;
 
 const running = `select replay_id, merchant_id, endpoint_id from running_replays order by random() limit ${limits.atOnce}`;
-const backlogOf = `select count(*) as due from (select 1 from due where endpoint_id = $1 limit ${limits.backlog}) waiting`;
+/** What an endpoint missed comes first: it is older. */
+const backlogOf = `select exists (select from catch_ups where endpoint_id = $1) as behind, count(*) as due
+  from (select 1 from due where endpoint_id = $1 and not held limit ${limits.backlog}) waiting`;
 
-const scheduleRound = `with looked as materialized (select delivery_id, event_id, state from deliveries
-    where merchant_id = $1 and endpoint_id = $2 and event_id > $4 and event_id < $5
+const scheduleRound = anew(
+  `looked as materialized (select delivery_id, event_id, state from deliveries
+    where merchant_id = $1 and endpoint_id = $2 and event_id > $5 and event_id < $6
     order by event_id limit ${limits.lookedAt}),
   chosen as materialized (select delivery_id, event_id from looked
-    where state = any($6) and exists (select from events e where e.merchant_id = $1 and e.event_id = looked.event_id
-      and (cardinality($7::text[]) = 0 or e.type = any($7)))
-    order by event_id limit ${limits.scheduled}),
-  ${scheduledAnew}
-  select (select count(*) from looked) as looked, (select max(event_id) from looked) as last_looked,
-    (select count(*) from chosen) as chosen, (select max(event_id) from chosen) as last_chosen`;
+    where state = any($7) and exists (select from events e where e.merchant_id = $1 and e.event_id = looked.event_id
+      and (cardinality($8::text[]) = 0 or e.type = any($8)))
+    order by event_id limit ${limits.scheduled})`,
+  `(select count(*) from looked) as looked, (select max(event_id) from looked) as last_looked,
+    (select count(*) from chosen) as chosen, (select max(event_id) from chosen) as last_chosen`,
+);
 
 interface Running {
   merchantId: number;
@@ -106,8 +109,8 @@ export class Replayer implements Worker {
       if (replay?.state !== 'running') return;
       if (endpoint?.state !== 'enabled') return this.save(tx, ended(replay, 'stop', tx.now));
       const [backlog] = await tx.run(backlogOf, [endpointId]);
-      if (Number(backlog?.due) >= limits.backlog) return;
-      const after = advanced(replay, await this.schedule(tx, replay), tx.now);
+      if (backlog?.behind === true || Number(backlog?.due) >= limits.backlog) return;
+      const after = advanced(replay, await this.schedule(tx, endpoint, replay), tx.now);
       await this.save(tx, after);
       more = after.state === 'running';
     });
@@ -115,16 +118,10 @@ export class Replayer implements Worker {
     return more;
   }
 
-  private async schedule(tx: Tx, { endpointId, cursor, until, deliveredToo, events }: ReplayRow): Promise<Round> {
-    const [row = {}] = await tx.run(scheduleRound, [
-      tx.merchantId,
-      endpointId,
-      this.clock.wall(),
-      cursor,
-      until,
-      statesOf(deliveredToo),
-      events,
-    ]);
+  private async schedule(tx: Tx, endpoint: EndpointRow, replay: ReplayRow): Promise<Round> {
+    const { cursor, until, deliveredToo, events } = replay;
+    const values = [cursor, until, statesOf(deliveredToo), events];
+    const row = await scheduleAnew(tx, endpoint, this.clock.wall(), scheduleRound, values);
     const scheduled = Number(row.chosen);
     const full = scheduled === limits.scheduled;
     const more = full || Number(row.looked) === limits.lookedAt;

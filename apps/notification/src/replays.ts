@@ -18,14 +18,16 @@ import { endpoints, type ReplayRow, replays, runningReplays } from './tables.js'
 /** How many deliveries of a time range are looked at. */
 const limits = { lookedAt: 100_000 } as const;
 
+/** What an endpoint missed and is still to get anyhow is not sent by a replay. */
 const countText = `with looked as materialized (select event_id, state from deliveries
     where merchant_id = $1 and endpoint_id = $2 and event_id > $3 and event_id < $4
     order by event_id limit ${limits.lookedAt + 1})
   select (select count(*) from looked) as looked, (select count(*) from looked
-    where state = any($5) and (cardinality($6::text[]) = 0 or exists (select from events e
+    where state = any($5) and (state <> 'missed' or not exists (select from catch_ups where endpoint_id = $2))
+      and (cardinality($6::text[]) = 0 or exists (select from events e
       where e.merchant_id = $1 and e.event_id = looked.event_id and e.type = any($6)))) as fitting`;
 
-/** Sends again what an endpoint missed. The work is done by `Replayer`, a bounded number of deliveries at a time. */
+/** Sends again what was sent, or should have been. The work is done by `Replayer`, a bounded number of deliveries at a time. */
 @Injectable()
 export class Replays {
   constructor(

@@ -2,6 +2,7 @@ import { AutomationRequest, events as registry } from '@recur/contracts';
 import { aggregate, type Caller, CLOCK, type Clock, CONFIG, type ServiceDefinition } from '@recur/platform';
 
 import { Automation } from './automation.js';
+import { CatchUp } from './catch-up.js';
 import { addressRules, type Config, config } from './config.js';
 import { Deliveries, RANDOM } from './deliveries.js';
 import { Doorbell } from './doorbell.js';
@@ -11,6 +12,7 @@ import { intake } from './intake.js';
 import { Logs } from './logs.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Attempts1763683200002 } from './migrations/0002-attempts.js';
+import { Ordering1763683200003 } from './migrations/0003-ordering.js';
 import { Log1763683200004 } from './migrations/0004-log.js';
 import { Automation1763683200005 } from './migrations/0005-automation.js';
 import { OAuth } from './oauth.js';
@@ -21,6 +23,7 @@ import { Replays } from './replays.js';
 import { Retention } from './retention.js';
 import {
   attempts,
+  catchUps,
   connectionLookups,
   connections,
   deliveries,
@@ -35,13 +38,31 @@ export const notification: ServiceDefinition<Config> = {
   name: 'notification',
   config,
   schema: {
-    tables: [endpoints, events, deliveries, attempts, due, replays, runningReplays, connections, connectionLookups],
-    migrations: [Init1763683200001, Attempts1763683200002, Log1763683200004, Automation1763683200005],
+    tables: [
+      endpoints,
+      events,
+      deliveries,
+      attempts,
+      due,
+      catchUps,
+      replays,
+      runningReplays,
+      connections,
+      connectionLookups,
+    ],
+    migrations: [
+      Init1763683200001,
+      Attempts1763683200002,
+      Ordering1763683200003,
+      Log1763683200004,
+      Automation1763683200005,
+    ],
   },
   events: registry,
   aggregates: { endpoint: aggregate(endpoints, 'endpointId', endpointView) },
   handlers: [Endpoints, Logs, Redelivery, Replays, Automation],
   providers: [
+    CatchUp,
     Deliveries,
     Doorbell,
     Replayer,

@@ -29,6 +29,9 @@ export interface EventRow {
   type: string;
   /** Unix seconds when it happened. */
   at: number;
+  /** The object concerned, as `invoice in_…`, and its version: what puts events of one object in order. */
+  subject: string;
+  sequence: number;
   /** What is sent, byte for byte. */
   body: string;
 }
@@ -82,6 +85,17 @@ export interface DueRow {
   dueAtMs: number;
   leaseToken: string | null;
   leaseUntilMs: number | null;
+  /** What `EventRow` says, where the endpoint wants the events of an object in order; else null, and nobody waits. */
+  subject: string | null;
+  sequence: number;
+  /** An earlier event of the same object is still to be delivered: it has to wait for that, and is not due before. */
+  held: boolean;
+}
+
+/** An endpoint that is enabled again and is still to get what it missed. */
+export interface CatchUpRow {
+  endpointId: number;
+  merchantId: number;
 }
 
 /** A replay as it is kept. */
@@ -111,6 +125,7 @@ export const endpoints = table<EndpointRow>('endpoints', {
     failures: int(),
     failingSinceMs: optionalInteger(),
     warned: flag(),
+    ordered: { ...flag(), default: false },
     sealedSecret: text(),
     sealedFormer: optionalText(),
     formerUntil: { ...integer(), default: 0 },
@@ -127,7 +142,15 @@ export const endpoints = table<EndpointRow>('endpoints', {
 
 export const events = table<EventRow>('events', {
   key: ['merchantId', 'eventId'],
-  columns: { merchantId: integer(), eventId: text(), type: text(), at: integer(), body: text() },
+  columns: {
+    merchantId: integer(),
+    eventId: text(),
+    type: text(),
+    at: integer(),
+    subject: { ...text(), default: '' },
+    sequence: { ...int(), default: 0 },
+    body: text(),
+  },
 });
 
 // partitioned by the week in which its event was made, which is why the event is part of the key (see 0004-log)
@@ -146,8 +169,11 @@ export const deliveries = table<DeliveryRow>('deliveries', {
     lastAnswer: text(),
   },
   checks: { deliveries_state: oneOf(deliveryLifecycle.states) },
-  // an event goes to an endpoint once, however often it is consumed
-  indices: { deliveries_once: { on: ['merchantId', 'endpointId', 'eventId'], unique: true } },
+  indices: {
+    // an event goes to an endpoint once, however often it is consumed
+    deliveries_once: { on: ['merchantId', 'endpointId', 'eventId'], unique: true },
+    deliveries_missed: { on: ['merchantId', 'endpointId', 'deliveryId'], where: "state = 'missed'" },
+  },
 });
 
 // partitioned by week as well
@@ -183,8 +209,20 @@ export const due = table<DueRow>('due', {
     dueAtMs: integer(),
     leaseToken: optionalText(),
     leaseUntilMs: optionalInteger(),
+    subject: optionalText(),
+    sequence: { ...int(), default: 0 },
+    held: { ...flag(), default: false },
   },
-  indices: { due_endpoint: { on: ['endpointId', 'dueAtMs'] }, due_time: { on: ['dueAtMs'] } },
+  indices: {
+    due_endpoint: { on: ['endpointId', 'dueAtMs'], where: 'not held' },
+    due_subject: { on: ['endpointId', 'subject', 'sequence'], where: 'subject is not null' },
+  },
+});
+
+export const catchUps = table<CatchUpRow>('catch_ups', {
+  infrastructure: true,
+  key: ['endpointId'],
+  columns: { endpointId: integer(), merchantId: integer() },
 });
 
 export const replays = table<ReplayRow>('replays', {
@@ -243,4 +281,4 @@ export const connectionLookups = table<{ connectionId: string; merchantId: numbe
 });
 
 /** What belongs to no merchant, beside the platform's own tables. */
-export const infrastructure = [due.table, runningReplays.table, connectionLookups.table];
+export const infrastructure = [due.table, catchUps.table, runningReplays.table, connectionLookups.table];

@@ -127,7 +127,7 @@ describe('webhook/update_endpoint', () => {
     expect(received.map(({ path, body }) => [path, JSON.parse(body).type])).toEqual([['/hook/2', 'user.created']]);
   });
 
-  it('puts a disabled one into service again, with a clean slate; what it missed stays missed', async () => {
+  it('puts a disabled one into service again, with a clean slate, and it is behind', async () => {
     const { endpointId } = await newOne();
     answerWith(410);
     await t.deliver('billing', [event()]);
@@ -144,6 +144,7 @@ describe('webhook/update_endpoint', () => {
     expect(await t.rows(slate, [endpointId])).toEqual([
       { failures: 0, failing_since_ms: null, warned: false, disabled_because: null },
     ]);
+    expect(await t.rows('select endpoint_id::integer from catch_ups')).toEqual([{ endpoint_id: endpointId }]);
     received.length = 0;
     await t.deliver('billing', [event()]);
     await deliver(endpointId);

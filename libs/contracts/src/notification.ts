@@ -20,6 +20,9 @@ export const newEndpoint = operation({
     url: input.httpUrl,
     events: eventList.nullish().describe('Absent or []: none'),
     productIds: productIds.nullish().describe('Absent or []: all; 0 is the default product'),
+    ordered: input.flag
+      .optional()
+      .describe('true: of each object, an event is sent when the one before was delivered or given up'),
   }),
   output: z.object({ endpointId: integer, secret: text }),
   errors: ['too_many_endpoints'],
@@ -36,11 +39,12 @@ export const updateEndpoint = operation({
   permission: 'configuration.write',
   input: z.object({
     endpointId: input.integer.describe(
-      'One that is disabled is put into service again with a clean slate; what it missed stays missed',
+      'One that is disabled is put into service again with a clean slate, and is sent what it missed',
     ),
     url: input.httpUrl,
     events: eventList.nullish().describe('Absent or null: unchanged; []: none'),
     productIds: productIds.nullish().describe('Absent or null: unchanged; []: all; 0 is the default product'),
+    ordered: input.flag.optional().describe('Absent: unchanged; it applies to what happens from then on'),
   }),
   output: Empty,
   errors: ['endpoint_not_found'],

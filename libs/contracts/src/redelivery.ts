@@ -39,7 +39,7 @@ export const replayWebhooks = operation({
   name: 'webhook.replay',
   methods: ['POST'],
   path: '/merchant/webhook/replay',
-  summary: 'Send again what an endpoint missed of the events of a time range, or only count it',
+  summary: 'Send again what failed of the events of a time range, or only count it',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({
@@ -47,7 +47,7 @@ export const replayWebhooks = operation({
     createTimeStart: unixSeconds.describe('Of events that were made from then on'),
     createTimeEnd: unixSeconds.optional().describe('Up to then; absent: up to now'),
     events: input.list(eventName).nullish().describe('Absent or []: all'),
-    deliveredToo: flag.default(false).describe('true: what was delivered too, not only what failed or was missed'),
+    deliveredToo: flag.default(false).describe('true: what was delivered too, not only what failed'),
     dryRun: flag.default(false).describe('true: nothing is sent; the answer has the count, and a blank replayId'),
   }),
   output: z.object({ replayId: text, count: integer }),

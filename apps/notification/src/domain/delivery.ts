@@ -56,8 +56,8 @@ export function verdictOf(outcome: Outcome): 'success' | 'failure' | 'gone' {
 }
 
 /**
- * The delivery after an attempt that ended at `nowMs`. A 410 leaves it missed, since it disables the endpoint and may
- * be replayed once that is enabled again. `jitter` is a random number in [0, 1).
+ * The delivery after an attempt that ended at `nowMs`. A 410 leaves it missed, since it disables the endpoint, and
+ * comes once that is enabled again. `jitter` is a random number in [0, 1).
  */
 export function afterAttempt(delivery: Delivery, outcome: Outcome, nowMs: number, jitter: number): Delivery {
   const attempts = delivery.attempts + 1;

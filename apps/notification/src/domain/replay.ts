@@ -50,6 +50,6 @@ export function ended<R extends Replay>(replay: R, move: 'finish' | 'cancel' | '
   return { ...replay, state, endTime: now };
 }
 
-/** Deliveries that a replay sends again: what failed or was missed, and on demand what came through. */
+/** Deliveries that a replay sends again: what failed, was missed and is not still to come, and on demand what came through. */
 export const statesOf = (deliveredToo: boolean) =>
   deliveryLifecycle.states.filter(state => state !== 'scheduled' && (deliveredToo || state !== 'delivered'));

@@ -11,6 +11,7 @@ const webhookEndpoint = z.object({
   webhookEvents: z.array(text),
   webhookUrl: text,
   productIds: z.array(integer),
+  ordered: flag.describe('It gets the events of each object one after the other'),
   status: code(endpointStatus),
   isDeleted: deletion,
 });
