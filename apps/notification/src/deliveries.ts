@@ -17,6 +17,9 @@ export const RANDOM = Symbol('random');
 /** Merchants whose claims and records run at once, and the rest in between; attempts that are recorded together. */
 const limits = { claims: 4, records: 4, restMs: 10, batch: 256, quickMs: 1_000, retryMs: 500 } as const;
 
+/** Where deliveries go, and what signs them. */
+type Target = Pick<Claim, 'url' | 'sealedSecret'>;
+
 /**
  * Sends what is due and records what came of it. Claims, requests and records of all endpoints overlap; each claim and
  * each record is one merchant's, and takes what has come together since the last.
@@ -112,23 +115,18 @@ export class Deliveries {
 
   private begin(lane: Lane, { url, sealedSecret, failing, room, due }: Claim): void {
     this.lanes.setFailing(lane, failing);
-    if (due.length > 0 && lane.secret.sealed !== sealedSecret) {
-      const { endpointId } = lane;
-      const { merchantId } = lane.desk;
-      lane.secret = { sealed: sealedSecret, open: openSecret(this.keyring, { sealedSecret, merchantId, endpointId }) };
-    }
-    for (const claimed of due) void this.send(lane, url, claimed);
+    for (const claimed of due) void this.send(lane, { url, sealedSecret }, claimed);
     // all that was asked for is there, or as much as may be is leased, to us: there may be more
     if (!this.stopped && due.length >= room && lane.leased > 0) lane.desk.hungry.add(lane);
   }
 
-  private async send(lane: Lane, url: string, claimed: Claimed): Promise<void> {
+  private async send(lane: Lane, { url, sealedSecret }: Target, claimed: Claimed): Promise<void> {
     lane.leased++;
     this.lanes.take(lane, 1);
     try {
       const startedMs = this.clock.wall();
       const { delivery, body } = claimed;
-      const signature = sign([lane.secret.open], delivery.eventId, Math.floor(startedMs / 1000), body);
+      const signature = sign([this.secretOf(lane, sealedSecret)], delivery.eventId, Math.floor(startedMs / 1000), body);
       const headers = { 'content-type': 'application/json', 'user-agent': 'recur-webhooks/1', ...signature };
       const result = await this.outbound.post(url, headers, body);
       lane.quick = verdictOf(result) === 'success' && result.durationMs < limits.quickMs;
@@ -140,6 +138,16 @@ export class Deliveries {
     }
     this.lanes.take(lane, -1);
     this.goOn(lane);
+  }
+
+  /** Opened once for as long as the endpoint keeps it. */
+  private secretOf(lane: Lane, sealedSecret: string): string {
+    if (lane.secret.sealed !== sealedSecret) {
+      const { endpointId } = lane;
+      const { merchantId } = lane.desk;
+      lane.secret = { sealed: sealedSecret, open: openSecret(this.keyring, { sealedSecret, merchantId, endpointId }) };
+    }
+    return lane.secret.open;
   }
 
   private goOn(lane: Lane): void {
