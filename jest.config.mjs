@@ -22,6 +22,8 @@ const common = {
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   modulePathIgnorePatterns: ['/dist/'],
+  // no test is about time: this only ends one that hangs, on a machine that does other things too
+  testTimeout: 30_000,
 };
 
 /** The services are started when at least one test of the second project is about to run (tools/testSetup.mjs). */

@@ -15,6 +15,8 @@ import type { Measure } from './measure.js';
 import { catalogTimes } from './plans.js';
 import { readRates } from './reads.js';
 import { countTimes, filterTimes, listRate } from './sizes.js';
+import { lagBesideTrouble } from './trouble.js';
+import { deliveryRate } from './webhooks.js';
 import { invoiceYardstick } from './yardstick.js';
 
 type Measures = Record<string, Measure>;
@@ -36,7 +38,7 @@ export async function run(args: readonly string[]): Promise<number> {
     measures[name] = measure;
     const { value, unit, limit, ratio } = measure;
     say(
-      `${name.padEnd(16)} ${value.toFixed(1).padStart(9)} ${unit.padEnd(4)} limit ${limit.toFixed(1).padStart(9)}  ratio ${ratio.toFixed(3)}  ${more}`,
+      `${name.padEnd(18)} ${value.toFixed(1).padStart(9)} ${unit.padEnd(4)} limit ${limit.toFixed(1).padStart(9)}  ratio ${ratio.toFixed(3)}  ${more}`,
     );
   };
   try {
@@ -53,6 +55,9 @@ export async function run(args: readonly string[]): Promise<number> {
     const { plans, products } = await catalogTimes(stack, say);
     add('plan_list', plans, 'the slowest p99 of every filter and order at 100 000');
     add('product_list', products, 'the slowest p99 of every filter and order at 100 000');
+    add('webhook_deliveries', await deliveryRate(stack));
+    const lag = await lagBesideTrouble(stack);
+    add('webhook_lag', lag.measure, lag.more);
     await growing(stack, reads.echo, add);
     // last, because its endpoint stays subscribed
     const arrival = await webhookArrival(stack);

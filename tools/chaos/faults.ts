@@ -41,6 +41,16 @@ const dependencyKilled =
     return hit;
   };
 
+/** Redis is gone for a while: nobody rings, and what is due is found by the sweep. */
+export const withoutRedis =
+  (seconds: number): Fault =>
+  async stack => {
+    await stack.stop('redis');
+    await new Promise(resolve => setTimeout(resolve, seconds * 1000));
+    await stack.start('redis');
+    return true;
+  };
+
 /** Everything that a chaos run does to a stack, by name. */
 export const faults: Record<string, Fault> = {
   'SIGKILL of identity': killed('identity'),
@@ -61,6 +71,7 @@ export const faults: Record<string, Fault> = {
   'SIGKILL of PostgreSQL': dependencyKilled('postgres'),
   'SIGKILL of NATS': dependencyKilled('nats'),
   'SIGKILL of Redis': dependencyKilled('redis'),
+  'Redis away for a minute': withoutRedis(60),
   'JetStream wiped': async stack => {
     await stack.wipeJetStream();
     return true;

@@ -16,6 +16,7 @@ const pages = [
   'README.md',
   'docs/architecture.md',
   'docs/api.md',
+  'docs/webhooks.md',
   'docs/api-reference.md',
   'docs/deployment.md',
   'docs/sign-in.md',

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { commonErrors, errors, routed } from '@recur/contracts';
+import { commonErrors, emittedEventNames, errors, routed } from '@recur/contracts';
 import { checkoutRoot } from '../local/home.js';
 
 interface Source {
@@ -127,5 +127,15 @@ describe('guards', () => {
     const answered = [...new Set([...commonErrors, ...routed.flatMap(operation => operation.errors)])];
     expect(untested(['invoice_eaten'])).toEqual(['invoice_eaten']);
     expect(untested(answered)).toEqual([]);
+  });
+
+  it('every event that webhook/event_list names is provoked by a test', () => {
+    const tested = testSources
+      .filter(({ file }) => !/guards\.test\.ts|libs\/contracts/.test(file))
+      .map(({ text }) => text)
+      .join('\n');
+    const unprovoked = (names: readonly string[]) => names.filter(name => !tested.includes(`'${name}'`));
+    expect(unprovoked(['invoice.eaten.whole'])).toEqual(['invoice.eaten.whole']);
+    expect(unprovoked(emittedEventNames)).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { activatePlan, emptyOf, newCheckout, newPlan, newProduct, Plan } from '@recur/contracts';
+import { activatePlan, editPlan, emptyOf, newCheckout, newMetric, newPlan, newProduct, Plan } from '@recur/contracts';
 import { type TestService, testService } from '@recur/platform/testing';
 import { catalog } from '../src/service.js';
 
@@ -290,12 +290,14 @@ describe('plan/activate', () => {
   });
 
   it('needs an open last tier where a price is graduated', async () => {
+    const calls = { code: 'calls', metricName: 'Calls', type: 2 };
+    const { merchantMetric } = await t.done(newMetric, calls);
     const { id: planId } = await planOf();
-    const graduated = (endValue: number) =>
-      t.rows('update plans set metric_metered_charge = $2 where id = $1', [
-        planId,
-        JSON.stringify([{ metricId: 1, chargeType: 1, graduatedAmounts: [{ startValue: 0, endValue }] }]),
-      ]);
+    const graduated = (endValue: number) => {
+      const tier = { startValue: 0, endValue };
+      const charge = { metricId: merchantMetric.id, chargeType: 1, graduatedAmounts: [tier] };
+      return t.done(editPlan, { planId, metricMeteredCharge: [charge] });
+    };
     await graduated(100);
     expect(await t.call(activatePlan, { planId })).toMatchObject({
       slug: 'plan_not_activatable',

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => s.t.close());
 
-const ATTEMPTS = 24;
+const ATTEMPTS = 12;
 
 /** Two plans of a race: one that it is about, with an add-on beside it that is not bound yet. */
 interface Pair {

@@ -17,6 +17,7 @@ import { Docs } from './docs.js';
 import { Edge } from './edge.js';
 import { Health } from './health.js';
 import { limits } from './limits.js';
+import { OAuth } from './oauth.js';
 import { OPERATIONS, Routes } from './routes.js';
 
 export interface GatewayParts {
@@ -49,7 +50,7 @@ export class Gateway {
         { provide: OPERATIONS, useValue: operations },
         { provide: Bus, useValue: bus },
         { provide: Answers, useValue: answers },
-        ...[Callers, Credentials, Activity, Admission, Routes, Health, Docs],
+        ...[Callers, Credentials, Activity, Admission, Routes, Health, Docs, OAuth],
       ],
     })(App);
     const edge = new Edge(config, answers, () => newId('req_'));

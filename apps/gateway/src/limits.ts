@@ -2,6 +2,7 @@
 export const limits = {
   bodyBytes: 1_048_576,
   bodyDepth: 64,
+  formBytes: 16_384,
   headerBytes: 16_384,
   tokenBytes: 4_096,
   /** From a body that has arrived to the answer; clients should wait a little longer. */

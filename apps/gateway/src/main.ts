@@ -4,9 +4,13 @@ import { Gateway } from './gateway.js';
 
 const config = parseConfig(gatewayConfig);
 const log = createLog('gateway', config.LOG_LEVEL);
+// nothing is under way yet; and the first process of a container is not ended by a signal that it does not handle
+const leave = () => process.exit(0);
+process.once('SIGTERM', leave);
 const bus = await Bus.connect(config.NATS_URL, 'gateway', systemClock, log);
 const gateway = await Gateway.create({ config, bus, clock: systemClock, log });
 
+process.off('SIGTERM', leave);
 process.once('SIGTERM', async () => {
   log.info('draining');
   await gateway.drain();

@@ -1,16 +1,28 @@
 import { serviceConfig, toggle } from '@recur/platform';
 import { z } from 'zod';
 
+const baseUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .transform(url => url.replace(/\/+$/, ''));
+
 export const config = serviceConfig
   .extend({
-    REDIS_URL: z.string().min(1).describe('redis://host:port, for the doorbell of deliveries'),
+    REDIS_URL: z.string().describe('redis://host:port, for the doorbell of deliveries; empty: none, and sweeps do it'),
     WEBHOOK_LEASE_SECONDS: z.coerce
       .number()
       .int()
       .min(1)
       .max(600)
       .default(45)
-      .describe('how long a worker may take over a batch of deliveries before another one repeats it'),
+      .describe('how long a worker may take over a delivery before another one repeats it'),
+    WEBHOOK_KEPT_DAYS: z.coerce
+      .number()
+      .int()
+      .min(7)
+      .max(3_650)
+      .default(30)
+      .describe('how long events, deliveries and the log of attempts are kept at least; they go a week at a time'),
+    BASE_URL: baseUrl.default('http://localhost:3000').describe('where clients reach the gateway, for automation URLs'),
     WEBHOOK_ALLOW_LOOPBACK: toggle(false).describe('let webhooks reach this machine: local stacks and tests only'),
   })
   .refine(({ RECUR_ENV, WEBHOOK_ALLOW_LOOPBACK }) => RECUR_ENV !== 'production' || !WEBHOOK_ALLOW_LOOPBACK, {
@@ -19,7 +31,7 @@ export const config = serviceConfig
   })
   .refine(({ RECUR_ENV, WEBHOOK_LEASE_SECONDS }) => RECUR_ENV !== 'production' || WEBHOOK_LEASE_SECONDS >= 35, {
     path: ['WEBHOOK_LEASE_SECONDS'],
-    message: 'must be 35 or more in production: a batch takes up to two times 15 seconds',
+    message: 'must be 35 or more in production: a request takes up to 15 seconds, and recording it may have to wait',
   });
 export type Config = z.output<typeof config>;
 

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, Outbound, type Worker } from '@recur/platform';
 import { Queue, Worker as QueueWorker } from 'bullmq';
 import { Redis } from 'ioredis';
+import { CatchUp } from './catch-up.js';
 import type { Config } from './config.js';
 import { Deliveries } from './deliveries.js';
 
@@ -10,30 +11,41 @@ interface Bell {
   endpointId: number;
 }
 
-const limits = { endpointsAtOnce: 32, sweepMs: 1_000, sweepEndpoints: 500 } as const;
+const limits = { bellsAtOnce: 32, sweepMs: 1_000, sweepEndpoints: 500 } as const;
 const QUEUE = 'deliveries';
 const PREFIX = '{recur}';
 
-const waiting = `select distinct merchant_id, endpoint_id from due
-  where due_at_ms <= $1 and (lease_until_ms is null or lease_until_ms < $1) limit ${limits.sweepEndpoints}`;
+/** Endpoints after the second $2 that have something due: the index is read endpoint by endpoint, not row by row. */
+const waiting = `with recursive lanes as (
+    (select merchant_id, endpoint_id from due where not held and endpoint_id > $2 order by endpoint_id limit 1)
+    union all
+    select next.merchant_id, next.endpoint_id from lanes cross join lateral (
+      select merchant_id, endpoint_id from due where not held and endpoint_id > lanes.endpoint_id
+      order by endpoint_id limit 1) next)
+  select merchant_id, endpoint_id from lanes where exists (
+    select 1 from due where endpoint_id = lanes.endpoint_id and not held and due_at_ms <= $1
+      and (lease_until_ms is null or lease_until_ms < $1))
+  limit ${limits.sweepEndpoints}`;
 
 /**
  * Gets due deliveries going. A job on BullMQ only says that an endpoint has something due: what, and whose turn it is,
- * stands in PostgreSQL. So a lost Redis loses nothing: the sweeper, which also brings retries and expired leases back,
- * finds everything that is due, and delivers itself where it cannot ring.
+ * stands in PostgreSQL. So a lost Redis loses nothing, and none is needed: the sweeper, which also brings retries and
+ * expired leases back, finds everything that is due.
  */
 @Injectable()
 export class Doorbell implements Worker {
   private readonly connections: Redis[] = [];
-  private readonly underway = new Set<Promise<void>>();
+  private readonly ringing = new Map<number, Bell>();
   private queue: Queue<Bell> | undefined;
   private worker: QueueWorker<Bell> | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private stopped = false;
+  private sweeping: Promise<void> = Promise.resolve();
+  private running = false;
 
   constructor(
     private readonly db: Db,
     private readonly deliveries: Deliveries,
+    private readonly catchUp: CatchUp,
     private readonly outbound: Outbound,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -41,27 +53,15 @@ export class Doorbell implements Worker {
   ) {}
 
   start(): void {
-    this.queue = new Queue(QUEUE, {
-      // a bell that cannot be rung now is not worth waiting for
-      connection: this.connect({ maxRetriesPerRequest: 1, enableOfflineQueue: false }),
-      prefix: PREFIX,
-      defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
-    });
-    this.worker = new QueueWorker<Bell>(QUEUE, job => this.deliver(job.data), {
-      connection: this.connect({ maxRetriesPerRequest: null }),
-      prefix: PREFIX,
-      concurrency: limits.endpointsAtOnce,
-    });
-    const complain = (error: Error) => this.log.debug({ err: error }, 'redis');
-    this.queue.on('error', complain);
-    this.worker.on('error', complain);
-    this.sweep();
+    this.running = true;
+    if (this.config.REDIS_URL !== '') this.listen();
+    this.sweepAgain(0);
   }
 
   async stop(): Promise<void> {
-    this.stopped = true;
+    this.running = false;
     clearTimeout(this.timer);
-    await Promise.allSettled([this.worker?.close(), ...this.underway]);
+    await Promise.allSettled([this.worker?.close(), this.sweeping, this.deliveries.stop()]);
     await this.queue?.close().catch(() => undefined);
     await this.outbound.close();
     for (const connection of this.connections) connection.disconnect();
@@ -69,34 +69,62 @@ export class Doorbell implements Worker {
 
   /** An endpoint has something due. Never fails: what is not heard now is found by the next sweep. */
   ring(merchantId: number, endpointId: number): void {
-    this.queue?.add('due', { merchantId, endpointId }).catch(() => this.deliverHere({ merchantId, endpointId }));
+    if (!this.running) return;
+    if (this.ringing.size === 0) setImmediate(() => void this.ringAll());
+    this.ringing.set(endpointId, { merchantId, endpointId });
   }
 
-  private sweep(): void {
-    const next = () => {
-      if (!this.stopped) this.timer = setTimeout(() => this.sweep(), limits.sweepMs);
-    };
-    this.db
-      .infra(waiting, [this.clock.wall()])
-      .then(rows => {
-        for (const row of rows) this.ring(Number(row.merchant_id), Number(row.endpoint_id));
-      })
-      .catch(error => this.log.warn({ err: error }, 'the sweep for due deliveries failed'))
-      .finally(next);
-  }
-
-  private deliverHere(bell: Bell): void {
-    if (this.stopped || this.underway.size >= limits.endpointsAtOnce) return;
-    const work: Promise<void> = this.deliver(bell).finally(() => this.underway.delete(work));
-    this.underway.add(work);
-  }
-
-  /** What fails here is due again when its lease expires. */
-  private async deliver({ merchantId, endpointId }: Bell): Promise<void> {
+  /** What was rung for in one turn of the event loop goes together; where it cannot be sent, it is heard here. */
+  private async ringAll(): Promise<void> {
+    const bells = [...this.ringing.values()];
+    this.ringing.clear();
     try {
-      await this.deliveries.deliver(merchantId, endpointId);
-    } catch (error) {
-      this.log.error({ err: error, merchantId, endpointId }, 'deliveries could not be made');
+      if (!this.queue) throw new Error('there is no queue');
+      await this.queue.addBulk(bells.map(data => ({ name: 'due', data })));
+    } catch {
+      for (const bell of bells) this.hear(bell);
+    }
+  }
+
+  /** Whoever hears it sets to work, and hears the next: a slow endpoint holds up no bell. */
+  private hear({ merchantId, endpointId }: Bell): void {
+    void this.deliveries.deliver(merchantId, endpointId);
+  }
+
+  private listen(): void {
+    this.queue = new Queue(QUEUE, {
+      // a bell that cannot be rung now is not worth waiting for
+      connection: this.connect({ maxRetriesPerRequest: 1, enableOfflineQueue: false }),
+      prefix: PREFIX,
+      defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
+    });
+    this.worker = new QueueWorker<Bell>(QUEUE, async job => this.hear(job.data), {
+      connection: this.connect({ maxRetriesPerRequest: null }),
+      prefix: PREFIX,
+      concurrency: limits.bellsAtOnce,
+    });
+    const complain = (error: Error) => this.log.debug({ err: error }, 'redis');
+    this.queue.on('error', complain);
+    this.worker.on('error', complain);
+  }
+
+  private sweepAgain(afterMs: number): void {
+    if (!this.running) return;
+    this.timer = setTimeout(() => {
+      this.sweeping = this.sweep()
+        .catch(error => this.log.warn({ err: error }, 'the sweep for due deliveries failed'))
+        .finally(() => this.sweepAgain(limits.sweepMs));
+    }, afterMs);
+  }
+
+  private async sweep(): Promise<void> {
+    await this.catchUp.round();
+    let last = 0;
+    for (let found = limits.sweepEndpoints as number; found === limits.sweepEndpoints && this.running; ) {
+      const rows = await this.db.infra(waiting, [this.clock.wall(), last]);
+      for (const row of rows) this.hear({ merchantId: Number(row.merchant_id), endpointId: Number(row.endpoint_id) });
+      last = Number(rows.at(-1)?.endpoint_id);
+      found = rows.length;
     }
   }
 

@@ -4,26 +4,39 @@ import {
   deleteEndpoint,
   emittedEventNames,
   endpointStatus,
+  endpointType,
   type In,
   listEndpoints,
   listWebhookEvents,
   newEndpoint,
+  rotateSecret,
   updateEndpoint,
   type WebhookEndpoint,
   webhookSecret,
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
-import { type Caller, CONFIG, checkUrl, Db, Handle, Keyring } from '@recur/platform';
+import { type Caller, CONFIG, checkUrl, Db, Handle, Keyring, type Tx } from '@recur/platform';
 import { addressRules, type Config } from './config.js';
+import { connectionView } from './connections.js';
+import { stands } from './domain/connection.js';
 import { type Endpoint, updated } from './domain/endpoint.js';
 import { newSecret } from './signature.js';
-import { type EndpointRow, endpoints } from './tables.js';
+import { connections, type EndpointRow, endpoints } from './tables.js';
 
 /** Deliveries that a deletion ends itself; what is beyond is missed by the worker, when it comes due. */
 const limits = { missedAtOnce: 20_000 } as const;
+/** How long the secret before a rotation signs too. */
+const overlapSeconds = 86_400;
 
-const missScheduled = missing(`delivery_id in (select delivery_id from due
-  where merchant_id = $1 and endpoint_id = $2 order by due_at_ms limit ${limits.missedAtOnce})`);
+/** What waits for others first: nothing that is left waits for what is gone. */
+const missScheduled = missing(`delivery_id in (
+  (select delivery_id from due where endpoint_id = $2 and subject is not null and held limit ${limits.missedAtOnce})
+  union all (select delivery_id from due where endpoint_id = $2 and not held order by due_at_ms
+    limit ${limits.missedAtOnce})
+  limit ${limits.missedAtOnce})`);
+
+/** What it missed is scheduled by catch-up.ts. */
+const beginCatchUp = 'insert into catch_ups (endpoint_id, merchant_id) values ($1, $2) on conflict do nothing';
 
 @Injectable()
 export class Endpoints {
@@ -34,31 +47,10 @@ export class Endpoints {
   ) {}
 
   @Handle(newEndpoint)
-  create({ url, events, productIds }: In<typeof newEndpoint>, caller: Caller) {
-    this.checkAddress(url);
+  create(wishes: In<typeof newEndpoint>, caller: Caller) {
+    this.checkAddress(wishes.url);
     return this.db.write(caller, async tx => {
-      const endpointId = await tx.nextId(endpoints);
-      const secret = newSecret(randomBytes);
-      const endpoint: EndpointRow = {
-        merchantId: tx.merchantId,
-        endpointId,
-        url,
-        events: [...new Set(events ?? [])],
-        productIds: [...new Set(productIds ?? [])],
-        state: 'enabled',
-        disabledBecause: null,
-        failures: 0,
-        failingSinceMs: null,
-        warned: false,
-        sealedSecret: this.keyring.seal(secret, secretOf(tx.merchantId, endpointId)),
-        createTime: tx.now,
-        modifyTime: tx.now,
-        deletedTime: 0,
-        version: 0,
-      };
-      tx.onConflict('endpoints_limit', () => new Rejected('too_many_endpoints'));
-      tx.save(endpoints, endpoint);
-      tx.emit('webhook.endpoint.created', endpoint, endpointView(endpoint));
+      const { endpointId, secret } = await this.register(tx, wishes, null);
       tx.log(`WebhookEndpoint(${endpointId})`, 'New');
       return { endpointId, secret };
     });
@@ -73,6 +65,7 @@ export class Endpoints {
       if (!endpoint) return {};
       const after = { ...before, ...endpoint, modifyTime: tx.now } as EndpointRow;
       tx.save(endpoints, after);
+      if (before.state === 'disabled') await tx.run(beginCatchUp, [endpointId, tx.merchantId]);
       tx.emit('webhook.endpoint.updated', after, endpointView(after));
       tx.log(`WebhookEndpoint(${endpointId})`, 'Update');
       return {};
@@ -83,20 +76,42 @@ export class Endpoints {
   delete({ endpointId }: In<typeof deleteEndpoint>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const before = await tx.lock(endpoints, living(endpointId), 'endpoint_not_found');
-      await tx.run(missScheduled, [tx.merchantId, endpointId]);
-      const after = { ...before, modifyTime: tx.now, deletedTime: tx.now };
-      tx.save(endpoints, after);
-      tx.emit('webhook.endpoint.deleted', after, endpointView(after));
+      await this.end(tx, before);
       tx.log(`WebhookEndpoint(${endpointId})`, 'Delete');
       return {};
+    });
+  }
+
+  @Handle(rotateSecret)
+  rotate({ endpointId }: In<typeof rotateSecret>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const before = await tx.lock(endpoints, living(endpointId), 'endpoint_not_found');
+      const secret = newSecret(randomBytes);
+      const former = openSecret(this.keyring, before);
+      const after: EndpointRow = {
+        ...before,
+        sealedSecret: this.keyring.seal(secret, secretOf(before)),
+        sealedFormer: this.keyring.seal(former, formerOf(before)),
+        formerUntil: tx.now + overlapSeconds,
+        modifyTime: tx.now,
+      };
+      tx.save(endpoints, after);
+      tx.emit('webhook.endpoint.updated', after, endpointView(after));
+      tx.log(`WebhookEndpoint(${endpointId})`, 'RotateSecret');
+      return { secret, formerUntil: after.formerUntil };
     });
   }
 
   @Handle(listEndpoints)
   list(_: In<typeof listEndpoints>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const all = await reader.all(endpoints, { deletedTime: 0 }, 'order by create_time desc, endpoint_id desc');
-      return { endpointList: all.map(endpointView) };
+      const newest = 'order by create_time desc';
+      const [all, letIn] = await Promise.all([
+        reader.all(endpoints, { deletedTime: 0 }, `${newest}, endpoint_id desc`),
+        reader.all(connections, {}, `${newest}, connection_id desc`),
+      ]);
+      const standing = letIn.filter(connection => stands(connection, reader.now));
+      return { endpointList: all.map(endpointView), automationConnections: standing.map(connectionView) };
     });
   }
 
@@ -113,35 +128,89 @@ export class Endpoints {
     return { eventList: [...emittedEventNames] };
   }
 
-  private checkAddress(url: string): void {
+  /** Throws Rejected where the URL may not be called. */
+  checkAddress(url: string): void {
     const problem = checkUrl(url, addressRules(this.config));
     if (problem !== undefined) throw invalid('/url', problem);
+  }
+
+  /** A new endpoint: the merchant's own, or one of an automation connection. */
+  async register(tx: Tx, { url, events, productIds, ordered }: In<typeof newEndpoint>, connectionId: string | null) {
+    const endpointId = await tx.nextId(endpoints);
+    const secret = newSecret(randomBytes);
+    const endpoint: EndpointRow = {
+      merchantId: tx.merchantId,
+      endpointId,
+      url,
+      events: [...new Set(events ?? [])],
+      productIds: [...new Set(productIds ?? [])],
+      ordered: ordered ?? false,
+      state: 'enabled',
+      disabledBecause: null,
+      failures: 0,
+      failingSinceMs: null,
+      warned: false,
+      sealedSecret: this.keyring.seal(secret, secretOf({ merchantId: tx.merchantId, endpointId })),
+      sealedFormer: null,
+      formerUntil: 0,
+      connectionId,
+      createTime: tx.now,
+      modifyTime: tx.now,
+      deletedTime: 0,
+      version: 0,
+    };
+    tx.onConflict('endpoints_limit', () => new Rejected('too_many_endpoints'));
+    tx.save(endpoints, endpoint);
+    tx.emit('webhook.endpoint.created', endpoint, endpointView(endpoint));
+    return { endpointId, secret };
+  }
+
+  /** Ends an endpoint, which is locked, for good: what was still to be sent to it is missed. */
+  async end(tx: Tx, before: EndpointRow): Promise<void> {
+    await tx.run(missScheduled, [tx.merchantId, before.endpointId]);
+    const after = { ...before, modifyTime: tx.now, deletedTime: tx.now };
+    tx.save(endpoints, after);
+    tx.emit('webhook.endpoint.deleted', after, endpointView(after));
   }
 }
 
 /** What finds an endpoint that is not deleted. */
 export const living = (endpointId: number) => ({ endpointId, deletedTime: 0 });
 
-/** SQL after which the merchant ($1) misses what is due to an endpoint: what `which` says of it. */
+/** SQL after which the merchant ($1) misses what is due to an endpoint: what `which` says of it. Answers their `count`. */
 export function missing(which: string): string {
-  return `with dropped as (delete from due where ${which} returning delivery_id)
-    update deliveries set state = 'missed', next_at_ms = null
-    where merchant_id = $1 and delivery_id = any(array(select delivery_id from dropped))`;
+  return `with dropped as (delete from due where ${which} returning delivery_id),
+    missed as (update deliveries set state = 'missed', next_at_ms = null
+      where merchant_id = $1 and delivery_id = any(array(select delivery_id from dropped)))
+    select count(*) from dropped`;
 }
 
-const secretOf = (merchantId: number, endpointId: number) => `endpoints.sealed_secret ${merchantId} ${endpointId}`;
+type Whose = Pick<EndpointRow, 'merchantId' | 'endpointId'>;
+const secretOf = ({ merchantId, endpointId }: Whose) => `endpoints.sealed_secret ${merchantId} ${endpointId}`;
+const formerOf = ({ merchantId, endpointId }: Whose) => `endpoints.sealed_former ${merchantId} ${endpointId}`;
 
-export const openSecret = (keyring: Keyring, { sealedSecret, merchantId, endpointId }: EndpointRow) =>
-  keyring.open(sealedSecret, secretOf(merchantId, endpointId));
+/** What signs deliveries: the secret, and the one before for as long as it does; else that is null. */
+export type Sealed = Whose & Pick<EndpointRow, 'sealedSecret' | 'sealedFormer'>;
+
+export function openSecrets(keyring: Keyring, sealed: Sealed): string[] {
+  const { sealedFormer } = sealed;
+  const former = sealedFormer === null ? [] : [keyring.open(sealedFormer, formerOf(sealed))];
+  return [openSecret(keyring, sealed), ...former];
+}
+
+function openSecret(keyring: Keyring, { sealedSecret, ...whose }: Whose & Pick<EndpointRow, 'sealedSecret'>): string {
+  return keyring.open(sealedSecret, secretOf(whose));
+}
 
 export function endpointView(endpoint: EndpointRow): WebhookEndpoint {
   return {
     id: endpoint.endpointId,
     merchantId: endpoint.merchantId,
-    type: 0,
+    type: endpoint.connectionId === null ? endpointType.own : endpointType.automation,
     webhookUrl: endpoint.url,
     webhookEvents: endpoint.events,
     productIds: endpoint.productIds,
+    ordered: endpoint.ordered,
     status: endpoint.state === 'enabled' ? endpointStatus.active : endpointStatus.disabled,
     isDeleted: endpoint.deletedTime,
     createTime: endpoint.createTime,

@@ -2,7 +2,8 @@ import { events as registry } from '@recur/contracts';
 import type { Clock, Consumption, Event, Tx } from '@recur/platform';
 import { newDelivery } from './domain/delivery.js';
 import { matches } from './domain/endpoint.js';
-import { deliveries, due, endpoints, events } from './tables.js';
+import { openLines } from './order.js';
+import { deliveries, due, type EndpointRow, endpoints, events } from './tables.js';
 
 /** Tells the delivery workers that an endpoint has something due. */
 export type Ring = (merchantId: number, endpointId: number) => void;
@@ -39,26 +40,31 @@ export function intake(clock: Clock, ring: Ring): Consumption[] {
 async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise<Set<number>> {
   const ringing = new Set<number>();
   const all = await tx.all(endpoints, { deletedTime: 0 });
-  if (all.length === 0) return ringing;
-  for (const event of batch) {
-    if (!isWebhook(event.type)) continue;
-    const routed = { type: event.type, productIds: productsOf(event.data) };
-    const wanting = all.filter(endpoint => matches(endpoint, routed));
-    if (wanting.length === 0) continue;
-    tx.save(events, {
-      merchantId: tx.merchantId,
-      eventId: event.id,
-      type: event.type,
-      at: event.at,
-      body: bodyOf(event),
+  const wanted = batch
+    .filter(({ type }) => isWebhook(type))
+    .flatMap(event => {
+      const routed = { type: event.type, productIds: productsOf(event.data) };
+      const wanting = all.filter(endpoint => matches(endpoint, routed));
+      return wanting.length === 0 ? [] : [{ event, wanting }];
     });
-    for (const { endpointId, state } of wanting) {
+  const inOrder = new Set(wanted.flatMap(({ wanting }) => wanting.filter(({ ordered }) => ordered)).map(idOf));
+  const lines = await openLines(tx, [...inOrder], [...new Set(wanted.map(({ event }) => subjectOf(event)))]);
+  for (const { event, wanting } of wanted) {
+    const [subject, sequence] = [subjectOf(event), event.version];
+    const { id: eventId, type, at } = event;
+    tx.save(events, { merchantId: tx.merchantId, eventId, type, at, subject, sequence, body: bodyOf(event) });
+    for (const seen of wanting) {
+      const { endpointId } = seen;
+      const endpoint = seen.ordered ? lines.endpoint(endpointId) : seen;
+      if (endpoint === undefined) continue;
       const deliveryId = tx.newId('dl_');
-      const ids = { merchantId: tx.merchantId, deliveryId, endpointId, eventId: event.id };
-      const delivery = newDelivery(ids, state === 'enabled', nowMs);
+      const ids = { merchantId: tx.merchantId, deliveryId, endpointId, eventId };
+      const open = endpoint.state === 'enabled' && !(seen.ordered && lines.isCatchingUp(endpointId));
+      const delivery = newDelivery(ids, open, nowMs);
       tx.save(deliveries, { ...delivery, createTime: tx.now, lastOutcome: '', lastAnswer: '' });
       if (delivery.nextAtMs === null) continue;
-      ringing.add(endpointId);
+      const held = seen.ordered && lines.join(endpointId, subject);
+      if (!held) ringing.add(endpointId);
       tx.save(due, {
         deliveryId,
         merchantId: tx.merchantId,
@@ -66,11 +72,18 @@ async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise
         dueAtMs: delivery.nextAtMs,
         leaseToken: null,
         leaseUntilMs: null,
+        subject: seen.ordered ? subject : null,
+        sequence,
+        held,
       });
     }
   }
   return ringing;
 }
+
+const idOf = ({ endpointId }: EndpointRow) => endpointId;
+/** The object that an event is of. */
+const subjectOf = ({ aggregate, aggregateId }: Event) => `${aggregate} ${aggregateId}`;
 
 const isWebhook = (type: string) => (registry as Record<string, { webhook: boolean }>)[type]?.webhook === true;
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type In, listEndpointLogs, type WebhookLog } from '@recur/contracts';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { living } from './endpoints.js';
+import { usualHeaders } from './signature.js';
 import { type AttemptRow, attempts, endpoints } from './tables.js';
 
 /** Characters of all bodies of a page, so that no answer is too long for the bus; each entry has its share of it. */
@@ -15,12 +16,16 @@ export class Logs {
   constructor(private readonly db: Db) {}
 
   @Handle(listEndpointLogs)
-  list({ endpointId, page, count }: In<typeof listEndpointLogs>, caller: Caller) {
+  list({ endpointId, createTimeStart, createTimeEnd, page, count }: In<typeof listEndpointLogs>, caller: Caller) {
     return this.db.read(caller, async reader => {
       await reader.get(endpoints, living(endpointId), 'endpoint_not_found');
       const { rows, total } = await reader.page({
         from: attempts,
-        where: [['endpoint_id = ?', endpointId]],
+        where: [
+          ['endpoint_id = ?', endpointId],
+          ['create_time >= ?', createTimeStart],
+          ['create_time <= ?', createTimeEnd],
+        ],
         order: 'create_time desc, id desc',
         page,
         count,
@@ -42,7 +47,13 @@ function logView(attempt: AttemptRow, body: string): WebhookLog {
     webhookUrl: attempt.url,
     requestId: attempt.eventId,
     body,
+    requestHeaders: {
+      ...usualHeaders,
+      'webhook-id': attempt.eventId,
+      'webhook-timestamp': String(attempt.createTime),
+    },
     response: attempt.answer,
+    httpStatus: /^\d{3}$/.test(attempt.outcome) ? Number(attempt.outcome) : 0,
     mamo: inWords(attempt),
     reconsumeCount: attempt.attemptsBefore,
     createTime: attempt.createTime,

@@ -3,6 +3,9 @@ import { createHmac } from 'node:crypto';
 const prefix = 'whsec_';
 const secretBytes = 32;
 
+/** The headers of every delivery, beside those of its signature. */
+export const usualHeaders = { 'content-type': 'application/json', 'user-agent': 'recur-webhooks/1' } as const;
+
 /** The headers that Standard Webhooks 1.0 asks for (https://www.standardwebhooks.com). */
 export interface SignatureHeaders {
   'webhook-id': string;

@@ -1,6 +1,8 @@
 import { flag, int, integer, integers, optionalInteger, optionalText, table, text, texts } from '@recur/platform';
+import { type Connection, connectionLifecycle } from './domain/connection.js';
 import { type DeliveryState, deliveryLifecycle } from './domain/delivery.js';
 import { type Endpoint, endpointLifecycle } from './domain/endpoint.js';
+import { type Replay, replayLifecycle } from './domain/replay.js';
 
 export interface EndpointRow extends Omit<Endpoint, 'events' | 'productIds' | 'disabledBecause'> {
   events: string[];
@@ -8,6 +10,11 @@ export interface EndpointRow extends Omit<Endpoint, 'events' | 'productIds' | 'd
   disabledBecause: string | null;
   /** `whsec_…`, sealed (platform's Keyring). */
   sealedSecret: string;
+  /** The secret before, which signs too until `formerUntil` (unix seconds). */
+  sealedFormer: string | null;
+  formerUntil: number;
+  /** The automation connection that it belongs to; null: it is the merchant's own. */
+  connectionId: string | null;
   createTime: number;
   modifyTime: number;
   /** Unix seconds; 0 while it lives. The row stays, and so does the log of its attempts. */
@@ -22,6 +29,9 @@ export interface EventRow {
   type: string;
   /** Unix seconds when it happened. */
   at: number;
+  /** The object concerned, as `invoice in_…`, and its version: what puts events of one object in order. */
+  subject: string;
+  sequence: number;
   /** What is sent, byte for byte. */
   body: string;
 }
@@ -75,6 +85,29 @@ export interface DueRow {
   dueAtMs: number;
   leaseToken: string | null;
   leaseUntilMs: number | null;
+  /** What `EventRow` says, where the endpoint wants the events of an object in order; else null, and nobody waits. */
+  subject: string | null;
+  sequence: number;
+  /** An earlier event of the same object is still to be delivered: it has to wait for that, and is not due before. */
+  held: boolean;
+}
+
+/** An endpoint that is enabled again and is still to get what it missed. */
+export interface CatchUpRow {
+  endpointId: number;
+  merchantId: number;
+}
+
+/** A replay as it is kept. */
+export interface ReplayRow extends Omit<Replay, 'events'> {
+  events: string[];
+}
+
+/** A replay that is not over, for whoever has a hand free. */
+export interface RunningReplayRow {
+  replayId: string;
+  merchantId: number;
+  endpointId: number;
 }
 
 const oneOf = (states: readonly string[]) => `state in (${states.map(state => `'${state}'`).join(', ')})`;
@@ -92,7 +125,11 @@ export const endpoints = table<EndpointRow>('endpoints', {
     failures: int(),
     failingSinceMs: optionalInteger(),
     warned: flag(),
+    ordered: { ...flag(), default: false },
     sealedSecret: text(),
+    sealedFormer: optionalText(),
+    formerUntil: { ...integer(), default: 0 },
+    connectionId: optionalText(),
     createTime: integer(),
     modifyTime: integer(),
     deletedTime: { ...integer(), default: 0 },
@@ -105,11 +142,20 @@ export const endpoints = table<EndpointRow>('endpoints', {
 
 export const events = table<EventRow>('events', {
   key: ['merchantId', 'eventId'],
-  columns: { merchantId: integer(), eventId: text(), type: text(), at: integer(), body: text() },
+  columns: {
+    merchantId: integer(),
+    eventId: text(),
+    type: text(),
+    at: integer(),
+    subject: { ...text(), default: '' },
+    sequence: { ...int(), default: 0 },
+    body: text(),
+  },
 });
 
+// partitioned by the week in which its event was made, which is why the event is part of the key (see 0004-log)
 export const deliveries = table<DeliveryRow>('deliveries', {
-  key: ['merchantId', 'deliveryId'],
+  key: ['merchantId', 'deliveryId', 'eventId'],
   columns: {
     merchantId: integer(),
     deliveryId: text(),
@@ -123,12 +169,16 @@ export const deliveries = table<DeliveryRow>('deliveries', {
     lastAnswer: text(),
   },
   checks: { deliveries_state: oneOf(deliveryLifecycle.states) },
-  // an event goes to an endpoint once, however often it is consumed
-  indices: { deliveries_once: { on: ['merchantId', 'endpointId', 'eventId'], unique: true } },
+  indices: {
+    // an event goes to an endpoint once, however often it is consumed
+    deliveries_once: { on: ['merchantId', 'endpointId', 'eventId'], unique: true },
+    deliveries_missed: { on: ['merchantId', 'endpointId', 'deliveryId'], where: "state = 'missed'" },
+  },
 });
 
+// partitioned by week as well
 export const attempts = table<AttemptRow>('attempts', {
-  key: ['merchantId', 'id'],
+  key: ['merchantId', 'id', 'createTime'],
   columns: {
     merchantId: integer(),
     id: integer(),
@@ -159,9 +209,76 @@ export const due = table<DueRow>('due', {
     dueAtMs: integer(),
     leaseToken: optionalText(),
     leaseUntilMs: optionalInteger(),
+    subject: optionalText(),
+    sequence: { ...int(), default: 0 },
+    held: { ...flag(), default: false },
   },
-  indices: { due_endpoint: { on: ['endpointId', 'dueAtMs'] }, due_time: { on: ['dueAtMs'] } },
+  indices: {
+    due_endpoint: { on: ['endpointId', 'dueAtMs'], where: 'not held' },
+    due_subject: { on: ['endpointId', 'subject', 'sequence'], where: 'subject is not null' },
+  },
+});
+
+export const catchUps = table<CatchUpRow>('catch_ups', {
+  infrastructure: true,
+  key: ['endpointId'],
+  columns: { endpointId: integer(), merchantId: integer() },
+});
+
+export const replays = table<ReplayRow>('replays', {
+  key: ['merchantId', 'replayId'],
+  columns: {
+    merchantId: integer(),
+    replayId: text(),
+    endpointId: integer(),
+    state: text(),
+    events: texts(),
+    deliveredToo: flag(),
+    cursor: text(),
+    until: text(),
+    total: int(),
+    scheduled: int(),
+    createTime: integer(),
+    endTime: integer(),
+  },
+  checks: { replays_state: oneOf(replayLifecycle.states) },
+  // one at a time to an endpoint
+  indices: { replays_running: { on: ['merchantId', 'endpointId'], unique: true, where: `state = 'running'` } },
+});
+
+export const runningReplays = table<RunningReplayRow>('running_replays', {
+  infrastructure: true,
+  key: ['replayId'],
+  columns: { replayId: text(), merchantId: integer(), endpointId: integer() },
+});
+
+export const connections = table<Connection>('connections', {
+  key: ['merchantId', 'connectionId'],
+  columns: {
+    merchantId: integer(),
+    connectionId: text(),
+    state: text(),
+    returnUrl: text(),
+    stateHash: text(),
+    codeHash: text(),
+    codeChallenge: text(),
+    accessHash: text(),
+    accessUntil: integer(),
+    refreshHash: text(),
+    formerRefreshHash: text(),
+    expireTime: integer(),
+    createTime: integer(),
+    modifyTime: integer(),
+  },
+  checks: { connections_state: oneOf(connectionLifecycle.states) },
+});
+
+/** The merchant of a connection, for who knows no more than its id. */
+export const connectionLookups = table<{ connectionId: string; merchantId: number }>('connection_lookups', {
+  infrastructure: true,
+  key: ['connectionId'],
+  columns: { connectionId: text(), merchantId: integer() },
 });
 
 /** What belongs to no merchant, beside the platform's own tables. */
-export const infrastructure = [due.table];
+export const infrastructure = [due.table, catchUps.table, runningReplays.table, connectionLookups.table];

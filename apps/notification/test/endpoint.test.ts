@@ -16,6 +16,7 @@ const fresh: Endpoint = {
   url: 'https://shop.example/hooks',
   events: ['invoice.paid', 'user.created'],
   productIds: [],
+  ordered: false,
   state: 'enabled',
   disabledBecause: null,
   failures: 0,
@@ -143,6 +144,7 @@ describe('an endpoint as its merchant wishes it', () => {
   it.each<[string, Partial<Wishes>]>([
     ['nothing but its URL', {}],
     ['null lists', { events: null, productIds: null }],
+    ['the same order', { ordered: false }],
     ['the same lists in another order and twice', { events: ['user.created', 'invoice.paid'], productIds: [4, 3, 4] }],
   ])('is as it was, failures too: %s', (_, wishes) => {
     expect(wish(wishes)).toBeUndefined();
@@ -152,6 +154,7 @@ describe('an endpoint as its merchant wishes it', () => {
     ['fewer events', { events: ['invoice.paid', 'invoice.paid'] }, { events: ['invoice.paid'] }],
     ['no events', { events: [] }, { events: [] }],
     ['all products', { productIds: [] }, { productIds: [] }],
+    ['events in order', { ordered: true }, { ordered: true }],
     ['one product more', { productIds: [0, 4, 3] }, { productIds: [0, 4, 3] }],
   ])('keeps its failures: %s', (_, wishes, change) => {
     expect(wish(wishes)).toEqual({ ...own, ...change });

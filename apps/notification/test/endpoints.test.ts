@@ -10,7 +10,7 @@ import {
   webhookSecret,
 } from '@recur/contracts';
 import type { Event } from '@recur/platform';
-import { makeStand } from './stand.js';
+import { makeStand, of64 } from './stand.js';
 
 const stand = await makeStand();
 const { t, clock, url, received, merchant, answerWith, newOne, event, deliver, deliveriesOf } = stand;
@@ -24,7 +24,6 @@ const steps = async () =>
     const { target, content } = data as { target?: string; content?: string };
     return type === 'operation.logged' ? `${target} ${content}` : `${type} ${version}`;
   });
-const of64 = <T>(run: (at: number) => Promise<T>) => Promise.all(Array.from({ length: 64 }, (_, at) => run(at)));
 
 describe('an endpoint', () => {
   it('gets a secret of its own, kept encrypted, shown to its merchant alone', async () => {
@@ -128,7 +127,7 @@ describe('webhook/update_endpoint', () => {
     expect(received.map(({ path, body }) => [path, JSON.parse(body).type])).toEqual([['/hook/2', 'user.created']]);
   });
 
-  it('puts a disabled one into service again, with a clean slate; what it missed stays missed', async () => {
+  it('puts a disabled one into service again, with a clean slate, and it is behind', async () => {
     const { endpointId } = await newOne();
     answerWith(410);
     await t.deliver('billing', [event()]);
@@ -145,6 +144,7 @@ describe('webhook/update_endpoint', () => {
     expect(await t.rows(slate, [endpointId])).toEqual([
       { failures: 0, failing_since_ms: null, warned: false, disabled_because: null },
     ]);
+    expect(await t.rows('select endpoint_id::integer from catch_ups')).toEqual([{ endpoint_id: endpointId }]);
     received.length = 0;
     await t.deliver('billing', [event()]);
     await deliver(endpointId);
@@ -275,7 +275,7 @@ describe('an endpoint that is unknown, deleted, or of another merchant', () => {
       expect(answers.map(answer => JSON.stringify(answer))).toEqual(Array(3).fill(JSON.stringify(unknown)));
     }
     expect(await listed()).toEqual([own]);
-    expect(await t.done(listEndpoints, {}, stranger)).toEqual({ endpointList: [] });
+    expect(await t.done(listEndpoints, {}, stranger)).toEqual({ endpointList: [], automationConnections: [] });
   });
 });
 

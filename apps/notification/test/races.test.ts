@@ -5,6 +5,7 @@ import { endpoints } from '../src/tables.js';
 import { makeStand } from './stand.js';
 
 const stand = await makeStand();
+const another = await stand.anotherWorker();
 const { t, clock, url, received, merchant, answerWith, newOne, event, deliver, deliveriesOf, untilDue } = stand;
 afterAll(() => stand.close());
 beforeEach(() => stand.anew());
@@ -108,7 +109,7 @@ describe('an endpoint that moves while attempts are under way', () => {
 
   it('64 times while deliveries are made loses neither a change nor a delivery', async () => {
     const endpointId = await scheduled(64);
-    const delivering = Promise.all([deliver(endpointId), deliver(endpointId)]);
+    const delivering = Promise.all([deliver(endpointId), another.deliver(merchant.merchantId, endpointId)]);
     await Promise.all(
       Array.from({ length: 64 }, (_, at) =>
         t.done(updateEndpoint, { endpointId, url: `${url}/${at}`, productIds: [at] }, merchant),
@@ -132,7 +133,7 @@ describe('a worker that was too slow', () => {
     const { answer } = await holding(endpointId, 1);
     clock.advance(46);
     answerWith(503);
-    await deliver(endpointId);
+    await another.deliver(merchant.merchantId, endpointId);
     await answer(200);
     expect(received).toHaveLength(2);
     expect(await deliveriesOf(endpointId)).toMatchObject([{ state: 'scheduled', attempts: 1, last_outcome: '503' }]);
@@ -164,7 +165,10 @@ describe('an endpoint that is disabled', () => {
       delivering = deliver(endpointId);
       const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       for (let looked = 0; looked < 1_000 && (await t.rows(waiting)).length === 0; looked++);
-      await tx.run(`update due set lease_token = 'another' where endpoint_id = $1 returning delivery_id`, [endpointId]);
+      await tx.run(`update due set lease_token = 'another', lease_until_ms = $2 where endpoint_id = $1`, [
+        endpointId,
+        clock.wall() + 1,
+      ]);
     });
     await delivering;
     expect(await deliveriesOf(endpointId)).toMatchObject([{ state: 'scheduled' }]);

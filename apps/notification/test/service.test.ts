@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
+import { slotSeconds } from '../src/domain/delivery.js';
 import { Doorbell } from '../src/doorbell.js';
 import { makeStand, type Received } from './stand.js';
 
@@ -32,25 +33,41 @@ describe('a delivery', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('is tried ten times over 75 hours, with one id and fresh signatures, and then given up', async () => {
+  it('is tried ten times over 75 hours, with one id and fresh signatures, whatever workers die in between', async () => {
     const { endpointId, secret } = await newOne();
     answerWith(503);
+    let drawn = 0;
+    stand.jitterWith(() => (drawn++ * 0.37) % 1);
     await t.deliver('billing', [event()]);
-    const started = clock.wall();
+    const [gaps, started]: [number[], number] = [[], clock.wall()];
     for (let attempt = 1; attempt <= 10; attempt++) {
-      await deliver(endpointId);
+      // a worker that is killed leaves its lease behind, and its successor knows nothing of it
+      await t.rows(`update due set lease_token = 'killed', lease_until_ms = $2 where endpoint_id = $1`, [
+        endpointId,
+        clock.wall() - 1,
+      ]);
+      const worker = await stand.anotherWorker();
+      await worker.deliver(merchant.merchantId, endpointId);
       await deliver(endpointId);
       expect(received).toHaveLength(attempt);
       const last = received.at(-1) as Received;
       expect(() => new Webhook(secret).verify(last.body, { ...last.headers, 'webhook-timestamp': '1' })).toThrow();
-      await stand.untilDue(endpointId);
+      const endedMs = clock.wall();
+      if (await stand.untilDue(endpointId)) gaps.push((clock.wall() - endedMs) / 1000);
     }
     expect(await deliveriesOf(endpointId)).toMatchObject([{ state: 'failed', attempts: 10, next_at_ms: null }]);
+    expect(gaps).toHaveLength(9);
+    gaps.forEach((gap, at) => {
+      const slot = slotSeconds[at + 1] as number;
+      expect(Math.abs(gap - slot)).toBeLessThanOrEqual(slot / 5);
+    });
+    expect(new Set(gaps.map((gap, at) => gap / (slotSeconds[at + 1] as number))).size).toBeGreaterThan(5);
     const hours = (clock.wall() - started) / 3_600_000;
     expect(hours).toBeGreaterThan(60);
     expect(hours).toBeLessThan(91);
     expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     expect(new Set(received.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(10);
+    expect(new Set(received.map(({ headers }) => headers['webhook-signature'])).size).toBe(10);
   });
 
   it('to an endpoint that answers 410 ends it, announces it, and misses nothing silently', async () => {

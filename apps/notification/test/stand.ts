@@ -1,10 +1,15 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ModuleRef } from '@nestjs/core';
 import { type In, newEndpoint } from '@recur/contracts';
+import { newId } from '@recur/kernel';
 import type { Event } from '@recur/platform';
 import { http, MovableClock, testService } from '@recur/platform/testing';
 import { Deliveries, RANDOM } from '../src/deliveries.js';
 import { notification } from '../src/service.js';
+
+/** Runs something 64 times at once. */
+export const of64 = <T>(run: (at: number) => Promise<T>) => Promise.all(Array.from({ length: 64 }, (_, at) => run(at)));
 
 export interface Received {
   path: string;
@@ -15,10 +20,11 @@ export interface Received {
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 const thanks: Answer = (_, response) => response.end('thanks');
 
-/** The service on a fresh database, with a clock to move, a jitter of none, and a receiver on this machine. */
-export async function makeStand() {
+/** The service on a fresh database, with a clock to move, a jitter of none unless told, and a receiver on this machine. */
+export async function makeStand(env: Record<string, string> = {}) {
   let answer = thanks;
   let sequence = 0;
+  let arrived = () => {};
   const received: Received[] = [];
   const merchant = { merchantId: 100 };
   const receiver = await http(async (request, response) => {
@@ -27,12 +33,14 @@ export async function makeStand() {
     const body = Buffer.concat(chunks).toString();
     received.push({ path: request.url ?? '', headers: request.headers as Record<string, string>, body });
     answer(request, response);
+    arrived();
   });
   const clock = new MovableClock(Date.now());
-  const random = { provide: RANDOM, useValue: () => 0.5 };
+  let jitter = () => 0.5;
+  const random = { provide: RANDOM, useValue: () => jitter() };
   const t = await testService(
     { ...notification, providers: [...(notification.providers ?? []), random] },
-    { clock, env: { REDIS_URL: process.env.TEST_REDIS_URL ?? '', WEBHOOK_ALLOW_LOOPBACK: 'true' } },
+    { clock, env: { REDIS_URL: process.env.TEST_REDIS_URL ?? '', WEBHOOK_ALLOW_LOOPBACK: 'true', ...env } },
   );
   const url = `${receiver.url}hook`;
 
@@ -48,15 +56,28 @@ export async function makeStand() {
       merchant.merchantId++;
       received.length = 0;
       answer = thanks;
+      jitter = () => 0.5;
+    },
+    /** Numbers in [0, 1) from now on. */
+    jitterWith(next: () => number) {
+      jitter = next;
     },
     /** How the receiver answers from now on: as it is told, or with a status. */
     answerWith(next: Answer | number) {
       answer = typeof next === 'number' ? (_, response) => response.writeHead(next).end('no') : next;
     },
+    /** Waits until what has arrived makes a condition true. */
+    async until(condition: () => boolean): Promise<void> {
+      while (!condition()) {
+        await new Promise<void>(resolve => {
+          arrived = resolve;
+        });
+      }
+    },
     newOne: (over: Partial<In<typeof newEndpoint>> = {}) =>
       t.done(newEndpoint, { url, events: ['invoice.created'], ...over }, merchant),
     event: (over: Partial<Event> = {}): Event => ({
-      id: `ev_${randomUUID().replaceAll('-', '')}`,
+      id: newId('ev_', clock.wall(), randomBytes(10)),
       type: 'invoice.created',
       merchantId: merchant.merchantId,
       aggregate: 'invoice',
@@ -75,9 +96,13 @@ export async function makeStand() {
         'select state, attempts, next_at_ms, last_outcome from deliveries where endpoint_id = $1 order by delivery_id',
         [endpointId],
       ),
+    /** As if in another process: it knows nothing of what the service's own worker does. */
+    anotherWorker: () => t.app.get(ModuleRef).create(Deliveries),
     /** Moves the clock to the next attempt to an endpoint; false where nothing is due any more. */
     async untilDue(endpointId: number): Promise<boolean> {
-      const [row] = await t.rows('select min(due_at_ms) as at from due where endpoint_id = $1', [endpointId]);
+      const [row] = await t.rows('select min(due_at_ms) as at from due where endpoint_id = $1 and not held', [
+        endpointId,
+      ]);
       if (row?.at == null) return false;
       clock.advance((Number(row.at) - clock.wall()) / 1000);
       return true;
@@ -88,3 +113,5 @@ export async function makeStand() {
     },
   };
 }
+
+export type Stand = Awaited<ReturnType<typeof makeStand>>;

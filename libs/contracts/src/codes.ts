@@ -108,6 +108,10 @@ export const optAccountType = { member: 0, user: 1, openApi: 2, system: 3 } as c
 export const endpointStatus = { active: 1, disabled: 2 } as const;
 /** What plan/addons_binding does with the add-ons that it names. */
 export const addonsAction = { override: 0, add: 1, remove: 2 } as const;
+/** Who made an endpoint: its merchant, or an automation platform that the merchant has let in. */
+export const endpointType = { own: 0, automation: 1 } as const;
+export const replayStatus = { running: 1, finished: 2, cancelled: 3, stopped: 4 } as const;
+export const connectionStatus = { requested: 1, allowed: 2, connected: 3 } as const;
 
 /** Percentages are integers: this is 100 %. */
 export const wholePercent = 10_000;

@@ -65,6 +65,9 @@ export const errors = {
   device_not_found: notFound('device'),
   role_not_found: notFound('role'),
   api_key_not_found: notFound('API key'),
+  log_not_found: notFound('entry of a webhook log'),
+  replay_not_found: notFound('replay'),
+  connection_not_found: notFound('automation connection'),
 
   user_inactive: forbidden('The user is suspended'),
   product_not_deletable: forbidden('The product has plans that may be sold, or is the default one'),
@@ -108,6 +111,10 @@ export const errors = {
   self_suspension: forbidden('Nobody can suspend themselves'),
   own_api_key: forbidden('An API key cannot revoke itself: use the one that replaces it'),
   too_many_api_keys: forbidden('The merchant has 20 API keys that hold: revoke one of them first'),
+  endpoint_disabled: forbidden('The webhook endpoint is disabled: update_endpoint puts it into service again'),
+  event_not_kept: forbidden('The event is too old: it is not kept any more'),
+  replay_running: forbidden('A replay to this webhook endpoint is under way: let it end, or cancel it'),
+  too_many_connections: forbidden('The merchant has 20 automation connections, and cannot have one more'),
 } as const satisfies Record<string, ErrorKind>;
 
 export type Slug = keyof typeof errors;

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /**
  * The webhook event names, in the order in which they are listed. An endpoint may subscribe to each of them, emitted
  * yet or not; `events` tells which are.
@@ -46,3 +48,8 @@ export const webhookEventNames = [
   'webhook.endpoint.disabled',
 ] as const;
 export type WebhookEventName = (typeof webhookEventNames)[number];
+
+/** The name of an event, as an input. */
+export const eventName = z.enum(webhookEventNames, {
+  error: 'is not the name of an event: webhook/event_list has them',
+});

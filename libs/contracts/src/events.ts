@@ -223,6 +223,11 @@ function isEmitted(name: WebhookEventName): name is EmittedEventName {
   return name in events && !awaitedEventNames.some(awaited => awaited === name);
 }
 
+/** The name of an event that is emitted, as an input. */
+export const emittedName = z.enum(emittedEventNames as [string, ...string[]], {
+  error: 'is not the name of an event that is emitted: webhook/event_list has them',
+});
+
 /** An event as it travels, its `data` not yet checked. */
 export const EventEnvelope = z.object({
   id: text.describe('ev_…; of a webhook also the webhook-id'),

@@ -1,3 +1,4 @@
+export * from './automation.js';
 export * from './billing.js';
 export * from './checkouts.js';
 export * from './codes.js';
@@ -22,6 +23,7 @@ export * from './payments.js';
 export * from './permissions.js';
 export * from './plans.js';
 export * from './products.js';
+export * from './redelivery.js';
 export * from './roles.js';
 export * from './shapes/address.js';
 export * from './shapes/auth-provider.js';

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { webhookEventNames } from './event-names.js';
-import { Empty, integer, text } from './field.js';
+import { eventName } from './event-names.js';
+import { Empty, integer, text, time } from './field.js';
 import * as input from './input.js';
 import { operation } from './operation.js';
-import { WebhookEndpoint, WebhookLog } from './shapes/webhook.js';
+import { AutomationConnection, WebhookEndpoint, WebhookLog } from './shapes/webhook.js';
 
-const eventName = z.enum(webhookEventNames, { error: 'is not the name of an event: webhook/event_list has them' });
 const eventList = input.list(eventName);
 const productIds = input.list(input.integer);
 
@@ -21,6 +20,9 @@ export const newEndpoint = operation({
     url: input.httpUrl,
     events: eventList.nullish().describe('Absent or []: none'),
     productIds: productIds.nullish().describe('Absent or []: all; 0 is the default product'),
+    ordered: input.flag
+      .optional()
+      .describe('true: of each object, an event is sent when the one before was delivered or given up'),
   }),
   output: z.object({ endpointId: integer, secret: text }),
   errors: ['too_many_endpoints'],
@@ -37,11 +39,12 @@ export const updateEndpoint = operation({
   permission: 'configuration.write',
   input: z.object({
     endpointId: input.integer.describe(
-      'One that is disabled is put into service again with a clean slate; what it missed stays missed',
+      'One that is disabled is put into service again with a clean slate, and is sent what it missed',
     ),
     url: input.httpUrl,
     events: eventList.nullish().describe('Absent or null: unchanged; []: none'),
     productIds: productIds.nullish().describe('Absent or null: unchanged; []: all; 0 is the default product'),
+    ordered: input.flag.optional().describe('Absent: unchanged; it applies to what happens from then on'),
   }),
   output: Empty,
   errors: ['endpoint_not_found'],
@@ -65,11 +68,14 @@ export const listEndpoints = operation({
   name: 'webhook.endpoint_list',
   methods: ['GET'],
   path: '/merchant/webhook/endpoint_list',
-  summary: "All of the merchant's webhook endpoints, newest first, without their secrets",
+  summary: "All of the merchant's webhook endpoints and automation connections, newest first, without secrets",
   effect: 'read',
   permission: 'configuration.read',
   input: Empty,
-  output: z.object({ endpointList: z.array(WebhookEndpoint) }),
+  output: z.object({
+    endpointList: z.array(WebhookEndpoint),
+    automationConnections: z.array(AutomationConnection),
+  }),
   errors: [],
 });
 
@@ -81,7 +87,7 @@ export const listEndpointLogs = operation({
   summary: 'The attempts to deliver to a webhook endpoint, newest first',
   effect: 'read',
   permission: 'configuration.read',
-  input: input.paged(z.object({ endpointId: input.q.int(), ...input.paging })),
+  input: input.paged(z.object({ endpointId: input.q.int(), ...input.createdWithin, ...input.paging })),
   output: z.object({
     endpointLogList: z.array(WebhookLog),
     total: integer.describe('Counted up to 10000: no page lies beyond it'),
@@ -99,6 +105,23 @@ export const webhookSecret = operation({
   permission: 'configuration.write',
   input: z.object({ endpointId: input.q.int() }),
   output: z.object({ secret: text }),
+  errors: ['endpoint_not_found'],
+  secretOutput: true,
+});
+
+export const rotateSecret = operation({
+  service: 'notification',
+  name: 'webhook.rotate_secret',
+  methods: ['POST'],
+  path: '/merchant/webhook/rotate_secret',
+  summary: 'Give an endpoint a new secret; for 24 hours the one before signs its deliveries too',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({ endpointId: input.integer }),
+  output: z.object({
+    secret: text,
+    formerUntil: time.describe('Until then deliveries have two signatures: of the new secret and of the one before'),
+  }),
   errors: ['endpoint_not_found'],
   secretOutput: true,
 });
@@ -124,7 +147,27 @@ export const automationOauthUrl = operation({
   summary: 'The URL at which an automation platform is allowed to manage its own webhook endpoints',
   effect: 'write',
   permission: 'configuration.write',
-  input: z.object({ returnUrl: input.optionalUrl.optional() }),
-  output: z.object({ oauthUrl: text }),
-  errors: [],
+  input: z.object({
+    returnUrl: input.optionalUrl
+      .optional()
+      .describe('Where the platform receives the authorization code; blank: a page of recur shows it'),
+  }),
+  output: z.object({
+    oauthUrl: text.describe('The platform adds code_challenge and code_challenge_method=S256; it holds for an hour'),
+  }),
+  errors: ['too_many_connections'],
+  secretOutput: true,
+});
+
+export const disconnectAutomation = operation({
+  service: 'notification',
+  name: 'webhook.automation_disconnect',
+  methods: ['POST'],
+  path: '/merchant/webhook/automation_disconnect',
+  summary: 'End an automation connection: its tokens hold no longer, and its endpoints are deleted',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({ connectionId: input.filled }),
+  output: Empty,
+  errors: ['connection_not_found'],
 });

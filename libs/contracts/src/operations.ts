@@ -11,6 +11,7 @@ import type { Operation } from './operation.js';
 import * as payments from './payments.js';
 import * as plans from './plans.js';
 import * as products from './products.js';
+import * as redelivery from './redelivery.js';
 import * as roles from './roles.js';
 import * as signin from './signin.js';
 import * as totp from './totp.js';
@@ -34,6 +35,7 @@ export const operations: readonly Operation[] = [
   invoices,
   payments,
   notification,
+  redelivery,
 ].flatMap(service => Object.values<Operation>(service));
 
 /** The names of those that have no handler yet: neither routed nor in the OpenAPI. It only shrinks. */
@@ -43,7 +45,6 @@ export const planned: readonly string[] = [
   'subscription.add_new_trial_start',
   'subscription.preview_next_invoice',
   'metric.history_by_invoice',
-  'webhook.automation_oauth_url',
 ];
 
 /** What is served. */

@@ -42,6 +42,9 @@ const fixed: Record<string, string> = {
   optAccountType: '0 member · 1 user · 2 openApi · 3 system',
   endpointStatus: '1 active · 2 disabled',
   addonsAction: '0 override · 1 add · 2 remove',
+  endpointType: '0 own · 1 automation',
+  replayStatus: '1 running · 2 finished · 3 cancelled · 4 stopped',
+  connectionStatus: '1 requested · 2 allowed · 3 connected',
 };
 
 describe('codes', () => {

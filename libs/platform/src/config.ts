@@ -20,7 +20,10 @@ export const baseConfig = z.object({
   NATS_URL: z.string().min(1).describe('nats://host:port, several separated by commas'),
   HOST: z.string().default('0.0.0.0').describe('address to listen on'),
   PORT: z.coerce.number().int().min(0).max(65535).default(3000).describe('HTTP port: health and metrics'),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('what is logged: this level and those after it'),
 });
 
 /** The settings of an app with a database. */

@@ -143,6 +143,9 @@ export async function startService(definition: ServiceDefinition, argv = process
     error => `the database cannot be asked: ${error.message}`,
   );
   if (problem) fatal(log, problem);
+  // nothing is under way yet; and the first process of a container is not ended by a signal that it does not handle
+  const leave = () => process.exit(0);
+  process.once('SIGTERM', leave);
   const bus = await connect(definition.name, config, log, word === undefined);
   const relay = new Relay({ service: definition.name, pool, bus, clock: systemClock, log });
   const parts = { config, clock: systemClock, log, bus, pool, committed: () => relay.committed() };
@@ -176,6 +179,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   void buildCopies(running.copies, log);
   log.info({ port: config.PORT }, 'ready');
 
+  process.off('SIGTERM', leave);
   process.once('SIGTERM', async () => {
     draining = true;
     log.info('draining');

@@ -121,6 +121,30 @@ describe('under load', () => {
     });
   });
 
+  it('Redis is away, its successor is empty, and the worker is killed meanwhile: everything arrives', async () => {
+    let hits = 0;
+    await underLoad(async more => {
+      await stand.stack.stop('redis');
+      await more(8);
+      if (await stand.stack.kill('notification')) hits++;
+      await stand.stack.start('notification');
+      await more(8);
+      await stand.stack.start('redis');
+      await stand.stack.flushRedis();
+      await stand.stack.wipeJetStream();
+      await more(8);
+      if (await stand.stack.kill('notification')) hits++;
+      await stand.stack.start('notification');
+    });
+    expect(hits).toBe(2);
+  });
+
+  it('a worker that never had a Redis delivers everything', async () => {
+    await stand.stack.restart('notification', { REDIS_URL: '' });
+    await underLoad(more => more(8));
+    await stand.stack.restart('notification');
+  });
+
   it('every app is killed in turn: nothing acknowledged is missing, nothing is done twice', async () => {
     let hits = 0;
     const apps: PartName[] = ['billing', 'notification', 'identity', 'catalog', 'gateway'];

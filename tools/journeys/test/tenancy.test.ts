@@ -109,6 +109,8 @@ describe('row-level security', () => {
   /** Reached through `db.infra` only: what the platform keeps, work that is due, and lookups. */
   const infrastructure = [
     'due',
+    'running_replays',
+    'connection_lookups',
     'outbox',
     'idempotency',
     'inbox',

@@ -80,6 +80,20 @@ const makers = {
   endpoint: async (api: Api) =>
     (await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url: 'http://127.0.0.1:9/' }))
       .endpointId,
+  log: logEntry,
+  replay: async (api: Api) => {
+    const asked = { endpointId: await thankful(api), createTimeStart: 1, events: ['refund.created'] };
+    return (await api.post<{ replayId: string }>('/merchant/webhook/replay', asked)).replayId;
+  },
+  connection: async (api: Api) => {
+    // a merchant may have twenty
+    const { automationConnections } = await endpointsOf(api);
+    for (const { connectionId } of automationConnections.slice(8)) {
+      await api.send('/merchant/webhook/automation_disconnect', { connectionId });
+    }
+    const { oauthUrl } = await api.post<{ oauthUrl: string }>('/merchant/webhook/webhook_automation_oauth_url', {});
+    return new URL(oauthUrl).searchParams.get('client_id') ?? '';
+  },
 } satisfies Record<string, (api: Api) => Promise<Id>>;
 export type Kind = keyof typeof makers;
 
@@ -107,6 +121,33 @@ async function rolesOf(api: Api): Promise<{ id: number; role: string }[]> {
 async function newRole(api: Api, kind: 'held' | 'free'): Promise<number> {
   const input = { role: `${kind} ${randomUUID()}`, permissions: [] };
   return (await api.post<{ merchantRole: { id: number } }>('/merchant/role/new', input)).merchantRole.id;
+}
+
+const endpointsOf = (api: Api) =>
+  api.get<{ endpointList: { id: number; webhookUrl: string }[]; automationConnections: { connectionId: string }[] }>(
+    '/merchant/webhook/endpoint_list',
+  );
+
+/** An endpoint at one of recur's own paths, which thanks for whatever is posted; made once. */
+async function thankful(api: Api): Promise<number> {
+  const url = `${api.baseUrl}/oauth/revoke`;
+  const known = (await endpointsOf(api)).endpointList.find(({ webhookUrl }) => webhookUrl === url);
+  return known?.id ?? (await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url })).endpointId;
+}
+
+/** An entry of an endpoint's log. */
+async function logEntry(api: Api): Promise<number> {
+  const endpointId = await thankful(api);
+  const event = { endpointId, event: 'invoice.paid' };
+  const { eventId } = await api.post<{ eventId: string }>('/merchant/webhook/test_event', event);
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline; ) {
+    const path = `/merchant/webhook/endpoint_log_list?endpointId=${endpointId}`;
+    const { endpointLogList } = await api.get<{ endpointLogList: { id: number; requestId: string }[] }>(path);
+    const entry = endpointLogList.find(({ requestId }) => requestId === eventId);
+    if (entry) return entry.id;
+    await new Promise(resolve => setTimeout(resolve, 20));
+  }
+  throw new Error('an example was not delivered');
 }
 
 /** An id that nobody has, of the same form. */
@@ -137,6 +178,9 @@ export const named: Readonly<Record<string, Kind>> = {
   roleIds: 'role',
   apiKeyId: 'apiKey',
   authProviderId: 'authProvider',
+  logId: 'log',
+  replayId: 'replay',
+  connectionId: 'connection',
 };
 
 /** The same for a field whose name says less: operation → field → kind. */

@@ -2,11 +2,11 @@ import { machine, type StateOf } from '@recur/kernel';
 
 /**
  * One event on its way to one endpoint. `missed` is what happens to the deliveries of a disabled endpoint: they are
- * recorded but not tried. What failed or was missed can be replayed; what was delivered never is.
+ * recorded but not tried. Every one can be replayed, also what was delivered: its receiver may have lost it.
  */
 export const deliveryLifecycle = machine({
-  scheduled: { succeed: 'delivered', retry: 'scheduled', exhaust: 'failed', miss: 'missed' },
-  delivered: {},
+  scheduled: { succeed: 'delivered', retry: 'scheduled', exhaust: 'failed', miss: 'missed', replay: 'scheduled' },
+  delivered: { replay: 'scheduled' },
   failed: { replay: 'scheduled' },
   missed: { replay: 'scheduled' },
 });
@@ -56,8 +56,8 @@ export function verdictOf(outcome: Outcome): 'success' | 'failure' | 'gone' {
 }
 
 /**
- * The delivery after an attempt that ended at `nowMs`. A 410 leaves it missed, since it disables the endpoint and may
- * be replayed once that is enabled again. `jitter` is a random number in [0, 1).
+ * The delivery after an attempt that ended at `nowMs`. A 410 leaves it missed, since it disables the endpoint, and
+ * comes once that is enabled again. `jitter` is a random number in [0, 1).
  */
 export function afterAttempt(delivery: Delivery, outcome: Outcome, nowMs: number, jitter: number): Delivery {
   const attempts = delivery.attempts + 1;

@@ -15,6 +15,8 @@ export interface Endpoint {
   events: readonly string[];
   /** Products whose events it wants; empty: all, 0: the default product. */
   productIds: readonly number[];
+  /** It gets the events of one object one after the other, by version. */
+  ordered: boolean;
   state: EndpointState;
   /** Why it is disabled: it failed for too long, or it answered 410. Null while it is enabled. */
   disabledBecause: 'failing' | 'gone' | null;
@@ -39,11 +41,14 @@ export const disableAfter = { failures: 20, ms: 5 * dayMs } as const;
 /** Half-way to it: the merchant is warned. */
 export const warnAfter = { failures: disableAfter.failures / 2, ms: disableAfter.ms / 2 } as const;
 
+/** So many failures in a row: it is tried by one attempt at a time from then on, until one succeeds. */
+export const oneByOneAfter = 5;
+
 const calm = { failures: 0, failingSinceMs: null, warned: false } as const;
 
 /**
  * Whether the event goes to this endpoint: its name is subscribed, and its product wanted. An event that concerns no
- * product passes every product filter. A disabled endpoint still matches: what it misses is recorded for a replay.
+ * product passes every product filter. A disabled endpoint still matches: what it misses is recorded.
  */
 export function matches(endpoint: Pick<Endpoint, 'events' | 'productIds'>, event: Routed): boolean {
   if (!endpoint.events.includes(event.type)) return false;
@@ -76,26 +81,29 @@ export function afterVerdict(
   return { endpoint: failing };
 }
 
-/** What a merchant may say of an endpoint; of lists, absent or null means: as it is. */
+/** What a merchant may say of an endpoint; what is absent or null stays as it is. */
 export interface Wishes {
   url: string;
   events?: readonly string[] | null;
   productIds?: readonly number[] | null;
+  ordered?: boolean;
 }
 
 /**
  * The endpoint as its merchant wishes it, in service; undefined where it is so already. Its slate is clean where it
  * comes back into service or moves to another URL, which is not to blame for how the one before it did.
  */
-export function updated(endpoint: Endpoint, { url, events, productIds }: Wishes): Endpoint | undefined {
+export function updated(endpoint: Endpoint, { url, events, productIds, ordered }: Wishes): Endpoint | undefined {
   const after = {
     ...endpoint,
     url,
     events: chosen(endpoint.events, events),
     productIds: chosen(endpoint.productIds, productIds),
+    ordered: ordered ?? endpoint.ordered,
   };
   if (endpoint.state === 'disabled' || url !== endpoint.url) return enabled(after);
-  return after.events === endpoint.events && after.productIds === endpoint.productIds ? undefined : after;
+  const kept = (['events', 'productIds', 'ordered'] as const).every(name => after[name] === endpoint[name]);
+  return kept ? undefined : after;
 }
 
 /** What was wished for, without repeats; the list as it is where nothing was, or the same in another order. */

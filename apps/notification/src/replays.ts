@@ -1,0 +1,125 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  cancelReplay,
+  type In,
+  replayDetail,
+  replayStatus,
+  replayWebhooks,
+  type WebhookReplay,
+} from '@recur/contracts';
+import { invalid, newId, Rejected } from '@recur/kernel';
+import { type Caller, CLOCK, type Clock, Db, Handle, type Reader } from '@recur/platform';
+import { ended, statesOf } from './domain/replay.js';
+import { living } from './endpoints.js';
+import { enabledOne } from './redelivery.js';
+import { Replayer } from './replayer.js';
+import { endpoints, type ReplayRow, replays, runningReplays } from './tables.js';
+
+/** How many deliveries of a time range are looked at. */
+const limits = { lookedAt: 100_000 } as const;
+
+/** What an endpoint missed and is still to get anyhow is not sent by a replay. */
+const countText = `with looked as materialized (select event_id, state from deliveries
+    where merchant_id = $1 and endpoint_id = $2 and event_id > $3 and event_id < $4
+    order by event_id limit ${limits.lookedAt + 1})
+  select (select count(*) from looked) as looked, (select count(*) from looked
+    where state = any($5) and (state <> 'missed' or not exists (select from catch_ups where endpoint_id = $2))
+      and (cardinality($6::text[]) = 0 or exists (select from events e
+      where e.merchant_id = $1 and e.event_id = looked.event_id and e.type = any($6)))) as fitting`;
+
+/** Sends again what was sent, or should have been. The work is done by `Replayer`, a bounded number of deliveries at a time. */
+@Injectable()
+export class Replays {
+  constructor(
+    private readonly db: Db,
+    private readonly replayer: Replayer,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @Handle(replayWebhooks)
+  async replay(wishes: In<typeof replayWebhooks>, caller: Caller) {
+    const { endpointId, dryRun } = wishes;
+    const range = this.rangeOf(wishes);
+    if (dryRun) {
+      return this.db.read(caller, async reader => {
+        await reader.get(endpoints, living(endpointId), 'endpoint_not_found');
+        return { replayId: '', count: await this.count(reader, wishes, range) };
+      });
+    }
+    const answer = await this.db.write(caller, async tx => {
+      await enabledOne(tx, endpointId, 'endpoint_not_found');
+      const count = await this.count(tx, wishes, range);
+      const replay: ReplayRow = {
+        merchantId: tx.merchantId,
+        replayId: tx.newId('rp_'),
+        endpointId,
+        state: 'running',
+        events: [...new Set(wishes.events ?? [])],
+        deliveredToo: wishes.deliveredToo,
+        cursor: range.from,
+        until: range.until,
+        total: count,
+        scheduled: 0,
+        createTime: tx.now,
+        endTime: 0,
+      };
+      const { replayId } = replay;
+      tx.onConflict('replays_running', () => new Rejected('replay_running'));
+      tx.save(replays, count === 0 ? ended(replay, 'finish', tx.now) : replay);
+      if (count > 0) tx.save(runningReplays, { replayId, merchantId: tx.merchantId, endpointId });
+      tx.log(`WebhookEndpoint(${endpointId})`, `Replay ${replayId}`);
+      return { replayId, count };
+    });
+    this.replayer.wake();
+    return answer;
+  }
+
+  @Handle(replayDetail)
+  detail({ replayId }: In<typeof replayDetail>, caller: Caller) {
+    return this.db.read(caller, async reader => ({
+      replay: replayView(await reader.get(replays, { replayId }, 'replay_not_found')),
+    }));
+  }
+
+  @Handle(cancelReplay)
+  cancel({ replayId }: In<typeof cancelReplay>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const replay = await tx.lock(replays, { replayId }, 'replay_not_found');
+      if (replay.state !== 'running') return {};
+      tx.save(replays, ended(replay, 'cancel', tx.now));
+      await tx.run('delete from running_replays where replay_id = $1', [replayId]);
+      tx.log(`WebhookEndpoint(${replay.endpointId})`, `CancelReplay ${replayId}`);
+      return {};
+    });
+  }
+
+  /** A time range as event ids, which sort by the time when they were made; up to this moment at most. */
+  private rangeOf({ createTimeStart, createTimeEnd }: In<typeof replayWebhooks>) {
+    const nextMs = this.clock.wall() + 1;
+    if (createTimeEnd !== undefined && createTimeEnd < createTimeStart) {
+      throw invalid('/createTimeEnd', 'createTimeEnd must not be before createTimeStart');
+    }
+    const endMs = createTimeEnd === undefined ? nextMs : Math.min((createTimeEnd + 1) * 1000, nextMs);
+    return { from: idAt(createTimeStart * 1000), until: idAt(endMs) };
+  }
+
+  private async count(
+    reader: Reader,
+    { endpointId, events, deliveredToo }: In<typeof replayWebhooks>,
+    { from, until }: { from: string; until: string },
+  ): Promise<number> {
+    const values = [reader.merchantId, endpointId, from, until, statesOf(deliveredToo), events ?? []];
+    const [row] = await reader.query(countText, values);
+    if (Number(row?.looked) > limits.lookedAt) {
+      throw invalid('/createTimeStart', `fits more than ${limits.lookedAt} deliveries: narrow the time range`);
+    }
+    return Number(row?.fitting);
+  }
+}
+
+/** The smallest event id of a millisecond. */
+const idAt = (ms: number) => newId('ev_', ms, new Uint8Array(10));
+
+function replayView({ state, cursor: _, until: __, ...replay }: ReplayRow): WebhookReplay {
+  return { ...replay, status: replayStatus[state] };
+}
