@@ -47,15 +47,15 @@ async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise
       const wanting = all.filter(endpoint => matches(endpoint, routed));
       return wanting.length === 0 ? [] : [{ event, wanting }];
     });
-  const inOrder = new Set(wanted.flatMap(({ wanting }) => wanting.filter(({ ordered }) => ordered)).map(idOf));
-  const lines = await openLines(tx, [...inOrder], [...new Set(wanted.map(({ event }) => subjectOf(event)))]);
+  const locking = new Set(wanted.flatMap(({ wanting }) => wanting.filter(mustStand)).map(idOf));
+  const lines = await openLines(tx, [...locking], [...new Set(wanted.map(({ event }) => subjectOf(event)))]);
   for (const { event, wanting } of wanted) {
     const [subject, sequence] = [subjectOf(event), event.version];
     const { id: eventId, type, at } = event;
     tx.save(events, { merchantId: tx.merchantId, eventId, type, at, subject, sequence, body: bodyOf(event) });
     for (const seen of wanting) {
       const { endpointId } = seen;
-      const endpoint = seen.ordered ? lines.endpoint(endpointId) : seen;
+      const endpoint = mustStand(seen) ? lines.endpoint(endpointId) : seen;
       if (endpoint === undefined) continue;
       const deliveryId = tx.newId('dl_');
       const ids = { merchantId: tx.merchantId, deliveryId, endpointId, eventId };
@@ -81,6 +81,8 @@ async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise
   return ringing;
 }
 
+/** It is looked at under its lock: so that nothing passes others, or is missed when it has been enabled already. */
+const mustStand = ({ ordered, state }: EndpointRow) => ordered || state === 'disabled';
 const idOf = ({ endpointId }: EndpointRow) => endpointId;
 /** The object that an event is of. */
 const subjectOf = ({ aggregate, aggregateId }: Event) => `${aggregate} ${aggregateId}`;

@@ -37,7 +37,7 @@ const standing = `select distinct endpoint_id, subject from due
   where endpoint_id = any($1) and subject = any($2) and subject is not null`;
 const catchingUp = 'select endpoint_id from catch_ups where endpoint_id = any($1)';
 
-/** Endpoints that want events in order, locked for as long as some are put into their lines. */
+/** Endpoints that are locked, for as long as some events are put into their lines. */
 export interface Lines {
   /** As it is now; undefined where it was deleted meanwhile. */
   endpoint(endpointId: number): EndpointRow | undefined;

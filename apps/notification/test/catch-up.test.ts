@@ -86,6 +86,15 @@ describe('an endpoint that is enabled again', () => {
     expect(await states(endpointId)).toEqual({ delivered: 5 });
   });
 
+  it('misses nothing that is taken in at that very moment', async () => {
+    const { endpointId } = await disabled(1);
+    const batches = Array.from({ length: 16 }, () => [event(), event()]);
+    await Promise.all([...batches.map(batch => t.deliver('billing', batch)), enable(endpointId), round(), round()]);
+    await round();
+    await deliver(endpointId);
+    expect(await states(endpointId)).toEqual({ delivered: 33 });
+  });
+
   it('and disabled before it has caught up misses the rest again, until the next time', async () => {
     const { endpointId } = await disabled(5);
     await enable(endpointId);

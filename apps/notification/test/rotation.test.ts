@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { makeStand, of64, type Received } from './stand.js';
 
 const stand = await makeStand();
-const { t, clock, received, merchant, newOne, event, deliver } = stand;
+const { t, clock, received, merchant, answerWith, until, newOne, event, deliver } = stand;
 afterAll(() => stand.close());
 beforeEach(() => stand.anew());
 
@@ -42,6 +42,36 @@ describe('a rotation', () => {
     const after = await next(endpointId);
     expect(after.headers['webhook-signature']).toMatch(/^v1,\S+$/);
     expect([first, second].map(secret => takes(secret, after))).toEqual([false, true]);
+  });
+
+  it('is known to a worker that has been at the endpoint all the time', async () => {
+    const { endpointId, secret: first } = await newOne();
+    let end = () => {};
+    answerWith((_, response) => {
+      end = () => response.end();
+    });
+    await t.deliver('billing', [event()]);
+    const busy = deliver(endpointId);
+    await until(() => received.length === 1);
+    answerWith(200);
+    const another = async () => {
+      const before = received.length;
+      await t.deliver('billing', [event()]);
+      void deliver(endpointId);
+      await until(() => received.length > before);
+      return received.at(-1) as Received;
+    };
+    const { secret: second } = await rotate(endpointId);
+    const within = await another();
+    expect([first, second].map(secret => takes(secret, within))).toEqual([true, true]);
+    const { secret: third } = await rotate(endpointId);
+    const again = await another();
+    expect([first, second, third].map(secret => takes(secret, again))).toEqual([false, true, true]);
+    clock.advance(86_400);
+    const after = await another();
+    expect([first, second, third].map(secret => takes(secret, after))).toEqual([false, false, true]);
+    end();
+    await busy;
   });
 
   it('lets no byte be changed, and no time be off by more than five minutes, whichever secret is known', async () => {
