@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { verify } from '@node-rs/argon2';
-import { editAuthProvider } from '@recur/contracts';
+import { updateMerchant } from '@recur/contracts';
 import { decodeJwt } from 'jose';
 import { IdentityTokens } from '../src/identity-tokens.js';
 import { Passwords } from '../src/passwords.js';
@@ -236,18 +236,16 @@ describe('passwords', () => {
     const member = await p.invited(owner.merchantId);
     done(await p.setPassword({ ...member, newPassword }));
     const input = { email: member.email, password: newPassword };
-    const named = { name: 'Renamed' };
-    const [provider] = await p.t.rows('select id from auth_providers where merchant_id = $1', [owner.merchantId]);
-    const edit = { authProviderId: Number(provider?.id), ...named };
+    const edit = { companyName: 'Renamed' };
     done(await p.login(input, { idempotencyKey: 'login' }));
-    await p.t.done(editAuthProvider, edit, { merchantId: owner.merchantId, idempotencyKey: 'edit' });
+    await p.t.done(updateMerchant, edit, { merchantId: owner.merchantId, idempotencyKey: 'edit' });
     const kept = async (key: string) =>
       (await p.t.rows('select fingerprint from idempotency where key = $1', [key]))[0]?.fingerprint;
     const plain = (command: string, body: object) =>
       createHash('sha256')
         .update(`${command}\n${JSON.stringify(body)}`)
         .digest('base64');
-    expect(await kept('edit')).toBe(plain('auth.provider_edit', edit));
+    expect(await kept('edit')).toBe(plain('merchant.update', edit));
     expect(await kept('login')).not.toBe(plain('auth.login', input));
   });
 

@@ -91,10 +91,12 @@ function shaped(schema: Json, ids: Ids, name: string): fc.Arbitrary<unknown> {
       );
     case 'boolean':
       return fc.boolean();
-    case 'string':
-      return fc
-        .oneof({ arbitrary: words, weight: 4 }, fc.string({ unit: 'grapheme', minLength, maxLength: 20 }))
-        .filter(text => text.length >= minLength && text.length <= maxLength);
+    case 'string': {
+      const made = fc.string({ unit: 'grapheme', minLength, maxLength: Math.max(minLength, 20) });
+      return (minLength > 10 ? made : fc.oneof({ arbitrary: words, weight: 4 }, made)).filter(
+        text => text.length >= minLength && text.length <= maxLength,
+      );
+    }
     case 'array':
       return fc.array(fitting(schema.items ?? {}, ids, name), {
         minLength: minItems,
