@@ -21,7 +21,7 @@ const body = JSON.stringify({ type: 'invoice.created', data: 'x'.repeat(2_600) }
 /** Of each merchant so many events, and each to all of its endpoints, due now. */
 const backlog = `with e as (
     insert into events (merchant_id, event_id, type, at, body)
-    select m, 'ev_' || $2 || 'x' || m || 'x' || n, 'invoice.created', 0, $3
+    select m, event_id_at($4) || $2 || 'x' || m || 'x' || n, 'invoice.created', 0, $3
     from (select distinct merchant_id as m from endpoints where url like $1) m, generate_series(1, ${eventsEach}) n
     returning merchant_id, event_id),
   d as (
@@ -54,7 +54,7 @@ export async function deliveryRate(stack: TemporaryStack): Promise<Measure> {
       limits.push(await bareLoop(sink.url));
       await sink.heard();
       await stack.stop('notification');
-      await database.query(backlog, [`${sink.url}%`, String(round), body]);
+      await database.query(backlog, [`${sink.url}%`, String(round), body, Date.now()]);
       await database.query('vacuum analyze');
       await stack.start('notification');
       values.push(await drained(database));
