@@ -28,8 +28,6 @@ const common = {
 
 /** The services are started when at least one test of the second project is about to run (tools/testSetup.mjs). */
 export default {
-  // a test waits half of its time; more of them at once would have several whole systems share two cores
-  maxWorkers: 2,
   projects: [
     {
       ...common,

@@ -147,11 +147,20 @@ describe('the deadline', () => {
 
   it('ends the wait for a connection to an origin that is busy, and sends nothing afterwards', async () => {
     let asked = 0;
-    const server = await web(() => asked++);
-    const outbound = client({ ...soon, connectionsPerOrigin: 1 });
-    const results = await Promise.all([outbound.post(server.url, {}, 'a'), outbound.post(server.url, {}, 'b')]);
+    const server = await web((_, res) => (++asked > 1 ? res.end() : undefined));
+    // who waits ends first: of two equal deadlines the later is over a moment later, with time enough to send
+    const deadlines = [400, 200];
+    const outbound = new Outbound({
+      ...{ httpsOnly: false, allowLoopback: true, connectionsPerOrigin: 1 },
+      get deadlineMs() {
+        return deadlines.shift() ?? 10_000;
+      },
+    });
+    ends.push(() => outbound.close());
+    const results = await Promise.all(['a', 'b'].map(body => outbound.post(server.url, {}, body)));
     for (const result of results) expect(result).toMatchObject({ kind: 'failed', reason: 'timeout' });
-    expect(asked).toBe(1);
+    expect(await outbound.post(server.url, {}, 'c')).toMatchObject({ kind: 'answered' });
+    expect(asked).toBe(2);
   });
 });
 
