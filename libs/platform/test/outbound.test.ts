@@ -149,7 +149,8 @@ describe('the deadline', () => {
     let asked = 0;
     const server = await web((_, res) => (++asked > 1 ? res.end() : undefined));
     // who waits ends first: of two equal deadlines the later is over a moment later, with time enough to send
-    const deadlines = [400, 200];
+    // the first is asked for by what connects
+    const deadlines = [400, 400, 200];
     const outbound = new Outbound({
       ...{ httpsOnly: false, allowLoopback: true, connectionsPerOrigin: 1 },
       get deadlineMs() {
