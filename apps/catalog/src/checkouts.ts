@@ -43,18 +43,20 @@ export class Checkouts {
   @Handle(editCheckout)
   edit({ checkoutId, ...sent }: In<typeof editCheckout>, caller: Caller) {
     const step = (checkout: Checkout, now: number) => edit(checkout, sent, now);
-    return this.change(caller, checkoutId, step, 'checkout.updated', 'Edit');
+    return this.db.write(caller, tx => change(tx, checkoutId, step, 'checkout.updated', 'Edit'));
   }
 
   @Handle(publishCheckout)
   publish({ checkoutId }: In<typeof publishCheckout>, caller: Caller) {
-    return this.change(caller, checkoutId, publish, 'checkout.published', 'Publish');
+    return this.db.write(caller, tx => change(tx, checkoutId, publish, 'checkout.published', 'Publish'));
   }
 
   @Handle(archiveCheckout)
-  async archive({ checkoutId }: In<typeof archiveCheckout>, caller: Caller) {
-    await this.change(caller, checkoutId, archive, 'checkout.archived', 'Archive');
-    return {};
+  archive({ checkoutId }: In<typeof archiveCheckout>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await change(tx, checkoutId, archive, 'checkout.archived', 'Archive');
+      return {};
+    });
   }
 
   @Handle(setDefaultCheckout)
@@ -112,22 +114,6 @@ export class Checkouts {
       return { link: `${plan.checkoutUrl}&checkoutId=${checkoutId}` };
     });
   }
-
-  private change(
-    caller: Caller,
-    id: number,
-    step: (checkout: Checkout, now: number) => Checkout | undefined,
-    event: string,
-    what: string,
-  ): Promise<{ merchantCheckout: MerchantCheckout }> {
-    return this.db.write(caller, async tx => {
-      const checkout = await tx.lock(checkouts, { id }, 'checkout_not_found');
-      const changed = step(checkout, tx.now);
-      if (!changed) return { merchantCheckout: checkoutView(checkout) };
-      tx.log(`Checkout(${id})`, what);
-      return { merchantCheckout: saved(tx, changed, event) };
-    });
-  }
 }
 
 /** Saves a template and says so; answers its view. */
@@ -155,4 +141,19 @@ export async function checkTemplate(reader: Reader, id: number, before = 0): Pro
   const path = '/checkoutTemplateId';
   if (!template) throw new Rejected('checkout_not_found', undefined, [{ path, message: 'names no checkout template' }]);
   checkLive(template, 'use');
+}
+
+/** Takes a step with a template, where it changes something; answers how the template is then. */
+async function change(
+  tx: Tx,
+  id: number,
+  step: (checkout: Checkout, now: number) => Checkout | undefined,
+  event: string,
+  what: string,
+): Promise<{ merchantCheckout: MerchantCheckout }> {
+  const checkout = await tx.lock(checkouts, { id }, 'checkout_not_found');
+  const changed = step(checkout, tx.now);
+  if (!changed) return { merchantCheckout: checkoutView(checkout) };
+  tx.log(`Checkout(${id})`, what);
+  return { merchantCheckout: saved(tx, changed, event) };
 }

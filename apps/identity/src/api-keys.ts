@@ -29,6 +29,17 @@ export interface KeyState extends Pick<ApiKey, 'id' | 'hint' | 'createTime' | 'r
   state: 'active' | 'ending' | 'revoked';
 }
 
+interface Revocation {
+  key: KeyState;
+  changed: boolean;
+}
+
+interface Rotation {
+  key: KeyState;
+  apiKey: string;
+  ending: KeyState[];
+}
+
 @Injectable()
 export class ApiKeys {
   constructor(
@@ -39,9 +50,8 @@ export class ApiKeys {
   ) {}
 
   @Handle(newApiKey)
-  async create(_input: In<typeof newApiKey>, caller: Caller) {
-    const { apiKey } = await this.rotate(caller);
-    return { apiKey };
+  create(_input: In<typeof newApiKey>, caller: Caller) {
+    return this.db.write(caller, async tx => ({ apiKey: (await this.rotateIn(tx, caller)).apiKey }));
   }
 
   @Handle(listApiKeys)
@@ -50,9 +60,11 @@ export class ApiKeys {
   }
 
   @Handle(revokeApiKey)
-  async end({ apiKeyId }: In<typeof revokeApiKey>, caller: Caller) {
-    await this.revoke(caller, apiKeyId);
-    return {};
+  end({ apiKeyId }: In<typeof revokeApiKey>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await this.revokeIn(tx, caller, apiKeyId);
+      return {};
+    });
   }
 
   /** Makes a key of the transaction's merchant. */
@@ -90,42 +102,46 @@ export class ApiKeys {
    * Ends a key at once: gateways refuse it as soon as they hear of it. Ending it again changes nothing. A key does not
    * end itself, lest a merchant be left with none.
    */
-  revoke(caller: Caller, id: number): Promise<{ key: KeyState; changed: boolean }> {
-    return this.db.write(caller, async tx => {
-      const key = await tx.lock(apiKeys, { id }, 'api_key_not_found');
-      if (caller.actor.kind === 'key' && caller.actor.id === key.jtiHash) throw new Rejected('own_api_key');
-      if (this.state(key).state === 'revoked') return { key: this.state(key), changed: false };
-      const revoked = await end(tx, key, this.seconds());
-      await tellCallers(tx, { revoked: [revoked.jtiHash] });
-      tx.log(`ApiKey(${id})`, 'Revoke');
-      return { key: this.state(revoked), changed: true };
-    });
+  revoke(caller: Caller, id: number): Promise<Revocation> {
+    return this.db.write(caller, tx => this.revokeIn(tx, caller, id));
   }
 
   /**
    * Makes a new key; those before it hold for `limits.overlapSeconds` more, or as long as an earlier rotation has left
    * them. Rejects `invalid_parameters` where the merchant has too many keys that hold.
    */
-  rotate(caller: Caller): Promise<{ key: KeyState; apiKey: string; ending: KeyState[] }> {
-    return this.db.write(caller, async tx => {
-      // one rotation after the other: each ends what the one before it has made
-      if (!(await tx.lockIfAny(merchants, {}))) throw noMerchant(caller);
-      const now = this.seconds();
-      const held = await tx.query(
-        'select id from api_keys where merchant_id = $1 and (revoked_time = 0 or revoked_time > $2) order by id',
-        [tx.merchantId, now],
-      );
-      if (held.length >= limits.heldAtOnce) throw tooMany(caller);
-      const ending: ApiKey[] = [];
-      for (const { id } of held) {
-        const key = await tx.lock(apiKeys, { id: Number(id) }, 'internal_error');
-        if (key.revokedTime === 0) ending.push(await end(tx, key, now + limits.overlapSeconds));
-      }
-      const { key, apiKey } = await this.issue(tx);
-      if (ending.length > 0) await tellCallers(tx, { ending });
-      tx.log(`ApiKey(${key.id})`, 'Rotate');
-      return { key: this.state(key), apiKey, ending: ending.map(one => this.state(one)) };
-    });
+  rotate(caller: Caller): Promise<Rotation> {
+    return this.db.write(caller, tx => this.rotateIn(tx, caller));
+  }
+
+  private async revokeIn(tx: Tx, caller: Caller, id: number): Promise<Revocation> {
+    const key = await tx.lock(apiKeys, { id }, 'api_key_not_found');
+    if (caller.actor.kind === 'key' && caller.actor.id === key.jtiHash) throw new Rejected('own_api_key');
+    if (this.state(key).state === 'revoked') return { key: this.state(key), changed: false };
+    const revoked = await end(tx, key, this.seconds());
+    await tellCallers(tx, { revoked: [revoked.jtiHash] });
+    tx.log(`ApiKey(${id})`, 'Revoke');
+    return { key: this.state(revoked), changed: true };
+  }
+
+  private async rotateIn(tx: Tx, caller: Caller): Promise<Rotation> {
+    // one rotation after the other: each ends what the one before it has made
+    if (!(await tx.lockIfAny(merchants, {}))) throw noMerchant(caller);
+    const now = this.seconds();
+    const held = await tx.query(
+      'select id from api_keys where merchant_id = $1 and (revoked_time = 0 or revoked_time > $2) order by id',
+      [tx.merchantId, now],
+    );
+    if (held.length >= limits.heldAtOnce) throw tooMany(caller);
+    const ending: ApiKey[] = [];
+    for (const { id } of held) {
+      const key = await tx.lock(apiKeys, { id: Number(id) }, 'internal_error');
+      if (key.revokedTime === 0) ending.push(await end(tx, key, now + limits.overlapSeconds));
+    }
+    const { key, apiKey } = await this.issue(tx);
+    if (ending.length > 0) await tellCallers(tx, { ending });
+    tx.log(`ApiKey(${key.id})`, 'Rotate');
+    return { key: this.state(key), apiKey, ending: ending.map(one => this.state(one)) };
   }
 
   private state({ id, hint, createTime, revokedTime }: ApiKey): KeyState {

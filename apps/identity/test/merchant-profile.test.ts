@@ -107,14 +107,17 @@ describe('API keys', () => {
 
   it('are made by rotation, listed without what is secret, and ended', async () => {
     const [first] = await list();
-    const { apiKey } = await t.done(newApiKey, {}, company.key);
+    const once = { ...company.key, idempotencyKey: 'rotate' };
+    const { apiKey } = await t.done(newApiKey, {}, once);
+    expect(await t.done(newApiKey, {}, once)).toEqual({ apiKey });
     expect(decodeJwt(apiKey).sub).toBe(String(company.merchantId));
     const [second, ending] = await list();
     expect(ending).toEqual({ ...first, state: 'ending', revokedTime: clock.now() + 86_400 });
     expect(second).toMatchObject({ state: 'active', revokedTime: 0 });
     expect(JSON.stringify(await list())).not.toContain(apiKey);
     await t.emitted();
-    await t.done(revokeApiKey, { apiKeyId: first?.id }, company.key);
+    const end = { ...company.key, idempotencyKey: 'end' };
+    for (let time = 0; time < 2; time++) expect(await t.done(revokeApiKey, { apiKeyId: first?.id }, end)).toEqual({});
     expect((await t.emitted()).map(({ type }) => type)).toEqual([
       'apikey.revoked',
       'callers.changed',
