@@ -19,17 +19,11 @@ export default async function setup() {
   // In a session of its own Ctrl-C does not reach it; it ends when its standard input does, so with this process at the latest.
   const services = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
   const ended = once(services, 'exit').then(() => undefined);
-  const line = await Promise.race([once(createInterface(services.stdout), 'line'), ended, afterDeadline(services)]);
+  // cleared below: the tests themselves may take longer than that
+  const late = setTimeout(() => services.stdin.end(), readyWithinMs);
+  const line = await Promise.race([once(createInterface(services.stdout), 'line'), ended]);
+  clearTimeout(late);
   if (line === undefined) throw new Error('the services for the tests did not start; the reason is above.');
   Object.assign(process.env, JSON.parse(line[0]));
   globalThis.recurTestServices = { services, ended };
-}
-
-function afterDeadline(services) {
-  return new Promise(resolve => {
-    setTimeout(() => {
-      services.stdin.end();
-      resolve(undefined);
-    }, readyWithinMs).unref();
-  });
 }
