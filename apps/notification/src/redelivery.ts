@@ -30,7 +30,7 @@ export class Redelivery {
   @Handle(resendWebhook)
   async resend({ logId }: In<typeof resendWebhook>, caller: Caller) {
     let endpointId = 0;
-    await this.db.write(caller, async tx => {
+    const answer = await this.db.write(caller, async tx => {
       const attempt = await tx.get(attempts, { id: logId }, 'log_not_found');
       endpointId = attempt.endpointId;
       const endpoint = await enabledOne(tx, endpointId, 'log_not_found');
@@ -40,7 +40,7 @@ export class Redelivery {
       return { sendResult: true };
     });
     this.doorbell.ring(caller.merchantId, endpointId);
-    return { sendResult: true };
+    return answer;
   }
 
   @Handle(testEvent)

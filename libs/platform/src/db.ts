@@ -79,14 +79,13 @@ export class Db {
       const session = this.session(caller.merchantId);
       const tx = new Tx(session, this.context(caller));
       let committing = false;
+      let result: T | Refusal;
       try {
-        const result = await run(tx);
+        result = await run(tx);
         const refusal = result instanceof Refusal ? result.rejection : undefined;
         if (refusal) await this.replay(refusal, caller);
         committing = true;
         await this.commit(session, tx, refusal ? { ...caller, idempotencyKey: undefined } : caller, result);
-        if (result instanceof Refusal) throw result.rejection;
-        return result;
       } catch (error) {
         await session.rollback();
         unknown ||= committing && isConnectionLoss(error) && !isUnsent(error);
@@ -101,7 +100,11 @@ export class Db {
         if (refreshed.has(asked)) throw error.rejection;
         await this.refresh(error.copy, error.id, caller);
         refreshed.add(asked);
+        continue;
       }
+      if (result instanceof Refusal) throw result.rejection;
+      caller.written = result;
+      return result;
     }
   }
 

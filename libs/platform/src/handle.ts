@@ -191,6 +191,10 @@ async function run({ operation, run }: Handler, payload: Uint8Array | string, ca
   if (operation.secretOutput) caller.secretOutput = true;
   try {
     const output = await run(parsed.value as never, caller);
+    // or a repeat under the same key would get another answer than the first
+    if (caller.written !== undefined && caller.written !== output) {
+      throw new Error(`${operation.name} does not answer what its write has returned`);
+    }
     return { ok: true, bytes: jsonOfAnswer(output) };
   } catch (error) {
     if (error instanceof Replayed) return { ok: true, bytes: error.answer, replayOf: error.requestId };

@@ -170,6 +170,14 @@ describe('an Idempotency-Key', () => {
     expect(await t.rows('select 1 from things where name = $1', [JSON.parse(input).name])).toHaveLength(1);
   });
 
+  it('is of no use to a handler that answers something else than what its write has returned: that is a bug', async () => {
+    const { thing } = await t.done(newThing, { name: name(), size: 1 });
+    Things.misbehave = 'another-answer';
+    expect(await t.call(growThing, { id: thing.id, by: 1 })).toMatchObject({ slug: 'internal_error' });
+    Things.misbehave = '';
+    expect(await t.call(growThing, { id: thing.id, by: 1 })).toMatchObject({ ok: true });
+  });
+
   it('answers a repeat although the state would now refuse it', async () => {
     const input = { name: name(), size: 1 };
     const first = await t.done(newThing, input, { idempotencyKey: 'taken' });
