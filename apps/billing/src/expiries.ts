@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, Db, hydrate, LOG, type Log, systemCaller, type Worker } from '@recur/platform';
+import { CLOCK, type Clock, Db, hydrate, LOG, type Log, Rounds, systemCaller, type Worker } from '@recur/platform';
 import { expire } from './domain/payment.js';
 import { whole } from './invoices.js';
 import { type Expiry, expiries, invoices, payments } from './tables.js';
@@ -18,9 +18,11 @@ const settle = `delete from expiries e using unnest($2::bigint[], $3::text[]) se
 /** Fails the open invoices whose payment term is over. Any number may run: each invoice expires once. */
 @Injectable()
 export class Expiries implements Worker {
-  private timer: NodeJS.Timeout | undefined;
-  private underway: Promise<void> = Promise.resolve();
-  private stopped = false;
+  private readonly rounds = new Rounds(
+    limits.everyMs,
+    () => this.round(),
+    error => this.log.warn({ err: error }, 'the round of expiries failed'),
+  );
 
   constructor(
     private readonly db: Db,
@@ -29,24 +31,18 @@ export class Expiries implements Worker {
   ) {}
 
   start(): void {
-    this.timer = setTimeout(() => {
-      this.underway = this.round()
-        .catch(error => this.log.warn({ err: error }, 'the round of expiries failed'))
-        .then(() => (this.stopped ? undefined : this.start()));
-    }, limits.everyMs);
+    this.rounds.start();
   }
 
-  async stop(): Promise<void> {
-    this.stopped = true;
-    clearTimeout(this.timer);
-    await this.underway;
+  stop(): Promise<void> {
+    return this.rounds.stop();
   }
 
   /** Expires everything that is due now, batch by batch. What fails is due again in the next round. */
   async round(): Promise<void> {
     const now = Math.floor(this.clock.wall() / 1000);
     let last: Expiry = { dueTime: 0, merchantId: 0, invoiceId: '' };
-    for (let full = true; full && !this.stopped; ) {
+    for (let full = true; full && !this.rounds.stopped; ) {
       const rows = await this.db.infra(due, [now, last.dueTime, last.merchantId, last.invoiceId]);
       const batch = rows.map(row => hydrate(expiries, row));
       for (const merchantId of new Set(batch.map(expiry => expiry.merchantId))) {

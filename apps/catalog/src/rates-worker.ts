@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { LOG, type Log, type Worker } from '@recur/platform';
+import { LOG, type Log, Rounds, type Worker } from '@recur/platform';
 import { type Newest, Rates } from './rates.js';
 import { readRates } from './rates-xml.js';
 
@@ -12,8 +12,11 @@ const limits = { everyMs: 3_600_000 } as const;
 /** Takes over each hour what the source has published, where there is one, and tells when the rates are stale. */
 @Injectable()
 export class RatesWorker implements Worker {
-  private timer: NodeJS.Timeout | undefined;
-  private round: Promise<void> | undefined;
+  private readonly rounds = new Rounds(
+    limits.everyMs,
+    () => this.look(),
+    error => this.log.warn({ err: error }, 'it cannot be told how old the exchange rates are'),
+  );
 
   constructor(
     private readonly rates: Rates,
@@ -22,35 +25,18 @@ export class RatesWorker implements Worker {
   ) {}
 
   start(): void {
-    this.next();
-    this.timer = setInterval(() => this.next(), limits.everyMs);
+    this.rounds.start();
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.timer);
-    await this.round;
+  stop(): Promise<void> {
+    return this.rounds.stop();
   }
 
-  /** A round that takes long is waited for, not overtaken. */
-  private next(): void {
-    this.round ??= this.look().finally(() => {
-      this.round = undefined;
-    });
-  }
-
-  /** One round. Whatever fails is told in the log: the rates that there are go on serving. */
+  /** One round. Where there are no new rates, those that there are go on serving, and the log tells why. */
   async look(): Promise<void> {
-    try {
-      await this.refresh();
-    } catch (error) {
-      this.log.warn({ err: error }, 'no new exchange rates');
-    }
-    try {
-      const newest = await this.rates.newest();
-      if (newest?.stale) this.log.warn({ ...newest }, 'the exchange rates are older than 48 hours; they still serve');
-    } catch (error) {
-      this.log.warn({ err: error }, 'it cannot be told how old the exchange rates are');
-    }
+    await this.refresh().catch(error => this.log.warn({ err: error }, 'no new exchange rates'));
+    const newest = await this.rates.newest();
+    if (newest?.stale) this.log.warn({ ...newest }, 'the exchange rates are older than 48 hours; they still serve');
   }
 
   private async refresh(): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { Db, LOG, type Log, systemCaller, type Worker } from '@recur/platform';
+import { Db, LOG, type Log, Rounds, systemCaller, type Worker } from '@recur/platform';
 import { MemberSessions } from './member-sessions.js';
 import type { LiveSession } from './member-tables.js';
 import { members } from './tables.js';
@@ -15,9 +15,11 @@ export interface Activity {
 /** Keeps count of when sessions were used, and ends those that were not for 8 hours, or whose tokens have expired. */
 @Injectable()
 export class SessionActivity implements Worker {
-  private timer: NodeJS.Timeout | undefined;
-  private stopped = false;
-  private sweeping: Promise<void> = Promise.resolve();
+  private readonly rounds = new Rounds(
+    limits.everyMs,
+    () => this.sweep(),
+    error => this.log.warn({ err: error }, 'idle sessions could not be ended'),
+  );
 
   constructor(
     private readonly db: Db,
@@ -39,22 +41,16 @@ export class SessionActivity implements Worker {
   }
 
   start(): void {
-    this.timer = setInterval(() => {
-      this.sweeping = this.sweeping
-        .then(() => this.sweep())
-        .catch(error => this.log.warn({ err: error }, 'idle sessions could not be ended'));
-    }, limits.everyMs);
+    this.rounds.start();
   }
 
-  async stop(): Promise<void> {
-    this.stopped = true;
-    clearInterval(this.timer);
-    await this.sweeping;
+  stop(): Promise<void> {
+    return this.rounds.stop();
   }
 
   /** Ends what is idle or expired, member by member. */
   async sweep(): Promise<void> {
-    for (let due = 1; due > 0 && !this.stopped; ) {
+    for (let due = 1; due > 0 && !this.rounds.stopped; ) {
       const at = this.sessions.seconds();
       const rows = await this.db.infra(
         `select distinct merchant_id, member_id from (

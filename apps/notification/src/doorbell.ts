@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, Outbound, type Worker } from '@recur/platform';
+import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, Outbound, Rounds, type Worker } from '@recur/platform';
 import { Queue, Worker as QueueWorker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { CatchUp } from './catch-up.js';
@@ -38,8 +38,11 @@ export class Doorbell implements Worker {
   private readonly ringing = new Map<number, Bell>();
   private queue: Queue<Bell> | undefined;
   private worker: QueueWorker<Bell> | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private sweeping: Promise<void> = Promise.resolve();
+  private readonly rounds = new Rounds(
+    limits.sweepMs,
+    () => this.sweep(),
+    error => this.log.warn({ err: error }, 'the sweep for due deliveries failed'),
+  );
   private running = false;
 
   constructor(
@@ -55,13 +58,12 @@ export class Doorbell implements Worker {
   start(): void {
     this.running = true;
     if (this.config.REDIS_URL !== '') this.listen();
-    this.sweepAgain(0);
+    this.rounds.start();
   }
 
   async stop(): Promise<void> {
     this.running = false;
-    clearTimeout(this.timer);
-    await Promise.allSettled([this.worker?.close(), this.sweeping, this.deliveries.stop()]);
+    await Promise.allSettled([this.worker?.close(), this.rounds.stop(), this.deliveries.stop()]);
     await this.queue?.close().catch(() => undefined);
     await this.outbound.close();
     for (const connection of this.connections) connection.disconnect();
@@ -106,15 +108,6 @@ export class Doorbell implements Worker {
     const complain = (error: Error) => this.log.debug({ err: error }, 'redis');
     this.queue.on('error', complain);
     this.worker.on('error', complain);
-  }
-
-  private sweepAgain(afterMs: number): void {
-    if (!this.running) return;
-    this.timer = setTimeout(() => {
-      this.sweeping = this.sweep()
-        .catch(error => this.log.warn({ err: error }, 'the sweep for due deliveries failed'))
-        .finally(() => this.sweepAgain(limits.sweepMs));
-    }, afterMs);
   }
 
   private async sweep(): Promise<void> {

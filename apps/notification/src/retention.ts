@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, type Worker } from '@recur/platform';
+import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, Rounds, type Worker } from '@recur/platform';
 import type { Config } from './config.js';
 
 const limits = { everyMs: 3_600_000 } as const;
@@ -10,8 +10,11 @@ const limits = { everyMs: 3_600_000 } as const;
  */
 @Injectable()
 export class Retention implements Worker {
-  private timer: NodeJS.Timeout | undefined;
-  private keeping: Promise<unknown> = Promise.resolve();
+  private readonly rounds = new Rounds(
+    limits.everyMs,
+    () => this.keep(),
+    error => this.log.warn({ err: error }, 'partitions could not be kept'),
+  );
 
   constructor(
     private readonly db: Db,
@@ -21,16 +24,11 @@ export class Retention implements Worker {
   ) {}
 
   start(): void {
-    const keep = () => {
-      this.keeping = this.keep().catch(error => this.log.warn({ err: error }, 'partitions could not be kept'));
-    };
-    this.timer = setInterval(keep, limits.everyMs);
-    keep();
+    this.rounds.start();
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.timer);
-    await this.keeping;
+  stop(): Promise<void> {
+    return this.rounds.stop();
   }
 
   /** Does what is due now, and answers what that was: `made <week>`, `dropped <week>`. */

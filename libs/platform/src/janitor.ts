@@ -1,6 +1,7 @@
 import type { Clock } from './clock.js';
 import type { Db } from './db.js';
 import type { Log } from './log.js';
+import { Rounds } from './rounds.js';
 
 const day = 86_400;
 const limits = { everyMs: 60_000, rows: 1_000 } as const;
@@ -46,9 +47,11 @@ const rules: readonly Removal[] = [
 
 /** Removes what nobody needs any more: each minute all that is too old, in small statements. */
 export class Janitor {
-  private timer: NodeJS.Timeout | undefined;
-  private stopped = false;
-  private sweeping: Promise<void> = Promise.resolve();
+  private readonly rounds = new Rounds(
+    limits.everyMs,
+    () => this.sweep(),
+    error => this.log.warn({ err: error }, 'old rows could not be removed'),
+  );
 
   constructor(
     private readonly db: Db,
@@ -58,17 +61,11 @@ export class Janitor {
   ) {}
 
   start(): void {
-    this.timer = setInterval(() => {
-      this.sweeping = this.sweeping
-        .then(() => this.sweep())
-        .catch(error => this.log.warn({ err: error }, 'old rows could not be removed'));
-    }, limits.everyMs);
+    this.rounds.start();
   }
 
-  async stop(): Promise<void> {
-    this.stopped = true;
-    clearInterval(this.timer);
-    await this.sweeping;
+  stop(): Promise<void> {
+    return this.rounds.stop();
   }
 
   async sweep(): Promise<void> {
@@ -76,7 +73,7 @@ export class Janitor {
     for (const { keptSeconds, remove } of [...rules, ...this.own]) {
       let removed: number;
       do removed = (await this.db.infra(remove, [now - keptSeconds])).length;
-      while (removed === limits.rows && !this.stopped);
+      while (removed === limits.rows && !this.rounds.stopped);
     }
   }
 }
