@@ -1,12 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { type In, listApiKeys, newApiKey, revokeApiKey } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
-import { importJWK, SignJWT } from 'jose';
 import { Callers, tellCallers } from './callers.js';
 import type { Config } from './config.js';
 import { type ApiKey, apiKeyLookups, apiKeys, merchants } from './tables.js';
+import { signToken } from './tokens.js';
 import { apiKeyView } from './views.js';
 
 const limits = {
@@ -72,21 +72,14 @@ export class ApiKeys {
     const [signer, id] = await Promise.all([this.callers.signer(tx), tx.nextId(apiKeys)]);
     const { merchantId, now } = tx;
     const jti = randomBytes(limits.jtiBytes).toString('base64url');
-    const jtiHash = createHash('sha256').update(jti).digest('base64url');
+    const jtiHash = hash('sha256', jti, 'base64url');
     const hint = `key_…${jtiHash.slice(-6)}`;
     const key: ApiKey = { merchantId, id, jtiHash, hint, createTime: now, revokedTime: 0, version: 0 };
     tx.save(apiKeys, key);
     tx.save(apiKeyLookups, { jtiHash, merchantId, revokedTime: 0 });
     tx.emit('apikey.created', key, apiKeyView(key));
-    const apiKey = await new SignJWT({ env: this.config.RECUR_ENV })
-      .setProtectedHeader({ alg: 'EdDSA', typ: 'api-key+jwt', kid: signer.kid })
-      .setIssuer(this.config.TOKEN_ISSUER)
-      .setAudience('recur')
-      .setSubject(String(merchantId))
-      .setJti(jti)
-      .setIssuedAt(now)
-      .sign(await importJWK(signer.privateKey, 'EdDSA'));
-    return { key, apiKey };
+    const claims = { sub: String(merchantId), jti, iat: now };
+    return { key, apiKey: await signToken(signer, this.config, 'api-key+jwt', claims) };
   }
 
   /** The merchant's keys, the newest first; of a great many, the newest `limits.listed`. */

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { type Removal, removedAtOnce, type Tx } from '@recur/platform';
 import { type ClientSession, clientSessions } from './user-tables.js';
 
@@ -24,7 +24,7 @@ export type Purpose = Pick<ClientSession, 'userId'> &
  */
 export function openSession(tx: Tx, wallSeconds: number, purpose: Purpose) {
   const clientSession = randomBytes(limits.sessionBytes).toString('base64url');
-  const sessionHash = createHash('sha256').update(clientSession).digest('base64url');
+  const sessionHash = hash('sha256', clientSession, 'base64url');
   tx.save(clientSessions, {
     returnUrl: '',
     cancelUrl: '',

@@ -1,14 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { MemberAccess, MerchantMember } from '@recur/contracts';
 import { CLOCK, type Clock, CONFIG, type Reader, type Tx } from '@recur/platform';
-import { importJWK, SignJWT } from 'jose';
 import { Callers, type Signer, tellCallers } from './callers.js';
 import type { Config } from './config.js';
 import { grantIn, type Roles, rolesOf } from './grants.js';
 import { type LiveSession, liveSessions, memberSessions } from './member-tables.js';
 import { memberViews } from './member-views.js';
 import type { Member } from './tables.js';
+import { signToken } from './tokens.js';
 
 const limits = {
   sidBytes: 16,
@@ -52,10 +52,10 @@ export class MemberSessions {
       rolesOf(tx, [member]).then(roles => grantIn(roles, member)),
     ]);
     const held = live.filter(({ expireTime }) => expireTime > at);
-    const sid =
-      held.find(session => session.sid === known?.sid)?.sid ?? randomBytes(limits.sidBytes).toString('base64url');
-    if (held.some(session => session.sid === sid)) await tx.lockIfAny(liveSessions, { sid });
-    const others = held.filter(session => session.sid !== sid);
+    const same = held.find(session => session.sid === known?.sid);
+    if (same) await tx.lockIfAny(liveSessions, { sid: same.sid });
+    const sid = same?.sid ?? randomBytes(limits.sidBytes).toString('base64url');
+    const others = held.filter(session => session !== same);
     const over = [...live.filter(session => !held.includes(session)), ...others.splice(limits.heldAtOnce - 1)];
     await this.forget(tx, memberId, over, identity);
     const session = {
@@ -150,25 +150,11 @@ export class MemberSessions {
     if (sids.length > 0) await tx.run(forgetText, [tx.merchantId, memberId, sids, this.seconds(), but]);
   }
 
-  private async token(
-    { kid, privateKey }: Signer,
-    { sid, merchantId, memberId, granted, expireTime }: LiveSession,
-    version: number,
-  ): Promise<string> {
-    return new SignJWT({
-      merchant: merchantId,
-      sid,
-      perm: digestOf(granted),
-      env: this.config.RECUR_ENV,
-      callers: version,
-    })
-      .setProtectedHeader({ alg: 'EdDSA', typ: 'member+jwt', kid })
-      .setIssuer(this.config.TOKEN_ISSUER)
-      .setAudience('recur')
-      .setSubject(String(memberId))
-      .setIssuedAt(expireTime - limits.tokenSeconds)
-      .setExpirationTime(expireTime)
-      .sign(await importJWK(privateKey, 'EdDSA'));
+  /** Gateways that know of callers as of this version, or a later one, know the session. */
+  private token(signer: Signer, session: LiveSession, version: number): Promise<string> {
+    const { sid, merchantId: merchant, memberId, granted, activeTime: iat, expireTime: exp } = session;
+    const claims = { sub: String(memberId), merchant, sid, perm: digestOf(granted), callers: version, iat, exp };
+    return signToken(signer, this.config, 'member+jwt', claims);
   }
 }
 
@@ -200,5 +186,5 @@ function accessOf({ id, merchantId }: Pick<Member, 'id' | 'merchantId'>, live: r
   return { id, merchantId, email, grant, sessions: live.map(({ sid, expireTime }) => ({ sid, expireTime })) };
 }
 
-const digestOf = (text: string) => createHash('sha256').update(text).digest('base64url');
+const digestOf = (text: string) => hash('sha256', text, 'base64url');
 const identityOf = ({ name, ip }: Device) => digestOf(JSON.stringify([name, ip]));

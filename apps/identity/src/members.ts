@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type In, inviteMember, listMembers, resumeMember, suspendMember, updateMemberRole } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
@@ -130,7 +130,7 @@ type Invitation = Pick<Member, 'email' | 'firstName' | 'lastName' | 'roleIds'>;
 type NewRow = Invitation & Pick<Member, 'id' | 'isOwner'>;
 
 /** Where a member's e-mail is looked up, whatever merchant it belongs to. */
-export const emailHash = (email: string) => createHash('sha256').update(emailKey(email)).digest('base64url');
+export const emailHash = (email: string) => hash('sha256', emailKey(email), 'base64url');
 
 /** The refusal of an e-mail that is another member's, of whatever merchant. */
 export const emailTaken = (): Rejected =>

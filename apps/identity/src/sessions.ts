@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type User as Answer, type In, newSession, type Out } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
-import { importJWK, SignJWT } from 'jose';
 import { Callers } from './callers.js';
 import { openSession } from './client-sessions.js';
 import type { Config } from './config.js';
@@ -10,6 +9,7 @@ import { emailKey } from './domain/email.js';
 import { Passwords } from './passwords.js';
 import { type Edit, edited, filled } from './profile.js';
 import { type User, users } from './tables.js';
+import { signToken } from './tokens.js';
 import { holders, insertUser, refuseTaken, updateRow } from './users.js';
 import { userView } from './views.js';
 
@@ -67,15 +67,9 @@ export class Sessions {
 
   /** Says for a short while who the user is, to those who verify it without asking. */
   private async token(tx: Tx, userId: number, sessionHash: string): Promise<string> {
-    const { kid, privateKey } = await this.callers.signer(tx);
-    return new SignJWT({ merchant: tx.merchantId, sid: sessionHash, env: this.config.RECUR_ENV })
-      .setProtectedHeader({ alg: 'EdDSA', typ: 'client+jwt', kid })
-      .setIssuer(this.config.TOKEN_ISSUER)
-      .setAudience('recur')
-      .setSubject(String(userId))
-      .setIssuedAt(tx.now)
-      .setExpirationTime(tx.now + limits.tokenSeconds)
-      .sign(await importJWK(privateKey, 'EdDSA'));
+    const { merchantId: merchant, now: iat } = tx;
+    const claims = { sub: String(userId), merchant, sid: sessionHash, iat, exp: iat + limits.tokenSeconds };
+    return signToken(await this.callers.signer(tx), this.config, 'client+jwt', claims);
   }
 }
 

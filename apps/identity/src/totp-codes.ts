@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { generateSecret, generateURI, verifySync } from 'otplib';
 
 const limits = { keyBytes: 20, stepSeconds: 30, recoveryCodes: 10, recoveryBytes: 10 } as const;
@@ -30,6 +30,4 @@ export function newRecoveryCodes(): { codes: string[]; hashes: string[] } {
 
 /** Signs and letter case that people add or leave out do not count. */
 export const hashOfRecoveryCode = (code: string): string =>
-  createHash('sha256')
-    .update(code.toLowerCase().replace(/[^0-9a-f]/g, ''))
-    .digest('base64url');
+  hash('sha256', code.toLowerCase().replace(/[^0-9a-f]/g, ''), 'base64url');
