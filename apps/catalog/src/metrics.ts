@@ -11,7 +11,8 @@ import {
 } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import { type Caller, Db, given, Handle, sorted, type Tx } from '@recur/platform';
-import { edit, type MetricEdit, mostNamed, remove } from './domain/metric.js';
+import { neededIds } from './domain/id-list.js';
+import { edit, type MetricEdit, remove } from './domain/metric.js';
 import { type MetricRow, metrics } from './metric-tables.js';
 import { metricView } from './metric-views.js';
 import { sortNameOf } from './tables.js';
@@ -125,8 +126,8 @@ async function activePlans(tx: Tx, metricId: number): Promise<number[]> {
     `select distinct plans.id from plan_metrics used
        join plans on plans.merchant_id = used.merchant_id and plans.id = used.plan_id
      where used.merchant_id = $1 and used.metric_id = $2 and plans.status = 'active'
-     order by plans.id limit ${mostNamed + 1}`,
-    [tx.merchantId, metricId],
+     order by plans.id limit $3`,
+    [tx.merchantId, metricId, neededIds],
   );
   return rows.map(({ id }) => Number(id));
 }

@@ -3,6 +3,7 @@ import { addonsAction, archivePlan, bindAddons, copyPlan, deletePlan, type In, p
 import { type Caller, CONFIG, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { buyersOf, checkAddons } from './addons.js';
 import type { Config } from './config.js';
+import { neededIds } from './domain/id-list.js';
 import { archive, edit, remove } from './domain/plan.js';
 import { asAsked, type NewPlan } from './plan-input.js';
 import { metricsLeft } from './plan-metrics.js';
@@ -32,7 +33,7 @@ export class PlanMoves {
     return this.db.write(caller, async tx => {
       // whoever binds it to a plan meanwhile waits for its lock
       const plan = await lockPlan(tx, name);
-      changed(tx, remove(plan, await buyersOf(tx, plan, 11), tx.now), 'plan.deleted', 'Delete');
+      changed(tx, remove(plan, await buyersOf(tx, plan, neededIds), tx.now), 'plan.deleted', 'Delete');
       return {};
     });
   }

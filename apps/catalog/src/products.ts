@@ -14,6 +14,7 @@ import {
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
+import { neededIds } from './domain/id-list.js';
 import { activate, DEFAULT_PRODUCT, deactivate, defaultProduct, edit, remove } from './domain/product.js';
 import { conditions } from './filters.js';
 import { type ProductRow, products, sortNameOf } from './tables.js';
@@ -152,8 +153,8 @@ async function change(
 async function plansOf(tx: Tx, productId: number): Promise<number[]> {
   const rows = await tx.query(
     `select id from plans where merchant_id = $1 and product_id = $2 and deleted_time = 0 and status <> 'hardArchived'
-       order by create_time, id limit 11`,
-    [tx.merchantId, productId],
+       order by create_time, id limit $3`,
+    [tx.merchantId, productId, neededIds],
   );
   return rows.map(({ id }) => Number(id));
 }
@@ -164,7 +165,7 @@ export async function holdProduct(tx: Tx, id: number): Promise<void> {
 }
 
 /** A product that lives, or Rejected `product_not_found`. The default product is there without a row, too. */
-export async function findProduct(reader: Reader, id: number): Promise<ProductRow> {
+async function findProduct(reader: Reader, id: number): Promise<ProductRow> {
   return (await reader.find(products, { id, deletedTime: 0 })) ?? withoutRow(reader.merchantId, id);
 }
 

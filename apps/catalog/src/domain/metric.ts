@@ -1,4 +1,5 @@
 import { type Issue, Rejected } from '@recur/kernel';
+import { idList } from './id-list.js';
 import { same } from './same.js';
 
 export type MetricType = 'limitMetered' | 'chargeMetered' | 'chargeRecurring' | 'limitRecurring';
@@ -64,14 +65,10 @@ export function remove<M extends Metric>(metric: M, activePlans: readonly number
   return { ...metric, modifyTime: now, deletedTime: now };
 }
 
-/** How many plans a refusal names at most. */
-export const mostNamed = 10;
-
 function checkUnused({ id }: Metric, activePlans: readonly number[], what: string): void {
   if (activePlans.length === 0) return;
-  const named = activePlans.slice(0, mostNamed).join(', ');
-  const more = activePlans.length > mostNamed ? ' and more' : '';
-  throw new Rejected('metric_in_use', `Metric ${id} is used by the active plans ${named}${more}: cannot ${what}`);
+  const plans = idList(activePlans);
+  throw new Rejected('metric_in_use', `Metric ${id} is used by the active plans ${plans}: cannot ${what}`);
 }
 
 /** The lists of a plan that name metrics, with the types of metric that each takes. */
