@@ -6,8 +6,8 @@ import { edit } from './domain/plan.js';
 import { metrics, type PlanMetricRow, planMetrics } from './metric-tables.js';
 import { limitView } from './metric-views.js';
 import { checkMetrics } from './plan-metrics.js';
+import { keepPlan } from './plans.js';
 import { type PlanRow, plans } from './tables.js';
-import { planView } from './views.js';
 
 /** The limits of plans one by one. Each is an entry of its plan's `metricLimits`: what changes is the plan. */
 @Injectable()
@@ -86,11 +86,8 @@ async function checkMetric(tx: Tx, metricId: number): Promise<void> {
 /** Whether the plan has other limits now. */
 function change(tx: Tx, plan: PlanRow, metricLimits: PlanRow['metricLimits'], what: string): boolean {
   const edited = edit(plan, { metricLimits }, tx.now);
-  if (!edited) return false;
-  tx.save(plans, edited);
-  tx.emit('plan.updated', edited, planView(edited));
-  tx.log(`Plan(${plan.id})`, what, { planId: plan.id });
-  return true;
+  if (edited) keepPlan(tx, edited, 'plan.updated', what);
+  return edited !== undefined;
 }
 
 const shown = async (tx: Tx, limit: PlanMetricRow) => ({

@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { addonsAction, archivePlan, bindAddons, copyPlan, deletePlan, type In, planType } from '@recur/contracts';
-import { type Caller, CONFIG, Db, Handle, type Reader, type Tx } from '@recur/platform';
+import { type Caller, CONFIG, Db, Handle, type Reader } from '@recur/platform';
 import { buyersOf, checkAddons } from './addons.js';
 import type { Config } from './config.js';
 import { neededIds } from './domain/id-list.js';
 import { archive, edit, remove } from './domain/plan.js';
 import { asAsked, type NewPlan } from './plan-input.js';
 import { metricsLeft } from './plan-metrics.js';
-import { activateAll, addPlan, checkName, lockPlan, wherePlan } from './plans.js';
+import { activateAll, addPlan, checkName, keepPlan, lockPlan, wherePlan } from './plans.js';
 import { checkouts, type PlanRow, plans } from './tables.js';
 import { named, planView } from './views.js';
 
@@ -23,7 +23,7 @@ export class PlanMoves {
   archive({ hardArchive, ...name }: In<typeof archivePlan>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const archived = archive(await lockPlan(tx, name), hardArchive, tx.now);
-      if (archived) changed(tx, archived, 'plan.archived', hardArchive ? 'HardArchive' : 'Archive');
+      if (archived) keepPlan(tx, archived, 'plan.archived', hardArchive ? 'HardArchive' : 'Archive');
       return {};
     });
   }
@@ -33,7 +33,7 @@ export class PlanMoves {
     return this.db.write(caller, async tx => {
       // whoever binds it to a plan meanwhile waits for its lock
       const plan = await lockPlan(tx, name);
-      changed(tx, remove(plan, await buyersOf(tx, plan, neededIds), tx.now), 'plan.deleted', 'Delete');
+      keepPlan(tx, remove(plan, await buyersOf(tx, plan, neededIds), tx.now), 'plan.deleted', 'Delete');
       return {};
     });
   }
@@ -66,9 +66,9 @@ export class PlanMoves {
         onetimeAddonIds: binds(onetimeAddonIds),
         autoUpgradePlanId: 0,
       });
-      changed(tx, bound, 'plan.updated', 'BindAddons');
+      const view = keepPlan(tx, bound, 'plan.updated', 'BindAddons');
       if (bound.status === 'active') await activateAll(tx, addons);
-      return { plan: planView(bound) };
+      return { plan: view };
     });
   }
 }
@@ -81,12 +81,6 @@ const rebound: Record<keyof typeof addonsAction, Rebinding> = {
   add: (bound, sent = []) => [...new Set([...bound, ...sent])],
   remove: (bound, sent = []) => bound.filter(id => !sent.includes(id)),
 };
-
-function changed(tx: Tx, plan: PlanRow, event: string, what: string): void {
-  tx.save(plans, plan);
-  tx.emit(event, plan, planView(plan));
-  tx.log(`Plan(${plan.id})`, what, { planId: plan.id });
-}
 
 /**
  * The input that would make such a plan. What it names and what could not be named any more (add-ons that are archived

@@ -57,12 +57,9 @@ export class Plans {
       ]);
       if (sent.productId !== undefined) await holdProduct(tx, sent.productId);
       await checkMetrics(tx, sent);
-      const view = planView(edited);
       tx.onConflict('plans_external_id', externalIdTaken);
-      tx.save(plans, edited);
-      tx.emit('plan.updated', edited, view);
+      const view = keepPlan(tx, edited, 'plan.updated', 'Edit');
       if (edited.status === 'active') await activateAll(tx, addons);
-      tx.log(`Plan(${planId})`, 'Edit', { planId });
       return { plan: view };
     });
   }
@@ -94,10 +91,7 @@ export class Plans {
   private show(caller: Caller, name: PlanName, step: typeof publish, event: string, what: string) {
     return this.db.write(caller, async tx => {
       const shown = step(await lockPlan(tx, name), tx.now);
-      if (!shown) return {};
-      tx.save(plans, shown);
-      tx.emit(event, shown, planView(shown));
-      tx.log(`Plan(${shown.id})`, what, { planId: shown.id });
+      if (shown) keepPlan(tx, shown, event, what);
       return {};
     });
   }
@@ -121,11 +115,20 @@ export async function addPlan(tx: Tx, input: NewPlan, config: Config, what: stri
     modifyTime: tx.now,
     deletedTime: 0,
   };
-  const view = planView(plan);
   tx.onConflict('plans_external_id', externalIdTaken);
+  return keepPlan(tx, plan, 'plan.created', what);
+}
+
+/** Saves a plan and says so; `what` goes into the log. Answers its view. */
+export function keepPlan(tx: Tx, plan: PlanRow, event: string, what: string): PlanView {
+  tx.log(`Plan(${plan.id})`, what, { planId: plan.id });
+  return saved(tx, plan, event);
+}
+
+function saved(tx: Tx, plan: PlanRow, event: string): PlanView {
+  const view = planView(plan);
   tx.save(plans, plan);
-  tx.emit('plan.created', plan, view);
-  tx.log(`Plan(${id})`, what, { planId: id });
+  tx.emit(event, plan, view);
   return view;
 }
 
@@ -154,8 +157,5 @@ const externalIdTaken = () => invalid('/externalPlanId', 'is the externalPlanId 
 /** Those that are active already stay so, and nobody is told of them. */
 export async function activateAll(tx: Tx, all: readonly PlanRow[]): Promise<void> {
   await checkStillThere(tx, all);
-  for (const activated of all.flatMap(plan => activate(plan, tx.now) ?? [])) {
-    tx.save(plans, activated);
-    tx.emit('plan.activated', activated, planView(activated));
-  }
+  for (const activated of all.flatMap(plan => activate(plan, tx.now) ?? [])) saved(tx, activated, 'plan.activated');
 }
