@@ -1,5 +1,9 @@
 import { type Condition, each } from '@recur/platform';
 
+/** What a search found, and the row whose id the part is: a number is that, too. */
+export const withId = (found: readonly number[], part: string) =>
+  /^\d{1,15}$/.test(part) ? [...found, Number(part)] : found;
+
 /** A filter by one of several values: its column, and what was asked for. */
 export type Filter = readonly [column: string, values: readonly unknown[] | undefined];
 

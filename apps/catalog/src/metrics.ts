@@ -13,6 +13,7 @@ import { invalid } from '@recur/kernel';
 import { type Caller, Db, given, Handle, sorted, type Tx } from '@recur/platform';
 import { neededIds } from './domain/id-list.js';
 import { edit, type MetricEdit, remove } from './domain/metric.js';
+import { withId } from './filters.js';
 import { type MetricRow, metrics } from './metric-tables.js';
 import { metricView } from './metric-views.js';
 import { sortNameOf } from './tables.js';
@@ -99,8 +100,7 @@ export class Metrics {
         from: metrics,
         where: [
           ['deleted_time = ?', 0],
-          // a number is the id of a metric, too
-          ['id = any(?)', found && (/^\d{1,15}$/.test(part) ? [...found, Number(part)] : found)],
+          ['id = any(?)', found && withId(found, part)],
           ['create_time >= ?', given(input.createTimeStart)],
           ['create_time <= ?', given(input.createTimeEnd)],
         ],

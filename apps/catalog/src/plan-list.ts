@@ -13,7 +13,7 @@ import {
 } from '@recur/contracts';
 import { type Caller, type Condition, Db, given, Handle, type Reader, sorted } from '@recur/platform';
 import { DEFAULT_PRODUCT } from './domain/product.js';
-import { conditions, type Filter } from './filters.js';
+import { conditions, type Filter, withId } from './filters.js';
 import { metricsOf } from './plan-metrics.js';
 import { checkName, wherePlan } from './plans.js';
 import { withoutRow } from './products.js';
@@ -92,9 +92,6 @@ function leastCounts(interval: string): number[] {
   const least = days[unit as IntervalUnit] * Number(count || 1);
   return units.map(one => Math.ceil(least / days[one]));
 }
-
-/** A number is the id of a plan, too. */
-const withId = (ids: readonly number[], part: string) => (/^\d{1,15}$/.test(part) ? [...ids, Number(part)] : ids);
 
 const emptyDetail = emptyOf(PlanDetail);
 
