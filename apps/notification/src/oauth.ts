@@ -115,10 +115,12 @@ export class OAuth {
   }
 
   /** The caller that acts for a connection; undefined where nobody has that client_id. */
-  async callerOf(connectionId: string | undefined, asked: Caller): Promise<Caller | undefined> {
+  async callerOf(connectionId = '', asked: Caller): Promise<Caller | undefined> {
+    // anybody may ask, also by what is no text for the database
+    if (!/^au_\w+$/.test(connectionId)) return undefined;
     const text = 'select merchant_id from connection_lookups where connection_id = $1';
-    const [row] = connectionId ? await this.db.infra(text, [connectionId]) : [];
-    if (!row || !connectionId) return undefined;
+    const [row] = await this.db.infra(text, [connectionId]);
+    if (!row) return undefined;
     const actor = { kind: 'key', id: connectionId, display: `automation …${connectionId.slice(-6)}` } as const;
     return { ...asked, merchantId: Number(row.merchant_id), actor };
   }

@@ -125,7 +125,7 @@ describe('a connection is ended', () => {
     expect(await step('revoke', { token: connected[which] })).toEqual({ kind: 'oauth', status: 200, body: {} });
   });
 
-  it.each(['', 'x', 'au_nobody.x'])('not by who revokes the token %j', async token => {
+  it.each(['', 'x', 'au_nobody.x', 'au_\0.x'])('not by who revokes the token %j', async token => {
     const { access_token, client_id } = await connectedOne();
     for (const bad of [token, `${client_id}.${randomBytes(32).toString('base64url')}`, `${client_id}.`]) {
       expect(await step('revoke', { token: bad })).toEqual({ kind: 'oauth', status: 200, body: {} });

@@ -90,6 +90,7 @@ describe('the authorize URL', () => {
     ['another state', { state: randomBytes(32).toString('base64url') }],
     ['no state', { state: '' }],
     ['another client', { client_id: 'au_nobody' }],
+    ['a client that no text in a table can name', { client_id: 'au_\0' }],
     ['a foreign address to return to', { redirect_uri: 'https://evil.example/' }],
     ['an address that only begins alike', { redirect_uri: `${returnUrl}&more=1` }],
   ])('with %s is refused on a page of ours, and leads nowhere', async (_, over) => {
@@ -173,6 +174,7 @@ describe('the token endpoint', () => {
     ['another grant', { grant_type: 'password' }, 'unsupported_grant_type'],
     ['no grant', { grant_type: '' }, 'invalid_request'],
     ['another client', { client_id: 'au_nobody' }, 'invalid_client'],
+    ['a client that no text in a table can name', { client_id: 'au_\0' }, 'invalid_client'],
   ])('refuses %s, and the right request still stands', async (_, over, error) => {
     const fields = await allowedOne();
     expect(await step('token', { ...fields, ...over })).toMatchObject(refused(error));
