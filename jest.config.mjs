@@ -28,6 +28,8 @@ const common = {
 
 /** The services are started when at least one test of the second project is about to run (tools/testSetup.mjs). */
 export default {
+  // on a machine with more cores, too many whole stacks would start at once
+  maxWorkers: 2,
   projects: [
     {
       ...common,
