@@ -131,7 +131,7 @@ function sorted(value: unknown): unknown {
 it(`answers ${requests} generated requests as the contract says, and grows no memory (seed ${seed})`, async () => {
   const random = fc.sample(fc.nat(), { numRuns: 1, seed });
   const { pids } = stand.stack.facts();
-  /** MiB of each app, now and then: what they have not collected yet comes and goes, so their lowest is looked at. */
+  /** MiB of each app alone, now and then: what it has not collected yet comes and goes, so its lowest is looked at. */
   const memory: number[][] = [];
   const low = (from: number, to: number) => {
     const some = memory.slice(memory.length * from, memory.length * to);
@@ -163,7 +163,7 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
       if (waiting.length === 0) await filled();
       const request = waiting.pop();
       if (!request) continue;
-      if (++sent % 2_000 === 0) memory.push(apps.map(app => memoryOf([pids[app] as number])));
+      if (++sent % 2_000 === 0) memory.push(apps.map(app => memoryOf([pids[app] as number], 'Anonymous')));
       const { statusCode, body } = await sender.request({
         method: request.method,
         path: request.path,
