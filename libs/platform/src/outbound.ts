@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises';
+import type { IncomingHttpHeaders } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
-import { buildConnector, errors, Pool } from 'undici';
+import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
 import { type AddressRules, checkUrl, isLocalhost, refusedAddress } from './address.js';
 
 /** The limits of one request and of what is kept between requests. */
@@ -99,37 +100,34 @@ export class Outbound {
 
   private async send(method: Method, url: string, headers: Record<string, string>, body?: Body): Promise<Result> {
     const startedMs = this.now();
-    const deadline = deadlineIn(this.options.deadlineMs ?? limits.deadlineMs);
     try {
       const problem = checkUrl(url, this.options);
       if (problem !== undefined) throw new Unreachable('url', problem);
-      const exchange = this.exchange(new URL(url), { method, headers, body }, deadline.signal);
-      const answer = await Promise.race([exchange, deadline.passed]);
-      return { kind: 'answered', ...answer, durationMs: this.now() - startedMs };
+      const { status, retryAfter, text } = await this.exchange(new URL(url), { method, headers, body });
+      const endedMs = this.now();
+      const retryAfterSeconds = secondsOf(retryAfter, endedMs);
+      return { kind: 'answered', status, retryAfterSeconds, body: text, durationMs: endedMs - startedMs };
     } catch (error) {
       const { reason, detail } = exchangeFailure(error);
       return { kind: 'failed', reason, detail, durationMs: this.now() - startedMs };
-    } finally {
-      deadline.clear();
     }
   }
 
   private async exchange(
-    url: URL,
+    { origin, pathname, search }: URL,
     sent: { method: Method; headers: Record<string, string>; body?: Body },
-    signal: AbortSignal,
-  ) {
-    const origin = this.take(url.origin);
+  ): Promise<Answer> {
+    const { deadlineMs = limits.deadlineMs, answerBytes = limits.answerBytes } = this.options;
+    const taken = this.take(origin);
     try {
-      const path = url.pathname + url.search;
-      const response = await origin.pool.request({ ...sent, path, signal });
-      return {
-        status: response.statusCode,
-        retryAfterSeconds: retryAfter(response.headers['retry-after'], this.now()),
-        body: await readText(response.body, this.options.answerBytes ?? limits.answerBytes),
-      };
+      return await new Promise((resolve, reject) => {
+        taken.pool.dispatch(
+          { ...sent, path: pathname + search },
+          new Exchange(deadlineMs, answerBytes, resolve, reject),
+        );
+      });
     } finally {
-      origin.inFlight--;
+      taken.inFlight--;
       this.trim();
     }
   }
@@ -225,34 +223,69 @@ function nameServers() {
   };
 }
 
-/** A timer over several steps. `passed` rejects when it runs out, even while a step does not listen to the signal. */
-function deadlineIn(ms: number) {
-  const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const passed = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new Unreachable('timeout', `no complete answer within ${ms} ms`);
-      reject(error);
-      controller.abort(error);
-    }, ms);
-  });
-  return { signal: controller.signal, passed, clear: () => clearTimeout(timer) };
+interface Answer {
+  status: number;
+  retryAfter: string | string[] | undefined;
+  text: string;
 }
 
-/** Reads up to `maxBytes`; leaving the loop early closes the connection. */
-async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size >= maxBytes) break;
+/** One request, from before it has a connection to the end of its answer. */
+class Exchange implements Dispatcher.DispatchHandler {
+  private readonly timer: NodeJS.Timeout;
+  private controller: Dispatcher.DispatchController | undefined;
+  private late: Error | undefined;
+  private status = 0;
+  private retryAfter: Answer['retryAfter'];
+  private readonly chunks: Buffer[] = [];
+  private size = 0;
+
+  constructor(
+    deadlineMs: number,
+    private readonly maxBytes: number,
+    private readonly resolve: (answer: Answer) => void,
+    private readonly reject: (error: Error) => void,
+  ) {
+    this.timer = setTimeout(() => {
+      this.late = new Unreachable('timeout', `no complete answer within ${deadlineMs} ms`);
+      this.reject(this.late);
+      this.controller?.abort(this.late);
+    }, deadlineMs);
   }
-  return Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8').replaceAll('\0', '\uFFFD');
+
+  /** There is a connection; perhaps too late. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.late) controller.abort(this.late);
+  }
+
+  /** Comes for each informational answer, too: the last one counts. */
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.status = status;
+    this.retryAfter = headers['retry-after'];
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.chunks.push(chunk);
+    this.size += chunk.length;
+    if (this.size < this.maxBytes) return;
+    this.onResponseEnd();
+    controller.abort(new Error('the rest of the answer is not wanted'));
+  }
+
+  onResponseEnd(): void {
+    clearTimeout(this.timer);
+    const text = Buffer.concat(this.chunks).subarray(0, this.maxBytes).toString('utf8').replaceAll('\0', '\uFFFD');
+    this.resolve({ status: this.status, retryAfter: this.retryAfter, text });
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    clearTimeout(this.timer);
+    this.reject(error);
+  }
 }
 
 /** Retry-After as seconds from now: it is a number of them or an HTTP date (RFC 9110 §10.2.3). Nonsense is ignored. */
-function retryAfter(header: string | string[] | undefined, nowMs: number): number | undefined {
+function secondsOf(header: string | string[] | undefined, nowMs: number): number | undefined {
   if (typeof header !== 'string') return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header);
   const seconds = Math.ceil((Date.parse(header) - nowMs) / 1000);
