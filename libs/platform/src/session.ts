@@ -26,14 +26,21 @@ export function createPool(url: string, size: number): pg.Pool {
 /** A socket that sends what was written within one turn in one piece: a system call costs more than a short query. */
 function coalescing(socket: Socket): Socket {
   const write = socket.write.bind(socket) as (...values: unknown[]) => boolean;
-  return Object.assign(socket, {
-    write(...values: unknown[]): boolean {
-      if (socket.writableCorked === 0) {
+  let corked = false;
+  // not before it connects, which gives a socket the usual `write` again
+  return socket.once('connect', () => {
+    socket.write = (...values: unknown[]) => {
+      // whether the driver has corked it says nothing: it does so for each query
+      if (!corked) {
+        corked = true;
         socket.cork();
-        process.nextTick(() => socket.uncork());
+        process.nextTick(() => {
+          corked = false;
+          socket.uncork();
+        });
       }
       return write(...values);
-    },
+    };
   });
 }
 
