@@ -43,7 +43,13 @@ async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise
   const wanted = batch
     .filter(({ type }) => isWebhook(type))
     .flatMap(event => {
-      const routed = { type: event.type, productIds: productsOf(event.data) };
+      // its data is long, and read only if there is need
+      const routed = {
+        type: event.type,
+        get productIds() {
+          return productsOf(event.data);
+        },
+      };
       const wanting = all.filter(endpoint => matches(endpoint, routed));
       return wanting.length === 0 ? [] : [{ event, wanting }];
     });
