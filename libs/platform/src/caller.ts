@@ -22,8 +22,8 @@ export interface Caller {
   fingerprint?: string;
   /** Where the request came from: of operations whose contract asks for it. */
   sender?: Sender;
-  /** What `db.write` has kept as the answer. */
-  written?: object;
+  /** What `db.write` has returned, and its JSON. */
+  written?: { answer: object; json: string };
   /** The answer holds a secret: what is kept of it for a repeat is encrypted. */
   secretOutput?: boolean;
 }

@@ -5,10 +5,11 @@ import { type Caller, systemCaller } from './caller.js';
 import type { Clock } from './clock.js';
 import type { Event } from './consumer.js';
 import { crashPoint } from './crash.js';
-import { commitValues, type Effects } from './effects.js';
+import { commitValues, type Effects, type EventRow } from './effects.js';
 import { GatheredReads } from './gather.js';
 import { GroupedCommit } from './group.js';
 import { type Early, raiseGates, takeIn } from './intake.js';
+import { jsonOfAnswer } from './json.js';
 import { contains, idsOf, type Part, searchText } from './search.js';
 import type { Keyring } from './secrets.js';
 import { Sequences } from './sequence.js';
@@ -80,12 +81,13 @@ export class Db {
       const tx = new Tx(session, this.context(caller));
       let committing = false;
       let result: T | Refusal;
+      let emitted: ReadonlyMap<object, EventRow>;
       try {
         result = await run(tx);
         const refusal = result instanceof Refusal ? result.rejection : undefined;
         if (refusal) await this.replay(refusal, caller);
         committing = true;
-        await this.commit(session, tx, refusal ? { ...caller, idempotencyKey: undefined } : caller, result);
+        emitted = await this.commit(session, tx, refusal ? { ...caller, idempotencyKey: undefined } : caller, result);
       } catch (error) {
         await session.rollback();
         unknown ||= committing && isConnectionLoss(error) && !isUnsent(error);
@@ -103,7 +105,7 @@ export class Db {
         continue;
       }
       if (result instanceof Refusal) throw result.rejection;
-      caller.written = result;
+      caller.written = { answer: result, json: jsonOfAnswer(result, value => emitted.get(value)?.data) };
       return result;
     }
   }
@@ -202,18 +204,21 @@ export class Db {
     await Promise.all([this.gathered.close(), this.parts.aside.end()]);
   }
 
-  private async commit(session: Session, tx: Tx, caller: Caller, result: object): Promise<void> {
+  /** Commits what the command leaves behind; answers its events by their data. */
+  private async commit(session: Session, tx: Tx, caller: Caller, result: object) {
     const { emitted, logged, ran, ...effects } = tx.outcome();
     const changed = ran || effects.changes.length > 0;
     if (changed && !logged) throw new Error('a command that changes something writes its log entry');
     if (changed) await this.knowTenant(caller.merchantId);
     const answers = caller.idempotencyKey ? [this.answers.keep(caller, result, emitted, tx.now)] : [];
-    if (!changed && answers.length === 0) return session.rollback();
-    if (session.isOpen) await session.commit([commitOf(caller.merchantId, { ...effects, answers })]);
+    if (!changed && answers.length === 0) await session.rollback();
+    else if (session.isOpen) await session.commit([commitOf(caller.merchantId, { ...effects, answers })]);
     else await this.grouped.commit(caller.merchantId, { ...effects, answers });
-    if (effects.events.length === 0) return;
-    crashPoint('after-commit');
-    this.parts.committed();
+    if (effects.events.length > 0) {
+      crashPoint('after-commit');
+      this.parts.committed();
+    }
+    return emitted;
   }
 
   private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<void>): Promise<pg.QueryConfig[]> {

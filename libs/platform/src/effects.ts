@@ -1,7 +1,7 @@
 import type { Change } from './statements.js';
 import type { Table } from './table.js';
 
-/** An event as it goes into the outbox; `envelope` is what will be published, byte for byte. */
+/** An event as it goes into the outbox; `envelope` is what will be published, byte for byte, and `data` JSON in it. */
 export interface EventRow {
   id: string;
   type: string;
@@ -9,6 +9,7 @@ export interface EventRow {
   aggregateId: string;
   version: number;
   envelope: string;
+  data: string;
   createdAt: number;
 }
 

@@ -192,10 +192,11 @@ async function run({ operation, run }: Handler, payload: Uint8Array | string, ca
   try {
     const output = await run(parsed.value as never, caller);
     // or a repeat under the same key would get another answer than the first
-    if (caller.written !== undefined && caller.written !== output) {
+    const { written } = caller;
+    if (written && written.answer !== output) {
       throw new Error(`${operation.name} does not answer what its write has returned`);
     }
-    return { ok: true, bytes: jsonOfAnswer(output) };
+    return { ok: true, bytes: written?.json ?? jsonOfAnswer(output) };
   } catch (error) {
     if (error instanceof Replayed) return { ok: true, bytes: error.answer, replayOf: error.requestId };
     throw error;

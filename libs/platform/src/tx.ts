@@ -294,8 +294,9 @@ export class Tx extends Reader {
     const subject = aggregateId || id;
     const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at: this.now };
     const rest = JSON.stringify({ ...head, actor, requestId, traceparent });
-    const envelope = `${rest.slice(0, -1)},"data":${JSON.stringify(data)}}`;
-    return { id, type, aggregate, aggregateId: subject, version, envelope, createdAt: this.now };
+    const json = JSON.stringify(data);
+    const envelope = `${rest.slice(0, -1)},"data":${json}}`;
+    return { id, type, aggregate, aggregateId: subject, version, envelope, data: json, createdAt: this.now };
   }
 }
 
