@@ -86,10 +86,9 @@ export class Invoices {
       ]);
       domain.checkDraft(invoice);
       const chosen = chooseGateway(merchantGateways, input.gatewayId, invoice.gatewayId);
-      const gateway =
-        input.gatewayId || finish ? chosen : merchantGateways.find(({ gatewayId }) => gatewayId === invoice.gatewayId);
       const edited = edit(tx, invoice, { ...input, gatewayId: input.gatewayId || invoice.gatewayId }, copies);
       const changed = !isDeepStrictEqual({ ...edited, modifyTime: invoice.modifyTime }, invoice);
+      const gateway = merchantGateways.find(({ gatewayId }) => gatewayId === edited.gatewayId);
       const view = invoiceView(changed ? edited : invoice, gateway);
       if (changed) {
         await tx.run('delete from invoice_lines where merchant_id = $1 and invoice_id = $2', [
@@ -100,7 +99,7 @@ export class Invoices {
         tx.save(invoices, edited);
         tx.emit('invoice.updated', edited, view);
       }
-      const opened = finish ? await this.opening.open(tx, edited, gateway, DAYS_UNTIL_DUE) : undefined;
+      const opened = finish ? await this.opening.open(tx, edited, chosen, DAYS_UNTIL_DUE) : undefined;
       if (changed || finish)
         tx.log(`Invoice(${invoiceId})`, changed ? 'Edit' : 'Finish', { invoiceId, userId: invoice.userId });
       return { invoice: opened?.view ?? view };

@@ -143,7 +143,10 @@ describe('invoice/edit', () => {
     const finish = { invoiceId: invoice.invoiceId, finish: true };
     expect(await s.t.call(editInvoice, finish, { merchantId })).toMatchObject({ issues: [{ path: '/gatewayId' }] });
     await s.stranger(merchantId);
-    const { invoice: opened } = await s.t.done(editInvoice, finish, { merchantId });
+    await s.t.emitted();
+    const { invoice: opened } = await s.t.done(editInvoice, { ...finish, name: 'March' }, { merchantId });
     expect(opened).toMatchObject({ status: 2, gateway: { gatewayName: 'wire_transfer' } });
+    const [updated] = await s.t.emitted();
+    expect(updated).toMatchObject({ type: 'invoice.updated', data: { status: 1, gatewayId: 0, gateway: null } });
   });
 });
