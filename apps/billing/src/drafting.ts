@@ -18,6 +18,9 @@ import { invoiceView } from './views.js';
 
 // What invoice/new, invoice/edit and payment/new have in common: who buys, through which gateway, and what.
 
+/** Half of what NATS carries in one message: the other half is for the figures, the gateway and the user. */
+const limits = { lineBytes: 2_097_152 } as const;
+
 /** An invoice with its lines as they are stored. */
 export type StoredInvoice = Omit<domain.Invoice, 'lines'> & { lines: LineRow[] };
 type AskedLine = In<typeof newInvoice>['lines'][number];
@@ -78,8 +81,28 @@ export async function plansOf(reader: Reader, lines: readonly Pick<AskedLine, 'p
 }
 
 /** What lines sell: one that names a plan takes its name and price. */
-export const sold = (tx: Tx, lines: readonly AskedLine[], currency: string, copies: Plans): domain.DraftLine[] =>
-  lines.map((line, at) => soldOn(tx, line, at, currency, copies));
+export function sold(tx: Tx, lines: readonly AskedLine[], currency: string, copies: Plans): domain.DraftLine[] {
+  const drafted = lines.map((line, at) => soldOn(tx, line, at, currency, copies));
+  refuseLarge(drafted, copies);
+  return drafted;
+}
+
+/** Each line carries its whole plan, and the invoice with all of them is one event and one answer. */
+function refuseLarge(lines: readonly domain.DraftLine[], copies: Plans): void {
+  if (copies.size === 0) return;
+  const planBytes = new Map(
+    [...copies].map(([id, copy]) => [id, Buffer.byteLength(JSON.stringify(copy?.data ?? null))]),
+  );
+  const bytes = lines.reduce(
+    (all, { planId, name, description }) => all + Buffer.byteLength(name + description) + (planBytes.get(planId) ?? 0),
+    0,
+  );
+  if (bytes <= limits.lineBytes) return;
+  throw invalid(
+    '/lines',
+    `With their plans they are ${bytes} bytes of text: at most ${limits.lineBytes} fit an invoice`,
+  );
+}
 
 function soldOn(tx: Tx, line: AskedLine, at: number, currency: string, copies: Plans): domain.DraftLine {
   const { planId, name, description, quantity, unitAmountExcludingTax = 0 } = line;

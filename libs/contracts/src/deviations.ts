@@ -30,7 +30,7 @@ export const deviations: readonly Deviation[] = [
     '*',
     '*',
     'maxLength maxItems',
-    'Every text and list is bounded: texts at 2000 characters (prose at 10000, external ids at 255), lists at 1000 entries. Every text must be storable: valid Unicode without NUL',
+    'Every text and list is bounded: texts at 2000 characters (prose at 10000, names of invoices at 500, external ids at 255), lists at 1000 entries. Every text must be storable: valid Unicode without NUL',
   ),
   stricter(2, 'auth.oauth_login auth.oauth_setup', 'email', 'x-rule', notBlank),
   stricter(2, 'auth.oauth_setup', 'setupToken', 'x-rule', notBlank),

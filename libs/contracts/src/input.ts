@@ -8,6 +8,7 @@ import { meanings } from './field.js';
 export const limits = {
   line: 2_000,
   externalId: 255,
+  indexedName: 500,
   prose: 10_000,
   entries: 1_000,
   objectDepth: 32,
@@ -36,6 +37,8 @@ const string = (most: number) =>
 export const line = string(limits.line);
 /** The caller's own id of an object; short enough for an index. */
 export const externalId = string(limits.externalId);
+/** The name of something that lists find by the beginning of its name; short enough for an index. */
+export const indexedName = string(limits.indexedName);
 /** A text that people write: a description, a reason. */
 export const prose = string(limits.prose);
 /** A short text that may not be blank. */

@@ -35,7 +35,7 @@ export const newInvoice = operation({
     applyPromoCreditAmount: z.int().min(0).optional(),
     finish: input.flag.default(false),
     gatewayId: input.integer.default(0),
-    name: input.line.default(''),
+    name: input.indexedName.default(''),
     lines: z.array(newLine).min(1).max(500),
   }),
   output: z.object({ invoice: Invoice }),
@@ -65,7 +65,7 @@ export const editInvoice = operation({
     applyPromoCreditAmount: z.int().min(0).optional(),
     finish: input.flag.default(false),
     gatewayId: input.integer.default(0).describe('0: stays as it is'),
-    name: input.line.optional(),
+    name: input.indexedName.optional(),
     lines: z.array(newLine).min(1).max(500).optional().describe('Replaces all lines'),
   }),
   output: z.object({ invoice: Invoice }),
@@ -147,7 +147,7 @@ export const finishInvoice = operation({
   permission: 'invoice.write',
   input: z.object({ invoiceId: input.filled, daysUtilDue: z.int().min(0).max(3650) }),
   output: z.object({ invoice: Invoice }),
-  errors: ['invoice_not_found', 'invoice_not_draft', 'gateway_not_found', 'gateway_archived'],
+  errors: ['invoice_not_found', 'invoice_not_draft'],
 });
 
 export const markWireTransferSuccess = operation({

@@ -41,7 +41,7 @@ const paymentInput = z.object({
     .default(0)
     .describe('What is to be paid; beside items, planId or invoiceId it is compared with what these come to'),
   currency: input.optionalCurrency,
-  name: input.line.default('').describe('Of the invoice, and of the line that totalAmount alone makes'),
+  name: input.indexedName.default('').describe('Of the invoice, and of the line that totalAmount alone makes'),
   description: input.prose.default('').describe('Of the line that planId or totalAmount makes'),
   externalPaymentId: input.externalId.default('').describe('Unique among the payments of the merchant'),
   countryCode: input.externalId.toUpperCase().default(''),
