@@ -109,7 +109,7 @@ const sourceOf = ({ items, planId }: Input) =>
 function orderOf(tx: Tx, input: Input, copies: Plans) {
   const { items, planId, quantity, name, description, totalAmount } = input;
   if (items.length > 0) {
-    const currency = input.currency || items[0]?.currency || '';
+    const currency = input.currency || items.find(item => item.currency)?.currency || '';
     const taxBps = items[0]?.taxPercentage ?? 0;
     refuse(items.flatMap((item, at) => oddities(item, at, currency, taxBps)));
     const lines = items.map(({ unitAmountExcludingTax, amount, ...item }) =>
@@ -168,7 +168,12 @@ function renamed<T>(input: Input, run: () => T): T {
 
 /** Amounts that were said beforehand have to be what recur computes. */
 const itemsOf = ({ items }: Input, { lines }: StoredInvoice): Issue[] =>
-  items.flatMap(({ amount }, at) => differing(`/items/${at}/amount`, amount, lines[at]?.amount ?? 0n));
+  items.flatMap((item, at) =>
+    (['amount', 'amountExcludingTax', 'tax'] as const).flatMap(field => {
+      const said = item[field];
+      return said === undefined ? [] : differing(`/items/${at}/${field}`, said, lines[at]?.[field] ?? 0n);
+    }),
+  );
 const totalOf = (input: Input, invoice: StoredInvoice): Issue[] =>
   input.totalAmount === 0 ? [] : differing('/totalAmount', input.totalAmount, invoice.totalAmount);
 const differing = (path: string, said: number, computed: bigint): Issue[] =>

@@ -86,6 +86,18 @@ describe('payment/new for a purchase', () => {
     });
   });
 
+  it('compares every figure that an item says', async () => {
+    const item = { unitAmountExcludingTax: 500, taxPercentage: 825, amount: 541, currency: 'EUR' };
+    expect(await refused({ items: [{ ...item, amountExcludingTax: 499, tax: 42 }] })).toMatchObject({
+      slug: 'invalid_parameters',
+      issues: [
+        { path: '/items/0/amountExcludingTax', message: 'is 499, and comes to 500' },
+        { path: '/items/0/tax', message: 'is 42, and comes to 41' },
+      ],
+    });
+    expect(await refused({ items: [{ ...item, amountExcludingTax: 500, tax: 41 }] })).toMatchObject({ ok: true });
+  });
+
   it('takes the amount of an item as one unit where it has no unit price', async () => {
     const items = [
       { name: 'Talk', amount: 900, quantity: 3, currency: 'EUR' },
@@ -111,6 +123,15 @@ describe('payment/new for a purchase', () => {
       issues: [{ path: '/items/1/currency' }, { path: '/items/1/taxPercentage' }],
     });
     expect(await refused({ items: [{ amount: 1 }] })).toMatchObject({ issues: [{ path: '/items/0/currency' }] });
+    const later = [{ amount: 900 }, { amount: 100, currency: 'usd' }];
+    expect(await invoiceOf({ items: later })).toMatchObject({ currency: 'USD', totalAmount: 1000 });
+    const sentence = 'currency must be the code of an active ISO 4217 currency, such as USD, or blank';
+    for (const [currency, message] of [
+      ['EURO', sentence],
+      [7, 'currency must be a text'],
+    ]) {
+      expect(await refused({ totalAmount: 1, currency })).toMatchObject({ issues: [{ path: '/currency', message }] });
+    }
   });
 
   it('tells what is wrong with an item by its place', async () => {

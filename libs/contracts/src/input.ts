@@ -65,7 +65,11 @@ export const Currency = rule(
 );
 
 /** The same; blank means none is given. */
-export const optionalCurrency = z.union([z.literal(''), Currency]).default('');
+export const optionalCurrency = rule(
+  z.string().toUpperCase(),
+  'must be the code of an active ISO 4217 currency, such as USD, or blank',
+  value => value === '' || currencies.has(value),
+).default('');
 
 export const integer = z.int();
 /** An amount of one unit, in the currency's minor unit; may be negative. */
