@@ -55,7 +55,7 @@ export class Purchases {
       now: tx.now,
     };
     const [payment, opened] = openAnother(invoice, current, opening);
-    refuse([...currencyOf(input, invoice), ...totalOf(input, invoice)]);
+    refuse([...userOf(input, invoice), ...currencyOf(input, invoice), ...totalOf(input, invoice)]);
     tx.onConflict('payments_one_live', () => new Rejected('payment_exists'));
     tx.save(invoices, opened);
     tx.save(payments, payment);
@@ -178,6 +178,11 @@ const totalOf = (input: Input, invoice: StoredInvoice): Issue[] =>
   input.totalAmount === 0 ? [] : differing('/totalAmount', input.totalAmount, invoice.totalAmount);
 const differing = (path: string, said: number, computed: bigint): Issue[] =>
   BigInt(said) === computed ? [] : [{ path, message: `is ${said}, and comes to ${computed}` }];
+
+const userOf = ({ userId }: Input, invoice: StoredInvoice): Issue[] =>
+  userId === 0 || userId === invoice.userId
+    ? []
+    : [{ path: '/userId', message: `is ${userId}: the invoice is of user ${invoice.userId}` }];
 
 const currencyOf = ({ currency }: Input, invoice: StoredInvoice): Issue[] =>
   currency === '' || currency === invoice.currency

@@ -286,13 +286,17 @@ describe('payment/new for an open invoice', () => {
 
   it('has to agree with the invoice', async () => {
     const { invoiceId } = await s.inState('cleared');
-    expect(await s.t.call(newPayment, { invoiceId, gatewayId, totalAmount: 7034, currency: 'USD' })).toMatchObject({
+    const another = { userId: 2, totalAmount: 7034, currency: 'USD' };
+    expect(await s.t.call(newPayment, { invoiceId, gatewayId, ...another })).toMatchObject({
       slug: 'invalid_parameters',
       issues: [
+        { path: '/userId', message: 'is 2: the invoice is of user 1' },
         { path: '/currency', message: 'is USD: the invoice is in EUR' },
         { path: '/totalAmount', message: 'is 7034, and comes to 7033' },
       ],
     });
+    const agreed = { invoiceId, gatewayId, userId: 1, totalAmount: 7033, currency: 'EUR' };
+    expect(await s.t.call(newPayment, agreed)).toMatchObject({ ok: true });
   });
 
   it('moves the invoice to the gateway of the payment', async () => {

@@ -28,7 +28,7 @@ const paymentItem = input.rule(
 
 const paymentInput = z.object({
   invoiceId: input.line.default('').describe('An open invoice that has no payment: it is what is to be paid'),
-  userId: input.integer.default(0),
+  userId: input.integer.default(0).describe('Beside invoiceId it is compared with the user of the invoice'),
   externalUserId: input.externalId.default('').describe('Where there is no userId'),
   email: input.line.default('').describe('Where there is neither userId nor externalUserId'),
   gatewayId: input.integer,
