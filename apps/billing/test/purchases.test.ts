@@ -95,7 +95,12 @@ describe('payment/new for a purchase', () => {
         { path: '/items/0/tax', message: 'is 42, and comes to 41' },
       ],
     });
-    expect(await refused({ items: [{ ...item, amountExcludingTax: 500, tax: 41 }] })).toMatchObject({ ok: true });
+    for (const said of [
+      { amountExcludingTax: 500, tax: 41 },
+      { amountExcludingTax: 0, tax: 0 },
+    ]) {
+      expect(await refused({ items: [{ ...item, ...said }] })).toMatchObject({ ok: true });
+    }
   });
 
   it('takes the amount of an item as one unit where it has no unit price', async () => {
