@@ -124,6 +124,20 @@ describe('plan/edit', () => {
     expect(await t.call(editPlan, { planId }, { merchantId: 16 })).toMatchObject({ slug: 'plan_not_found' });
   });
 
+  it('refuses what would make a plan too large to be told of, in however many steps', async () => {
+    const { id: planId } = await planOf({ metadata: { text: 'x'.repeat(1_000_000) } });
+    await t.done(editPlan, { planId, multiTrials: [{ metadata: { text: 'x'.repeat(1_000_000) } }] });
+    await t.emitted();
+    const large = { multiTrials: [{ metadata: { numbers: Array.from({ length: 100_000 }, () => 1e20) } }] };
+    expect(await t.call(editPlan, { planId, ...large }, { idempotencyKey: 'large' })).toMatchObject({
+      slug: 'invalid_parameters',
+      issues: [{ path: '', message: expect.stringMatching(`^plan ${planId} would have \\d+ bytes as JSON`) }],
+    });
+    expect(await types()).toEqual([]);
+    const { plan } = await t.done(editPlan, { planId, metadata: {}, ...large }, { idempotencyKey: 'large enough' });
+    expect((await t.done(planDetail, { planId })).plan.plan).toEqual(plan);
+  });
+
   it('takes no more entries in lists of lists than in a list', async () => {
     const { id: planId } = await planOf();
     const half = Array.from({ length: 600 }, () => ({}));
