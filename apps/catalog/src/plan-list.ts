@@ -5,12 +5,14 @@ import {
   type IntervalUnit,
   intervalUnits,
   listPlans,
+  type Plan,
   PlanDetail,
   planDetail,
   planStatus,
   planType,
   publishStatus,
 } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
 import { type Caller, type Condition, Db, given, Handle, type Reader, sorted } from '@recur/platform';
 import { DEFAULT_PRODUCT } from './domain/product.js';
 import { conditions, type Filter, withId } from './filters.js';
@@ -112,6 +114,7 @@ async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDeta
   ]);
   const product = new Map(ofProducts.filter(there).map(row => [row.id, row]));
   const addon = new Map(addons.filter(there).map(row => [row.id, planView(row)]));
+  checkSize(of, addon);
   const views = (ids: readonly number[]) => ids.flatMap(id => addon.get(id) ?? []);
   return of.map(plan => {
     const row = product.get(plan.productId);
@@ -131,6 +134,18 @@ async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDeta
       sellOnUSOnly: plan.usVatConfig?.sellOnUSOnly ?? false,
     };
   });
+}
+
+/** How much all add-ons of one answer may take as JSON: the bus carries no more. */
+const limits = { addonBytes: 4_194_304 } as const;
+
+/** Each plan shows its add-ons whole: what is a few rows may be an answer that no memory holds. */
+function checkSize(of: readonly PlanRow[], addon: ReadonlyMap<number, Plan>): void {
+  const bytes = new Map([...addon].map(([id, view]) => [id, JSON.stringify(view).length]));
+  const all = of.flatMap(plan => [...plan.addonIds, ...plan.onetimeAddonIds]);
+  if (all.reduce((sum, id) => sum + (bytes.get(id) ?? 0), 0) > limits.addonBytes) {
+    throw new Rejected('answer_too_large');
+  }
 }
 
 /** What was deleted is shown nowhere, be it that a plan which is archived for good has named it. */

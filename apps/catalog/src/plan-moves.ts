@@ -1,5 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { addonsAction, archivePlan, bindAddons, copyPlan, deletePlan, type In, planType } from '@recur/contracts';
+import {
+  addonsAction,
+  archivePlan,
+  bindAddons,
+  copyPlan,
+  deletePlan,
+  type In,
+  limits,
+  planType,
+} from '@recur/contracts';
+import { invalid } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle, type Reader } from '@recur/platform';
 import { buyersOf, checkAddons } from './addons.js';
 import type { Config } from './config.js';
@@ -57,6 +67,7 @@ export class PlanMoves {
       };
       const bound = edit(plan, asked, tx.now);
       if (!bound) return { plan: planView(plan) };
+      if (what === 'add') checkCounts(bound);
       // what is taken off may have become anything
       const binds = (ids: readonly number[] = []) => (what === 'remove' ? [] : [...ids]);
       const addons = await checkAddons(tx, {
@@ -81,6 +92,17 @@ const rebound: Record<keyof typeof addonsAction, Rebinding> = {
   add: (bound, sent = []) => [...new Set([...bound, ...sent])],
   remove: (bound, sent = []) => bound.filter(id => !sent.includes(id)),
 };
+
+/** One input cannot name more, but several could bind more. */
+function checkCounts(bound: PlanRow): void {
+  for (const field of ['addonIds', 'onetimeAddonIds'] as const) {
+    const { length } = bound[field];
+    if (length > limits.entries) {
+      const message = `would bind ${length} add-ons to plan ${bound.id}, and it can have ${limits.entries} at most`;
+      throw invalid(`/${field}`, message);
+    }
+  }
+}
 
 /**
  * The input that would make such a plan. What it names and what could not be named any more (add-ons that are archived

@@ -4,7 +4,7 @@ import sax from 'sax';
 import type { RateTable } from './domain/rate-table.js';
 
 /** How large a file may be: the daily one has 2 kB, that of 90 days 100 kB. */
-export const limits = { bytes: 1_048_576, source: 100 } as const;
+export const limits = { bytes: 1_048_576, source: 100, problem: 200 } as const;
 /** No rate is beyond these, so that none between two currencies is too large to be stored. */
 const [smallest, largest] = [rateOf('0.000001'), rateOf('1000000000')];
 const BASE = 'EUR';
@@ -27,8 +27,8 @@ export function readRates(xml: string): ReadRates {
     const at = secondOf(newest.day);
     return { table: { source: source || 'a source without a name', at, base: BASE, rates: newest.rates } };
   } catch (error) {
-    // what the parser says has three lines, of which the first says what is wrong
-    return { problem: (error as Error).message.split('\n', 1).join() };
+    // what the parser says has three lines, of which the first says what is wrong; a value in it may be as long as the file
+    return { problem: (error as Error).message.split('\n', 1).join().slice(0, limits.problem) };
   }
 }
 
@@ -60,6 +60,7 @@ function parsed(xml: string): { source: string; days: Day[] } {
     if (element === 'name') found.source = (found.source + text.trim()).slice(0, limits.source);
   };
   parser.write(xml).close();
+  if (found.source.includes('\0')) throw new Error('the name of its source has a NUL character');
   return found;
 }
 

@@ -5,6 +5,7 @@ import {
   editPlan,
   editProduct,
   listProducts,
+  newMetric,
   newPlan,
   newProduct,
   planDetail,
@@ -123,6 +124,33 @@ describe('plan/edit', () => {
     expect(await t.call(editPlan, { planId }, { merchantId: 16 })).toMatchObject({ slug: 'plan_not_found' });
   });
 
+  it('refuses what would make a plan too large to be told of, in however many steps', async () => {
+    const { id: planId } = await planOf({ metadata: { text: 'x'.repeat(1_000_000) } });
+    await t.done(editPlan, { planId, multiTrials: [{ metadata: { text: 'x'.repeat(1_000_000) } }] });
+    await t.emitted();
+    const large = { multiTrials: [{ metadata: { numbers: Array.from({ length: 100_000 }, () => 1e20) } }] };
+    expect(await t.call(editPlan, { planId, ...large }, { idempotencyKey: 'large' })).toMatchObject({
+      slug: 'invalid_parameters',
+      issues: [{ path: '', message: expect.stringMatching(`^plan ${planId} would have \\d+ bytes as JSON`) }],
+    });
+    expect(await types()).toEqual([]);
+    const { plan } = await t.done(editPlan, { planId, metadata: {}, ...large }, { idempotencyKey: 'large enough' });
+    expect((await t.done(planDetail, { planId })).plan.plan).toEqual(plan);
+  });
+
+  it('takes no more entries in lists of lists than in a list', async () => {
+    const { id: planId } = await planOf();
+    const half = Array.from({ length: 600 }, () => ({}));
+    expect(await t.call(editPlan, { planId, multiTrials: [half, half] })).toMatchObject({
+      slug: 'invalid_parameters',
+      issues: [
+        { path: '/multiTrials', message: 'multiTrials must have at most 1000 entries, those of its lists together' },
+      ],
+    });
+    const { plan } = await t.done(editPlan, { planId, multiTrials: [half, ...half.slice(0, 400)] });
+    expect(plan.multiTrials).toHaveLength(1_000);
+  });
+
   it('leaves what is not sent: a tax configuration without addresses, and add-ons whatever became of them', async () => {
     const addon = await planOf({ type: 2 });
     const plan = await planOf({ usVATConfig: { active: true }, productName: 'Ours', addonIds: [addon.id] });
@@ -155,6 +183,32 @@ describe('plan/edit', () => {
       expect(await t.call(editPlan, { planId, ...sent })).toMatchObject({ slug: 'plan_frozen', message });
     }
     expect(await types()).toEqual([]);
+  });
+
+  it('leaves an active plan such that it can be billed: what could not be activated is refused', async () => {
+    const { merchantMetric } = await t.done(newMetric, { code: 'calls', metricName: 'Calls', type: 2 });
+    const charge = (...ends: number[]) => ({
+      metricMeteredCharge: [
+        {
+          metricId: merchantMetric.id,
+          chargeType: 1,
+          graduatedAmounts: ends.map(endValue => ({ startValue: 0, endValue, perAmount: 3 })),
+        },
+      ],
+    });
+    const { id: planId } = await active(charge(10, -1));
+    for (const ends of [[10], [], [10, 5, -1]]) {
+      expect(await t.call(editPlan, { planId, ...charge(...ends) })).toMatchObject({
+        slug: 'invalid_parameters',
+        issues: [{ path: '/metricMeteredCharge/0/graduatedAmounts' }],
+      });
+    }
+    expect(await types()).toEqual([]);
+    await t.done(editPlan, { planId, ...charge(10, 20, -1) });
+    expect(await types()).toEqual(['plan.updated 3', 'operation.logged 1']);
+    // what is not sold may be half done
+    const { id: editing } = await planOf();
+    await t.done(editPlan, { planId: editing, ...charge(10) });
   });
 
   it('binds add-ons to an active plan as its activation would: they become active too, or nothing happens', async () => {

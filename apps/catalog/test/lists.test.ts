@@ -45,6 +45,14 @@ describe('plan/detail and the lists', () => {
     });
   });
 
+  it('refuse a page whose plans show more of their add-ons than an answer can hold', async () => {
+    const own = { merchantId: 35 };
+    const addon = await planOf({ type: 3, metadata: { text: 'x'.repeat(1_000_000) } }, own);
+    for (let at = 0; at < 5; at++) await planOf({ onetimeAddonIds: [addon.id] }, own);
+    expect(await t.call(listPlans, { type: [1] }, own)).toMatchObject({ slug: 'answer_too_large' });
+    expect((await t.done(listPlans, { type: [1], count: 4 }, own)).plans).toHaveLength(4);
+  });
+
   it('filter, sort and page', async () => {
     const { product } = await t.done(newProduct, { productName: 'Team' }, caller);
     const first = await planOf({ planName: 'Solo 100 %', amount: 300 }, caller);

@@ -230,6 +230,26 @@ describe('plan/addons_binding', () => {
     }
   });
 
+  it('binds no more than a plan may name, in however many steps', async () => {
+    const { id: planId } = await s.planOf();
+    const { id: addon } = await s.planOf({ type: 3 });
+    const full = Array.from({ length: 1_000 }, (_, at) => 9_000_000 + at);
+    await s.t.rows('update plans set onetime_addon_ids = $2 where id = $1', [planId, full]);
+    await s.t.emitted();
+    expect(await s.t.call(bindAddons, { planId, action: 1, onetimeAddonIds: [addon] })).toMatchObject({
+      slug: 'invalid_parameters',
+      issues: [
+        {
+          path: '/onetimeAddonIds',
+          message: `would bind 1001 add-ons to plan ${planId}, and it can have 1000 at most`,
+        },
+      ],
+    });
+    expect(await s.types()).toEqual([]);
+    await s.t.done(bindAddons, { planId, action: 2, onetimeAddonIds: full.slice(0, 1) });
+    await s.t.done(bindAddons, { planId, action: 1, onetimeAddonIds: [addon] });
+  });
+
   it('binds what 64 add at once, each in its turn', async () => {
     const addons = await Promise.all(Array.from({ length: 64 }, () => s.planOf({ type: 2 })));
     const { id: planId } = await s.planOf();

@@ -38,9 +38,16 @@ describe('a file of rates', () => {
     ['a rate without end', fileOf('2026-01-15', { USD: '1'.repeat(12) }), /the rate of USD is 1{12}/],
     ['a rate of 13 digits', fileOf('2026-01-15', { USD: '1.0000000000001' }), /12 fractional digits/],
     ['an entity', `<!DOCTYPE x [<!ENTITY e "1.1">]>${dayOf('2026-01-15', { USD: '&e;' })}`, /Invalid character entity/],
+    ['a name that cannot be stored', fileOf('2026-01-15', some).replace('European', 'Euro\0pean'), /NUL/],
     ['more than a megabyte', ' '.repeat(limits.bytes + 1), /it is larger than 1048576 bytes/],
   ])('is refused where it is %s', (_, xml, problem) => {
     expect(readRates(xml).problem).toMatch(problem);
+  });
+
+  it('is refused in a sentence that a log can hold, whatever it says', () => {
+    for (const xml of [fileOf('2026-01-15', { USD: 'x'.repeat(100_000) }), fileOf('x'.repeat(100_000), some)]) {
+      expect(readRates(xml).problem?.length).toBeLessThan(300);
+    }
   });
 });
 

@@ -114,10 +114,9 @@ export class Services {
     await services.createStream();
     for (const service of served) {
       services.bus.serve(service, async (command, payload, caller) => {
-        const text = Buffer.from(payload).toString();
-        if (command.startsWith('platform.')) return services.tell(command, text);
-        services.asked.push({ command, payload: text, caller });
-        return services.answer(command, text, caller);
+        if (command.startsWith('platform.')) return services.tell(command, payload);
+        services.asked.push({ command, payload, caller });
+        return services.answer(command, payload, caller);
       });
     }
     return services;

@@ -18,13 +18,6 @@ import {
   unsetInterval,
 } from './shapes/plan.js';
 
-/** What a plan costs in other currencies. */
-const eachCurrencyOnce = input.rule(
-  input.list(MultiCurrencyConfigInput),
-  'must have each currency once',
-  prices => new Set(prices.map(({ currency }) => currency)).size === prices.length,
-);
-
 /** What can be said of a plan, beside what it is: the type is fixed at creation. */
 const planFields = {
   addonIds: input.list(input.integer),
@@ -46,7 +39,7 @@ const planFields = {
   metricLimits: input.list(PlanMetricLimitInput),
   metricMeteredCharge: input.list(MetricPlanChargeInput),
   metricRecurringCharge: input.list(MetricPlanChargeInput),
-  multiCurrencies: eachCurrencyOnce,
+  multiCurrencies: input.distinct(MultiCurrencyConfigInput, 'currency'),
   multiTrials: input.list(PlanMultiTrialInput),
   onetimeAddonIds: input.list(input.integer),
   planName: input.filled,

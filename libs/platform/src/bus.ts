@@ -89,14 +89,14 @@ export class Bus {
   }
 
   /** Answers the commands of one service; replicas share them by queue group. Returns what stops it, counted. */
-  serve(service: string, answer: (command: string, payload: Uint8Array, caller: Caller) => Promise<Reply>) {
+  serve(service: string, answer: (command: string, payload: string, caller: Caller) => Promise<Reply>) {
     const prefix = `cmd.${service}.`;
     const served = this.nc.subscribe(`${prefix}>`, {
       queue: service,
       callback: (error, message) => {
         if (error) return;
         const caller = fromHeaders(message.headers);
-        void answer(message.subject.slice(prefix.length), message.data, caller).then(async reply => {
+        void answer(message.subject.slice(prefix.length), textOf(message.data), caller).then(async reply => {
           await this.nextTurn();
           respond(message, this.carries(reply.bytes) ? reply : tooLarge);
         });
@@ -177,6 +177,10 @@ function fromHeaders(received: MsgHdrs | undefined): Caller {
     ...(sender && { sender: JSON.parse(decodeURIComponent(sender)) as Sender }),
   };
 }
+
+/** Only what arrived in one piece is a Buffer; of any other array `toString` makes a list of numbers. */
+const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+  Buffer.from(buffer, byteOffset, byteLength).toString();
 
 const tooLarge: Reply = { ok: false, bytes: JSON.stringify(new Rejected('answer_too_large')) };
 

@@ -74,7 +74,7 @@ export class Dispatcher {
   }
 
   /** Never throws: whatever happens becomes a reply. */
-  async dispatch(command: string, payload: Uint8Array | string, caller: Caller): Promise<Reply> {
+  async dispatch(command: string, payload: string, caller: Caller): Promise<Reply> {
     const started = this.clock.wall();
     this.present++;
     let slug = 'ok';
@@ -109,7 +109,7 @@ export class Dispatcher {
     return this.present === 0 ? Promise.resolve() : new Promise(resolve => this.idle.push(resolve));
   }
 
-  private async answer(command: string, payload: Uint8Array | string, caller: Caller): Promise<Reply> {
+  private async answer(command: string, payload: string, caller: Caller): Promise<Reply> {
     const handler = this.handlers.get(command);
     if (!handler) throw new Rejected('unknown_path');
     if (handler.operation.effect === 'read' || caller.idempotencyKey === undefined) {
@@ -137,7 +137,7 @@ export class Dispatcher {
     }
   }
 
-  private async inTurn(handler: Handler, payload: Uint8Array | string, caller: Caller): Promise<Reply> {
+  private async inTurn(handler: Handler, payload: string, caller: Caller): Promise<Reply> {
     if (this.running >= this.limits.atOnce) await this.wait(caller);
     else this.running++;
     try {
@@ -179,14 +179,14 @@ export class Dispatcher {
 }
 
 /** An answer that was given for one identity token is never given for another. */
-function fingerprintOf(command: string, payload: Uint8Array | string, { sender }: Caller): string {
+function fingerprintOf(command: string, payload: string, { sender }: Caller): string {
   const digest = createHash('sha256').update(command).update('\n').update(payload);
   if (sender?.identityToken !== undefined) digest.update('\n').update(sender.identityToken);
   return digest.digest('base64');
 }
 
-async function run({ operation, run }: Handler, payload: Uint8Array | string, caller: Caller): Promise<Reply> {
-  const parsed = validate(operation.input, JSON.parse(payload.toString() || '{}'));
+async function run({ operation, run }: Handler, payload: string, caller: Caller): Promise<Reply> {
+  const parsed = validate(operation.input, JSON.parse(payload || '{}'));
   if (!parsed.ok) throw new Rejected('invalid_parameters', undefined, parsed.issues);
   if (operation.secretOutput) caller.secretOutput = true;
   try {

@@ -236,13 +236,13 @@ async function buildCopies(copies: Copies, log: Log): Promise<void> {
 export async function answerQuestion(
   questions: Record<string, (input: never, caller: Caller) => Promise<object>>,
   command: string,
-  payload: Uint8Array | string,
+  payload: string,
   caller: Caller,
 ): Promise<Reply> {
   try {
     const answer = questions[command.slice('platform.'.length)];
     if (!answer) throw new Error(`nobody answers ${command}`);
-    return { ok: true, bytes: JSON.stringify(await answer(JSON.parse(payload.toString()) as never, caller)) };
+    return { ok: true, bytes: JSON.stringify(await answer(JSON.parse(payload) as never, caller)) };
   } catch (error) {
     return { ok: false, bytes: JSON.stringify({ slug: 'internal_error', message: String(error) }) };
   }

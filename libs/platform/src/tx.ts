@@ -1,11 +1,14 @@
 import type { EventName, OperationLogged } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
+import { invalid, Rejected } from '@recur/kernel';
 import type { Caller } from './caller.js';
 import type { Effects, EventRow } from './effects.js';
 import { type List, type Page, pageOf } from './list.js';
 import { type Row, type Session, violatedIndex } from './session.js';
 import { amongText, type Change, selectText } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
+
+/** Well below what the bus carries (`max_payload`): an event that it does not carry would wait in the outbox for ever. */
+const limits = { eventBytes: 3_145_728 } as const;
 
 /** How an aggregate stands in its table, so that its events can be numbered under its row lock; made by `aggregate`. */
 export interface Aggregate {
@@ -296,8 +299,17 @@ export class Tx extends Reader {
     const rest = JSON.stringify({ ...head, actor, requestId, traceparent });
     const json = JSON.stringify(data);
     const envelope = `${rest.slice(0, -1)},"data":${json}}`;
+    checkSize(envelope, `${aggregate} ${subject}`);
     return { id, type, aggregate, aggregateId: subject, version, envelope, data: json, createdAt: this.now };
   }
+}
+
+/** What comes in many small steps may grow without end, though each of them is bounded. */
+function checkSize(envelope: string, subject: string): void {
+  if (envelope.length * 3 <= limits.eventBytes) return;
+  const bytes = Buffer.byteLength(envelope);
+  if (bytes <= limits.eventBytes) return;
+  throw invalid('', `${subject} would have ${bytes} bytes as JSON, and can have ${limits.eventBytes} at most`);
 }
 
 function keyOf(table: { table: string; key: readonly string[] }, row: unknown): string {

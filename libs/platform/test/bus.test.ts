@@ -15,6 +15,7 @@ beforeAll(async () => {
   service = await Bus.connect(nats.url, 'service', systemClock, log, false);
   client = await Bus.connect(nats.url, 'client', systemClock, log, false);
   service.serve('catalog', async command => ({ ok: true, bytes: 'é'.repeat(Number(command) / 2) }));
+  service.serve('echo', async (_, payload) => ({ ok: true, bytes: payload }));
 });
 afterAll(async () => {
   await client.close();
@@ -36,4 +37,13 @@ it('an answer that the bus does not carry is refused, and the others are given',
   expect(huge?.ok).toBe(false);
   expect(JSON.parse(Buffer.from(huge?.answer ?? '').toString())).toMatchObject({ slug: 'answer_too_large' });
   expect(await ask(10)).toMatchObject({ ok: true });
+});
+
+it('a command arrives as it was sent, be it in one piece or in several', async () => {
+  const caller = systemCaller(15, 'r', systemClock.wall() + 5_000);
+  for (const length of [100, 70_000, 900_000]) {
+    const sent = JSON.stringify({ name: 'é'.repeat(length / 2) });
+    const { bytes } = await client.request('cmd.echo.say', sent, caller);
+    expect(Buffer.from(bytes).toString() === sent).toBe(true);
+  }
 });

@@ -112,11 +112,7 @@ const OPEN = -1;
  * price has to be open (endValue −1), so that any use has a price; those before it end one after the other.
  */
 export function checkActivatable(plan: Plan): void {
-  const issues = [
-    ...(plan.type === 'onetimeAddon' ? [] : intervalIssues(plan)),
-    ...chargeIssues('/metricMeteredCharge', plan.metricMeteredCharge),
-    ...chargeIssues('/metricRecurringCharge', plan.metricRecurringCharge),
-  ];
+  const issues = billingIssues(plan);
   if (issues.length === 0) return;
   const why = issues.map(issue => issue.message).join('; ');
   throw new Rejected(
@@ -143,7 +139,7 @@ const frozen = ['amount', 'currency', 'intervalUnit', 'intervalCount'] as const;
 /**
  * The plan as it is asked for; undefined where it is so already. Throws Rejected `plan_frozen` where that would change
  * price, currency or interval of a plan that was activated, or where the plan is archived for good; and
- * `invalid_parameters` where the interval is longer than its unit allows.
+ * `invalid_parameters` where the interval is longer than its unit allows, or an active plan could not be billed any more.
  */
 export function edit<P extends Plan>(plan: P, asked: Partial<P>, now: number): P | undefined {
   const edited = { ...plan, ...asked };
@@ -157,6 +153,8 @@ export function edit<P extends Plan>(plan: P, asked: Partial<P>, now: number): P
   if (unit !== '' && intervalCount > longest[unit]) {
     throw invalid('/intervalCount', `an interval in ${unit}s counts 1 to ${longest[unit]}`);
   }
+  const issues = edited.status === 'active' ? billingIssues(edited) : [];
+  if (issues.length > 0) throw new Rejected('invalid_parameters', undefined, issues);
   return { ...edited, modifyTime: now };
 }
 
@@ -203,6 +201,13 @@ export function remove<P extends Plan>(plan: P, buyers: readonly number[], now: 
   }
   return { ...plan, status, modifyTime: now, deletedTime: now };
 }
+
+/** Why a plan cannot be billed. */
+const billingIssues = (plan: Plan): Issue[] => [
+  ...(plan.type === 'onetimeAddon' ? [] : intervalIssues(plan)),
+  ...chargeIssues('/metricMeteredCharge', plan.metricMeteredCharge),
+  ...chargeIssues('/metricRecurringCharge', plan.metricRecurringCharge),
+];
 
 function intervalIssues({ intervalUnit, intervalCount }: Plan): Issue[] {
   if (!Object.hasOwn(longest, intervalUnit)) {

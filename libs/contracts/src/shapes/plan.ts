@@ -181,7 +181,11 @@ export const PlanAutoChargeConfigInput = z.object({
   incompleteExpireTime: input.seconds.default(0),
 });
 
-/** Multi-step trials; a list of lists is flattened. */
+/** Multi-step trials; a list of lists is flattened, and is then a list like any other. */
 export const PlanMultiTrialLists = input
-  .list(z.union([PlanMultiTrialInput, input.list(PlanMultiTrialInput)]))
+  .rule(
+    input.list(z.union([PlanMultiTrialInput, input.list(PlanMultiTrialInput)])),
+    `must have at most ${input.limits.entries} entries, those of its lists together`,
+    lists => lists.flat().length <= input.limits.entries,
+  )
   .transform(lists => lists.flat());
