@@ -1,4 +1,4 @@
-import { deviations, type Operation } from '@recur/contracts';
+import { deviations, type Operation, webhookEventNames } from '@recur/contracts';
 import { z } from 'zod';
 
 /** What is read of a JSON Schema; `x-rule` is a rule that it cannot say, `x-of` the field that the rule is about. */
@@ -72,7 +72,8 @@ export function typeOf(schema: Schema): string {
     return `list of ${entry.includes(' or ') ? `(${entry})` : entry}`;
   }
   if (schema.type === 'string' && schema.enum) {
-    return schema.enum.length > 8 ? '[event name](#event-names)' : schema.enum.map(word => `"${word}"`).join(' or ');
+    const isEvent = schema.enum.includes(webhookEventNames[0]);
+    return isEvent ? '[event name](#event-names)' : schema.enum.map(word => `"${word}"`).join(' or ');
   }
   return { string: 'text', boolean: 'true or false' }[schema.type ?? ''] ?? schema.type ?? 'anything';
 }

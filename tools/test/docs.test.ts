@@ -1,10 +1,20 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { awaitedEventNames, type ErrorKind, emittedEventNames, errors, events, routed } from '@recur/contracts';
+import {
+  awaitedEventNames,
+  type ErrorKind,
+  emittedEventNames,
+  errors,
+  events,
+  newRole,
+  routed,
+  updateEndpoint,
+} from '@recur/contracts';
 import { bodyOf } from '../../apps/notification/src/intake.js';
 import { apiReference } from '../docs/apiReference.js';
 import { examples } from '../docs/examples.js';
+import { inputTable } from '../docs/fields.js';
 import { formatted } from '../docs/formatted.js';
 import { packed } from '../docs/packed.js';
 import { checkoutRoot } from '../local/home.js';
@@ -28,6 +38,12 @@ describe('docs/api-reference.md', () => {
     const made = (page: string) => formatted(page, 'docs/api-reference.md');
     expect(made(apiReference(routed.slice(1))) === committed).toBe(false);
     expect(committed).toBe(made(apiReference()));
+  });
+
+  it('names the words that a field takes; of events their list does', () => {
+    expect(inputTable(newRole)).toContain('"billable-metric" or "discount-code"');
+    expect(inputTable(newRole)).not.toContain('event name');
+    expect(inputTable(updateEndpoint)).toContain('[event name](#event-names)');
   });
 
   it('shows bodies of the shape that is sent', () => {

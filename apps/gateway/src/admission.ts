@@ -72,8 +72,8 @@ export class Admission {
     done(this.count(reply, `address ${request.ip}`));
   }
 
-  /** Throws `rate_limited` where somebody tries to sign in with an e-mail, from one address, too often. */
-  countSignIn(request: FastifyRequest, reply: FastifyReply, email: string): void {
+  /** Throws `rate_limited` where somebody tries to sign in with an e-mail, or its password, from one address too often. */
+  countAttempt(request: FastifyRequest, reply: FastifyReply, email: string): void {
     // e-mails may be long, and of a bucket nothing but its name has to be told from others
     const who = createHash('sha256').update(email.trim().toLowerCase()).update(`\n${request.ip}`).digest('base64');
     const rejection = this.count(reply, who, this.signIns);

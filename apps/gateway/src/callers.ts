@@ -14,11 +14,11 @@ const times = {
 
 /**
  * What identity answers to `cmd.identity.platform.callers`: all that it has told by events up to `version`; of the
- * members a page, and where it goes on.
+ * members and of API keys that do not hold, or will not, a page, and where it goes on.
  */
 const Snapshot = CallersChanged.extend({
   version: z.int().min(0),
-  next: z.object({ merchantId: z.int(), memberId: z.int() }).nullable(),
+  next: z.object({ merchantId: z.int(), memberId: z.int(), jtiHash: z.string().optional() }).nullable(),
 });
 type Snapshot = z.output<typeof Snapshot>;
 const Changed = EventEnvelope.pick({ version: true }).extend({ data: CallersChanged });
@@ -157,13 +157,15 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     this.meanwhile = [];
     const askedMs = this.clock.wall();
     const first = await this.ask({});
-    const members = [...first.members];
+    const { members, revoked, ending } = first;
     for (let { next } = first; next !== null; ) {
       const page = await this.ask({ after: next });
       members.push(...page.members);
+      revoked.push(...page.revoked);
+      ending.push(...page.ending);
       next = page.next;
     }
-    this.take({ ...first, members }, askedMs);
+    this.take(first, askedMs);
     this.log.debug(
       { why, version: this.version, keys: this.publicKeys.size, sessions: this.signedIn.size },
       'callers are known',

@@ -71,7 +71,8 @@ export class Routes implements OnModuleInit {
       if (this.inFlight > limits.inFlight) throw new Rejected('overloaded');
       const caller = this.callerOf(request, operation);
       const input = this.inputOf(operation, request);
-      if (operation.signIn) this.admission.countSignIn(request, reply, String((input as { email?: unknown }).email));
+      if (operation.signIn) this.admission.countAttempt(request, reply, String((input as { email?: unknown }).email));
+      if (operation.checksPassword) this.admission.countAttempt(request, reply, caller.actor.display);
       const answer = await this.bus.request(subject, this.payloadOf(input), caller);
       if (answer.ok) this.answers.succeed(reply, operation, answer.bytes, answer.replayOf);
       else this.answers.refuse(reply, rejectionIn(answer.bytes), operation);

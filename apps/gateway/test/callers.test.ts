@@ -86,6 +86,16 @@ describe('what the gateway knows of callers', () => {
     expect(services.snapshots).toBe(1);
   });
 
+  it('is told of all revoked keys, however many pages they take', async () => {
+    const names = ['first', 'second', 'third', 'fourth', 'fifth'];
+    await services.change({ revoked: names.map(idOf) });
+    services.keysInPage = 2;
+    await start();
+    expect(services.snapshots).toBe(1);
+    for (const jti of names) expect(await status(await signer.sign({ jti }))).toBe(401);
+    expect(await status(await signer.sign({ jti: 'sixth' }))).toBe(200);
+  });
+
   it('follows the rotation of public keys: a new one is added, and the old one goes when it is left out', async () => {
     await start();
     const next = await signingKey('k2');

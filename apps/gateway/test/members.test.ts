@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { everything } from '@recur/contracts';
+import { everything, operation } from '@recur/contracts';
 import { Bus, createLog, systemClock } from '@recur/platform';
 import { MovableClock } from '@recur/platform/testing';
 import { Activity } from '../src/activity.js';
@@ -55,6 +55,21 @@ describe('a member token', () => {
     });
     await gateway.send(path, { key });
     expect(services.asked[1]?.caller.session).toBeUndefined();
+  });
+
+  it('tries its password as often as it may sign in, and no more', async () => {
+    const guess = operation({ ...own, name: 'sample.guess', path: '/merchant/sample/guess', checksPassword: true });
+    services.startBeating(300);
+    services.callers.members = [signedIn(7, everything), signedIn(8, everything)];
+    gateway = await (await TestGateway.start(nats.url, { operations: [guess] })).ready();
+    const attempt = async (id: number) => {
+      const token = await tokenOf(signer, signedIn(id, everything));
+      return (await gateway.post(guess.path, {}, token)).status;
+    };
+    for (let at = 0; at < 10; at++) expect(await attempt(7)).toBe(200);
+    expect(await attempt(7)).toBe(429);
+    expect(services.asked).toHaveLength(10);
+    expect(await attempt(8)).toBe(200);
   });
 
   it('may do what its roles permit, and of a member alone what no API key may', async () => {

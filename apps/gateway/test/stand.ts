@@ -101,6 +101,8 @@ export class Services {
   beforePage: (after?: number) => Promise<void> | void = () => undefined;
   /** How many members are told of in a page of the snapshot. */
   membersInPage = 1_000;
+  /** How many revoked keys. */
+  keysInPage = 1_000;
   /** What gateways have said of sessions that were used. */
   readonly activity: { sid: string; at: number }[] = [];
   snapshots = 0;
@@ -124,7 +126,8 @@ export class Services {
 
   /** What identity answers to gateways; its members stand in the order of their ids. */
   private async tell(command: string, payload: string): Promise<Reply> {
-    const asked: { after?: { memberId: number }; sessions?: Services['activity'] } = JSON.parse(payload);
+    const asked: { after?: { memberId: number; jtiHash: string }; sessions?: Services['activity'] } =
+      JSON.parse(payload);
     if (command === 'platform.activity') {
       this.activity.push(...(asked.sessions ?? []));
       return { ok: true, bytes: '{}' };
@@ -135,9 +138,12 @@ export class Services {
       ({ id, sessions }) => id > (asked.after?.memberId ?? 0) && sessions.length > 0,
     );
     const members = left.slice(0, this.membersInPage);
-    const last = left.length > members.length ? members.at(-1) : undefined;
-    const next = last ? { merchantId: last.merchantId, memberId: last.id } : null;
-    return { ok: true, bytes: JSON.stringify({ ...this.callers, members, next }) };
+    const keysLeft = this.callers.revoked.filter(hash => hash > (asked.after?.jtiHash ?? '')).sort();
+    const revoked = keysLeft.slice(0, this.keysInPage);
+    const { merchantId = 0, id = asked.after?.memberId ?? 0 } = members.at(-1) ?? {};
+    const isLast = left.length === members.length && keysLeft.length === revoked.length;
+    const next = isLast ? null : { merchantId, memberId: id, jtiHash: revoked.at(-1) ?? asked.after?.jtiHash ?? '' };
+    return { ok: true, bytes: JSON.stringify({ ...this.callers, members, revoked, next }) };
   }
 
   async createStream(): Promise<void> {

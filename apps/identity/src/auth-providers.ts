@@ -12,6 +12,7 @@ import { type Caller, CONFIG, checkUrl, Db, Handle, Keyring, type Reader, type T
 import { addressRules, type Config } from './config.js';
 import { chosenAlgorithms, keySourceOf, type Provider, usualSalt } from './provider-keys.js';
 import { type AuthProviderRow, authProviders } from './sign-in-tables.js';
+import { merchants } from './tables.js';
 
 const limits = { providers: 20 } as const;
 const masked = '••••••••';
@@ -41,6 +42,8 @@ export class AuthProviders {
   @Handle(newAuthProvider)
   create(input: In<typeof newAuthProvider>, caller: Caller) {
     return this.db.write(caller, async tx => {
+      // one after the other, so that they are counted right
+      await tx.lockIfAny(merchants, {});
       const [held, id] = await Promise.all([tx.all(authProviders, { deletedTime: 0 }), tx.nextId(authProviders)]);
       if (held.length >= limits.providers) throw new Rejected('too_many_auth_providers');
       const { merchantId, now: createTime } = tx;

@@ -1,20 +1,25 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { CallersChanged, MemberAccess } from '@recur/contracts';
+import type { CallersChanged } from '@recur/contracts';
 import { CLOCK, type Clock, Db, Keyring, type Tx } from '@recur/platform';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { callers, type SigningKey, signingKeys } from './tables.js';
 
 const ROW = { id: 'callers' };
-/** How many members one message tells of at most: with all the sessions that each may have, it stays below 2 MB. */
-const limits = { members: 1_000 } as const;
+/**
+ * How many members, and how many API keys that have ended or will, one message tells of at most: with all the sessions
+ * that each may have, it stays below 3 MB.
+ */
+const limits = { members: 1_000, endedKeys: 10_000 } as const;
 
-/** Where a snapshot goes on: after this member. */
+/** Where a snapshot goes on: after this member and this key. */
 export interface After {
   merchantId: number;
   memberId: number;
+  /** A gateway of before pages had none: it is told of no more keys than the first page has. */
+  jtiHash?: string;
 }
 
-/** All that gateways know of callers, up to `version`; of the members who are signed in, a page. */
+/** All that gateways know of callers, up to `version`; of the members who are signed in and of ended keys, a page. */
 export interface CallersSnapshot extends CallersChanged {
   version: number;
   next: After | null;
@@ -50,36 +55,26 @@ export class Callers {
   }
 
   /**
-   * The answer to `cmd.identity.platform.callers`: one statement, so that all of it is of that version. The members'
-   * further pages come one by one, with nothing else: each is of a later version, and whoever applies the events since
-   * the first page's ends at the truth.
+   * The answer to `cmd.identity.platform.callers`: one statement, so that all of it is of that version. Further pages
+   * come one by one, each of a later version: whoever applies the events since the first page's ends at the truth.
    */
   async snapshot({ after }: { after?: After }): Promise<CallersSnapshot> {
+    const { merchantId, memberId, jtiHash = null } = after ?? { merchantId: 0, memberId: 0, jtiHash: '' };
     const at = Math.floor(this.clock.wall() / 1000);
-    if (after)
-      return { version: await this.version(), keys: [], revoked: [], ending: [], ...(await this.members(at, after)) };
-    const [row] = await this.db.infra(
-      `select version,
-        array(select public_key from signing_keys order by create_time, kid) as keys,
-        array(select jti_hash from api_key_lookups where revoked_time between 1 and $1
-          order by revoked_time, jti_hash) as revoked,
-        array(select json_build_object('jtiHash', jti_hash, 'revokedTime', revoked_time) from api_key_lookups
-          where revoked_time > 0 and revoked_time > $1 order by revoked_time, jti_hash) as ending,
-        ${membersText('$1', '0', '0')} as members
-       from callers`,
-      [at],
-    );
-    return paged(row as unknown as Omit<CallersSnapshot, 'next'>);
+    const [row] = await this.db.infra(pageText, [at, merchantId, memberId, jtiHash]);
+    const { last, ...page } = row as unknown as CallersSnapshot & { last: string | null };
+    const { members, revoked, ending } = page;
+    const isLast = members.length < limits.members && revoked.length + ending.length < limits.endedKeys;
+    const { merchantId: lastMerchantId = merchantId, id = memberId } = members.at(-1) ?? {};
+    return {
+      ...page,
+      next: isLast ? null : { merchantId: lastMerchantId, memberId: id, jtiHash: last ?? jtiHash ?? undefined },
+    };
   }
 
   async version(): Promise<number> {
     const [row] = await this.db.infra('select version from callers');
     return Number(row?.version);
-  }
-
-  private async members(at: number, { merchantId, memberId }: After) {
-    const [row] = await this.db.infra(`select ${membersText('$1', '$2', '$3')} as members`, [at, merchantId, memberId]);
-    return paged(row as { members: MemberAccess[] });
   }
 
   private async newKey(now: number): Promise<{ key: SigningKey; privateKey: JWK }> {
@@ -101,19 +96,23 @@ export class Callers {
   }
 }
 
-/** The members who are signed in, the first page after one; the parameters are SQL. */
-const membersText = (at: string, merchantId: string, memberId: string) => `coalesce((select json_agg(m) from (
-    select member_id as id, merchant_id as "merchantId", min(email) as email, min(granted) as "grant",
-      json_agg(json_build_object('sid', sid, 'expireTime', expire_time) order by sid) as sessions
-    from live_sessions
-    where expire_time > ${at} and (merchant_id, member_id) > (${merchantId}::bigint, ${memberId}::bigint)
-    group by merchant_id, member_id order by merchant_id, member_id limit ${limits.members}) m), '[]')`;
-
-/** Says where a full page goes on. */
-function paged<P extends { members: readonly MemberAccess[] }>(page: P): P & { next: After | null } {
-  const last = page.members.length < limits.members ? undefined : page.members.at(-1);
-  return { ...page, next: last ? { merchantId: last.merchantId, memberId: last.id } : null };
-}
+/** What is told at $1 (unix seconds) of the members after merchant $2 and member $3, and of ended keys after $4. */
+const pageText = `with ended as (
+    select jti_hash, revoked_time from api_key_lookups where revoked_time > 0 and jti_hash > $4::text
+    order by jti_hash limit ${limits.endedKeys})
+  select version,
+    array(select public_key from signing_keys order by create_time, kid) as keys,
+    array(select jti_hash from ended where revoked_time <= $1 order by jti_hash) as revoked,
+    array(select json_build_object('jtiHash', jti_hash, 'revokedTime', revoked_time) from ended
+      where revoked_time > $1 order by jti_hash) as ending,
+    (select max(jti_hash) from ended) as last,
+    coalesce((select json_agg(m) from (
+      select member_id as id, merchant_id as "merchantId", min(email) as email, min(granted) as "grant",
+        json_agg(json_build_object('sid', sid, 'expireTime', expire_time) order by sid) as sessions
+      from live_sessions
+      where expire_time > $1 and (merchant_id, member_id) > ($2::bigint, $3::bigint)
+      group by merchant_id, member_id order by merchant_id, member_id limit ${limits.members}) m), '[]') as members
+  from callers`;
 
 /**
  * Tells gateways, within the transaction that changes it, of keys that verify (all of them), of API keys that hold no

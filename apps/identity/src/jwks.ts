@@ -13,6 +13,8 @@ const limits = {
   retryMs: 5_000,
   keys: 100,
   providers: 1_000,
+  /** Of the commands that run at once (64), so many may wait for providers, however slow these are. */
+  waiting: 48,
 } as const;
 
 const KeySet = z.object({
@@ -44,6 +46,7 @@ interface Known {
 export class KeySets {
   /** In the order of their last use. */
   private readonly known = new Map<string, Known>();
+  private waiting = 0;
 
   constructor(
     private readonly outbound: Outbound,
@@ -53,13 +56,16 @@ export class KeySets {
 
   /**
    * The key that a token's header names; undefined where the provider has none such. Those who ask at once share one
-   * fetch. Rejects `dependency_away` where that cannot be known, because the provider does not answer.
+   * fetch. Rejects `dependency_away` where that cannot be known, because the provider does not answer, and `overloaded`
+   * where too many wait for such an answer.
    */
   async find(at: KeySetAt, header: JWSHeaderParameters): Promise<CryptoKey | undefined> {
     const known = this.entry(at);
     const now = this.clock.wall();
     if (known.find === undefined) {
-      if (known.fetching !== undefined || now - known.triedMs >= limits.retryMs) await this.fetch(known);
+      if (known.fetching !== undefined || now - known.triedMs >= limits.retryMs) {
+        await this.waitFor(known);
+      }
       if (known.find === undefined) throw away();
       return pick(known, header);
     }
@@ -70,10 +76,11 @@ export class KeySets {
         if (now - known.triedMs >= after) void this.fetch(known);
         return key;
       }
-      if (known.fetching !== undefined && waited < 2) await known.fetching;
+      if (known.fetching !== undefined && waited < 2) await this.waitFor(known);
       else if (header.kid !== undefined && now - known.soughtMs >= limits.unknownMs) {
+        const fetched = this.waitFor(known);
         known.soughtMs = now;
-        await this.fetch(known);
+        await fetched;
       } else if (known.failing) throw away();
       else return undefined;
     }
@@ -96,9 +103,19 @@ export class KeySets {
     return known;
   }
 
+  /** Waits for the fetch that is under way, or for a new one. */
+  private waitFor(known: Known): Promise<void> {
+    if (this.waiting >= limits.waiting) throw new Rejected('overloaded');
+    this.waiting++;
+    return this.fetch(known).finally(() => {
+      this.waiting--;
+    });
+  }
+
   private fetch(known: Known): Promise<void> {
+    if (known.fetching !== undefined) return known.fetching;
     known.triedMs = this.clock.wall();
-    known.fetching ??= this.load(known.url)
+    known.fetching = this.load(known.url)
       .then(
         find => {
           known.find = find;

@@ -8,7 +8,7 @@ import type { Roles } from './grants.js';
 import { MemberSessions } from './member-sessions.js';
 import { type Role, roles } from './member-tables.js';
 import { memberEvent } from './member-views.js';
-import { SetupTokens, setupSeconds } from './setup-tokens.js';
+import { isSetUp, SetupTokens, setupSeconds } from './setup-tokens.js';
 import { type Member, memberEmails, members } from './tables.js';
 
 /** What the merchant does with its members. Locks are taken in this order: roles, member, sessions, callers. */
@@ -111,7 +111,7 @@ export class Members {
     { actor }: Caller,
   ): Promise<Member> {
     const member = await tx.lockIfAny(members, { emailKey: emailKey(email) });
-    if (!member || (await this.setupTokens.used(tx, member.id))) throw emailTaken();
+    if (!member || (await isSetUp(tx, member))) throw emailTaken();
     // whoever holds the token becomes that member, and no member may make itself the owner
     if (member.isOwner && actor.kind === 'member') throw emailTaken();
     const next = {

@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { Tx } from '@recur/platform';
+import type { Reader, Tx } from '@recur/platform';
 import { setupTokens } from './member-tables.js';
+import { oauthAccounts } from './sign-in-tables.js';
+import type { Member } from './tables.js';
 
 const limits = { tokenBytes: 32 } as const;
 /** How long a token holds. */
@@ -27,11 +29,15 @@ export class SetupTokens {
     return true;
   }
 
-  /** Whether a member has set itself up. */
-  async used(tx: Tx, memberId: number): Promise<boolean> {
-    const held = await tx.find(setupTokens, { memberId });
-    return held !== undefined && held.usedTime !== 0;
+  /** Whether a token is the member's, though it may hold no more: who guesses is told before anything is locked. */
+  async isOf(reader: Reader, memberId: number, token: string): Promise<boolean> {
+    return (await reader.find(setupTokens, { memberId, tokenHash: hashOf(token) })) !== undefined;
   }
+}
+
+/** Whether a member has a way in, and so needs no other, which whoever may invite members could give away. */
+export async function isSetUp(reader: Reader, { id: memberId, passwordHash }: Member): Promise<boolean> {
+  return passwordHash !== null || (await reader.find(oauthAccounts, { memberId, clearedTime: 0 })) !== undefined;
 }
 
 const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url');

@@ -10,7 +10,7 @@ import { accountView } from './member-views.js';
 import { emailHash, updateMember } from './members.js';
 import { isOf, link, linked, OauthAccounts } from './oauth-accounts.js';
 import { Passwords } from './passwords.js';
-import { SetupTokens } from './setup-tokens.js';
+import { isSetUp, SetupTokens } from './setup-tokens.js';
 import { oauthAccounts } from './sign-in-tables.js';
 import { type Member, memberEmails, members } from './tables.js';
 import { Totps } from './totp.js';
@@ -80,7 +80,8 @@ export class SignIn {
   async setPassword({ email, setupToken, newPassword }: In<typeof passwordSetup>, anybody: Caller) {
     const { caller, found } = await this.somebody(anybody, email);
     const passwordHash = await this.passwords.hash(newPassword);
-    if (!found) throw refused();
+    const isRight = await this.db.read(caller, reader => this.setupTokens.isOf(reader, found?.id ?? 0, setupToken));
+    if (!found || !isRight) throw refused();
     return this.db.write(actingAs(caller, found), async tx => {
       const member = await this.setUp(tx, found, setupToken, passwordHash);
       return this.enter(tx, caller, member, 'SetUp');
@@ -98,9 +99,7 @@ export class SignIn {
   /** The member, locked, after its setup token was taken. */
   private async setUp(tx: Tx, found: Member, token: string, passwordHash = found.passwordHash): Promise<Member> {
     const member = await activeRow(tx, found);
-    // whoever has a way in needs no other, which whoever may invite members could give away
-    const isSetUp = member.passwordHash !== null || (await linked(tx, member.id)).length > 0;
-    if (!(await this.setupTokens.redeem(tx, member.id, token)) || isSetUp) throw refused();
+    if (!(await this.setupTokens.redeem(tx, member.id, token)) || (await isSetUp(tx, member))) throw refused();
     const next = { ...member, passwordHash };
     updateMember(tx, next);
     return next;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { deleteAuthProvider, editAuthProvider, listAuthProviders, newAuthProvider } from '@recur/contracts';
 import { type TestService, testService } from '@recur/platform/testing';
 import { config } from '../src/config.js';
+import { Merchants } from '../src/merchants.js';
 import { identity } from '../src/service.js';
 import { Pair } from './issuers.js';
 
@@ -136,6 +137,13 @@ describe('a provider', () => {
     const as = fresh();
     for (let at = 0; at < 20; at++) await t.done(newAuthProvider, { ...base, issuer: `i${at}`, secret }, as);
     expect(await t.call(newAuthProvider, { ...base, secret }, as)).toMatchObject({ slug: 'too_many_auth_providers' });
+  });
+
+  it('is one of twenty at most, however many come at once', async () => {
+    const { merchantId } = await t.app.get(Merchants).create({ name: 'Acme', email: 'ada@example.com' }, 'boot');
+    const add = (at: number) => t.call(newAuthProvider, { ...base, issuer: `i${at}`, secret }, { merchantId });
+    const all = await Promise.all(Array.from({ length: 32 }, (_, at) => add(at)));
+    expect(all.filter(({ ok }) => ok)).toHaveLength(20);
   });
 });
 

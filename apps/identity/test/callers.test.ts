@@ -163,6 +163,28 @@ describe('a rotated key', () => {
   });
 });
 
+it('however many keys have ended, gateways are told of all, page by page', async () => {
+  const hashes = Array.from({ length: 20_001 }, (_, at) => `ended-${at}`);
+  await t.rows(
+    `insert into api_key_lookups (jti_hash, merchant_id, revoked_time)
+     select h, 1, case when h like '%7' then 99999999999 else 1 end from unnest($1::text[]) h`,
+    [hashes],
+  );
+  const told: string[] = [];
+  let pages = 0;
+  for (let after: object | null | undefined; after !== null; pages++) {
+    const payload = JSON.stringify({ after });
+    const reply = await t.bus.request('cmd.identity.platform.callers', payload, t.callerOf({ merchantId: 0 }));
+    expect(reply.bytes.length).toBeLessThan(2_000_000);
+    const page = JSON.parse(reply.bytes.toString()) as Awaited<ReturnType<typeof ask>> & { next: object | null };
+    told.push(...page.revoked, ...page.ending.map(key => (key as { jtiHash: string }).jtiHash));
+    after = page.next;
+  }
+  expect(pages).toBeGreaterThan(1);
+  expect(told.filter(hash => hash.startsWith('ended-')).sort()).toEqual(hashes.sort());
+  await t.rows(`delete from api_key_lookups where jti_hash like 'ended-%'`);
+});
+
 it('changes of many merchants at once are numbered without a gap', async () => {
   const names = Array.from({ length: 12 }, (_, at) => `r${at}`);
   const all = await Promise.all(

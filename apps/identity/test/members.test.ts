@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { grantOf, inviteMember, listMembers, resumeMember, suspendMember, updateMemberRole } from '@recur/contracts';
+import {
+  grantOf,
+  inviteMember,
+  listMembers,
+  passwordSetup,
+  resumeMember,
+  suspendMember,
+  updateMemberRole,
+} from '@recur/contracts';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { MemberSessions } from '../src/member-sessions.js';
+import { link } from '../src/oauth-accounts.js';
 import { identity } from '../src/service.js';
 import { SetupTokens } from '../src/setup-tokens.js';
 import { type Company, newCompany } from './company.js';
@@ -59,6 +68,18 @@ describe('an invitation', () => {
     expect(JSON.stringify(everything)).not.toContain(setupToken);
   });
 
+  it('is not for the owner who has signed in, whom an API key may invite before', async () => {
+    const { email = '' } = (await t.done(listMembers, {}, company.key)).merchantMembers[0] ?? {};
+    const invite = () => t.call(inviteMember, { email, roleIds: [] }, company.key);
+    expect(await invite()).toMatchObject({ ok: true });
+    await t.rows('delete from setup_tokens where member_id = $1', [company.ownerId]);
+    const identity = { issuer: 'https://idp.example.com', subject: 'owner', provider: 'idp' };
+    await company.withMember(company.ownerId, tx =>
+      link(tx, company.ownerId, { ...identity, email, emailVerified: true, name: '', image: '' }),
+    );
+    expect(await invite()).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/email' }] });
+  });
+
   it('again, for one who was not set up, gives it a new token, and the roles and names of now', async () => {
     const [one, two] = [await company.role('plan.read'), await company.role('plan.write')];
     const email = 'again@example.com';
@@ -74,7 +95,8 @@ describe('an invitation', () => {
     const { merchantMembers } = await t.done(listMembers, { email }, company.key);
     expect(merchantMembers).toMatchObject([{ firstName: 'Anne', lastName: 'Lee', MemberRoles: [{ id: two }] }]);
     expect(await redeem(first.memberId, first.setupToken)).toBe(false);
-    expect(await redeem(first.memberId, second.setupToken)).toBe(true);
+    const setup = { email, setupToken: second.setupToken, newPassword: 'correct horse' };
+    await t.done(passwordSetup, setup, { merchantId: 0 });
     expect(await t.call(inviteMember, { email, roleIds: [] }, company.key)).toMatchObject({
       ok: false,
       slug: 'invalid_parameters',

@@ -18,6 +18,9 @@ beforeEach(async () => {
 
 const read = [{ group: 'plan', permissions: ['read'] }];
 const write = [{ group: 'plan', permissions: ['write'] }];
+/** Ideographs, which take three bytes each and do not repeat, so that nothing makes them shorter. */
+const scriptOf = (length: number) =>
+  String.fromCodePoint(...Array.from({ length }, (_, at) => 0x4e00 + ((at * 7_919) % 20_000)));
 const list = async () => (await t.done(listRoles, {}, company.key)).merchantRoles;
 
 describe('a role', () => {
@@ -54,6 +57,13 @@ describe('a role', () => {
       slug: 'invalid_parameters',
       issues: [{ path, message: expect.stringContaining(message) }],
     });
+  });
+
+  it('has a name that an index can hold, in any script', async () => {
+    const named = (length: number) => t.call(newRole, { role: scriptOf(length), permissions: read }, company.key);
+    expect(await named(2_000)).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/role' }] });
+    expect(await named(255)).toMatchObject({ ok: true });
+    expect(await named(256)).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/role' }] });
   });
 
   it('has a name of its own, whatever its case; of 64 at once one is made', async () => {

@@ -6,6 +6,7 @@ import { decodeJwt } from 'jose';
 import { IdentityTokens } from '../src/identity-tokens.js';
 import { Passwords } from '../src/passwords.js';
 import { SetupTokens } from '../src/setup-tokens.js';
+import { members } from '../src/tables.js';
 import { type Merchant, makePortal, type Portal } from './portal.js';
 
 jest.setTimeout(60_000);
@@ -214,6 +215,28 @@ describe('passwords', () => {
       expect(checks() - before).toBe(1);
     }
     expect(await p.t.emitted()).toEqual([]);
+  });
+
+  it('of nothing but spaces sign in too', async () => {
+    const member = await p.invited(owner.merchantId);
+    const spaces = ' '.repeat(8);
+    done(await p.setPassword({ ...member, newPassword: spaces }));
+    expect(await p.login({ email: member.email, password: spaces })).toMatchObject({ ok: true });
+    expect(await p.login({ email: member.email, password: '' })).toMatchObject({
+      slug: 'invalid_parameters',
+      issues: [{ path: '/password' }],
+    });
+  });
+
+  it('are not set by a wrong token, which is found out without the member: nobody hears whether there is one', async () => {
+    const member = await p.invited(owner.merchantId);
+    const as = { email: member.email, newPassword };
+    const heard = await p.t.db.write(p.caller(owner.merchantId), async tx => {
+      await tx.lock(members, { id: member.memberId }, 'member_not_found');
+      return { setup: await p.setPassword({ ...as, setupToken: 'guessed' }) };
+    });
+    expect(heard.setup).toEqual(invalid);
+    expect(await p.setPassword({ ...as, setupToken: member.setupToken })).toMatchObject({ ok: true });
   });
 
   it('of callers who send one key by chance are told apart', async () => {

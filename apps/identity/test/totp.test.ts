@@ -109,6 +109,16 @@ describe('codes', () => {
     expect(await call(totpKey, { totpType: 8 })).toMatchObject({ slug: 'invalid_parameters' });
   });
 
+  it('are a secret of one member: another who sends the same Idempotency-Key is not told the key', async () => {
+    const other = await p.invited(owner.merchantId);
+    const once = { idempotencyKey: 'totp' };
+    const mine = await p.t.done(totpKey, {}, { ...p.as(owner), ...once });
+    expect(await p.t.done(totpKey, {}, { ...p.as(owner), ...once })).toEqual(mine);
+    expect(await call(totpKey, {}, { ...p.as(other), ...once })).toEqual({
+      ...{ ok: false, slug: 'idempotency_reused', issues: [] },
+    });
+  });
+
   it('of the key that was asked for last count', async () => {
     const first = await p.t.done(totpKey, {}, p.as(owner));
     const second = await p.t.done(totpKey, {}, p.as(owner));

@@ -43,6 +43,8 @@ export const indexedName = string(limits.indexedName);
 export const prose = string(limits.prose);
 /** A short text that may not be blank. */
 export const filled = rule(string(limits.line), 'may not be blank', value => value.trim() !== '');
+/** The same, short enough for an index. */
+export const filledKey = rule(externalId, 'may not be blank', value => value.trim() !== '');
 export const email = rule(string(limits.email), 'must be an e-mail address', value => /^[^\s@]+@[^\s@]+$/.test(value));
 /** A password to set, in characters. */
 export const newPassword = string(128).min(8);

@@ -128,5 +128,6 @@ export const resetPassword = operation({
   output: Empty,
   errors: [],
   memberOnly: true,
+  checksPassword: true,
   secretInput: true,
 });

@@ -54,6 +54,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   signIn?: true;
   /** Only a member's own token may call it, not an API key. */
   memberOnly?: true;
+  /** It tells a member whether a password is right: limited together with the attempts to sign in as that member. */
+  checksPassword?: true;
   /** Its input holds a secret such as a password: what is kept to tell a repeat by cannot be guessed from. */
   secretInput?: true;
   /** Its output holds a secret: the answer kept for a repeat is encrypted, for 24 h. */

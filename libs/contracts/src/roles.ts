@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Empty } from './field.js';
-import { filled, list } from './input.js';
+import { filledKey, list } from './input.js';
 import { operation, permissionActions, permissionGroups } from './operation.js';
 import { MerchantRole } from './shapes/member.js';
 
@@ -23,7 +23,7 @@ const permissions = list(
 
 const roleErrors = ['role_not_found'] as const;
 const base = { service: 'identity', permission: 'admin.write' } as const;
-const name = filled.describe('Unique among the roles of the merchant, whatever its case');
+const name = filledKey.describe('Unique among the roles of the merchant, whatever its case');
 
 export const listRoles = operation({
   ...base,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Empty, text } from './field.js';
-import { externalId, filled, httpUrl, line, list, newPassword, prose, rule } from './input.js';
+import { filled, filledKey, httpUrl, line, list, newPassword, prose, rule } from './input.js';
 import { operation } from './operation.js';
 import { AuthProvider, signatureAlgorithms } from './shapes/auth-provider.js';
 import { MerchantMember } from './shapes/member.js';
@@ -52,7 +52,8 @@ export const passwordLogin = operation({
   signIn: true,
   input: z.object({
     email: filled,
-    password: filled,
+    // spaces alone can be a password
+    password: rule(line, 'may not be empty', value => value !== ''),
     provider: line.optional().describe('Changes nothing: an identity is linked by its token alone'),
     providerId: line.optional().describe('Changes nothing, like provider'),
     totpCode: line.optional(),
@@ -78,8 +79,6 @@ export const passwordSetup = operation({
   secretOutput: true,
 });
 
-/** Providers are found by it, so it is short enough for an index. */
-const issuer = rule(externalId, 'may not be blank', value => value.trim() !== '');
 /** A secret shared with a provider: as long as its hash at least (RFC 7518 §3.2). */
 const sharedSecret = line.min(32);
 const keys = {
@@ -123,7 +122,7 @@ export const newAuthProvider = operation({
     z.object({
       ...settings,
       ...keys,
-      issuer: issuer.describe('The iss of its tokens; of Auth.js, whose tokens have none, a name of your own'),
+      issuer: filledKey.describe('The iss of its tokens; of Auth.js, whose tokens have none, a name of your own'),
       audience: line.default('').describe('The aud of its tokens; required but for Auth.js'),
     }),
     'must have one of jwksUrl, publicKey, secret and authJsSecret, and an audience but with the last',
@@ -147,7 +146,7 @@ export const editAuthProvider = operation({
       authProviderId: z.int(),
       ...settings,
       ...keys,
-      issuer: issuer.optional(),
+      issuer: filledKey.optional(),
       audience: line.optional(),
     }),
     'must have at most one of jwksUrl, publicKey, secret and authJsSecret',

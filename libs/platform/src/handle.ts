@@ -115,7 +115,7 @@ export class Dispatcher {
     if (handler.operation.effect === 'read' || caller.idempotencyKey === undefined) {
       return this.inTurn(handler, payload, { ...caller, idempotencyKey: undefined });
     }
-    const fingerprint = fingerprintOf(command, payload, caller);
+    const fingerprint = fingerprintOf(handler.operation, payload, caller);
     // what asks for a secret may hold one, and a plain digest of a password is as good as the password
     const { secretInput, secretOutput } = handler.operation;
     caller.fingerprint = secretInput || secretOutput ? this.keyring.digest(fingerprint) : fingerprint;
@@ -178,9 +178,10 @@ export class Dispatcher {
   }
 }
 
-/** An answer that was given for one identity token is never given for another. */
-function fingerprintOf(command: string, payload: string, { sender }: Caller): string {
-  const digest = createHash('sha256').update(command).update('\n').update(payload);
+/** An answer that was given for one identity token, or to one member on its own affairs, is never given to another. */
+function fingerprintOf({ name, memberOnly }: Operation, payload: string, { sender, actor }: Caller): string {
+  const digest = createHash('sha256').update(name).update('\n').update(payload);
+  if (memberOnly) digest.update('\n').update(actor.id);
   if (sender?.identityToken !== undefined) digest.update('\n').update(sender.identityToken);
   return digest.digest('base64');
 }
