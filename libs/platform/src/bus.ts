@@ -31,9 +31,9 @@ export class Bus {
   private constructor(
     readonly nc: NatsConnection,
     private readonly clock: Clock,
-    log: Log,
+    private readonly log: Log,
   ) {
-    void this.watch(log);
+    void this.watch();
   }
 
   /**
@@ -88,21 +88,38 @@ export class Bus {
     }
   }
 
-  /** Answers the commands of one service; replicas share them by queue group. Returns what stops it, counted. */
+  /**
+   * Answers the commands of one service; replicas share them by queue group. Returns what stops it, and resolves when
+   * all that have come are answered.
+   */
   serve(service: string, answer: (command: string, payload: Uint8Array, caller: Caller) => Promise<Reply>) {
     const prefix = `cmd.${service}.`;
+    let underway = 0;
+    let idle: () => void = () => undefined;
+    const hear = async (message: Msg) => {
+      underway++;
+      try {
+        const reply = await answer(message.subject.slice(prefix.length), message.data, fromHeaders(message.headers));
+        await this.nextTurn();
+        respond(message, this.carries(reply.bytes) ? reply : tooLarge);
+      } catch (error) {
+        this.log.warn({ err: error, subject: message.subject }, 'a message could not be answered');
+      } finally {
+        if (--underway === 0) idle();
+      }
+    };
     const served = this.nc.subscribe(`${prefix}>`, {
       queue: service,
-      callback: (error, message) => {
-        if (error) return;
-        const caller = fromHeaders(message.headers);
-        void answer(message.subject.slice(prefix.length), message.data, caller).then(async reply => {
-          await this.nextTurn();
-          respond(message, this.carries(reply.bytes) ? reply : tooLarge);
-        });
-      },
+      callback: (error, message) => void (error || hear(message)),
     });
-    return () => served.drain();
+    return async (): Promise<void> => {
+      await served.drain().catch(() => undefined);
+      if (underway > 0) {
+        await new Promise<void>(resolve => {
+          idle = resolve;
+        });
+      }
+    };
   }
 
   /** A signal without a promise: whoever listens now hears it. */
@@ -135,14 +152,14 @@ export class Bus {
     return this.turn;
   }
 
-  private async watch(log: Log): Promise<void> {
+  private async watch(): Promise<void> {
     for await (const status of this.nc.status()) {
       if (status.type === 'disconnect') {
         this.connected = false;
-        log.warn('NATS connection lost');
+        this.log.warn('NATS connection lost');
       } else if (status.type === 'reconnect') {
         this.connected = true;
-        log.info('NATS connection is back');
+        this.log.info('NATS connection is back');
         for (const listener of this.reconnected) listener();
       }
     }

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Bus } from '../src/bus.js';
 import { systemCaller } from '../src/caller.js';
@@ -36,4 +37,31 @@ it('an answer that the bus does not carry is refused, and the others are given',
   expect(huge?.ok).toBe(false);
   expect(JSON.parse(Buffer.from(huge?.answer ?? '').toString())).toMatchObject({ slug: 'answer_too_large' });
   expect(await ask(10)).toMatchObject({ ok: true });
+});
+
+it('a message that is no command is left alone, and the commands after it are answered', async () => {
+  client.nc.publish('cmd.catalog.10', '');
+  expect(await ask(10)).toMatchObject({ ok: true });
+});
+
+it('who stops serving waits for what is under way until its answer is on the way', async () => {
+  const inside = new EventEmitter();
+  const stop = service.serve('billing', async () => {
+    setImmediate(() => inside.emit('begun'));
+    await once(inside, 'end');
+    return { ok: true, bytes: 'answered' };
+  });
+  await service.nc.flush();
+  const caller = systemCaller(15, 'r', systemClock.wall() + 5_000);
+  const [asked] = [client.request('cmd.billing.slow', '', caller), await once(inside, 'begun')];
+  let stopped = false;
+  const stopping = stop().then(() => {
+    stopped = true;
+  });
+  await service.nc.flush();
+  await service.nc.flush();
+  expect(stopped).toBe(false);
+  inside.emit('end');
+  await stopping;
+  expect(await asked).toMatchObject({ ok: true });
 });
