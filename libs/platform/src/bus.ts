@@ -102,16 +102,11 @@ export class Bus {
         const reply = await answer(message.subject.slice(prefix.length), message.data, fromHeaders(message.headers));
         await this.nextTurn();
         respond(message, this.carries(reply.bytes) ? reply : tooLarge);
-      } catch (error) {
-        this.log.warn({ err: error, subject: message.subject }, 'a message could not be answered');
       } finally {
         if (--underway === 0) idle();
       }
     };
-    const served = this.nc.subscribe(`${prefix}>`, {
-      queue: service,
-      callback: (error, message) => void (error || hear(message)),
-    });
+    const served = this.subscribe(`${prefix}>`, hear, service);
     return async (): Promise<void> => {
       await served.drain().catch(() => undefined);
       if (underway > 0) {
@@ -128,11 +123,20 @@ export class Bus {
   }
 
   onSignal(subject: string, listener: (payload: string) => void): void {
-    this.nc.subscribe(subject, { callback: (error, message) => (error ? undefined : listener(message.string())) });
+    this.subscribe(subject, async message => listener(message.string()));
   }
 
   async close(): Promise<void> {
     if (!this.nc.isClosed()) await (this.connected ? this.nc.drain() : this.nc.close());
+  }
+
+  /** What is thrown while a message is delivered would end the reader of the whole connection, for good. */
+  private subscribe(subject: string, hear: (message: Msg) => Promise<void>, queue?: string) {
+    const failed = (error: unknown) => this.log.warn({ err: error, subject }, 'a message could not be taken');
+    return this.nc.subscribe(subject, {
+      ...(queue !== undefined && { queue }),
+      callback: (error, message) => void (error || hear(message).catch(failed)),
+    });
   }
 
   /** The server would end a connection that sends more than it takes, and with it every other command's answer. */

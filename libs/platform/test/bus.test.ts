@@ -44,6 +44,19 @@ it('a message that is no command is left alone, and the commands after it are an
   expect(await ask(10)).toMatchObject({ ok: true });
 });
 
+it('a listener that fails at a signal hears the next one, and the commands after it are answered', async () => {
+  const heard: string[] = [];
+  service.onSignal('a.signal', payload => {
+    heard.push(payload);
+    if (payload === 'nonsense') throw new Error('this is nonsense');
+  });
+  await service.nc.flush();
+  client.signal('a.signal', 'nonsense');
+  client.signal('a.signal', 'sense');
+  expect(await ask(10)).toMatchObject({ ok: true });
+  expect(heard).toEqual(['nonsense', 'sense']);
+});
+
 it('who stops serving waits for what is under way until its answer is on the way', async () => {
   const inside = new EventEmitter();
   const stop = service.serve('billing', async () => {
