@@ -31,9 +31,9 @@ export class Bus {
   private constructor(
     readonly nc: NatsConnection,
     private readonly clock: Clock,
-    log: Log,
+    private readonly log: Log,
   ) {
-    void this.watch(log);
+    void this.watch();
   }
 
   /**
@@ -88,21 +88,37 @@ export class Bus {
     }
   }
 
-  /** Answers the commands of one service; replicas share them by queue group. Returns what stops it, counted. */
+  /**
+   * Answers the commands of one service; replicas share them by queue group. Returns what stops it, and resolves when
+   * all that have come are answered.
+   */
   serve(service: string, answer: (command: string, payload: string, caller: Caller) => Promise<Reply>) {
     const prefix = `cmd.${service}.`;
-    const served = this.nc.subscribe(`${prefix}>`, {
-      queue: service,
-      callback: (error, message) => {
-        if (error) return;
-        const caller = fromHeaders(message.headers);
-        void answer(message.subject.slice(prefix.length), textOf(message.data), caller).then(async reply => {
-          await this.nextTurn();
-          respond(message, this.carries(reply.bytes) ? reply : tooLarge);
+    let underway = 0;
+    let idle: () => void = () => undefined;
+    const hear = async (message: Msg) => {
+      underway++;
+      try {
+        const reply = await answer(
+          message.subject.slice(prefix.length),
+          textOf(message.data),
+          fromHeaders(message.headers),
+        );
+        await this.nextTurn();
+        respond(message, this.carries(reply.bytes) ? reply : tooLarge);
+      } finally {
+        if (--underway === 0) idle();
+      }
+    };
+    const served = this.subscribe(`${prefix}>`, hear, service);
+    return async (): Promise<void> => {
+      await served.drain().catch(() => undefined);
+      if (underway > 0) {
+        await new Promise<void>(resolve => {
+          idle = resolve;
         });
-      },
-    });
-    return () => served.drain();
+      }
+    };
   }
 
   /** A signal without a promise: whoever listens now hears it. */
@@ -111,11 +127,20 @@ export class Bus {
   }
 
   onSignal(subject: string, listener: (payload: string) => void): void {
-    this.nc.subscribe(subject, { callback: (error, message) => (error ? undefined : listener(message.string())) });
+    this.subscribe(subject, async message => listener(message.string()));
   }
 
   async close(): Promise<void> {
     if (!this.nc.isClosed()) await (this.connected ? this.nc.drain() : this.nc.close());
+  }
+
+  /** What is thrown while a message is delivered would end the reader of the whole connection, for good. */
+  private subscribe(subject: string, hear: (message: Msg) => Promise<void>, queue?: string) {
+    const failed = (error: unknown) => this.log.warn({ err: error, subject }, 'a message could not be taken');
+    return this.nc.subscribe(subject, {
+      ...(queue !== undefined && { queue }),
+      callback: (error, message) => void (error || hear(message).catch(failed)),
+    });
   }
 
   /** The server would end a connection that sends more than it takes, and with it every other command's answer. */
@@ -135,14 +160,14 @@ export class Bus {
     return this.turn;
   }
 
-  private async watch(log: Log): Promise<void> {
+  private async watch(): Promise<void> {
     for await (const status of this.nc.status()) {
       if (status.type === 'disconnect') {
         this.connected = false;
-        log.warn('NATS connection lost');
+        this.log.warn('NATS connection lost');
       } else if (status.type === 'reconnect') {
         this.connected = true;
-        log.info('NATS connection is back');
+        this.log.info('NATS connection is back');
         for (const listener of this.reconnected) listener();
       }
     }

@@ -50,8 +50,24 @@ export type ServiceConfig = z.output<typeof serviceConfig>;
 /** Reads an app's settings from the environment; prints every problem and exits 78 (EX_CONFIG) if there is one. */
 export function parseConfig<S extends z.ZodType>(schema: S, env: NodeJS.ProcessEnv = process.env): z.output<S> {
   const parsed = schema.safeParse(env);
-  if (parsed.success) return parsed.data;
+  const problems = parsed.success
+    ? emptyNumbers(parsed.data as object, env)
+    : parsed.error.issues.map(issue => problemOf(issue, env));
+  if (parsed.success && problems.length === 0) return parsed.data;
   process.stderr.write('The configuration is not usable:\n');
-  for (const issue of parsed.error.issues) process.stderr.write(`  ${issue.path.join('.')}: ${issue.message}\n`);
+  for (const problem of problems) process.stderr.write(`  ${problem}\n`);
   return process.exit(78);
 }
+
+function problemOf({ code, path, message }: z.core.$ZodIssue, env: NodeJS.ProcessEnv): string {
+  const missing = code === 'invalid_type' && env[String(path[0])] === undefined;
+  return `${path.join('.')}: ${missing ? 'is missing' : message}`;
+}
+
+/** Nothing is read as the number 0, which nobody meant. */
+const emptyNumbers = (settings: object, env: NodeJS.ProcessEnv) =>
+  Object.entries(settings).flatMap(([name, value]) =>
+    typeof value === 'number' && env[name]?.trim() === ''
+      ? [`${name}: is empty: set it to a number, or not at all`]
+      : [],
+  );

@@ -73,8 +73,8 @@ export class Consumer {
 
   async stop(): Promise<void> {
     this.stopped = true;
-    this.messages?.stop();
     await this.opening;
+    this.messages?.stop();
     await this.pumping;
     // whoever goes on gets at once what is not begun; it would come by itself only when its time to be acknowledged is over
     for (const message of this.buffer.splice(0)) message.nak();
@@ -82,8 +82,13 @@ export class Consumer {
 
   /** Applies what was parked, in order, once its cause is mended; returns how many have been applied. */
   async resume(): Promise<number> {
-    for (const event of await this.deadLetters.all()) await this.receive(event.merchantId, [event]);
-    return this.deadLetters.clear();
+    for (let total = 0; ; ) {
+      for await (const event of this.deadLetters.all()) await this.receive(event.merchantId, [event]);
+      const applied = await this.deadLetters.clear();
+      // once more: what came meanwhile was parked behind what has been applied now
+      if (applied === 0) return total;
+      total += applied;
+    }
   }
 
   /** Pulls from the stream; anew after a reconnection, since stream and consumer may have been wiped. */
@@ -130,9 +135,12 @@ export class Consumer {
     // while the database is away the stream sends everything again and again: what is not taken comes later
     if (this.buffer.length >= limits.held) return;
     this.buffer.push(message);
-    this.pumping ??= this.pump().finally(() => {
-      this.pumping = undefined;
-    });
+    // what is not acknowledged comes again
+    this.pumping ??= this.pump()
+      .catch(error => this.parts.log.error({ err: error, consumer: this.what.name }, 'events could not be taken'))
+      .finally(() => {
+        this.pumping = undefined;
+      });
   }
 
   private async pump(): Promise<void> {
@@ -145,6 +153,11 @@ export class Consumer {
       const byMerchant = new Map<number, { message: JsMsg; event: Event }[]>();
       for (const message of batch) {
         const event = eventIn(message);
+        if (!event) {
+          this.parts.log.error({ consumer: this.what.name, subject: message.subject }, 'this is no event');
+          message.term();
+          continue;
+        }
         const group = byMerchant.get(event.merchantId);
         if (group) group.push({ message, event });
         else byMerchant.set(event.merchantId, [{ message, event }]);
@@ -170,9 +183,12 @@ export class Consumer {
   }
 
   private async applyAll(merchantId: number, events: readonly Event[]): Promise<boolean> {
+    let failure: unknown;
     for (let attempt = 1; !this.stopped; attempt++) {
       try {
-        return await this.applyTogether(merchantId, events);
+        if (attempt <= limits.attempts) return await this.applyTogether(merchantId, events);
+        await this.park(events[0] as Event, String(failure), failure);
+        return true;
       } catch (error) {
         if (isConnectionLoss(error) || isCollision(error) || isAway(error)) {
           // the database or the owner is away: nothing is wrong with the events, and nothing may be lost
@@ -180,11 +196,11 @@ export class Consumer {
           attempt--;
         } else if (events.length > 1) {
           return await this.applyOneByOne(merchantId, events);
-        } else if (attempt >= limits.attempts) {
-          await this.park(events[0] as Event, String(error), error);
-          return true;
+        } else if (attempt > limits.attempts) {
+          throw error;
         } else {
-          await pause(limits.pauseMs * attempt);
+          failure = error;
+          if (attempt < limits.attempts) await pause(limits.pauseMs * attempt);
         }
       }
     }
@@ -221,11 +237,11 @@ export class Consumer {
   }
 
   private async park(event: Event, reason: string, error?: unknown): Promise<void> {
+    await this.deadLetters.park(event, reason, Math.floor(this.parts.clock.wall() / 1000));
     this.parts.log.error(
       { err: error, consumer: this.what.name, event: event.id, requestId: event.requestId },
       'event parked',
     );
-    await this.deadLetters.park(event, reason, Math.floor(this.parts.clock.wall() / 1000));
     eventsConsumed.inc({ consumer: this.what.name, outcome: 'parked' });
   }
 }
@@ -241,17 +257,32 @@ const DATA = ',"data":';
 /**
  * An event as it came. Its data is parsed when somebody asks for it: the write path puts it last, after texts in which
  * every quote is escaped, so it begins where the word first stands. (As a Buffer it is decoded at half the cost of
- * `message.json()`, whose decoder makes strings of twice the size.)
+ * `message.json()`, whose decoder makes strings of twice the size.) Undefined where it is none: whoever reaches the bus
+ * can publish.
  */
-function eventIn({ data }: JsMsg): Event {
+function eventIn({ data }: JsMsg): Event | undefined {
   const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
   const at = text.indexOf(DATA);
+  const head = at < 0 ? undefined : headIn(`${text.slice(0, at)}}`);
   let parsed: unknown;
-  return Object.defineProperty(JSON.parse(`${text.slice(0, at)}}`) as Event, 'data', {
-    enumerable: true,
-    get: () => {
-      parsed ??= JSON.parse(text.slice(at + DATA.length, -1));
-      return parsed;
-    },
-  });
+  return (
+    head &&
+    Object.defineProperty(head, 'data', {
+      enumerable: true,
+      get: () => {
+        parsed ??= JSON.parse(text.slice(at + DATA.length, -1));
+        return parsed;
+      },
+    })
+  );
+}
+
+function headIn(text: string): Event | undefined {
+  try {
+    const head = JSON.parse(text) as Event;
+    const named = [head.id, head.aggregate, head.aggregateId].every(name => typeof name === 'string');
+    return named && Number.isSafeInteger(head.merchantId) && Number.isInteger(head.version) ? head : undefined;
+  } catch {
+    return undefined;
+  }
 }

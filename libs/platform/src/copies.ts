@@ -47,7 +47,7 @@ export interface State {
   more?: Item[];
 }
 
-const limits = { page: 500, alike: 100, timeoutMs: 4_000 } as const;
+const limits = { page: 500, events: 1_000, answerBytes: 524_288, alike: 100, timeoutMs: 4_000 } as const;
 
 function upsertText(table: Table<unknown>): string {
   const columns = table.columns.map(({ column }) => column);
@@ -203,26 +203,26 @@ export class Owner {
         [at, from],
       ),
     );
-    const items = rows
+    const all = rows
       .map(raw => hydrate(table, raw))
       .map(row => ({ merchantId: at, version: versionOf(row), data: view(row) }));
-    const last = rows.at(-1)?.[column];
-    const next =
-      rows.length < limits.page ? { merchantId: at + 1, after: '' } : { merchantId: at, after: String(last) };
-    return { items, next };
+    const items = carried(all);
+    const ended = all.length < limits.page && items.length === all.length;
+    const last = rows[items.length - 1]?.[column];
+    return { items, next: ended ? { merchantId: at + 1, after: '' } : { merchantId: at, after: String(last) } };
   }
 
-  /** Events of one aggregate from a version on that the outbox still keeps, up to before `to`. */
+  /** The first events of one aggregate from a version on that the outbox still keeps, up to before `to`. */
   private async events(
     caller: Caller,
     { aggregate, aggregateId, from, to }: { aggregate: string; aggregateId: string; from: number; to: number },
   ) {
     const rows = await this.db.infra(
       `select envelope from outbox where merchant_id = $1 and aggregate = $2 and aggregate_id = $3
-         and version >= $4 and version < $5 order by version limit 1000`,
+         and version >= $4 and version < $5 order by version limit ${limits.events}`,
       [caller.merchantId, aggregate, aggregateId, from, to],
     );
-    return { events: rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event) };
+    return { events: carried(rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event)) };
   }
 
   private of(aggregate: string): Required<Aggregate> {
@@ -230,6 +230,16 @@ export class Owner {
     if (!found?.view) throw new Rejected('invalid_parameters', `no aggregate ${aggregate} here`);
     return { ...found, view: found.view, also: found.also ?? {} };
   }
+}
+
+/** Of many states or events the first: as many as one message takes whatever their size, and one at least. */
+function carried<T>(all: readonly T[]): T[] {
+  let bytes = 0;
+  const end = all.findIndex((one, at) => {
+    bytes += Buffer.byteLength(JSON.stringify(one));
+    return bytes > limits.answerBytes && at > 0;
+  });
+  return all.slice(0, end < 0 ? all.length : end);
 }
 
 const versionOf = (row: unknown) => Number((row as { version?: number }).version ?? 1);

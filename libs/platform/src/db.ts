@@ -80,18 +80,22 @@ export class Db {
       const session = this.session(caller.merchantId);
       const tx = new Tx(session, this.context(caller));
       let committing = false;
+      let kept = caller;
       let result: T | Refusal;
       let emitted: ReadonlyMap<object, EventRow>;
       try {
         result = await run(tx);
         const refusal = result instanceof Refusal ? result.rejection : undefined;
-        if (refusal) await this.replay(refusal, caller);
+        if (refusal) {
+          await this.replay(refusal, caller);
+          kept = { ...caller, idempotencyKey: undefined };
+        }
         committing = true;
-        emitted = await this.commit(session, tx, refusal ? { ...caller, idempotencyKey: undefined } : caller, result);
+        emitted = await this.commit(session, tx, kept, result);
       } catch (error) {
         await session.rollback();
         unknown ||= committing && isConnectionLoss(error) && !isUnsent(error);
-        const again = tx.runsAgainAfter(error) || this.runAgain(error, caller, committing);
+        const again = tx.runsAgainAfter(error) || this.runAgain(error, kept, committing);
         if (again && attempt < limits.attempts) {
           await this.pause(attempt);
           continue;

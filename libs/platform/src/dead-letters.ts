@@ -1,6 +1,9 @@
 import type { Event } from './consumer.js';
 import type { Db } from './db.js';
 import { raiseGates } from './intake.js';
+import type { Row } from './session.js';
+
+const limits = { page: 500 } as const;
 
 /** Events that a consumer has put aside, and the gates that it had to open by hand. */
 export class DeadLetters {
@@ -30,11 +33,16 @@ export class DeadLetters {
   }
 
   /** All that is parked, each object's events in order. */
-  async all(): Promise<Event[]> {
-    const rows = await this.db.infra('select envelope from dead_letter where consumer = $1 order by version', [
-      this.consumer,
-    ]);
-    return rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event);
+  async *all(): AsyncGenerator<Event> {
+    for (let last: Row | undefined = { version: 0, event_id: '' }; last; ) {
+      const rows = await this.db.infra(
+        `select envelope, version, event_id from dead_letter where consumer = $1 and (version, event_id) > ($2, $3)
+           order by version, event_id limit ${limits.page}`,
+        [this.consumer, last.version, last.event_id],
+      );
+      for (const { envelope } of rows) yield JSON.parse(String(envelope)) as Event;
+      last = rows.at(-1);
+    }
   }
 
   /** Removes what has been applied after all; returns how many. */

@@ -8,6 +8,7 @@ import type { Clock } from './clock.js';
 import { jsonOfAnswer } from './json.js';
 import type { Log } from './log.js';
 import type { Keyring } from './secrets.js';
+import { asRejection, isUnsent } from './session.js';
 import { commandSeconds } from './telemetry.js';
 
 type Run = (input: never, caller: Caller) => Promise<object>;
@@ -56,8 +57,6 @@ export class Dispatcher {
   private readonly underway = new Map<string, { caller: Caller; reply: Promise<Reply> }>();
   private readonly line: (() => void)[] = [];
   private running = 0;
-  private idle: (() => void)[] = [];
-  private present = 0;
 
   constructor(
     handlers: readonly Handler[],
@@ -76,7 +75,6 @@ export class Dispatcher {
   /** Never throws: whatever happens becomes a reply. */
   async dispatch(command: string, payload: string, caller: Caller): Promise<Reply> {
     const started = this.clock.wall();
-    this.present++;
     let slug = 'ok';
     try {
       return await this.answer(command, payload, {
@@ -84,7 +82,8 @@ export class Dispatcher {
         deadline: Math.min(caller.deadline, started + this.limits.budgetMs),
       });
     } catch (error) {
-      const rejection = error instanceof Rejected ? error : this.bug(command, error, caller);
+      const known = asRejection(error, !isUnsent(error));
+      const rejection = known instanceof Rejected ? known : this.bug(command, error, caller);
       slug = rejection.slug;
       return { ok: false, bytes: JSON.stringify(rejection) };
     } finally {
@@ -100,13 +99,7 @@ export class Dispatcher {
           durationMs: this.clock.wall() - started,
         });
       }
-      if (--this.present === 0) for (const done of this.idle.splice(0)) done();
     }
-  }
-
-  /** Resolves when no command is in flight. */
-  drained(): Promise<void> {
-    return this.present === 0 ? Promise.resolve() : new Promise(resolve => this.idle.push(resolve));
   }
 
   private async answer(command: string, payload: string, caller: Caller): Promise<Reply> {

@@ -183,8 +183,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   process.once('SIGTERM', async () => {
     draining = true;
     log.info('draining');
-    await unsubscribe().catch(() => undefined);
-    await running.dispatcher.drained();
+    await unsubscribe();
     await Promise.all([...running.consumers, ...running.workers].map(part => part.stop()));
     await relay.stop();
     await bus.close().catch(() => undefined);

@@ -149,13 +149,15 @@ export class Session {
   }
 }
 
-/** The connection broke: what was being committed is unknown. */
+/**
+ * The connection broke, or there is none to be had: what was being committed is unknown. SQLSTATE has no class E: such a
+ * code is the operating system's or the resolver's; Node's own, of wrong arguments and the like, begin with ERR_.
+ */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: string }).code ?? '';
   return (
-    /^(08|57P0[123]|ECONN|EPIPE|ENOTFOUND|ETIMEDOUT)/.test(code) ||
-    /Connection terminated|not queryable|timeout/i.test(error.message)
+    /^(08|53300|57P0[123]|E(?!RR_))/.test(code) || /Connection terminated|not queryable|timeout/i.test(error.message)
   );
 }
 

@@ -174,11 +174,12 @@ export class Tx extends Reader {
     return row;
   }
 
+  /** A row that this command has locked before is answered as it was saved since, if it was. */
   async lockIfAny<T>(from: Table<T>, where: Where<T>): Promise<T | undefined> {
     await this.session.open();
     const [row] = await this.all(from, where, 'for update');
-    if (row !== undefined) this.track(from, row, 'update');
-    return row;
+    if (row === undefined) return undefined;
+    return (this.tracked.get(keyOf(from, row)) ?? this.track(from, row, 'update')).row as T;
   }
 
   /** A hand-written statement that writes or locks, in the transaction that is held until the commit. */
@@ -239,10 +240,8 @@ export class Tx extends Reader {
   /** What the commit has to write; for the write path only. `emitted` finds an event by its data. */
   outcome(): Outcome {
     const entry = this.entry && { type: LOGGED, aggregate: 'operation', aggregateId: '', data: this.entry };
-    const emitted = new Map<object, EventRow>();
-    for (const emission of [...this.emissions, ...(entry ? [entry] : [])]) {
-      emitted.set(emission.data, this.outboxRow(emission));
-    }
+    const emissions = [...this.emissions, ...(entry ? [entry] : [])];
+    const events = emissions.map(emission => this.outboxRow(emission));
     const byTable = new Map<string, { table: Table<unknown>; change: Change; rows: string[] }>();
     for (const { table, change, row, version, saved } of this.tracked.values()) {
       if (!saved) continue;
@@ -255,8 +254,8 @@ export class Tx extends Reader {
     return {
       changes: groups.map(({ table, change }) => [table, change] as const),
       rows: groups.map(({ rows }) => rows.join(',')),
-      events: [...emitted.values()],
-      emitted,
+      events,
+      emitted: new Map(emissions.map(({ data }, at) => [data, events[at] as EventRow])),
       logged: this.entry !== undefined,
       ran: this.ran,
     };

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Bus } from '../src/bus.js';
 import { systemCaller } from '../src/caller.js';
@@ -46,4 +47,44 @@ it('a command arrives as it was sent, be it in one piece or in several', async (
     const { bytes } = await client.request('cmd.echo.say', sent, caller);
     expect(Buffer.from(bytes).toString() === sent).toBe(true);
   }
+});
+
+it('a message that is no command is left alone, and the commands after it are answered', async () => {
+  client.nc.publish('cmd.catalog.10', '');
+  expect(await ask(10)).toMatchObject({ ok: true });
+});
+
+it('a listener that fails at a signal hears the next one, and the commands after it are answered', async () => {
+  const heard: string[] = [];
+  service.onSignal('a.signal', payload => {
+    heard.push(payload);
+    if (payload === 'nonsense') throw new Error('this is nonsense');
+  });
+  await service.nc.flush();
+  client.signal('a.signal', 'nonsense');
+  client.signal('a.signal', 'sense');
+  expect(await ask(10)).toMatchObject({ ok: true });
+  expect(heard).toEqual(['nonsense', 'sense']);
+});
+
+it('who stops serving waits for what is under way until its answer is on the way', async () => {
+  const inside = new EventEmitter();
+  const stop = service.serve('billing', async () => {
+    setImmediate(() => inside.emit('begun'));
+    await once(inside, 'end');
+    return { ok: true, bytes: 'answered' };
+  });
+  await service.nc.flush();
+  const caller = systemCaller(15, 'r', systemClock.wall() + 5_000);
+  const [asked] = [client.request('cmd.billing.slow', '', caller), await once(inside, 'begun')];
+  let stopped = false;
+  const stopping = stop().then(() => {
+    stopped = true;
+  });
+  await service.nc.flush();
+  await service.nc.flush();
+  expect(stopped).toBe(false);
+  inside.emit('end');
+  await stopping;
+  expect(await asked).toMatchObject({ ok: true });
 });

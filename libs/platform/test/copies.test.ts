@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-async function ask(question: 'state' | 'snapshot', input: object) {
+async function ask(question: 'state' | 'snapshot' | 'events', input: object) {
   const reply = await t.bus.request(`cmd.catalog.platform.${question}`, JSON.stringify(input), t.callerOf());
   return reply.ok ? JSON.parse(reply.bytes.toString()) : 'refused';
 }
@@ -44,6 +44,38 @@ describe('an owner that is asked for the state of objects', () => {
       expect(await ask('state', { aggregate, id: '1' })).toBe('refused');
       expect(await ask('snapshot', { aggregate, merchantId: 0, after: '' })).toBe('refused');
     }
+  });
+});
+
+describe('what is larger than the bus carries', () => {
+  const most = 1_048_576;
+  const sizeOf = (answer: unknown) => Buffer.byteLength(JSON.stringify(answer));
+
+  it('is answered in more pages of a snapshot', async () => {
+    await t.rows(`insert into things select 16, n, n || repeat('é', 10000), 5, 1 from generate_series(1, 120) n`);
+    await t.rows('insert into tenants values (16)');
+    const ids: number[] = [];
+    for (let next = { merchantId: 16, after: '' }; next; ) {
+      const page = await ask('snapshot', { aggregate: 'thing', ...next });
+      expect(sizeOf(page)).toBeLessThan(most);
+      ids.push(...page.items.map(({ data }: { data: { id: number } }) => data.id));
+      next = page.next;
+    }
+    expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: 120 }, (_, at) => at + 1));
+  });
+
+  it('is answered in part of the events that were missed: the first of them', async () => {
+    await t.rows(`insert into outbox (id, type, merchant_id, aggregate, aggregate_id, version, envelope, created_at)
+      select 'ev_large_' || n, 'thing.grown', 15, 'thing', 'large', n,
+        json_build_object('version', n, 'data', repeat('é', 10000))::text, 0 from generate_series(1, 120) n`);
+    const versions: number[] = [];
+    while (versions.length < 120) {
+      const from = versions.length + 1;
+      const answer = await ask('events', { aggregate: 'thing', aggregateId: 'large', from, to: 121 });
+      expect(sizeOf(answer)).toBeLessThan(most);
+      versions.push(...answer.events.map(({ version }: Event) => version));
+    }
+    expect(versions).toEqual(Array.from({ length: 120 }, (_, at) => at + 1));
   });
 });
 

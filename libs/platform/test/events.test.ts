@@ -19,6 +19,8 @@ let pool: ReturnType<typeof createPool>;
 const applied: Event[] = [];
 const asked: number[] = [];
 let poison: string | undefined;
+/** What happens while the next events are applied. */
+let meanwhile: (() => Promise<unknown>) | undefined;
 let heard: () => void = () => undefined;
 let consumer: Consumer;
 
@@ -52,6 +54,7 @@ function newConsumer(name: string, into: Event[]): Consumer {
       order: 'every',
       apply: async (_, events) => {
         if (events.some(event => event.id === poison)) throw new Error('poisoned');
+        await meanwhile?.();
         into.push(...events);
       },
       done: () => heard(),
@@ -147,4 +150,23 @@ describe('events', () => {
     expect(versionsOf(id)).toEqual([1, 2]);
     expect(await parked()).toEqual([]);
   }, 30_000);
+
+  it('that are parked while others are taken up again are taken up with them', async () => {
+    const id = await newOne();
+    await grow(id);
+    await grow(id);
+    const rows = await owner.rows('select envelope from outbox where aggregate_id = $1 order by version', [String(id)]);
+    const [first, second, third] = rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event);
+    const into: Event[] = [];
+    const busy = newConsumer('busy', into);
+    poison = first?.id;
+    await busy.receive(15, [first as Event, second as Event]);
+    poison = undefined;
+    meanwhile = () => {
+      meanwhile = undefined;
+      return newConsumer('busy', into).receive(15, [third as Event]);
+    };
+    expect(await busy.resume()).toBe(3);
+    expect(into.map(({ version }) => version)).toEqual([1, 2, 3]);
+  });
 });

@@ -1,16 +1,17 @@
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { jetstreamManager } from '@nats-io/jetstream';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { Rejected } from '@recur/kernel';
 import { Bus } from '../src/bus.js';
 import { systemClock } from '../src/clock.js';
 import { Consumer, type Consumption, type Event } from '../src/consumer.js';
 import { createLog } from '../src/log.js';
 import { Relay } from '../src/relay.js';
-import { createPool } from '../src/session.js';
+import { createPool, isConnectionLoss } from '../src/session.js';
 import { ensureStream, streamOf } from '../src/stream.js';
 import { type TestService, testService } from '../src/testing.js';
 import { TestNats } from '../src/testing-nats.js';
+import { Refusal } from '../src/tx.js';
 import { growThing, newThing, sample, things } from './sample.js';
 
 let t: TestService;
@@ -50,6 +51,37 @@ describe('a connection that breaks', () => {
     });
     await expect(write).rejects.toMatchObject({ slug: 'deadline_exceeded' });
     expect(attempts).toBe(2);
+  });
+
+  it('at the commit of a refusal does not count it twice: no answer is kept that would tell', async () => {
+    let attempts = 0;
+    const caller = { ...t.callerOf({ idempotencyKey: 'refused' }), fingerprint: 'f' };
+    const write = t.db.write(caller, async tx => {
+      const [backend] = await tx.run('select pg_backend_pid() as pid', []);
+      if (++attempts === 1) await end(backend?.pid);
+      tx.log('Thing(1)', 'Refuse');
+      return new Refusal(new Rejected('invoice_not_open'));
+    });
+    await expect(write).rejects.toMatchObject({ slug: 'deadline_exceeded' });
+    expect(attempts).toBe(1);
+  });
+
+  it('is told from an error of the statement', () => {
+    const failure = (code: string) => Object.assign(new Error('it failed'), { code });
+    for (const code of ['ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN', '53300', '57P01', '08006']) {
+      expect([code, isConnectionLoss(failure(code))]).toEqual([code, true]);
+    }
+    for (const code of ['23505', '40001', '22021', '57014', 'ERR_INVALID_ARG_TYPE']) {
+      expect([code, isConnectionLoss(failure(code))]).toEqual([code, false]);
+    }
+  });
+
+  it('while it is looked for under which request a key was used leaves that unknown', async () => {
+    const { thing } = await t.done(newThing, { name: 'looked for', size: 1 });
+    const infra = jest.spyOn(t.db, 'infra').mockRejectedValueOnce(new Error('Connection terminated unexpectedly'));
+    const answer = await t.call(growThing, { id: thing.id + 1_000, by: 1 }, { idempotencyKey: 'looked for' });
+    infra.mockRestore();
+    expect(answer).toMatchObject({ slug: 'deadline_exceeded' });
   });
 });
 
@@ -168,5 +200,39 @@ describe('on the way from one service to another', () => {
     await consumer({ name: 'waiting', order: 'every', apply }, missing).receive(15, [third as Event]);
     expect(versions).toEqual([1, 2, 3]);
     expect(await t.rows(`select 1 from dead_letter where consumer = 'waiting'`)).toEqual([]);
+  }, 30_000);
+
+  it('a consumer passes over what is no event, and applies what follows', async () => {
+    const applied = new Set<string>();
+    const apply: Consumption['apply'] = async (_, events) => {
+      for (const { aggregateId } of events) applied.add(aggregateId);
+    };
+    const puzzled = consumer({ name: 'puzzled', order: 'alone', apply }, async () => []);
+    await jetstream(bus.nc).publish('evt.catalog.thing.created', 'nonsense');
+    await jetstream(bus.nc).publish('evt.catalog.thing.created', '{"merchantId":"x"}');
+    const { thing } = await t.done(newThing, { name: 'after nonsense', size: 1 });
+    relay.committed();
+    puzzled.start();
+    await until(async () => applied.has(String(thing.id)));
+    const { consumers } = await jetstreamManager(bus.nc);
+    // what was nonsense does not come again either
+    await until(async () => (await consumers.info(streamOf('catalog'), 'puzzled')).num_ack_pending === 0);
+    await puzzled.stop();
+  }, 30_000);
+
+  it('a consumer tries again to park an event when the database is away', async () => {
+    await t.done(newThing, { name: 'never', size: 1 });
+    const [row] = await t.rows('select envelope from outbox order by seq desc limit 1');
+    const apply = async () => {
+      throw new Error('poisoned');
+    };
+    const infra = jest.spyOn(t.db, 'infra').mockRejectedValueOnce(new Error('Connection terminated unexpectedly'));
+    const event = JSON.parse(String(row?.envelope)) as Event;
+    const unlucky = consumer({ name: 'unlucky', order: 'alone', apply }, async () => []);
+    expect(await unlucky.receive(15, [event])).toBe(true);
+    infra.mockRestore();
+    expect(await t.rows(`select event_id from dead_letter where consumer = 'unlucky'`)).toEqual([
+      { event_id: event.id },
+    ]);
   }, 30_000);
 });

@@ -351,3 +351,37 @@ describe('what is kept', () => {
     expect(await count('inbox')).toBe(0);
   });
 });
+
+describe('what one command does to one row in more than one step', () => {
+  it('adds up: a lock answers what was saved before it', async () => {
+    const { thing } = await t.done(newThing, { name: name(), size: 1 });
+    await t.db.write(t.callerOf(), async tx => {
+      for (let times = 0; times < 2; times++) {
+        const locked = await tx.lock(things, { id: thing.id }, 'unknown_path');
+        tx.save(things, { ...locked, size: locked.size + 1n });
+      }
+      tx.log('Thing', 'Grow');
+      return {};
+    });
+    expect((await t.done(getThing, { id: thing.id })).thing.size).toBe(3);
+  });
+
+  it('is told event by event, also where two carry one and the same data', async () => {
+    const { thing } = await t.done(newThing, { name: name(), size: 1 });
+    await t.emitted();
+    await t.db.write(t.callerOf(), async tx => {
+      const locked = await tx.lock(things, { id: thing.id }, 'unknown_path');
+      const data = { whole: 'state' };
+      tx.save(things, locked);
+      tx.emit('thing.created', locked, data);
+      tx.emit('thing.grown', locked, data);
+      tx.log('Thing', 'Grow');
+      return {};
+    });
+    const told = (await t.emitted()).filter(({ aggregate }) => aggregate === 'thing');
+    expect(told.map(({ type, version }) => [type, version])).toEqual([
+      ['thing.created', 2],
+      ['thing.grown', 3],
+    ]);
+  });
+});

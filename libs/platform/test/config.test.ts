@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { parseConfig, serviceConfig } from '../src/config.js';
+
+const env = {
+  RECUR_ENV: 'sandbox',
+  NATS_URL: 'nats://127.0.0.1:4222',
+  DATABASE_URL: 'postgres://127.0.0.1/billing',
+  SECRET_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+};
+let told: string[];
+
+beforeEach(() => {
+  told = [];
+  jest.spyOn(process.stderr, 'write').mockImplementation(text => told.push(String(text)) > 0);
+  jest.spyOn(process, 'exit').mockImplementation(code => {
+    throw new Error(`exit ${code}`);
+  });
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+it('all that is wrong with the settings is told at once, and ends the process with 78', () => {
+  const wrong = { ...env, NATS_URL: '', DATABASE_URL: undefined, DATABASE_POOL: '1' };
+  expect(() => parseConfig(serviceConfig, wrong)).toThrow('exit 78');
+  expect(told).toEqual([
+    'The configuration is not usable:\n',
+    '  NATS_URL: Too small: expected string to have >=1 characters\n',
+    '  DATABASE_URL: is missing\n',
+    '  DATABASE_POOL: Too small: expected number to be >=4\n',
+  ]);
+});
+
+it('a number that is left empty is refused, not taken for 0', () => {
+  expect(parseConfig(serviceConfig, { ...env, PORT: '0' })).toMatchObject({ PORT: 0, COMMANDS_WAITING: 1024 });
+  expect(() => parseConfig(serviceConfig, { ...env, PORT: '', COMMANDS_WAITING: ' ' })).toThrow('exit 78');
+  expect(told).toEqual([
+    'The configuration is not usable:\n',
+    '  PORT: is empty: set it to a number, or not at all\n',
+    '  COMMANDS_WAITING: is empty: set it to a number, or not at all\n',
+  ]);
+});
