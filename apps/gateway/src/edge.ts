@@ -97,12 +97,18 @@ const clientErrors: Record<string, Rejected> = {
 
 const noRequest = new Rejected('invalid_parameters', 'What was sent is no HTTP request');
 
-/** Answers a connection whose bytes are no HTTP request; when another answer is due on it first, it is only closed. */
+/**
+ * Answers a connection whose bytes are no HTTP request, and ends it. Where they come after a whole request, which may
+ * just have been longer than it said, the answer to that one is the last.
+ */
 function refuseRaw(socket: Duplex, rejection: Rejected, requestId: string): void {
   const due = '_httpMessage' in socket ? (socket._httpMessage as ServerResponse | null) : null;
-  const another = due !== null && (due.headersSent || rejection !== tooSlow);
-  if (!socket.writable || another) {
+  if (!socket.writable || due?.headersSent) {
     socket.destroy();
+    return;
+  }
+  if (due?.req.complete) {
+    due.shouldKeepAlive = false;
     return;
   }
   const { slug, message, issues } = rejection as Rejected & { slug: Slug };

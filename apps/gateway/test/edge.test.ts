@@ -125,6 +125,20 @@ describe('every answer is the envelope', () => {
     expect(envelopeIn(tunnel)).toMatchObject({ code: 53 });
   });
 
+  it('of a body whose parts are not what they say', async () => {
+    const head = `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`;
+    for (const chunks of ['zz\r\n{}\r\n0\r\n\r\n', `2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`]) {
+      const answer = await gateway.raw(`${head}transfer-encoding: chunked\r\n\r\n${chunks}`);
+      expect(envelopeIn(answer)).toMatchObject({ code: 51, error: { type: 'invalid_parameters' } });
+    }
+    const body = '{"amount":1,"note":"é"}';
+    const counted = await gateway.raw(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+    expect(envelopeIn(counted)).toMatchObject({ code: 51, merchantId: 15, error: { type: 'malformed_json' } });
+    const longer = await gateway.raw(`${head}content-length: 12\r\n\r\n{"amount":1}, and more`);
+    expect(longer).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*Connection: close\r\n/);
+    expect(envelopeIn(longer)).toMatchObject({ code: 0, merchantId: 15 });
+  });
+
   it('of requests that Node would answer by itself', async () => {
     const hostless = await gateway.raw('GET /nowhere HTTP/1.1\r\nconnection: close\r\n\r\n');
     expect(envelopeIn(hostless)).toMatchObject({ code: 53, error: { type: 'unknown_path' } });
