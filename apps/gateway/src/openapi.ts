@@ -221,11 +221,16 @@ class Schemas {
       if (key === '$ref' && typeof value === 'string') {
         return value.replace(/^#\/\$defs\/(.+)$/, (_, id: string) => `#/components/schemas/${nameOf(id, io)}`);
       }
-      // readers of the docs would else be shown the bound itself
-      return value?.minimum === Number.MIN_SAFE_INTEGER ? { ...value, examples: [1] } : value;
+      return isBounded(value) ? { ...value, examples: [Math.max(1, value.minimum ?? 1)] } : value;
     });
   }
 }
+
+/** A number of which readers of the docs would else be shown a bound itself, or 1 instead of what it is by default. */
+const isBounded = (schema: Json | null): schema is { minimum?: number } =>
+  (schema?.type === 'integer' || schema?.type === 'number') &&
+  !('default' in schema || 'enum' in schema) &&
+  ('minimum' in schema || 'maximum' in schema);
 
 /** What is sent may be less than what is answered under the same name. */
 const nameOf = (id: string, io: 'input' | 'output') => (io === 'input' ? `${id}Input` : id);

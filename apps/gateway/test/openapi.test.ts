@@ -90,6 +90,20 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['Invoice', 'Plan', 'Payment']));
   });
 
+  it('gives examples that a service takes, where one made of the bounds would be refused', () => {
+    const create = document.paths['/merchant/invoice/new']?.post?.requestBody?.content['application/json'].schema;
+    expect(create).toMatchObject({
+      properties: {
+        currency: { examples: ['USD'] },
+        taxPercentage: { examples: [1] },
+        lines: { items: { properties: { unitAmountExcludingTax: { examples: [1] } } } },
+      },
+    });
+    expect(create).not.toHaveProperty('properties.gatewayId.examples');
+    const session = document.paths['/merchant/session/new_session']?.post?.requestBody?.content['application/json'];
+    expect(session?.schema).toMatchObject({ properties: { email: { examples: ['ada@example.com'] } } });
+  });
+
   it('tells what needs no credential, and what needs an identity token', () => {
     const login = document.paths['/merchant/auth/sso/login']?.post;
     expect(login).toMatchObject({ security: [], description: 'Needs no credential.' });

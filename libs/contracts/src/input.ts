@@ -45,13 +45,17 @@ export const prose = string(limits.prose);
 export const filled = rule(string(limits.line), 'may not be blank', value => value.trim() !== '');
 /** The same, short enough for an index. */
 export const filledKey = rule(externalId, 'may not be blank', value => value.trim() !== '');
-export const email = rule(string(limits.email), 'must be an e-mail address', value => /^[^\s@]+@[^\s@]+$/.test(value));
+export const email = rule(string(limits.email), 'must be an e-mail address', value =>
+  /^[^\s@]+@[^\s@]+$/.test(value),
+).meta({ examples: ['ada@example.com'] });
 /** A password to set, in characters. */
 export const newPassword = string(128).min(8);
 
 const isHttpUrl = (value: string) => /^https?:\/\//i.test(value) && URL.canParse(value);
 /** A URL to call or to show. */
-export const httpUrl = rule(string(limits.line), 'must be an http or https URL', isHttpUrl);
+export const httpUrl = rule(string(limits.line), 'must be an http or https URL', isHttpUrl).meta({
+  examples: ['https://example.com/hook'],
+});
 /** A URL to return to; blank means none. */
 export const optionalUrl = rule(
   string(limits.line),
@@ -64,14 +68,16 @@ export const Currency = rule(
   z.string().toUpperCase(),
   'must be the code of an active ISO 4217 currency, such as USD',
   value => currencies.has(value),
-);
+).meta({ examples: ['USD'] });
 
 /** The same; blank means none is given. */
 export const optionalCurrency = rule(
   z.string().toUpperCase(),
   'must be the code of an active ISO 4217 currency, such as USD, or blank',
   value => value === '' || currencies.has(value),
-).default('');
+)
+  .meta({ examples: ['USD'] })
+  .default('');
 
 export const integer = z.int();
 /** An amount of one unit, in the currency's minor unit; may be negative. */
