@@ -15,7 +15,11 @@ const mostIssues = 500;
 export function validate<S extends z.ZodType>(schema: S, input: unknown): Validated<z.output<S>> {
   const result = schema.safeParse(input, { error: predicate });
   if (result.success) return { ok: true, value: result.data };
-  const issues = result.error.issues.flatMap(issue => leaves(issue, []));
+  const found = result.error.issues;
+  // of a list where a text belongs, the length would be told too
+  const mistyped = new Set(found.filter(({ code }) => code === 'invalid_type').map(({ path }) => pointer(path)));
+  const telling = found.filter(({ code, path }) => code === 'invalid_type' || !mistyped.has(pointer(path)));
+  const issues = telling.flatMap(issue => leaves(issue, []));
   return { ok: false, issues: issues.slice(0, mostIssues) };
 }
 

@@ -21,6 +21,13 @@ const parse = <S extends z.ZodType>(schema: S, input: unknown) => {
 };
 
 describe('validate', () => {
+  it('tells of a list where a text belongs no more than that', () => {
+    const schema = z.object({ secret: z.string().min(4).max(8) });
+    for (const secret of [[], Array(9).fill('x')]) {
+      expect(issuesOf(schema, { secret })).toEqual(['/secret: secret must be a text']);
+    }
+  });
+
   const line = { unitAmountExcludingTax: 1999, quantity: 3, name: 'Seat' };
   const invoice = { userId: 1, currency: 'eur', taxPercentage: 825, lines: [line] };
 
