@@ -1,4 +1,4 @@
-import { readFacts } from '../local/facts.js';
+import { isWhole, readFacts } from '../local/facts.js';
 import { Failure, takesNoArguments } from '../local/failure.js';
 import { openHome } from '../local/home.js';
 import { say } from '../local/progress.js';
@@ -7,9 +7,12 @@ import { firstJourney } from './first.js';
 /** `npm run demo`: the first journey against the running stack, told step by step. */
 export async function run(args: readonly string[]): Promise<number> {
   takesNoArguments('npm run demo', args);
-  const facts = readFacts(openHome());
+  const home = openHome();
+  const facts = readFacts(home);
   if (facts === undefined)
-    throw new Failure('no stack of this checkout is running: start one with "npm start" or "npm run up".');
+    throw new Failure('no stack of this checkout is running: start one with "npm start" or "npm run up".', 69);
+  if (!isWhole(home))
+    throw new Failure('a part of the stack has ended: "npm run down", then "npm run up" brings it back.', 69);
   say(`The first journey, against ${facts.baseUrl}, through HTTP only.\n`);
   let step = 0;
   await firstJourney(facts.baseUrl, facts.apiKey, line => say(`${String(++step).padStart(2)}. ${line}`));

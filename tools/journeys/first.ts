@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
+import type { Say } from '../local/progress.js';
 import { Api } from './api.js';
-import { startReceiver, typeOf } from './receiver.js';
+import { type Receiver, startReceiver, typeOf } from './receiver.js';
 
 interface Invoice {
   invoiceId: string;
@@ -30,19 +31,20 @@ const money = (amount: number, currency: string) => `${(amount / 100).toFixed(2)
  * The first journey, through HTTP only: from an empty merchant to a paid invoice and its verified webhooks.
  * It can be run again on the same merchant; `say` is told each step.
  */
-export async function firstJourney(baseUrl: string, apiKey: string, say: (line: string) => void): Promise<Journey> {
+export async function firstJourney(baseUrl: string, apiKey: string, say: Say): Promise<Journey> {
   const api = new Api(baseUrl, apiKey);
+  const { eventList } = await api.get<{ eventList: string[] }>('/merchant/webhook/event_list');
+  say(`${eventList.length} webhook events exist: ${eventList.slice(0, 3).join(', ')}, …`);
   const receiver = await startReceiver();
   try {
-    return await travel(api, receiver, say);
+    return await withEndpoint(api, receiver, say);
   } finally {
     await receiver.close();
   }
 }
 
-async function travel(api: Api, receiver: Awaited<ReturnType<typeof startReceiver>>, say: (line: string) => void) {
-  const { eventList } = await api.get<{ eventList: string[] }>('/merchant/webhook/event_list');
-  say(`${eventList.length} webhook events exist: ${eventList.slice(0, 3).join(', ')}, …`);
+/** The endpoint is deleted at the end, however the journey ends: nobody listens there any more. */
+async function withEndpoint(api: Api, receiver: Receiver, say: Say): Promise<Journey> {
   const { endpointId, secret } = await api.post<{ endpointId: number; secret: string }>(
     '/merchant/webhook/new_endpoint',
     {
@@ -53,7 +55,15 @@ async function travel(api: Api, receiver: Awaited<ReturnType<typeof startReceive
   say(
     `Webhook endpoint ${endpointId} is registered at ${receiver.url}; the secret that signs it is ${secret.slice(0, 10)}…`,
   );
+  try {
+    return await travel(api, receiver, secret, say);
+  } finally {
+    await api.post('/merchant/webhook/delete_endpoint', { endpointId });
+    say(`Webhook endpoint ${endpointId} is deleted again.`);
+  }
+}
 
+async function travel(api: Api, receiver: Receiver, secret: string, say: Say): Promise<Journey> {
   const gateway = await setUpGateway(api);
   say(gateway);
   const { product } = await api.post<{ product: { id: number } }>('/merchant/product/new', {

@@ -39,7 +39,8 @@ export interface Stack {
 export function openStack(home: Home = openHome()): Stack {
   const factsNow = () => {
     const facts = readFacts(home);
-    if (facts === undefined) throw new Failure('no stack of this checkout is running: start one with "npm run up".');
+    if (facts === undefined)
+      throw new Failure('no stack of this checkout is running: start one with "npm run up".', 69);
     return facts;
   };
   factsNow();

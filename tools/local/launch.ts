@@ -5,6 +5,8 @@ import { type Home, openHome } from './home.js';
 import { inSeconds, say } from './progress.js';
 import { becomeLauncher, resignAsLauncher } from './record.js';
 
+const secondThoughtsMs = 1_000;
+
 /** What tools/run.mjs knows about the time before a command began. */
 export interface Launch {
   startedAt: number;
@@ -33,6 +35,23 @@ export function claimHome(): Home | undefined {
   say(`The stack of this checkout is running already at ${facts.baseUrl}`);
   say(`  its API key and ports are in ${relative(path.join(home.state, 'stack.json'))}; to stop it: ${ended}`);
   return undefined;
+}
+
+/**
+ * Says that the stack is being stopped, and calls `stop`. npm passes on the Ctrl-C that the terminal sends to all of us,
+ * so only one that comes later is a second one, which ends this process at once.
+ */
+export function onInterrupt(stop: () => void): void {
+  let since = 0;
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      if (since === 0) {
+        since = Date.now();
+        say('\nStopping; the data stay. (Ctrl-C again kills.)');
+        stop();
+      } else if (Date.now() - since > secondThoughtsMs) process.exit(130);
+    });
+  }
 }
 
 /** The last thing a start prints: where everything is, and what to try first. */

@@ -33,7 +33,7 @@ export async function choosePublicPort(asked: string | undefined, remembered: nu
     }
     if (await isFree(port)) return port;
     throw new Failure(
-      `port ${port} (from PORT) is taken by another program: stop that program, set another PORT, or unset it to get a free one.`,
+      `port ${port} (from PORT) is taken by another program${port < 1024 ? ', or root alone may listen on it' : ''}: stop that program, set another PORT, or unset it to get a free one.`,
       69,
     );
   }

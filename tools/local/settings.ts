@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Failure } from './failure.js';
 import type { Home } from './home.js';
@@ -31,8 +31,13 @@ export interface Merchant {
 
 /** The settings of a home; made up when it has none yet. */
 export function readSettings(home: Home): Settings {
-  const stored = readJson<Settings>(settingsFile(home));
-  if (stored !== undefined) return stored;
+  const file = settingsFile(home);
+  const stored = readJson<Settings>(file);
+  if (stored?.ports && stored.passwords && stored.secretKeys) return stored;
+  // the secrets are gone that the data were written with
+  if (existsSync(file)) {
+    throw new Failure(`${file} is damaged: "npm run reset" erases the local data and starts anew.`, 78);
+  }
   const roles = ['postgres', ...services.flatMap(service => [`${service}_owner`, `${service}_app`])];
   const settings: Settings = {
     ports: {},
@@ -70,18 +75,13 @@ export function writePrivately(file: string, value: unknown): void {
   renameSync(unfinished, file);
 }
 
-/** Undefined when there is no such file. */
-export function readJson<T>(file: string): T | undefined {
-  let text: string;
+/** Undefined when there is no such file, or it is damaged: a record that cannot be read is none. */
+export function readJson<T extends object>(file: string): T | undefined {
   try {
-    text = readFileSync(file, 'utf8');
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return typeof value === 'object' && value !== null ? (value as T) : undefined;
   } catch {
     return undefined;
-  }
-  try {
-    return JSON.parse(text) as T;
-  } catch {
-    throw new Failure(`${file} is damaged: "npm run reset" erases the local data and starts anew.`);
   }
 }
 

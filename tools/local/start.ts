@@ -1,12 +1,10 @@
 import { takesNoArguments } from './failure.js';
-import { announce, claimHome, type Launch } from './launch.js';
+import { announce, claimHome, type Launch, onInterrupt } from './launch.js';
 import type { Running } from './processes.js';
 import { say } from './progress.js';
 import { resignAsLauncher } from './record.js';
 import type { PartName } from './settings.js';
 import { startStack, stopStack } from './stack.js';
-
-const secondThoughtsMs = 1_000;
 
 /** `npm start`: the stack in the foreground, until Ctrl-C. Its data stay for the next time. */
 export async function run(args: readonly string[], launch: Launch): Promise<number> {
@@ -18,7 +16,6 @@ export async function run(args: readonly string[], launch: Launch): Promise<numb
   const stopped = new Promise<void>((resolve, reject) => {
     onInterrupt(() => {
       interrupted.abort();
-      say('\nStopping; the data stay. (Ctrl-C again kills.)');
       stopStack(home).then(() => resolve(), reject);
     });
   });
@@ -55,17 +52,4 @@ async function keepAliveUntil(end: Promise<void>): Promise<void> {
   const timer = setInterval(() => undefined, 3_600_000);
   await end;
   clearInterval(timer);
-}
-
-/** npm passes on the Ctrl-C that the terminal sends to all of us, so only one that comes later is a second one. */
-function onInterrupt(stop: () => void): void {
-  let since = 0;
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => {
-      if (since === 0) {
-        since = Date.now();
-        stop();
-      } else if (Date.now() - since > secondThoughtsMs) process.exit(130);
-    });
-  }
 }

@@ -1,5 +1,5 @@
 import { takesNoArguments } from './failure.js';
-import { announce, claimHome, type Launch } from './launch.js';
+import { announce, claimHome, type Launch, onInterrupt } from './launch.js';
 import { say } from './progress.js';
 import { resignAsLauncher } from './record.js';
 import { startStack, stopStack } from './stack.js';
@@ -10,12 +10,10 @@ export async function run(args: readonly string[], launch: Launch): Promise<numb
   const home = claimHome();
   if (home === undefined) return 0;
   const interrupted = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(name, () => {
-      interrupted.abort();
-      void stopStack(home);
-    });
-  }
+  onInterrupt(() => {
+    interrupted.abort();
+    void stopStack(home);
+  });
   try {
     const facts = await startStack(home, { tell: say, port: process.env.PORT, signal: interrupted.signal });
     announce(home, facts, launch, '"npm run down" stops everything and keeps the data; "npm run reset" erases them.');

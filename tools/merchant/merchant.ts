@@ -30,7 +30,7 @@ export function merchant(words: readonly string[], env: NodeJS.ProcessEnv, home?
   });
   if (status === 0) return stdout;
   // the words were right, but there is nothing to do them with
-  if (status === badSettings && options.env.DATABASE_URL === undefined) throw new Failure(noStack);
+  if (status === badSettings && options.env.DATABASE_URL === undefined) throw new Failure(noStack, 69);
   const known = ([64, 69, badSettings] as const).find(code => code === status);
   throw new Failure(error?.message ?? sentences(stderr), known);
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -20,6 +20,15 @@ describe('tools/run.mjs', () => {
     expect(status).toBe(64);
     expect(stderr).toMatch(sentence);
     expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('a build', () => {
+  it('is made anew where a source of any command has changed', () => {
+    const read = (file: string) => JSON.parse(readFileSync(path.join(checkoutRoot(), file), 'utf8'));
+    const compiled: string[] = read('tools/tsconfig.json').include;
+    const { inputs } = read('turbo.json').tasks.build;
+    expect(inputs).toEqual(expect.arrayContaining(compiled.map(folder => `${folder}/**`)));
   });
 });
 
@@ -51,7 +60,7 @@ describe('npm run merchant', () => {
   it('says how it is used, what is missing, and what is wrong with the settings', () => {
     const list = ['keys', 'list', '--merchant', '1'];
     expect(failure({}, 'keys')).toMatchObject({ exitCode: 64, message: expect.stringMatching(usage) });
-    expect(failure({}, ...list)).toMatchObject({ exitCode: 1, message: expect.stringMatching(noStack) });
+    expect(failure({}, ...list)).toMatchObject({ exitCode: 69, message: expect.stringMatching(noStack) });
     const half = failure({ DATABASE_URL: 'postgres://x' }, ...list);
     expect(half).toMatchObject({ exitCode: 78, message: expect.stringMatching(settings) });
   });
@@ -74,7 +83,7 @@ describe('npm run log', () => {
     const usage = /^There is no command "keys"\.\nUsage: npm run log -- verify/;
     expect(failure('keys')).toMatchObject({ exitCode: 64, message: expect.stringMatching(usage) });
     const noStack = /^no stack of this checkout is running: start one with "npm run up"/;
-    expect(failure('verify')).toMatchObject({ exitCode: 1, message: expect.stringMatching(noStack) });
+    expect(failure('verify')).toMatchObject({ exitCode: 69, message: expect.stringMatching(noStack) });
   });
 });
 

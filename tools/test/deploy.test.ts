@@ -32,6 +32,12 @@ const stores = ['postgres', 'nats', 'redis'];
 const files = readFiles();
 const port = String(gateway.shape.PORT.parse(undefined));
 
+/** What the containers keep as it is, what is the migrate steps' alone, and what is for tests. */
+const notHandedOn = [
+  ...['HOST', 'PORT', 'DATABASE_OWNER_URL', 'CRASH_AT'],
+  ...['RATES', 'OAUTH', 'WEBHOOK'].map(name => `${name}_ALLOW_LOOPBACK`),
+];
+
 /** The longest that each app may take to end: clients' last requests, commands, a batch of deliveries (its config). */
 const drainSeconds = (app: string) =>
   ({ gateway: limits.drainMs / 1000 + 5, notification: 35 })[app] ?? limits.deadlineMs / 1000 + 5;
@@ -70,10 +76,13 @@ const guards: Record<string, Guard> = {
         Object.entries(composed(texts, env).services).flatMap(([name, { build, environment, variables }]) => {
           const app = apps.find(one => one === build?.args.APP);
           if (app === undefined) return [];
-          const unknown = only(variables, Object.keys(schemas[app].shape));
+          const settings = Object.keys(schemas[app].shape);
+          const unknown = only(variables, settings);
+          const kept = only(settings, [...variables, ...notHandedOn]);
           const { error } = schemas[app].safeParse(environment);
           return [
             ...unknown.map(variable => `${name} is given ${variable}, which ${app} does not know`),
+            ...kept.map(variable => `${variable} of ${name} cannot be set`),
             ...(error?.issues ?? []).map(issue => `${name}: ${issue.path.join('.')} ${issue.message}`),
             ...unless(
               'DATABASE_OWNER_URL' in environment === name.endsWith('-migrate'),
@@ -84,6 +93,7 @@ const guards: Record<string, Guard> = {
       ),
     planted: [
       ['compose', '  LOG_LEVEL:\n', '  LOG_LEVLE:\n'],
+      ['compose', '  RATES_URL:\n', ''],
       ['compose', '  REDIS_URL: redis://redis:6379\n', ''],
       [
         'compose',
@@ -231,7 +241,7 @@ const guards: Record<string, Guard> = {
       const toInternet = Object.keys(services).filter(name => services[name]?.networks?.join() !== 'inside');
       return [
         ...unless(
-          toInternet.sort().join() === 'gateway,identity,notification',
+          toInternet.sort().join() === 'catalog,gateway,identity,notification',
           `${toInternet.join()} reach the internet`,
         ),
         ...unless(networks.inside?.internal, 'the inner network is none'),

@@ -29,6 +29,7 @@ const pages = [
   'docs/webhooks.md',
   'docs/api-reference.md',
   'docs/deployment.md',
+  'docs/performance.md',
   'docs/sign-in.md',
 ].concat(apps.map(app => `apps/${app}/README.md`));
 
@@ -93,7 +94,16 @@ const codesIn = (page: string) =>
     statuses.split(' or ').map(status => `${code} ${status}`),
   );
 
-/** What a page names that is not there: files, links and their headings, npm commands, quoted code. */
+/** The words that a `main.js` takes: those of every service, and each one's own. */
+const words = [
+  ...[...read('libs/platform/src/service.ts').matchAll(/word === '(\w+)'/g)].map(([, word = '']) => word),
+  ...apps
+    .map(app => `apps/${app}/src/service.ts`)
+    .filter(file => existsSync(path.join(root, file)))
+    .flatMap(file => /\bcommands: \{ ([\w, ]+) \}/.exec(read(file))?.[1]?.split(', ') ?? []),
+];
+
+/** What a page names that is not there: files, links and their headings, commands, quoted code. */
 function broken(file: string, text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```/gm, '');
   const near = (target: string) =>
@@ -104,11 +114,13 @@ function broken(file: string, text: string): string[] {
   const links = [...prose.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, link = '']) => link);
   const commands = [...text.matchAll(/npm (?:run )?(start|test|(?<=run )[a-z]+)/g)].map(([, name = '']) => name);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const ofApps = [...text.matchAll(/dist\/main\.js (\w+)/g)].map(([, name = '']) => name);
   const quoted = [...text.matchAll(/^```ts (\S+)\n([\s\S]*?)^```/gm)];
   return [
     ...files.filter(name => !near(name)),
     ...links.filter(link => !leads(file, text, link)),
     ...commands.filter(name => !(name in scripts)),
+    ...ofApps.filter(name => !words.includes(name)),
     ...quoted.flatMap(([, source = '', code = '']) =>
       code.split('\n').filter(line => !(existsSync(path.join(root, source)) && read(source).includes(line.trim()))),
     ),
@@ -140,8 +152,15 @@ describe('what people read', () => {
 
   it('names files, headings, commands and code that exist', () => {
     const planted =
-      '`tools/nowhere.ts` [x](nowhere.md) [y](#nowhere) npm run nowhere\n```ts package.json\nnowhere\n```\n';
-    expect(broken('README.md', planted)).toEqual(['tools/nowhere.ts', 'nowhere.md', '#nowhere', 'nowhere', 'nowhere']);
+      '`tools/nowhere.ts` [x](nowhere.md) [y](#nowhere) npm run nowhere node dist/main.js eat\n```ts package.json\nnowhere\n```\n';
+    expect(broken('README.md', planted)).toEqual([
+      'tools/nowhere.ts',
+      'nowhere.md',
+      '#nowhere',
+      'nowhere',
+      'eat',
+      'nowhere',
+    ]);
     expect(pages.flatMap(page => broken(page, read(page)).map(what => `${page}: ${what}`))).toEqual([]);
   });
 });

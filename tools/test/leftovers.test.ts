@@ -8,6 +8,7 @@ import type { Home } from '../local/home.js';
 import { identify, isAlive, type ProcessIdentity, parseStat, signal } from '../local/identity.js';
 import { stopProcess } from '../local/processes.js';
 import { alive, becomeLauncher, forget, launcher, recorded, remember, resignAsLauncher } from '../local/record.js';
+import { readSettings } from '../local/settings.js';
 
 const children: ChildProcess[] = [];
 let home: Home;
@@ -100,9 +101,20 @@ describe('the record of a stack', () => {
     expect(recorded(home)).toEqual({});
   });
 
-  it('says what to do when its file is damaged', () => {
-    writeFileSync(path.join(home.state, 'processes.json'), '{"billing":');
-    expect(() => alive(home)).toThrow(/npm run reset/);
+  it.each(['', '{"billing":', 'null'])('is empty where its file is damaged, so that stop and reset go on: %j', text => {
+    writeFileSync(path.join(home.state, 'processes.json'), text);
+    expect(alive(home)).toEqual(new Map());
+  });
+});
+
+describe('the settings of a stack', () => {
+  it('are the same from run to run, and nobody but reset makes new ones where they are damaged', () => {
+    const made = readSettings(home);
+    expect(readSettings(home)).toEqual(made);
+    for (const text of ['', '{"ports":', 'null', '{}']) {
+      writeFileSync(path.join(home.state, 'settings.json'), text);
+      expect(() => readSettings(home)).toThrow(/settings\.json is damaged: "npm run reset" erases/);
+    }
   });
 });
 
@@ -118,6 +130,12 @@ describe('the launcher of a stack', () => {
     const killed = await sleeper();
     writeFileSync(path.join(home.state, 'launcher.json'), JSON.stringify(killed));
     await stopProcess(killed, 'SIGKILL', 5_000);
+    expect(becomeLauncher(home)).toEqual({ afterDeath: true });
+  });
+
+  it.each(['', '{"pid":', 'null'])('is replaced where its file is damaged: %j', text => {
+    writeFileSync(path.join(home.state, 'launcher.json'), text);
+    expect(launcher(home)).toBeUndefined();
     expect(becomeLauncher(home)).toEqual({ afterDeath: true });
   });
 

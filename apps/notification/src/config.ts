@@ -22,7 +22,9 @@ export const config = serviceConfig
       .max(3_650)
       .default(30)
       .describe('how long events, deliveries and the log of attempts are kept at least; they go a week at a time'),
-    BASE_URL: baseUrl.default('http://localhost:3000').describe('where clients reach the gateway, for automation URLs'),
+    BASE_URL: baseUrl
+      .prefault('http://localhost:3000')
+      .describe('where clients reach the gateway, for automation URLs'),
     WEBHOOK_ALLOW_LOOPBACK: toggle(false).describe('let webhooks reach this machine: local stacks and tests only'),
   })
   .refine(({ RECUR_ENV, WEBHOOK_ALLOW_LOOPBACK }) => RECUR_ENV !== 'production' || !WEBHOOK_ALLOW_LOOPBACK, {

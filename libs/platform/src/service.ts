@@ -60,6 +60,9 @@ export const CLOCK = Symbol('clock');
 export const CONFIG = Symbol('config');
 export const LOG = Symbol('log');
 
+/** As in sysexits.h: what is needed is away. A command's own 1 means something else. */
+const unavailable = 69;
+
 /** How many lists of one replica the database makes at once, among others; the rest wait their turn. */
 const ASIDE_CONNECTIONS = 4;
 
@@ -139,8 +142,8 @@ export async function startService(definition: ServiceDefinition, argv = process
   if (config.CRASH_AT && config.RECUR_ENV === 'production') fatal(log, 'CRASH_AT is for tests, not for production');
   armCrash(config.CRASH_AT);
   const pool = createPool(config.DATABASE_URL, config.DATABASE_POOL);
-  const problem = await schemaProblem(pool, definition.schema).catch(
-    error => `the database cannot be asked: ${error.message}`,
+  const problem = await schemaProblem(pool, definition.schema).catch(error =>
+    fatal(log, `the database cannot be asked: ${error.message}`, unavailable),
   );
   if (problem) fatal(log, problem);
   // nothing is under way yet; and the first process of a container is not ended by a signal that it does not handle
@@ -199,7 +202,7 @@ export async function startService(definition: ServiceDefinition, argv = process
 
 function connect(name: string, config: ServiceConfig, log: Log, patient: boolean): Promise<Bus> {
   return Bus.connect(config.NATS_URL, name, systemClock, log, patient).catch(error =>
-    fatal(log, `NATS at ${config.NATS_URL} cannot be reached: ${error.message}`),
+    fatal(log, `NATS at ${config.NATS_URL} cannot be reached: ${error.message}`, unavailable),
   );
 }
 
@@ -257,7 +260,7 @@ const askMissing = (bus: Bus, clock: Clock) => async (service: string, event: Ev
   return answer.events as Event[];
 };
 
-function fatal(log: Log, why: string): never {
+function fatal(log: Log, why: string, exitCode = 1): never {
   log.fatal(why);
-  return process.exit(1);
+  return process.exit(exitCode);
 }

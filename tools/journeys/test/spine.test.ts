@@ -52,6 +52,10 @@ describe('the first journey', () => {
       ]);
       expect(told.join('\n')).toContain('each signature verified');
     }
+    const { endpointList } = await new Api(baseUrl, apiKey).get<{ endpointList: Row[] }>(
+      '/merchant/webhook/endpoint_list',
+    );
+    expect(endpointList).toEqual([]);
   });
 
   it('writes one entry in the operation log for each change', async () => {
@@ -66,6 +70,7 @@ describe('the first journey', () => {
     );
     const journey = [
       'WebhookEndpoint New 2',
+      'WebhookEndpoint Delete 2',
       'Product New 2',
       'Plan New 2',
       'Plan Activate 2',
@@ -268,7 +273,12 @@ describe('an operator', () => {
     expect(npmRun('keys', 'list', ...of).stdout).toMatch(/^ +\d+ {2}key_….{6} {2}made .* {2}active\n/);
     const away = env.DATABASE_URL?.replace(/:\d+\//, ':1/');
     const ask = () => merchant(['keys', 'list', ...of], { ...env, DATABASE_URL: away });
-    expect(ask).toThrow(/^the database cannot be asked: [^{]+$/);
+    expect(ask).toThrow(
+      expect.objectContaining({
+        exitCode: 69,
+        message: expect.stringMatching(/^the database cannot be asked: [^{]+$/),
+      }),
+    );
   });
 });
 
