@@ -75,6 +75,12 @@ describe('the authorize URL', () => {
     expect(await connections()).toMatchObject([{ status: connectionStatus.allowed, expireTime: clock.now() + 300 }]);
   });
 
+  it.each(['', 'others "é"'])('asks for one scope, whatever it says: %j', async scope => {
+    const fields = { ...(await requested()), scope };
+    expect(await step('authorize', fields)).toMatchObject({ kind: 'consent' });
+    expect(redirected(await step('decide', { ...fields, allowed: 'true' }))).toHaveProperty('code');
+  });
+
   it('a no leads back with access_denied, and ends it', async () => {
     const fields = await requested();
     expect(redirected(await step('decide', { ...fields, allowed: 'false' }))).toMatchObject({
