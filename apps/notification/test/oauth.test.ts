@@ -30,15 +30,22 @@ describe('webhook_automation_oauth_url', () => {
     expect(JSON.stringify(rows)).not.toContain(state);
   });
 
-  it.each(['ftp://platform.example/', 'javascript:alert(1)', 'platform.example', 7])(
-    'takes no returnUrl %j',
-    async bad => {
-      expect(await t.call(automationOauthUrl, { returnUrl: bad }, merchant)).toMatchObject({
-        slug: 'invalid_parameters',
-        issues: [{ path: '/returnUrl' }],
-      });
-    },
-  );
+  it.each([
+    'ftp://platform.example/',
+    'javascript:alert(1)',
+    'platform.example',
+    7,
+    // what leads to another host, or nowhere, where it is read by other rules
+    'https://platform.example`/',
+    "https://platform.example'.evil.example/",
+    'https://me:secret@platform.example/',
+    'https://_%@platform.example/',
+  ])('takes no returnUrl %j', async bad => {
+    expect(await t.call(automationOauthUrl, { returnUrl: bad }, merchant)).toMatchObject({
+      slug: 'invalid_parameters',
+      issues: [{ path: '/returnUrl' }],
+    });
+  });
 
   it.each([{}, { returnUrl: '' }])('without an address leads to a page that shows the code: %j', async input => {
     const { oauthUrl } = await t.done(automationOauthUrl, input, merchant);
