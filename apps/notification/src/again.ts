@@ -27,6 +27,8 @@ export async function scheduleAnew(
   values: readonly unknown[] = [],
 ): Promise<Row> {
   const [answer = {}] = await tx.run(statement, [tx.merchantId, endpointId, nowMs, ordered, ...values]);
-  await lineUp(tx, endpointId, (answer.subjects ?? []) as string[], nowMs);
+  const subjects = (answer.subjects ?? []) as string[];
+  const lines = subjects.map(subject => ({ endpointId, subject }));
+  await lineUp(tx, lines, nowMs);
   return answer;
 }

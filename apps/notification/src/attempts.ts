@@ -3,7 +3,7 @@ import type { Claimed } from './claims.js';
 import { afterAttempt, type Delivery, type Outcome, verdictOf } from './domain/delivery.js';
 import { afterVerdict, type Endpoint } from './domain/endpoint.js';
 import { endpointView, living } from './endpoints.js';
-import { type Line, release } from './order.js';
+import { type Line, lineUp } from './order.js';
 import { type EndpointRow, endpoints } from './tables.js';
 
 /** A POST that has ended. */
@@ -22,12 +22,24 @@ export interface Recorded {
   released: number[];
 }
 
+/** An attempt that is recorded, and its delivery before it. */
+interface Ended {
+  endpoint: EndpointRow;
+  attempt: Attempt;
+  delivery: Delivery;
+}
+
 const limits = { answerKept: 2_000 } as const;
 
 const lockAll = `select * from endpoints where merchant_id = $1 and endpoint_id = any($2) and deleted_time = 0
   order by endpoint_id for update`;
-/** Of these, what is still leased to us: a worker that was too slow records nothing. */
-const fence = `select due.delivery_id from unnest($1::text[], $2::text[]) ours(delivery_id, token)
+/**
+ * Of these, what is still leased to us: a worker that was too slow records nothing. How many attempts it has had is read
+ * again: they count anew where it was sent again meanwhile.
+ */
+const fence = `select due.delivery_id, (select attempts from deliveries
+    where merchant_id = $1 and delivery_id = ours.delivery_id and event_id = ours.event_id) as attempts
+  from unnest($2::text[], $3::text[], $4::text[]) ours(delivery_id, event_id, token)
   join due on due.delivery_id = ours.delivery_id and due.lease_token = ours.token for update of due`;
 
 /**
@@ -61,11 +73,16 @@ export async function recordAll(
   const ids = [...new Set(attempts.map(({ delivery }) => delivery.endpointId))].sort((a, b) => a - b);
   const [locked, leased] = await Promise.all([
     tx.run(lockAll, [tx.merchantId, ids]),
-    tx.run(fence, [attempts.map(({ delivery }) => delivery.deliveryId), attempts.map(({ token }) => token)]),
+    tx.run(fence, [
+      tx.merchantId,
+      attempts.map(({ delivery }) => delivery.deliveryId),
+      attempts.map(({ delivery }) => delivery.eventId),
+      attempts.map(({ token }) => token),
+    ]),
   ]);
-  const ours = new Set(leased.map(row => row.delivery_id));
+  const ours = new Map(leased.map(row => [row.delivery_id, Number(row.attempts)]));
   const later: Attempt[] = [];
-  const recording: { endpoint: EndpointRow; attempt: Attempt }[] = [];
+  const recording: Ended[] = [];
   let noticed: Judged | undefined;
   // nothing is due to an endpoint that is deleted: it is not among these
   for (const endpoint of locked.map(row => hydrate(endpoints, row))) {
@@ -79,32 +96,31 @@ export async function recordAll(
     }
     if (judged.notice) noticed = judged;
     await keep(tx, endpoint, judged);
-    recording.push(...valid.map(attempt => ({ endpoint, attempt })));
+    for (const attempt of valid) {
+      const { delivery } = attempt;
+      const attempts = ours.get(delivery.deliveryId) ?? delivery.attempts;
+      recording.push({ endpoint, attempt, delivery: { ...delivery, attempts } });
+    }
   }
   const released = await write(tx, recording, nowMs, random);
   return { later, released };
 }
 
-async function write(
-  tx: Tx,
-  recording: readonly { endpoint: EndpointRow; attempt: Attempt }[],
-  nowMs: number,
-  random: () => number,
-): Promise<number[]> {
+async function write(tx: Tx, recording: readonly Ended[], nowMs: number, random: () => number): Promise<number[]> {
   if (recording.length === 0) return [];
   const rows: object[] = [];
   const settled: string[] = [];
   const lines: Line[] = [];
-  for (const { endpoint, attempt } of recording) {
-    const after = afterAttempt(attempt.delivery, outcomeFor(endpoint, attempt), attempt.endedMs, random());
+  for (const { endpoint, attempt, delivery } of recording) {
+    const after = afterAttempt(delivery, outcomeFor(endpoint, attempt), attempt.endedMs, random());
     rows.push(rowOf(attempt, after));
-    if (after.nextAtMs !== null) continue;
-    settled.push(after.deliveryId);
+    if (after.nextAtMs === null) settled.push(after.deliveryId);
     if (attempt.subject !== null) lines.push({ endpointId: endpoint.endpointId, subject: attempt.subject });
   }
-  const ids = recording.map(({ attempt }) => attempt.delivery.deliveryId);
-  await Promise.all([tx.run(record, [tx.merchantId, JSON.stringify(rows), settled, ids]), release(tx, lines, nowMs)]);
-  return lines.map(({ endpointId }) => endpointId);
+  const ids = recording.map(({ delivery }) => delivery.deliveryId);
+  const values = [tx.merchantId, JSON.stringify(rows), settled, ids];
+  const [, released] = await Promise.all([tx.run(record, values), lineUp(tx, lines, nowMs)]);
+  return released;
 }
 
 /** What an attempt means for its delivery. The 410 of an address that the endpoint has left speaks for that one alone. */

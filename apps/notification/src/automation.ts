@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { automationOauthUrl, disconnectAutomation, type In } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
+import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle } from '@recur/platform';
 import type { Config } from './config.js';
 import { digest, endConnection } from './connections.js';
@@ -27,6 +27,9 @@ export class Automation {
 
   @Handle(automationOauthUrl)
   request({ returnUrl }: In<typeof automationOauthUrl>, caller: Caller) {
+    if (returnUrl && !isPlain(returnUrl)) {
+      throw invalid('/returnUrl', 'must have a host of letters a-z, digits, dots and hyphens, and no user name');
+    }
     return this.db.write(caller, async tx => {
       await tx.run(inTurn, [tx.merchantId]);
       await tx.run(removeLate, [tx.merchantId, tx.now]);
@@ -72,4 +75,11 @@ export class Automation {
       return {};
     });
   }
+}
+
+/** Whether all who read this URL find the same host in it: the library that leads there still has a parser of its own. */
+function isPlain(text: string): boolean {
+  const { protocol, host, hostname, username, password } = new URL(text);
+  const asRead = text.toLowerCase().startsWith(`${protocol}//${host}`);
+  return asRead && username + password === '' && /^(\[[\da-f:.]+\]|[\w.-]+)$/.test(hostname);
 }

@@ -100,8 +100,9 @@ export function bodyOf({ type, at, merchantId, version, data }: Event): string {
   return JSON.stringify({ type, timestamp: new Date(at * 1000).toISOString(), merchantId, sequence: version, data });
 }
 
-/** The products that an event concerns: those of the plans on an invoice's lines. */
+/** The products that an event concerns: a subscription's own, and those of the plans on an invoice's lines. */
 function productsOf(data: unknown): number[] {
-  const { lines = [] } = data as { lines?: { plan?: { productId: number } | null }[] };
+  const { productId, lines = [] } = data as { productId?: number; lines?: { plan?: { productId: number } | null }[] };
+  if (productId !== undefined) return [productId];
   return [...new Set(lines.flatMap(({ plan }) => (plan ? [plan.productId] : [])))];
 }

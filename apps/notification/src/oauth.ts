@@ -53,7 +53,8 @@ export class OAuth {
         return { kind: 'redirect', location: withError(fields, 'access_denied', 'The merchant said no') };
       }
       const response = new Response();
-      const request = new Request({ method: 'POST', headers: {}, query: {}, body: { ...fields } });
+      // there is one scope, which the tokens name, whatever was asked for
+      const request = new Request({ method: 'POST', headers: {}, query: {}, body: { ...fields, scope: 'hooks' } });
       await new OAuth2Server({ model: modelOf(tx, connection, next => tx.save(connections, next)) }).authorize(
         request,
         response,

@@ -8,29 +8,30 @@ export interface Line {
   subject: string;
 }
 
+/** What has a lower version before it, and is not under way: what a claim takes meanwhile is looked at again. */
+const later = `update due set held = true where delivery_id = any(array(
+    select behind.delivery_id from unnest($1::bigint[], $2::text[]) line(endpoint_id, subject) cross join lateral (
+      select delivery_id from due where endpoint_id = line.endpoint_id and subject = line.subject and not held
+        and sequence > (select min(sequence) from due where endpoint_id = line.endpoint_id and subject = line.subject)) behind))
+  and not held and (lease_until_ms is null or lease_until_ms < $3)`;
+/** The first of each line, unless it goes already, or another one is under way. */
 const first = `update due set held = false, due_at_ms = greatest(due_at_ms, $3) where delivery_id = any(array(
     select head.delivery_id from unnest($1::bigint[], $2::text[]) line(endpoint_id, subject) cross join lateral (
       select delivery_id, held from due where endpoint_id = line.endpoint_id and subject = line.subject
       order by sequence limit 1) head
-    where head.held))`;
+    where head.held and not exists (select from due
+      where endpoint_id = line.endpoint_id and subject = line.subject and lease_until_ms >= $3)))
+  returning endpoint_id`;
 
-/** Lets the first of each line go, if it does not go already. The endpoints' rows are locked. */
-export async function release(tx: Tx, lines: readonly Line[], nowMs: number): Promise<void> {
-  if (lines.length === 0) return;
-  const [endpointIds, subjects] = [lines.map(line => line.endpointId), lines.map(line => line.subject)];
-  await tx.run(first, [endpointIds, subjects, nowMs]);
-}
-
-/** What has a lower version before it now, and is not under way. */
-const later = `update due set held = true where endpoint_id = $1 and subject = any($2) and not held
-  and (lease_until_ms is null or lease_until_ms < $3) and exists (select from due earlier
-    where earlier.endpoint_id = $1 and earlier.subject = due.subject and earlier.sequence < due.sequence)`;
-
-/** Events of these objects were put into their lines, wherever they belong: the first of each goes, the others wait. */
-export async function lineUp(tx: Tx, endpointId: number, subjects: readonly string[], nowMs: number): Promise<void> {
-  if (subjects.length === 0) return;
-  const lines = subjects.map(subject => ({ endpointId, subject }));
-  await Promise.all([tx.run(later, [endpointId, subjects, nowMs]), release(tx, lines, nowMs)]);
+/**
+ * Something was put into these lines, or taken out, or has to be tried again: of each the first goes now, and the others
+ * wait. The endpoints' rows are locked. Answers the endpoints to which something goes that has waited.
+ */
+export async function lineUp(tx: Tx, lines: readonly Line[], nowMs: number): Promise<number[]> {
+  if (lines.length === 0) return [];
+  const values = [lines.map(line => line.endpointId), lines.map(line => line.subject), nowMs];
+  const [, released] = await Promise.all([tx.run(later, values), tx.run(first, values)]);
+  return released.map(row => Number(row.endpoint_id));
 }
 
 const standing = `select distinct endpoint_id, subject from due

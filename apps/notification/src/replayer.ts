@@ -41,6 +41,7 @@ export class Replayer implements Worker {
   private timer: NodeJS.Timeout | undefined;
   private sweeping: Promise<void> | undefined;
   private started = false;
+  private stopped = false;
   private again = false;
 
   constructor(
@@ -57,6 +58,7 @@ export class Replayer implements Worker {
 
   async stop(): Promise<void> {
     this.started = false;
+    this.stopped = true;
     clearTimeout(this.timer);
     await this.sweeping;
   }
@@ -76,11 +78,12 @@ export class Replayer implements Worker {
       });
   }
 
-  /** One round of each replay that runs, again until all of them wait or are over. */
+  /** One round of each replay that runs, again until all of them wait or are over, or the worker stops. */
   async sweep(): Promise<void> {
-    for (let busy = true; busy; ) {
+    for (let busy = true; busy && !this.stopped; ) {
       busy = false;
       for (const row of await this.db.infra(running)) {
+        if (this.stopped) return;
         const { merchant_id, endpoint_id, replay_id } = row;
         const one = { merchantId: Number(merchant_id), endpointId: Number(endpoint_id), replayId: String(replay_id) };
         busy = (await this.roundOf(one)) || busy;

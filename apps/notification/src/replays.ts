@@ -8,15 +8,21 @@ import {
   type WebhookReplay,
 } from '@recur/contracts';
 import { invalid, newId, Rejected } from '@recur/kernel';
-import { type Caller, CLOCK, type Clock, Db, Handle, type Reader } from '@recur/platform';
+import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Reader } from '@recur/platform';
+import type { Config } from './config.js';
 import { ended, statesOf } from './domain/replay.js';
 import { living } from './endpoints.js';
 import { enabledOne } from './redelivery.js';
 import { Replayer } from './replayer.js';
 import { endpoints, type ReplayRow, replays, runningReplays } from './tables.js';
 
-/** How many deliveries of a time range are looked at. */
-const limits = { lookedAt: 100_000 } as const;
+/** Deliveries of a time range that are looked at, and replays long over that the next one removes. */
+const limits = { lookedAt: 100_000, removed: 100 } as const;
+
+/** They are kept for as long as the deliveries are that they sent. */
+const removeLate = `delete from replays where merchant_id = $1 and replay_id = any(array(
+    select replay_id from replays where merchant_id = $1 and state <> 'running' and end_time < $2
+    order by replay_id limit ${limits.removed}))`;
 
 /** What an endpoint missed and is still to get anyhow is not sent by a replay. */
 const countText = `with looked as materialized (select event_id, state from deliveries
@@ -34,6 +40,7 @@ export class Replays {
     private readonly db: Db,
     private readonly replayer: Replayer,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   @Handle(replayWebhooks)
@@ -48,6 +55,7 @@ export class Replays {
     }
     const answer = await this.db.write(caller, async tx => {
       await enabledOne(tx, endpointId, 'endpoint_not_found');
+      await tx.run(removeLate, [tx.merchantId, tx.now - this.config.WEBHOOK_KEPT_DAYS * 86_400]);
       const count = await this.count(tx, wishes, range);
       const replay: ReplayRow = {
         merchantId: tx.merchantId,

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   listEndpointLogs,
@@ -15,7 +16,8 @@ import { makeStand } from './stand.js';
 jest.setTimeout(30_000);
 
 const stand = await makeStand();
-const { t, clock, url, received, merchant, answerWith, newOne, event, deliver, deliveriesOf, untilDue } = stand;
+const another = await stand.anotherWorker();
+const { t, clock, url, received, merchant, answerWith, newOne, event, deliver, deliveriesOf, until, untilDue } = stand;
 const replayer = t.app.get(Replayer);
 afterAll(() => stand.close());
 beforeEach(() => stand.anew());
@@ -48,6 +50,23 @@ const logIdOf = async (endpointId: number, object: string, sequence: number) => 
 };
 const replay = (endpointId: number, deliveredToo: boolean, dryRun = false) =>
   t.done(replayWebhooks, { endpointId, createTimeStart: 0, deliveredToo, dryRun }, merchant);
+/** Lets one request come in, does something, and answers it then. */
+async function meanwhile(endpointId: number, status: number, something: () => Promise<unknown>) {
+  const held: ServerResponse[] = [];
+  const before = received.length;
+  answerWith((_, response) => held.push(response));
+  const delivering = deliver(endpointId);
+  await until(() => received.length > before);
+  try {
+    await something();
+  } finally {
+    answerWith(200);
+    for (const response of held) response.writeHead(status).end();
+    await delivering;
+  }
+}
+const resend = async (endpointId: number, object: string, sequence: number) =>
+  t.done(resendWebhook, { logId: await logIdOf(endpointId, object, sequence) }, merchant);
 const detail = async (replayId: string) => (await t.done(replayDetail, { replayId }, merchant)).replay;
 const due = (endpointId: number) => t.rows('select subject, held from due where endpoint_id = $1', [endpointId]);
 
@@ -109,6 +128,24 @@ describe('what is sent again to an endpoint that wants events in order', () => {
     expect(sequences('in_a')).toEqual([1, 2, 3]);
   });
 
+  it.each([200, 503])(
+    'waits for a higher version that is under way, and goes before its next attempt (%i)',
+    async status => {
+      const endpointId = await ordered(1);
+      received.length = 0;
+      await t.deliver('billing', steps(2).slice(0, 1));
+      await meanwhile(endpointId, status, async () => {
+        await resend(endpointId, 'in_a', 1);
+        await another.deliver(merchant.merchantId, endpointId);
+        expect(sequences('in_a')).toEqual([2]);
+      });
+      expect(sequences('in_a')).toEqual([2, 1]);
+      while (await untilDue(endpointId)) await deliver(endpointId);
+      expect(sequences('in_a')).toEqual(status === 200 ? [2, 1] : [2, 1, 2]);
+      expect(await due(endpointId)).toEqual([]);
+    },
+  );
+
   it('as an example waits for nothing, also when it is resent', async () => {
     const endpointId = await ordered(1, 503);
     answerWith(200);
@@ -120,6 +157,25 @@ describe('what is sent again to an endpoint that wants events in order', () => {
     await t.done(resendWebhook, { logId }, merchant);
     await deliver(endpointId);
     expect(received.map(({ headers }) => headers['webhook-id'])).toEqual([eventId, eventId]);
+  });
+});
+
+describe('what is sent again while its attempt is under way', () => {
+  it.each([1, 9])('has all its attempts, where %i of them had failed and this one does too', async failed => {
+    const { endpointId } = await newOne();
+    answerWith(503);
+    await t.deliver('billing', [event({ aggregateId: 'in_a', data: { invoiceId: 'in_a', lines: [] } })]);
+    for (let times = 0; times < failed; times++) {
+      await deliver(endpointId);
+      await untilDue(endpointId);
+    }
+    await meanwhile(endpointId, 503, () => resend(endpointId, 'in_a', 1));
+    expect(await deliveriesOf(endpointId)).toMatchObject([{ state: 'scheduled', attempts: 1 }]);
+    answerWith(503);
+    received.length = 0;
+    while (await untilDue(endpointId)) await deliver(endpointId);
+    expect(received).toHaveLength(9);
+    expect(await deliveriesOf(endpointId)).toMatchObject([{ state: 'failed', attempts: 10 }]);
   });
 });
 

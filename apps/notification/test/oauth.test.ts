@@ -30,15 +30,22 @@ describe('webhook_automation_oauth_url', () => {
     expect(JSON.stringify(rows)).not.toContain(state);
   });
 
-  it.each(['ftp://platform.example/', 'javascript:alert(1)', 'platform.example', 7])(
-    'takes no returnUrl %j',
-    async bad => {
-      expect(await t.call(automationOauthUrl, { returnUrl: bad }, merchant)).toMatchObject({
-        slug: 'invalid_parameters',
-        issues: [{ path: '/returnUrl' }],
-      });
-    },
-  );
+  it.each([
+    'ftp://platform.example/',
+    'javascript:alert(1)',
+    'platform.example',
+    7,
+    // what leads to another host, or nowhere, where it is read by other rules
+    'https://platform.example`/',
+    "https://platform.example'.evil.example/",
+    'https://me:secret@platform.example/',
+    'https://_%@platform.example/',
+  ])('takes no returnUrl %j', async bad => {
+    expect(await t.call(automationOauthUrl, { returnUrl: bad }, merchant)).toMatchObject({
+      slug: 'invalid_parameters',
+      issues: [{ path: '/returnUrl' }],
+    });
+  });
 
   it.each([{}, { returnUrl: '' }])('without an address leads to a page that shows the code: %j', async input => {
     const { oauthUrl } = await t.done(automationOauthUrl, input, merchant);
@@ -73,6 +80,12 @@ describe('the authorize URL', () => {
     expect(code).toMatch(/^au_[0-9a-z]{26}\.[\w-]{43}$/);
     expect(await logged()).toEqual(['Allow']);
     expect(await connections()).toMatchObject([{ status: connectionStatus.allowed, expireTime: clock.now() + 300 }]);
+  });
+
+  it.each(['', 'others "é"'])('asks for one scope, whatever it says: %j', async scope => {
+    const fields = { ...(await requested()), scope };
+    expect(await step('authorize', fields)).toMatchObject({ kind: 'consent' });
+    expect(redirected(await step('decide', { ...fields, allowed: 'true' }))).toHaveProperty('code');
   });
 
   it('a no leads back with access_denied, and ends it', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ModuleRef } from '@nestjs/core';
 import { cancelReplay, deleteEndpoint, type In, replayDetail, replayStatus, replayWebhooks } from '@recur/contracts';
 import { Replayer } from '../src/replayer.js';
 import { makeStand, of64 } from './stand.js';
@@ -37,13 +38,13 @@ async function missing(types: readonly string[], over: Parameters<typeof newOne>
   return { endpointId, events };
 }
 /** Many deliveries that are missed, without taking each in. */
-async function flood(count: number) {
+async function flood(count: number, round = 0) {
   const { endpointId } = await newOne();
-  const of = `'ev_' || lpad(n::text, 26, '0')`;
+  const of = `'ev_' || lpad((n + ${round} * 100000)::text, 26, '0')`;
   await t.rows(
     `with e as (insert into events select ${merchant.merchantId}, ${of}, 'invoice.created', 0, '{}' from generate_series(1, $1::integer) n)
      insert into deliveries (merchant_id, delivery_id, endpoint_id, event_id, state, attempts, create_time, last_outcome, last_answer)
-     select ${merchant.merchantId}, 'dl_' || ${merchant.merchantId} || '_' || n, $2, ${of}, 'missed', 0, 0, '', '' from generate_series(1, $1::integer) n`,
+     select ${merchant.merchantId}, 'dl_' || ${merchant.merchantId} || '_${round}_' || n, $2, ${of}, 'missed', 0, 0, '', '' from generate_series(1, $1::integer) n`,
     [count, endpointId],
   );
   return endpointId;
@@ -114,6 +115,20 @@ describe('a replay', () => {
     expect(await t.rows('select 1 from running_replays where replay_id = $1', [replayId])).toEqual([]);
   });
 
+  it('that is over is kept for as long as what it sent, and then removed by the next', async () => {
+    const { endpointId } = await missing(Array(2).fill('invoice.created'));
+    const { replayId: over } = await replay(endpointId, { events: ['invoice.paid'] });
+    const { replayId: running } = await replay(endpointId);
+    clock.advance(29 * 86_400);
+    const { endpointId: another } = await newOne();
+    await replay(another);
+    expect(await detail(over)).toMatchObject({ status: replayStatus.finished });
+    clock.advance(2 * 86_400);
+    await replay(another);
+    expect(await t.call(replayDetail, { replayId: over }, merchant)).toMatchObject({ slug: 'replay_not_found' });
+    expect(await detail(running)).toMatchObject({ status: replayStatus.running });
+  });
+
   it('leaves alone what is scheduled, and what happens after it began', async () => {
     const { endpointId } = await missing(Array(2).fill('invoice.created'));
     await t.deliver('billing', [event()]);
@@ -148,6 +163,22 @@ describe('a replay', () => {
       await replayer.sweep();
     }
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.finished, scheduled: 1_000 });
+  });
+
+  it('is left where it is when the worker stops, for another to go on', async () => {
+    const worker = await t.app.get(ModuleRef).create(Replayer);
+    const replayIds: string[] = [];
+    for (let at = 0; at < 3; at++) replayIds.push((await replay(await flood(300, at))).replayId);
+    const sweeping = worker.sweep();
+    await worker.stop();
+    await sweeping;
+    const scheduled = (await Promise.all(replayIds.map(detail))).map(one => one.scheduled);
+    expect(Math.max(...scheduled)).toBeLessThanOrEqual(200);
+    for (const endpoint of await t.rows('select endpoint_id from running_replays')) {
+      await t.rows('delete from due where endpoint_id = $1', [endpoint.endpoint_id]);
+    }
+    await replayer.sweep();
+    for (const replayId of replayIds) expect(await detail(replayId)).toMatchObject({ status: replayStatus.finished });
   });
 
   it('is continued by many workers at once without sending anything twice', async () => {

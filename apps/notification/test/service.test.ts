@@ -101,6 +101,27 @@ describe('a delivery', () => {
   });
 });
 
+it.each([
+  [
+    'an invoice with a line of the product',
+    'invoice.created',
+    { lines: [{ plan: { productId: 8 } }, { plan: { productId: 7 } }] },
+    1,
+  ],
+  ['an invoice of another product', 'invoice.created', { lines: [{ plan: { productId: 8 } }, { plan: null }] }, 0],
+  ['an invoice of no product', 'invoice.created', { lines: [{ plan: null }] }, 1],
+  ['a subscription to the product', 'subscription.created', { productId: 7 }, 1],
+  ['a subscription to another product', 'subscription.created', { productId: 8 }, 0],
+  ['a subscription to the default product', 'subscription.created', { productId: 0 }, 0],
+  ['a payment, which is of no product', 'payment.created', { paymentId: 'pay_1' }, 1],
+])('to an endpoint for one product: %s', async (_, type, data, count) => {
+  const events = ['invoice.created', 'subscription.created', 'payment.created'] as const;
+  const { endpointId } = await newOne({ events: [...events], productIds: [7] });
+  await t.deliver('billing', [event({ type, data })]);
+  await deliver(endpointId);
+  expect(received).toHaveLength(count);
+});
+
 describe('the doorbell', () => {
   const ringing = async (rounds: number) => {
     const doorbell = t.app.get(Doorbell);
