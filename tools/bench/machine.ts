@@ -28,12 +28,8 @@ function fdatasyncMs(): number {
   return median(times);
 }
 
-/**
- * Memory of these processes and all their descendants, in MiB (Linux): their share of what they have, or only what is
- * theirs alone, whatever other processes of the same programs come and go.
- */
-export function memoryOf(pids: readonly number[], what: 'Pss' | 'Anonymous' = 'Pss'): number {
-  const size = new RegExp(`^${what}:\\s+(\\d+)`, 'm');
+/** Proportional set size of these processes and all their descendants, in MiB (Linux). */
+export function memoryOf(pids: readonly number[]): number {
   const children = new Map<number, number[]>();
   for (const name of readdirSync('/proc').filter(entry => /^\d+$/.test(entry))) {
     const stat = readOrNothing(`/proc/${name}/stat`);
@@ -42,7 +38,7 @@ export function memoryOf(pids: readonly number[], what: 'Pss' | 'Anonymous' = 'P
   }
   const family = (pid: number): number[] => [pid, ...(children.get(pid) ?? []).flatMap(family)];
   const kilobytes = [...new Set(pids.flatMap(family))].map(pid =>
-    Number(size.exec(readOrNothing(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0),
+    Number(/^Pss:\s+(\d+)/m.exec(readOrNothing(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0),
   );
   return kilobytes.reduce((sum, value) => sum + value, 0) / 1024;
 }

@@ -21,10 +21,10 @@ const usual = {
   WEBHOOK_LEASE_SECONDS: '2',
 } as const;
 
-/** A whole system of its own for one test file, with a look into its databases. */
-export async function startStand() {
+/** A whole system of its own for one test file, with a look into its databases. `own` is settings of single apps. */
+export async function startStand(own: Parameters<typeof temporaryStack>[1] = {}) {
   Object.assign(process.env, usual);
-  const stack = await temporaryStack(() => undefined);
+  const stack = await temporaryStack(() => undefined, own);
   const { pool, ask, close } = databases(stack.facts());
   const receivers: Receiver[] = [];
   return {

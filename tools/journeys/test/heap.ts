@@ -1,0 +1,27 @@
+import { once } from 'node:events';
+import { WebSocket } from 'undici';
+
+/** The setting of an app that lets `heldBy` look into it. */
+export const inspected = (port: number) => ({ NODE_OPTIONS: `--inspect=127.0.0.1:${port}` });
+
+/** MiB that a process of ours holds, when all that it has no use for any more is collected. */
+export async function heldBy(port: number): Promise<number> {
+  const found = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as {
+    webSocketDebuggerUrl: string;
+  }[];
+  const socket = new WebSocket(found[0]?.webSocketDebuggerUrl ?? '');
+  await once(socket, 'open');
+  const ask = async (id: number, method: string, params: object = {}) => {
+    socket.send(JSON.stringify({ id, method, params }));
+    for (;;) {
+      const [{ data }] = (await once(socket, 'message')) as [{ data: string }];
+      const answer = JSON.parse(data) as { id: number; result: { result?: { value: string } } };
+      if (answer.id === id) return answer.result.result?.value ?? '';
+    }
+  };
+  await ask(1, 'HeapProfiler.collectGarbage');
+  const usage = await ask(2, 'Runtime.evaluate', { expression: 'JSON.stringify(process.memoryUsage())' });
+  socket.close();
+  const { heapUsed, external } = JSON.parse(usage) as NodeJS.MemoryUsage;
+  return (heapUsed + external) / 2 ** 20;
+}
