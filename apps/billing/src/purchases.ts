@@ -124,7 +124,7 @@ function orderOf(tx: Tx, input: Input, copies: Plans) {
     return { currency: input.currency, taxBps: 0, lines: sold(tx, [line], input.currency, copies) };
   }
   const currency = copies.get(planId)?.data.currency ?? '';
-  const lines = sold(tx, [{ planId, name: '', description, quantity }], currency, copies);
+  const lines = sold(tx, [{ planId, name: '', description, quantity }], currency, copies, () => '/planId');
   if (input.currency && input.currency !== currency) {
     throw invalid('/currency', `is ${input.currency}: the plan is priced in ${currency}`);
   }
