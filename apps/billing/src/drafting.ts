@@ -56,7 +56,10 @@ export function buyer(tx: Tx, { userId, externalUserId, email = '' }: Who, user:
       new Rejected('user_not_found'),
     );
   }
-  if (user.status !== userStatus.active) throw tx.stale('users', user.id, new Rejected('user_inactive'));
+  if (user.status !== userStatus.active) {
+    const message = `User ${user.id} is suspended: cannot make an invoice for it`;
+    throw tx.stale('users', user.id, new Rejected('user_inactive', message));
+  }
   return user;
 }
 
@@ -70,7 +73,7 @@ export function chooseGateway(all: readonly Gateway[], asked: number, usual: num
 export function usableGateway(all: readonly Gateway[], asked: number): Gateway {
   const gateway = all.find(({ gatewayId }) => gatewayId === asked);
   if (!gateway) throw new Rejected('gateway_not_found');
-  if (gateway.archived) throw new Rejected('gateway_archived');
+  if (gateway.archived) throw new Rejected('gateway_archived', `Gateway ${asked} is archived: cannot collect by it`);
   return gateway;
 }
 
@@ -80,9 +83,17 @@ export async function plansOf(reader: Reader, lines: readonly Pick<AskedLine, 'p
   return new Map(ids.map((id, at) => [id, copies[at]]));
 }
 
-/** What lines sell: one that names a plan takes its name and price. */
-export function sold(tx: Tx, lines: readonly AskedLine[], currency: string, copies: Plans): domain.DraftLine[] {
-  const drafted = lines.map((line, at) => soldOn(tx, line, at, currency, copies));
+const planOfLine = (at: number) => `/lines/${at}/planId`;
+
+/** What lines sell: one that names a plan takes its name and price. `pathOf` is the field that named the plan of a line. */
+export function sold(
+  tx: Tx,
+  lines: readonly AskedLine[],
+  currency: string,
+  copies: Plans,
+  pathOf = planOfLine,
+): domain.DraftLine[] {
+  const drafted = lines.map((line, at) => soldOn(tx, line, pathOf(at), currency, copies));
   refuseLarge(drafted, copies);
   return drafted;
 }
@@ -104,19 +115,26 @@ function refuseLarge(lines: readonly domain.DraftLine[], copies: Plans): void {
   );
 }
 
-function soldOn(tx: Tx, line: AskedLine, at: number, currency: string, copies: Plans): domain.DraftLine {
+function soldOn(tx: Tx, line: AskedLine, path: string, currency: string, copies: Plans): domain.DraftLine {
   const { planId, name, description, quantity, unitAmountExcludingTax = 0 } = line;
   if (planId === 0) {
     return { planId, name, description, quantity, unitAmountExcludingTax: BigInt(unitAmountExcludingTax) };
   }
   const copy = copies.get(planId);
-  if (!copy) throw tx.stale('plans', planId, new Rejected('plan_not_found'));
-  // one that is archived for good, or deleted, never comes back: of this nobody has to be asked
-  if (copy.status === planStatus.hardArchived) throw new Rejected('plan_not_active');
-  if (copy.status !== planStatus.active) throw tx.stale('plans', planId, new Rejected('plan_not_active'));
+  if (!copy) {
+    const issues = [{ path, message: 'names no plan' }];
+    throw tx.stale('plans', planId, new Rejected('plan_not_found', undefined, issues));
+  }
+  if (copy.status !== planStatus.active) {
+    const state = stateOf(copy.status);
+    const issues = [{ path, message: `names a plan that is ${state}` }];
+    const refusal = new Rejected('plan_not_active', `Plan ${planId} is ${state}: cannot sell it`, issues);
+    // one that is archived for good, or deleted, never comes back: of this nobody has to be asked
+    throw copy.status === planStatus.hardArchived ? refusal : tx.stale('plans', planId, refusal);
+  }
   const plan = copy.data;
   if (plan.currency !== currency) {
-    throw invalid(`/lines/${at}/planId`, `The plan is priced in ${plan.currency}, the invoice is in ${currency}`);
+    throw invalid(path, `The plan is priced in ${plan.currency}, the invoice is in ${currency}`);
   }
   return {
     planId,
@@ -126,6 +144,8 @@ function soldOn(tx: Tx, line: AskedLine, at: number, currency: string, copies: P
     unitAmountExcludingTax: BigInt(plan.amount),
   };
 }
+
+const stateOf = (status: number) => Object.entries(planStatus).find(([, code]) => code === status)?.[0];
 
 /** Saves a new draft and says so; the log entry is the caller's. Answers it, and its view. */
 export function saveDraft(

@@ -18,7 +18,7 @@ import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { invoicesOf } from './details.js';
 import * as domain from './domain/invoice.js';
-import { callOff, clear, receiveTransfer } from './domain/payment.js';
+import { callOff, clear, receiveTransfer, withoutPayment } from './domain/payment.js';
 import {
   buyer,
   chooseGateway,
@@ -132,7 +132,7 @@ export class Invoices {
     return this.db.write(caller, async tx => {
       const row = await tx.lock(invoices, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
       domain.checkOpen(row);
-      if (row.paymentId === '') throw new Rejected('invoice_without_payment');
+      if (row.paymentId === '') throw withoutPayment(row, 'pay');
       const payment = await tx.lock(payments, { paymentId: row.paymentId }, 'payment_not_open');
       const [invoice, gateway] = await Promise.all([
         withLines(tx, row),

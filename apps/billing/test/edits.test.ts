@@ -125,7 +125,10 @@ describe('invoice/edit', () => {
   it('asks owners for plans that it does not know, and refuses what they refuse', async () => {
     await draft();
     const before = await s.everything();
-    expect(await refused({ lines: [{ planId: 99 }] })).toMatchObject({ slug: 'plan_not_found' });
+    expect(await refused({ lines: [...s.lines, { planId: 99 }] })).toMatchObject({
+      slug: 'plan_not_found',
+      issues: [{ path: '/lines/2/planId', message: 'names no plan' }],
+    });
     expect(await refused({ lines: [{ planId: 6 }] })).toMatchObject({ slug: 'plan_not_active' });
     expect(await refused({ lines: [{ planId: 5 }] })).toMatchObject({ issues: [{ path: '/lines/0/planId' }] });
     expect(await refused({ gatewayId: 99 })).toMatchObject({ slug: 'gateway_not_found' });
@@ -149,4 +152,20 @@ describe('invoice/edit', () => {
     const [updated] = await s.t.emitted();
     expect(updated).toMatchObject({ type: 'invoice.updated', data: { status: 1, gatewayId: 0, gateway: null } });
   });
+});
+
+it('the gateway of an invoice is the one that is sent, else that of the user, else the default one', async () => {
+  const caller = await s.stranger(31);
+  await s.t.rows(
+    `insert into gateways select merchant_id, id, 'card' || id, 1, display_name, currency, minimum_amount, sort, icons,
+     false, false, null, create_time, 1 from gateways cross join (values (178), (179)) more (id) where merchant_id = 31`,
+  );
+  s.knowUser(2, { gatewayId: 178 }, 31);
+  const nameOf = async (over: object) => (await s.made(over, caller)).gateway?.gatewayName;
+  expect(await nameOf({ userId: 2, gatewayId: 179 })).toBe('card179');
+  expect(await nameOf({ userId: 2 })).toBe('card178');
+  expect(await nameOf({})).toBe('wire_transfer');
+  // one that was archived takes nothing any more
+  await s.t.rows('update gateways set archived = true where gateway_id = 178');
+  expect(await nameOf({ userId: 2 })).toBe('wire_transfer');
 });

@@ -151,7 +151,10 @@ describe.each(refusals)('%s', (move, allowed, slug, call) => {
       expect(refusal).toMatchObject({ ok: false });
       if (state === 'deleted') expect(refusal).toMatchObject({ slug: 'invoice_not_found' });
       else if (state === 'cleared' && slug === 'invoice_not_open')
-        expect(refusal).toMatchObject({ slug: 'invoice_without_payment' });
+        expect(refusal).toMatchObject({
+          slug: 'invoice_without_payment',
+          message: `Invoice ${invoiceId} has no current payment: cannot ${move} it`,
+        });
       else
         expect(refusal).toMatchObject({ slug, message: `Invoice ${invoiceId} is ${words[state]}: cannot ${move} it` });
       expect(await s.everything()).toEqual(before);

@@ -95,10 +95,7 @@ describe('payment/new for a purchase', () => {
         { path: '/items/0/tax', message: 'is 42, and comes to 41' },
       ],
     });
-    for (const said of [
-      { amountExcludingTax: 500, tax: 41 },
-      { amountExcludingTax: 0, tax: 0 },
-    ]) {
+    for (const said of [{ amountExcludingTax: 500, tax: 41 }, { amountExcludingTax: 0, tax: 0 }, { amount: 0 }]) {
       expect(await refused({ items: [{ ...item, ...said }] })).toMatchObject({ ok: true });
     }
   });
@@ -157,8 +154,15 @@ describe('payment/new for a purchase', () => {
     });
     expect(await refused({ planId: 3, totalAmount: 4901 })).toMatchObject({ issues: [{ path: '/totalAmount' }] });
     expect(await refused({ planId: 3, currency: 'USD' })).toMatchObject({ issues: [{ path: '/currency' }] });
-    expect(await refused({ planId: 4 })).toMatchObject({ slug: 'plan_not_active' });
-    expect(await refused({ planId: 9 })).toMatchObject({ slug: 'plan_not_found' });
+    expect(await refused({ planId: 4 })).toMatchObject({
+      slug: 'plan_not_active',
+      message: 'Plan 4 is editing: cannot sell it',
+      issues: [{ path: '/planId' }],
+    });
+    expect(await refused({ planId: 9 })).toMatchObject({
+      slug: 'plan_not_found',
+      issues: [{ path: '/planId', message: 'names no plan' }],
+    });
     s.knowPlan(5, { amount: 1e12 });
     expect(await refused({ planId: 5, quantity: 1e6 })).toMatchObject({ issues: [{ path: '/planId' }] });
   });
@@ -183,7 +187,10 @@ describe('payment/new for a purchase', () => {
       expect(await refused({ planId: 3, gatewayId: id })).toMatchObject({ slug: 'gateway_not_found' });
     }
     await s.t.rows('update gateways set archived = true where merchant_id = 15');
-    expect(await refused({ planId: 3 })).toMatchObject({ slug: 'gateway_archived' });
+    expect(await refused({ planId: 3 })).toMatchObject({
+      slug: 'gateway_archived',
+      message: `Gateway ${gatewayId} is archived: cannot collect by it`,
+    });
     await s.t.rows('update gateways set archived = false where merchant_id = 15');
   });
 

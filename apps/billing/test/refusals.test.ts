@@ -64,10 +64,17 @@ describe('copies', () => {
 
   it('refuse a user who is suspended and a plan that is not active, once their owner confirms it', async () => {
     user(30, { status: 2 });
-    expect(await t.call(newInvoice, order({ userId: 30 }))).toMatchObject({ slug: 'user_inactive' });
+    expect(await t.call(newInvoice, order({ userId: 30 }))).toMatchObject({
+      slug: 'user_inactive',
+      message: 'User 30 is suspended: cannot make an invoice for it',
+    });
     plan(31, { status: planStatus.editing });
     const planned = order({ lines: [{ planId: 31 }] });
-    expect(await t.call(newInvoice, planned)).toMatchObject({ slug: 'plan_not_active' });
+    expect(await t.call(newInvoice, planned)).toMatchObject({
+      slug: 'plan_not_active',
+      message: 'Plan 31 is editing: cannot sell it',
+      issues: [{ path: '/lines/0/planId', message: 'names a plan that is editing' }],
+    });
     t.bus.remove('catalog');
     expect(await t.call(newInvoice, planned)).toMatchObject({ slug: 'dependency_away' });
   });

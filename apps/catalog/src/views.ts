@@ -15,12 +15,18 @@ export function productView(product: ProductRow): contract.Product {
     description: product.description,
     homeUrl: product.homeUrl,
     imageUrl: product.imageUrl,
-    metaData: JSON.stringify(product.metadata),
+    metaData: JSON.stringify(product.metadata, inOrder),
     isDeleted: product.deletedTime,
     status: contract.productStatus[product.status],
     usVATConfig: product.usVatConfig,
   };
 }
+
+/** The database keeps the members of a document in an order of its own: the text of one is the same before and after. */
+const inOrder = (_: string, value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
 
 export function planView(plan: PlanRow): contract.Plan {
   return {

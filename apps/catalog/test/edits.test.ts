@@ -49,6 +49,15 @@ describe('product/edit', () => {
     expect(await types()).toEqual([]);
   });
 
+  it('takes the tax configuration that it has answered', async () => {
+    const product = await productOf({ usVATConfig: { active: true, taxCode: 'SW' } });
+    const { id: productId, usVATConfig } = product;
+    await t.emitted();
+    expect(usVATConfig).toMatchObject({ fromAddress: null, toAddress: null });
+    expect(await t.done(editProduct, { productId, usVATConfig })).toEqual({ product });
+    expect((await planOf({ usVATConfig })).usVATConfig).toEqual(usVATConfig);
+  });
+
   it('refuses a blank name, an unknown status and an unknown product', async () => {
     const { id: productId } = await productOf();
     const wrong = await t.call(editProduct, { productId, productName: ' ', status: 3 });

@@ -81,6 +81,15 @@ describe('product/new', () => {
     expect((await t.done(newProduct, { status: 2 })).product).toMatchObject({ status: 2, metaData: '{}' });
   });
 
+  it('answers the text of metadata as it is answered ever after', async () => {
+    const metadata = { region: 'eu', b: [{ z: 1, a: null }], '10': 'ten', '9': 'nine' };
+    const { product } = await t.done(newProduct, { metadata });
+    expect(JSON.parse(product.metaData)).toEqual(metadata);
+    const { id: productId } = product;
+    expect((await t.done(productDetail, { productId })).product.metaData).toBe(product.metaData);
+    expect((await t.done(editProduct, { productId, metadata })).product.metaData).toBe(product.metaData);
+  });
+
   it('names every field that is wrong', async () => {
     const result = await t.call(newProduct, { status: 3, homeUrl: 1, metadata: [], productName: 7 });
     expect(result).toMatchObject({ ok: false, slug: 'invalid_parameters' });

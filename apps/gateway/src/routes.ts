@@ -105,7 +105,8 @@ export class Routes implements OnModuleInit {
 
   /** The validated input: what the schema does not know is not passed on. */
   private inputOf(operation: Operation, { method, query, body }: FastifyRequest): unknown {
-    const checked = validate(operation.input, method === 'POST' ? jsonOf(body as Buffer | undefined) : query);
+    const asked = method === 'POST' ? jsonOf(body as Buffer | undefined) : saidIn(query as Record<string, unknown>);
+    const checked = validate(operation.input, asked);
     if (!checked.ok) throw new Rejected('invalid_parameters', undefined, checked.issues);
     return checked.value;
   }
@@ -133,6 +134,10 @@ export class Routes implements OnModuleInit {
     );
   }
 }
+
+/** What a query says: a field without a text, as forms send each that is left empty, is not given. */
+const saidIn = (query: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
 
 function principalOf({ principal }: FastifyRequest, operation: Operation): Principal {
   if (principal === null) throw new Error('a request without a caller has come through');

@@ -80,11 +80,13 @@ describe('a request', () => {
     await gateway.send(`${read}?tags=x,y`, { key });
     await gateway.send(`${read}?id=1&__proto__=x&constructor=y`, { key });
     await gateway.send(`${read}?id=1`, { method: 'HEAD', key });
+    await gateway.send(`${read}?id=&page=&tags=x`, { key });
     expect(services.asked.map(({ payload }) => JSON.parse(payload))).toEqual([
       { id: 'a b', tags: ['x', 'y'] },
       { tags: ['x', 'y'] },
       { id: '1' },
       { id: '1' },
+      { tags: ['x'] },
     ]);
   });
 

@@ -39,6 +39,7 @@ export const read = operation({
   permission: 'invoice.read',
   input: z.object({
     id: z.string().optional(),
+    page: z.string().regex(/^\d+$/).optional(),
     tags: z.preprocess(value => (typeof value === 'string' ? value.split(',') : value), z.array(z.string())).optional(),
   }),
   output: z.object({}),

@@ -80,7 +80,10 @@ export async function refuseUnusable(tx: Tx, gatewayId: number): Promise<void> {
   if (gatewayId === 0) return;
   const gateway = await tx.find(gateways, { id: gatewayId });
   if (!gateway) throw tx.stale('gateways', gatewayId, new Rejected('gateway_not_found'));
-  if (gateway.archived) throw tx.stale('gateways', gatewayId, new Rejected('gateway_archived'));
+  if (gateway.archived) {
+    const message = `Gateway ${gatewayId} is archived: cannot give it to a user`;
+    throw tx.stale('gateways', gatewayId, new Rejected('gateway_archived', message));
+  }
 }
 
 /** What was looked up may be out of date. */

@@ -122,7 +122,10 @@ describe('user/change_gateway', () => {
     expect(await call(6)).toMatchObject({ slug: 'dependency_away' });
     t.bus.answer('billing', async () => ({ ok: true, bytes: JSON.stringify({ item: null }) }));
     expect(await call(6)).toMatchObject({ slug: 'gateway_not_found' });
-    expect(await call(5)).toMatchObject({ slug: 'gateway_archived' });
+    expect(await call(5)).toMatchObject({
+      slug: 'gateway_archived',
+      message: 'Gateway 5 is archived: cannot give it to a user',
+    });
     expect(await t.call(changeUserGateway, { userId: id })).toMatchObject({ issues: [{ path: '/gatewayId' }] });
     expect(await t.emitted()).toEqual([]);
   });

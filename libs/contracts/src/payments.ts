@@ -9,7 +9,7 @@ import { PaymentDetail } from './shapes/invoice.js';
 const paymentItem = input.rule(
   z.object({
     amount: input.integer.describe(
-      'What the item comes to, tax included; without unitAmountExcludingTax it is one unit',
+      'Compared with what the item comes to, tax included; 0 says nothing. Without unitAmountExcludingTax it is one unit',
     ),
     amountExcludingTax: input.integer.optional().describe('Compared with what it comes to; 0 says nothing'),
     currency: input.optionalCurrency,

@@ -196,10 +196,14 @@ export function callOff(invoice: Invoice, current: Payment | undefined, now: num
  */
 export function clear(invoice: Invoice, current: Payment | undefined, now: number): [Payment, Invoice] {
   const cleared = clearInvoice(invoice, now);
-  if (current === undefined) throw new Rejected('invoice_without_payment');
+  if (current === undefined) throw withoutPayment(invoice, 'clear');
   belong(current, invoice);
   return [stop(current, now), cleared];
 }
+
+/** What an open invoice needs a current payment for, and has none. */
+export const withoutPayment = ({ invoiceId }: Pick<Invoice, 'invoiceId'>, move: 'clear' | 'pay'): Rejected =>
+  new Rejected('invoice_without_payment', `Invoice ${invoiceId} has no current payment: cannot ${move} it`);
 
 /**
  * An open invoice was not paid in time: it fails, and so does the payment that was to collect it; none is returned

@@ -36,8 +36,9 @@ export const AddressInput = z.object({
 export const UsVatConfigInput = z.object({
   active: input.flag.default(false),
   sellOnUSOnly: input.flag.default(false),
-  fromAddress: AddressInput.optional(),
-  toAddress: AddressInput.optional(),
+  // null, as it is answered where there is none
+  fromAddress: AddressInput.nullish(),
+  toAddress: AddressInput.nullish(),
   nexusAddresses: input.list(AddressInput).default([]),
   taxCode: input.line.default(''),
 });
