@@ -46,6 +46,8 @@ export interface TxContext {
   caller: Caller;
   /** Unix seconds on the merchant's clock. */
   now: number;
+  /** Unix seconds on the machine's clock, by which what is kept for some time is removed. */
+  keptFrom: number;
   aggregates: Readonly<Record<string, Aggregate>>;
   events: Readonly<Record<string, EventKind>>;
   newId(prefix: `${string}_`): string;
@@ -299,7 +301,16 @@ export class Tx extends Reader {
     const json = JSON.stringify(data);
     const envelope = `${rest.slice(0, -1)},"data":${json}}`;
     checkSize(envelope, `${aggregate} ${subject}`);
-    return { id, type, aggregate, aggregateId: subject, version, envelope, data: json, createdAt: this.now };
+    return {
+      id,
+      type,
+      aggregate,
+      aggregateId: subject,
+      version,
+      envelope,
+      data: json,
+      createdAt: this.context.keptFrom,
+    };
   }
 }
 
