@@ -4,7 +4,7 @@ import type { Caller } from './caller.js';
 import type { Effects, EventRow } from './effects.js';
 import { type List, type Page, pageOf } from './list.js';
 import { type Row, type Session, violatedIndex } from './session.js';
-import { amongText, type Change, selectText } from './statements.js';
+import { amongText, type Change, selectText, whole } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
 
 /** Well below what the bus carries (`max_payload`): an event that it does not carry would wait in the outbox for ever. */
@@ -115,12 +115,12 @@ export class Reader {
     return rows.map(row => hydrate(from, row));
   }
 
-  /** The rows of which a property is one of `values`, in one question. */
+  /** The rows of which a property is one of `values`, in one question. Rejects `answer_too_large`. */
   async among<T, K extends keyof T & string>(from: Table<T>, property: K, values: readonly T[K][]): Promise<T[]> {
     if (values.length === 0) return [];
     const asked = [...new Set(values)];
     const rows = await this.session.query(amongText(from, property), [this.merchantId, asked]);
-    return rows.map(row => hydrate(from, row));
+    return whole(rows).map(row => hydrate(from, row));
   }
 
   /** A page of a list, and how many rows fit it. What is read after it is of the same moment. */
