@@ -22,14 +22,14 @@ const common = {
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   modulePathIgnorePatterns: ['/dist/'],
-  // no test is about time: this only ends one that hangs, on a machine that does other things too
-  testTimeout: 30_000,
 };
 
 /** The services are started when at least one test of the second project is about to run (tools/testSetup.mjs). */
 export default {
   // on a machine with more cores, too many whole stacks would start at once
   maxWorkers: 2,
+  // no test is about time: this only ends one that hangs, on a machine that does other things too. Jest heeds it here alone
+  testTimeout: 30_000,
   projects: [
     {
       ...common,

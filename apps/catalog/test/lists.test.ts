@@ -53,6 +53,21 @@ describe('plan/detail and the lists', () => {
     expect((await t.done(listPlans, { type: [1], count: 4 }, own)).plans).toHaveLength(4);
   });
 
+  it('refuse a page that would be read as many times more text than it was sent as', async () => {
+    const own = { merchantId: 36 };
+    const metadata = { numbers: Array.from({ length: 30_000 }, () => 1e308) };
+    for (let at = 0; at < 4; at++) await t.done(newProduct, { productName: `Large ${at}`, metadata }, own);
+    // told apart here: a failure would print all of it
+    const refused = <R extends { ok: boolean }>(result: R) => (result.ok ? 'answered' : result);
+    expect(refused(await t.call(listProducts, {}, own))).toMatchObject({ slug: 'answer_too_large' });
+    const { products } = await t.done(listProducts, { count: 3 }, own);
+    expect(products.map(({ metaData }) => metaData)).toEqual([1, 2, 3].map(() => JSON.stringify(metadata)));
+    const onetimeAddonIds: number[] = [];
+    for (let at = 0; at < 4; at++) onetimeAddonIds.push((await planOf({ type: 3, metadata }, own)).id);
+    const { id: planId } = await planOf({ onetimeAddonIds }, own);
+    expect(refused(await t.call(planDetail, { planId }, own))).toMatchObject({ slug: 'answer_too_large' });
+  });
+
   it('filter, sort and page', async () => {
     const { product } = await t.done(newProduct, { productName: 'Team' }, caller);
     const first = await planOf({ planName: 'Solo 100 %', amount: 300 }, caller);

@@ -9,12 +9,15 @@ import { type ApiKey, apiKeyLookups, apiKeys, merchants } from './tables.js';
 import { signToken } from './tokens.js';
 import { apiKeyView } from './views.js';
 
+const day = 86_400;
 const limits = {
   jtiBytes: 24,
   /** Of one merchant. A key that ends tomorrow still holds. */
   heldAtOnce: 20,
+  /** Of those that hold, or did within the last day: each gateway remembers for good which keys have ended. */
+  heldInADay: 100,
   /** How long the previous keys hold beside the one that a rotation makes. */
-  overlapSeconds: 86_400,
+  overlapSeconds: day,
   listed: 1_000,
 } as const;
 
@@ -101,7 +104,7 @@ export class ApiKeys {
 
   /**
    * Makes a new key; those before it hold for `limits.overlapSeconds` more, or as long as an earlier rotation has left
-   * them. Rejects `invalid_parameters` where the merchant has too many keys that hold.
+   * them. Rejects `too_many_api_keys` where the merchant has too many that hold, or, but for an operator, that did lately.
    */
   rotate(caller: Caller): Promise<Rotation> {
     return this.db.write(caller, tx => this.rotateIn(tx, caller));
@@ -121,11 +124,14 @@ export class ApiKeys {
     // one rotation after the other: each ends what the one before it has made
     if (!(await tx.lockIfAny(merchants, {}))) throw noMerchant(caller);
     const now = this.seconds();
-    const held = await tx.query(
-      'select id from api_keys where merchant_id = $1 and (revoked_time = 0 or revoked_time > $2) order by id',
-      [tx.merchantId, now],
+    const lately = await tx.query(
+      `select id, revoked_time = 0 or revoked_time > $2 as holds from api_keys
+       where merchant_id = $1 and (revoked_time = 0 or revoked_time > $3) order by id`,
+      [tx.merchantId, now, now - day],
     );
+    const held = lately.filter(({ holds }) => holds);
     if (held.length >= limits.heldAtOnce) throw tooMany(caller);
+    if (lately.length >= limits.heldInADay && caller.actor.kind !== 'system') throw tooManyLately(caller);
     const ending: ApiKey[] = [];
     for (const { id } of held) {
       const key = await tx.lock(apiKeys, { id: Number(id) }, 'internal_error');
@@ -164,4 +170,9 @@ const tooMany = ({ merchantId }: Caller): Rejected =>
   new Rejected(
     'too_many_api_keys',
     `Merchant ${merchantId} has ${limits.heldAtOnce} API keys that hold: revoke one of them first`,
+  );
+const tooManyLately = ({ merchantId }: Caller): Rejected =>
+  new Rejected(
+    'too_many_api_keys',
+    `Merchant ${merchantId} has had ${limits.heldInADay} API keys within 24 hours: the next one can be made later`,
   );

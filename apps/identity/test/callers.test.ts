@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
+import { systemCaller } from '@recur/platform';
 import { MemoryBus, MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { ApiKeys } from '../src/api-keys.js';
 import { Merchants, type NewMerchant } from '../src/merchants.js';
@@ -160,6 +161,22 @@ describe('a rotated key', () => {
     expect((await ask()).version).toBe(version);
     await revoke(acme, (await list())[0]?.id ?? 0);
     expect((await rotate()).ending).toEqual([]);
+  });
+
+  it('is not made where 100 keys held within a day, but by an operator', async () => {
+    const busy = await t.app.get(Merchants).create({ name: 'Busy', email: 'busy@example.com' }, 'boot');
+    const keys = t.app.get(ApiKeys);
+    const byKey = t.callerOf({ ...busy, actor: { kind: 'key', id: 'some', display: '' } });
+    await revoke(busy, (await keyOf(busy)).id);
+    for (let made = 1; made < 100; made++) await revoke(busy, (await keys.rotate(byKey)).key.id);
+    await expect(keys.rotate(byKey)).rejects.toMatchObject({
+      slug: 'too_many_api_keys',
+      message: `Merchant ${busy.merchantId} has had 100 API keys within 24 hours: the next one can be made later`,
+    });
+    const { key } = await keys.rotate(systemCaller(busy.merchantId, 'operator', Number.POSITIVE_INFINITY));
+    expect(key.state).toBe('active');
+    clock.advance(day);
+    expect((await keys.rotate(byKey)).ending).toMatchObject([{ id: key.id }]);
   });
 });
 

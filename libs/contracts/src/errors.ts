@@ -110,7 +110,9 @@ export const errors = {
   owner_protected: forbidden('The owner is always active and may do everything'),
   self_suspension: forbidden('Nobody can suspend themselves'),
   own_api_key: forbidden('An API key cannot revoke itself: use the one that replaces it'),
-  too_many_api_keys: forbidden('The merchant has 20 API keys that hold: revoke one of them first'),
+  too_many_api_keys: forbidden(
+    'The merchant has 20 API keys that hold: revoke one of them first; or it has had 100 within 24 hours',
+  ),
   endpoint_disabled: forbidden('The webhook endpoint is disabled: update_endpoint puts it into service again'),
   event_not_kept: forbidden('The event is too old: it is not kept any more'),
   replay_running: forbidden('A replay to this webhook endpoint is under way: let it end, or cancel it'),

@@ -5,7 +5,7 @@ import { type Caller, systemCaller } from './caller.js';
 import type { Clock } from './clock.js';
 import type { Consumption, Event } from './consumer.js';
 import type { Db } from './db.js';
-import { columnOf, selectText } from './statements.js';
+import { bounded, columnOf, isCut, selectText, upTo } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
 import type { Aggregate, Known, Tx } from './tx.js';
 
@@ -29,7 +29,10 @@ export function copyOf<D, T extends { version: number }>(
   return { name, owner, aggregate, table, row } as unknown as Copy;
 }
 
-/** A page of an owner's aggregates, as `cmd.<service>.platform.snapshot` answers it. */
+/**
+ * A page of an owner's aggregates, as `cmd.<service>.platform.snapshot_by_key` answers it. Versions before had pages of
+ * another order under another name: a build that goes from one version to the other begins anew.
+ */
 interface Page {
   items: Item[];
   next: { merchantId: number; after: string } | null;
@@ -90,7 +93,7 @@ export class Copies {
       if (built) continue;
       let next: Page['next'] = { merchantId: 0, after: '' };
       while (next) {
-        const page: Page = await this.ask(copy, 'platform.snapshot', { aggregate: copy.aggregate, ...next }, 0);
+        const page: Page = await this.ask(copy, 'platform.snapshot_by_key', { aggregate: copy.aggregate, ...next }, 0);
         for (const item of page.items) await this.store(copy, item.merchantId, item);
         next = page.next;
       }
@@ -155,7 +158,7 @@ export class Owner {
   questions() {
     return {
       state: (input: never, caller: Caller) => this.state(caller, input),
-      snapshot: (input: never, caller: Caller) => this.snapshot(caller, input),
+      snapshot_by_key: (input: never, caller: Caller) => this.snapshot(caller, input),
       events: (input: never, caller: Caller) => this.events(caller, input),
     };
   }
@@ -191,24 +194,16 @@ export class Owner {
     );
     if (!tenant) return { items: [], next: null };
     const at = Number(tenant.merchant_id);
-    const column = columnOf(table, key);
     const from = at === merchantId ? after : '';
     const rows = await this.db.read({ ...caller, merchantId: at }, reader =>
-      reader.query(
-        selectText(
-          table,
-          ['merchantId'],
-          `and ($2 = '' or ${column}::text > $2) order by ${column}::text limit ${limits.page}`,
-        ),
-        [at, from],
-      ),
+      reader.query(snapshotText(table, key, from !== ''), from === '' ? [at] : [at, from]),
     );
     const all = rows
       .map(raw => hydrate(table, raw))
       .map(row => ({ merchantId: at, version: versionOf(row), data: view(row) }));
     const items = carried(all);
-    const ended = all.length < limits.page && items.length === all.length;
-    const last = rows[items.length - 1]?.[column];
+    const ended = all.length < limits.page && items.length === all.length && !isCut(rows, limits.answerBytes);
+    const last = rows[items.length - 1]?.[columnOf(table, key)];
     return { items, next: ended ? { merchantId: at + 1, after: '' } : { merchantId: at, after: String(last) } };
   }
 
@@ -217,11 +212,7 @@ export class Owner {
     caller: Caller,
     { aggregate, aggregateId, from, to }: { aggregate: string; aggregateId: string; from: number; to: number },
   ) {
-    const rows = await this.db.infra(
-      `select envelope from outbox where merchant_id = $1 and aggregate = $2 and aggregate_id = $3
-         and version >= $4 and version < $5 order by version limit ${limits.events}`,
-      [caller.merchantId, aggregate, aggregateId, from, to],
-    );
+    const rows = await this.db.infra(missedText, [caller.merchantId, aggregate, aggregateId, from, to]);
     return { events: carried(rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event)) };
   }
 
@@ -231,6 +222,26 @@ export class Owner {
     return { ...found, view: found.view, also: found.also ?? {} };
   }
 }
+
+/**
+ * A page of one merchant's rows in the order of their key, which its index has, and no more than an answer takes: the
+ * first, or what comes after the key $2. These are two statements, since a prepared one that allows for either would
+ * read all rows before its page.
+ */
+export function snapshotText(table: Table<unknown>, key: string, goesOn: boolean): string {
+  const column = columnOf(table, key);
+  const order = `order by ${column}`;
+  const tail = `${goesOn ? `and ${column} > $2` : ''} ${order} limit ${limits.page}`;
+  return bounded(table, selectText(table, ['merchantId'], tail), order, limits.answerBytes);
+}
+
+const missedText = upTo(
+  limits.answerBytes,
+  `select version, envelope from outbox where merchant_id = $1 and aggregate = $2 and aggregate_id = $3
+     and version >= $4 and version < $5 order by version limit ${limits.events}`,
+  'octet_length(envelope)',
+  'order by version',
+);
 
 /** Of many states or events the first: as many as one message takes whatever their size, and one at least. */
 function carried<T>(all: readonly T[]): T[] {

@@ -192,6 +192,7 @@ export class Db {
     return {
       caller,
       now: clock.now(caller.merchantId),
+      keptFrom: Math.floor(clock.wall() / 1000),
       aggregates,
       events,
       newId,
@@ -214,7 +215,7 @@ export class Db {
     const changed = ran || effects.changes.length > 0;
     if (changed && !logged) throw new Error('a command that changes something writes its log entry');
     if (changed) await this.knowTenant(caller.merchantId);
-    const answers = caller.idempotencyKey ? [this.answers.keep(caller, result, emitted, tx.now)] : [];
+    const answers = caller.idempotencyKey ? [this.answers.keep(caller, result, emitted, tx.context.keptFrom)] : [];
     if (!changed && answers.length === 0) await session.rollback();
     else if (session.isOpen) await session.commit([commitOf(caller.merchantId, { ...effects, answers })]);
     else await this.grouped.commit(caller.merchantId, { ...effects, answers });

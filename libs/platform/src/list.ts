@@ -1,4 +1,5 @@
 import type { Session } from './session.js';
+import { bounded, whole } from './statements.js';
 import { hydrate, type Table } from './table.js';
 
 /** A condition in SQL and the value that stands at its `?`; one whose value is undefined does not apply. See `each`. */
@@ -74,7 +75,8 @@ export function sorted<F extends string>(
 
 /**
  * Asks for a page and its total in one round trip of one snapshot. The statements are not prepared: each set of
- * filters has a text of its own, and the planner has to see the values to choose the index.
+ * filters has a text of its own, and the planner has to see the values to choose the index. Rejects `answer_too_large`
+ * where the rows of a page come to more than memory is to hold.
  */
 export async function pageOf<T>(session: Session, list: List<T>): Promise<Page<T>> {
   await session.open();
@@ -109,7 +111,7 @@ async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
         )
         .then(([count]) => Number(count?.total)),
   ]);
-  return { rows: rows.map(row => hydrate(list.from, row)), total: Math.min(total, limits.counted) };
+  return { rows: whole(rows).map(row => hydrate(list.from, row)), total: Math.min(total, limits.counted) };
 }
 
 /** The page of a sparse list of which it is known how many fit. */
@@ -121,7 +123,7 @@ async function gathered<T>(session: Session, list: List<T>, { fitting }: Known):
     session.once(planning(list), []),
     session.once(`with ${pageIn(list, all)} ${rowsOf(list)}`, values),
   ]);
-  return { rows: rows.map(row => hydrate(list.from, row)), total: Math.min(fitting, limits.counted) };
+  return { rows: whole(rows).map(row => hydrate(list.from, row)), total: Math.min(fitting, limits.counted) };
 }
 
 /** The page of a sparse list; undefined where too many fit to be collected. */
@@ -139,7 +141,9 @@ async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | 
   ]);
   const total = Number(rows[0]?.total);
   if (total > limits.collected) return undefined;
-  const page = rows.filter(row => row.merchant_id !== null).map(row => hydrate(list.from, row));
+  const page = whole(rows)
+    .filter(row => row.merchant_id !== null)
+    .map(row => hydrate(list.from, row));
   return { rows: page, total: Math.min(total, limits.counted) };
 }
 
@@ -192,6 +196,7 @@ const pageIn = <T>({ order, page, count }: List<T>, source: string) =>
 const rowsOf = <T>(list: List<T>) => {
   const { from, order } = list;
   const columns = from.columns.map(({ column }) => column).join(', ');
-  return `select ${columns} from ${from.table}
+  const inPage = `select ${columns} from ${from.table}
     where merchant_id = $1 and (${keysOf(list)}) in (select ${keysOf(list)} from page) order by ${order}`;
+  return bounded(from, inPage, `order by ${order}`);
 };

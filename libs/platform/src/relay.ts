@@ -5,16 +5,28 @@ import { crashPoint } from './crash.js';
 import type { Log } from './log.js';
 import { Publisher } from './publisher.js';
 import { prepared, queryOn, type Row } from './session.js';
+import { isCut, upTo } from './statements.js';
 import { ensureStream } from './stream.js';
 import { eventsPublished, outboxWaiting } from './telemetry.js';
 
 /** Under load (`busy` rows in a batch) the next batch is let grow for a moment: a batch costs little more than a row. */
-const limits = { batch: 512, idleMs: 500, retryMs: 500, checkMs: 10_000, busy: 8, lingerMs: 20 } as const;
+const limits = {
+  batch: 512,
+  batchBytes: 16_777_216,
+  idleMs: 500,
+  retryMs: 500,
+  checkMs: 10_000,
+  busy: 8,
+  lingerMs: 20,
+} as const;
 
+const batchOf = (select: string) => upTo(limits.batchBytes, select, 'octet_length(envelope)', 'order by seq');
 /** As an array, so that the rows are always found by their key, whatever the planner knows of the tables. */
-const unpublished = `select seq, id, type, envelope from outbox
-  where seq = any(array(select seq from unpublished order by seq limit ${limits.batch})) order by seq`;
-const kept = `select seq, id, type, envelope from outbox where seq > $1 and seq <= $2 order by seq limit ${limits.batch}`;
+const unpublished = batchOf(`select seq, id, type, envelope from outbox
+  where seq = any(array(select seq from unpublished order by seq limit ${limits.batch})) order by seq`);
+const kept = batchOf(
+  `select seq, id, type, envelope from outbox where seq > $1 and seq <= $2 order by seq limit ${limits.batch}`,
+);
 
 interface RelayParts {
   service: string;
@@ -153,6 +165,7 @@ export class Relay {
     const done = rows.map(({ seq }) => seq).filter(seq => !failed.has(seq));
     await this.query('delete from unpublished where seq = any($1)', [done]);
     eventsPublished.inc(done.length);
+    this.work ||= isCut(rows, limits.batchBytes);
     if (failed.size > 0) throw new Error(`JetStream did not acknowledge ${failed.size} events`);
     return rows.length;
   }

@@ -1,5 +1,10 @@
+import { Rejected } from '@recur/kernel';
 import { widths } from './effects.js';
+import type { Row } from './session.js';
 import type { Table } from './table.js';
+
+/** What rows of one question may come to as text: they are read whole into memory, several questions at once. */
+const limits = { readBytes: 33_554_432, shortDocument: 2_048 } as const;
 
 /** How one command changes one table: as an insert, or as an update of rows that it has locked. */
 export type Change = 'insert' | 'update';
@@ -26,6 +31,41 @@ export function selectText<T>(from: Table<T>, properties: readonly string[], tai
 }
 
 /**
+ * The rows of `select` as far as their `bytes` come to `most`, and the one that passes it; `carried` counts them. `order`
+ * is theirs, if they have one.
+ */
+export function upTo(most: number, select: string, bytes: string, order = ''): string {
+  return `select * from (
+      select *, sum(bytes) over (${order} rows unbounded preceding) as carried
+      from (select *, ${bytes} as bytes from (${select}) chosen) weighed) read
+    where carried - bytes <= ${most} ${order}`;
+}
+
+/**
+ * The same for rows of a table, where they hold documents: everything else of a row is short. A document is written
+ * out to be weighed, since its text may be many times as long as what is stored, unless it is short and not compressed.
+ */
+export function bounded<T>(from: Table<T>, select: string, order = '', most: number = limits.readBytes): string {
+  const documents = from.columns.filter(({ property }) => from.options.columns[property as keyof T]?.type === 'jsonb');
+  if (documents.length === 0) return select;
+  const sizes = documents.map(
+    ({ column: c }) => `coalesce(case when pg_column_compression(${c}) is null
+      and pg_column_size(${c}) < ${limits.shortDocument} then pg_column_size(${c}) else octet_length(${c}::text) end, 0)`,
+  );
+  return upTo(most, select, sizes.join(' + '), order);
+}
+
+/** What was read with `upTo` ended because of its size. */
+export const isCut = (rows: readonly Row[], most: number) => rows.some(({ carried }) => Number(carried ?? 0) > most);
+
+/** All that was asked for with `bounded`. Throws Rejected where it was more than memory is to hold. */
+export function whole<R extends Row>(rows: readonly R[]): readonly R[] {
+  if (!isCut(rows, limits.readBytes)) return rows;
+  const why = 'What has to be read for this would be too large: ask for fewer entries at once (count)';
+  throw new Rejected('answer_too_large', why);
+}
+
+/**
  * `select` by a list of values of one property of a tenant table: each is looked for by itself, whatever the planner
  * thinks of the list. A prepared statement is planned for a merchant of average size, and for that it may as well read
  * all rows of the merchant.
@@ -34,8 +74,11 @@ export function amongText<T>(from: Table<T>, property: keyof T & string): string
   return once(`a ${from.table} ${property}`, () => {
     const list = from.columns.map(({ column }) => `found.${column}`).join(', ');
     const { type } = from.options.columns[property] ?? {};
-    return `select ${list} from unnest($2::${String(type)}[]) asked cross join lateral
-      (select * from ${from.table} where merchant_id = $1 and ${columnOf(from, property)} = asked offset 0) found`;
+    return bounded(
+      from,
+      `select ${list} from unnest($2::${String(type)}[]) asked cross join lateral
+      (select * from ${from.table} where merchant_id = $1 and ${columnOf(from, property)} = asked offset 0) found`,
+    );
   });
 }
 

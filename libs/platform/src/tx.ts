@@ -4,7 +4,7 @@ import type { Caller } from './caller.js';
 import type { Effects, EventRow } from './effects.js';
 import { type List, type Page, pageOf } from './list.js';
 import { type Row, type Session, violatedIndex } from './session.js';
-import { amongText, type Change, selectText } from './statements.js';
+import { amongText, type Change, selectText, whole } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
 
 /** Well below what the bus carries (`max_payload`): an event that it does not carry would wait in the outbox for ever. */
@@ -46,6 +46,8 @@ export interface TxContext {
   caller: Caller;
   /** Unix seconds on the merchant's clock. */
   now: number;
+  /** Unix seconds on the machine's clock, by which what is kept for some time is removed. */
+  keptFrom: number;
   aggregates: Readonly<Record<string, Aggregate>>;
   events: Readonly<Record<string, EventKind>>;
   newId(prefix: `${string}_`): string;
@@ -113,12 +115,12 @@ export class Reader {
     return rows.map(row => hydrate(from, row));
   }
 
-  /** The rows of which a property is one of `values`, in one question. */
+  /** The rows of which a property is one of `values`, in one question. Rejects `answer_too_large`. */
   async among<T, K extends keyof T & string>(from: Table<T>, property: K, values: readonly T[K][]): Promise<T[]> {
     if (values.length === 0) return [];
     const asked = [...new Set(values)];
     const rows = await this.session.query(amongText(from, property), [this.merchantId, asked]);
-    return rows.map(row => hydrate(from, row));
+    return whole(rows).map(row => hydrate(from, row));
   }
 
   /** A page of a list, and how many rows fit it. What is read after it is of the same moment. */
@@ -299,7 +301,16 @@ export class Tx extends Reader {
     const json = JSON.stringify(data);
     const envelope = `${rest.slice(0, -1)},"data":${json}}`;
     checkSize(envelope, `${aggregate} ${subject}`);
-    return { id, type, aggregate, aggregateId: subject, version, envelope, data: json, createdAt: this.now };
+    return {
+      id,
+      type,
+      aggregate,
+      aggregateId: subject,
+      version,
+      envelope,
+      data: json,
+      createdAt: this.context.keptFrom,
+    };
   }
 }
 

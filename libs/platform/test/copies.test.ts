@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Event } from '../src/consumer.js';
+import { snapshotText } from '../src/copies.js';
+import type { Table } from '../src/table.js';
 import { type TestService, testService } from '../src/testing.js';
-import { sample } from './sample.js';
+import { sample, things } from './sample.js';
 
 let t: TestService;
 beforeAll(async () => {
@@ -9,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-async function ask(question: 'state' | 'snapshot' | 'events', input: object) {
+async function ask(question: 'state' | 'snapshot_by_key' | 'events', input: object) {
   const reply = await t.bus.request(`cmd.catalog.platform.${question}`, JSON.stringify(input), t.callerOf());
   return reply.ok ? JSON.parse(reply.bytes.toString()) : 'refused';
 }
@@ -36,13 +38,16 @@ describe('an owner that is asked for the state of objects', () => {
   it('has none of what its events tell of and it does not keep yet', async () => {
     expect(await ask('state', { aggregate: 'shade', id: '1' })).toEqual({ item: null });
     expect(await ask('state', { aggregate: 'shade', by: { size: '1' } })).toEqual({ item: null });
-    expect(await ask('snapshot', { aggregate: 'shade', merchantId: 0, after: '' })).toEqual({ items: [], next: null });
+    expect(await ask('snapshot_by_key', { aggregate: 'shade', merchantId: 0, after: '' })).toEqual({
+      items: [],
+      next: null,
+    });
   });
 
   it("refuses what is nobody's, and what is another service's", async () => {
     for (const aggregate of ['tone', 'nothing']) {
       expect(await ask('state', { aggregate, id: '1' })).toBe('refused');
-      expect(await ask('snapshot', { aggregate, merchantId: 0, after: '' })).toBe('refused');
+      expect(await ask('snapshot_by_key', { aggregate, merchantId: 0, after: '' })).toBe('refused');
     }
   });
 });
@@ -56,12 +61,12 @@ describe('what is larger than the bus carries', () => {
     await t.rows('insert into tenants values (16)');
     const ids: number[] = [];
     for (let next = { merchantId: 16, after: '' }; next; ) {
-      const page = await ask('snapshot', { aggregate: 'thing', ...next });
+      const page = await ask('snapshot_by_key', { aggregate: 'thing', ...next });
       expect(sizeOf(page)).toBeLessThan(most);
       ids.push(...page.items.map(({ data }: { data: { id: number } }) => data.id));
       next = page.next;
     }
-    expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: 120 }, (_, at) => at + 1));
+    expect(ids).toEqual(Array.from({ length: 120 }, (_, at) => at + 1));
   });
 
   it('is answered in part of the events that were missed: the first of them', async () => {
@@ -78,6 +83,37 @@ describe('what is larger than the bus carries', () => {
     expect(versions).toEqual(Array.from({ length: 120 }, (_, at) => at + 1));
   });
 });
+
+it('a page of a snapshot costs the page, wherever it lies', async () => {
+  await t.rows('alter table things disable trigger user');
+  await t.rows(`insert into things select 17, n, 'many ' || n, n, 1 from generate_series(1, 20000) n`);
+  await t.rows('insert into tenants values (17)');
+  await t.rows('analyze things');
+  const { items, next } = await ask('snapshot_by_key', { aggregate: 'thing', merchantId: 17, after: '9000' });
+  expect(items.map(({ data }: { data: { id: number } }) => data.id)).toEqual(
+    Array.from({ length: 500 }, (_, at) => 9_001 + at),
+  );
+  expect(next).toEqual({ merchantId: 17, after: '9500' });
+  for (const after of [undefined, 19_000]) {
+    const text = snapshotText(things as unknown as Table<unknown>, 'id', after !== undefined)
+      .replace('$1', '17')
+      .replace('$2', String(after));
+    const [row] = await t.rows(`explain (analyze, format json) ${text}`);
+    const read: number[] = [];
+    const walk = (plan: Plan) => {
+      read.push(plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0));
+      for (const inner of plan.Plans ?? []) walk(inner);
+    };
+    walk((row as { 'QUERY PLAN': { Plan: Plan }[] })['QUERY PLAN'][0]?.Plan as Plan);
+    expect(Math.max(...read)).toBe(500);
+  }
+});
+
+interface Plan {
+  'Actual Rows': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Plan[];
+}
 
 describe('a copy', () => {
   it('is made of the events of its own aggregate, whatever else has a name that begins alike', async () => {

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Bus } from '../src/bus.js';
 import { systemClock } from '../src/clock.js';
 import { Consumer, type Event } from '../src/consumer.js';
 import { createLog } from '../src/log.js';
+import { Publisher } from '../src/publisher.js';
 import { Relay } from '../src/relay.js';
 import { createPool } from '../src/session.js';
 import { type TestService, testService } from '../src/testing.js';
@@ -118,6 +119,30 @@ describe('events', () => {
     for (const id of ids) expect(versionsOf(id)).toEqual(upTo(3));
     const [inbox] = await reader.rows(`select count(*)::int as n from inbox where consumer = 'reader'`);
     expect(inbox?.n).toBe(applied.length);
+  }, 30_000);
+
+  it('are taken up by their bytes where they are large, and all of them arrive', async () => {
+    const publish = jest.spyOn(Publisher.prototype, 'publish');
+    // unpublished all at once, so that one batch could be all of them
+    const envelopes = upTo(20).map(version => {
+      const actor = { kind: 'system', id: '', display: '' };
+      const of = { merchantId: 15, aggregate: 'thing', aggregateId: 'huge', version, at: 0, actor };
+      const data = { text: 'x'.repeat(1_000_000) };
+      return JSON.stringify({ id: `ev_huge_${version}`, ...of, requestId: '', traceparent: '', data });
+    });
+    await owner.rows(
+      `with made as (
+         insert into outbox (id, type, merchant_id, aggregate, aggregate_id, version, envelope, created_at)
+         select 'ev_huge_' || n, 'thing.grown', 15, 'thing', 'huge', n, envelope, 0
+         from unnest($1::text[]) with ordinality e(envelope, n) returning seq)
+       insert into unpublished select seq from made`,
+      [envelopes],
+    );
+    relay.committed();
+    await until(() => applied.filter(event => event.aggregateId === 'huge').length === 20);
+    const sizes = publish.mock.calls.map(([events]) => events.reduce((sum, { payload }) => sum + payload.length, 0));
+    expect(Math.max(...sizes)).toBeLessThan(18_000_000);
+    publish.mockRestore();
   }, 30_000);
 
   it('that were missed are fetched from their owner', async () => {

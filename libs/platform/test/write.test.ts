@@ -345,6 +345,18 @@ describe('what is kept', () => {
     expect(await count(`inbox where event_id = 'ev_old'`)).toBe(0);
   });
 
+  it("is as old as the machine's clock says, whatever time it is for its merchant", async () => {
+    const clock = t.clock as MovableClock;
+    const now = () => clock.now() + 365 * 86_400;
+    const ahead = await testService(sample, { clock: { now, wall: () => clock.wall() } });
+    await ahead.done(newThing, { name: name(), size: 0 }, { idempotencyKey: 'ahead' });
+    const [row] = await ahead.rows(`select array_agg(distinct created_at) as seconds, min(envelope) as envelope
+      from (select created_at, envelope from outbox union all select created_at, null from idempotency) kept`);
+    expect(row?.seconds).toEqual([String(clock.now())]);
+    expect(JSON.parse(String(row?.envelope)).at).toBe(now());
+    await ahead.close();
+  });
+
   it('is removed whole, however much there is', async () => {
     await t.rows(`insert into inbox select 'reader', 'ev_' || n, 1 from generate_series(1, 2500) n`);
     await t.janitor.sweep();
