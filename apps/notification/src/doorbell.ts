@@ -124,7 +124,8 @@ export class Doorbell implements Worker {
   private connect(options: object): Redis {
     const connection = new Redis(this.config.REDIS_URL, {
       ...options,
-      retryStrategy: times => Math.min(100 * 2 ** times, 2_000),
+      // while there is a next try, what closes a queue waits for Redis
+      retryStrategy: times => (this.running ? Math.min(100 * 2 ** times, 2_000) : null),
     });
     connection.on('error', () => undefined);
     this.connections.push(connection);

@@ -128,6 +128,18 @@ describe('a doorbell that nobody hears', () => {
     await alone.close();
   });
 
+  it('does not keep a replica from ending while Redis is away', async () => {
+    const alone = await makeStand({ REDIS_URL: 'redis://127.0.0.1:1' });
+    const { endpointId } = await alone.newOne();
+    const doorbell = alone.t.app.get(Doorbell);
+    doorbell.start();
+    await alone.t.deliver('billing', events(1, alone.event));
+    await alone.until(() => alone.received.length === 1);
+    await doorbell.stop();
+    expect(await statesOf(endpointId, alone)).toEqual(['delivered']);
+    await alone.close();
+  }, 30_000);
+
   it('is made up for when Redis has lost all that it held', async () => {
     const own = await makeStand();
     const { endpointId } = await own.newOne();
