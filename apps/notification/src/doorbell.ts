@@ -94,9 +94,18 @@ export class Doorbell implements Worker {
   }
 
   private listen(): void {
+    // a bell that cannot be rung now is not worth waiting for
+    const connection = this.connect({ maxRetriesPerRequest: 1, enableOfflineQueue: false });
+    let away = false;
+    connection.on('error', error => {
+      if (!away) this.log.warn({ err: error }, 'Redis is away; sweeps find what is due');
+      away = true;
+    });
+    connection.on('ready', () => {
+      away = false;
+    });
     this.queue = new Queue(QUEUE, {
-      // a bell that cannot be rung now is not worth waiting for
-      connection: this.connect({ maxRetriesPerRequest: 1, enableOfflineQueue: false }),
+      connection,
       prefix: PREFIX,
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
