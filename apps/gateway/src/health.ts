@@ -37,7 +37,7 @@ export class Health implements OnModuleInit {
   private checks(): Record<string, boolean | string> {
     return {
       callers: this.callers.known,
-      draining: this.answers.draining ? false : 'no',
+      serving: !this.answers.draining,
       bus: this.bus.up ? 'connected' : 'away',
       identity: this.callers.inTouch ? 'heard' : 'silent',
     };

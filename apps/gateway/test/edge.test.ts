@@ -166,7 +166,7 @@ describe('headers', () => {
 describe('for those who run it', () => {
   it('tells that it lives, is ready, what it is and what it measured', async () => {
     expect((await gateway.send('/livez')).json).toEqual({ live: true });
-    expect((await gateway.send('/readyz')).json).toMatchObject({ callers: true, draining: 'no', bus: 'connected' });
+    expect((await gateway.send('/readyz')).json).toMatchObject({ callers: true, serving: true, bus: 'connected' });
     const { version } = (await gateway.send('/version')).json as unknown as { version: string };
     expect(version).toMatch(/^daily,buildtime:\d{10}$/);
     await gateway.post(path, { amount: 1 }, key);

@@ -94,9 +94,18 @@ export class Doorbell implements Worker {
   }
 
   private listen(): void {
+    // a bell that cannot be rung now is not worth waiting for
+    const connection = this.connect({ maxRetriesPerRequest: 1, enableOfflineQueue: false });
+    let away = false;
+    connection.on('error', error => {
+      if (!away) this.log.warn({ err: error }, 'Redis is away; sweeps find what is due');
+      away = true;
+    });
+    connection.on('ready', () => {
+      away = false;
+    });
     this.queue = new Queue(QUEUE, {
-      // a bell that cannot be rung now is not worth waiting for
-      connection: this.connect({ maxRetriesPerRequest: 1, enableOfflineQueue: false }),
+      connection,
       prefix: PREFIX,
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
@@ -124,7 +133,8 @@ export class Doorbell implements Worker {
   private connect(options: object): Redis {
     const connection = new Redis(this.config.REDIS_URL, {
       ...options,
-      retryStrategy: times => Math.min(100 * 2 ** times, 2_000),
+      // while there is a next try, what closes a queue waits for Redis
+      retryStrategy: times => (this.running ? Math.min(100 * 2 ** times, 2_000) : null),
     });
     connection.on('error', () => undefined);
     this.connections.push(connection);

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { LOG, type Log } from '@recur/platform';
 import { http } from '@recur/platform/testing';
 import { Redis } from 'ioredis';
 import { Doorbell } from '../src/doorbell.js';
@@ -127,6 +128,22 @@ describe('a doorbell that nobody hears', () => {
     expect(await statesOf(endpointId, alone)).toEqual(Array(3).fill('delivered'));
     await alone.close();
   });
+
+  it('does not keep a replica from ending while Redis is away', async () => {
+    const alone = await makeStand({ REDIS_URL: 'redis://127.0.0.1:1' });
+    const { endpointId } = await alone.newOne();
+    const doorbell = alone.t.app.get(Doorbell);
+    const warn = jest.spyOn(alone.t.app.get<Log>(LOG), 'warn');
+    doorbell.start();
+    await alone.t.deliver('billing', events(1, alone.event));
+    await alone.until(() => alone.received.length === 1);
+    await doorbell.stop();
+    // not at each try
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(warn).toHaveBeenCalledWith(expect.anything(), expect.stringContaining('Redis is away'));
+    expect(await statesOf(endpointId, alone)).toEqual(['delivered']);
+    await alone.close();
+  }, 30_000);
 
   it('is made up for when Redis has lost all that it held', async () => {
     const own = await makeStand();

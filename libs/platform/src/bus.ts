@@ -41,15 +41,19 @@ export class Bus {
    * as it takes (`patient`), one that does a single thing fails at once.
    */
   static async connect(urls: string, name: string, clock: Clock, log: Log, patient = true): Promise<Bus> {
-    const nc = await connect({
+    const options = {
       servers: urls.split(','),
       name,
       noAsyncTraces: true,
-      waitOnFirstConnect: patient,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 200,
       pingInterval: 10_000,
       maxPingOut: 2,
+    };
+    const nc = await connect(options).catch(error => {
+      if (!patient) throw error;
+      log.warn(`NATS at ${urls} cannot be reached yet (${error.message}); it is waited for`);
+      return connect({ ...options, waitOnFirstConnect: true });
     });
     return new Bus(nc, clock, log);
   }

@@ -244,9 +244,11 @@ export class Db {
     if (stored) throw stored;
   }
 
-  private runAgain(error: unknown, { idempotencyKey }: Caller, committing: boolean): boolean {
+  private runAgain(error: unknown, { idempotencyKey, deadline }: Caller, committing: boolean): boolean {
+    if (isCollision(error)) return true;
     // with a key, an unknown commit can be tried again: if it did happen, its stored answer is found
-    return isCollision(error) || (committing && idempotencyKey !== undefined && isConnectionLoss(error));
+    const mayTryAgain = committing && idempotencyKey !== undefined && isConnectionLoss(error);
+    return mayTryAgain && this.parts.clock.wall() < deadline;
   }
 
   private async knowTenant(merchantId: number): Promise<void> {

@@ -63,6 +63,9 @@ export const LOG = Symbol('log');
 /** As in sysexits.h: what is needed is away. A command's own 1 means something else. */
 const unavailable = 69;
 
+/** Who asks /readyz waits for some seconds at most. */
+const probe = { text: 'select 1', query_timeout: 1_000 };
+
 /** How many lists of one replica the database makes at once, among others; the rest wait their turn. */
 const ASIDE_CONNECTIONS = 4;
 
@@ -164,11 +167,11 @@ export async function startService(definition: ServiceDefinition, argv = process
   }
   let draining = false;
   const health = await serveHealth(config.HOST, config.PORT, async () => ({
-    database: await pool.query('select 1').then(
+    database: await pool.query(probe).then(
       () => true,
       () => false,
     ),
-    draining: draining ? false : 'no',
+    serving: !draining,
     bus: bus.up ? 'connected' : 'away',
     ...(await told(definition.details?.(running.app) ?? {})),
   }));

@@ -5,6 +5,16 @@ import pg from 'pg';
 
 export type Row = Record<string, unknown>;
 
+/**
+ * How long an end of a connection waits for the other one, whose machine may be gone without a word: who asks gives up a
+ * little after the server should have (`statement_timeout`), and the server lets go of a silent replica, and of the
+ * locks that are its connections, within 25 seconds.
+ */
+const patience = {
+  query_timeout: 4_000,
+  options: '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3',
+} as const;
+
 /** The pool of one service. Queries of one connection are sent without waiting for each other's answers. */
 export function createPool(url: string, size: number): pg.Pool {
   const pool = new pg.Pool({
@@ -12,6 +22,7 @@ export function createPool(url: string, size: number): pg.Pool {
     max: size,
     pipeline: true,
     stream: () => coalescing(new Socket()),
+    ...patience,
     statement_timeout: 3_000,
     idle_in_transaction_session_timeout: 10_000,
     connectionTimeoutMillis: 3_000,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Bus } from '../src/bus.js';
 import { systemCaller } from '../src/caller.js';
 import { systemClock } from '../src/clock.js';
-import { createLog } from '../src/log.js';
+import { createLog, type Log } from '../src/log.js';
 import { TestNats } from '../src/testing-nats.js';
 
 const log = createLog('test', process.env.TEST_LOG_LEVEL ?? 'silent');
@@ -87,4 +87,19 @@ it('who stops serving waits for what is under way until its answer is on the way
   inside.emit('end');
   await stopping;
   expect(await asked).toMatchObject({ ok: true });
+});
+
+it('who waits for the first connection says so, and why', async () => {
+  const late = await TestNats.start();
+  await late.kill();
+  const said = new EventEmitter();
+  const listening = { warn: (words: string) => said.emit('warn', words), info: () => undefined } as unknown as Log;
+  const connecting = Bus.connect(late.url, 'patient', systemClock, listening);
+  const [words] = await once(said, 'warn');
+  expect(words).toMatch(`${late.url} cannot be reached yet (connection refused)`);
+  await late.start();
+  const patient = await connecting;
+  expect(patient.up).toBe(true);
+  await patient.close();
+  await late.close();
 });

@@ -53,6 +53,19 @@ describe('a connection that breaks', () => {
     expect(attempts).toBe(2);
   });
 
+  it('at the commit is not tried again when nobody waits for the answer any more', async () => {
+    let attempts = 0;
+    const late = { deadline: t.clock.wall(), fingerprint: 'f' };
+    const write = t.db.write({ ...t.callerOf({ idempotencyKey: 'late' }), ...late }, async tx => {
+      const [backend] = await tx.run('select pg_backend_pid() as pid', []);
+      if (++attempts === 1) await end(backend?.pid);
+      tx.log('Thing(1)', 'Look');
+      return {};
+    });
+    await expect(write).rejects.toMatchObject({ slug: 'deadline_exceeded' });
+    expect(attempts).toBe(1);
+  });
+
   it('at the commit of a refusal does not count it twice: no answer is kept that would tell', async () => {
     let attempts = 0;
     const caller = { ...t.callerOf({ idempotencyKey: 'refused' }), fingerprint: 'f' };
