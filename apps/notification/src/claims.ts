@@ -1,7 +1,7 @@
 import { type Db, type Row, systemCaller, type Tx } from '@recur/platform';
 import type { Delivery } from './domain/delivery.js';
 import { oneByOneAfter } from './domain/endpoint.js';
-import { living, missing, type Sealed } from './endpoints.js';
+import { living, missIdle, type Sealed } from './endpoints.js';
 import { endpoints } from './tables.js';
 
 /** `leased`: deliveries of one endpoint that are claimed, and not recorded yet, over all workers. */
@@ -131,12 +131,7 @@ function add(claims: Map<number, Claim>, merchantId: number, lease: Lease, row: 
   });
 }
 
-/** What waits for others first: then nothing is left that waits for what is gone. */
-const missSome = missing(`delivery_id in (
-  (select delivery_id from due where endpoint_id = $2 and subject is not null and held limit ${limits.missedAtOnce})
-  union all (select delivery_id from due where endpoint_id = $2 and not held
-    and (lease_until_ms is null or lease_until_ms < $3) limit ${limits.missedAtOnce})
-  limit ${limits.missedAtOnce})`);
+const missSome = missIdle(limits.missedAtOnce);
 
 /**
  * A disabled or deleted endpoint misses some of what is scheduled for it, but not what another worker is at. Returns

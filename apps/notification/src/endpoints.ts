@@ -15,7 +15,7 @@ import {
   webhookSecret,
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
-import { type Caller, CONFIG, checkUrl, Db, Handle, Keyring, type Tx } from '@recur/platform';
+import { type Caller, CLOCK, type Clock, CONFIG, checkUrl, Db, Handle, Keyring, type Tx } from '@recur/platform';
 import { addressRules, type Config } from './config.js';
 import { connectionView } from './connections.js';
 import { stands } from './domain/connection.js';
@@ -35,6 +35,8 @@ const missScheduled = missing(`delivery_id in (
     limit ${limits.missedAtOnce})
   limit ${limits.missedAtOnce})`);
 
+/** What a disabled endpoint has not missed yet, so that it keeps its order among what it has. */
+const missRest = missIdle(limits.missedAtOnce);
 /** What it missed is scheduled by catch-up.ts. */
 const beginCatchUp = 'insert into catch_ups (endpoint_id, merchant_id) values ($1, $2) on conflict do nothing';
 
@@ -43,6 +45,7 @@ export class Endpoints {
   constructor(
     private readonly db: Db,
     private readonly keyring: Keyring,
+    @Inject(CLOCK) private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -65,7 +68,10 @@ export class Endpoints {
       if (!endpoint) return {};
       const after = { ...before, ...endpoint, modifyTime: tx.now } as EndpointRow;
       tx.save(endpoints, after);
-      if (before.state === 'disabled') await tx.run(beginCatchUp, [endpointId, tx.merchantId]);
+      if (before.state === 'disabled') {
+        if (before.ordered) await tx.run(missRest, [tx.merchantId, endpointId, this.clock.wall()]);
+        await tx.run(beginCatchUp, [endpointId, tx.merchantId]);
+      }
       tx.emit('webhook.endpoint.updated', after, endpointView(after));
       tx.log(`WebhookEndpoint(${endpointId})`, 'Update');
       return {};
@@ -178,11 +184,20 @@ export class Endpoints {
 export const living = (endpointId: number) => ({ endpointId, deletedTime: 0 });
 
 /** SQL after which the merchant ($1) misses what is due to an endpoint: what `which` says of it. Answers their `count`. */
-export function missing(which: string): string {
+function missing(which: string): string {
   return `with dropped as (delete from due where ${which} returning delivery_id),
     missed as (update deliveries set state = 'missed', next_at_ms = null
       where merchant_id = $1 and delivery_id = any(array(select delivery_id from dropped)))
     select count(*) from dropped`;
+}
+
+/** The same of so many that no worker is at, at a millisecond ($3); what waits for others first, as above. */
+export function missIdle(most: number): string {
+  return missing(`delivery_id in (
+    (select delivery_id from due where endpoint_id = $2 and subject is not null and held limit ${most})
+    union all (select delivery_id from due where endpoint_id = $2 and not held
+      and (lease_until_ms is null or lease_until_ms < $3) limit ${most})
+    limit ${most})`);
 }
 
 type Whose = Pick<EndpointRow, 'merchantId' | 'endpointId'>;

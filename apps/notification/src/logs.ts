@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type In, listEndpointLogs, type WebhookLog } from '@recur/contracts';
-import { type Caller, Db, Handle } from '@recur/platform';
+import { type Caller, Db, given, Handle } from '@recur/platform';
 import { living } from './endpoints.js';
 import { usualHeaders } from './signature.js';
 import { type AttemptRow, attempts, endpoints } from './tables.js';
@@ -24,7 +24,7 @@ export class Logs {
         where: [
           ['endpoint_id = ?', endpointId],
           ['create_time >= ?', createTimeStart],
-          ['create_time <= ?', createTimeEnd],
+          ['create_time <= ?', given(createTimeEnd)],
         ],
         order: 'create_time desc, id desc',
         page,

@@ -21,8 +21,10 @@ const scheduleRound = anew(
   `looked as materialized (select delivery_id, event_id, state from deliveries
     where merchant_id = $1 and endpoint_id = $2 and event_id > $5 and event_id < $6
     order by event_id limit ${limits.lookedAt}),
+  came as materialized (select delivery_id from attempts
+    where merchant_id = $1 and endpoint_id = $2 and id > $9 and event_id > $5),
   chosen as materialized (select delivery_id, event_id from looked
-    where state = any($7) and exists (select from events e where e.merchant_id = $1 and e.event_id = looked.event_id
+    where state = any($7) and not exists (select from came where came.delivery_id = looked.delivery_id) and exists (select from events e where e.merchant_id = $1 and e.event_id = looked.event_id
       and (cardinality($8::text[]) = 0 or e.type = any($8)))
     order by event_id limit ${limits.scheduled})`,
   `(select count(*) from looked) as looked, (select max(event_id) from looked) as last_looked,
@@ -122,8 +124,8 @@ export class Replayer implements Worker {
   }
 
   private async schedule(tx: Tx, endpoint: EndpointRow, replay: ReplayRow): Promise<Round> {
-    const { cursor, until, deliveredToo, events } = replay;
-    const values = [cursor, until, statesOf(deliveredToo), events];
+    const { cursor, until, deliveredToo, events, attemptsAfter } = replay;
+    const values = [cursor, until, statesOf(deliveredToo), events, attemptsAfter];
     const row = await scheduleAnew(tx, endpoint, this.clock.wall(), scheduleRound, values);
     const scheduled = Number(row.chosen);
     const full = scheduled === limits.scheduled;

@@ -8,7 +8,7 @@ import {
   type WebhookReplay,
 } from '@recur/contracts';
 import { invalid, newId, Rejected } from '@recur/kernel';
-import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Reader } from '@recur/platform';
+import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import type { Config } from './config.js';
 import { ended, statesOf } from './domain/replay.js';
 import { living } from './endpoints.js';
@@ -66,6 +66,7 @@ export class Replays {
         deliveredToo: wishes.deliveredToo,
         cursor: range.from,
         until: range.until,
+        attemptsAfter: wishes.deliveredToo ? await this.attemptsSoFar(tx) : null,
         total: count,
         scheduled: 0,
         createTime: tx.now,
@@ -111,6 +112,12 @@ export class Replays {
     return { from: idAt(createTimeStart * 1000), until: idAt(endMs) };
   }
 
+  /** The endpoint's row is locked: what is logged of it later has a higher id. */
+  private async attemptsSoFar(tx: Tx): Promise<number> {
+    const [row] = await tx.run(`select nextval('attempts_id_seq') as id`, []);
+    return Number(row?.id);
+  }
+
   private async count(
     reader: Reader,
     { endpointId, events, deliveredToo }: In<typeof replayWebhooks>,
@@ -128,6 +135,6 @@ export class Replays {
 /** The smallest event id of a millisecond. */
 const idAt = (ms: number) => newId('ev_', ms, new Uint8Array(10));
 
-function replayView({ state, cursor: _, until: __, ...replay }: ReplayRow): WebhookReplay {
+function replayView({ state, cursor: _, until: __, attemptsAfter: ___, ...replay }: ReplayRow): WebhookReplay {
   return { ...replay, status: replayStatus[state] };
 }

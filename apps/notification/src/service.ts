@@ -15,6 +15,7 @@ import { Attempts1763683200002 } from './migrations/0002-attempts.js';
 import { Ordering1763683200003 } from './migrations/0003-ordering.js';
 import { Log1763683200004 } from './migrations/0004-log.js';
 import { Automation1763683200005 } from './migrations/0005-automation.js';
+import { Replays1763683200006 } from './migrations/0006-replays.js';
 import { OAuth } from './oauth.js';
 import { Redelivery } from './redelivery.js';
 import { Replayer } from './replayer.js';
@@ -55,6 +56,7 @@ export const notification: ServiceDefinition<Config> = {
       Ordering1763683200003,
       Log1763683200004,
       Automation1763683200005,
+      Replays1763683200006,
     ],
   },
   events: registry,

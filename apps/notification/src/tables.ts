@@ -101,6 +101,8 @@ export interface CatchUpRow {
 /** A replay as it is kept. */
 export interface ReplayRow extends Omit<Replay, 'events'> {
   events: string[];
+  /** Attempts that are logged after this id came since it began: it leaves their deliveries alone. Null: it looks at none. */
+  attemptsAfter: number | null;
 }
 
 /** A replay that is not over, for whoever has a hand free. */
@@ -236,6 +238,7 @@ export const replays = table<ReplayRow>('replays', {
     deliveredToo: flag(),
     cursor: text(),
     until: text(),
+    attemptsAfter: optionalInteger(),
     total: int(),
     scheduled: int(),
     createTime: integer(),

@@ -210,6 +210,20 @@ describe('while an endpoint catches up', () => {
     for (const object of objects) expect(sequences(object)).toEqual([1, 2, 3]);
   });
 
+  it('a replay leaves alone what came through before its turn', async () => {
+    const endpointId = await behind();
+    const { replayId, count } = await replay(endpointId, true);
+    await t.app.get(CatchUp).round();
+    await deliver(endpointId);
+    for (const object of objects) expect(sequences(object)).toEqual([2, 3]);
+    received.length = 0;
+    await replayer.sweep();
+    await deliver(endpointId);
+    for (const object of objects) expect(sequences(object)).toEqual([1]);
+    expect(await detail(replayId)).toMatchObject({ status: replayStatus.finished, total: count, scheduled: count });
+    expect((await replay(endpointId, true, true)).count).toBe(6);
+  });
+
   it('a resend of what it missed leaves that in its place', async () => {
     const endpointId = await behind();
     const logId = await logIdOf(endpointId, 'in_a', 2);

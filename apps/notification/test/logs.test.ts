@@ -127,6 +127,8 @@ describe('webhook/endpoint_log_list', () => {
     expect(pages.flatMap(({ endpointLogList }) => endpointLogList)).toEqual(whole);
     expect(pages.map(({ total }) => total)).toEqual([10, 10, 10, 10]);
     expect(await logOf(endpointId, { page: 4, count: 3 })).toEqual({ endpointLogList: [], total: 10 });
+    // as in every list, 0 does not filter
+    expect(await logOf(endpointId, { createTimeStart: 0, createTimeEnd: 0 })).toMatchObject({ total: 10 });
   });
 
   it.each<[object, string]>([

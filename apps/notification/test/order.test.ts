@@ -156,4 +156,24 @@ describe('an endpoint that wants events in order, disabled and enabled again', (
     for (const object of objects) expect(arrived(object)).toEqual(upTo(5));
     expect(await t.rows('select * from catch_ups')).toEqual([]);
   });
+
+  it('gets what answered 410 before the next, also where its worker stopped at that', async () => {
+    const { endpointId } = await newOne({ ordered: true });
+    await t.deliver('billing', steps(['in_a'], 3));
+    const leaving = await stand.anotherWorker();
+    let stopped: Promise<void> | undefined;
+    answerWith((_, response) => {
+      stopped = leaving.stop();
+      response.writeHead(410).end();
+    });
+    await leaving.deliver(merchant.merchantId, endpointId);
+    await stopped;
+    expect(await states(endpointId)).toEqual(['missed', 'scheduled', 'scheduled']);
+    answerWith(200);
+    await t.done(updateEndpoint, { endpointId, url }, merchant);
+    await deliver(endpointId);
+    await t.app.get(CatchUp).round();
+    await deliver(endpointId);
+    expect(arrived('in_a')).toEqual([1, ...upTo(3)]);
+  });
 });

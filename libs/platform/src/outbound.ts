@@ -313,7 +313,10 @@ function connectFailure(error: Error, protocol: string): Error {
 function exchangeFailure(error: unknown): { reason: FailureReason; detail: string } {
   if (error instanceof Unreachable) return error;
   if (error instanceof TypeError || error instanceof errors.InvalidArgumentError) throw error;
-  const code = codeOf(error) ?? 'failed';
-  const nonsense = error instanceof errors.HTTPParserError || /^UND_ERR_(HEADERS_OVERFLOW|RES)/.test(code);
-  return { reason: nonsense ? 'protocol' : 'reset', detail: code };
+  const code = codeOf(error);
+  const nonsense = error instanceof errors.HTTPParserError || /^UND_ERR_(HEADERS_OVERFLOW|RES)/.test(code ?? '');
+  // undici's own parser names no code
+  return nonsense
+    ? { reason: 'protocol', detail: code ?? 'the answer is no valid HTTP' }
+    : { reason: 'reset', detail: code ?? 'failed' };
 }

@@ -183,6 +183,7 @@ describe('without an answer', () => {
       const result = await outbound.post(url, {}, '{}');
       return result.kind === 'failed' ? result.reason : result.status;
     };
+    expect(await outbound.post(nonsense.url, {}, '{}')).toMatchObject({ detail: 'the answer is no valid HTTP' });
     expect(await reasonOf(gone.url)).toBe('connect');
     expect(await reasonOf('http://127.0.0.1:0/')).toBe('connect');
     expect(await reasonOf(resets.url)).toBe('reset');

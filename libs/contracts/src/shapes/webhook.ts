@@ -33,7 +33,9 @@ const webhookLog = z.object({
   response: text.describe('What was answered; cut after 2000 characters'),
   httpStatus: integer.describe('The status of the answer; 0: there was none'),
   mamo: text.describe('How it ended: delivered, or failed: why, and what comes next'),
-  reconsumeCount: integer.describe('How many attempts to deliver the event came before'),
+  reconsumeCount: integer.describe(
+    'How many attempts to deliver the event came before; it begins anew where it is sent again',
+  ),
   createTime: time.describe('When the attempt began, in unix seconds'),
   durationMs: integer.describe('How long it took, in milliseconds'),
   nextTryTime: time.describe('When the next one is due, in unix seconds; 0: there is none'),
