@@ -141,6 +141,7 @@ function consumers(): { in: Service; name: string; from: Service; takes: (type: 
     { in: 'identity', name: 'identity-copy-subscriptions', from: 'billing', takes: startsWith('subscription') },
     { in: 'identity', name: 'identity-copy-plans', from: 'catalog', takes: startsWith('plan') },
     { in: 'identity', name: 'identity-copy-products', from: 'catalog', takes: startsWith('product') },
+    { in: 'identity', name: 'identity-copy-currencies', from: 'catalog', takes: startsWith('currency') },
     ...services.map(from => ({
       in: 'identity' as const,
       name: `identity-log-${from}`,

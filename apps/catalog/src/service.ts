@@ -47,7 +47,7 @@ export const catalog: ServiceDefinition<Config> = {
     plan: aggregate(plans, 'id', planView),
     checkout: aggregate(checkouts, 'id', checkoutView),
     metric: aggregate(metrics, 'id', metricView),
-    currency: aggregate(currencyRules, 'merchantId'),
+    currency: aggregate(currencyRules, 'merchantId', ({ sets }) => ({ multiCurrencyConfigs: sets })),
   },
   handlers: [Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts],
   providers: [

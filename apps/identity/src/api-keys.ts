@@ -99,7 +99,11 @@ export class ApiKeys {
    * end itself, lest a merchant be left with none.
    */
   revoke(caller: Caller, id: number): Promise<Revocation> {
-    return this.db.write(caller, tx => this.revokeIn(tx, caller, id));
+    return this.db.write(caller, async tx => {
+      if (!(await tx.find(merchants, {}))) throw noMerchant(caller);
+      if (!(await tx.find(apiKeys, { id }))) throw noKey(caller, id);
+      return this.revokeIn(tx, caller, id);
+    });
   }
 
   /**
@@ -166,6 +170,8 @@ async function end(tx: Tx, key: ApiKey, revokedTime: number): Promise<ApiKey> {
 }
 
 const noMerchant = ({ merchantId }: Caller): Rejected => invalid('/merchant', `There is no merchant ${merchantId}`);
+const noKey = ({ merchantId }: Caller, id: number): Rejected =>
+  new Rejected('api_key_not_found', `Merchant ${merchantId} has no API key ${id}: look for its id in "keys list"`);
 const tooMany = ({ merchantId }: Caller): Rejected =>
   new Rejected(
     'too_many_api_keys',

@@ -1,8 +1,8 @@
-import type { Gateway, Plan, Product, Subscription } from '@recur/contracts';
+import type { Gateway, MerchantCurrencies, Plan, Product, Subscription } from '@recur/contracts';
 import { copyOf } from '@recur/platform';
-import { gateways, plans, products, subscriptions } from './user-tables.js';
+import { currencyRules, gateways, plans, products, subscriptions } from './user-tables.js';
 
-/** What identity decides from without asking: gateways and subscriptions of billing, plans and products of catalog. */
+/** What identity tells or decides without asking: gateways and subscriptions of billing, the others of catalog. */
 export const copies = [
   copyOf('gateways', 'billing', 'gateway', gateways, (data: Gateway, merchantId, version) => ({
     merchantId,
@@ -38,6 +38,11 @@ export const copies = [
     id: data.id,
     deleted: data.isDeleted !== 0,
     data,
+    version,
+  })),
+  copyOf('currencies', 'catalog', 'currency', currencyRules, (data: MerchantCurrencies, merchantId, version) => ({
+    merchantId,
+    sets: data.multiCurrencyConfigs,
     version,
   })),
 ];

@@ -16,6 +16,11 @@ export async function log(app: INestApplicationContext, words: readonly string[]
   try {
     for await (const merchantId of merchant === undefined ? verification.merchants() : [merchant]) {
       const verdict = await verification.verify(merchantId);
+      const isEmpty = verdict.entries === 0 && verdict.problems.length === 0;
+      // an id that was mistyped is not to be told that all is well
+      if (isEmpty && !(await verification.knows(merchantId))) {
+        return fail(`There is no merchant ${merchantId}.`, exits.usage);
+      }
       verdicts.push(verdict);
       if (!json) process.stdout.write(`${line(verdict)}\n`);
     }

@@ -47,6 +47,12 @@ export class LogVerification {
     }
   }
 
+  /** Whether there is such a merchant, or was. */
+  async knows(merchantId: number): Promise<boolean> {
+    const [row] = await this.db.infra(merchantsAfter, [merchantId - 1]);
+    return Number(row?.merchant_id) === merchantId;
+  }
+
   async verify(merchantId: number): Promise<Verdict> {
     const head = await this.head(merchantId);
     const { n: entries, hash } = head ?? { n: 0, hash: '' };

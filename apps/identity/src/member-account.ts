@@ -54,9 +54,11 @@ export class MemberAccount {
   async reset({ oldPassword, newPassword }: In<typeof resetPassword>, caller: Caller) {
     const id = ownId(caller);
     const known = await this.db.read(caller, reader => reader.get(members, { id }, 'permission_denied'));
-    if (known.passwordHash === null || !(await this.passwords.verify(known.passwordHash, oldPassword))) throw wrong();
-    const passwordHash = await this.passwords.hash(newPassword);
+    const isRight = known.passwordHash !== null && (await this.passwords.verify(known.passwordHash, oldPassword));
+    const passwordHash = isRight ? await this.passwords.hash(newPassword) : null;
     return this.db.write(caller, async tx => {
+      // refused here: of a repeat the old password is wrong, and it is answered all the same
+      if (!isRight) throw wrong();
       const member = await tx.lock(members, { id }, 'permission_denied');
       // another request has replaced it while this one verified it
       if (member.passwordHash !== known.passwordHash) throw wrong();

@@ -7,7 +7,7 @@ import { MemberSessions } from './member-sessions.js';
 import { roleView } from './member-views.js';
 import { allRoles } from './roles.js';
 import { apiKeys, members, merchants } from './tables.js';
-import { gateways } from './user-tables.js';
+import { currencyRules, gateways } from './user-tables.js';
 import { merchantView } from './views.js';
 
 const limits = { gateways: 100 } as const;
@@ -34,12 +34,13 @@ export class MerchantProfile {
     const { actor, session } = caller;
     const asking = actor.kind === 'member' ? { id: Number(actor.id) } : { isOwner: true };
     return this.db.read(caller, async reader => {
-      const [merchant, roles, member, known, [key]] = await Promise.all([
+      const [merchant, roles, member, known, [key], rules] = await Promise.all([
         reader.get(merchants, {}, 'permission_denied'),
         allRoles(reader),
         reader.find(members, asking),
         reader.all(gateways, { archived: false }, `order by id limit ${limits.gateways}`),
         reader.all(apiKeys, { revokedTime: 0 }, 'order by id desc limit 1'),
+        reader.find(currencyRules, {}),
       ]);
       const [merchantMember = null] = member ? await this.sessions.views(reader, [member], session) : [];
       const env = this.config.RECUR_ENV;
@@ -55,6 +56,7 @@ export class MerchantProfile {
         isOwner: merchantMember?.isOwner ?? false,
         merchant: merchantView(merchant),
         merchantMember,
+        multiCurrencyConfigs: rules?.sets ?? [],
         openApiHost: this.config.BASE_URL,
         openApiKey: key?.hint ?? '',
       };
@@ -85,5 +87,5 @@ export class MerchantProfile {
 /** What a merchant cannot set up yet. */
 const empty = {
   ...{ cname: '', cnameDomain: '', defaultEmailGateway: '', emailGateways: {}, emailSender: null },
-  ...{ globalTOPTEnabled: false, globalUSVATConfig: null, multiCurrencyConfigs: [] },
+  ...{ globalTOPTEnabled: false, globalUSVATConfig: null },
 };

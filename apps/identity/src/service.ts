@@ -28,6 +28,7 @@ import { Members1763683200004 } from './migrations/0004-members.js';
 import { SignIn1763683200005 } from './migrations/0005-sign-in.js';
 import { Customers1763683200006 } from './migrations/0006-customers.js';
 import { LogChain1763683200007 } from './migrations/0007-log-chain.js';
+import { Currencies1763683200008 } from './migrations/0008-currencies.js';
 import { OauthAccounts } from './oauth-accounts.js';
 import { logConsumptions, OperationLog } from './operation-log.js';
 import { Passwords } from './passwords.js';
@@ -58,6 +59,7 @@ export const identity: ServiceDefinition<Config> = {
       SignIn1763683200005,
       Customers1763683200006,
       LogChain1763683200007,
+      Currencies1763683200008,
     ],
   },
   events,

@@ -43,7 +43,7 @@ export class Sessions {
         refuseTaken(held, found.id);
         user = await overwrite(tx, found, given);
       } else {
-        const passwordHash = password ? await this.passwords.hash(password) : null;
+        const passwordHash = password ? await this.passwords.hash(password, tx.merchantId) : null;
         const texts = { email, externalUserId, firstName, lastName, phone, address, language: '' };
         user = insertUser(tx, { ...texts, id: await tx.nextId(users), passwordHash });
       }

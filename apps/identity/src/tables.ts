@@ -7,6 +7,7 @@ import { authProviders, memberTotps, oauthAccounts } from './sign-in-tables.js';
 import {
   adminNotes,
   clientSessions,
+  currencyRules,
   gateways,
   type Profile,
   plans,
@@ -246,6 +247,7 @@ export const memberEmails = table<MemberEmail>('member_emails', {
 export const tenantTables = [
   ...[merchants, members, roles, memberSessions, setupTokens, authProviders, oauthAccounts, memberTotps, apiKeys],
   ...[users, userTallies, adminNotes, operationLogs, logHeads, logTallies, gateways, subscriptions, plans, products],
+  currencyRules,
 ];
 
 /** The list of what has no row-level security here, beside the platform's own tables. */

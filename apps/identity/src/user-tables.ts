@@ -1,5 +1,6 @@
 import type {
   Gateway as GatewayShape,
+  MerchantMultiCurrencyConfig,
   Plan as PlanShape,
   Product as ProductShape,
   Subscription as SubscriptionShape,
@@ -96,6 +97,13 @@ export interface AdminNote {
   createTime: number;
 }
 
+/** catalog's: all rule sets of a merchant, in one row. */
+export interface CurrencyCopy {
+  merchantId: number;
+  sets: MerchantMultiCurrencyConfig[];
+  version: number;
+}
+
 /** A session of the hosted pages, found by the hash of the secret that the user's browser has. */
 export interface ClientSession {
   /** SHA-256, base64url. */
@@ -160,6 +168,11 @@ export const plans = table<PlanCopy>('plan_copies', {
 export const products = table<ProductCopy>('product_copies', {
   key: ['merchantId', 'id'],
   columns: { merchantId: integer(), id: integer(), deleted: flag(), data: document<ProductShape>(), version: int() },
+});
+
+export const currencyRules = table<CurrencyCopy>('currency_copies', {
+  key: ['merchantId'],
+  columns: { merchantId: integer(), sets: document<MerchantMultiCurrencyConfig[]>(), version: int() },
 });
 
 export const adminNotes = table<AdminNote>('admin_notes', {

@@ -29,7 +29,7 @@ export class Users {
 
   @Handle(newUser)
   async create({ password, ...given }: In<typeof newUser>, caller: Caller) {
-    const passwordHash = password ? await this.passwords.hash(password) : null;
+    const passwordHash = password ? await this.passwords.hash(password, caller.merchantId) : null;
     return this.db.write(caller, async tx => {
       const [held, id] = await Promise.all([holders(tx, given), tx.nextId(users)]);
       refuseTaken(held);

@@ -261,7 +261,7 @@ it('billing has no subscriptions yet, and says so to those who keep copies', asy
   t.bus.answer('catalog', async () => ({ ok: true, bytes: JSON.stringify({ items: [], next: null }) }));
   await copies.copies.build();
   expect(await copies.rows('select copy from copy_state order by 1')).toEqual(
-    ['gateways', 'plans', 'products', 'subscriptions'].map(copy => ({ copy })),
+    ['currencies', 'gateways', 'plans', 'products', 'subscriptions'].map(copy => ({ copy })),
   );
   await copies.close();
 });

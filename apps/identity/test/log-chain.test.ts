@@ -310,6 +310,13 @@ describe('log verify', () => {
     expect(broken.code).toBe(1);
   });
 
+  it('does not tell of a merchant that is not there that all is well', async () => {
+    for (const more of [[], ['--json']]) {
+      const refused = await run('verify', '--merchant', '999999', ...more);
+      expect(refused).toEqual({ out: '', err: 'There is no merchant 999999.\n', code: 64 });
+    }
+  });
+
   it('tells of all merchants, and names each that is broken', async () => {
     const { out, code } = await run('verify', '--json');
     const { holds, merchants } = JSON.parse(out);

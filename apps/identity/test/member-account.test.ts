@@ -97,6 +97,20 @@ describe('a password', () => {
     expect((await profile()).isBlankPasswd).toBe(false);
   });
 
+  it('is replaced once under one key, and a repeat gets the answer of then', async () => {
+    await setPassword('correct horse');
+    await t.emitted();
+    const input = { oldPassword: 'correct horse', newPassword: 'battery staple' };
+    const once = { ...laptop.caller, idempotencyKey: 'reset' };
+    expect(await t.call(resetPassword, input, once)).toMatchObject({ ok: true });
+    expect(await t.emitted()).toHaveLength(3);
+    expect(await t.call(resetPassword, input, once)).toMatchObject({ ok: true, replayOf: expect.any(String) });
+    expect(await t.emitted()).toEqual([]);
+    const other = { ...input, oldPassword: 'wrong horse' };
+    expect(await t.call(resetPassword, other, once)).toMatchObject({ slug: 'idempotency_reused' });
+    expect(await t.call(resetPassword, input, laptop.caller)).toMatchObject(refused);
+  });
+
   it('that a member has not cannot be replaced, and a new one has 8 to 128 characters', async () => {
     expect(await reset('', 'battery staple')).toMatchObject(refused);
     for (const short of ['1234567', 'x'.repeat(129)]) {

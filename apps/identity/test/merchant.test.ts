@@ -224,13 +224,13 @@ describe('merchant keys', () => {
   });
 
   it('refuses a merchant and a key that are not there', async () => {
-    for (const command of ['list', 'rotate']) {
-      const refused = await run('keys', command, '--merchant', '999', '--json');
+    for (const command of [['list'], ['rotate'], ['revoke', '--key', '1']]) {
+      const refused = await run('keys', ...command, '--merchant', '999', '--json');
       expect(refused).toEqual({ out: '', err: 'There is no merchant 999.\n', code: 1 });
     }
     expect(await run('keys', 'revoke', ...of, '--key', '999')).toEqual({
       out: '',
-      err: 'No such API key.\n',
+      err: `Merchant ${of[1]} has no API key 999: look for its id in "keys list".\n`,
       code: 1,
     });
   });

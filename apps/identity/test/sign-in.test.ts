@@ -97,6 +97,8 @@ describe('oauth/login', () => {
     expect(await p.oauthLogin(owner.merchantId, owner, { ...as, identityToken: other })).toMatchObject({
       slug: 'idempotency_reused',
     });
+    p.clock.advance(400);
+    expect(await p.oauthLogin(owner.merchantId, owner, as)).toEqual(invalid);
     const all = await p.t.rows('select t::text from idempotency t');
     for (const secret of [first.token, identityToken]) expect(JSON.stringify(all)).not.toContain(secret);
   });

@@ -1,0 +1,16 @@
+import { secure } from '@recur/platform';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Copies of the rule sets by which merchants' amounts are converted: merchant/get answers them. */
+export class Currencies1763683200008 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`create table currency_copies (
+      merchant_id bigint not null, sets jsonb not null, version integer not null,
+      constraint currency_copies_pkey primary key (merchant_id))`);
+    await runner.query(secure('currency_copies'));
+    await runner.query('grant select, insert, update, delete on currency_copies to identity_app');
+  }
+
+  /** Forward only. */
+  async down(): Promise<void> {}
+}
