@@ -5,6 +5,13 @@ import { z } from 'zod';
 import { deploymentProvider, type Provider } from './provider-keys.js';
 
 const settings = serviceConfig.extend({
+  // twice as many as may wait for the passwords of one merchant's users
+  COMMANDS_AT_ONCE: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(128)
+    .describe('commands run at once per replica of identity'),
   BASE_URL: z.url().default('http://localhost:3000').describe('where clients reach the gateway'),
   PORTAL_BASE: z.url().default('http://localhost:3000/portal').describe('where the hosted pages are'),
   TOKEN_ISSUER: z.string().min(1).default('recur').describe('the iss of the tokens that this deployment signs'),

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { hash, verify } from '@node-rs/argon2';
 import { Rejected } from '@recur/kernel';
 
-/** A line stays well below the commands that run at once: whoever waits for no password goes on. */
-const limits = { atOnce: 2, membersWaiting: 32, usersWaiting: 16 } as const;
+/** `waiting` in each line: well below the commands that run at once, so that whoever waits for no password goes on. */
+const limits = { atOnce: 2, waiting: 64 } as const;
 /** The line of members: their merchant is not told by it, which would tell whether somebody is one. */
 const members = 0;
 /** OWASP Password Storage Cheat Sheet: argon2id (the library's default kind), 19 MiB, two passes, one lane. */
@@ -58,8 +58,7 @@ export class Passwords {
 
   private turn(of: number): Promise<void> {
     const line = this.lines.get(of) ?? [];
-    const most = of === members ? limits.membersWaiting : limits.usersWaiting;
-    if (line.length >= most) throw new Rejected('overloaded');
+    if (line.length >= limits.waiting) throw new Rejected('overloaded');
     this.lines.set(of, line);
     return new Promise(resolve => line.push(resolve));
   }
