@@ -171,7 +171,7 @@ async function end(tx: Tx, key: ApiKey, revokedTime: number): Promise<ApiKey> {
 
 const noMerchant = ({ merchantId }: Caller): Rejected => invalid('/merchant', `There is no merchant ${merchantId}`);
 const noKey = ({ merchantId }: Caller, id: number): Rejected =>
-  new Rejected('api_key_not_found', `Merchant ${merchantId} has no API key ${id}: look for its id in "keys list"`);
+  new Rejected('api_key_not_found', `Merchant ${merchantId} has no API key ${id}`);
 const tooMany = ({ merchantId }: Caller): Rejected =>
   new Rejected(
     'too_many_api_keys',

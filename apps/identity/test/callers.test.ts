@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Rejected } from '@recur/kernel';
 import { systemCaller } from '@recur/platform';
 import { MemoryBus, MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { ApiKeys } from '../src/api-keys.js';
@@ -69,7 +68,10 @@ describe('a revoked key', () => {
     const before = await ask();
     const theirs = await keyOf(other);
     for (const id of [theirs.id, 999_999]) {
-      await expect(revoke(merchant, id)).rejects.toEqual(new Rejected('api_key_not_found'));
+      await expect(revoke(merchant, id)).rejects.toMatchObject({
+        slug: 'api_key_not_found',
+        message: `Merchant ${merchant.merchantId} has no API key ${id}`,
+      });
     }
     expect(await ask()).toEqual(before);
   });

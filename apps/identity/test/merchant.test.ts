@@ -230,7 +230,7 @@ describe('merchant keys', () => {
     }
     expect(await run('keys', 'revoke', ...of, '--key', '999')).toEqual({
       out: '',
-      err: `Merchant ${of[1]} has no API key 999: look for its id in "keys list".\n`,
+      err: `Merchant ${of[1]} has no API key 999.\n`,
       code: 1,
     });
   });
