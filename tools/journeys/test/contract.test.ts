@@ -4,8 +4,9 @@ import { freePort } from '@recur/platform/testing';
 import fc from 'fast-check';
 import { Pool } from 'undici';
 import { apps } from '../../local/apps.js';
+import { alive } from '../../local/record.js';
 import type { Api, Envelope } from '../api.js';
-import { heldBy, inspected } from './heap.js';
+import { heldBy, inspectable } from './heap.js';
 import { fitting, type Ids, queryOf, schemaOf, smallestOf, spoilt } from './requests.js';
 import { type Stand, startStand } from './stand.js';
 import { kinds, make } from './world.js';
@@ -17,15 +18,15 @@ const inFlight = 32;
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
 let stand: Stand;
-let inspectors: number[];
+let inspectors: { app: string; port: number }[];
 let pool: Pool | undefined;
 let authorization: string;
 let api: Api;
 let ids: Ids;
 
 beforeAll(async () => {
-  inspectors = await Promise.all(apps.map(() => freePort()));
-  stand = await startStand(Object.fromEntries(apps.map((app, at) => [app, inspected(inspectors[at] as number)])));
+  inspectors = await Promise.all(apps.map(async app => ({ app, port: await freePort() })));
+  stand = await startStand(Object.fromEntries(inspectors.map(({ app, port }) => [app, inspectable(port)])));
   const shop = await stand.shop('Generated');
   api = shop.api;
   authorization = `Bearer ${shop.apiKey}`;
@@ -135,7 +136,11 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
   const random = fc.sample(fc.nat(), { numRuns: 1, seed });
   /** MiB that the apps hold, half-way and at the end. */
   const memory: Promise<number>[] = [];
-  const look = async () => (await Promise.all(inspectors.map(heldBy))).reduce((sum, held) => sum + held);
+  const look = async () => {
+    const running = alive(stand.stack.home);
+    const held = await Promise.all(inspectors.map(({ app, port }) => heldBy(running.get(app)?.pid as number, port)));
+    return held.reduce((sum, own) => sum + own);
+  };
   const sender = pool as Pool;
   const statuses = new Map<string, number>();
   const found: string[] = [];

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { WebSocket } from 'undici';
 
-/** The setting of an app that lets `heldBy` look into it. */
-export const inspected = (port: number) => ({ NODE_OPTIONS: `--inspect=127.0.0.1:${port}` });
+/** The setting of an app that lets `heldBy` look into it; until then it costs the app nothing. */
+export const inspectable = (port: number) => ({ NODE_OPTIONS: `--inspect-port=127.0.0.1:${port}` });
 
-/** MiB that a process of ours holds, when all that it has no use for any more is collected. */
-export async function heldBy(port: number): Promise<number> {
-  const found = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as {
-    webSocketDebuggerUrl: string;
-  }[];
+/** MiB that an app holds, when all that it has no use for any more is collected. */
+export async function heldBy(pid: number, port: number): Promise<number> {
+  process.kill(pid, 'SIGUSR1');
+  const found = await targets(port);
   const socket = new WebSocket(found[0]?.webSocketDebuggerUrl ?? '');
   await once(socket, 'open');
   const ask = async (id: number, method: string, params: object = {}) => {
@@ -24,4 +23,17 @@ export async function heldBy(port: number): Promise<number> {
   socket.close();
   const { heapUsed, external } = JSON.parse(usage) as NodeJS.MemoryUsage;
   return (heapUsed + external) / 2 ** 20;
+}
+
+/** What an inspector, which may be starting, has to show. */
+async function targets(port: number): Promise<{ webSocketDebuggerUrl: string }[]> {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    try {
+      return (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as { webSocketDebuggerUrl: string }[];
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await new Promise(resolve => setTimeout(resolve, 20));
+    }
+  }
 }
