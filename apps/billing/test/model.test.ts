@@ -130,8 +130,10 @@ const moves: Moves = {
     async make({ invoiceId }) {
       // the term of this one invoice is over: others are being tried beside it, on the same clock
       const past = s.term + 1;
-      await s.t.rows('update invoices set finish_time = finish_time - $2 where invoice_id = $1', [invoiceId, past]);
-      await s.t.rows('update expiries set due_time = due_time - $2 where invoice_id = $1', [invoiceId, past]);
+      const its = 'where merchant_id = $1 and invoice_id = $2';
+      const values = [s.t.callerOf().merchantId, invoiceId, past];
+      await s.t.rows(`update invoices set finish_time = finish_time - $3 ${its}`, values);
+      await s.t.rows(`update expiries set due_time = due_time - $3 ${its}`, values);
       await s.expiries.round();
       return { ok: true };
     },

@@ -22,6 +22,9 @@ import { withoutRow } from './products.js';
 import { type PlanRow, plans, products } from './tables.js';
 import { namesOf, planView, productView } from './views.js';
 
+/** How much all add-ons of one answer may take as JSON: the bus carries no more. */
+const limits = { addonBytes: 4_194_304 } as const;
+
 /** Plans as they are looked at: with their products and add-ons. */
 @Injectable()
 export class PlanList {
@@ -135,9 +138,6 @@ async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDeta
     };
   });
 }
-
-/** How much all add-ons of one answer may take as JSON: the bus carries no more. */
-const limits = { addonBytes: 4_194_304 } as const;
 
 /** Each plan shows its add-ons whole: what is a few rows may be an answer that no memory holds. */
 function checkSize(of: readonly PlanRow[], addon: ReadonlyMap<number, Plan>): void {

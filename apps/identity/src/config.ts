@@ -6,10 +6,7 @@ import { deploymentProvider, type Provider } from './provider-keys.js';
 
 const settings = serviceConfig.extend({
   // twice as many as may wait for the passwords of one merchant's users
-  COMMANDS_AT_ONCE: z.coerce
-    .number()
-    .int()
-    .min(1)
+  COMMANDS_AT_ONCE: serviceConfig.shape.COMMANDS_AT_ONCE.unwrap()
     .default(128)
     .describe('commands run at once per replica of identity'),
   BASE_URL: z.url().default('http://localhost:3000').describe('where clients reach the gateway'),

@@ -13,7 +13,7 @@ const limits = {
   retryMs: 5_000,
   keys: 100,
   providers: 1_000,
-  /** Of the commands that run at once (64), so many may wait for providers, however slow these are. */
+  /** So many commands may wait for providers, however slow these are: fewer than run at once. */
   waiting: 48,
 } as const;
 

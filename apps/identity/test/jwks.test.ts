@@ -39,6 +39,18 @@ const tokenOf = (pair: Pair, header: Json = {}) => {
 };
 const verify = async (pair: Pair, { kid = pair.kid, id = 1 } = {}) =>
   (await tokens.verify([provider(id)], tokenOf(pair, { kid }), email)) !== undefined;
+/** From now on the provider's answer waits: `asked` resolves when it is wanted, `answer` gives it. */
+function hold() {
+  let answer = () => {};
+  const asked = new Promise<void>(heard => {
+    server.before = () =>
+      new Promise<void>(resolve => {
+        answer = resolve;
+        heard();
+      });
+  });
+  return { asked, answer: () => answer() };
+}
 const many = <T>(count: number, make: (at: number) => T) => Array.from({ length: count }, (_, at) => make(at));
 
 describe('rotation', () => {
@@ -63,14 +75,7 @@ describe('rotation', () => {
 
   it('is seen by all who ask while the keys are fetched, and who came for another reason', async () => {
     expect(await verify(old)).toBe(true);
-    let answer = () => {};
-    const asked = new Promise<void>(heard => {
-      server.before = () =>
-        new Promise<void>(resolve => {
-          answer = resolve;
-          heard();
-        });
-    });
+    const { asked, answer } = hold();
     clock.advance(601);
     // the keys are old: they are fetched beside the work, and the answer lacks the new one
     expect(await verify(old)).toBe(true);
@@ -161,14 +166,7 @@ describe('a provider that is away', () => {
   });
 
   it('is waited for by a bounded number, the rest are refused at once: commands of others have room', async () => {
-    let answer = () => {};
-    const asked = new Promise<void>(heard => {
-      server.before = () =>
-        new Promise<void>(resolve => {
-          answer = resolve;
-          heard();
-        });
-    });
+    const { asked, answer } = hold();
     const results = many(56, () => verify(old).catch(({ slug }) => slug));
     await asked;
     expect(await Promise.all(results.slice(48))).toEqual(many(8, () => 'overloaded'));

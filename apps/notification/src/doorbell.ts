@@ -43,7 +43,6 @@ export class Doorbell implements Worker {
     () => this.sweep(),
     error => this.log.warn({ err: error }, 'the sweep for due deliveries failed'),
   );
-  private running = false;
 
   constructor(
     private readonly db: Db,
@@ -56,14 +55,12 @@ export class Doorbell implements Worker {
   ) {}
 
   start(): void {
-    this.running = true;
-    if (this.config.REDIS_URL !== '') this.listen();
     this.rounds.start();
+    if (this.config.REDIS_URL !== '') this.listen();
   }
 
   async stop(): Promise<void> {
-    this.running = false;
-    await Promise.allSettled([this.worker?.close(), this.rounds.stop(), this.deliveries.stop()]);
+    await Promise.allSettled([this.rounds.stop(), this.worker?.close(), this.deliveries.stop()]);
     await this.queue?.close().catch(() => undefined);
     await this.outbound.close();
     for (const connection of this.connections) connection.disconnect();
@@ -71,7 +68,7 @@ export class Doorbell implements Worker {
 
   /** An endpoint has something due. Never fails: what is not heard now is found by the next sweep. */
   ring(merchantId: number, endpointId: number): void {
-    if (!this.running) return;
+    if (!this.rounds.running) return;
     if (this.ringing.size === 0) setImmediate(() => void this.ringAll());
     this.ringing.set(endpointId, { merchantId, endpointId });
   }
@@ -80,12 +77,9 @@ export class Doorbell implements Worker {
   private async ringAll(): Promise<void> {
     const bells = [...this.ringing.values()];
     this.ringing.clear();
-    try {
-      if (!this.queue) throw new Error('there is no queue');
-      await this.queue.addBulk(bells.map(data => ({ name: 'due', data })));
-    } catch {
-      for (const bell of bells) this.hear(bell);
-    }
+    const sent = await this.queue?.addBulk(bells.map(data => ({ name: 'due', data }))).catch(() => undefined);
+    if (sent) return;
+    for (const bell of bells) this.hear(bell);
   }
 
   /** Whoever hears it sets to work, and hears the next: a slow endpoint holds up no bell. */
@@ -122,7 +116,7 @@ export class Doorbell implements Worker {
   private async sweep(): Promise<void> {
     await this.catchUp.round();
     let last = 0;
-    for (let found = limits.sweepEndpoints as number; found === limits.sweepEndpoints && this.running; ) {
+    for (let found = limits.sweepEndpoints as number; found === limits.sweepEndpoints && !this.rounds.stopped; ) {
       const rows = await this.db.infra(waiting, [this.clock.wall(), last]);
       for (const row of rows) this.hear({ merchantId: Number(row.merchant_id), endpointId: Number(row.endpoint_id) });
       last = Number(rows.at(-1)?.endpoint_id);
@@ -134,7 +128,7 @@ export class Doorbell implements Worker {
     const connection = new Redis(this.config.REDIS_URL, {
       ...options,
       // while there is a next try, what closes a queue waits for Redis
-      retryStrategy: times => (this.running ? Math.min(100 * 2 ** times, 2_000) : null),
+      retryStrategy: times => (this.rounds.running ? Math.min(100 * 2 ** times, 2_000) : null),
     });
     connection.on('error', () => undefined);
     this.connections.push(connection);

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, Db, LOG, type Log, systemCaller, type Tx, type Worker } from '@recur/platform';
+import { CLOCK, type Clock, Db, LOG, type Log, Rounds, systemCaller, type Tx, type Worker } from '@recur/platform';
 import { anew, scheduleAnew } from './again.js';
 import { advanced, ended, type Round, statesOf } from './domain/replay.js';
 import { Doorbell } from './doorbell.js';
@@ -24,8 +24,9 @@ const scheduleRound = anew(
   came as materialized (select delivery_id from attempts
     where merchant_id = $1 and endpoint_id = $2 and id > $9 and event_id > $5),
   chosen as materialized (select delivery_id, event_id from looked
-    where state = any($7) and not exists (select from came where came.delivery_id = looked.delivery_id) and exists (select from events e where e.merchant_id = $1 and e.event_id = looked.event_id
-      and (cardinality($8::text[]) = 0 or e.type = any($8)))
+    where state = any($7) and not exists (select from came where came.delivery_id = looked.delivery_id)
+      and exists (select from events e where e.merchant_id = $1 and e.event_id = looked.event_id
+        and (cardinality($8::text[]) = 0 or e.type = any($8)))
     order by event_id limit ${limits.scheduled})`,
   `(select count(*) from looked) as looked, (select max(event_id) from looked) as last_looked,
     (select count(*) from chosen) as chosen, (select max(event_id) from chosen) as last_chosen`,
@@ -40,11 +41,11 @@ interface Running {
 /** Does the work of replays, round by round, as long as there are any. */
 @Injectable()
 export class Replayer implements Worker {
-  private timer: NodeJS.Timeout | undefined;
-  private sweeping: Promise<void> | undefined;
-  private started = false;
-  private stopped = false;
-  private again = false;
+  private readonly rounds = new Rounds(
+    limits.everyMs,
+    () => this.sweep(),
+    error => this.log.warn({ err: error }, 'replays could not be continued'),
+  );
 
   constructor(
     private readonly db: Db,
@@ -54,38 +55,24 @@ export class Replayer implements Worker {
   ) {}
 
   start(): void {
-    this.started = true;
-    this.wake();
+    this.rounds.start();
   }
 
-  async stop(): Promise<void> {
-    this.started = false;
-    this.stopped = true;
-    clearTimeout(this.timer);
-    await this.sweeping;
+  stop(): Promise<void> {
+    return this.rounds.stop();
   }
 
   /** There is a replay to be done. What is not heard now is found by the next sweep. */
   wake(): void {
-    if (!this.started) return;
-    this.again = true;
-    if (this.sweeping) return;
-    this.again = false;
-    clearTimeout(this.timer);
-    this.sweeping = this.sweep()
-      .catch(error => this.log.warn({ err: error }, 'replays could not be continued'))
-      .finally(() => {
-        this.sweeping = undefined;
-        if (this.started) this.timer = setTimeout(() => this.wake(), this.again ? 0 : limits.everyMs);
-      });
+    this.rounds.wake();
   }
 
   /** One round of each replay that runs, again until all of them wait or are over, or the worker stops. */
   async sweep(): Promise<void> {
-    for (let busy = true; busy && !this.stopped; ) {
+    for (let busy = true; busy && !this.rounds.stopped; ) {
       busy = false;
       for (const row of await this.db.infra(running)) {
-        if (this.stopped) return;
+        if (this.rounds.stopped) return;
         const { merchant_id, endpoint_id, replay_id } = row;
         const one = { merchantId: Number(merchant_id), endpointId: Number(endpoint_id), replayId: String(replay_id) };
         busy = (await this.roundOf(one)) || busy;

@@ -183,25 +183,29 @@ export class Consumer {
   }
 
   private async applyAll(merchantId: number, events: readonly Event[]): Promise<boolean> {
-    let failure: unknown;
-    for (let attempt = 1; !this.stopped; attempt++) {
+    for (let attempt = 1; ; attempt++) {
       try {
-        if (attempt <= limits.attempts) return await this.applyTogether(merchantId, events);
-        await this.park(events[0] as Event, String(failure), failure);
-        return true;
+        return await this.untilThere(() => this.applyTogether(merchantId, events));
       } catch (error) {
-        if (isConnectionLoss(error) || isCollision(error) || isAway(error)) {
-          // the database or the owner is away: nothing is wrong with the events, and nothing may be lost
-          await pause(limits.pauseMs);
-          attempt--;
-        } else if (events.length > 1) {
-          return await this.applyOneByOne(merchantId, events);
-        } else if (attempt > limits.attempts) {
-          throw error;
-        } else {
-          failure = error;
-          if (attempt < limits.attempts) await pause(limits.pauseMs * attempt);
-        }
+        if (events.length > 1) return this.applyOneByOne(merchantId, events);
+        const [event] = events as [Event];
+        if (attempt === limits.attempts) return this.untilThere(() => this.park(event, String(error), error));
+        await pause(limits.pauseMs * attempt);
+      }
+    }
+  }
+
+  /**
+   * Does it again while the database or the owner is away: then nothing is wrong with the events, and nothing may be
+   * lost. False: the consumer was stopped.
+   */
+  private async untilThere(work: () => Promise<boolean>): Promise<boolean> {
+    while (!this.stopped) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(isConnectionLoss(error) || isCollision(error) || isAway(error))) throw error;
+        await pause(limits.pauseMs);
       }
     }
     return false;
@@ -226,23 +230,21 @@ export class Consumer {
 
   /** A gap before `event`: what lies in it is fetched from the owner; where something in it is parked, so is `event`. */
   private async fill(merchantId: number, event: Event, from: number): Promise<boolean> {
-    if (await this.deadLetters.holdUp(event)) {
-      await this.park(event, 'an earlier event of this object is parked');
-      return true;
-    }
+    if (await this.deadLetters.holdUp(event)) return this.park(event, 'an earlier event of this object is parked');
     const between = await this.parts.missing(this.what.from, event, from);
     // the owner keeps events for 30 days: what is older than that is passed over
     await this.deadLetters.openGate(between[0] ?? event);
     return this.applyAll(merchantId, [...between, event]);
   }
 
-  private async park(event: Event, reason: string, error?: unknown): Promise<void> {
+  private async park(event: Event, reason: string, error?: unknown): Promise<boolean> {
     await this.deadLetters.park(event, reason, Math.floor(this.parts.clock.wall() / 1000));
     this.parts.log.error(
       { err: error, consumer: this.what.name, event: event.id, requestId: event.requestId },
       'event parked',
     );
     eventsConsumed.inc({ consumer: this.what.name, outcome: 'parked' });
+    return true;
   }
 }
 

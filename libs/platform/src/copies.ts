@@ -1,11 +1,12 @@
 import type { Service } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
+import { bounded, isCut, upTo } from './bounds.js';
 import type { Bus } from './bus.js';
 import { type Caller, systemCaller } from './caller.js';
 import type { Clock } from './clock.js';
 import type { Consumption, Event } from './consumer.js';
 import type { Db } from './db.js';
-import { bounded, columnOf, isCut, selectText, upTo } from './statements.js';
+import { columnOf, selectText } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
 import type { Aggregate, Known, Tx } from './tx.js';
 
@@ -201,7 +202,7 @@ export class Owner {
     const all = rows
       .map(raw => hydrate(table, raw))
       .map(row => ({ merchantId: at, version: versionOf(row), data: view(row) }));
-    const items = carried(all);
+    const items = sendable(all);
     const ended = all.length < limits.page && items.length === all.length && !isCut(rows, limits.answerBytes);
     const last = rows[items.length - 1]?.[columnOf(table, key)];
     return { items, next: ended ? { merchantId: at + 1, after: '' } : { merchantId: at, after: String(last) } };
@@ -213,7 +214,7 @@ export class Owner {
     { aggregate, aggregateId, from, to }: { aggregate: string; aggregateId: string; from: number; to: number },
   ) {
     const rows = await this.db.infra(missedText, [caller.merchantId, aggregate, aggregateId, from, to]);
-    return { events: carried(rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event)) };
+    return { events: sendable(rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event)) };
   }
 
   private of(aggregate: string): Required<Aggregate> {
@@ -244,7 +245,7 @@ const missedText = upTo(
 );
 
 /** Of many states or events the first: as many as one message takes whatever their size, and one at least. */
-function carried<T>(all: readonly T[]): T[] {
+function sendable<T>(all: readonly T[]): T[] {
   let bytes = 0;
   const end = all.findIndex((one, at) => {
     bytes += Buffer.byteLength(JSON.stringify(one));

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { beginAs, prepared, type Row } from './session.js';
+import { begin, prepared, type Row } from './session.js';
 
 interface Question {
   merchantId: number;
@@ -78,7 +78,7 @@ export class GatheredReads {
     const lane = this.turn++ % limits.connections;
     try {
       const client = await this.client(lane);
-      client.query(beginAs(merchantId, ' read only')).catch(() => undefined);
+      begin(client, merchantId, ' read only');
       const rows = questions.map(({ text, values }) => client.query<Row>(prepared(text, values)).then(r => r.rows));
       client.query('commit').catch(() => undefined);
       return await Promise.allSettled(rows);

@@ -1,5 +1,5 @@
+import { bounded, whole } from './bounds.js';
 import type { Session } from './session.js';
-import { bounded, whole } from './statements.js';
 import { hydrate, type Table } from './table.js';
 
 /** A condition in SQL and the value that stands at its `?`; one whose value is undefined does not apply. See `each`. */

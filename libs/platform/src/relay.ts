@@ -1,11 +1,11 @@
 import type pg from 'pg';
+import { isCut, upTo } from './bounds.js';
 import type { Bus } from './bus.js';
 import type { Clock } from './clock.js';
 import { crashPoint } from './crash.js';
 import type { Log } from './log.js';
 import { Publisher } from './publisher.js';
 import { prepared, queryOn, type Row } from './session.js';
-import { isCut, upTo } from './statements.js';
 import { ensureStream } from './stream.js';
 import { eventsPublished, outboxWaiting } from './telemetry.js';
 

@@ -4,8 +4,9 @@
  */
 export class Rounds {
   private timer: NodeJS.Timeout | undefined;
-  private underway: Promise<unknown> = Promise.resolve();
-  private ended = false;
+  private underway: Promise<unknown> | undefined;
+  private state: 'new' | 'running' | 'stopped' = 'new';
+  private woken = false;
 
   constructor(
     private readonly everyMs: number,
@@ -13,24 +14,43 @@ export class Rounds {
     private readonly failed: (error: unknown) => void,
   ) {}
 
+  get running(): boolean {
+    return this.state === 'running';
+  }
+
   /** Whether it was stopped: a long round looks at it, and ends early. */
   get stopped(): boolean {
-    return this.ended;
+    return this.state === 'stopped';
   }
 
   /** The first round begins at once. */
   start(): void {
-    this.underway = this.round()
-      .catch(this.failed)
-      .then(() => {
-        if (!this.ended) this.timer = setTimeout(() => this.start(), this.everyMs);
-      });
+    this.state = 'running';
+    this.begin();
+  }
+
+  /** The next round is not waited for: it begins now, or when the one that is under way is over. */
+  wake(): void {
+    if (!this.running) return;
+    this.woken = true;
+    if (!this.underway) this.begin();
   }
 
   /** Resolves when the round that is under way is over. */
   async stop(): Promise<void> {
-    this.ended = true;
+    this.state = 'stopped';
     clearTimeout(this.timer);
     await this.underway;
+  }
+
+  private begin(): void {
+    clearTimeout(this.timer);
+    this.woken = false;
+    this.underway = this.round()
+      .catch(this.failed)
+      .then(() => {
+        this.underway = undefined;
+        if (this.running) this.timer = setTimeout(() => this.begin(), this.woken ? 0 : this.everyMs);
+      });
   }
 }

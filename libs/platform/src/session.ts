@@ -70,9 +70,27 @@ export function prepared(text: string, values: readonly unknown[]): pg.QueryConf
 /** How a transaction may see and change: as it likes, reading only, or reading one snapshot. */
 export type Mode = '' | ' read only' | ' isolation level repeatable read read only';
 
-/** Statements that begin a transaction which sees one merchant's rows only. */
-export const beginAs = (merchantId: number, mode: Mode = '') =>
-  `begin${mode}; set local app.merchant_id = '${Number(merchantId)}'`;
+/** Begins a transaction that sees one merchant's rows only. A failure shows in what is asked next. */
+export function begin(client: pg.PoolClient, merchantId: number, mode: Mode = ''): void {
+  forgetOldPlans(client);
+  client.query(`begin${mode}; set local app.merchant_id = '${Number(merchantId)}'`).catch(() => undefined);
+}
+
+/** How often connections of this process have been used, and how often that had doubled when each was to plan anew. */
+let uses = 0;
+const plannedAt = new WeakMap<pg.PoolClient, number>();
+
+/**
+ * A prepared statement keeps its plan, and one that was made while a table was nearly empty may read all rows of a
+ * merchant for one, until the statistics of the table change, minutes later. So a connection forgets its plans when the
+ * process has used twice as many as the last time: no table has grown by much more meanwhile.
+ */
+function forgetOldPlans(client: pg.PoolClient): void {
+  const doublings = Math.floor(Math.log2(++uses));
+  const planned = plannedAt.get(client) ?? doublings;
+  plannedAt.set(client, doublings);
+  if (planned < doublings) client.query('discard plans').catch(() => undefined);
+}
 
 /**
  * One statement on a connection of the pool. Unlike `pool.query` it keeps the connection when the statement fails: a
@@ -80,6 +98,7 @@ export const beginAs = (merchantId: number, mode: Mode = '') =>
  */
 export async function queryOn(pool: pg.Pool, query: pg.QueryConfig): Promise<Row[]> {
   const client = await pool.connect();
+  forgetOldPlans(client);
   try {
     const { rows } = await client.query<Row>(query);
     client.release();
@@ -128,7 +147,7 @@ export class Session {
   /** Begins the transaction that is held until `commit` or `rollback`. */
   async open(): Promise<void> {
     this.held ??= this.pool.connect().then(client => {
-      client.query(beginAs(this.merchantId, this.mode)).catch(() => undefined);
+      begin(client, this.merchantId, this.mode);
       return client;
     });
     await this.held;

@@ -1,10 +1,11 @@
 import type { EventName, OperationLogged } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
+import { whole } from './bounds.js';
 import type { Caller } from './caller.js';
 import type { Effects, EventRow } from './effects.js';
 import { type List, type Page, pageOf } from './list.js';
 import { type Row, type Session, violatedIndex } from './session.js';
-import { amongText, type Change, selectText, whole } from './statements.js';
+import { amongText, type Change, selectText } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
 
 /** Well below what the bus carries (`max_payload`): an event that it does not carry would wait in the outbox for ever. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { expect, it } from '@jest/globals';
-import { createPool } from '../src/session.js';
+import { begin, createPool, prepared } from '../src/session.js';
 
 it('queries of one turn reach the database in one piece', async () => {
   const pool = createPool(process.env.TEST_PG_ADMIN_URL ?? '', 1);
@@ -19,6 +19,32 @@ it('queries of one turn reach the database in one piece', async () => {
   const answers = await Promise.all([client.query('begin'), ...asked, client.query('commit')]);
   expect(answers.flatMap(({ rows }) => rows)).toEqual(numbers.map(number => ({ number })));
   expect(pieces).toBe(1);
+  client.release();
+  await pool.end();
+});
+
+it('a plan that was made while a table was small is not kept as it grows', async () => {
+  const pool = createPool(process.env.TEST_PG_ADMIN_URL ?? '', 1);
+  const client = await pool.connect();
+  await client.query('create temporary table grown (id integer primary key, name text)');
+  await client.query('insert into grown values (1, $1)', ['one']);
+  await client.query('analyze grown');
+  const byId = prepared('select name from grown where id = $1', [1]);
+  const ask = async () => {
+    begin(client, 15);
+    await client.query(byId);
+    await client.query('commit');
+  };
+  const plan = async () => {
+    const { rows } = await client.query(`explain execute "${byId.name}" (1)`);
+    return rows.map(row => String(row['QUERY PLAN'])).join('\n');
+  };
+  for (let time = 0; time < 10; time++) await ask();
+  expect(await plan()).toContain('Seq Scan');
+  await client.query('insert into grown select at, repeat($1, 100) from generate_series(2, 20000) at', ['x']);
+  expect(await plan()).toContain('Seq Scan');
+  for (let time = 0; time < 12; time++) await ask();
+  expect(await plan()).toContain('Index Scan');
   client.release();
   await pool.end();
 });
