@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { commonErrors, errors, type Operation, routed, type Slug } from '@recur/contracts';
 import { freePort } from '@recur/platform/testing';
@@ -109,9 +110,7 @@ function problem({ operation }: Request, status: number, text: string): string |
       return `an envelope of ${members}`;
     const parsed = operation.output.safeParse(envelope.data);
     if (!parsed.success) return parsed.error.message;
-    return JSON.stringify(sorted(parsed.data)) === JSON.stringify(sorted(envelope.data))
-      ? undefined
-      : 'fields that its contract has not';
+    return isDeepStrictEqual(parsed.data, envelope.data) ? undefined : 'fields that its contract has not';
   }
   if (members !== 'code,data,merchantId,message,redirect,requestId,error') return `an envelope of ${members}`;
   const slug = envelope.error?.type as Slug;
@@ -120,16 +119,6 @@ function problem({ operation }: Request, status: number, text: string): string |
   const { http, code } = errors[slug];
   if (http !== status || code !== envelope.code) return `${slug} as ${status} ${envelope.code}`;
   return status >= 500 ? `${status} ${slug}` : undefined;
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, member]) => [key, sorted(member)]),
-  );
 }
 
 it(`answers ${requests} generated requests as the contract says, and grows no memory (seed ${seed})`, async () => {
