@@ -39,7 +39,11 @@ const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$
 const guards: Record<string, Guard> = {
   'the platform holds no business word': {
     over: sources('libs/platform/src'),
-    find: ({ file, text }) => [...withoutComments(text).matchAll(businessWords)].map(([word]) => `${file}: ${word}`),
+    find: ({ file, text }) =>
+      // the plans of a database are none of ours
+      [...withoutComments(text).replace("'discard plans'", '').matchAll(businessWords)].map(
+        ([word]) => `${file}: ${word}`,
+      ),
     planted: { file: 'x.ts', text: 'const invoice = 1;' },
   },
   'an app imports no other app': {
