@@ -11,7 +11,7 @@ import {
 import fc from 'fast-check';
 import { type Shop, shop } from './shop.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(600_000);
 
 let s: Shop;
 beforeAll(async () => {
