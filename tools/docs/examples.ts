@@ -68,14 +68,6 @@ const draft: Invoice = {
   gmtModify: new Date(at * 1000).toISOString(),
   lines: [line],
 };
-const open: Invoice = {
-  ...draft,
-  status: invoiceStatus.processing,
-  number: '1',
-  paymentId,
-  dayUtilDue: 3,
-  finishTime: at,
-};
 const payment: Payment = {
   ...emptyOf(Payment),
   paymentId,
@@ -88,6 +80,30 @@ const payment: Payment = {
   totalAmount: 7136,
   balanceAmount: 7136,
   createTime: at,
+};
+const received: Payment = {
+  ...payment,
+  status: paymentStatus.success,
+  paymentAmount: 7136,
+  balanceAmount: 0,
+  gatewayPaymentId: 'SEPA-1',
+  paidTime: at,
+};
+const calledOff: Payment = { ...payment, status: paymentStatus.cancelled, cancelTime: at };
+const overdue: Payment = {
+  ...payment,
+  status: paymentStatus.failed,
+  billingReason: 'The invoice was not paid in time',
+  failureReason: 'The invoice was not paid in time',
+};
+const open: Invoice = {
+  ...draft,
+  status: invoiceStatus.processing,
+  number: '1',
+  paymentId,
+  payment,
+  dayUtilDue: 3,
+  finishTime: at,
 };
 const endpoint: WebhookEndpoint = {
   ...emptyOf(WebhookEndpoint),
@@ -105,32 +121,14 @@ const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] 
   'user.created': [1, user],
   'user.updated': [2, { ...user, companyName: 'Analytical Engines', version: 2 }],
   'payment.created': [1, payment],
-  'payment.success': [
-    2,
-    {
-      ...payment,
-      status: paymentStatus.success,
-      paymentAmount: 7136,
-      balanceAmount: 0,
-      gatewayPaymentId: 'SEPA-1',
-      paidTime: at,
-    },
-  ],
-  'payment.cancelled': [2, { ...payment, status: paymentStatus.cancelled, cancelTime: at }],
-  'payment.failure': [
-    2,
-    {
-      ...payment,
-      status: paymentStatus.failed,
-      billingReason: 'The invoice was not paid in time',
-      failureReason: 'The invoice was not paid in time',
-    },
-  ],
+  'payment.success': [2, received],
+  'payment.cancelled': [2, calledOff],
+  'payment.failure': [2, overdue],
   'invoice.created': [1, draft],
   'invoice.process': [2, open],
-  'invoice.paid': [3, { ...open, status: invoiceStatus.paid, paidTime: at }],
-  'invoice.cancelled': [3, { ...open, status: invoiceStatus.cancelled }],
-  'invoice.failed': [3, { ...open, status: invoiceStatus.failed }],
+  'invoice.paid': [3, { ...open, status: invoiceStatus.paid, paidTime: at, payment: received }],
+  'invoice.cancelled': [3, { ...open, status: invoiceStatus.cancelled, payment: calledOff }],
+  'invoice.failed': [3, { ...open, status: invoiceStatus.failed, payment: overdue }],
   'webhook.endpoint.failing': [2, endpoint],
   'webhook.endpoint.disabled': [3, { ...endpoint, status: endpointStatus.disabled }],
 };

@@ -17,11 +17,9 @@ export async function invoicesOf(reader: Reader, rows: readonly InvoiceRow[]): P
     reader.among(users, 'id', userIds).then(found => by('id', found)),
   ]);
   return rows.map(row => {
-    const payment = paymentsById.get(row.paymentId);
-    return invoiceView({ ...row, lines: lines.get(row.invoiceId) ?? [] }, gatewaysById.get(row.gatewayId), {
-      payment: payment ? paymentView(payment) : null,
-      userAccount: usersById.get(row.userId)?.data ?? null,
-    });
+    const invoice = { ...row, lines: lines.get(row.invoiceId) ?? [] };
+    const [gateway, payment] = [gatewaysById.get(row.gatewayId), paymentsById.get(row.paymentId)];
+    return invoiceView(invoice, gateway, payment, usersById.get(row.userId)?.data);
   });
 }
 

@@ -87,7 +87,7 @@ export class Expiries implements Worker {
         tx.emit('payment.failure', failed, paymentView(failed));
       }
       tx.save(invoices, expired);
-      tx.emit('invoice.failed', expired, invoiceView(expired, gateway));
+      tx.emit('invoice.failed', expired, invoiceView(expired, gateway, failed ?? payment));
       tx.log(`Invoice(${invoiceId})`, 'Expire', { invoiceId, userId: expired.userId });
       return {};
     });

@@ -144,7 +144,7 @@ export class Invoices {
       tx.save(payments, received);
       tx.save(invoices, paid);
       tx.emit('payment.success', received, paymentView(received));
-      tx.emit('invoice.paid', paid, invoiceView(paid, gateway));
+      tx.emit('invoice.paid', paid, invoiceView(paid, gateway, received));
       tx.log(`Invoice(${invoiceId})`, 'MarkWireTransferSuccess', { invoiceId, userId: paid.userId });
       return {};
     });
@@ -176,7 +176,7 @@ export class Invoices {
         tx.emit('payment.cancelled', stopped, paymentView(stopped));
       }
       tx.save(invoices, cancelled);
-      tx.emit('invoice.cancelled', cancelled, invoiceView(cancelled, gateway));
+      tx.emit('invoice.cancelled', cancelled, invoiceView(cancelled, gateway, stopped ?? payment));
       tx.log(`Invoice(${invoiceId})`, 'Cancel', { invoiceId, userId: cancelled.userId });
       return {};
     });

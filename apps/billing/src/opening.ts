@@ -47,7 +47,7 @@ export class Opening {
       return { view };
     }
     const [payment, opened] = open(finished, { ...asked, paymentId: tx.newId('pay_'), now: tx.now });
-    const view = invoiceView(opened, gateway);
+    const view = invoiceView(opened, gateway, payment);
     tx.save(invoices, opened);
     tx.save(payments, payment);
     tx.save(expiries, { dueTime: domain.expiryTime(opened), merchantId: tx.merchantId, invoiceId: opened.invoiceId });

@@ -36,7 +36,7 @@ export class Payments {
       tx.emit('payment.cancelled', cancelled, paymentView(cancelled));
       if (closed !== invoice) {
         tx.save(invoices, closed);
-        tx.emit('invoice.cancelled', closed, invoiceView(closed, gateway));
+        tx.emit('invoice.cancelled', closed, invoiceView(closed, gateway, cancelled));
       }
       tx.log(`Payment(${paymentId})`, 'Cancel', { invoiceId, userId: cancelled.userId });
       return {};

@@ -59,7 +59,7 @@ export class Purchases {
     tx.onConflict('payments_one_live', () => new Rejected('payment_exists'));
     tx.save(invoices, opened);
     tx.save(payments, payment);
-    tx.emit('invoice.updated', opened, invoiceView(opened, gateway));
+    tx.emit('invoice.updated', opened, invoiceView(opened, gateway, payment));
     tx.emit('payment.created', payment, paymentView(payment));
     return payment;
   }

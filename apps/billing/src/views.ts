@@ -12,11 +12,12 @@ const emptyBank = contract.emptyOf(contract.GatewayBank);
 
 const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
 
-/** An invoice as the API shows it. `detail` alone adds what belongs to others: the payment and the user. */
+/** An invoice as the API shows it, with its current payment. Its user, who changes without it, is for those who look. */
 export function invoiceView(
   invoice: Invoice & { lines: readonly (InvoiceLine & Partial<Pick<LineRow, 'plan'>>)[] },
   gateway: Gateway | undefined,
-  more: Partial<Pick<contract.Invoice, 'payment' | 'userAccount'>> = {},
+  payment?: Payment,
+  userAccount: contract.User | null = null,
 ): contract.Invoice {
   const { currency } = invoice;
   return {
@@ -52,7 +53,8 @@ export function invoiceView(
     gmtCreate: iso(invoice.createTime),
     gmtModify: iso(invoice.modifyTime),
     lines: invoice.lines.map(line => lineView(line, currency, invoice.taxBps)),
-    ...more,
+    payment: payment ? paymentView(payment) : null,
+    userAccount,
   };
 }
 

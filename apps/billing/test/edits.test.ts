@@ -98,7 +98,7 @@ describe('invoice/edit', () => {
   it('with finish opens the draft, as invoice/new does', async () => {
     await draft();
     const invoice = await edit({ finish: true, taxPercentage: 0 });
-    expect(invoice).toMatchObject({ status: 2, dayUtilDue: 3, totalAmount: 6497, payment: null });
+    expect(invoice).toMatchObject({ status: 2, dayUtilDue: 3, totalAmount: 6497, payment: { status: 10 } });
     expect(invoice.number).not.toBe('');
     const events = await s.t.emitted();
     expect(events.map(({ type, version }) => `${type} ${version}`)).toEqual([

@@ -19,6 +19,20 @@ afterAll(() => s.t.close());
 
 const logged = (target: string, content: string) => ({ type: 'operation.logged', data: { target, content } });
 
+describe.each(invoiceStates.filter(state => state !== 'reversed'))('the last event of an invoice that is %s', state => {
+  it('says what its detail answers, but for the user, who changes without it', async () => {
+    await s.t.emitted();
+    const { invoiceId, paymentId } = await s.inState(state);
+    const last = (await s.t.emitted()).findLast(
+      ({ aggregate, aggregateId }) => aggregate === 'invoice' && aggregateId === invoiceId,
+    );
+    const detail = await s.detail(invoiceId);
+    expect(last?.data).toEqual({ ...detail, userAccount: null });
+    expect(detail.payment?.paymentId ?? '').toBe(detail.paymentId);
+    if (detail.paymentId !== '') expect(detail.payment).toEqual(await s.payment(paymentId));
+  });
+});
+
 describe('invoice/delete', () => {
   it('deletes a draft, and a repeat changes nothing', async () => {
     const { invoiceId } = await s.inState('draft');
