@@ -131,6 +131,23 @@ describe('what the gateway knows of callers', () => {
     expect(await status(await signer.sign({ jti: 'sixth' }))).toBe(200);
   });
 
+  it('verifies nobody anew because of a snapshot that says the same', async () => {
+    const clock = new MovableClock(Date.now());
+    const env = { RATE_PER_SECOND: '1', RATE_BURST: '2' };
+    gateway = await (await TestGateway.start(nats.url, { clock, env })).ready();
+    const other = await signer.sign({ jti: 'second' });
+    expect([await status(key), await status(other)]).toEqual([200, 200]);
+    // the third is asked for when the second was taken
+    await eventually(async () => {
+      await services.change({}, { lost: true });
+      await services.change({});
+      return services.snapshots >= 3;
+    });
+    // a first use would be counted by address, and has been twice
+    expect([await status(key), await status(other)]).toEqual([200, 200]);
+    expect(await status(await signer.sign({ jti: 'third' }))).toBe(429);
+  });
+
   it('follows the rotation of public keys: a new one is added, and the old one goes when it is left out', async () => {
     await start();
     const next = await signingKey('k2');
