@@ -67,6 +67,13 @@ export class Admission {
     done(this.count(reply, principal.id));
   }
 
+  /** Once the body is here, which may have taken its time: throws a Rejected where the credential has ended meanwhile. */
+  async confirm(request: FastifyRequest): Promise<void> {
+    const { authorization = '' } = request.headers;
+    request.principal = this.credentials.remembered(authorization) ?? null;
+    request.principal ??= await this.credentials.verify(authorization, request.id);
+  }
+
   /** For what needs no credential: it is counted by address. */
   admitAnyone(request: FastifyRequest, reply: FastifyReply, done: (rejection?: Rejected) => void): void {
     done(this.count(reply, `address ${request.ip}`));

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type ConsumerMessages, DeliverPolicy, type JsMsg, jetstream } from '@nats-io/jetstream';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { CallersChanged, EventEnvelope, eventSubject } from '@recur/contracts';
@@ -182,7 +183,8 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** A snapshot is the truth, also one that is older than what was known: identity was restored from a backup. */
   private take(snapshot: Snapshot, askedMs: number): void {
-    this.publicKeys = keysOf(snapshot.keys);
+    const keys = keysOf(snapshot.keys);
+    if (!isDeepStrictEqual(keys, this.publicKeys)) this.publicKeys = keys;
     this.revoked = new Set(snapshot.revoked);
     this.ending = new Map(snapshot.ending.map(({ jtiHash, revokedTime }) => [jtiHash, revokedTime]));
     this.signedIn.replace(snapshot.members);

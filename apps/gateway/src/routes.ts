@@ -69,6 +69,7 @@ export class Routes implements OnModuleInit {
     this.inFlight++;
     try {
       if (this.inFlight > limits.inFlight) throw new Rejected('overloaded');
+      if (request.principal !== null && request.method === 'POST') await this.admission.confirm(request);
       const caller = this.callerOf(request, operation);
       const input = this.inputOf(operation, request);
       if (operation.signIn) this.admission.countAttempt(request, reply, String((input as { email?: unknown }).email));

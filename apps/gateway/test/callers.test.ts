@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { everything } from '@recur/contracts';
 import { MovableClock } from '@recur/platform/testing';
+import { signedIn, tokenOf } from './sessions.js';
 import { eventually, idOf, Services, type SigningKey, signingKey, TestGateway, TestNats } from './stand.js';
 
 let nats: TestNats;
@@ -57,6 +61,37 @@ describe('what the gateway knows of callers', () => {
     expect(services.snapshots).toBe(1);
   });
 
+  const member = signedIn(7, everything);
+  it.each([
+    ['an API key was revoked', { revoked: [idOf('first')] }, 'credential_invalid'],
+    ['a session ended', { members: [{ ...member, sessions: [] }] }, 'credential_invalid'],
+    ['permissions changed', { members: [{ ...member, grant: '' }] }, 'permissions_changed'],
+  ])('refuses a request when %s while its body was on its way', async (what, change, type) => {
+    services.callers.members = [member];
+    await start();
+    services.startBeating();
+    const credential = what.startsWith('an API key') ? key : await tokenOf(signer, member);
+    await eventually(async () => (await status(credential)) === 200);
+    const headers = { authorization: `Bearer ${credential}`, 'content-type': 'application/json' };
+    const slow = request({
+      ...{ host: '127.0.0.1', port: gateway.port, path: '/merchant/sample/write', method: 'POST', agent: false },
+      headers: { ...headers, expect: '100-continue' },
+    });
+    slow.flushHeaders();
+    await once(slow, 'continue');
+    await services.change(change);
+    await eventually(async () => (await status(credential)) === 401);
+    services.asked.length = 0;
+    slow.end('{"amount":1}');
+    const [response]: IncomingMessage[] = await once(slow, 'response');
+    expect(response?.statusCode).toBe(401);
+    expect(JSON.parse(String(await response?.setEncoding('utf8').toArray()))).toMatchObject({
+      merchantId: 0,
+      error: { type },
+    });
+    expect(services.asked).toEqual([]);
+  });
+
   it.each(['event', 'snapshot'])('refuses a key that ends from its second on and not before, told by %s', async how => {
     const clock = new MovableClock(Math.floor(Date.now() / 1000) * 1000);
     const change = { ending: [{ jtiHash: idOf('first'), revokedTime: clock.now() + 100 }] };
@@ -94,6 +129,23 @@ describe('what the gateway knows of callers', () => {
     expect(services.snapshots).toBe(1);
     for (const jti of names) expect(await status(await signer.sign({ jti }))).toBe(401);
     expect(await status(await signer.sign({ jti: 'sixth' }))).toBe(200);
+  });
+
+  it('verifies nobody anew because of a snapshot that says the same', async () => {
+    const clock = new MovableClock(Date.now());
+    const env = { RATE_PER_SECOND: '1', RATE_BURST: '2' };
+    gateway = await (await TestGateway.start(nats.url, { clock, env })).ready();
+    const other = await signer.sign({ jti: 'second' });
+    expect([await status(key), await status(other)]).toEqual([200, 200]);
+    // the third is asked for when the second was taken
+    await eventually(async () => {
+      await services.change({}, { lost: true });
+      await services.change({});
+      return services.snapshots >= 3;
+    });
+    // a first use would be counted by address, and has been twice
+    expect([await status(key), await status(other)]).toEqual([200, 200]);
+    expect(await status(await signer.sign({ jti: 'third' }))).toBe(429);
   });
 
   it('follows the rotation of public keys: a new one is added, and the old one goes when it is left out', async () => {

@@ -18,7 +18,8 @@ const knownCurrencies: CurrencyInfo[] = [...currencies.keys()].sort().map(curren
   const symbol = parts.formatToParts(0).find(({ type }) => type === 'currency')?.value;
   return { Currency: currency, Scale: exponentOf(currency), Symbol: symbol ?? currency };
 });
-const timeZones = Intl.supportedValuesOf('timeZone');
+/** Node leaves out the one that every system knows, and that may be chosen like the others. */
+const timeZones = [...new Set([...Intl.supportedValuesOf('timeZone'), 'UTC'])];
 
 /** What a merchant tells of itself. */
 @Injectable()

@@ -129,6 +129,8 @@ function isStorableJson(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return storable(value);
   if (typeof value !== 'object' || value === null) return true;
   if (depth === 0) return false;
+  // the places of a long list are no keys to be looked at
+  if (Array.isArray(value)) return value.every(member => isStorableJson(member, depth - 1));
   return Object.entries(value).every(([key, member]) => storable(key) && isStorableJson(member, depth - 1));
 }
 
