@@ -241,4 +241,24 @@ describe('the token endpoint', () => {
     expect(await renew(first.refresh_token)).toMatchObject(refused('invalid_grant'));
     expect(await hook('list', second.access_token)).toMatchObject(gone);
   });
+
+  it('a refresh token from before the last renewal ends the connection too: a thief may have renewed since', async () => {
+    const { client_id, refresh_token: stolen } = await connectedOne();
+    let last = { refresh_token: stolen } as Tokens;
+    const renew = (refresh_token: string) =>
+      step('token', { grant_type: 'refresh_token', client_id, refresh_token }) as unknown as Promise<{ body: Tokens }>;
+    for (let renewals = 0; renewals < 3; renewals++) last = (await renew(last.refresh_token)).body;
+    expect(await renew(stolen)).toMatchObject(refused('invalid_grant'));
+    expect(await hook('list', last.access_token)).toMatchObject(gone);
+  });
+
+  it('what is no token of the connection ends nothing, whatever it begins with', async () => {
+    const { client_id, access_token, refresh_token } = await connectedOne();
+    for (const wrong of [`${client_id}.x`, `${client_id}.x.y`, access_token, `${access_token}.x`, '.']) {
+      const fields = { grant_type: 'refresh_token', client_id, refresh_token: wrong };
+      expect(await step('token', fields)).toMatchObject(refused('invalid_grant'));
+    }
+    const renewed = await step('token', { grant_type: 'refresh_token', client_id, refresh_token });
+    expect(renewed).toMatchObject({ status: 200 });
+  });
 });
