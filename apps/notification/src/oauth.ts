@@ -66,7 +66,8 @@ export class OAuth {
         },
       );
       tx.log(`AutomationConnection(${connection.connectionId})`, 'Allow');
-      return { kind: 'redirect', location: String(response.headers?.location) };
+      // the library leaves letters beyond ASCII as they are, which no header takes
+      return { kind: 'redirect', location: new URL(String(response.headers?.location)).href };
     });
   }
 

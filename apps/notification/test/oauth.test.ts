@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { automationOauthUrl, connectionStatus } from '@recur/contracts';
-import { type Fields, gone, platformAt, refused, returnUrl, type Tokens } from './platform.js';
+import { code_challenge, type Fields, gone, platformAt, refused, returnUrl, type Tokens } from './platform.js';
 import { makeStand, of64 } from './stand.js';
 
 const stand = await makeStand();
@@ -80,6 +80,16 @@ describe('the authorize URL', () => {
     expect(code).toMatch(/^au_[0-9a-z]{26}\.[\w-]{43}$/);
     expect(await logged()).toEqual(['Allow']);
     expect(await connections()).toMatchObject([{ status: connectionStatus.allowed, expireTime: clock.now() + 300 }]);
+  });
+
+  it('leads back to any path of the address, as a header can say it', async () => {
+    const back = 'https://platform.example/é/я?a=ü';
+    const { oauthUrl } = await t.done(automationOauthUrl, { returnUrl: back }, merchant);
+    const asked = Object.fromEntries(new URL(oauthUrl).searchParams);
+    const fields = { ...asked, code_challenge, code_challenge_method: 'S256', allowed: 'true' };
+    expect(await step('decide', fields)).toMatchObject({
+      location: expect.stringMatching(/^https:\/\/platform\.example\/%C3%A9\/%D1%8F\?a=%C3%BC&code=au_[\w.&=-]+$/),
+    });
   });
 
   it.each(['', 'others "é"'])('asks for one scope, whatever it says: %j', async scope => {
