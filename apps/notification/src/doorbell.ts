@@ -36,6 +36,7 @@ const waiting = `with recursive lanes as (
 export class Doorbell implements Worker {
   private readonly connections: Redis[] = [];
   private readonly ringing = new Map<number, Bell>();
+  private wire: Redis | undefined;
   private queue: Queue<Bell> | undefined;
   private worker: QueueWorker<Bell> | undefined;
   private readonly rounds = new Rounds(
@@ -77,7 +78,9 @@ export class Doorbell implements Worker {
   private async ringAll(): Promise<void> {
     const bells = [...this.ringing.values()];
     this.ringing.clear();
-    const sent = await this.queue?.addBulk(bells.map(data => ({ name: 'due', data }))).catch(() => undefined);
+    // a queue that has never been connected would wait until it is
+    const queue = this.wire?.status === 'ready' ? this.queue : undefined;
+    const sent = await queue?.addBulk(bells.map(data => ({ name: 'due', data }))).catch(() => undefined);
     if (sent) return;
     for (const bell of bells) this.hear(bell);
   }
@@ -98,6 +101,7 @@ export class Doorbell implements Worker {
     connection.on('ready', () => {
       away = false;
     });
+    this.wire = connection;
     this.queue = new Queue(QUEUE, {
       connection,
       prefix: PREFIX,

@@ -16,7 +16,9 @@ const stale = 'This link does not hold any more. Ask for a new one where you fou
 const elsewhere = 'The address to return to is not the one that this link was made for.';
 /** The library looks at its own clock; ours has decided before. */
 const never = new Date(8.64e15);
-const token = (connectionId: string) => `${connectionId}.${randomBytes(32).toString('base64url')}`;
+const under = (name: string) => `${name}.${randomBytes(32).toString('base64url')}`;
+/** The code that a refresh token begins with: so each that was ever given for it is recognised. */
+const codeIn = (refreshToken: string) => refreshToken.split('.', 2).join('.');
 
 /**
  * An OAuth 2.0 authorization server for automation platforms: authorization code with PKCE (S256) for public clients,
@@ -64,7 +66,8 @@ export class OAuth {
         },
       );
       tx.log(`AutomationConnection(${connection.connectionId})`, 'Allow');
-      return { kind: 'redirect', location: String(response.headers?.location) };
+      // the library leaves letters beyond ASCII as they are, which no header takes
+      return { kind: 'redirect', location: new URL(String(response.headers?.location)).href };
     });
   }
 
@@ -178,8 +181,11 @@ const failed = (status: number, error: string, why: string): AutomationAnswer =>
 
 /** A code or a refresh token that was used up before. */
 function reuse(connection: Connection, { code = '', refresh_token = '' }: Fields): boolean {
-  const { state, codeHash, formerRefreshHash } = connection;
-  return (state === 'connected' && fits(code, codeHash)) || fits(refresh_token, formerRefreshHash);
+  const { state, codeHash, refreshHash, formerRefreshHash } = connection;
+  if (state !== 'connected') return false;
+  const renewed = fits(codeIn(refresh_token), codeHash) && !fits(refresh_token, refreshHash);
+  // one that the version before gave has no code in it
+  return fits(code, codeHash) || renewed || fits(refresh_token, formerRefreshHash);
 }
 
 const formOf = (fields: Fields) =>
@@ -195,17 +201,19 @@ function modelOf(tx: Tx, connection: Connection, save: (next: Connection) => voi
   const { connectionId, returnUrl } = connection;
   const client = { id: connectionId, grants, redirectUris: [returnUrl] };
   const user = { merchantId: tx.merchantId };
+  let code = '';
   return {
     getClient: async () => client,
-    generateAuthorizationCode: async () => token(connectionId),
-    generateAccessToken: async () => token(connectionId),
-    generateRefreshToken: async () => token(connectionId),
+    generateAuthorizationCode: async () => under(connectionId),
+    generateAccessToken: async () => under(connectionId),
+    generateRefreshToken: async () => under(code),
     validateScope: async () => ['hooks'],
-    saveAuthorizationCode: async (code: OAuth2Server.AuthorizationCode) => {
-      save(allowed(connection, digest(code.authorizationCode), code.codeChallenge ?? '', tx.now));
-      return { ...code, client, user };
+    saveAuthorizationCode: async (made: OAuth2Server.AuthorizationCode) => {
+      save(allowed(connection, digest(made.authorizationCode), made.codeChallenge ?? '', tx.now));
+      return { ...made, client, user };
     },
     getAuthorizationCode: async (authorizationCode: string) => {
+      code = authorizationCode;
       const { state, codeHash, codeChallenge } = connection;
       const holds = state === 'allowed' && stands(connection, tx.now) && fits(authorizationCode, codeHash);
       const known = { authorizationCode, expiresAt: never, redirectUri: returnUrl, scope: ['hooks'], client, user };
@@ -215,9 +223,11 @@ function modelOf(tx: Tx, connection: Connection, save: (next: Connection) => voi
       spent.code = true;
       return true;
     },
-    getRefreshToken: async (refreshToken: string) =>
-      connection.state === 'connected' &&
-      fits(refreshToken, connection.refreshHash) && { refreshToken, scope: ['hooks'], client, user },
+    getRefreshToken: async (refreshToken: string) => {
+      code = codeIn(refreshToken);
+      const holds = connection.state === 'connected' && fits(refreshToken, connection.refreshHash);
+      return holds && { refreshToken, scope: ['hooks'], client, user };
+    },
     revokeToken: async () => true,
     saveToken: async (made: OAuth2Server.Token) => {
       const hashes = { accessHash: digest(made.accessToken), refreshHash: digest(made.refreshToken ?? '') };

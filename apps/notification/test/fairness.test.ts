@@ -3,6 +3,7 @@ import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { LOG, type Log } from '@recur/platform';
 import { http } from '@recur/platform/testing';
 import { Redis } from 'ioredis';
+import { Deliveries } from '../src/deliveries.js';
 import { Doorbell } from '../src/doorbell.js';
 import { makeStand } from './stand.js';
 
@@ -127,6 +128,20 @@ describe('a doorbell that nobody hears', () => {
     await doorbell.stop();
     expect(await statesOf(endpointId, alone)).toEqual(Array(3).fill('delivered'));
     await alone.close();
+  });
+
+  it('is heard by who rings it where Redis was never there: no sweep is waited for', async () => {
+    const alone = await makeStand({ REDIS_URL: 'redis://127.0.0.1:1' });
+    const doorbell = alone.t.app.get(Doorbell);
+    const delivering = jest.spyOn(alone.t.app.get(Deliveries), 'deliver');
+    doorbell.start();
+    // nothing is due to it, which a sweep could find
+    doorbell.ring(merchant.merchantId, 7);
+    await new Promise(resolve => setTimeout(resolve, 100));
+    const heard = [...delivering.mock.calls];
+    await doorbell.stop();
+    await alone.close();
+    expect(heard).toEqual([[merchant.merchantId, 7]]);
   });
 
   it('does not keep a replica from ending while Redis is away', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { automationOauthUrl, connectionStatus } from '@recur/contracts';
-import { type Fields, gone, platformAt, refused, returnUrl, type Tokens } from './platform.js';
+import { code_challenge, type Fields, gone, platformAt, refused, returnUrl, type Tokens } from './platform.js';
 import { makeStand, of64 } from './stand.js';
 
 const stand = await makeStand();
@@ -80,6 +80,16 @@ describe('the authorize URL', () => {
     expect(code).toMatch(/^au_[0-9a-z]{26}\.[\w-]{43}$/);
     expect(await logged()).toEqual(['Allow']);
     expect(await connections()).toMatchObject([{ status: connectionStatus.allowed, expireTime: clock.now() + 300 }]);
+  });
+
+  it('leads back to any path of the address, as a header can say it', async () => {
+    const back = 'https://platform.example/é/я?a=ü';
+    const { oauthUrl } = await t.done(automationOauthUrl, { returnUrl: back }, merchant);
+    const asked = Object.fromEntries(new URL(oauthUrl).searchParams);
+    const fields = { ...asked, code_challenge, code_challenge_method: 'S256', allowed: 'true' };
+    expect(await step('decide', fields)).toMatchObject({
+      location: expect.stringMatching(/^https:\/\/platform\.example\/%C3%A9\/%D1%8F\?a=%C3%BC&code=au_[\w.&=-]+$/),
+    });
   });
 
   it.each(['', 'others "é"'])('asks for one scope, whatever it says: %j', async scope => {
@@ -240,5 +250,25 @@ describe('the token endpoint', () => {
     expect(await hook('list', second.access_token)).toMatchObject({ kind: 'data' });
     expect(await renew(first.refresh_token)).toMatchObject(refused('invalid_grant'));
     expect(await hook('list', second.access_token)).toMatchObject(gone);
+  });
+
+  it('a refresh token from before the last renewal ends the connection too: a thief may have renewed since', async () => {
+    const { client_id, refresh_token: stolen } = await connectedOne();
+    let last = { refresh_token: stolen } as Tokens;
+    const renew = (refresh_token: string) =>
+      step('token', { grant_type: 'refresh_token', client_id, refresh_token }) as unknown as Promise<{ body: Tokens }>;
+    for (let renewals = 0; renewals < 3; renewals++) last = (await renew(last.refresh_token)).body;
+    expect(await renew(stolen)).toMatchObject(refused('invalid_grant'));
+    expect(await hook('list', last.access_token)).toMatchObject(gone);
+  });
+
+  it('what is no token of the connection ends nothing, whatever it begins with', async () => {
+    const { client_id, access_token, refresh_token } = await connectedOne();
+    for (const wrong of [`${client_id}.x`, `${client_id}.x.y`, access_token, `${access_token}.x`, '.']) {
+      const fields = { grant_type: 'refresh_token', client_id, refresh_token: wrong };
+      expect(await step('token', fields)).toMatchObject(refused('invalid_grant'));
+    }
+    const renewed = await step('token', { grant_type: 'refresh_token', client_id, refresh_token });
+    expect(renewed).toMatchObject({ status: 200 });
   });
 });

@@ -21,7 +21,7 @@ export interface Connection {
   returnUrl: string;
   /** Of the state in the authorize URL: who has it was given it by the merchant. */
   stateHash: string;
-  /** Of the code; it stays when it was used, so that a second use is recognised. */
+  /** Of the code, with which each refresh token begins; it stays, so that a second use of either is recognised. */
   codeHash: string;
   /** S256 of the platform's verifier (RFC 7636). */
   codeChallenge: string;
