@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { createServer, type Server } from 'node:net';
 import { Failure } from './failure.js';
 
@@ -22,8 +23,8 @@ export async function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * The port of the public API. A port that was asked for must be free; else the one of the last run, so that the
- * base URL stays; else the first free one from 3000 on.
+ * The port of the public API, this process's from then on. A port that was asked for must be free; else the one of the
+ * last run, so that the base URL stays; else the first free one from 3000 on.
  */
 export async function choosePublicPort(asked: string | undefined, remembered: number | undefined): Promise<number> {
   if (asked !== undefined && asked !== '') {
@@ -31,15 +32,32 @@ export async function choosePublicPort(asked: string | undefined, remembered: nu
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
       throw new Failure(`PORT must be a number from 1 to 65535, and is "${asked}".`, 64);
     }
-    if (await isFree(port)) return port;
+    if (await claim(port)) return port;
     throw new Failure(
       `port ${port} (from PORT) is taken by another program${port < 1024 ? ', or root alone may listen on it' : ''}: stop that program, set another PORT, or unset it to get a free one.`,
       69,
     );
   }
-  if (remembered !== undefined && (await isFree(remembered))) return remembered;
-  for (let port = publicPorts.first; port <= publicPorts.last; port++) if (await isFree(port)) return port;
+  if (remembered !== undefined && (await claim(remembered))) return remembered;
+  for (let port = publicPorts.first; port <= publicPorts.last; port++) if (await claim(port)) return port;
   throw new Failure(`no port from ${publicPorts.first} to ${publicPorts.last} is free: set PORT to a free one.`, 69);
+}
+
+/**
+ * Takes a port that is free. The gateway listens seconds later, and the stack of another checkout that starts meanwhile
+ * would take the same port, and that gateway for its own. So the port is held for UDP, where nobody else wants it, until
+ * this process ends.
+ */
+async function claim(port: number): Promise<boolean> {
+  const holder = createSocket('udp4').unref();
+  const held = await new Promise<boolean>(resolve => {
+    holder
+      .once('error', () => resolve(false))
+      .bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true));
+  });
+  if (held && (await isFree(port))) return true;
+  holder.close();
+  return false;
 }
 
 /** One free port per name: the remembered one where it still is free, else another. No two names get the same. */

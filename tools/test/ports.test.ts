@@ -53,6 +53,13 @@ describe('the public port', () => {
     expect(await choosePublicPort(undefined, port)).toBe(port);
   });
 
+  it('is not the one of a start that is under way, whose gateway does not listen yet', async () => {
+    const first = await choosePublicPort(undefined, undefined);
+    expect(await isFree(first)).toBe(true);
+    expect(await choosePublicPort(undefined, first)).toBeGreaterThan(first);
+    await expect(choosePublicPort(String(first), undefined)).rejects.toMatchObject({ exitCode: 69 });
+  });
+
   it('is the next free one from 3000 on when the last one is taken and none was asked for', async () => {
     const before = await choosePublicPort(undefined, undefined);
     await occupy(before);

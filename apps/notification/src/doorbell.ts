@@ -61,7 +61,8 @@ export class Doorbell implements Worker {
   }
 
   async stop(): Promise<void> {
-    await Promise.allSettled([this.rounds.stop(), this.worker?.close(), this.deliveries.stop()]);
+    // by force: else BullMQ waits for the end of a connection that is lost already; a bell that was not heard is no loss
+    await Promise.allSettled([this.rounds.stop(), this.worker?.close(true), this.deliveries.stop()]);
     await this.queue?.close().catch(() => undefined);
     await this.outbound.close();
     for (const connection of this.connections) connection.disconnect();

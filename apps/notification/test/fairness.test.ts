@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { LOG, type Log } from '@recur/platform';
-import { http } from '@recur/platform/testing';
+import { http, tcp } from '@recur/platform/testing';
 import { Redis } from 'ioredis';
 import { Deliveries } from '../src/deliveries.js';
 import { Doorbell } from '../src/doorbell.js';
@@ -160,6 +161,26 @@ describe('a doorbell that nobody hears', () => {
     expect(await statesOf(endpointId, alone)).toEqual(['delivered']);
     await alone.close();
   }, 30_000);
+
+  it('does not keep a replica from ending when Redis went away while bells were waited for', async () => {
+    const { hostname, port } = new URL(process.env.TEST_REDIS_URL ?? '');
+    const relay = await tcp(socket => {
+      const redis = connect(Number(port), hostname).on('error', () => undefined);
+      socket.on('close', () => redis.destroy());
+      socket.pipe(redis).pipe(socket);
+    });
+    const own = await makeStand({ REDIS_URL: relay.url.replace(/^\w+/, 'redis') });
+    const doorbell = own.t.app.get(Doorbell);
+    await own.newOne();
+    doorbell.start();
+    await own.t.deliver('billing', events(1, own.event));
+    await own.until(() => own.received.length === 1);
+    await relay.close();
+    // the connections have noticed
+    await new Promise(noticed => setTimeout(noticed, 500));
+    await doorbell.stop();
+    await own.close();
+  });
 
   it('is made up for when Redis has lost all that it held', async () => {
     const own = await makeStand();
