@@ -5,7 +5,18 @@ const keyring = z
   .regex(
     /^[\w-]+:[A-Za-z0-9+/]{43}=(,[\w-]+:[A-Za-z0-9+/]{43}=)*$/,
     'must be <id>:<base64 of 32 bytes>, several separated by commas, the current one first',
-  );
+  )
+  .refine(spec => {
+    const ids = spec.split(',').map(entry => entry.slice(0, entry.indexOf(':')));
+    return new Set(ids).size === ids.length;
+  }, 'has two keys of one id: what the one has encrypted is not to be opened with the other');
+
+/** The driver takes any text, and finds a host in it. */
+const database = z.url({
+  protocol: /^postgres(ql)?$/,
+  error:
+    'must be postgres://<user>:<password>@<host>:<port>/<database>, with what is not a letter or digit percent-encoded',
+});
 
 /** A switch in the environment: true or false, in words. */
 export const toggle = (byDefault: boolean) =>
@@ -28,8 +39,8 @@ export const baseConfig = z.object({
 
 /** The settings of an app with a database. */
 export const serviceConfig = baseConfig.extend({
-  DATABASE_URL: z.string().min(1).describe("postgres:// as the service's <service>_app role"),
-  DATABASE_OWNER_URL: z.string().optional().describe('postgres:// as <service>_owner; only the migrate step needs it'),
+  DATABASE_URL: database.describe("postgres:// as the service's <service>_app role"),
+  DATABASE_OWNER_URL: database.optional().describe('postgres:// as <service>_owner; only the migrate step needs it'),
   DATABASE_POOL: z.coerce.number().int().min(4).max(100).default(12).describe('connections per replica'),
   SECRET_KEYS: keyring.describe('keys that encrypt secrets at rest'),
   COMMANDS_AT_ONCE: z.coerce.number().int().min(1).default(64).describe('commands run at once per replica'),

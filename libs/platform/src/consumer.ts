@@ -183,12 +183,15 @@ export class Consumer {
   }
 
   private async applyAll(merchantId: number, events: readonly Event[]): Promise<boolean> {
+    if (events.length > 1) {
+      // whatever it is need not be so of each: one may be poisoned, or all together take longer than a statement may
+      return this.applyTogether(merchantId, events).catch(() => this.applyOneByOne(merchantId, events));
+    }
+    const [event] = events as [Event];
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.untilThere(() => this.applyTogether(merchantId, events));
       } catch (error) {
-        if (events.length > 1) return this.applyOneByOne(merchantId, events);
-        const [event] = events as [Event];
         if (attempt === limits.attempts) return this.untilThere(() => this.park(event, String(error), error));
         await pause(limits.pauseMs * attempt);
       }

@@ -1,9 +1,18 @@
+import { upTo } from './bounds.js';
 import type { Event } from './consumer.js';
 import type { Db } from './db.js';
 import { raiseGates } from './intake.js';
 import type { Row } from './session.js';
 
-const limits = { page: 500 } as const;
+const limits = { page: 500, pageBytes: 16_777_216 } as const;
+
+const pageText = upTo(
+  limits.pageBytes,
+  `select envelope, version, event_id from dead_letter where consumer = $1 and (version, event_id) > ($2, $3)
+     order by version, event_id limit ${limits.page}`,
+  'octet_length(envelope)',
+  'order by version, event_id',
+);
 
 /** Events that a consumer has put aside, and the gates that it had to open by hand. */
 export class DeadLetters {
@@ -35,11 +44,7 @@ export class DeadLetters {
   /** All that is parked, each object's events in order. */
   async *all(): AsyncGenerator<Event> {
     for (let last: Row | undefined = { version: 0, event_id: '' }; last; ) {
-      const rows = await this.db.infra(
-        `select envelope, version, event_id from dead_letter where consumer = $1 and (version, event_id) > ($2, $3)
-           order by version, event_id limit ${limits.page}`,
-        [this.consumer, last.version, last.event_id],
-      );
+      const rows = await this.db.infra(pageText, [this.consumer, last.version, last.event_id]);
       for (const { envelope } of rows) yield JSON.parse(String(envelope)) as Event;
       last = rows.at(-1);
     }

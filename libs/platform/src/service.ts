@@ -4,6 +4,7 @@ import { type INestApplicationContext, Module, type Provider, type Type } from '
 import { NestFactory } from '@nestjs/core';
 import type { Service } from '@recur/contracts';
 import { idGenerator, Rejected } from '@recur/kernel';
+import { QueryFailedError } from 'typeorm';
 import type { z } from 'zod';
 import { Bus, type Reply } from './bus.js';
 import { type Caller, systemCaller } from './caller.js';
@@ -174,7 +175,7 @@ export async function startService(definition: ServiceDefinition, argv = process
     serving: !draining,
     bus: bus.up ? 'connected' : 'away',
     ...(await told(definition.details?.(running.app) ?? {})),
-  }));
+  })).catch(error => fatal(log, `cannot listen on ${config.HOST}:${config.PORT}: ${error.message}`));
   const unsubscribe = bus.serve(definition.name, (command, payload, caller) =>
     command.startsWith('platform.')
       ? answerQuestion(running.questions, command, payload, caller)
@@ -221,7 +222,10 @@ const resume =
 
 async function migrateAndReport({ name, schema }: ServiceDefinition, config: ServiceConfig, log: Log): Promise<void> {
   if (!config.DATABASE_OWNER_URL) return fatal(log, 'DATABASE_OWNER_URL is missing: migrations run as the owner role');
-  const run = await migrate(config.DATABASE_OWNER_URL, name, schema);
+  const run = await migrate(config.DATABASE_OWNER_URL, name, schema).catch(error => {
+    if (error instanceof QueryFailedError) throw error;
+    return fatal(log, `the database cannot be asked: ${error.message}`, unavailable);
+  });
   log.info({ run }, run.length > 0 ? 'migrated' : 'the schema is up to date');
 }
 

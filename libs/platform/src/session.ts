@@ -181,7 +181,8 @@ export class Session {
 
 /**
  * The connection broke, or there is none to be had: what was being committed is unknown. SQLSTATE has no class E: such a
- * code is the operating system's or the resolver's; Node's own, of wrong arguments and the like, begin with ERR_.
+ * code is the operating system's or the resolver's; Node's own, of wrong arguments and the like, begin with ERR_. A
+ * statement that took longer than it may counts too (its message says "timeout"): the database is as good as away.
  */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -40,3 +40,19 @@ it('a number that is left empty is refused, not taken for 0', () => {
     '  COMMANDS_WAITING: is empty: set it to a number, or not at all\n',
   ]);
 });
+
+it('a database that is no URL is refused, and so are two keys of one id', () => {
+  const [key, other] = [env.SECRET_KEYS, `k1:${Buffer.alloc(32, 1).toString('base64')}`];
+  const wrong = {
+    ...env,
+    DATABASE_URL: 'billing',
+    DATABASE_OWNER_URL: 'postgres://a:b#c@x',
+    SECRET_KEYS: `${key},${other}`,
+  };
+  expect(() => parseConfig(serviceConfig, wrong)).toThrow('exit 78');
+  expect(told.slice(1)).toEqual([
+    expect.stringMatching(/^ {2}DATABASE_URL: must be postgres:/),
+    expect.stringMatching(/^ {2}DATABASE_OWNER_URL: must be postgres:/),
+    expect.stringMatching(/^ {2}SECRET_KEYS: has two keys of one id/),
+  ]);
+});

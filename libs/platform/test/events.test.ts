@@ -194,4 +194,25 @@ describe('events', () => {
     expect(await busy.resume()).toBe(3);
     expect(into.map(({ version }) => version)).toEqual([1, 2, 3]);
   });
+
+  it('that are parked are read by their bytes where they are large, and all of them taken up', async () => {
+    const of = { merchantId: 15, aggregate: 'thing', version: 1, at: 0, actor: {}, requestId: '', traceparent: '' };
+    const ids = upTo(20).map(n => `large ${n}`);
+    const envelopes = ids.map(id =>
+      JSON.stringify({ id, ...of, aggregateId: id, type: 'thing.created', data: 'x'.repeat(1_000_000) }),
+    );
+    await reader.rows(
+      `insert into dead_letter select 'large', e->>'id', 15, 'thing', e->>'id', 1, e::text, 'it was poisoned', 0
+       from unnest($1::text[]::json[]) e`,
+      [envelopes],
+    );
+    const infra = jest.spyOn(reader.db, 'infra');
+    const into: Event[] = [];
+    expect(await newConsumer('large', into).resume()).toBe(20);
+    expect(into.map(({ id }) => id).sort()).toEqual(ids.sort());
+    const read = await Promise.all(infra.mock.results.map(({ value }) => value as ReturnType<typeof reader.db.infra>));
+    const sizes = read.map(rows => rows.reduce((sum, { envelope }) => sum + String(envelope ?? '').length, 0));
+    expect(Math.max(...sizes)).toBeLessThan(18_000_000);
+    infra.mockRestore();
+  }, 30_000);
 });

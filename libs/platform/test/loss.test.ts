@@ -80,11 +80,12 @@ describe('a connection that breaks', () => {
   });
 
   it('is told from an error of the statement', () => {
-    const failure = (code: string) => Object.assign(new Error('it failed'), { code });
+    const failure = (code: string, message = 'it failed') => Object.assign(new Error(message), { code });
+    expect(isConnectionLoss(failure('57014', 'canceling statement due to statement timeout'))).toBe(true);
     for (const code of ['ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN', '53300', '57P01', '08006']) {
       expect([code, isConnectionLoss(failure(code))]).toEqual([code, true]);
     }
-    for (const code of ['23505', '40001', '22021', '57014', 'ERR_INVALID_ARG_TYPE']) {
+    for (const code of ['23505', '40001', '22021', 'ERR_INVALID_ARG_TYPE']) {
       expect([code, isConnectionLoss(failure(code))]).toEqual([code, false]);
     }
   });
@@ -192,6 +193,25 @@ describe('on the way from one service to another', () => {
     second.start();
     await until(async () => applied.has(String(thing.id)));
     await second.stop();
+  }, 30_000);
+
+  it('a consumer applies one by one what takes too long together', async () => {
+    const made = [];
+    for (const name of ['slow 1', 'slow 2']) made.push((await t.done(newThing, { name, size: 1 })).thing.id);
+    const rows = await t.rows('select envelope from outbox where aggregate_id = any($1) order by seq', [made]);
+    const events = rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event);
+    const applied: string[] = [];
+    const apply: Consumption['apply'] = async (tx, together) => {
+      await tx.query(`select set_config('statement_timeout', '200', true)`, []);
+      await tx.query('select pg_sleep($1)', [0.15 * together.length]);
+      applied.push(...together.map(({ aggregateId }) => aggregateId));
+    };
+    const slow = consumer({ name: 'slow', order: 'every', apply }, async () => []);
+    const taken = slow.receive(15, events);
+    await Promise.race([taken, new Promise(resolve => setTimeout(resolve, 5_000))]);
+    await slow.stop();
+    expect(await taken).toBe(true);
+    expect(applied).toEqual(made.map(String));
   }, 30_000);
 
   it('a consumer waits for an owner that is away, however long, and parks nothing', async () => {
