@@ -175,9 +175,10 @@ describe('a doorbell that nobody hears', () => {
     doorbell.start();
     await own.t.deliver('billing', events(1, own.event));
     await own.until(() => own.received.length === 1);
+    const told = jest.spyOn(own.t.app.get<Log>(LOG), 'debug');
     await relay.close();
-    // the connections have noticed
-    await new Promise(noticed => setTimeout(noticed, 500));
+    // each of the two connections has tried again, and was refused
+    await own.until(() => told.mock.calls.filter(([, what]) => String(what) === 'redis').length >= 4);
     await doorbell.stop();
     await own.close();
   });
