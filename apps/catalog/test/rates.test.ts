@@ -234,7 +234,12 @@ describe('the rate tables', () => {
       });
 
       it('are fetched in production by https alone', () => {
-        const set = { RECUR_ENV: 'production', NATS_URL: 'x', DATABASE_URL: 'x', SECRET_KEYS: `k:${'A'.repeat(43)}=` };
+        const set = {
+          RECUR_ENV: 'production',
+          NATS_URL: 'x',
+          DATABASE_URL: 'postgres://x/y',
+          SECRET_KEYS: `k:${'A'.repeat(43)}=`,
+        };
         const problems = (RATES_URL: string, more: object = {}) =>
           config.safeParse({ ...set, RATES_URL, ...more }).error?.issues.map(({ path: at }) => at.join());
         expect(problems('https://example.com/rates.xml')).toBeUndefined();

@@ -148,7 +148,12 @@ describe('a provider', () => {
 });
 
 describe("the deployment's provider", () => {
-  const settings = { RECUR_ENV: 'production', NATS_URL: 'x', DATABASE_URL: 'x', SECRET_KEYS: `k:${'A'.repeat(43)}=` };
+  const settings = {
+    RECUR_ENV: 'production',
+    NATS_URL: 'x',
+    DATABASE_URL: 'postgres://x/y',
+    SECRET_KEYS: `k:${'A'.repeat(43)}=`,
+  };
   const problems = (more: object) =>
     config.safeParse({ ...settings, ...more }).error?.issues.map(({ path, message }) => `${path}: ${message}`) ?? [];
 

@@ -82,8 +82,8 @@ const plannedAt = new WeakMap<pg.PoolClient, number>();
 
 /**
  * A prepared statement keeps its plan, and one that was made while a table was nearly empty may read all rows of a
- * merchant for one, until the statistics of the table change, minutes later. So a connection forgets its plans when the
- * process has used twice as many as the last time: no table has grown by much more meanwhile.
+ * merchant for one, until the statistics of the table change, minutes later. So a connection forgets its plans whenever
+ * all of them together have been used twice as often as the last time: no table has grown by much more meanwhile.
  */
 function forgetOldPlans(client: pg.PoolClient): void {
   const doublings = Math.floor(Math.log2(++uses));
