@@ -9,7 +9,7 @@ const keyring = z
   .refine(spec => {
     const ids = spec.split(',').map(entry => entry.slice(0, entry.indexOf(':')));
     return new Set(ids).size === ids.length;
-  }, 'has two keys of one id: what the one has encrypted is not to be opened with the other');
+  }, 'has two keys of one id: what is encrypted names its key by the id alone');
 
 /** The driver takes any text, and finds a host in it. */
 const database = z.url({
