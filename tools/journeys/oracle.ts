@@ -1,4 +1,5 @@
-import { events as registry, type Service, services } from '@recur/contracts';
+import { isDeepStrictEqual } from 'node:util';
+import { events as registry, type Service, services, slimming } from '@recur/contracts';
 import pg from 'pg';
 import type { StackFacts } from '../local/facts.js';
 import { chains, entries } from './logs.js';
@@ -186,17 +187,20 @@ async function inboxes(ask: Ask): Promise<string[]> {
   return findings;
 }
 
-async function copies(ask: Ask, owner: Service, aggregate: string, at: Service, table: string): Promise<string[]> {
+type Copied = 'user' | 'plan' | 'gateway' | 'subscription' | 'product';
+
+async function copies(ask: Ask, owner: Service, aggregate: Copied, at: Service, table: string): Promise<string[]> {
   const newest = await ask(
     owner,
-    `select distinct on (merchant_id, aggregate_id) merchant_id, aggregate_id as id, version, (envelope::json->'data')::jsonb::text as data
+    `select distinct on (merchant_id, aggregate_id) merchant_id, aggregate_id as id, version, envelope::json->'data' as data
      from outbox where aggregate = '${aggregate}' order by merchant_id, aggregate_id, version desc`,
   );
-  const rows = await ask(at, `select merchant_id, id::text, version, data::text as data from ${table}`);
+  const { complete } = slimming<unknown>(registry[`${aggregate}.created`].data);
+  const rows = await ask(at, `select merchant_id, id::text, version, data from ${table}`);
   const copied = new Map(rows.map(row => [`${row.merchant_id} ${row.id}`, row]));
   return newest.flatMap(({ merchant_id, id, version, data }) => {
     const copy = copied.get(`${merchant_id} ${id}`);
-    if (copy?.version === version && copy?.data === data) return [];
+    if (copy?.version === version && isDeepStrictEqual(copy?.data, complete(data))) return [];
     return [`${table} has version ${copy?.version ?? 'none'} of ${aggregate} ${id}, the owner is at ${version}`];
   });
 }

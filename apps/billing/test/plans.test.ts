@@ -23,7 +23,7 @@ const became = (id: number, version: number, status: number) => {
 /** Catalog does something, and its event arrives. */
 async function told(type: string, id: number, version: number, status: number): Promise<void> {
   became(id, version, status);
-  const actor = { kind: 'key', id: 'key', display: 'key_…test' } as const;
+  const actor = { kind: 'key', id: 'key', display: 'key_...test' } as const;
   const of = { id: `ev_${type}${id}`, merchantId: 15, aggregate: 'plan', aggregateId: String(id) };
   await s.t.deliver('catalog', [
     { ...of, type, version, at: 0, actor, requestId: 'r', traceparent: '', data: owned.data },

@@ -130,7 +130,7 @@ export class Credentials {
     const id = createHash('sha256').update(jti).digest('base64url');
     if (this.callers.isRevoked(id)) throw new Error('revoked');
     return {
-      principal: { kind: 'key', id, merchantId, actor: { kind: 'key', id, display: `key_…${id.slice(-6)}` } },
+      principal: { kind: 'key', id, merchantId, actor: { kind: 'key', id, display: `key_...${id.slice(-6)}` } },
     };
   }
 

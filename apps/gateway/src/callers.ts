@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ConsumerMessages, DeliverPolicy, type JsMsg, jetstream } from '@nats-io/jetstream';
+import { type ConsumerMessages, DeliverPolicy, jetstream } from '@nats-io/jetstream';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { CallersChanged, EventEnvelope, eventSubject } from '@recur/contracts';
-import { Bus, CLOCK, type Clock, LOG, type Log, streamOf, systemCaller } from '@recur/platform';
+import { CallersChanged, EventEnvelope, eventSubject, events } from '@recur/contracts';
+import { Bus, CLOCK, type Clock, type Event, eventsIn, LOG, type Log, streamOf, systemCaller } from '@recur/platform';
 import type { JWK } from 'jose';
 import { z } from 'zod';
 import { SignedIn, type SignedInMember } from './signed-in.js';
@@ -202,7 +202,11 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
       filter_subjects: eventSubject('identity', 'callers.changed'),
       deliver_policy: DeliverPolicy.New,
     });
-    const stream = await consumer.consume({ callback: message => this.changed(message) });
+    const stream = await consumer.consume({
+      callback: message => {
+        for (const event of eventsIn(message, events)) this.changed(event);
+      },
+    });
     if (this.stopped) stream.stop();
     this.stream = stream;
     void stream.closed().then(() => {
@@ -210,8 +214,8 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     });
   }
 
-  private changed(message: JsMsg): void {
-    const event = Changed.safeParse(parsed(message.string())).data;
+  private changed(told: Event | undefined): void {
+    const event = Changed.safeParse(told).data;
     if (event !== undefined && this.syncing) this.meanwhile.push(event);
     const version = event?.version ?? Number.POSITIVE_INFINITY;
     if (this.version === undefined || version <= this.version) return;

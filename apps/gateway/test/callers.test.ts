@@ -61,6 +61,18 @@ describe('what the gateway knows of callers', () => {
     expect(services.snapshots).toBe(1);
   });
 
+  it('follows events that come in one message', async () => {
+    await start();
+    await services.changeTogether(
+      { revoked: [idOf('third')] },
+      { revoked: [idOf('first')] },
+      { revoked: [idOf('second')] },
+    );
+    await eventually(async () => (await status(await signer.sign({ jti: 'second' }))) === 401);
+    expect(await status(key)).toBe(401);
+    expect(services.snapshots).toBe(1);
+  });
+
   const member = signedIn(7, everything);
   it.each([
     ['an API key was revoked', { revoked: [idOf('first')] }, 'credential_invalid'],

@@ -154,6 +154,17 @@ export class Services {
 
   /** Changes what identity knows, and tells it by an event unless that is `lost`. */
   async change(told: Partial<Services['callers']>, { lost = false } = {}): Promise<void> {
+    const event = this.changed(told);
+    if (!lost) await jetstream(this.bus.nc).publish('evt.identity.callers.changed', event);
+  }
+
+  /** Several changes, whose events come in one message. */
+  async changeTogether(...told: Partial<Services['callers']>[]): Promise<void> {
+    const events = told.map(each => this.changed(each));
+    await jetstream(this.bus.nc).publish('evt.identity.callers.changed', events.join('\n'));
+  }
+
+  private changed(told: Partial<Services['callers']>): string {
     const { version, keys, revoked, ending, members } = this.callers;
     const data = { keys: [], revoked: [], ending: [], members: [], ...told };
     this.callers = {
@@ -165,9 +176,14 @@ export class Services {
         (one, other) => one.id - other.id,
       ),
     };
-    if (lost) return;
-    const event = { version: version + 1, data };
-    await jetstream(this.bus.nc).publish('evt.identity.callers.changed', JSON.stringify(event));
+    const head = {
+      id: `ev_${version}`,
+      type: 'callers.changed',
+      merchantId: 0,
+      aggregate: 'callers',
+      aggregateId: '1',
+    };
+    return JSON.stringify({ ...head, version: version + 1, data });
   }
 
   beat(): void {

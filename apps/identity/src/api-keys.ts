@@ -76,7 +76,7 @@ export class ApiKeys {
     const { merchantId, now } = tx;
     const jti = randomBytes(limits.jtiBytes).toString('base64url');
     const jtiHash = hash('sha256', jti, 'base64url');
-    const hint = `key_…${jtiHash.slice(-6)}`;
+    const hint = `key_...${jtiHash.slice(-6)}`;
     const key: ApiKey = { merchantId, id, jtiHash, hint, createTime: now, revokedTime: 0, version: 0 };
     tx.save(apiKeys, key);
     tx.save(apiKeyLookups, { jtiHash, merchantId, revokedTime: 0 });

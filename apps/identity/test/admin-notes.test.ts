@@ -57,7 +57,7 @@ describe('user/new_admin_note', () => {
 
   it('is a member’s own affair: an API key and the system are refused', async () => {
     const others: Actor[] = [
-      { kind: 'key', id: '1', display: 'key_…1' },
+      { kind: 'key', id: '1', display: 'key_...1' },
       { kind: 'user', id: '1', display: 'ada' },
       { kind: 'system', id: '', display: 'system' },
     ];

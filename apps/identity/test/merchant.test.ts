@@ -106,7 +106,7 @@ describe('merchant create', () => {
       .update(payload.jti ?? '')
       .digest('base64url');
     expect(await t.rows('select jti_hash, hint from api_keys')).toEqual([
-      { jti_hash: jtiHash, hint: `key_…${jtiHash.slice(-6)}` },
+      { jti_hash: jtiHash, hint: `key_...${jtiHash.slice(-6)}` },
     ]);
   });
 
@@ -187,7 +187,7 @@ describe('merchant keys', () => {
     const jtiHash = createHash('sha256')
       .update(decodeJwt(apiKey).jti ?? '')
       .digest('base64url');
-    const hint = `key_…${jtiHash.slice(-6)}`;
+    const hint = `key_...${jtiHash.slice(-6)}`;
     const createTime = t.clock.now(merchantId);
     expect(keys).toEqual([{ id: expect.any(Number), hint, createTime, revokedTime: 0, state: 'active' }]);
     const { out } = await run('keys', 'list', ...of);

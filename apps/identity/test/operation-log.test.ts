@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const key: Actor = { kind: 'key', id: 'hash', display: 'key_…123456' };
+const key: Actor = { kind: 'key', id: 'hash', display: 'key_...123456' };
 let made = 0;
 function logged(data: Partial<OperationLogged>, merchantId = 15): Event {
   const id = `ev_${++made}`;
@@ -52,7 +52,7 @@ describe('the operation log', () => {
         create_time: String(events[0]?.at),
         opt_account_type: 2,
         opt_account_id: 'hash',
-        opt_account: 'key_…123456',
+        opt_account: 'key_...123456',
         member_id: '0',
         opt_target: 'Invoice(in_1)',
         opt_content: 'New',
@@ -187,7 +187,7 @@ describe('member/operation_log_list', () => {
       },
     ]);
     const { merchantOperationLogs: ofKey } = await list({ invoiceId: 'in_2' });
-    expect(ofKey).toMatchObject([{ optAccountType: 2, optAccount: 'key_…123456', memberId: 0, member: null }]);
+    expect(ofKey).toMatchObject([{ optAccountType: 2, optAccount: 'key_...123456', memberId: 0, member: null }]);
   });
 
   it('finds all, the newest first; a filter that is blank or 0 does not filter', async () => {

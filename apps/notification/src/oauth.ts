@@ -125,7 +125,7 @@ export class OAuth {
     const text = 'select merchant_id from connection_lookups where connection_id = $1';
     const [row] = await this.db.infra(text, [connectionId]);
     if (!row) return undefined;
-    const actor = { kind: 'key', id: connectionId, display: `automation …${connectionId.slice(-6)}` } as const;
+    const actor = { kind: 'key', id: connectionId, display: `automation ...${connectionId.slice(-6)}` } as const;
     return { ...asked, merchantId: Number(row.merchant_id), actor };
   }
 }

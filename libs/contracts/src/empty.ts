@@ -14,17 +14,24 @@ export function emptyOf<S extends z.ZodType>(shape: S): Readonly<z.output<S>> {
 }
 
 function empty(shape: z.core.$ZodType): unknown {
+  if (shape instanceof z.ZodObject) {
+    const fields = Object.entries(shape.shape as Record<string, z.core.$ZodType>);
+    return Object.fromEntries(fields.map(([name, field]) => [name, empty(field)]));
+  }
+  const value = emptyIfAny(shape);
+  if (value === undefined) throw new Error(`A ${shape._zod.def.type} has no empty value`);
+  return value;
+}
+
+/** The empty value of what is no object; undefined where it has none. */
+export function emptyIfAny(shape: z.core.$ZodType): unknown {
   if (shape instanceof z.ZodNullable) return null;
   if (shape instanceof z.ZodString) return '';
   if (shape instanceof z.ZodNumber) return 0;
   if (shape instanceof z.ZodBoolean) return false;
   if (shape instanceof z.ZodArray) return [];
   if (shape instanceof z.ZodRecord) return {};
-  if (shape instanceof z.ZodObject) {
-    const fields = Object.entries(shape.shape as Record<string, z.core.$ZodType>);
-    return Object.fromEntries(fields.map(([name, field]) => [name, empty(field)]));
-  }
-  throw new Error(`A ${shape._zod.def.type} has no empty value`);
+  return undefined;
 }
 
 function freeze(value: unknown): void {

@@ -45,6 +45,7 @@ export * from './shapes/user.js';
 export * from './shapes/user-account.js';
 export * from './shapes/webhook.js';
 export * from './signin.js';
+export { type Slimming, slimming, type Written } from './slim.js';
 export * from './totp.js';
 export * from './users.js';
 export * from './validate.js';

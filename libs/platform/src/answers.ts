@@ -1,6 +1,7 @@
 import { Rejected } from '@recur/kernel';
 import type { Caller } from './caller.js';
 import type { AnswerRow, EventRow } from './effects.js';
+import { type EventKinds, wholeIn } from './events.js';
 import { jsonOfAnswer } from './json.js';
 import type { Keyring } from './secrets.js';
 import type { Row } from './session.js';
@@ -20,7 +21,10 @@ const placeOf = ({ aggregate, aggregateId, version }: EventRow) => ({ $event: [a
 
 /** What is kept of answers, so that a repeat gets the same bytes. */
 export class StoredAnswers {
-  constructor(private readonly keyring: Keyring) {}
+  constructor(
+    private readonly keyring: Keyring,
+    private readonly kinds: EventKinds,
+  ) {}
 
   /** The row to store with the effect. A view that an event carries too is kept once, in the outbox. */
   keep(caller: Caller, result: object, emitted: ReadonlyMap<object, EventRow>, createdAt: number): AnswerRow {
@@ -53,22 +57,22 @@ export class StoredAnswers {
     if (stored.form === 'sealed') {
       return new Replayed(this.keyring.open(answer, sealedAt(merchantId, idempotencyKey)), requestId);
     }
-    return new Replayed(await withEvents(answer, merchantId, infra), requestId);
+    return new Replayed(await this.withEvents(answer, merchantId, infra), requestId);
+  }
+
+  /** Puts the events' data back, byte for byte. */
+  private async withEvents(answer: string, merchantId: number, infra: Infra): Promise<string> {
+    const members = Object.entries(JSON.parse(answer) as Record<string, { $event?: unknown[] }>);
+    const texts = members.map(async ([name, value]) => {
+      if (value?.$event === undefined) return `${JSON.stringify(name)}:${JSON.stringify(value)}`;
+      const [row] = await infra(eventAt, [merchantId, ...value.$event]);
+      return `${JSON.stringify(name)}:${wholeIn(String(row?.envelope), this.kinds)}`;
+    });
+    return `{${(await Promise.all(texts)).join(',')}}`;
   }
 }
 
-const dataOf = `select (envelope::json -> 'data')::text as data from outbox
+const eventAt = `select envelope from outbox
   where merchant_id = $1 and aggregate = $2 and aggregate_id = $3 and version = $4`;
-
-/** Puts the events' data back, byte for byte. */
-async function withEvents(answer: string, merchantId: number, infra: Infra): Promise<string> {
-  const members = Object.entries(JSON.parse(answer) as Record<string, { $event?: unknown[] }>);
-  const texts = members.map(async ([name, value]) => {
-    if (value?.$event === undefined) return `${JSON.stringify(name)}:${JSON.stringify(value)}`;
-    const [row] = await infra(dataOf, [merchantId, ...value.$event]);
-    return `${JSON.stringify(name)}:${String(row?.data)}`;
-  });
-  return `{${(await Promise.all(texts)).join(',')}}`;
-}
 
 const sealedAt = (merchantId: number, key: string) => `idempotency.answer ${merchantId} ${key}`;

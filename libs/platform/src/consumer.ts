@@ -1,18 +1,15 @@
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
-import type { EventEnvelope } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Bus } from './bus.js';
 import type { Clock } from './clock.js';
 import type { Db } from './db.js';
 import { DeadLetters } from './dead-letters.js';
+import { type Event, type EventKinds, eventsIn } from './events.js';
 import type { Log } from './log.js';
 import { isCollision, isConnectionLoss } from './session.js';
 import { ensureConsumer, ensureStream } from './stream.js';
 import { eventsConsumed } from './telemetry.js';
 import type { Tx } from './tx.js';
-
-/** An event as it travels; of what kind, its consumer knows from the subject. */
-export type Event<D = unknown> = Omit<EventEnvelope, 'type' | 'data'> & { type: string; data: D };
 
 export interface Consumption {
   /** Durable name; also the key of inbox and gate. */
@@ -32,8 +29,17 @@ export interface Consumption {
   done?(merchantId: number): void;
 }
 
-/** Under load (`busy` events in a batch) the next batch is let grow for a moment: a batch costs little more than an event. */
-const limits = { batch: 256, buffered: 1_024, held: 4_096, attempts: 5, pauseMs: 300, busy: 8, lingerMs: 40 } as const;
+/**
+ * Under load (`busy` events in a batch) the next batch is let grow for a moment: a batch costs little more than an event.
+ * `buffered` counts messages, each with some events; the others count events.
+ */
+const limits = { batch: 256, buffered: 64, held: 4_096, attempts: 5, pauseMs: 300, busy: 8, lingerMs: 40 } as const;
+
+/** A message of the stream, and the events in it. */
+interface Message {
+  message: JsMsg;
+  events: readonly Event[];
+}
 
 interface ConsumerParts {
   /** How long an event may be under way here before the stream gives it out again; only for a consumer that is new. */
@@ -42,6 +48,7 @@ interface ConsumerParts {
   bus: Bus;
   clock: Clock;
   log: Log;
+  events: EventKinds;
   /** Events of one aggregate that the owner still keeps, from one version up to before another. */
   missing(service: string, event: Event, from: number): Promise<Event[]>;
 }
@@ -51,7 +58,9 @@ interface ConsumerParts {
  * What can never be applied is parked in dead_letter, with everything that follows of the same aggregate.
  */
 export class Consumer {
-  private readonly buffer: JsMsg[] = [];
+  private readonly buffer: Message[] = [];
+  /** How many events are in the buffer. */
+  private held = 0;
   private readonly deadLetters: DeadLetters;
   private messages: ConsumerMessages | undefined;
   private pumping: Promise<void> | undefined;
@@ -77,7 +86,7 @@ export class Consumer {
     this.messages?.stop();
     await this.pumping;
     // whoever goes on gets at once what is not begun; it would come by itself only when its time to be acknowledged is over
-    for (const message of this.buffer.splice(0)) message.nak();
+    for (const { message } of this.buffer.splice(0)) message.nak();
   }
 
   /** Applies what was parked, in order, once its cause is mended; returns how many have been applied. */
@@ -133,8 +142,14 @@ export class Consumer {
 
   private take(message: JsMsg): void {
     // while the database is away the stream sends everything again and again: what is not taken comes later
-    if (this.buffer.length >= limits.held) return;
-    this.buffer.push(message);
+    if (this.held >= limits.held) return;
+    const all = eventsIn(message, this.parts.events);
+    const events = all.filter(event => event !== undefined);
+    if (events.length < all.length) {
+      this.parts.log.error({ consumer: this.what.name, subject: message.subject }, 'this is no event');
+    }
+    this.buffer.push({ message, events });
+    this.held += events.length;
     // what is not acknowledged comes again
     this.pumping ??= this.pump()
       .catch(error => this.parts.log.error({ err: error, consumer: this.what.name }, 'events could not be taken'))
@@ -147,29 +162,35 @@ export class Consumer {
     // what arrived in this turn of the event loop goes together
     await new Promise(setImmediate);
     for (let last = 0; this.buffer.length > 0 && !this.stopped; ) {
-      if (last >= limits.busy && this.buffer.length < limits.batch) await pause(limits.lingerMs);
-      const batch = this.buffer.splice(0, limits.batch);
-      last = batch.length;
-      const byMerchant = new Map<number, { message: JsMsg; event: Event }[]>();
-      for (const message of batch) {
-        const event = eventIn(message);
-        if (!event) {
-          this.parts.log.error({ consumer: this.what.name, subject: message.subject }, 'this is no event');
-          message.term();
-          continue;
-        }
+      if (last >= limits.busy && this.held < limits.batch) await pause(limits.lingerMs);
+      const batch = this.nextBatch();
+      last = 0;
+      const byMerchant = new Map<number, Event[]>();
+      for (const event of batch.flatMap(({ events }) => events)) {
+        last++;
         const group = byMerchant.get(event.merchantId);
-        if (group) group.push({ message, event });
-        else byMerchant.set(event.merchantId, [{ message, event }]);
+        if (group) group.push(event);
+        else byMerchant.set(event.merchantId, [event]);
       }
-      for (const [merchantId, group] of byMerchant) {
-        const taken = await this.receive(
-          merchantId,
-          group.map(({ event }) => event),
-        );
-        for (const { message } of group) taken ? message.ack() : message.nak();
+      const left = new Set<number>();
+      for (const [merchantId, group] of byMerchant) if (!(await this.receive(merchantId, group))) left.add(merchantId);
+      for (const { message, events } of batch) {
+        if (events.some(({ merchantId }) => left.has(merchantId))) message.nak();
+        else message.ack();
       }
     }
+  }
+
+  /** The messages that come first, as many as hold a batch of events. */
+  private nextBatch(): Message[] {
+    let count = 0;
+    const end = this.buffer.findIndex(({ events }) => {
+      count += events.length;
+      return count >= limits.batch;
+    });
+    const batch = this.buffer.splice(0, end < 0 ? this.buffer.length : end + 1);
+    this.held -= count;
+    return batch;
   }
 
   /**
@@ -256,38 +277,3 @@ const isAway = (error: unknown) => error instanceof Rejected && waitFor.includes
 const waitFor: readonly string[] = ['dependency_away', 'deadline_exceeded', 'overloaded'];
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
-
-const DATA = ',"data":';
-
-/**
- * An event as it came. Its data is parsed when somebody asks for it: the write path puts it last, after texts in which
- * every quote is escaped, so it begins where the word first stands. (As a Buffer it is decoded at half the cost of
- * `message.json()`, whose decoder makes strings of twice the size.) Undefined where it is none: whoever reaches the bus
- * can publish.
- */
-function eventIn({ data }: JsMsg): Event | undefined {
-  const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
-  const at = text.indexOf(DATA);
-  const head = at < 0 ? undefined : headIn(`${text.slice(0, at)}}`);
-  let parsed: unknown;
-  return (
-    head &&
-    Object.defineProperty(head, 'data', {
-      enumerable: true,
-      get: () => {
-        parsed ??= JSON.parse(text.slice(at + DATA.length, -1));
-        return parsed;
-      },
-    })
-  );
-}
-
-function headIn(text: string): Event | undefined {
-  try {
-    const head = JSON.parse(text) as Event;
-    const named = [head.id, head.aggregate, head.aggregateId].every(name => typeof name === 'string');
-    return named && Number.isSafeInteger(head.merchantId) && Number.isInteger(head.version) ? head : undefined;
-  } catch {
-    return undefined;
-  }
-}

@@ -4,8 +4,9 @@ import { bounded, isCut, upTo } from './bounds.js';
 import type { Bus } from './bus.js';
 import { type Caller, systemCaller } from './caller.js';
 import type { Clock } from './clock.js';
-import type { Consumption, Event } from './consumer.js';
+import type { Consumption } from './consumer.js';
 import type { Db } from './db.js';
+import { type EventKinds, eventIn } from './events.js';
 import { columnOf, selectText } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
 import type { Aggregate, Known, Tx } from './tx.js';
@@ -153,6 +154,7 @@ export class Owner {
   constructor(
     private readonly db: Db,
     private readonly aggregates: Readonly<Record<string, Aggregate>>,
+    private readonly kinds: EventKinds,
     private readonly awaited: ReadonlySet<string>,
   ) {}
 
@@ -214,7 +216,7 @@ export class Owner {
     { aggregate, aggregateId, from, to }: { aggregate: string; aggregateId: string; from: number; to: number },
   ) {
     const rows = await this.db.infra(missedText, [caller.merchantId, aggregate, aggregateId, from, to]);
-    return { events: sendable(rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event)) };
+    return { events: sendable(rows.map(({ envelope }) => eventIn(String(envelope), this.kinds))) };
   }
 
   private of(aggregate: string): Required<Aggregate> {

@@ -3,9 +3,9 @@ import type pg from 'pg';
 import { StoredAnswers } from './answers.js';
 import { type Caller, systemCaller } from './caller.js';
 import type { Clock } from './clock.js';
-import type { Event } from './consumer.js';
 import { crashPoint } from './crash.js';
 import { commitValues, type Effects, type EventRow } from './effects.js';
+import type { Event, EventKinds } from './events.js';
 import { GatheredReads } from './gather.js';
 import { GroupedCommit } from './group.js';
 import { type Early, raiseGates, takeIn } from './intake.js';
@@ -26,7 +26,7 @@ import {
   violatedIndex,
 } from './session.js';
 import { commitText } from './statements.js';
-import { type Aggregate, type EventKind, type Known, Reader, Refusal, Stale, Tx, type TxContext } from './tx.js';
+import { type Aggregate, type Known, Reader, Refusal, Stale, Tx, type TxContext } from './tx.js';
 
 const limits = { attempts: 6, backoffMs: 20 } as const;
 
@@ -43,7 +43,7 @@ export interface DbParts {
   clock: Clock;
   keyring: Keyring;
   aggregates: Readonly<Record<string, Aggregate>>;
-  events: Readonly<Record<string, EventKind>>;
+  events: EventKinds;
   /** A time-ordered unique id with a prefix. */
   newId(prefix: `${string}_`): string;
   random(): number;
@@ -63,7 +63,7 @@ export class Db {
 
   constructor(private readonly parts: DbParts) {
     this.sequences = new Sequences(parts.aside);
-    this.answers = new StoredAnswers(parts.keyring);
+    this.answers = new StoredAnswers(parts.keyring, parts.events);
     this.grouped = new GroupedCommit(parts.pool);
     this.gathered = new GatheredReads(parts.pool);
   }

@@ -1,6 +1,6 @@
 import { upTo } from './bounds.js';
-import type { Event } from './consumer.js';
 import type { Db } from './db.js';
+import type { Event } from './events.js';
 import { raiseGates } from './intake.js';
 import type { Row } from './session.js';
 

@@ -10,7 +10,7 @@ interface Pending {
 }
 
 /** One more statement sets out before the others are back only when enough commands wait, of whatever merchants. */
-const limits = { statementsAtOnce: 6, worthAStatement: 8, commandsPerStatement: 64 } as const;
+const limits = { statementsAtOnce: 6, worthAStatement: 12, commandsPerStatement: 64 } as const;
 
 /**
  * Commits of independent commands share a statement: while one is on its way, commands of one merchant that leave the

@@ -1,4 +1,4 @@
-import type { Event } from './consumer.js';
+import type { Event } from './events.js';
 import type { Session } from './session.js';
 
 /** An event that came too early: events from version `from` on are missing before it. */

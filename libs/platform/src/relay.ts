@@ -3,6 +3,7 @@ import { isCut, upTo } from './bounds.js';
 import type { Bus } from './bus.js';
 import type { Clock } from './clock.js';
 import { crashPoint } from './crash.js';
+import { packed } from './events.js';
 import type { Log } from './log.js';
 import { Publisher } from './publisher.js';
 import { prepared, queryOn, type Row } from './session.js';
@@ -22,10 +23,10 @@ const limits = {
 
 const batchOf = (select: string) => upTo(limits.batchBytes, select, 'octet_length(envelope)', 'order by seq');
 /** As an array, so that the rows are always found by their key, whatever the planner knows of the tables. */
-const unpublished = batchOf(`select seq, id, type, envelope from outbox
+const unpublished = batchOf(`select seq, id, type, merchant_id, aggregate, aggregate_id, envelope from outbox
   where seq = any(array(select seq from unpublished order by seq limit ${limits.batch})) order by seq`);
 const kept = batchOf(
-  `select seq, id, type, envelope from outbox where seq > $1 and seq <= $2 order by seq limit ${limits.batch}`,
+  `select seq, id, type, merchant_id, aggregate, aggregate_id, envelope from outbox where seq > $1 and seq <= $2 order by seq limit ${limits.batch}`,
 );
 
 interface RelayParts {
@@ -172,14 +173,11 @@ export class Relay {
 
   /** Publishes rows without waiting for each other; returns the seqs that were not acknowledged. */
   private async send(rows: readonly Row[]): Promise<Set<unknown>> {
-    const acknowledged = await this.publisher.publish(
-      rows.map(({ id, type, envelope }) => ({
-        subject: `evt.${this.parts.service}.${type}`,
-        id: String(id),
-        payload: String(envelope),
-      })),
+    const parcels = packed(this.parts.service, rows);
+    const acknowledged = await this.publisher.publish(parcels);
+    const failed = new Set(
+      parcels.filter((_, at) => !acknowledged[at]).flatMap(parcel => parcel.rows.map(({ seq }) => seq)),
     );
-    const failed = new Set(rows.filter((_, at) => !acknowledged[at]).map(({ seq }) => seq));
     // no acknowledgement at all: the stream may be gone
     if (failed.size > 0) this.checkedAt = 0;
     return failed;

@@ -10,10 +10,11 @@ import { Bus, type Reply } from './bus.js';
 import { type Caller, systemCaller } from './caller.js';
 import { type Clock, systemClock } from './clock.js';
 import { parseConfig, type ServiceConfig } from './config.js';
-import { Consumer, type Consumption, type Event } from './consumer.js';
+import { Consumer, type Consumption } from './consumer.js';
 import { Copies, type Copy, Owner } from './copies.js';
 import { armCrash } from './crash.js';
 import { Db } from './db.js';
+import type { Event, EventKinds } from './events.js';
 import { Dispatcher, handlersOf } from './handle.js';
 import { serveHealth, told } from './health.js';
 import { Janitor, type Removal } from './janitor.js';
@@ -22,7 +23,7 @@ import { migrate, type Schema, schemaProblem } from './migrate.js';
 import { Relay } from './relay.js';
 import { Keyring } from './secrets.js';
 import { createPool } from './session.js';
-import type { Aggregate, EventKind } from './tx.js';
+import type { Aggregate } from './tx.js';
 
 /** Something that runs beside the commands: started when the service is, stopped before it ends. */
 export interface Worker {
@@ -40,7 +41,7 @@ export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig> {
   schema: Schema;
   aggregates: Readonly<Record<string, Aggregate>>;
   /** The registry of events, from contracts. */
-  events: Readonly<Record<string, EventKind>>;
+  events: EventKinds;
   copies?: readonly Copy[];
   /** Injectable classes whose methods are marked with @Handle; they may inject Db, Bus, Keyring, CLOCK, CONFIG and providers. */
   handlers: readonly Type[];
@@ -113,10 +114,11 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const handlers = definition.handlers.flatMap(type => handlersOf(app.get(type)));
   const commandLimits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: 5_000 };
   const dispatcher = new Dispatcher(handlers, clock, log, commandLimits, keyring);
-  const owner = new Owner(db, definition.aggregates, awaitedOf(definition));
+  const owner = new Owner(db, definition.aggregates, definition.events, awaitedOf(definition));
   const questions = { ...owner.questions(), ...definition.questions?.(app) };
   const ackSeconds = config.EVENT_ACK_SECONDS;
-  const consumerParts = { ackSeconds, db, bus, clock, log, missing: askMissing(bus, clock) };
+  const { events } = definition;
+  const consumerParts = { ackSeconds, db, bus, clock, log, events, missing: askMissing(bus, clock) };
   const consumers = [...copies.consumptions(definition.name), ...(definition.consumptions?.(app) ?? [])].map(
     consumption => new Consumer(consumerParts, consumption),
   );

@@ -7,7 +7,7 @@ import type { Bus, Reply } from './bus.js';
 import type { Caller, Sender } from './caller.js';
 import type { Clock } from './clock.js';
 import type { ServiceConfig } from './config.js';
-import type { Event } from './consumer.js';
+import { type Event, eventIn } from './events.js';
 import { createLog } from './log.js';
 import { dataSource, migrate, type Schema } from './migrate.js';
 import { answerQuestion, assemble, type ServiceDefinition } from './service.js';
@@ -183,7 +183,7 @@ export async function testService<C extends ServiceConfig>(
     sender,
   }: TestCaller = {}): Caller => ({
     merchantId,
-    actor: actor ?? { kind: 'key', id: 'key', display: 'key_…test' },
+    actor: actor ?? { kind: 'key', id: 'key', display: 'key_...test' },
     requestId: requestId ?? `req_${++requests}`,
     traceparent: '',
     deadline: clock.wall() + 8_000,
@@ -215,7 +215,7 @@ export async function testService<C extends ServiceConfig>(
     async emitted(): Promise<Event[]> {
       const { rows } = await admin.query('select seq, envelope from outbox where seq > $1 order by seq', [seen]);
       seen = Number(rows.at(-1)?.seq ?? seen);
-      return rows.map(({ envelope }) => JSON.parse(envelope) as Event);
+      return rows.map(({ envelope }) => eventIn(envelope, definition.events) as Event);
     },
     /** Lets the service consume events, as if they came from their stream. */
     async deliver(from: string, events: readonly Event[]): Promise<void> {

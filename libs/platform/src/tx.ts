@@ -3,6 +3,7 @@ import { invalid, Rejected } from '@recur/kernel';
 import { whole } from './bounds.js';
 import type { Caller } from './caller.js';
 import type { Effects, EventRow } from './effects.js';
+import { type EventKinds, written } from './events.js';
 import { type List, type Page, pageOf } from './list.js';
 import { type Row, type Session, violatedIndex } from './session.js';
 import { amongText, type Change, selectText } from './statements.js';
@@ -36,13 +37,6 @@ export function aggregate<T>(
 /** What identifies an object to its owner: its id, or one field of another name, such as `{ email }` (see `aggregate`). */
 export type Known = string | number | Readonly<Record<string, string>>;
 
-/** What the platform knows of an event type; contracts' registry fits. */
-export interface EventKind {
-  aggregate: string;
-  /** The service that emits it; absent where it does not matter, as of the log that every service writes. */
-  owner?: string;
-}
-
 export interface TxContext {
   caller: Caller;
   /** Unix seconds on the merchant's clock. */
@@ -50,7 +44,7 @@ export interface TxContext {
   /** Unix seconds on the machine's clock, by which what is kept for some time is removed. */
   keptFrom: number;
   aggregates: Readonly<Record<string, Aggregate>>;
-  events: Readonly<Record<string, EventKind>>;
+  events: EventKinds;
   newId(prefix: `${string}_`): string;
   nextId(table: string): Promise<number>;
 }
@@ -298,9 +292,8 @@ export class Tx extends Reader {
     const version = of ? ++of.version : 1;
     const subject = aggregateId || id;
     const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at: this.now };
-    const rest = JSON.stringify({ ...head, actor, requestId, traceparent });
-    const json = JSON.stringify(data);
-    const envelope = `${rest.slice(0, -1)},"data":${json}}`;
+    const kind = this.context.events[type];
+    const { envelope, data: json } = written({ ...head, actor, requestId, traceparent }, data, kind);
     checkSize(envelope, `${aggregate} ${subject}`);
     return {
       id,

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Bus } from '../src/bus.js';
 import { systemClock } from '../src/clock.js';
-import { Consumer, type Event } from '../src/consumer.js';
+import { Consumer } from '../src/consumer.js';
+import { type Event, eventIn } from '../src/events.js';
 import { createLog } from '../src/log.js';
 import { Publisher } from '../src/publisher.js';
 import { Relay } from '../src/relay.js';
@@ -44,10 +45,10 @@ function newConsumer(name: string, into: Event[]): Consumer {
       'select envelope from outbox where aggregate_id = $1 and version >= $2 and version < $3 order by version',
       [event.aggregateId, from, event.version],
     );
-    return rows.map(row => JSON.parse(String(row.envelope)) as Event);
+    return rows.map(row => eventIn(String(row.envelope), sample.events) as Event);
   };
   return new Consumer(
-    { ackSeconds: 30, db: reader.db, bus, clock: systemClock, log, missing },
+    { ackSeconds: 30, db: reader.db, bus, clock: systemClock, log, events: sample.events, missing },
     {
       name,
       from: 'catalog',
@@ -101,6 +102,7 @@ describe('events', () => {
     relay.committed();
     await until(() => applied.length === 100);
     for (const id of ids) expect(versionsOf(id)).toEqual(upTo(10));
+    expect(asked).toEqual([]);
   });
 
   it('arrive all and once when NATS is killed and robbed of its files meanwhile', async () => {
@@ -153,7 +155,7 @@ describe('events', () => {
       String(id),
     ]);
     const late: Event[] = [];
-    await newConsumer('late', late).receive(15, [JSON.parse(String(third?.envelope)) as Event]);
+    await newConsumer('late', late).receive(15, [eventIn(String(third?.envelope), sample.events) as Event]);
     expect(late.map(event => event.version)).toEqual([1, 2, 3]);
     expect(asked).toEqual([1]);
   });

@@ -83,7 +83,8 @@ const base = {
   permission: 'plan.write',
   errors: [],
 } as const;
-const Shape = z.object({ thing: z.object({ id: z.int(), name: z.string(), size: z.int(), version: z.int() }) });
+const ThingShape = z.object({ id: z.int(), name: z.string(), size: z.int(), version: z.int() });
+const Shape = z.object({ thing: ThingShape });
 
 export const newThing = operation({
   ...base,
@@ -257,8 +258,8 @@ export const sample: ServiceDefinition = {
   config: serviceConfig,
   schema: { tables: [things, colours], migrations: [Things1700000000001] },
   events: {
-    'thing.created': { aggregate: 'thing' },
-    'thing.grown': { aggregate: 'thing' },
+    'thing.created': { aggregate: 'thing', data: ThingShape },
+    'thing.grown': { aggregate: 'thing', data: ThingShape },
     'colour.changed': { aggregate: 'colour' },
     'shade.made': { aggregate: 'shade', owner: 'catalog' },
     'tone.made': { aggregate: 'tone', owner: 'identity' },

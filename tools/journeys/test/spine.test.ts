@@ -270,7 +270,7 @@ describe('an operator', () => {
       stdout: '',
       stderr: 'recur: A member with this e-mail exists already; it is unique in a deployment.\n',
     });
-    expect(npmRun('keys', 'list', ...of).stdout).toMatch(/^ +\d+ {2}key_….{6} {2}made .* {2}active\n/);
+    expect(npmRun('keys', 'list', ...of).stdout).toMatch(/^ +\d+ {2}key_\.{3}.{6} {2}made .* {2}active\n/);
     const away = env.DATABASE_URL?.replace(/:\d+\//, ':1/');
     const ask = () => merchant(['keys', 'list', ...of], { ...env, DATABASE_URL: away });
     expect(ask).toThrow(
