@@ -16,7 +16,7 @@ export async function entries(ask: Ask): Promise<string[]> {
   for (const row of await ask('identity', logged)) count(row, -1);
   for (const service of services) {
     const emitted = `select merchant_id, envelope::json->>'at' as at, envelope::json->'data'->>'target' as target,
-      envelope::json->'data'->>'content' as content, coalesce(envelope::json->'data'->'actor'->>'id', '') as account
+      envelope::json->'data'->>'content' as content, envelope::json->'data'->'actor'->>'id' as account
       from outbox where type = 'operation.logged'`;
     for (const row of await ask(service, emitted)) count(row, 1);
   }

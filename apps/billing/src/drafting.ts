@@ -155,13 +155,22 @@ export function saveDraft(
   copies: Plans,
 ): { draft: StoredInvoice; view: Invoice } {
   const drafted = domain.draft({
-    ...given,
+    id: given.id,
     invoiceId: tx.newId('in_'),
     merchantId: tx.merchantId,
+    userId: given.userId,
+    bizType: given.bizType,
+    createFrom: given.createFrom,
+    invoiceName: given.invoiceName,
+    currency: given.currency,
+    taxBps: given.taxBps,
     gatewayId: gateway?.gatewayId ?? 0,
+    lines: given.lines,
+    promoAmount: given.promoAmount,
+    discountAmount: given.discountAmount,
     now: tx.now,
   });
-  const draft = { ...drafted, lines: rowsOf(drafted, planIn(copies)) };
+  const draft = Object.assign(drafted, { lines: rowsOf(drafted, planIn(copies)) });
   for (const line of draft.lines) tx.save(invoiceLines, line);
   tx.save(invoices, draft);
   const view = invoiceView(draft, gateway);
@@ -177,7 +186,24 @@ export function rowsOf(
   { merchantId, invoiceId, lines }: domain.Invoice,
   planOf: (line: domain.InvoiceLine, at: number) => Plan | null,
 ): LineRow[] {
-  return lines.map((line, at) => ({ ...line, merchantId, invoiceId, lineNo: at + 1, plan: planOf(line, at) }));
+  return lines.map((line, at) => ({
+    merchantId,
+    invoiceId,
+    lineNo: at + 1,
+    lineId: line.lineId,
+    name: line.name,
+    description: line.description,
+    planId: line.planId,
+    plan: planOf(line, at),
+    unitAmountExcludingTax: line.unitAmountExcludingTax,
+    quantity: line.quantity,
+    amountExcludingTax: line.amountExcludingTax,
+    promoAmount: line.promoAmount,
+    discountAmount: line.discountAmount,
+    tax: line.tax,
+    amount: line.amount,
+    originAmount: line.originAmount,
+  }));
 }
 
 export async function withLines(reader: Reader, row: InvoiceRow): Promise<StoredInvoice> {

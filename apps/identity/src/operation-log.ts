@@ -13,8 +13,8 @@ import {
   type Reader,
   type Tx,
 } from '@recur/platform';
-import { hashOf, headText, type Unchained } from './log-chain.js';
-import { type LogHead, logHeads, operationLogs } from './log-tables.js';
+import { hashOf, headText } from './log-chain.js';
+import { type LogEntry, type LogHead, logHeads, operationLogs } from './log-tables.js';
 import { type Member, members } from './tables.js';
 import { logEntryView } from './views.js';
 
@@ -105,10 +105,10 @@ async function record(tx: Tx, events: readonly Event[], keyring: Keyring): Promi
   const ids = await Promise.all(events.map(() => tx.nextId(operationLogs)));
   const entries = events.map((event, at) => entry(event, ids[at] ?? 0));
   let { n, hash } = await lockedHead(tx);
-  for (const unnumbered of entries) {
-    const next = { ...unnumbered, n: ++n };
-    hash = hashOf(hash, next);
-    tx.save(operationLogs, { ...next, hash });
+  for (const next of entries) {
+    next.n = ++n;
+    hash = next.hash = hashOf(hash, next);
+    tx.save(operationLogs, next);
   }
   const head = { merchantId: tx.merchantId, n, hash };
   tx.save(logHeads, { ...head, signature: keyring.sign(headText(head)) });
@@ -122,10 +122,12 @@ async function lockedHead(tx: Tx): Promise<LogHead> {
   return tx.lock(logHeads, {}, 'internal_error');
 }
 
-function entry({ merchantId, at, data }: Event, id: number): Omit<Unchained, 'n'> {
+/** An entry that has no place in the chain yet. */
+function entry({ merchantId, at, data }: Event, id: number): LogEntry {
   const { actor, target, content, ids } = OperationLogged.parse(data);
   return {
     merchantId,
+    n: 0,
     id,
     createTime: at,
     optAccountType: optAccountTypeOf(actor),
@@ -139,5 +141,6 @@ function entry({ merchantId, at, data }: Event, id: number): Omit<Unchained, 'n'
     invoiceId: ids.invoiceId ?? '',
     subscriptionId: ids.subscriptionId ?? '',
     discountCode: ids.discountCode ?? '',
+    hash: '',
   };
 }

@@ -8,22 +8,14 @@ import { z } from 'zod';
  * Throws for a schema that has no empty value (an optional field, a pipe): shapes of answers have none of these.
  */
 export function emptyOf<S extends z.ZodType>(shape: S): Readonly<z.output<S>> {
-  const value: unknown = JSON.parse(JSON.stringify(empty(shape)));
+  const empty = emptyIfAny(shape);
+  if (empty === undefined) throw new Error(`This ${shape._zod.def.type} has no empty value`);
+  const value: unknown = JSON.parse(JSON.stringify(empty));
   if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) freeze(part);
   return value as Readonly<z.output<S>>;
 }
 
-function empty(shape: z.core.$ZodType): unknown {
-  if (shape instanceof z.ZodObject) {
-    const fields = Object.entries(shape.shape as Record<string, z.core.$ZodType>);
-    return Object.fromEntries(fields.map(([name, field]) => [name, empty(field)]));
-  }
-  const value = emptyIfAny(shape);
-  if (value === undefined) throw new Error(`A ${shape._zod.def.type} has no empty value`);
-  return value;
-}
-
-/** The empty value of what is no object; undefined where it has none. */
+/** The same for any schema; undefined where it has none. */
 export function emptyIfAny(shape: z.core.$ZodType): unknown {
   if (shape instanceof z.ZodNullable) return null;
   if (shape instanceof z.ZodString) return '';
@@ -31,7 +23,10 @@ export function emptyIfAny(shape: z.core.$ZodType): unknown {
   if (shape instanceof z.ZodBoolean) return false;
   if (shape instanceof z.ZodArray) return [];
   if (shape instanceof z.ZodRecord) return {};
-  return undefined;
+  if (!(shape instanceof z.ZodObject)) return undefined;
+  const fields = Object.entries(shape.shape as Record<string, z.core.$ZodType>);
+  const empty = fields.map(([name, field]) => [name, emptyIfAny(field)] as const);
+  return empty.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(empty);
 }
 
 function freeze(value: unknown): void {

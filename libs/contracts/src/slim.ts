@@ -20,7 +20,7 @@ const made = new WeakMap<z.core.$ZodType, Slimming>();
 /**
  * Most of what the API shows of an object is empty most of the time: of an invoice it is two thirds of the bytes. Slim
  * JSON leaves out the fields that have the empty value of their shape (see `emptyOf`); whoever knows the shape puts them
- * back. What may be null is written as it is: slim, it could not be told from null.
+ * back. What may be null is written as it is: slim, it could not be told from null. So is what has no empty value.
  */
 export function slimming<T>(shape: z.ZodType<T>): Slimming<T> {
   return of(shape) as Slimming<T>;
@@ -29,11 +29,13 @@ export function slimming<T>(shape: z.ZodType<T>): Slimming<T> {
 function of(shape: z.core.$ZodType): Slimming {
   const found = made.get(shape);
   if (found) return found;
-  const slimming =
-    shape instanceof z.ZodObject ? ofObject(shape) : shape instanceof z.ZodArray ? ofArray(shape) : plain;
+  const slimming = emptyIfAny(shape) === undefined ? plain : ofAny(shape);
   made.set(shape, slimming);
   return slimming;
 }
+
+const ofAny = (shape: z.core.$ZodType) =>
+  shape instanceof z.ZodObject ? ofObject(shape) : shape instanceof z.ZodArray ? ofArray(shape) : plain;
 
 const plain: Slimming = {
   write: value => {
@@ -61,7 +63,7 @@ interface Field {
   name: string;
   /** What stands before its value. */
   head: string;
-  /** The value that is left out; undefined where none is. */
+  /** The value that is left out. */
   empty: unknown;
   /** The whole field with that value. */
   text: string;
@@ -72,9 +74,7 @@ interface Field {
 function ofObject({ shape }: z.ZodObject): Slimming {
   const fields = Object.entries(shape).map(([name, schema]) => fieldOf(name, schema));
   const lists = fields.filter(({ parts }) => parts && parts.slimming !== plain);
-  const base = Object.fromEntries(
-    fields.filter(({ empty }) => empty !== undefined).map(({ name, empty }) => [name, empty]),
-  );
+  const base = Object.fromEntries(fields.map(({ name, empty }) => [name, empty]));
   return {
     write: value => {
       let whole = '';
@@ -106,18 +106,8 @@ function ofObject({ shape }: z.ZodObject): Slimming {
 
 function fieldOf(name: string, schema: z.core.$ZodType): Field {
   const head = `,${JSON.stringify(name)}:`;
-  if (schema instanceof z.ZodObject || schema instanceof z.ZodArray || schema instanceof z.ZodRecord) {
-    const isList = schema instanceof z.ZodArray;
-    const slimming = of(schema);
-    const empty = slimming.complete(isList ? [] : {});
-    return {
-      name,
-      head,
-      empty,
-      text: head + JSON.stringify(empty),
-      parts: { slimming, nothing: isList ? '[]' : '{}' },
-    };
-  }
   const empty = emptyIfAny(schema);
-  return { name, head, empty, text: head + JSON.stringify(empty), parts: undefined };
+  const text = head + JSON.stringify(empty);
+  if (typeof empty !== 'object' || empty === null) return { name, head, empty, text, parts: undefined };
+  return { name, head, empty, text, parts: { slimming: of(schema), nothing: Array.isArray(empty) ? '[]' : '{}' } };
 }

@@ -13,9 +13,10 @@ const mostIssues = 500;
 
 /** Checks an input against its schema and answers the parsed value, or all that is wrong. Never repeats the input. */
 export function validate<S extends z.ZodType>(schema: S, input: unknown): Validated<z.output<S>> {
-  const result = schema.safeParse(input, { error: predicate });
+  const result = schema.safeParse(input);
   if (result.success) return { ok: true, value: result.data };
-  const found = result.error.issues;
+  // once more for the sentences: with them in hand, zod takes longer for what is right
+  const found = schema.safeParse(input, { error: predicate }).error?.issues ?? [];
   // of a list where a text belongs, the length would be told too
   const mistyped = new Set(found.filter(({ code }) => code === 'invalid_type').map(({ path }) => pointer(path)));
   const telling = found.filter(({ code, path }) => code === 'invalid_type' || !mistyped.has(pointer(path)));

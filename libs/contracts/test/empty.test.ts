@@ -43,6 +43,6 @@ describe('emptyOf', () => {
   });
 
   it('refuses a schema that has no empty value', () => {
-    expect(() => emptyOf(z.object({ a: z.string().optional() }))).toThrow('A optional has no empty value');
+    expect(() => emptyOf(z.object({ a: z.string().optional() }))).toThrow('This object has no empty value');
   });
 });

@@ -78,11 +78,12 @@ describe('slim JSON', () => {
     expect(complete(JSON.parse(String(present)))).toEqual({ plan: { id: 0 }, nested: { id: 0 } });
   });
 
-  it('leaves out no field without an empty value, and no other', () => {
-    const shape = z.object({ kind: z.enum(['', 'key']), note: z.string().optional(), list: z.array(z.string()) });
+  it('is the whole where something has no empty value', () => {
+    const shape = z.object({ kind: z.enum(['', 'key']), id: z.string(), list: z.array(z.string()) });
     const { write, complete } = slimming(shape);
-    expect(write({ kind: '', note: '', list: [] }).slim).toBe('{"kind":"","note":""}');
-    expect(complete({ kind: '' })).toEqual({ kind: '', list: [] });
+    const value = { kind: '' as const, id: '', list: [] };
+    expect(write(value)).toEqual({ whole: JSON.stringify(value), slim: JSON.stringify(value) });
+    expect(complete(value)).toEqual(value);
   });
 
   it('writes the fields of its shape in its order, and no others', () => {

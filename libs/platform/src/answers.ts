@@ -29,10 +29,9 @@ export class StoredAnswers {
   /** The row to store with the effect. A view that an event carries too is kept once, in the outbox. */
   keep(caller: Caller, result: object, emitted: ReadonlyMap<object, EventRow>, createdAt: number): AnswerRow {
     const { merchantId, idempotencyKey: key = '', fingerprint = '', requestId } = caller;
-    const row = { key, fingerprint, requestId, createdAt };
     if (caller.secretOutput) {
       const answer = this.keyring.seal(jsonOfAnswer(result), sealedAt(merchantId, key));
-      return { ...row, form: 'sealed', answer };
+      return { key, fingerprint, requestId, form: 'sealed', answer, createdAt };
     }
     let form: AnswerRow['form'] = 'plain';
     const answer = jsonOfAnswer(result, value => {
@@ -40,7 +39,7 @@ export class StoredAnswers {
       if (event) form = 'events';
       return event && JSON.stringify(placeOf(event));
     });
-    return { ...row, form, answer };
+    return { key, fingerprint, requestId, form, answer, createdAt };
   }
 
   /** What the caller's key has an answer to, if it has one. Throws Rejected where that was another request. */

@@ -198,12 +198,16 @@ function fromHeaders(received: MsgHdrs | undefined): Caller {
   return {
     merchantId,
     actor,
-    ...(session !== undefined && { session }),
+    session,
     requestId: get('request-id'),
     traceparent: get('traceparent'),
     deadline: Number(get('deadline')),
-    ...(key && { idempotencyKey: decodeURIComponent(key) }),
-    ...(sender && { sender: JSON.parse(decodeURIComponent(sender)) as Sender }),
+    idempotencyKey: key ? decodeURIComponent(key) : undefined,
+    sender: sender ? (JSON.parse(decodeURIComponent(sender)) as Sender) : undefined,
+    // all that a command's caller may come to have: an object that grows is slow, at every look at it
+    fingerprint: undefined,
+    written: undefined,
+    secretOutput: undefined,
   };
 }
 

@@ -211,15 +211,16 @@ export class Db {
 
   /** Commits what the command leaves behind; answers its events by their data. */
   private async commit(session: Session, tx: Tx, caller: Caller, result: object) {
-    const { emitted, logged, ran, ...effects } = tx.outcome();
-    const changed = ran || effects.changes.length > 0;
+    const { changes, rows, events, emitted, logged, ran } = tx.outcome();
+    const changed = ran || changes.length > 0;
     if (changed && !logged) throw new Error('a command that changes something writes its log entry');
     if (changed) await this.knowTenant(caller.merchantId);
     const answers = caller.idempotencyKey ? [this.answers.keep(caller, result, emitted, tx.context.keptFrom)] : [];
+    const effects = { changes, rows, events, answers };
     if (!changed && answers.length === 0) await session.rollback();
-    else if (session.isOpen) await session.commit([commitOf(caller.merchantId, { ...effects, answers })]);
-    else await this.grouped.commit(caller.merchantId, { ...effects, answers });
-    if (effects.events.length > 0) {
+    else if (session.isOpen) await session.commit([commitOf(caller.merchantId, effects)]);
+    else await this.grouped.commit(caller.merchantId, effects);
+    if (events.length > 0) {
       crashPoint('after-commit');
       this.parts.committed();
     }
@@ -229,11 +230,11 @@ export class Db {
   private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<void>): Promise<pg.QueryConfig[]> {
     const tx = new Tx(session, this.context(caller));
     await run(tx);
-    const effects = tx.outcome();
-    if (effects.changes.length === 0) return [];
+    const { changes, rows, events } = tx.outcome();
+    if (changes.length === 0) return [];
     await this.knowTenant(caller.merchantId);
-    if (effects.events.length > 0) session.onCommit(() => this.parts.committed());
-    return [commitOf(caller.merchantId, { ...effects, answers: [] })];
+    if (events.length > 0) session.onCommit(() => this.parts.committed());
+    return [commitOf(caller.merchantId, { changes, rows, events, answers: [] })];
   }
 
   /** Throws Replayed where the key has an answer: because of a conflict, or because a repeat was refused. */

@@ -72,15 +72,13 @@ export class Dispatcher {
     }
   }
 
-  /** Never throws: whatever happens becomes a reply. */
+  /** Never throws: whatever happens becomes a reply. `caller` is of this command alone: it is changed. */
   async dispatch(command: string, payload: string, caller: Caller): Promise<Reply> {
     const started = this.clock.wall();
     let slug = 'ok';
     try {
-      return await this.answer(command, payload, {
-        ...caller,
-        deadline: Math.min(caller.deadline, started + this.limits.budgetMs),
-      });
+      caller.deadline = Math.min(caller.deadline, started + this.limits.budgetMs);
+      return await this.answer(command, payload, caller);
     } catch (error) {
       const known = asRejection(error, !isUnsent(error));
       const rejection = known instanceof Rejected ? known : this.bug(command, error, caller);
@@ -106,7 +104,8 @@ export class Dispatcher {
     const handler = this.handlers.get(command);
     if (!handler) throw new Rejected('unknown_path');
     if (handler.operation.effect === 'read' || caller.idempotencyKey === undefined) {
-      return this.inTurn(handler, payload, { ...caller, idempotencyKey: undefined });
+      caller.idempotencyKey = undefined;
+      return this.inTurn(handler, payload, caller);
     }
     const fingerprint = fingerprintOf(handler.operation, payload, caller);
     // what asks for a secret may hold one, and a plain digest of a password is as good as the password

@@ -291,9 +291,9 @@ export class Tx extends Reader {
     const { actor, requestId, traceparent, merchantId } = this.context.caller;
     const version = of ? ++of.version : 1;
     const subject = aggregateId || id;
-    const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at: this.now };
-    const kind = this.context.events[type];
-    const { envelope, data: json } = written({ ...head, actor, requestId, traceparent }, data, kind);
+    const at = this.now;
+    const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at, actor, requestId, traceparent };
+    const { envelope, data: json } = written(head, data, this.context.events[type]);
     checkSize(envelope, `${aggregate} ${subject}`);
     return {
       id,

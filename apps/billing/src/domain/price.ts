@@ -49,12 +49,12 @@ export interface InvoiceAmounts {
  * /lines/<i>/unitAmountExcludingTax where an amount would leave ±(2^53−1): a line's own, or, when it is the invoice's,
  * that of the line at which the running sum does.
  */
-export function price<L extends LineItem>(
-  items: readonly L[],
+export function price(
+  items: readonly LineItem[],
   taxBps: number,
   promo = 0n,
   discount = 0n,
-): { lines: (L & LineAmounts)[]; amounts: InvoiceAmounts } {
+): { lines: LineAmounts[]; amounts: InvoiceAmounts } {
   const gross = items.map(item => item.unitAmountExcludingTax * BigInt(item.quantity));
   const subtotal = sum(gross);
   if (subtotal < 0n) throw invalid('/lines', `The lines add up to ${subtotal}: a total may not be negative`);
@@ -75,10 +75,9 @@ export function price<L extends LineItem>(
     SCALE,
   );
 
-  const lines = items.map((item, i) => {
-    const [amountExcludingTax, lineTax] = [at(gross, i), at(taxes, i)];
+  const lines = gross.map((amountExcludingTax, i) => {
+    const lineTax = at(taxes, i);
     return {
-      ...item,
       amountExcludingTax,
       promoAmount: at(promos, i),
       discountAmount: at(discounts, i),

@@ -78,11 +78,6 @@ describe('price, worked examples', () => {
     expect(amounts).toMatchObject({ totalAmountExcludingTax: 1299n, taxAmount: 130n, totalAmount: 1429n });
     expect(amounts.originAmount).toBe(1429n + 501n);
   });
-
-  it('keeps what else a line says', () => {
-    const { lines } = price([{ ...item(5n), name: 'Seat', planId: 7 }], 0);
-    expect(lines[0]).toMatchObject({ name: 'Seat', planId: 7, amount: 5n });
-  });
 });
 
 describe('price refuses', () => {
