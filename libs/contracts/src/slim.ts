@@ -49,11 +49,14 @@ function ofArray({ element }: z.ZodArray): Slimming {
   if (!(element instanceof z.ZodObject)) return plain;
   return {
     write: value => {
-      const written = (value as unknown[]).map(each => of(element).write(each));
-      return {
-        whole: `[${written.map(({ whole }) => whole).join()}]`,
-        slim: `[${written.map(({ slim }) => slim).join()}]`,
-      };
+      let whole = '[';
+      let slim = '[';
+      for (const [at, each] of (value as unknown[]).entries()) {
+        const written = of(element).write(each);
+        whole += at > 0 ? `,${written.whole}` : written.whole;
+        slim += at > 0 ? `,${written.slim}` : written.slim;
+      }
+      return { whole: `${whole}]`, slim: `${slim}]` };
     },
     complete: value => (value as unknown[]).map(each => of(element).complete(each)),
   };
@@ -61,53 +64,53 @@ function ofArray({ element }: z.ZodArray): Slimming {
 
 interface Field {
   name: string;
-  /** What stands before its value. */
-  head: string;
-  /** The value that is left out. */
+  label: string;
+  /** Its empty value, and where the field begins and ends in the JSON of an object that is all empty. */
   empty: unknown;
-  /** The whole field with that value. */
-  text: string;
+  begin: number;
+  end: number;
   /** Of a list, map or object: how it is written, and what it is when nothing is left of it. */
   parts: { slimming: Slimming; nothing: string } | undefined;
 }
 
-function ofObject({ shape }: z.ZodObject): Slimming {
-  const fields = Object.entries(shape).map(([name, schema]) => fieldOf(name, schema));
-  const lists = fields.filter(({ parts }) => parts && parts.slimming !== plain);
-  const base = Object.fromEntries(fields.map(({ name, empty }) => [name, empty]));
+function ofObject(shape: z.ZodObject): Slimming {
+  const base = emptyIfAny(shape) as Record<string, unknown>;
+  let nothing = '';
+  const fields = Object.entries(base).map(([name, empty]): Field => {
+    const label = `${JSON.stringify(name)}:`;
+    const begin = nothing.length;
+    nothing += (nothing === '' ? '{' : ',') + label + JSON.stringify(empty);
+    return { name, label, empty, begin, end: nothing.length, parts: partsOf(shape.shape[name], empty) };
+  });
+  nothing += nothing === '' ? '{}' : '}';
+  const nested = fields.filter(({ parts }) => parts && parts.slimming !== plain);
   return {
     write: value => {
       let whole = '';
       let slim = '';
-      for (const { name, head, empty, text, parts } of fields) {
+      // fields that are empty are copied together with their neighbours
+      let copied = 0;
+      for (const { name, label, empty, begin, end, parts } of fields) {
         const member = (value as Record<string, unknown>)[name];
-        if (member === undefined) continue;
-        if (member === empty) {
-          whole += text;
-        } else if (parts) {
-          const written = parts.slimming.write(member);
-          whole += head + written.whole;
-          if (written.slim !== parts.nothing) slim += head + written.slim;
-        } else {
-          const field = head + (Number.isInteger(member) ? member : JSON.stringify(member));
-          whole += field;
-          slim += field;
-        }
+        if (member === empty || member === undefined) continue;
+        const written = parts?.slimming.write(member);
+        const text = written?.whole ?? (Number.isInteger(member) ? member : JSON.stringify(member));
+        whole += `${nothing.slice(copied, begin)}${begin === 0 ? '{' : ','}${label}${text}`;
+        copied = end;
+        if (written && written.slim === parts?.nothing) continue;
+        slim += `${slim === '' ? '{' : ','}${label}${written?.slim ?? text}`;
       }
-      return { whole: `{${whole.slice(1)}}`, slim: `{${slim.slice(1)}}` };
+      return { whole: whole + nothing.slice(copied), slim: slim === '' ? '{}' : `${slim}}` };
     },
     complete: value => {
       const completed: Record<string, unknown> = { ...base, ...(value as object) };
-      for (const { name, parts } of lists) completed[name] = parts?.slimming.complete(completed[name]);
+      for (const { name, parts } of nested) completed[name] = parts?.slimming.complete(completed[name]);
       return completed;
     },
   };
 }
 
-function fieldOf(name: string, schema: z.core.$ZodType): Field {
-  const head = `,${JSON.stringify(name)}:`;
-  const empty = emptyIfAny(schema);
-  const text = head + JSON.stringify(empty);
-  if (typeof empty !== 'object' || empty === null) return { name, head, empty, text, parts: undefined };
-  return { name, head, empty, text, parts: { slimming: of(schema), nothing: Array.isArray(empty) ? '[]' : '{}' } };
+function partsOf(schema: z.core.$ZodType | undefined, empty: unknown): Field['parts'] {
+  if (schema === undefined || typeof empty !== 'object' || empty === null) return undefined;
+  return { slimming: of(schema), nothing: Array.isArray(empty) ? '[]' : '{}' };
 }

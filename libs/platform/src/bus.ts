@@ -218,14 +218,16 @@ const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
 const tooLarge: Reply = { ok: false, bytes: JSON.stringify(new Rejected('answer_too_large')) };
 
 function respond(message: Msg, reply: Reply): void {
+  // a Buffer is made of a text in half the time that the connection's own encoder takes
+  const bytes = typeof reply.bytes === 'string' ? Buffer.from(reply.bytes) : reply.bytes;
   if (reply.ok && !reply.replayOf) {
-    message.respond(reply.bytes);
+    message.respond(bytes);
     return;
   }
   const sent = headers();
   sent.set('status', reply.ok ? 'ok' : 'rejected');
   if (reply.replayOf) sent.set('replayed', reply.replayOf);
-  message.respond(reply.bytes, { headers: sent });
+  message.respond(bytes, { headers: sent });
 }
 
 /** A plain success carries no headers: the hot path neither writes nor parses them. */

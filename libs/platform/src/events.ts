@@ -117,7 +117,7 @@ export function packed(service: string, rows: readonly Row[]): Parcel[] {
     rows,
     subject: `evt.${service}.${rows[0]?.type}`,
     id: idOf(rows),
-    payload: rows.map(({ envelope }) => envelope).join('\n'),
+    payload: Buffer.from(rows.map(({ envelope }) => envelope).join('\n')),
   }));
 }
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { begin, prepared, type Row } from './session.js';
+import { forgetOldPlans, prepared, type Row } from './session.js';
 
 interface Question {
   merchantId: number;
@@ -8,17 +8,27 @@ interface Question {
   asked: { resolve: (rows: Row[]) => void; reject: (error: unknown) => void }[];
 }
 
-const limits = { connections: 2, perTransaction: 128 } as const;
+const limits = { connections: 2, atOnce: 128 } as const;
+
+/** A connection that is kept for reads, and the merchant whose rows it sees. */
+interface Lane {
+  client: Promise<pg.PoolClient>;
+  merchantId: number | undefined;
+  /** That it sees them. */
+  seen: Promise<unknown> | undefined;
+}
+
+const see = `select set_config('app.merchant_id', $1, false)`;
 
 /**
- * Point reads of many commands, gathered: what is asked for within one turn of the event loop goes out together, in
- * one read-only transaction per merchant, and equal questions are asked once. The rows are shared: do not change them.
- * A question that fails makes its transaction fail; its questions are then asked again one by one.
+ * Point reads of many commands, gathered: what is asked for within one turn of the event loop goes out together, and
+ * equal questions are asked once. The rows are shared: do not change them. Each question is a transaction of its own;
+ * the connections are used for nothing else and can only read, so what merchant they see is set when that changes.
  */
 export class GatheredReads {
   /** By text, then by merchant and values: long texts are not hashed anew for every question. */
   private waiting = new Map<string, Map<string, Question>>();
-  private readonly clients: (Promise<pg.PoolClient> | undefined)[] = [];
+  private readonly lanes: (Lane | undefined)[] = [];
   private turn = 0;
 
   constructor(private readonly pool: pg.Pool) {}
@@ -35,9 +45,9 @@ export class GatheredReads {
     });
   }
 
-  /** Gives the connections back; nothing may be asked any more. */
+  /** Ends the connections; nothing may be asked any more. */
   async close(): Promise<void> {
-    for (const client of this.clients.splice(0)) (await client?.catch(() => undefined))?.release();
+    for (const lane of this.lanes.splice(0)) (await lane?.client.catch(() => undefined))?.release(true);
   }
 
   private sendAll(): void {
@@ -49,19 +59,14 @@ export class GatheredReads {
     }
     this.waiting = new Map();
     for (const [merchantId, questions] of byMerchant) {
-      for (let at = 0; at < questions.length; at += limits.perTransaction) {
-        void this.send(merchantId, questions.slice(at, at + limits.perTransaction));
+      for (let at = 0; at < questions.length; at += limits.atOnce) {
+        void this.send(merchantId, questions.slice(at, at + limits.atOnce));
       }
     }
   }
 
   private async send(merchantId: number, questions: readonly Question[]): Promise<void> {
-    const results = await this.transaction(merchantId, questions);
-    const failed = results.some(({ status }) => status === 'rejected');
-    if (failed && questions.length > 1) {
-      for (const question of questions) await this.send(merchantId, [question]);
-      return;
-    }
+    const results = await this.answers(merchantId, questions);
     for (const [at, { asked }] of questions.entries()) {
       const result = results[at];
       for (const { resolve, reject } of asked) {
@@ -71,40 +76,49 @@ export class GatheredReads {
     }
   }
 
-  private async transaction(
-    merchantId: number,
-    questions: readonly Question[],
-  ): Promise<PromiseSettledResult<Row[]>[]> {
-    const lane = this.turn++ % limits.connections;
+  private async answers(merchantId: number, questions: readonly Question[]): Promise<PromiseSettledResult<Row[]>[]> {
+    const at = this.turn++ % limits.connections;
+    const lane = this.lanes[at] ?? this.open(at);
+    this.lanes[at] = lane;
     try {
-      const client = await this.client(lane);
-      begin(client, merchantId, ' read only');
+      const client = await lane.client;
+      forgetOldPlans(client);
+      if (lane.merchantId !== merchantId) {
+        lane.merchantId = merchantId;
+        lane.seen = client.query(prepared(see, [String(merchantId)]));
+      }
+      const { seen } = lane;
       const rows = questions.map(({ text, values }) => client.query<Row>(prepared(text, values)).then(r => r.rows));
-      client.query('commit').catch(() => undefined);
-      return await Promise.allSettled(rows);
+      const results = await Promise.allSettled(rows);
+      // had this failed, they would be answers about the merchant before
+      await seen;
+      return results;
     } catch (reason) {
+      lane.merchantId = undefined;
       return questions.map(() => ({ status: 'rejected', reason }));
     }
   }
 
-  private client(lane: number): Promise<pg.PoolClient> {
-    const client = this.clients[lane] ?? this.connect(lane);
-    this.clients[lane] = client;
-    return client;
-  }
-
-  private async connect(lane: number): Promise<pg.PoolClient> {
-    try {
-      const client = await this.pool.connect();
-      client.once('error', error => {
-        if (this.clients[lane] === undefined) return;
-        this.clients[lane] = undefined;
-        client.release(error);
-      });
-      return client;
-    } catch (error) {
-      this.clients[lane] = undefined;
-      throw error;
-    }
+  private open(at: number): Lane {
+    const forget = () => {
+      if (this.lanes[at] === lane) this.lanes[at] = undefined;
+    };
+    const connect = async () => {
+      try {
+        const client = await this.pool.connect();
+        client.once('error', error => {
+          if (this.lanes[at] !== lane) return;
+          forget();
+          client.release(error);
+        });
+        await client.query('set default_transaction_read_only = on');
+        return client;
+      } catch (error) {
+        forget();
+        throw error;
+      }
+    };
+    const lane: Lane = { client: connect(), merchantId: undefined, seen: undefined };
+    return lane;
   }
 }

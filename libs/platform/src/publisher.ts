@@ -6,7 +6,7 @@ const limits = { waitMs: 3_000 } as const;
 export interface Publication {
   subject: string;
   id: string;
-  payload: string;
+  payload: Uint8Array;
 }
 
 /**

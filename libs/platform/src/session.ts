@@ -85,7 +85,7 @@ const plannedAt = new WeakMap<pg.PoolClient, number>();
  * merchant for one, until the statistics of the table change, minutes later. So a connection forgets its plans whenever
  * all of them together have been used twice as often as the last time: no table has grown by much more meanwhile.
  */
-function forgetOldPlans(client: pg.PoolClient): void {
+export function forgetOldPlans(client: pg.PoolClient): void {
   const doublings = Math.floor(Math.log2(++uses));
   const planned = plannedAt.get(client) ?? doublings;
   plannedAt.set(client, doublings);

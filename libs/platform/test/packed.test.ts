@@ -28,7 +28,7 @@ describe('events that are packed', () => {
         expect(idsIn(sent).sort()).toEqual(idsIn(rows).sort());
         for (const { subject, payload, rows } of parcels) {
           expect(rows.every(({ type }) => subject === `evt.catalog.${type}`)).toBe(true);
-          expect(payload.split('\n')).toEqual(rows.map(({ envelope }) => envelope));
+          expect(payload.toString().split('\n')).toEqual(rows.map(({ envelope }) => envelope));
           expect(rows.length).toBeLessThanOrEqual(64);
         }
         for (const object of ['1', '2', '3', '4']) {
