@@ -14,11 +14,11 @@ const limits = { connections: 2, atOnce: 128 } as const;
 interface Lane {
   client: Promise<pg.PoolClient>;
   merchantId: number | undefined;
-  /** That it sees them. */
+  /** That it sees them, and can only read. */
   seen: Promise<unknown> | undefined;
 }
 
-const see = `select set_config('app.merchant_id', $1, false)`;
+const see = `select set_config('app.merchant_id', $1, false), set_config('default_transaction_read_only', 'on', false)`;
 
 /**
  * Point reads of many commands, gathered: what is asked for within one turn of the event loop goes out together, and
@@ -89,10 +89,10 @@ export class GatheredReads {
       }
       const { seen } = lane;
       const rows = questions.map(({ text, values }) => client.query<Row>(prepared(text, values)).then(r => r.rows));
-      const results = await Promise.allSettled(rows);
-      // had this failed, they would be answers about the merchant before
-      await seen;
-      return results;
+      const [set, ...results] = await Promise.allSettled([seen, ...rows]);
+      // they may be answers about the merchant before
+      if (set?.status === 'rejected') throw set.reason;
+      return results as PromiseSettledResult<Row[]>[];
     } catch (reason) {
       lane.merchantId = undefined;
       return questions.map(() => ({ status: 'rejected', reason }));
@@ -100,21 +100,17 @@ export class GatheredReads {
   }
 
   private open(at: number): Lane {
-    const forget = () => {
-      if (this.lanes[at] === lane) this.lanes[at] = undefined;
-    };
     const connect = async () => {
       try {
         const client = await this.pool.connect();
         client.once('error', error => {
           if (this.lanes[at] !== lane) return;
-          forget();
+          this.lanes[at] = undefined;
           client.release(error);
         });
-        await client.query('set default_transaction_read_only = on');
         return client;
       } catch (error) {
-        forget();
+        if (this.lanes[at] === lane) this.lanes[at] = undefined;
         throw error;
       }
     };

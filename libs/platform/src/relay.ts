@@ -21,13 +21,12 @@ const limits = {
   lingerMs: 20,
 } as const;
 
+const columns = 'seq, id, type, merchant_id, aggregate, aggregate_id, envelope';
 const batchOf = (select: string) => upTo(limits.batchBytes, select, 'octet_length(envelope)', 'order by seq');
 /** As an array, so that the rows are always found by their key, whatever the planner knows of the tables. */
-const unpublished = batchOf(`select seq, id, type, merchant_id, aggregate, aggregate_id, envelope from outbox
+const unpublished = batchOf(`select ${columns} from outbox
   where seq = any(array(select seq from unpublished order by seq limit ${limits.batch})) order by seq`);
-const kept = batchOf(
-  `select seq, id, type, merchant_id, aggregate, aggregate_id, envelope from outbox where seq > $1 and seq <= $2 order by seq limit ${limits.batch}`,
-);
+const kept = batchOf(`select ${columns} from outbox where seq > $1 and seq <= $2 order by seq limit ${limits.batch}`);
 
 interface RelayParts {
   service: string;

@@ -9,7 +9,10 @@ import { type Row, type Session, violatedIndex } from './session.js';
 import { amongText, type Change, selectText } from './statements.js';
 import { hydrate, rowJson, type Table } from './table.js';
 
-/** Well below what the bus carries (`max_payload`): an event that it does not carry would wait in the outbox for ever. */
+/**
+ * Of an event's data, whole. Well below what the bus carries (`max_payload`): an event that it does not carry would wait
+ * in the outbox for ever, and an object could not be answered any more.
+ */
 const limits = { eventBytes: 3_145_728 } as const;
 
 /** How an aggregate stands in its table, so that its events can be numbered under its row lock; made by `aggregate`. */
@@ -294,7 +297,7 @@ export class Tx extends Reader {
     const at = this.now;
     const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at, actor, requestId, traceparent };
     const { envelope, data: json } = written(head, data, this.context.events[type]);
-    checkSize(envelope, `${aggregate} ${subject}`);
+    checkSize(json, `${aggregate} ${subject}`);
     return {
       id,
       type,
@@ -309,9 +312,9 @@ export class Tx extends Reader {
 }
 
 /** What comes in many small steps may grow without end, though each of them is bounded. */
-function checkSize(envelope: string, subject: string): void {
-  if (envelope.length * 3 <= limits.eventBytes) return;
-  const bytes = Buffer.byteLength(envelope);
+function checkSize(data: string, subject: string): void {
+  if (data.length * 3 <= limits.eventBytes) return;
+  const bytes = Buffer.byteLength(data);
   if (bytes <= limits.eventBytes) return;
   throw invalid('', `${subject} would have ${bytes} bytes as JSON, and can have ${limits.eventBytes} at most`);
 }

@@ -258,6 +258,20 @@ describe('row-level security', () => {
     expect(own).toEqual([{ id: String(thing.id) }]);
   });
 
+  it('hides them from each other however many ask at once', async () => {
+    await t.done(newThing, { name: name(), size: 1 }, { merchantId: 21 });
+    await t.done(newThing, { name: name(), size: 1 }, { merchantId: 22 });
+    const ask = (merchantId: number, at: number) =>
+      t.db.read(t.callerOf({ merchantId }), reader =>
+        reader.query('select distinct merchant_id from things where $1::int >= 0', [at]),
+      );
+    for (let round = 0; round < 20; round++) {
+      const asking = Array.from({ length: 16 }, (_, at) => ((at + round) % 3 === 0 ? 21 : 22));
+      const seen = await Promise.all(asking.map(ask));
+      expect(seen).toEqual(asking.map(merchantId => [{ merchant_id: String(merchantId) }]));
+    }
+  });
+
   it('refuses a row of another merchant', async () => {
     const write = t.db.write(t.callerOf({ merchantId: 18 }), async tx => {
       tx.save(
