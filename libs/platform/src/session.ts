@@ -67,8 +67,8 @@ export function prepared(text: string, values: readonly unknown[]): pg.QueryConf
   return { name, text, values: values as unknown[] };
 }
 
-/** How a transaction may see and change: as it likes, reading only, or reading one snapshot. */
-export type Mode = '' | ' read only' | ' isolation level repeatable read read only';
+/** How a transaction may see and change: as it likes, or reading one snapshot. */
+export type Mode = '' | ' isolation level repeatable read read only';
 
 /** Begins a transaction that sees one merchant's rows only. A failure shows in what is asked next. */
 export function begin(client: pg.PoolClient, merchantId: number, mode: Mode = ''): void {

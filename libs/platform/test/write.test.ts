@@ -272,6 +272,22 @@ describe('row-level security', () => {
     }
   });
 
+  it('answers nothing on a connection that could not be set to the merchant', async () => {
+    await t.done(newThing, { name: name(), size: 1 }, { merchantId: 23 });
+    const everything = (merchantId: number) =>
+      t.db.read(t.callerOf({ merchantId }), reader => reader.query('select merchant_id from things', []));
+    // both connections see this merchant
+    for (let times = 0; times < 2; times++) expect(await everything(23)).toEqual([{ merchant_id: '23' }]);
+    await t.rows('revoke execute on function set_config(text, text, boolean) from public');
+    try {
+      for (let times = 0; times < 4; times++) await expect(everything(24)).rejects.toThrow(/permission denied/);
+    } finally {
+      await t.rows('grant execute on function set_config(text, text, boolean) to public');
+    }
+    expect(await everything(24)).toEqual([]);
+    expect(await everything(23)).toEqual([{ merchant_id: '23' }]);
+  });
+
   it('refuses a row of another merchant', async () => {
     const write = t.db.write(t.callerOf({ merchantId: 18 }), async tx => {
       tx.save(
