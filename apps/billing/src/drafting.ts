@@ -150,24 +150,14 @@ const stateOf = (status: number) => Object.entries(planStatus).find(([, code]) =
 /** Saves a new draft and says so; the log entry is the caller's. Answers it, and its view. */
 export function saveDraft(
   tx: Tx,
-  given: Omit<domain.Draft, 'invoiceId' | 'merchantId' | 'gatewayId' | 'now'>,
+  given: domain.Draft,
   gateway: Gateway | undefined,
   copies: Plans,
 ): { draft: StoredInvoice; view: Invoice } {
-  const drafted = domain.draft({
-    id: given.id,
+  const drafted = domain.draft(given, {
     invoiceId: tx.newId('in_'),
     merchantId: tx.merchantId,
-    userId: given.userId,
-    bizType: given.bizType,
-    createFrom: given.createFrom,
-    invoiceName: given.invoiceName,
-    currency: given.currency,
-    taxBps: given.taxBps,
     gatewayId: gateway?.gatewayId ?? 0,
-    lines: given.lines,
-    promoAmount: given.promoAmount,
-    discountAmount: given.discountAmount,
     now: tx.now,
   });
   const draft = Object.assign(drafted, { lines: rowsOf(drafted, planIn(copies)) });

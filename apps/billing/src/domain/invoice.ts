@@ -67,26 +67,28 @@ export interface DraftLine extends LineItem {
   description: string;
 }
 
-type Identity = 'id' | 'invoiceId' | 'merchantId' | 'userId';
-type Chosen = 'bizType' | 'createFrom' | 'invoiceName' | 'currency' | 'taxBps' | 'gatewayId';
-export interface Draft extends Pick<Invoice, Identity | Chosen> {
+type Chosen = 'id' | 'userId' | 'bizType' | 'createFrom' | 'invoiceName' | 'currency' | 'taxBps';
+export interface Draft extends Pick<Invoice, Chosen> {
   lines: readonly DraftLine[];
   /** What promo credit and discounts take off; capped by the caller at what the lines sum up to. */
   promoAmount?: bigint;
   discountAmount?: bigint;
+}
+
+/** Where and when a draft is made. */
+export interface Drafting extends Pick<Invoice, 'invoiceId' | 'merchantId' | 'gatewayId'> {
   /** Unix seconds. */
   now: number;
 }
 
 /** A new invoice, priced; throws what `price` does. */
-export function draft(given: Draft): Invoice {
-  const { invoiceId, now } = given;
+export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: Drafting): Invoice {
   const { lines, amounts } = price(given.lines, given.taxBps, given.promoAmount, given.discountAmount);
   // here and below field by field: engines make such an object many times faster than one assembled by spreads
   return {
     id: given.id,
     invoiceId,
-    merchantId: given.merchantId,
+    merchantId,
     version: 0,
     status: invoiceLifecycle.step('init', 'draft', 'invoice_not_draft', `Invoice ${invoiceId}`),
     number: '',
@@ -103,7 +105,7 @@ export function draft(given: Draft): Invoice {
     totalAmount: amounts.totalAmount,
     originAmount: amounts.originAmount,
     lines: priced(invoiceId, given.lines, lines),
-    gatewayId: given.gatewayId,
+    gatewayId,
     paymentId: '',
     link: '',
     daysUntilDue: 0,
@@ -134,7 +136,7 @@ export function edit(
 }
 
 const priced = (invoiceId: string, lines: readonly DraftLine[], amounts: readonly LineAmounts[]): InvoiceLine[] =>
-  amounts.map((amount, i) => pricedLine(`${invoiceId}_${i + 1}`, lines[i] as DraftLine, amount));
+  lines.map((line, i) => pricedLine(`${invoiceId}_${i + 1}`, line, amounts[i] as LineAmounts));
 
 const pricedLine = (lineId: string, line: DraftLine, amounts: LineAmounts): InvoiceLine => ({
   lineId,

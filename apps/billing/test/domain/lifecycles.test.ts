@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
 import * as invoices from '../../src/domain/invoice.js';
-import { type Draft, draft, type Invoice, invoiceLifecycle } from '../../src/domain/invoice.js';
+import { type Draft, type Drafting, draft, type Invoice, invoiceLifecycle } from '../../src/domain/invoice.js';
 import * as payments from '../../src/domain/payment.js';
 import { type Payment, paymentLifecycle } from '../../src/domain/payment.js';
 
-const given: Draft = {
+const given: Draft & Drafting = {
   id: 1,
   invoiceId: 'in_1',
   merchantId: 15,
@@ -23,16 +23,19 @@ const given: Draft = {
   now: 1000,
 };
 const finishing = { number: '7', gatewayId: 3, link: 'https://pay.example/invoice/t', daysUntilDue: 3, now: 2000 };
-const drafted = draft(given);
+const drafted = draft(given, given);
 const finished = invoices.finish(drafted, finishing);
 const [payment, open] = payments.open(finished, { paymentId: 'pay_1', now: 2000 });
 const success = { gatewayPaymentId: 'T-1', now: 3000 };
 /** When the term of `open` is over. */
 const LATE = 1_000_000;
-const zero = draft({
-  ...given,
-  lines: [{ unitAmountExcludingTax: 0n, quantity: 1, planId: 0, name: '', description: '' }],
-});
+const zero = draft(
+  {
+    ...given,
+    lines: [{ unitAmountExcludingTax: 0n, quantity: 1, planId: 0, name: '', description: '' }],
+  },
+  given,
+);
 
 describe('an invoice', () => {
   it('starts as a draft, priced', () => {

@@ -179,7 +179,7 @@ describe('price, any invoice', () => {
       const ids = { id: 1, invoiceId: 'in_1', merchantId: 1, userId: 1, gatewayId: 0, now: 0 };
       const texts = { bizType: 2, createFrom: 'Admin', invoiceName: '', currency };
       const taxBps = random(10_001);
-      const invoice = draft({ ...ids, ...texts, taxBps, lines, promoAmount, discountAmount });
+      const invoice = draft({ ...ids, ...texts, taxBps, lines, promoAmount, discountAmount }, ids);
       const column = (name: 'amount' | 'tax' | 'promoAmount' | 'discountAmount' | 'originAmount') =>
         sum(invoice.lines.map(line => line[name]));
       const holds =
