@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { emptyIfAny } from './empty.js';
+import { emptyIfAny, emptyOf } from './empty.js';
 
 /** JSON of one value: whole, as the API answers it, and slim, without what is empty. */
 export interface Written {
@@ -74,7 +74,7 @@ interface Field {
 }
 
 function ofObject(shape: z.ZodObject): Slimming {
-  const base = emptyIfAny(shape) as Record<string, unknown>;
+  const base = emptyOf(shape);
   let nothing = '';
   const fields = Object.entries(base).map(([name, empty]): Field => {
     const label = `${JSON.stringify(name)}:`;

@@ -212,7 +212,7 @@ function fromHeaders(received: MsgHdrs | undefined): Caller {
 }
 
 /** Only what arrived in one piece is a Buffer; of any other array `toString` makes a list of numbers. */
-const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+export const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength).toString();
 
 const tooLarge: Reply = { ok: false, bytes: JSON.stringify(new Rejected('answer_too_large')) };

@@ -148,6 +148,10 @@ export class Consumer {
     if (events.length < all.length) {
       this.parts.log.error({ consumer: this.what.name, subject: message.subject }, 'this is no event');
     }
+    if (events.length === 0) {
+      message.term();
+      return;
+    }
     this.buffer.push({ message, events });
     this.held += events.length;
     // what is not acknowledged comes again
@@ -164,10 +168,10 @@ export class Consumer {
     for (let last = 0; this.buffer.length > 0 && !this.stopped; ) {
       if (last >= limits.busy && this.held < limits.batch) await pause(limits.lingerMs);
       const batch = this.nextBatch();
-      last = 0;
+      const all = batch.flatMap(({ events }) => events);
+      last = all.length;
       const byMerchant = new Map<number, Event[]>();
-      for (const event of batch.flatMap(({ events }) => events)) {
-        last++;
+      for (const event of all) {
         const group = byMerchant.get(event.merchantId);
         if (group) group.push(event);
         else byMerchant.set(event.merchantId, [event]);
