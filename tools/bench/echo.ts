@@ -30,7 +30,6 @@ export async function echoRate(stack: TemporaryStack, connections: number, secon
 /** The echo itself: this file as a process. */
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const bus = await Bus.connect(process.argv[2] ?? '', 'echo', systemClock, createLog('echo', 'silent'));
-  bus.serve(service, async (_, bytes) => ({ ok: true, bytes }));
-  await bus.nc.flush();
+  await bus.serve(service, async (_, bytes) => ({ ok: true, bytes }));
   process.send?.('ready');
 }

@@ -116,7 +116,7 @@ export class Services {
     services.callers.keys = keys;
     await services.createStream();
     for (const service of served) {
-      services.bus.serve(service, async (command, payload, caller) => {
+      await services.bus.serve(service, async (command, payload, caller) => {
         if (command.startsWith('platform.')) return services.tell(command, payload);
         services.asked.push({ command, payload, caller });
         return services.answer(command, payload, caller);

@@ -93,10 +93,10 @@ export class Bus {
   }
 
   /**
-   * Answers the commands of one service; replicas share them by queue group. Returns what stops it, and resolves when
-   * all that have come are answered.
+   * Answers the commands of one service; replicas share them by queue group. Resolves when the server knows of it, to
+   * what stops it, which resolves when all that have come are answered.
    */
-  serve(service: string, answer: (command: string, payload: string, caller: Caller) => Promise<Reply>) {
+  async serve(service: string, answer: (command: string, payload: string, caller: Caller) => Promise<Reply>) {
     const prefix = `cmd.${service}.`;
     let underway = 0;
     let idle: () => void = () => undefined;
@@ -115,6 +115,8 @@ export class Bus {
       }
     };
     const served = this.subscribe(`${prefix}>`, hear, service);
+    // a connection that is lost meanwhile subscribes again when it is back
+    await this.nc.flush().catch(() => undefined);
     return async (): Promise<void> => {
       await served.drain().catch(() => undefined);
       if (underway > 0) {

@@ -168,17 +168,17 @@ export async function startService(definition: ServiceDefinition, argv = process
     await bus.close();
     process.exit(code);
   }
-  let draining = false;
+  let serving = false;
   const health = await serveHealth(config.HOST, config.PORT, async () => ({
     database: await pool.query(probe).then(
       () => true,
       () => false,
     ),
-    serving: !draining,
+    serving,
     bus: bus.up ? 'connected' : 'away',
     ...(await told(definition.details?.(running.app) ?? {})),
   })).catch(error => fatal(log, `cannot listen on ${config.HOST}:${config.PORT}: ${error.message}`));
-  const unsubscribe = bus.serve(definition.name, (command, payload, caller) =>
+  const unsubscribe = await bus.serve(definition.name, (command, payload, caller) =>
     command.startsWith('platform.')
       ? answerQuestion(running.questions, command, payload, caller)
       : running.dispatcher.dispatch(command, payload, caller),
@@ -186,11 +186,12 @@ export async function startService(definition: ServiceDefinition, argv = process
   relay.start();
   for (const part of [...running.consumers, ...running.workers]) await part.start();
   void buildCopies(running.copies, log);
+  serving = true;
   log.info({ port: config.PORT }, 'ready');
 
   process.off('SIGTERM', leave);
   process.once('SIGTERM', async () => {
-    draining = true;
+    serving = false;
     log.info('draining');
     await unsubscribe();
     await Promise.all([...running.consumers, ...running.workers].map(part => part.stop()));

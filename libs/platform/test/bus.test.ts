@@ -15,8 +15,8 @@ beforeAll(async () => {
   nats = await TestNats.start();
   service = await Bus.connect(nats.url, 'service', systemClock, log, false);
   client = await Bus.connect(nats.url, 'client', systemClock, log, false);
-  service.serve('catalog', async command => ({ ok: true, bytes: 'é'.repeat(Number(command) / 2) }));
-  service.serve('echo', async (_, payload) => ({ ok: true, bytes: payload }));
+  await service.serve('catalog', async command => ({ ok: true, bytes: 'é'.repeat(Number(command) / 2) }));
+  await service.serve('echo', async (_, payload) => ({ ok: true, bytes: payload }));
 });
 afterAll(async () => {
   await client.close();
@@ -49,6 +49,15 @@ it('a command arrives as it was sent, be it in one piece or in several', async (
   }
 });
 
+it('a service is heard from the moment that it serves', async () => {
+  for (let round = 1; round <= 50; round++) {
+    const stop = await service.serve(`new-${round}`, async () => ({ ok: true, bytes: 'heard' }));
+    const caller = systemCaller(15, 'r', systemClock.wall() + 5_000);
+    expect(await client.request(`cmd.new-${round}.say`, '', caller)).toMatchObject({ ok: true });
+    await stop();
+  }
+});
+
 it('a message that is no command is left alone, and the commands after it are answered', async () => {
   client.nc.publish('cmd.catalog.10', '');
   expect(await ask(10)).toMatchObject({ ok: true });
@@ -69,12 +78,11 @@ it('a listener that fails at a signal hears the next one, and the commands after
 
 it('who stops serving waits for what is under way until its answer is on the way', async () => {
   const inside = new EventEmitter();
-  const stop = service.serve('billing', async () => {
+  const stop = await service.serve('billing', async () => {
     setImmediate(() => inside.emit('begun'));
     await once(inside, 'end');
     return { ok: true, bytes: 'answered' };
   });
-  await service.nc.flush();
   const caller = systemCaller(15, 'r', systemClock.wall() + 5_000);
   const [asked] = [client.request('cmd.billing.slow', '', caller), await once(inside, 'begun')];
   let stopped = false;

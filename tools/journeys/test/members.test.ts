@@ -50,7 +50,7 @@ beforeAll(async () => {
   bus = await Bus.connect(nats.url, 'identity', systemClock, log);
   await (await jetstreamManager(bus.nc)).streams.add({ name: streamOf('identity'), subjects: ['evt.identity.>'] });
   t = await testService(identity, { bus: new Bridge(), clock });
-  bus.serve('identity', async (command, payload, caller) => {
+  await bus.serve('identity', async (command, payload, caller) => {
     const reply = await t.bus.request(`cmd.identity.${command}`, Buffer.from(payload).toString(), caller);
     void publish();
     return reply;
