@@ -1,15 +1,8 @@
-import {
-  connect,
-  headers,
-  type Msg,
-  type MsgHdrs,
-  type NatsConnection,
-  RequestError,
-  TimeoutError,
-} from '@nats-io/transport-node';
+import { connect, headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import { Rejected } from '@recur/kernel';
 import type { Caller, Sender } from './caller.js';
 import type { Clock } from './clock.js';
+import { Inbox, isUnheard } from './inbox.js';
 import type { Log } from './log.js';
 
 /** What a service answers: the exact bytes of the payload, or a rejection as JSON. */
@@ -20,19 +13,31 @@ export interface Reply {
   replayOf?: string;
 }
 
-const limits = { replyHeaderBytes: 1_024 } as const;
+/** A message for a stream: `id` lets the stream drop a repeat (Nats-Msg-Id). */
+export interface Publication {
+  subject: string;
+  id: string;
+  payload: Uint8Array;
+}
 
-/** The one door to NATS: commands with a deadline and headers on core NATS; JetStream is reached through `nc`. */
+const limits = { replyHeaderBytes: 1_024, acknowledgedWithinMs: 3_000 } as const;
+
+/**
+ * The one door to NATS: commands with a deadline and headers on core NATS, and events for JetStream, of which all else
+ * is reached through `nc`.
+ */
 export class Bus {
   private connected = true;
   private turn: Promise<void> | undefined;
   private readonly reconnected: (() => void)[] = [];
+  private readonly inbox: Inbox;
 
   private constructor(
     readonly nc: NatsConnection,
     private readonly clock: Clock,
     private readonly log: Log,
   ) {
+    this.inbox = new Inbox(nc);
     void this.watch();
   }
 
@@ -75,21 +80,34 @@ export class Bus {
   async request(subject: string, payload: string | Uint8Array, caller: Caller): Promise<Reply> {
     const timeout = caller.deadline - this.clock.wall();
     if (timeout <= 0) throw new Rejected('deadline_exceeded');
-    if (!this.connected) throw new Rejected('dependency_away', 'The message bus is away; nothing was done');
-    try {
-      await this.nextTurn();
-      const answer = await this.nc.request(subject, payload, { timeout, headers: toHeaders(caller) });
-      return fromReply(answer);
-    } catch (error) {
-      if (error instanceof RequestError && error.isNoResponders()) {
-        const service = subject.split('.')[1];
-        throw new Rejected('dependency_away', `The ${service} service is away; nothing was done`);
-      }
-      if (error instanceof TimeoutError || this.nc.isClosed() || !this.connected) {
-        throw new Rejected('deadline_exceeded');
-      }
-      throw error;
+    await this.nextTurn();
+    if (!this.connected || this.nc.isClosed()) {
+      throw new Rejected('dependency_away', 'The message bus is away; nothing was done');
     }
+    const answer = await this.inbox.ask(subject, payload, toHeaders(caller), timeout);
+    if (!answer) throw new Rejected('deadline_exceeded');
+    if (!isUnheard(answer)) return fromReply(answer);
+    const service = subject.split('.')[1];
+    throw new Rejected('dependency_away', `The ${service} service is away; nothing was done`);
+  }
+
+  /**
+   * Publishes to JetStream without waiting for each other: for each message whether the stream acknowledged it. One that
+   * it did not may still be stored. Never throws.
+   */
+  publish(messages: readonly Publication[]): Promise<boolean[]> {
+    const stored = messages.map(async ({ subject, id, payload }) => {
+      const sent = headers();
+      sent.set('Nats-Msg-Id', id);
+      try {
+        const answer = await this.inbox.ask(subject, payload, sent, limits.acknowledgedWithinMs);
+        return answer !== undefined && isAcknowledgement(answer);
+      } catch {
+        // the connection is closed, or the message larger than it takes
+        return false;
+      }
+    });
+    return Promise.all(stored);
   }
 
   /**
@@ -216,6 +234,9 @@ function fromHeaders(received: MsgHdrs | undefined): Caller {
 /** Only what arrived in one piece is a Buffer; of any other array `toString` makes a list of numbers. */
 export const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength).toString();
+
+/** It names the stream; where no stream listens, the answer is empty. */
+const isAcknowledgement = (answer: Msg) => answer.data.length > 0 && !answer.string().includes('"error"');
 
 const tooLarge: Reply = { ok: false, bytes: JSON.stringify(new Rejected('answer_too_large')) };
 

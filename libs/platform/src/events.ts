@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type EventEnvelope, slimming } from '@recur/contracts';
 import { z } from 'zod';
-import { textOf } from './bus.js';
-import type { Publication } from './publisher.js';
+import { type Publication, textOf } from './bus.js';
 import type { Row } from './session.js';
 
 /** What the platform knows of an event type; contracts' registry fits. */

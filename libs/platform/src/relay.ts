@@ -5,7 +5,6 @@ import type { Clock } from './clock.js';
 import { crashPoint } from './crash.js';
 import { packed } from './events.js';
 import type { Log } from './log.js';
-import { Publisher } from './publisher.js';
 import { prepared, queryOn, type Row } from './session.js';
 import { ensureStream } from './stream.js';
 import { eventsPublished, outboxWaiting } from './telemetry.js';
@@ -50,10 +49,7 @@ export class Relay {
   private republishing = false;
   private running: Promise<void> = Promise.resolve();
 
-  private readonly publisher: Publisher;
-
   constructor(private readonly parts: RelayParts) {
-    this.publisher = new Publisher(parts.bus.nc);
     parts.bus.onReconnect(() => {
       this.checkedAt = 0;
       this.nudge();
@@ -173,7 +169,7 @@ export class Relay {
   /** Publishes rows without waiting for each other; returns the seqs that were not acknowledged. */
   private async send(rows: readonly Row[]): Promise<Set<unknown>> {
     const parcels = packed(this.parts.service, rows);
-    const acknowledged = await this.publisher.publish(parcels);
+    const acknowledged = await this.parts.bus.publish(parcels);
     const failed = new Set(
       parcels.filter((_, at) => !acknowledged[at]).flatMap(parcel => parcel.rows.map(({ seq }) => seq)),
     );

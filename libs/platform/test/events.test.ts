@@ -4,7 +4,6 @@ import { systemClock } from '../src/clock.js';
 import { Consumer } from '../src/consumer.js';
 import { type Event, eventIn } from '../src/events.js';
 import { createLog } from '../src/log.js';
-import { Publisher } from '../src/publisher.js';
 import { Relay } from '../src/relay.js';
 import { createPool } from '../src/session.js';
 import { type TestService, testService } from '../src/testing.js';
@@ -124,7 +123,7 @@ describe('events', () => {
   }, 30_000);
 
   it('are taken up by their bytes where they are large, and all of them arrive', async () => {
-    const publish = jest.spyOn(Publisher.prototype, 'publish');
+    const publish = jest.spyOn(Bus.prototype, 'publish');
     // unpublished all at once, so that one batch could be all of them
     const envelopes = upTo(20).map(version => {
       const actor = { kind: 'system', id: '', display: '' };

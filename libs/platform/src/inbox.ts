@@ -1,0 +1,44 @@
+import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+
+/**
+ * Messages that are answered, with one subscription for all answers. The connection's own requests do the same, and
+ * make an error with its stack for each, answered or not: that alone costs as much as all the rest of it.
+ */
+export class Inbox {
+  private readonly prefix = `${createInbox()}.`;
+  private readonly waiting = new Map<string, (answer: Msg) => void>();
+  private sent = 0;
+
+  constructor(private readonly nc: NatsConnection) {
+    nc.subscribe(`${this.prefix}*`, { callback: (error, message) => void (error ?? this.hear(message)) });
+  }
+
+  /**
+   * Sends a message and resolves to its answer; to undefined when none came within `ms`. Where nobody listens, the
+   * server answers at once, see `isUnheard`. Throws where nothing could be sent.
+   */
+  ask(subject: string, payload: string | Uint8Array, headers: MsgHdrs, ms: number): Promise<Msg | undefined> {
+    const token = String(++this.sent);
+    this.nc.publish(subject, payload, { headers, reply: this.prefix + token });
+    return new Promise(resolve => {
+      const timer = setTimeout(() => {
+        this.waiting.delete(token);
+        resolve(undefined);
+      }, ms);
+      this.waiting.set(token, answer => {
+        clearTimeout(timer);
+        resolve(answer);
+      });
+    });
+  }
+
+  private hear(answer: Msg): void {
+    const token = answer.subject.slice(this.prefix.length);
+    this.waiting.get(token)?.(answer);
+    this.waiting.delete(token);
+  }
+}
+
+const NO_RESPONDERS = 503;
+
+export const isUnheard = ({ data, headers }: Msg) => data.length === 0 && headers?.code === NO_RESPONDERS;
