@@ -48,13 +48,20 @@ interface Limits {
   budgetMs: number;
 }
 
+/** The first command with a key; its reply until it is done. */
+interface Underway {
+  requestId: string;
+  fingerprint: string;
+  reply: Promise<Reply> | undefined;
+}
+
 /**
  * Runs the commands of one replica: a bounded number at once, a bounded number waiting within their deadlines, the
  * rest refused. Commands with one Idempotency-Key wait for the first and get its answer.
  */
 export class Dispatcher {
   private readonly handlers = new Map<string, Handler>();
-  private readonly underway = new Map<string, { caller: Caller; reply: Promise<Reply> }>();
+  private readonly underway = new Map<string, Underway>();
   private readonly line: (() => void)[] = [];
   private running = 0;
 
@@ -115,17 +122,20 @@ export class Dispatcher {
     const scope = caller.merchantId === 0 ? caller.fingerprint : caller.merchantId;
     const key = `${scope} ${caller.idempotencyKey}`;
     for (let first = this.underway.get(key); first; first = this.underway.get(key)) {
-      const reply = await Promise.race([first.reply.catch(() => undefined), this.untilDeadline(caller)]);
+      const reply = await Promise.race([first.reply?.catch(() => undefined), this.untilDeadline(caller)]);
       if (reply === undefined) continue;
-      if (first.caller.fingerprint !== caller.fingerprint) throw new Rejected('idempotency_reused');
-      return { ...reply, replayOf: reply.replayOf ?? first.caller.requestId };
+      if (first.fingerprint !== caller.fingerprint) throw new Rejected('idempotency_reused');
+      return { ...reply, replayOf: reply.replayOf ?? first.requestId };
     }
-    const own = this.inTurn(handler, payload, caller);
-    this.underway.set(key, { caller, reply: own });
+    const reply = this.inTurn(handler, payload, caller);
+    const own: Underway = { requestId: caller.requestId, fingerprint: caller.fingerprint, reply };
+    this.underway.set(key, own);
     try {
-      return await own;
+      return await reply;
     } finally {
       this.underway.delete(key);
+      // the tables that a busy Map has outgrown live on for a while, with all that is reached from their entries
+      own.reply = undefined;
     }
   }
 

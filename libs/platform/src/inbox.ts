@@ -6,11 +6,13 @@ import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from '@nats-
  */
 export class Inbox {
   private readonly prefix = `${createInbox()}.`;
-  private readonly waiting = new Map<string, (answer: Msg) => void>();
+  private readonly waiting = new Map<string, Waiting>();
   private sent = 0;
 
   constructor(private readonly nc: NatsConnection) {
-    nc.subscribe(`${this.prefix}*`, { callback: (error, message) => void (error ?? this.hear(message)) });
+    nc.subscribe(`${this.prefix}*`, {
+      callback: (error, message) => void (error ?? this.settle(message.subject.slice(this.prefix.length), message)),
+    });
   }
 
   /**
@@ -21,22 +23,24 @@ export class Inbox {
     const token = String(++this.sent);
     this.nc.publish(subject, payload, { headers, reply: this.prefix + token });
     return new Promise(resolve => {
-      const timer = setTimeout(() => {
-        this.waiting.delete(token);
-        resolve(undefined);
-      }, ms);
-      this.waiting.set(token, answer => {
-        clearTimeout(timer);
-        resolve(answer);
-      });
+      this.waiting.set(token, { resolve, timer: setTimeout(() => this.settle(token), ms) });
     });
   }
 
-  private hear(answer: Msg): void {
-    const token = answer.subject.slice(this.prefix.length);
-    this.waiting.get(token)?.(answer);
+  private settle(token: string, answer?: Msg): void {
+    const waiting = this.waiting.get(token);
+    if (!waiting) return;
     this.waiting.delete(token);
+    clearTimeout(waiting.timer);
+    waiting.resolve?.(answer);
+    // the tables that a busy Map has outgrown live on for a while, with all that is reached from their entries
+    waiting.resolve = waiting.timer = undefined;
   }
+}
+
+interface Waiting {
+  resolve: ((answer?: Msg) => void) | undefined;
+  timer: NodeJS.Timeout | undefined;
 }
 
 const NO_RESPONDERS = 503;
