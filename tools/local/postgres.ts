@@ -21,8 +21,6 @@ const configuration = {
   max_connections: '300',
   shared_buffers: '128MB',
   max_wal_size: '2GB',
-  // A server that is new has no old WAL files to use again, and to fill each with zeros first holds up all commits.
-  wal_init_zero: 'off',
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
