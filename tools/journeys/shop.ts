@@ -49,8 +49,12 @@ export const order = (userId: number, planId: number, more: object = {}) => ({
 export async function openShop(baseUrl: string, merchant: Merchant, receiver: Receiver): Promise<Shop> {
   const api = new Api(baseUrl, merchant.apiKey);
   const { eventList } = await api.get<{ eventList: string[] }>('/merchant/webhook/event_list');
-  const [{ endpointId }, planId, userId] = await Promise.all([
-    api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', { url: receiver.url, events: eventList }),
+  // the first: what happens before it is there may go out to it, or not
+  const { endpointId } = await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', {
+    url: receiver.url,
+    events: eventList,
+  });
+  const [planId, userId] = await Promise.all([
     activePlan(api),
     newUser(api),
     api.post('/merchant/gateway/wire_transfer_setup', { currency: 'EUR', minimumAmount: 100 }),
