@@ -65,8 +65,12 @@ const guards: Record<string, Guard> = {
     over: [...appSources, ...sources('libs/platform/src')].filter(
       ({ file }) => !/platform\/src\/(relay|bus|inbox)\.ts$/.test(file),
     ),
-    find: ({ file, text }) => (/\b(js|nc|bus|jetstream\([^)]*\))\s*\.publish\(/.test(text) ? [`${file} publishes`] : []),
-    planted: { file: 'apps/billing/src/x.ts', text: "this.bus.publish([{ subject: 'evt.billing.invoice.paid', id, payload }])" },
+    find: ({ file, text }) =>
+      /\b(js|nc|bus|jetstream\([^)]*\))\s*\.publish\(/.test(text) ? [`${file} publishes`] : [],
+    planted: {
+      file: 'apps/billing/src/x.ts',
+      text: "this.bus.publish([{ subject: 'evt.billing.invoice.paid', id, payload }])",
+    },
   },
   'the time comes from the clock': {
     over: [...appSources, ...sources('libs/platform/src')].filter(
