@@ -9,18 +9,17 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** One more statement sets out before the others are back only when enough commands wait, of whatever merchants. */
-const limits = { statementsAtOnce: 6, worthAStatement: 12, commandsPerStatement: 64 } as const;
+const limits = { statementsAtOnce: 6, commandsPerStatement: 64 } as const;
 
 /**
- * Commits of independent commands share a statement: while one is on its way, commands of one merchant that leave the
- * same kinds of rows are collected, and their rows go out as one longer array each.
- * A statement is one transaction; when it fails, its commands are tried again one by one, so none fails for another.
+ * Commits of independent commands share a statement: of one merchant, those that leave the same kinds of rows within one
+ * turn of the event loop, and while too many statements are under way, go out together, their rows as one longer array
+ * each. A statement is one transaction; when it fails, its commands are tried again one by one, so none fails for another.
  */
 export class GroupedCommit {
   private readonly queues = new Map<string, { text: string; merchantId: number; pending: Pending[] }>();
   private running = 0;
-  private waiting = 0;
+  private due: NodeJS.Immediate | undefined;
 
   constructor(private readonly pool: pg.Pool) {}
 
@@ -32,8 +31,10 @@ export class GroupedCommit {
       const queue = this.queues.get(key) ?? { text, merchantId, pending: [] };
       this.queues.set(key, queue);
       queue.pending.push({ effects, resolve, reject });
-      this.waiting++;
-      this.next();
+      this.due ??= setImmediate(() => {
+        this.due = undefined;
+        this.next();
+      });
     });
   }
 
@@ -42,9 +43,7 @@ export class GroupedCommit {
       const first = this.queues.entries().next().value;
       if (!first) return;
       const [key, queue] = first;
-      if (this.running > 0 && this.waiting < limits.worthAStatement) return;
       const batch = queue.pending.splice(0, limits.commandsPerStatement);
-      this.waiting -= batch.length;
       // what is left goes to the end of the line: a busy merchant does not hold up the others
       this.queues.delete(key);
       if (queue.pending.length > 0) this.queues.set(key, queue);
