@@ -17,7 +17,7 @@ import { readRates } from './reads.js';
 import { countTimes, filterTimes, listRate } from './sizes.js';
 import { lagBesideTrouble } from './trouble.js';
 import { deliveryRate } from './webhooks.js';
-import { invoiceYardstick } from './yardstick.js';
+import { ageServer, invoiceYardstick } from './yardstick.js';
 
 type Measures = Record<string, Measure>;
 
@@ -43,6 +43,8 @@ export async function run(args: readonly string[]): Promise<number> {
   };
   try {
     say(await describeMachine(stack.facts().services.postgres.url));
+    say('  · giving the server a past: WAL files to write over …');
+    await ageServer(stack.facts().services.postgres.url);
     await warm(stack);
     add('ready', await readiness(stack));
     add('memory_idle', await idleMemory(stack));

@@ -8,6 +8,29 @@ import { checkoutRoot } from '../local/home.js';
 const run = promisify(execFile);
 const sql = (name: string) => path.join(checkoutRoot(), 'tools/bench', name);
 
+const walFiles = 120;
+
+/**
+ * Brings the server to where it is after some hours of work: it writes over WAL files that were written before. A young
+ * server fills each new one with zeros first, and all commits wait for that.
+ */
+export async function ageServer(serverUrl: string): Promise<void> {
+  const admin = new pg.Client(serverUrl);
+  await admin.connect();
+  try {
+    // or a checkpoint would remove them
+    await admin.query(`alter system set min_wal_size = '2GB'`);
+    await admin.query('select pg_reload_conf()');
+    for (let file = 0; file < walFiles; file++) {
+      await admin.query(`select pg_logical_emit_message(false, 'bench', '')`);
+      await admin.query('select pg_switch_wal()');
+    }
+    await admin.query('checkpoint');
+  } finally {
+    await admin.end();
+  }
+}
+
 /** Prepares the fixed yardstick: its own database on the server that is measured. Returns how to run it once. */
 export async function invoiceYardstick(pgbench: string, serverUrl: string) {
   const admin = new pg.Client(serverUrl);

@@ -4,7 +4,7 @@ import type { Bus } from './bus.js';
 import type { Clock } from './clock.js';
 import type { Db } from './db.js';
 import { DeadLetters } from './dead-letters.js';
-import { type Event, type EventKinds, eventsIn } from './events.js';
+import { countIn, type Event, type EventKinds, eventsIn } from './events.js';
 import type { Log } from './log.js';
 import { isCollision, isConnectionLoss } from './session.js';
 import { ensureConsumer, ensureStream } from './stream.js';
@@ -33,12 +33,12 @@ export interface Consumption {
  * Under load (`busy` events in a batch) the next batch is let grow for a moment: a batch costs little more than an event.
  * `buffered` counts messages, each with some events; the others count events.
  */
-const limits = { batch: 256, buffered: 64, held: 4_096, attempts: 5, pauseMs: 300, busy: 8, lingerMs: 40 } as const;
+const limits = { batch: 256, buffered: 64, held: 4_096, attempts: 5, pauseMs: 300, busy: 8, lingerMs: 80 } as const;
 
-/** A message of the stream, and the events in it. */
-interface Message {
+/** A message that waits, and how many events it carries: they are read when it is their turn, for bytes wait cheaply. */
+interface Waiting {
   message: JsMsg;
-  events: readonly Event[];
+  count: number;
 }
 
 interface ConsumerParts {
@@ -58,7 +58,7 @@ interface ConsumerParts {
  * What can never be applied is parked in dead_letter, with everything that follows of the same aggregate.
  */
 export class Consumer {
-  private readonly buffer: Message[] = [];
+  private readonly buffer: Waiting[] = [];
   /** How many events are in the buffer. */
   private held = 0;
   private readonly deadLetters: DeadLetters;
@@ -143,17 +143,9 @@ export class Consumer {
   private take(message: JsMsg): void {
     // while the database is away the stream sends everything again and again: what is not taken comes later
     if (this.held >= limits.held) return;
-    const all = eventsIn(message, this.parts.events);
-    const events = all.filter(event => event !== undefined);
-    if (events.length < all.length) {
-      this.parts.log.error({ consumer: this.what.name, subject: message.subject }, 'this is no event');
-    }
-    if (events.length === 0) {
-      message.term();
-      return;
-    }
-    this.buffer.push({ message, events });
-    this.held += events.length;
+    const count = countIn(message);
+    this.buffer.push({ message, count });
+    this.held += count;
     // what is not acknowledged comes again
     this.pumping ??= this.pump()
       .catch(error => this.parts.log.error({ err: error, consumer: this.what.name }, 'events could not be taken'))
@@ -167,7 +159,7 @@ export class Consumer {
     await new Promise(setImmediate);
     for (let last = 0; this.buffer.length > 0 && !this.stopped; ) {
       if (last >= limits.busy && this.held < limits.batch) await pause(limits.lingerMs);
-      const batch = this.nextBatch();
+      const batch = this.nextBatch().map(({ message }) => ({ message, events: this.eventsOf(message) }));
       const all = batch.flatMap(({ events }) => events);
       last = all.length;
       const byMerchant = new Map<number, Event[]>();
@@ -179,22 +171,32 @@ export class Consumer {
       const left = new Set<number>();
       for (const [merchantId, group] of byMerchant) if (!(await this.receive(merchantId, group))) left.add(merchantId);
       for (const { message, events } of batch) {
-        if (events.some(({ merchantId }) => left.has(merchantId))) message.nak();
+        if (events.length === 0) message.term();
+        else if (events.some(({ merchantId }) => left.has(merchantId))) message.nak();
         else message.ack();
       }
     }
   }
 
   /** The messages that come first, as many as hold a batch of events. */
-  private nextBatch(): Message[] {
-    let count = 0;
-    const end = this.buffer.findIndex(({ events }) => {
-      count += events.length;
-      return count >= limits.batch;
+  private nextBatch(): Waiting[] {
+    let held = 0;
+    const end = this.buffer.findIndex(({ count }) => {
+      held += count;
+      return held >= limits.batch;
     });
     const batch = this.buffer.splice(0, end < 0 ? this.buffer.length : end + 1);
-    this.held -= count;
+    this.held -= held;
     return batch;
+  }
+
+  private eventsOf(message: JsMsg): readonly Event[] {
+    const all = eventsIn(message, this.parts.events);
+    const events = all.filter(event => event !== undefined);
+    if (events.length < all.length) {
+      this.parts.log.error({ consumer: this.what.name, subject: message.subject }, 'this is no event');
+    }
+    return events;
   }
 
   /**

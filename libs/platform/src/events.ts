@@ -22,6 +22,7 @@ export type Event<D = unknown> = Omit<EventEnvelope, 'type' | 'data'> & { type: 
 const limits = { events: 64, characters: 262_144 } as const;
 
 const DATA = ',"data":';
+const LINE_FEED = 10;
 
 /** The JSON of an event, in which its data is slim; and that of its data, whole. */
 export function written(head: Omit<Event, 'data'>, data: object, kind: EventKind | undefined) {
@@ -68,6 +69,13 @@ function headIn(text: string): Event | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** How many events a message carries; see `packed`. */
+export function countIn({ data }: { data: Uint8Array }): number {
+  let count = 1;
+  for (let at = data.indexOf(LINE_FEED); at >= 0; at = data.indexOf(LINE_FEED, at + 1)) count++;
+  return count;
 }
 
 /** The events that a message carries. */

@@ -17,7 +17,7 @@ const limits = {
   retryMs: 500,
   checkMs: 10_000,
   busy: 8,
-  lingerMs: 20,
+  lingerMs: 40,
 } as const;
 
 const columns = 'seq, id, type, merchant_id, aggregate, aggregate_id, envelope';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { eventIn, eventsIn, packed, wholeIn, written } from '../src/events.js';
+import { countIn, eventIn, eventsIn, packed, wholeIn, written } from '../src/events.js';
 import type { Row } from '../src/session.js';
 import { sample } from './sample.js';
 
@@ -93,5 +93,7 @@ describe('an event', () => {
     const payload = ['nonsense', envelope, '{"merchantId":"x","data":{}}', '', envelope].join('\n');
     const told = eventsIn({ data: Buffer.from(payload) }, {}).map(event => event?.id);
     expect(told).toEqual([undefined, 'ev_1', undefined, undefined, 'ev_1']);
+    expect(countIn({ data: Buffer.from(payload) })).toBe(told.length);
+    expect(countIn({ data: Buffer.from(envelope) })).toBe(1);
   });
 });
