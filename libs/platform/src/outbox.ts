@@ -33,6 +33,7 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
     `create table dead_letter (consumer text not null, event_id text not null, merchant_id bigint not null,
        aggregate text not null, aggregate_id text not null, version integer not null, envelope text not null,
        reason text not null, parked_at bigint not null, primary key (consumer, event_id))`,
+    ...['outbox', 'idempotency', 'inbox'].map(name => `alter table ${name} set (${shortLived})`),
     `create table copy_state (copy text primary key, built_at bigint not null)`,
     `create table tenants (merchant_id bigint primary key)`,
     `grant select, insert, update, delete on outbox, unpublished, relay_state, idempotency, inbox, gate, dead_letter, copy_state,
@@ -41,6 +42,12 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
     await runner.query(statement);
   }
 }
+
+/**
+ * What is inserted once, found by its key and removed in bulk after a month is not worth being frozen meanwhile, nor
+ * counted at every tenth more: both read all that is new, and freezing writes it once more.
+ */
+const shortLived = 'autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_scale_factor = 1';
 
 /** Those tables and the migrations' own: the one list of what has no row-level security in every service. */
 export const platformTables = [
