@@ -106,15 +106,16 @@ describe('on the way from one service to another', () => {
   let bus: Bus;
   let pool: ReturnType<typeof createPool>;
   let relay: Relay;
+  const url = new URL(process.env.TEST_PG_ADMIN_URL ?? '');
+  const relayClock = { ...systemClock, ms: Date.now(), wall: () => relayClock.ms };
 
   beforeAll(async () => {
     nats = await TestNats.start();
     bus = await Bus.connect(nats.url, 'test', systemClock, log);
     const [{ name }] = (await t.rows('select current_database() as name')) as [{ name: string }];
-    const url = new URL(process.env.TEST_PG_ADMIN_URL ?? '');
     url.pathname = `/${name}`;
     pool = createPool(url.toString(), 2);
-    relay = new Relay({ service: 'catalog', pool, bus, clock: systemClock, log });
+    relay = new Relay({ service: 'catalog', pool, bus, clock: relayClock, log });
     relay.start();
   });
   afterAll(async () => {
@@ -174,6 +175,39 @@ describe('on the way from one service to another', () => {
     expect((await published()).length).toBeLessThan(ids.length);
     await (await jetstreamManager(bus.nc)).streams.update(streamOf('catalog'), { max_msgs: -1 } as never);
     await until(async () => (await published()).length === ids.length);
+  }, 30_000);
+
+  it('a relay finds a row that became visible long after those behind it', async () => {
+    const left = async () => (await t.rows('select 1 from unpublished')).length;
+    const publish = async (name: string, remaining = 0) => {
+      await t.done(newThing, { name, size: 1 });
+      relay.committed();
+      await until(async () => (await left()) === remaining);
+    };
+    const apart = createPool(url.toString(), 1);
+    const held = await apart.connect();
+    try {
+      await held.query('begin');
+      await held.query(`with made as (insert into outbox
+          (id, type, merchant_id, aggregate, aggregate_id, version, envelope, created_at)
+        select 'ev_held', type, merchant_id, aggregate, 'held', version, replace(envelope, id, 'ev_held'), created_at
+        from outbox order by seq desc limit 1 returning seq) insert into unpublished select seq from made`);
+      for (const name of ['before a sweep', 'between two']) {
+        await publish(name);
+        relayClock.ms += 5_000;
+      }
+      await publish('after both');
+      await held.query('commit');
+    } finally {
+      held.release();
+      await apart.end();
+    }
+    // until the next sweep it is passed over: its seq is below what was published long ago
+    await publish('beside it', 1);
+    relayClock.ms += 5_000;
+    relay.committed();
+    await until(async () => (await left()) === 0);
+    expect(await published()).toContain('ev_held');
   }, 30_000);
 
   /** A consumer of the sample's things. */
