@@ -58,6 +58,26 @@ it('a service is heard from the moment that it serves', async () => {
   }
 });
 
+it('an answer that comes too late is left alone, and the outcome of its command is unknown', async () => {
+  const late = new EventEmitter();
+  const stop = await service.serve('slow', async () => {
+    await once(late, 'now');
+    return { ok: true, bytes: 'late' };
+  });
+  const command = client.request('cmd.slow.say', '', systemCaller(15, 'r', systemClock.wall() + 100));
+  await expect(command).rejects.toMatchObject({ slug: 'deadline_exceeded' });
+  late.emit('now');
+  await stop();
+  expect(await ask(10)).toMatchObject({ ok: true });
+});
+
+it('a command on a connection that is closed was not sent', async () => {
+  const gone = await Bus.connect(nats.url, 'gone', systemClock, log, false);
+  await gone.close();
+  const command = gone.request('cmd.echo.say', '', systemCaller(15, 'r', systemClock.wall() + 5_000));
+  await expect(command).rejects.toMatchObject({ slug: 'dependency_away' });
+});
+
 it('a message that is no command is left alone, and the commands after it are answered', async () => {
   client.nc.publish('cmd.catalog.10', '');
   expect(await ask(10)).toMatchObject({ ok: true });
