@@ -5,15 +5,16 @@ import pg from 'pg';
 
 export type Row = Record<string, unknown>;
 
-/**
- * How long an end of a connection waits for the other one, whose machine may be gone without a word: who asks gives up a
- * little after the server should have (`statement_timeout`), and the server lets go of a silent replica, and of the
- * locks that are its connections, within 25 seconds.
- */
-const patience = {
-  query_timeout: 4_000,
-  options: '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3',
-} as const;
+const settings = [
+  // a silent replica, whose machine may be gone without a word, holds its locks for 25 seconds at most
+  'tcp_keepalives_idle=10',
+  'tcp_keepalives_interval=5',
+  'tcp_keepalives_count=3',
+  // Prepared statements are planned for a merchant of average size, not for the one that asks. Of one that the
+  // statistics do not know the planner expects a single row: any index that begins with the merchant is then as good as
+  // the one that holds the key, and all rows of the merchant are read for one.
+  'plan_cache_mode=force_generic_plan',
+];
 
 /** The pool of one service. Queries of one connection are sent without waiting for each other's answers. */
 export function createPool(url: string, size: number): pg.Pool {
@@ -22,8 +23,10 @@ export function createPool(url: string, size: number): pg.Pool {
     max: size,
     pipeline: true,
     stream: () => coalescing(new Socket()),
-    ...patience,
+    options: settings.map(setting => `-c ${setting}`).join(' '),
     statement_timeout: 3_000,
+    // who asks gives up a little after the server should have: the network may be gone
+    query_timeout: 4_000,
     idle_in_transaction_session_timeout: 10_000,
     connectionTimeoutMillis: 3_000,
     keepAlive: true,

@@ -48,3 +48,27 @@ it('a plan that was made while a table was small is not kept as it grows', async
   client.release();
   await pool.end();
 });
+
+it('a key is found by its index where the statistics do not know the merchant', async () => {
+  const pool = createPool(process.env.TEST_PG_ADMIN_URL ?? '', 1);
+  const client = await pool.connect();
+  await client.query(
+    `create temporary table held (merchant_id bigint, id text, line integer, primary key (merchant_id, id, line))`,
+  );
+  await client.query('create index held_line on held (merchant_id, line)');
+  const fill = (merchants: string) =>
+    client.query(
+      `insert into held select m, 'key' || m || 'x' || at, at from generate_series(${merchants}) m, generate_series(1, 5000) at`,
+    );
+  await fill('1, 4');
+  await client.query('analyze held');
+  await fill('5, 5');
+  const one = prepared('select * from held where merchant_id = $1 and id = $2', [5, 'key5x1']);
+  expect((await client.query(one)).rows).toHaveLength(1);
+  const { rows } = await client.query(`explain (analyze) execute "${one.name}" (5, 'key5x1')`);
+  const plan = rows.map(row => String(row['QUERY PLAN'])).join('\n');
+  expect(plan).toContain('held_pkey');
+  expect(plan).not.toContain('Rows Removed');
+  client.release();
+  await pool.end();
+});
