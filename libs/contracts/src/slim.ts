@@ -20,7 +20,7 @@ const made = new WeakMap<z.core.$ZodType, Slimming>();
 /**
  * Most of what the API shows of an object is empty most of the time: of an invoice it is two thirds of the bytes. Slim
  * JSON leaves out the fields that have the empty value of their shape (see `emptyOf`); whoever knows the shape puts them
- * back. What may be null is written as it is: slim, it could not be told from null. So is what has no empty value.
+ * back. What may be null and is empty is kept as {}, which tells it from null. What has no empty value is written whole.
  */
 export function slimming<T>(shape: z.ZodType<T>): Slimming<T> {
   return of(shape) as Slimming<T>;
@@ -34,8 +34,11 @@ function of(shape: z.core.$ZodType): Slimming {
   return slimming;
 }
 
-const ofAny = (shape: z.core.$ZodType) =>
-  shape instanceof z.ZodObject ? ofObject(shape) : shape instanceof z.ZodArray ? ofArray(shape) : plain;
+function ofAny(shape: z.core.$ZodType): Slimming {
+  if (shape instanceof z.ZodObject) return ofObject(shape);
+  if (shape instanceof z.ZodArray) return ofArray(shape);
+  return shape instanceof z.ZodNullable && shape.unwrap() instanceof z.ZodObject ? ofNullable(shape) : plain;
+}
 
 const plain: Slimming = {
   write: value => {
@@ -62,6 +65,12 @@ function ofArray({ element }: z.ZodArray): Slimming {
   };
 }
 
+/** Shapes name each other in circles, so what it may be is looked up when it is needed. */
+const ofNullable = (shape: z.ZodNullable): Slimming => ({
+  write: value => (value === null ? plain : of(shape.unwrap())).write(value),
+  complete: value => (value === null ? null : of(shape.unwrap()).complete(value)),
+});
+
 interface Field {
   name: string;
   label: string;
@@ -69,8 +78,8 @@ interface Field {
   empty: unknown;
   begin: number;
   end: number;
-  /** Of a list, map or object: how it is written, and what it is when nothing is left of it. */
-  parts: { slimming: Slimming; nothing: string } | undefined;
+  /** Of a list, map or object: how it is written, and what is left of it when it may be left out. */
+  parts: { slimming: Slimming; nothing: string | undefined } | undefined;
 }
 
 function ofObject(shape: z.ZodObject): Slimming {
@@ -111,6 +120,6 @@ function ofObject(shape: z.ZodObject): Slimming {
 }
 
 function partsOf(schema: z.core.$ZodType | undefined, empty: unknown): Field['parts'] {
-  if (schema === undefined || typeof empty !== 'object' || empty === null) return undefined;
-  return { slimming: of(schema), nothing: Array.isArray(empty) ? '[]' : '{}' };
+  if (schema === undefined || typeof empty !== 'object') return undefined;
+  return { slimming: of(schema), nothing: empty === null ? undefined : Array.isArray(empty) ? '[]' : '{}' };
 }

@@ -1,6 +1,6 @@
 import { connect, headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import { Rejected } from '@recur/kernel';
-import type { Caller, Sender } from './caller.js';
+import type { Caller } from './caller.js';
 import type { Clock } from './clock.js';
 import { Inbox, isUnheard } from './inbox.js';
 import type { Log } from './log.js';
@@ -198,32 +198,29 @@ export class Bus {
   }
 }
 
+/** What of a caller travels with its command, in one header: the library looks through all headers for each. */
+type Sent = Omit<Caller, 'fingerprint' | 'written' | 'secretOutput'>;
+
 function toHeaders(caller: Caller): MsgHdrs {
+  const { merchantId, actor, session, requestId, traceparent, deadline, idempotencyKey, sender } = caller;
+  const told: Sent = { merchantId, actor, session, requestId, traceparent, deadline, idempotencyKey, sender };
   const sent = headers();
-  sent.set('request-id', caller.requestId);
-  if (caller.traceparent) sent.set('traceparent', caller.traceparent);
-  sent.set('deadline', String(caller.deadline));
-  if (caller.idempotencyKey) sent.set('idempotency-key', encodeURIComponent(caller.idempotencyKey));
-  if (caller.sender) sent.set('sender', encodeURIComponent(JSON.stringify(caller.sender)));
-  sent.set('caller', JSON.stringify({ merchantId: caller.merchantId, actor: caller.actor, session: caller.session }));
+  sent.set('caller', JSON.stringify(told));
   return sent;
 }
 
 function fromHeaders(received: MsgHdrs | undefined): Caller {
   // the decoder of headers makes wide strings, and whatever is joined with one becomes as wide and slow
-  const get = (name: string) => Buffer.from(received?.get(name) ?? '').toString();
-  const { merchantId, actor, session } = JSON.parse(get('caller')) as Pick<Caller, 'merchantId' | 'actor' | 'session'>;
-  const key = get('idempotency-key');
-  const sender = get('sender');
+  const told = JSON.parse(Buffer.from(received?.get('caller') ?? '').toString()) as Sent;
   return {
-    merchantId,
-    actor,
-    session,
-    requestId: get('request-id'),
-    traceparent: get('traceparent'),
-    deadline: Number(get('deadline')),
-    idempotencyKey: key ? decodeURIComponent(key) : undefined,
-    sender: sender ? (JSON.parse(decodeURIComponent(sender)) as Sender) : undefined,
+    merchantId: told.merchantId,
+    actor: told.actor,
+    session: told.session,
+    requestId: told.requestId,
+    traceparent: told.traceparent,
+    deadline: told.deadline,
+    idempotencyKey: told.idempotencyKey,
+    sender: told.sender,
     // all that a command's caller may come to have: an object that grows is slow, at every look at it
     fingerprint: undefined,
     written: undefined,
