@@ -10,8 +10,9 @@ const limits = { searched: 100, lookedAtFirst: 10_000 } as const;
 const newest = 'create_time desc, id desc';
 const subscriptionStatuses: readonly number[] = Object.values(subscriptionStatus);
 
-/** The newest that fit among the newest $3; their texts are joined as in the column `anything` of users_search. */
-const newestThatFit = `select id from (select * from users where merchant_id = $1 order by ${newest} limit $3) newest
+/** The newest that fit among so many of the newest; their texts are joined as in the column `anything` of users_search. */
+const newestThatFit = (among: number | 'all') => `
+  select id from (select * from users where merchant_id = $1 order by ${newest} limit ${among}) newest
   where concat_ws(E'\\n', email, concat_ws(' ', first_name, last_name), external_user_id, profile ->> 'companyName')
     ilike $2 order by ${newest} limit ${limits.searched}`;
 
@@ -85,9 +86,9 @@ export class UserLists {
 
   /** Where many users fit, enough of them are soon found among the newest; where few do, by the index of their texts. */
   private async newestFitting(caller: Caller, searchKey: string): Promise<number[]> {
-    const among = (count: number) =>
+    const among = (count: number | 'all') =>
       this.db.read(caller, async reader => {
-        const rows = await reader.query(newestThatFit, [reader.merchantId, contains(searchKey), count]);
+        const rows = await reader.query(newestThatFit(count), [reader.merchantId, contains(searchKey)]);
         return rows.map(({ id }) => Number(id));
       });
     const ids = await among(limits.lookedAtFirst);
@@ -96,7 +97,7 @@ export class UserLists {
       return (await this.fitting(caller, searchKey)) ?? [];
     } catch (error) {
       const many = error instanceof Rejected && error.slug === 'invalid_parameters';
-      if (many) return among(Number.MAX_SAFE_INTEGER);
+      if (many) return among('all');
       throw error;
     }
   }

@@ -116,8 +116,7 @@ export class Db {
 
   /** Reads of one merchant. GETs go through here: nothing can be written. */
   async read<T>(caller: Caller, run: (reader: Reader) => Promise<T>): Promise<T> {
-    const { aside } = this.parts;
-    const session = new Session(aside, caller.merchantId, this.ask, ' isolation level repeatable read read only');
+    const session = this.snapshot(caller.merchantId);
     try {
       return await run(new Reader(session, this.context(caller)));
     } catch (error) {
@@ -180,10 +179,18 @@ export class Db {
     const asked = parts.filter(({ part }) => part);
     if (asked.length === 0) return undefined;
     const values = [caller.merchantId, ...asked.map(({ part = '' }) => contains(part))];
+    const session = this.snapshot(caller.merchantId);
     try {
-      return idsOf(await queryOn(this.parts.aside, { text: searchText(table, asked), values }), asked);
+      await session.open();
+      const [, rows] = await Promise.all([
+        session.once('set local plan_cache_mode = auto', []),
+        session.once(searchText(table, asked), values),
+      ]);
+      return idsOf(rows, asked);
     } catch (error) {
       throw asRejection(error, false);
+    } finally {
+      void session.rollback();
     }
   }
 
@@ -202,6 +209,10 @@ export class Db {
 
   private session(merchantId: number): Session {
     return new Session(this.parts.pool, merchantId, this.ask);
+  }
+
+  private snapshot(merchantId: number): Session {
+    return new Session(this.parts.aside, merchantId, this.ask, ' isolation level repeatable read read only');
   }
 
   /** Lets go of the database; nothing may be asked any more. */

@@ -10,9 +10,9 @@ const settings = [
   'tcp_keepalives_idle=10',
   'tcp_keepalives_interval=5',
   'tcp_keepalives_count=3',
-  // Prepared statements are planned for a merchant of average size, not for the one that asks. Of one that the
-  // statistics do not know the planner expects a single row: any index that begins with the merchant is then as good as
-  // the one that holds the key, and all rows of the merchant are read for one.
+  // Statements are planned for a merchant of average size, not for the one that asks. Of one that the statistics do not
+  // know the planner expects a single row. Then each index that begins with the merchant is as good as the one that holds
+  // the key, and all rows of the merchant are read for one. What depends on its values says so: lists and searches.
   'plan_cache_mode=force_generic_plan',
 ];
 
@@ -140,7 +140,7 @@ export class Session {
     return (await client.query<Row>(prepared(text, values))).rows;
   }
 
-  /** Asks what is not worth preparing, in the transaction that is held. */
+  /** Asks what is not worth preparing, in the transaction that is held; see `settings` for how it is planned. */
   async once(text: string, values: readonly unknown[]): Promise<Row[]> {
     const client = await this.held;
     if (!client) throw new Error('once without a transaction');
