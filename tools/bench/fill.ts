@@ -8,6 +8,12 @@ const connect = async (serverUrl: string, service: string) => {
   return client;
 };
 
+/** Statistics are right, and what was filled is on the disk: nothing of it is written while something is measured. */
+export async function settled(client: pg.Client): Promise<void> {
+  await client.query('vacuum analyze');
+  await client.query('checkpoint');
+}
+
 /** Copies of a row with other values in the columns that `values` names, for each n of a range. */
 const copies = (table: string, values: string, where: string, from: number, to: number) => `
   insert into ${table} select r.* from ${table} template, generate_series(${from}, ${to}) n,
@@ -52,7 +58,7 @@ export async function fillCatalog(serverUrl: string, merchantId: number, count: 
     const own = `merchant_id = ${merchantId}`;
     await catalog.query(copies('products', ofProduct, `${own} and id <> 0`, 1, count));
     await catalog.query(copies('plans', ofPlan, own, 1, count));
-    await catalog.query('vacuum analyze');
+    await settled(catalog);
   } finally {
     await catalog.end();
   }
@@ -94,7 +100,7 @@ export async function filler(serverUrl: string, merchantId: number) {
     async invoices(to: number): Promise<void> {
       await billing.query(copies('invoices', ofInvoice, own, invoices + 1, to));
       await billing.query(copies('invoice_lines', ofLine, `${own} and line_no = 1`, invoices + 1, to));
-      await billing.query('vacuum analyze');
+      await settled(billing);
       invoices = to;
     },
     async users(to: number): Promise<void> {
@@ -102,7 +108,7 @@ export async function filler(serverUrl: string, merchantId: number) {
       const values = `'id', 1000000000 + n, 'email', n || '@example.com', 'email_key', n || '@example.com',
         'external_user_id', '', 'create_time', template.${created}`;
       await identity.query(copies('users', values, own, users + 1, to));
-      await identity.query('vacuum analyze');
+      await settled(identity);
       users = to;
     },
     /** So many entries in the operation log, of 40 members and 5000 users, and a hundred merchants of a hundred beside. */
@@ -112,7 +118,7 @@ export async function filler(serverUrl: string, merchantId: number) {
       const beside = `'merchant_id', 1000 + n.n % 100, ${ofEntry}`;
       await identity.query(copies('operation_logs', beside, own, 1, 10_000));
       await identity.query(copies('operation_logs', ofEntry, own, 1, to));
-      await identity.query('vacuum analyze');
+      await settled(identity);
     },
     async close(): Promise<void> {
       await Promise.all([billing.end(), identity.end()]);

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { Pool } from 'undici';
 import { Api } from '../journeys/api.js';
 import type { TemporaryStack } from '../local/temporary.js';
+import { settled } from './fill.js';
 import { median } from './load.js';
 import type { Measure } from './measure.js';
 import { startSink } from './sink.js';
@@ -55,7 +56,7 @@ export async function deliveryRate(stack: TemporaryStack): Promise<Measure> {
       await sink.heard();
       await stack.stop('notification');
       await database.query(backlog, [`${sink.url}%`, String(round), body, Date.now()]);
-      await database.query('vacuum analyze');
+      await settled(database);
       await stack.start('notification');
       values.push(await drained(database));
       const { requests, different } = await sink.heard();
@@ -63,6 +64,8 @@ export async function deliveryRate(stack: TemporaryStack): Promise<Measure> {
       if (different !== due || requests !== due)
         throw new Error(`of ${due} webhooks ${different} came, ${requests} times`);
     }
+    // what it wrote is on the disk: what is measured next does not wait for that
+    await database.query('checkpoint');
     const [value, limit] = [median(values), median(limits)];
     return { value, unit: '1/s', limit, ratio: value / limit };
   } finally {
