@@ -182,11 +182,7 @@ export class Db {
     const session = this.snapshot(caller.merchantId);
     try {
       await session.open();
-      const [, rows] = await Promise.all([
-        session.once('set local plan_cache_mode = auto', []),
-        session.once(searchText(table, asked), values),
-      ]);
-      return idsOf(rows, asked);
+      return idsOf(await session.once(searchText(table, asked), values), asked);
     } catch (error) {
       throw asRejection(error, false);
     } finally {

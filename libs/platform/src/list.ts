@@ -154,7 +154,7 @@ async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | 
 const planning = <T>({ covered }: List<T>) => {
   const off = ['enable_seqscan', 'jit', ...(covered ? ['enable_bitmapscan'] : [])];
   return `select ${off.map(name => `set_config('${name}', 'off', true)`).join(', ')},
-    set_config('plan_cache_mode', 'auto', true), set_config('max_parallel_workers_per_gather', '0', true)`;
+    set_config('max_parallel_workers_per_gather', '0', true)`;
 };
 
 /** The combinations of values that are looked for by themselves: the first conditions that allow it, up to `most` in all. */
