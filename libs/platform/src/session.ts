@@ -145,10 +145,10 @@ export class Session {
     const client = await this.held;
     if (!client) throw new Error('once without a transaction');
     // what goes wrong with these shows in the question itself, or in the next one
-    const plan = (mode: string) => client.query(`set local plan_cache_mode = ${mode}`).catch(() => undefined);
-    void plan('auto');
+    const cacheMode = (mode: string) => client.query(`set local plan_cache_mode = ${mode}`).catch(() => undefined);
+    void cacheMode('auto');
     const asked = client.query<Row>(text, [...values]);
-    void plan('default');
+    void cacheMode('default');
     return (await asked).rows;
   }
 
