@@ -43,13 +43,7 @@ async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise
   const wanted = batch
     .filter(({ type }) => isWebhook(type))
     .flatMap(event => {
-      // its data is long, and read only if there is need
-      const routed = {
-        type: event.type,
-        get productIds() {
-          return productsOf(event.data);
-        },
-      };
+      const routed = { type: event.type, productIds: () => productsOf(event.data) };
       const wanting = all.filter(endpoint => matches(endpoint, routed));
       return wanting.length === 0 ? [] : [{ event, wanting }];
     });

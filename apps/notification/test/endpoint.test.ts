@@ -40,8 +40,8 @@ function failing(hours: readonly number[], from: Endpoint = fresh) {
 const everySixHours = Array.from({ length: 40 }, (_, i) => i * 6);
 
 describe('which events go to an endpoint', () => {
-  const route = (productIds: number[], event: { type: string; productIds: number[] }) =>
-    matches({ events: fresh.events, productIds }, event);
+  const route = (wanted: number[], type: string, concerned: number[]) =>
+    matches({ events: fresh.events, productIds: wanted }, { type, productIds: () => concerned });
 
   it.each([
     ['a name that is not subscribed', [], 'invoice.created', [], false],
@@ -55,11 +55,11 @@ describe('which events go to an endpoint', () => {
     ['no product concerned', [3], 'user.created', [], true],
     ['no product concerned and not subscribed', [3], 'user.updated', [], false],
   ])('%s', (_, wanted, type, productIds, expected) => {
-    expect(route(wanted, { type, productIds })).toBe(expected);
+    expect(route(wanted, type, productIds)).toBe(expected);
   });
 
   it('lets nothing through where no event is subscribed', () => {
-    expect(matches({ events: [], productIds: [] }, { type: 'invoice.paid', productIds: [] })).toBe(false);
+    expect(matches({ events: [], productIds: [] }, { type: 'invoice.paid', productIds: () => [] })).toBe(false);
   });
 });
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type EventEnvelope, slimming } from '@recur/contracts';
+import { type EventEnvelope, type Slimming, slimming } from '@recur/contracts';
 import { z } from 'zod';
 import { type Publication, textOf } from './bus.js';
 import type { Row } from './session.js';
@@ -41,24 +41,37 @@ const slimmingOf = (kind: EventKind | undefined) => slimming<unknown>(kind?.data
 const anything = z.unknown();
 
 /**
- * An event as it was written. Its data is read when somebody asks for it: it stands last, after texts in which every
- * quote is escaped, so it begins where the word first stands. Undefined where it is none: whoever reaches the bus can
- * publish.
+ * An event as it was written. Its data stands last, after texts in which every quote is escaped, so it begins where the
+ * word first stands. Undefined where it is none: whoever reaches the bus can publish.
  */
 export function eventIn(text: string, kinds: EventKinds): Event | undefined {
   const at = text.indexOf(DATA);
   const head = at < 0 ? undefined : headIn(`${text.slice(0, at)}}`);
-  let data: unknown;
-  return (
-    head &&
-    Object.defineProperty(head, 'data', {
-      enumerable: true,
-      get: () => {
-        data ??= slimmingOf(kinds[head.type]).complete(JSON.parse(text.slice(at + DATA.length, -1)));
-        return data;
-      },
-    })
-  );
+  return head && Object.assign(new Unread(text.slice(at + DATA.length, -1), slimmingOf(kinds[head.type])), head);
+}
+
+/**
+ * What is read when somebody asks for it. The getter is the class's: for one that an object has to itself the engine
+ * makes a hidden class, which is old from birth and keeps all that the getter sees until the old are collected.
+ */
+class Unread {
+  readonly #text: string;
+  readonly #slimming: Slimming;
+  #data: unknown;
+
+  constructor(text: string, slimming: Slimming) {
+    this.#text = text;
+    this.#slimming = slimming;
+  }
+
+  get data(): unknown {
+    this.#data ??= this.#slimming.complete(JSON.parse(this.#text));
+    return this.#data;
+  }
+
+  toJSON(): object {
+    return { ...this, data: this.data };
+  }
 }
 
 function headIn(text: string): Event | undefined {

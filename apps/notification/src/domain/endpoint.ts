@@ -31,8 +31,11 @@ export interface Endpoint {
 /** What routing needs to know of an event. */
 export interface Routed {
   type: string;
-  /** The products that it concerns, 0 being the default product; empty: none. */
-  productIds: readonly number[];
+  /**
+   * The products that it concerns, 0 being the default product; empty: none. Asked for where an endpoint wants some
+   * products only, since it takes reading the event's data, which is long.
+   */
+  productIds(): readonly number[];
 }
 
 const dayMs = 86_400_000;
@@ -52,8 +55,9 @@ const calm = { failures: 0, failingSinceMs: null, warned: false } as const;
  */
 export function matches(endpoint: Pick<Endpoint, 'events' | 'productIds'>, event: Routed): boolean {
   if (!endpoint.events.includes(event.type)) return false;
-  if (endpoint.productIds.length === 0 || event.productIds.length === 0) return true;
-  return event.productIds.some(id => endpoint.productIds.includes(id));
+  if (endpoint.productIds.length === 0) return true;
+  const concerned = event.productIds();
+  return concerned.length === 0 || concerned.some(id => endpoint.productIds.includes(id));
 }
 
 /**
