@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { roomForTheYoung } from '../local/apps.js';
 import { checkoutRoot } from '../local/home.js';
 import { exists, type Guard, isIgnored, only, readFiles, unless, unnoticed } from './deployment.js';
 
@@ -11,6 +12,7 @@ const root = checkoutRoot();
 const files = readFiles();
 const folders = (of: string) => readdirSync(path.join(root, of)).map(name => `${of}/${name}`);
 const apps = folders('apps');
+const entrypoint = `ENTRYPOINT ["node", "${roomForTheYoung}", "dist/main.js"]`;
 const packages = [...folders('libs'), ...apps];
 
 /** The instructions of the Dockerfile, each on one line, and those of its last stage, which are the image. */
@@ -71,7 +73,7 @@ const guards: Record<string, Guard> = {
       );
       return [
         ...unless(last.includes('WORKDIR /recur/apps/$APP'), 'it does not run in the folder of its app'),
-        ...unless(last.includes('ENTRYPOINT ["node", "dist/main.js"]'), 'node is not process 1'),
+        ...unless(last.includes(entrypoint), 'node is not process 1'),
         ...unless(last.findLast(line => line.startsWith('USER ')) === 'USER node', 'it runs as root'),
         ...unless(last.includes('COPY deploy/healthy.mjs /recur/deploy/') && asks, 'nobody asks whether it lives'),
         ...apps.filter(app => !exists(`${app}/src/main.ts`)).map(app => `${app} has no main.ts`),
@@ -79,7 +81,8 @@ const guards: Record<string, Guard> = {
     },
     planted: [
       ['dockerfile', 'WORKDIR /recur/apps/$APP', 'WORKDIR /recur'],
-      ['dockerfile', 'ENTRYPOINT ["node", "dist/main.js"]', 'ENTRYPOINT npm start'],
+      ['dockerfile', entrypoint, 'ENTRYPOINT npm start'],
+      ['dockerfile', roomForTheYoung, '--max-semi-space-size=1'],
       ['dockerfile', 'USER node', 'USER root'],
       ['dockerfile', '"/livez"]', '"/live"]'],
     ],

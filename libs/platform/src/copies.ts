@@ -7,8 +7,9 @@ import type { Clock } from './clock.js';
 import type { Consumption } from './consumer.js';
 import type { Db } from './db.js';
 import { type EventKinds, eventIn } from './events.js';
+import { rowsText, rowsValues } from './rows.js';
 import { columnOf, selectText } from './statements.js';
-import { hydrate, rowJson, type Table } from './table.js';
+import { hydrate, type Table } from './table.js';
 import type { Aggregate, Known, Tx } from './tx.js';
 
 /** A service's copy of another's aggregate. Rows carry merchantId and `version`; older never overwrites newer. */
@@ -59,7 +60,7 @@ function upsertText(table: Table<unknown>): string {
   const keys = table.key.map(property => columnOf(table, property));
   const set = columns.filter(column => !keys.includes(column)).map(column => `${column} = excluded.${column}`);
   return `insert into ${table.table} as t (${columns.join(', ')})
-    select ${columns.map(column => `r.${column}`).join(', ')} from json_populate_recordset(null::${table.table}, $1::json) r
+    select ${columns.map(column => `r.${column}`).join(', ')} from ${rowsText(table, 1)}
     on conflict (${keys.join(', ')}) do update set ${set.join(', ')} where t.version < excluded.version`;
 }
 
@@ -130,8 +131,8 @@ export class Copies {
   }
 
   private async put(tx: Tx, copy: Copy, states: readonly { version: number; data: unknown }[]): Promise<void> {
-    const rows = states.map(({ data, version }) => rowJson(copy.table, copy.row(data, tx.merchantId, version)));
-    await tx.query(upsertText(copy.table), [`[${rows.join(',')}]`]);
+    const rows = states.map(({ data, version }) => ({ row: copy.row(data, tx.merchantId, version), version }));
+    await tx.query(upsertText(copy.table), rowsValues(copy.table, rows));
   }
 
   private async ask<A>(copy: Copy, command: string, input: object, merchantId: number, caller?: Caller): Promise<A> {

@@ -8,7 +8,7 @@ import { commitValues, type Effects, type EventRow } from './effects.js';
 import type { Event, EventKinds } from './events.js';
 import { GatheredReads } from './gather.js';
 import { GroupedCommit } from './group.js';
-import { type Early, raiseGates, takeIn } from './intake.js';
+import { type Early, gateValues, raiseGates, takeIn } from './intake.js';
 import { jsonOfAnswer } from './json.js';
 import { contains, idsOf, type Part, searchText } from './search.js';
 import type { Keyring } from './secrets.js';
@@ -145,7 +145,7 @@ export class Db {
       await session.open();
       const { fresh, early, raised } = await takeIn(session, consumer, order, events, Math.floor(clock.wall() / 1000));
       const last = fresh.length > 0 ? await this.effect(session, caller, tx => apply(tx, fresh)) : [];
-      if (raised) last.push(prepared(raiseGates, [consumer, merchantId, raised]));
+      if (raised.length > 0) last.push(prepared(raiseGates, gateValues(consumer, merchantId, raised)));
       await session.commit(last);
       return early;
     } catch (error) {

@@ -1,7 +1,7 @@
 import { upTo } from './bounds.js';
 import type { Db } from './db.js';
 import type { Event } from './events.js';
-import { raiseGates } from './intake.js';
+import { gateValues, raiseGates } from './intake.js';
 import type { Row } from './session.js';
 
 const limits = { page: 500, pageBytes: 16_777_216 } as const;
@@ -62,7 +62,7 @@ export class DeadLetters {
 
   /** Lets the gate pass to before `event` although earlier events were never seen: their owner no longer keeps them. */
   async openGate({ merchantId, aggregate, aggregateId, version }: Event): Promise<void> {
-    const raised = JSON.stringify([{ aggregate, aggregate_id: aggregateId, version: version - 1 }]);
-    await this.db.infra(raiseGates, [this.consumer, merchantId, raised]);
+    const gate = { aggregate, aggregateId, version: version - 1 };
+    await this.db.infra(raiseGates, gateValues(this.consumer, merchantId, [gate]));
   }
 }

@@ -1,3 +1,5 @@
+import { textArray } from './arrays.js';
+import { type RowToWrite, rowsValues } from './rows.js';
 import type { Change } from './statements.js';
 import type { Table } from './table.js';
 
@@ -26,10 +28,10 @@ export interface AnswerRow {
   createdAt: number;
 }
 
-/** All that one command leaves behind. `rows[i]` is JSON of the rows that change as `changes[i]` says, without brackets. */
+/** All that one command leaves behind. `rows[i]` are the rows that change as `changes[i]` says. */
 export interface Effects {
   changes: readonly (readonly [Table<unknown>, Change])[];
-  rows: readonly string[];
+  rows: readonly (readonly RowToWrite[])[];
   events: readonly EventRow[];
   answers: readonly AnswerRow[];
 }
@@ -42,37 +44,18 @@ export const widths = { events: eventColumns.length, answers: answerColumns.leng
 
 /** The values of the statement that `commitText` writes, for commands of one merchant that change the same tables. */
 export function commitValues(merchantId: number, commands: readonly Effects[]): unknown[] {
-  const tables = commands[0]?.rows.map((_, table) => `[${commands.map(({ rows }) => rows[table]).join(',')}]`) ?? [];
+  const changes = commands[0]?.changes ?? [];
   const events = commands.flatMap(command => command.events);
   const answers = commands.flatMap(command => command.answers);
   return [
     String(merchantId),
-    ...tables,
+    ...changes.flatMap(([table], at) =>
+      rowsValues(
+        table,
+        commands.flatMap(({ rows }) => rows[at] ?? []),
+      ),
+    ),
     ...eventColumns.map(column => textArray(events.map(event => String(event[column])))),
     ...answerColumns.map(column => textArray(answers.map(answer => String(answer[column])))),
   ];
-}
-
-const TEXT_OID = 25;
-
-/**
- * A text[] in PostgreSQL's binary format (array_send: dimensions, null flag, element type, length and lower bound, then
- * length and bytes of each element). Long texts pass so without being escaped here and parsed there.
- */
-function textArray(values: readonly string[]): Buffer {
-  const lengths = values.map(value => Buffer.byteLength(value));
-  const head = values.length === 0 ? 12 : 20;
-  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + 4 + length, head));
-  bytes.writeInt32BE(values.length === 0 ? 0 : 1, 0);
-  bytes.writeInt32BE(0, 4);
-  bytes.writeInt32BE(TEXT_OID, 8);
-  if (values.length === 0) return bytes;
-  bytes.writeInt32BE(values.length, 12);
-  bytes.writeInt32BE(1, 16);
-  let at = head;
-  for (const [index, value] of values.entries()) {
-    at = bytes.writeInt32BE(lengths[index] ?? 0, at);
-    at += bytes.write(value, at);
-  }
-  return bytes;
 }

@@ -1,3 +1,4 @@
+import { textArray, wholeArray } from './arrays.js';
 import type { Event } from './events.js';
 import type { Session } from './session.js';
 
@@ -12,11 +13,28 @@ const received = `insert into inbox (consumer, event_id, received_at)
 const gates = `select aggregate, aggregate_id, version from gate
   where consumer = $1 and merchant_id = $2 and aggregate_id = any($3)`;
 const forget = 'delete from inbox where consumer = $1 and event_id = any($2)';
+
+/** How far a consumer has come with an object. */
+export interface Gate {
+  aggregate: string;
+  aggregateId: string;
+  version: number;
+}
+
 export const raiseGates = `insert into gate (consumer, merchant_id, aggregate, aggregate_id, version)
-  select $1, $2, r.aggregate, r.aggregate_id, r.version from json_to_recordset($3::json)
-    r(aggregate text, aggregate_id text, version integer)
+  select $1, $2, r.aggregate, r.aggregate_id, r.version
+  from unnest($3::text[], $4::text[], $5::bigint[]) r(aggregate, aggregate_id, version)
   on conflict (consumer, merchant_id, aggregate, aggregate_id) do update set version = excluded.version
   where gate.version < excluded.version`;
+
+/** The values of `raiseGates`. */
+export const gateValues = (consumer: string, merchantId: number, gates: readonly Gate[]): unknown[] => [
+  consumer,
+  merchantId,
+  textArray(gates.map(({ aggregate }) => aggregate)),
+  textArray(gates.map(({ aggregateId }) => aggregateId)),
+  wholeArray(gates.map(({ version }) => version)),
+];
 
 /**
  * Takes one merchant's events into the inbox, within an open transaction, and sorts them: `fresh` are to be applied,
@@ -28,7 +46,7 @@ export async function takeIn(
   order: 'every' | 'latest' | 'alone',
   events: readonly Event[],
   now: number,
-): Promise<{ fresh: Event[]; early: Early[]; raised: string }> {
+): Promise<{ fresh: Event[]; early: Early[]; raised: Gate[] }> {
   const [rows, reached] = await Promise.all([
     session.query(received, [consumer, events.map(({ id }) => id), now]),
     order === 'alone'
@@ -39,10 +57,11 @@ export async function takeIn(
   const versions = new Map(reached.map(row => [`${row.aggregate} ${row.aggregate_id}`, Number(row.version)]));
   const fresh: Event[] = [];
   const early: Early[] = [];
-  const raised = new Map<string, object>();
+  const raised = new Map<string, Gate>();
   for (const event of events) {
     if (!unseen.delete(event.id)) continue;
-    const key = `${event.aggregate} ${event.aggregateId}`;
+    const { aggregate, aggregateId } = event;
+    const key = `${aggregate} ${aggregateId}`;
     const version = versions.get(key) ?? 0;
     if (order !== 'alone' && event.version <= version) continue;
     if (order === 'every' && event.version > version + 1) {
@@ -51,8 +70,8 @@ export async function takeIn(
     }
     fresh.push(event);
     versions.set(key, event.version);
-    raised.set(key, { aggregate: event.aggregate, aggregate_id: event.aggregateId, version: event.version });
+    if (order !== 'alone') raised.set(key, { aggregate, aggregateId, version: event.version });
   }
   if (early.length > 0) await session.query(forget, [consumer, early.map(({ event }) => event.id)]);
-  return { fresh, early, raised: order === 'alone' ? '' : JSON.stringify([...raised.values()]) };
+  return { fresh, early, raised: [...raised.values()] };
 }

@@ -1,5 +1,6 @@
 import { bounded } from './bounds.js';
 import { widths } from './effects.js';
+import { rowsText, rowsWidth } from './rows.js';
 import type { Table } from './table.js';
 
 /** How one command changes one table: as an insert, or as an update of rows that it has locked. */
@@ -49,19 +50,16 @@ export function columnOf<T>(of: Table<T>, property: string): string {
   return found.column;
 }
 
-/** Rows as one JSON array, one parameter whatever their number: the same prepared statement serves any batch. */
-const source = (table: string, at: number) => `json_populate_recordset(null::${table}, $${at}::json) r`;
-
 function insertText<T>(into: Table<T>, at: number, from: string): string {
   const columns = into.columns.map(({ column }) => column);
-  return `insert into ${into.table} (${columns.join(', ')}) select ${columns.map(c => `r.${c}`).join(', ')} from ${from}${source(into.table, at)}`;
+  return `insert into ${into.table} (${columns.join(', ')}) select ${columns.map(c => `r.${c}`).join(', ')} from ${from}${rowsText(into, at)}`;
 }
 
 function updateText<T>(of: Table<T>, at: number): string {
   const keys = of.key.map(property => columnOf(of, property));
   const assignments = of.columns.filter(({ column }) => !keys.includes(column)).map(({ column: c }) => `${c} = r.${c}`);
   const match = keys.map(key => `t.${key} = r.${key}`).join(' and ');
-  return `update ${of.table} t set ${assignments.join(', ')} from ${source(of.table, at)} where ${match}`;
+  return `update ${of.table} t set ${assignments.join(', ')} from ${rowsText(of, at)} where ${match}`;
 }
 
 const arrays = (from: number, width: number) =>
@@ -85,16 +83,19 @@ export const shapeOf = (changes: readonly (readonly [Table<unknown>, Change])[])
 
 /**
  * Everything a command leaves behind as one statement: its changes, its events, its stored answer.
- * $1 is the merchant, then a JSON array of rows for each changed table, then the columns of events and answers (see
+ * $1 is the merchant, then come the rows of each changed table, then the columns of events and answers (see
  * `commitValues`). `ctx` sets the merchant before any row is produced, so that row-level security holds when the
  * statement is a transaction of its own.
  */
 export function commitText(changes: readonly (readonly [Table<unknown>, Change])[]): string {
   return once(shapeOf(changes), () => {
-    const parts = changes.map(([table, change], index) =>
-      change === 'insert' ? insertText(table, index + 2, 'ctx, ') : updateText(table, index + 2),
-    );
-    parts.push(insertEvents(changes.length + 2), insertAnswers(changes.length + 2 + widths.events));
+    let at = 2;
+    const parts = changes.map(([table, change]) => {
+      const text = change === 'insert' ? insertText(table, at, 'ctx, ') : updateText(table, at);
+      at += rowsWidth(table);
+      return text;
+    });
+    parts.push(insertEvents(at), insertAnswers(at + widths.events));
     const named = parts.map((part, index) => `w${index} as (${part})`);
     named.push(`u as (insert into unpublished select seq from w${changes.length})`);
     return `with ctx as materialized (select set_config('app.merchant_id', $1::text, true)), ${named.join(', ')} select 1`;

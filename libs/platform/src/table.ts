@@ -19,14 +19,17 @@ export type Table<T> = EntitySchema<T> & {
   readonly table: string;
   readonly key: readonly (keyof T & string)[];
   readonly columns: readonly ColumnInfo[];
+  /** Of these, whole numbers that are never null; and the others. */
+  readonly wholes: readonly ColumnInfo[];
+  readonly others: readonly ColumnInfo[];
   readonly infrastructure: boolean;
 };
 
 export interface ColumnInfo {
   property: string;
   column: string;
-  /** What stands before its value in the JSON of a row. */
-  label: string;
+  /** As SQL names it. */
+  type: string;
   transformer?: { from(value: unknown): unknown };
 }
 
@@ -55,15 +58,19 @@ export function table<T>(name: string, options: TableOptions<T>): Table<T> {
       ...(where && { where }),
     })),
   });
+  const infos = Object.entries(columns).map(([property, { name: column = property, transformer, type, array }]) => ({
+    property,
+    column,
+    type: `${String(type)}${array ? '[]' : ''}`,
+    ...(transformer && !Array.isArray(transformer) && { transformer }),
+  }));
+  const isWhole = ({ property, type }: ColumnInfo) => /^(bigint|integer)$/.test(type) && !columns[property]?.nullable;
   return Object.assign(schema, {
     table: name,
     key: options.key,
-    columns: Object.entries(columns).map(([property, { name: column = property, transformer }], at) => ({
-      property,
-      column,
-      label: `${at === 0 ? '{' : ','}"${column}":`,
-      ...(transformer && !Array.isArray(transformer) && { transformer }),
-    })),
+    columns: infos,
+    wholes: infos.filter(isWhole),
+    others: infos.filter(column => !isWhole(column)),
     infrastructure: options.infrastructure ?? false,
   });
 }
@@ -76,20 +83,6 @@ export function hydrate<T>(into: Table<T>, row: Record<string, unknown>): T {
     value[property] = transformer && raw !== null ? transformer.from(raw) : raw;
   }
   return value as T;
-}
-
-/**
- * T as the JSON object that `json_populate_recordset` reads, with its `version` replaced where one is given. Written
- * out column by column: to build an object for the serialiser first would cost three times as much.
- */
-export function rowJson<T>(from: Table<T>, row: T, version?: number): string {
-  let json = '';
-  for (const { property, label } of from.columns) {
-    const value = version !== undefined && property === 'version' ? version : row[property as keyof T];
-    json += label;
-    json += typeof value === 'bigint' || Number.isInteger(value) ? String(value) : JSON.stringify(value ?? null);
-  }
-  return `${json}}`;
 }
 
 const number = { from: Number, to: (value: unknown) => value };

@@ -5,9 +5,10 @@ import type { Caller } from './caller.js';
 import type { Effects, EventRow } from './effects.js';
 import { type EventKinds, written } from './events.js';
 import { type List, type Page, pageOf } from './list.js';
+import type { RowToWrite } from './rows.js';
 import { type Row, type Session, violatedIndex } from './session.js';
 import { amongText, type Change, selectText } from './statements.js';
-import { hydrate, rowJson, type Table } from './table.js';
+import { hydrate, type Table } from './table.js';
 
 /**
  * Of an event's data, whole. Well below what the bus carries (`max_payload`): an event that it does not carry would wait
@@ -242,18 +243,18 @@ export class Tx extends Reader {
     const entry = this.entry && { type: LOGGED, aggregate: 'operation', aggregateId: '', data: this.entry };
     const emissions = [...this.emissions, ...(entry ? [entry] : [])];
     const events = emissions.map(emission => this.outboxRow(emission));
-    const byTable = new Map<string, { table: Table<unknown>; change: Change; rows: string[] }>();
+    const byTable = new Map<string, { table: Table<unknown>; change: Change; rows: RowToWrite[] }>();
     for (const { table, change, row, version, saved } of this.tracked.values()) {
       if (!saved) continue;
       const key = `${table.table} ${change}`;
       const group = byTable.get(key) ?? { table: table as unknown as Table<unknown>, change, rows: [] };
       byTable.set(key, group);
-      group.rows.push(rowJson(group.table, row, version));
+      group.rows.push({ row, version });
     }
     const groups = [...byTable.values()];
     return {
       changes: groups.map(({ table, change }) => [table, change] as const),
-      rows: groups.map(({ rows }) => rows.join(',')),
+      rows: groups.map(({ rows }) => rows),
       events,
       emitted: new Map(emissions.map(({ data }, at) => [data, events[at] as EventRow])),
       logged: this.entry !== undefined,

@@ -1,4 +1,4 @@
-import { hydrate, Keyring, rowJson, secure } from '@recur/platform';
+import { hydrate, Keyring, secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { hashOf, headText } from '../log-chain.js';
 import { operationLogs } from '../log-tables.js';
@@ -36,12 +36,12 @@ async function chain(runner: QueryRunner, merchantId: number): Promise<void> {
       const entry = { ...hydrate(operationLogs, row), n: ++n };
       hash = hashOf(hash, entry);
       id = entry.id;
-      return rowJson(operationLogs, { ...entry, hash });
+      return { id, n, hash };
     });
     await runner.query(
-      `update operation_logs l set n = r.n, hash = r.hash from json_populate_recordset(null::operation_logs, $1::json) r
-       where l.merchant_id = r.merchant_id and l.id = r.id`,
-      [`[${chained.join(',')}]`],
+      `update operation_logs l set n = r.n, hash = r.hash from json_to_recordset($2::json) r(id bigint, n bigint, hash text)
+       where l.merchant_id = $1 and l.id = r.id`,
+      [merchantId, JSON.stringify(chained)],
     );
     full = rows.length === page;
   }

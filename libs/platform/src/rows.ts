@@ -1,0 +1,59 @@
+import { textArray, wholeArray } from './arrays.js';
+import type { ColumnInfo, Table } from './table.js';
+
+/** A row as it is to be written: its `version`, where its table has one, is this. */
+export interface RowToWrite {
+  row: unknown;
+  version: number;
+}
+
+type Columns = Pick<Table<unknown>, 'columns' | 'wholes' | 'others'>;
+
+/**
+ * Rows of a table as `r`, from parameter $at on: the same prepared statement serves any number of them. The whole numbers
+ * of all rows are one bigint[], row after row, since an element of an array without nulls is found by its place; of what
+ * else there is, each column is a text[]. PostgreSQL reads this in half the time of JSON, which it validates, parses and
+ * looks up name by name.
+ */
+export function rowsText(of: Columns, at: number): string {
+  const { wholes, others } = of;
+  const first = wholes.length > 0 ? at + 1 : at;
+  const place = new Map(wholes.map((column, index) => [column, wholes.length - 1 - index]));
+  const name = new Map(others.map((column, index) => [column, `v${index}`]));
+  const read = (column: ColumnInfo) => {
+    const behind = place.get(column);
+    const value = behind === undefined ? name.get(column) : `($${at}::bigint[])[i * ${wholes.length} - ${behind}]`;
+    return column.type === 'text' || column.type === 'bigint' ? value : `${value}::${column.type}`;
+  };
+  const list = of.columns.map(column => `${read(column)} as ${column.column}`).join(', ');
+  const from =
+    others.length > 0
+      ? `unnest(${others.map((_, index) => `$${first + index}::text[]`).join(', ')})
+          with ordinality x(${[...name.values()].join(', ')}, i)`
+      : `generate_series(1, cardinality($${at}::bigint[]) / ${wholes.length}) i`;
+  return `(select ${list} from ${from}) r`;
+}
+
+/** The parameters of `rowsText`. */
+export function rowsValues({ wholes, others }: Columns, rows: readonly RowToWrite[]): Buffer[] {
+  const texts = others.map(column => textArray(rows.map(({ row }) => textOf(column, member(row, column)))));
+  if (wholes.length === 0) return texts;
+  const numbers: unknown[] = [];
+  for (const { row, version } of rows) {
+    for (const column of wholes) numbers.push(column.property === 'version' ? version : member(row, column));
+  }
+  return [wholeArray(numbers), ...texts];
+}
+
+/** How many parameters those are. */
+export const rowsWidth = ({ wholes, others }: Columns) => (wholes.length > 0 ? 1 : 0) + others.length;
+
+const member = (row: unknown, { property }: ColumnInfo) => (row as Record<string, unknown>)[property];
+
+function textOf({ type }: ColumnInfo, value: unknown): string | null {
+  if (typeof value === 'string' && type === 'text') return value;
+  if (value === null || value === undefined) return null;
+  if (type === 'jsonb') return JSON.stringify(value);
+  if (!Array.isArray(value)) return String(value);
+  return `{${value.map(each => `"${String(each).replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+}

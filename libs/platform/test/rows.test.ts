@@ -1,0 +1,125 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { rowsText, rowsValues, rowsWidth } from '../src/rows.js';
+import { createPool, prepared } from '../src/session.js';
+import {
+  document,
+  flag,
+  hydrate,
+  int,
+  integer,
+  integers,
+  money,
+  optionalDocument,
+  optionalInteger,
+  optionalText,
+  type Table,
+  table,
+  text,
+  texts,
+} from '../src/table.js';
+
+interface Every {
+  id: number;
+  small: number;
+  amount: bigint;
+  name: string;
+  note: string | null;
+  at: number | null;
+  on: boolean;
+  words: string[];
+  ids: number[];
+  shape: unknown;
+  plan: unknown;
+  version: number;
+}
+
+const every = table<Every>('every', {
+  key: ['id'],
+  columns: {
+    id: integer(),
+    small: int(),
+    amount: money(),
+    name: text(),
+    note: optionalText(),
+    at: optionalInteger(),
+    on: flag(),
+    words: texts(),
+    ids: integers(),
+    shape: document(),
+    plan: optionalDocument(),
+    version: int(),
+  },
+});
+const counts = table<{ merchantId: number; n: number }>('counts', {
+  key: ['merchantId'],
+  columns: { merchantId: integer(), n: int() },
+});
+const names = table<{ name: string }>('names', { key: ['name'], columns: { name: text() } });
+
+const pool = createPool(process.env.TEST_PG_ADMIN_URL ?? '', 1);
+afterAll(() => pool.end());
+
+async function through<T>(of: Table<T>, rows: readonly T[], version = 0): Promise<T[]> {
+  const values = rowsValues(
+    of,
+    rows.map(row => ({ row, version })),
+  );
+  expect(values).toHaveLength(rowsWidth(of));
+  const list = of.columns.map(({ column }) => `r.${column}`).join(', ');
+  const { rows: read } = await pool.query(prepared(`select ${list} from ${rowsText(of, 1)}`, values));
+  return read.map(row => hydrate(of, row));
+}
+
+/** Texts without NUL, which PostgreSQL does not take; some of about the length from which they are written otherwise. */
+const words = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: 'binary', minLength: 60, maxLength: 70 }),
+  fc.string({ unit: 'binary-ascii', minLength: 60, maxLength: 70 }),
+  fc.constantFrom('', '{}', 'null', '"', '\\', 'a,b', '\n', 'é'),
+);
+const said = words.map(word => word.replaceAll('\0', ''));
+const whole = fc.maxSafeInteger();
+const row: fc.Arbitrary<Every> = fc.record({
+  id: whole,
+  small: fc.integer(),
+  amount: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  name: said,
+  note: fc.option(said),
+  at: fc.option(whole),
+  on: fc.boolean(),
+  words: fc.array(said, { maxLength: 4 }),
+  ids: fc.array(whole, { maxLength: 4 }),
+  shape: fc.record({ name: said, n: fc.integer() }),
+  plan: fc.option(fc.constantFrom([], {}, 'text', 5, true)),
+  version: fc.constant(7),
+});
+
+describe('rows', () => {
+  it('of every type reach the database as they are, in their order, and with the version that is given', async () => {
+    const some = fc.array(row, { minLength: 1, maxLength: 6 });
+    await fc.assert(fc.asyncProperty(some, async rows => expect(await through(every, rows, 7)).toEqual(rows)));
+  });
+
+  it('may be of whole numbers, or of texts, alone', async () => {
+    const tallies = [
+      { merchantId: 1, n: 5 },
+      { merchantId: 2, n: -6 },
+    ];
+    expect(await through(counts, tallies)).toEqual(tallies);
+    expect(await through(names, [{ name: 'a' }, { name: '' }])).toEqual([{ name: 'a' }, { name: '' }]);
+    expect(await through(names, [])).toEqual([]);
+  });
+
+  it.each([2 ** 63, 1.5, 1e300, 2n ** 63n, -(2n ** 63n) - 1n, Number.NaN, null, undefined, 'five'])(
+    'with %p for a whole number are refused',
+    n => {
+      const write = () => rowsValues(counts, [{ row: { merchantId: 1, n }, version: 0 }]);
+      expect(write).toThrow(/64 bits|BigInt/);
+    },
+  );
+
+  it('with a number that is too large for its column are refused by the database', async () => {
+    await expect(through(counts, [{ merchantId: 1, n: 2 ** 31 }])).rejects.toThrow('integer out of range');
+  });
+});
