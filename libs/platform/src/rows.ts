@@ -18,18 +18,18 @@ type Columns = Pick<Table<unknown>, 'columns' | 'wholes' | 'others'>;
 export function rowsText(of: Columns, at: number): string {
   const { wholes, others } = of;
   const first = wholes.length > 0 ? at + 1 : at;
-  const place = new Map(wholes.map((column, index) => [column, wholes.length - 1 - index]));
-  const name = new Map(others.map((column, index) => [column, `v${index}`]));
   const read = (column: ColumnInfo) => {
-    const behind = place.get(column);
-    const value = behind === undefined ? name.get(column) : `($${at}::bigint[])[i * ${wholes.length} - ${behind}]`;
-    return column.type === 'text' || column.type === 'bigint' ? value : `${value}::${column.type}`;
+    const behind = wholes.length - 1 - wholes.indexOf(column);
+    const [value, type] = wholes.includes(column)
+      ? [`($${at}::bigint[])[i * ${wholes.length} - ${behind}]`, 'bigint']
+      : [`v${others.indexOf(column)}`, 'text'];
+    return column.type === type ? value : `${value}::${column.type}`;
   };
   const list = of.columns.map(column => `${read(column)} as ${column.column}`).join(', ');
   const from =
     others.length > 0
       ? `unnest(${others.map((_, index) => `$${first + index}::text[]`).join(', ')})
-          with ordinality x(${[...name.values()].join(', ')}, i)`
+          with ordinality x(${others.map((_, index) => `v${index}`).join(', ')}, i)`
       : `generate_series(1, cardinality($${at}::bigint[]) / ${wholes.length}) i`;
   return `(select ${list} from ${from}) r`;
 }

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { rowsText, rowsValues, rowsWidth } from '../src/rows.js';
-import { createPool, prepared } from '../src/session.js';
+import { createPool } from '../src/session.js';
 import {
   document,
   flag,
@@ -67,8 +67,17 @@ async function through<T>(of: Table<T>, rows: readonly T[], version = 0): Promis
   );
   expect(values).toHaveLength(rowsWidth(of));
   const list = of.columns.map(({ column }) => `r.${column}`).join(', ');
-  const { rows: read } = await pool.query(prepared(`select ${list} from ${rowsText(of, 1)}`, values));
-  return read.map(row => hydrate(of, row));
+  const types = of.columns.map(({ column, type }) => `"${column}" ${type}`).join(', ');
+  const client = await pool.connect();
+  try {
+    await client.query(`begin; create temporary table written (${types}, place serial)`);
+    await client.query(`insert into written select ${list} from ${rowsText(of, 1)}`, values);
+    const { rows: read } = await client.query('select * from written order by place');
+    return read.map(row => hydrate(of, row));
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
 }
 
 /** Texts without NUL, which PostgreSQL does not take; some of about the length from which they are written otherwise. */
