@@ -2,16 +2,15 @@
 // length and bytes of each element). Values pass so without being escaped here and parsed there.
 
 const oids = { bigint: 20, text: 25 } as const;
-const headBytes = 20;
 /** Texts up to so many characters are written here: to call the engine's encoder takes longer than to do it. */
 const shortText = 64;
 
 /** A text[]. */
 export function textArray(values: readonly (string | null)[]): Buffer {
-  let capacity = headBytes;
-  for (const value of values) capacity += 4 + (value === null ? 0 : mostBytes(value));
-  const { bytes, view } = begin(oids.text, values.length, values.includes(null), capacity);
-  let at = values.length === 0 ? 12 : headBytes;
+  let most = 0;
+  for (const value of values) most += 4 + (value === null ? 0 : mostBytes(value));
+  const { bytes, view, begin } = arrayOf(oids.text, values.length, values.includes(null), most);
+  let at = begin;
   for (const value of values) {
     const length = value === null ? -1 : write(bytes, value, at + 4);
     view.setInt32(at, length);
@@ -20,10 +19,10 @@ export function textArray(values: readonly (string | null)[]): Buffer {
   return bytes.subarray(0, at);
 }
 
-/** A bigint[] of one value or more, none of them null; throws where one is no whole number of 64 bits. */
+/** A bigint[] without nulls; throws where a value is no whole number of 64 bits. */
 export function wholeArray(values: readonly unknown[]): Buffer {
-  const { bytes, view } = begin(oids.bigint, values.length, false, headBytes + values.length * 12);
-  let at = headBytes;
+  const { bytes, view, begin } = arrayOf(oids.bigint, values.length, false, values.length * 12);
+  let at = begin;
   for (const value of values) {
     view.setInt32(at, 8);
     if (Number.isSafeInteger(value)) {
@@ -38,16 +37,16 @@ export function wholeArray(values: readonly unknown[]): Buffer {
   return bytes;
 }
 
-function begin(oid: number, length: number, nulls: boolean, capacity: number): { bytes: Buffer; view: DataView } {
-  const bytes = Buffer.allocUnsafe(capacity);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, capacity);
-  view.setInt32(0, length === 0 ? 0 : 1);
-  view.setInt32(4, nulls ? 1 : 0);
-  view.setInt32(8, oid);
-  if (length === 0) return { bytes, view };
-  view.setInt32(12, length);
-  view.setInt32(16, 1);
-  return { bytes, view };
+/** An array that has its head, and room for its elements from `begin` on. One that is empty has no dimension. */
+function arrayOf(oid: number, length: number, nulls: boolean, room: number) {
+  const head = length === 0 ? [0, 0, oid] : [1, nulls ? 1 : 0, oid, length, 1];
+  const begin = head.length * 4;
+  const bytes = Buffer.allocUnsafe(begin + room);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  head.forEach((value, at) => {
+    view.setInt32(at * 4, value);
+  });
+  return { bytes, view, begin };
 }
 
 function ofInt64(value: bigint): bigint {

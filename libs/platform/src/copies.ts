@@ -7,8 +7,8 @@ import type { Clock } from './clock.js';
 import type { Consumption } from './consumer.js';
 import type { Db } from './db.js';
 import { type EventKinds, eventIn } from './events.js';
-import { rowsText, rowsValues } from './rows.js';
-import { columnOf, selectText } from './statements.js';
+import { rowsValues } from './rows.js';
+import { columnOf, selectText, upsertText } from './statements.js';
 import { hydrate, type Table } from './table.js';
 import type { Aggregate, Known, Tx } from './tx.js';
 
@@ -54,15 +54,6 @@ export interface State {
 }
 
 const limits = { page: 500, events: 1_000, answerBytes: 524_288, alike: 100, timeoutMs: 4_000 } as const;
-
-function upsertText(table: Table<unknown>): string {
-  const columns = table.columns.map(({ column }) => column);
-  const keys = table.key.map(property => columnOf(table, property));
-  const set = columns.filter(column => !keys.includes(column)).map(column => `${column} = excluded.${column}`);
-  return `insert into ${table.table} as t (${columns.join(', ')})
-    select ${columns.map(column => `r.${column}`).join(', ')} from ${rowsText(table, 1)}
-    on conflict (${keys.join(', ')}) do update set ${set.join(', ')} where t.version < excluded.version`;
-}
 
 /** Keeps the copies that a service has of others: from their events, from a snapshot, and by asking. */
 export class Copies {

@@ -101,7 +101,7 @@ async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
   const first = branches.map(branch => `(select ${keys} ${branch} order by ${list.order} limit ${end})`);
   const counted = branches.map(branch => `(select 1 ${branch} limit ${limits.counted})`);
   const [, rows, total] = await Promise.all([
-    session.once(planning(list), []),
+    session.query(planning(list), []),
     session.once(`with ${pageIn(list, `(${first.join(' union all ')})`)} ${rowsOf(list)}`, values),
     list.known?.fitting ??
       session
@@ -120,7 +120,7 @@ async function gathered<T>(session: Session, list: List<T>, { fitting }: Known):
   // the offset keeps the planner from meeting them along the index of the order
   const all = `(select ${keysOf(list)} ${branches.join()} offset 0)`;
   const [, rows] = await Promise.all([
-    session.once(planning(list), []),
+    session.query(planning(list), []),
     session.once(`with ${pageIn(list, all)} ${rowsOf(list)}`, values),
   ]);
   return { rows: whole(rows).map(row => hydrate(list.from, row)), total: Math.min(fitting, limits.counted) };
@@ -131,7 +131,7 @@ async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | 
   const { values, branches } = sourceOf(session, list, 1);
   const fitting = `fitting as materialized (select ${keysOf(list)} ${branches.join()} limit ${limits.collected + 1})`;
   const [, rows] = await Promise.all([
-    session.once(planning(list), []),
+    session.query(planning(list), []),
     // one row at least, which tells the total
     session.once(
       `with ${fitting}, ${pageIn(list, 'fitting')} select total, row.* from (select count(*) as total from fitting) counted

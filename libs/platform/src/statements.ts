@@ -50,17 +50,34 @@ export function columnOf<T>(of: Table<T>, property: string): string {
   return found.column;
 }
 
-function insertText<T>(into: Table<T>, at: number, from: string): string {
+function insertText<T>(into: Table<T>, at: number, from = ''): string {
   const columns = into.columns.map(({ column }) => column);
   return `insert into ${into.table} (${columns.join(', ')}) select ${columns.map(c => `r.${c}`).join(', ')} from ${from}${rowsText(into, at)}`;
 }
 
 function updateText<T>(of: Table<T>, at: number): string {
-  const keys = of.key.map(property => columnOf(of, property));
-  const assignments = of.columns.filter(({ column }) => !keys.includes(column)).map(({ column: c }) => `${c} = r.${c}`);
-  const match = keys.map(key => `t.${key} = r.${key}`).join(' and ');
-  return `update ${of.table} t set ${assignments.join(', ')} from ${rowsText(of, at)} where ${match}`;
+  const match = keysOf(of).map(key => `t.${key} = r.${key}`);
+  return `update ${of.table} t set ${assignments(of, 'r')} from ${rowsText(of, at)} where ${match.join(' and ')}`;
 }
+
+/** Inserts rows of a table with a version, or updates those that are there with an older one; see `rowsValues`. */
+export function upsertText<T>(into: Table<T>): string {
+  return once(
+    `u ${into.table}`,
+    () => `${insertText(into, 1)} on conflict (${keysOf(into).join(', ')})
+      do update set ${assignments(into, 'excluded')} where ${into.table}.version < excluded.version`,
+  );
+}
+
+const keysOf = <T>(of: Table<T>) => of.key.map(property => columnOf(of, property));
+
+/** All columns but those of the key, as they are in `from`. */
+const assignments = <T>(of: Table<T>, from: string) =>
+  of.columns
+    .map(({ column }) => column)
+    .filter(column => !keysOf(of).includes(column))
+    .map(column => `${column} = ${from}.${column}`)
+    .join(', ');
 
 const arrays = (from: number, width: number) =>
   Array.from({ length: width }, (_, at) => `$${from + at}::text[]`).join(', ');
