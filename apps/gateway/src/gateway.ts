@@ -1,12 +1,11 @@
 import 'reflect-metadata';
-import { randomBytes } from 'node:crypto';
 import { Server } from 'node:net';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Operation, routed } from '@recur/contracts';
 import { idGenerator } from '@recur/kernel';
-import { Bus, CLOCK, type Clock, CONFIG, LOG, type Log } from '@recur/platform';
+import { Bus, CLOCK, type Clock, CONFIG, LOG, type Log, pooledRandom } from '@recur/platform';
 import { Activity } from './activity.js';
 import { Admission } from './admission.js';
 import { Answers } from './answers.js';
@@ -39,7 +38,7 @@ export class Gateway {
 
   static async create(parts: GatewayParts): Promise<Gateway> {
     const { config, bus, clock, log, operations = routed } = parts;
-    const newId = idGenerator(() => clock.wall(), randomBytes);
+    const newId = idGenerator(() => clock.wall(), pooledRandom);
     const answers = new Answers(config, log);
     class App {}
     Module({

@@ -1,18 +1,8 @@
-import { randomFillSync } from 'node:crypto';
+import { pooledRandom } from '@recur/platform';
 
 const shape = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
 
-const pool = Buffer.alloc(4_096);
-let used = pool.length;
-
-function randomHex(bytes: number): string {
-  if (used + bytes > pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  used += bytes;
-  return pool.toString('hex', used - bytes, used);
-}
+const randomHex = (bytes: number) => pooledRandom(bytes).toString('hex');
 
 /**
  * The trace context of a request (https://www.w3.org/TR/trace-context/#traceparent-header): the trace that its client

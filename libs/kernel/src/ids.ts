@@ -1,5 +1,7 @@
 /** Crockford's base 32 in lower case, in the order of its codes: text sorts as the numbers do. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+/** Every two digits: to put them together takes less than half as long as one by one. */
+const PAIRS = [...ALPHABET].flatMap(first => [...ALPHABET].map(second => first + second));
 const LAST_MS = 2 ** 48 - 1;
 /** The random part is kept as two halves that a number holds exactly. */
 const HALF = 2 ** 40;
@@ -16,7 +18,7 @@ export type IdPrefix = `${string}_`;
  */
 export function newId(prefix: IdPrefix, nowMs: number, randomBytes: Uint8Array): string {
   const [high, low] = halves(randomBytes);
-  return compose(prefix, nowMs, high, low);
+  return prefix + headOf(nowMs, high) + encode(low, 8);
 }
 
 /**
@@ -28,25 +30,29 @@ export function idGenerator(nowMs: () => number, random: (bytes: number) => Uint
   let lastMs = -1;
   let high = 0;
   let low = 0;
+  /** What ids of one millisecond have in common. */
+  let head = '';
   return prefix => {
     const ms = nowMs();
-    if (ms > lastMs) {
-      lastMs = ms;
+    if (!(ms <= lastMs)) {
       [high, low] = halves(random(RANDOM_BYTES));
+      head = headOf(ms, high);
+      lastMs = ms;
     } else if (++low === HALF) {
       low = 0;
       if (++high === HALF) {
         high = 0;
         lastMs++;
       }
+      head = headOf(lastMs, high);
     }
-    return compose(prefix, lastMs, high, low);
+    return prefix + head + encode(low, 8);
   };
 }
 
-function compose(prefix: string, ms: number, high: number, low: number): string {
+function headOf(ms: number, high: number): string {
   if (!Number.isInteger(ms) || ms < 0 || ms > LAST_MS) throw new RangeError(`an id at ${ms} ms`);
-  return prefix + encode(ms, 10) + encode(high, 8) + encode(low, 8);
+  return encode(ms, 10) + encode(high, 8);
 }
 
 function halves(bytes: Uint8Array): [number, number] {
@@ -55,8 +61,9 @@ function halves(bytes: Uint8Array): [number, number] {
   return [number(bytes.subarray(0, 5)), number(bytes.subarray(5))];
 }
 
+/** An even number of digits. */
 function encode(value: number, length: number): string {
   let text = '';
-  for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) text = ALPHABET.charAt(rest % 32) + text;
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 1024)) text = PAIRS[rest % 1024] + text;
   return text;
 }

@@ -33,7 +33,7 @@ export interface Consumption {
  * Under load (`busy` events in a batch) the next batch is let grow for a moment: a batch costs little more than an event.
  * `buffered` counts messages, each with some events; the others count events.
  */
-const limits = { batch: 256, buffered: 64, held: 4_096, attempts: 5, pauseMs: 300, busy: 8, lingerMs: 80 } as const;
+const limits = { batch: 256, buffered: 64, held: 4_096, attempts: 5, pauseMs: 300, busy: 8, lingerMs: 120 } as const;
 
 /** A message that waits, and how many events it carries: they are read when it is their turn, for bytes wait cheaply. */
 interface Waiting {

@@ -9,15 +9,25 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-const limits = { statementsAtOnce: 6, commandsPerStatement: 64 } as const;
+/** Commands of one merchant that leave the same kinds of rows; `underway` tells of a statement of theirs. */
+interface Queue {
+  text: string;
+  merchantId: number;
+  pending: Pending[];
+  underway: boolean;
+}
+
+const limits = { statementsAtOnce: 6, commandsPerStatement: 64, patienceMs: 200 } as const;
 
 /**
  * Commits of independent commands share a statement: of one merchant, those that leave the same kinds of rows within one
- * turn of the event loop, and while too many statements are under way, go out together, their rows as one longer array
- * each. A statement is one transaction; when it fails, its commands are tried again one by one, so none fails for another.
+ * turn of the event loop, and while a statement like theirs is under way, go out together, their rows as one longer array
+ * each. Two such statements side by side would write to the same pages, and take longer than one after the other; only
+ * of one that takes very long the next do not wait for the end. A statement is one transaction; when it fails, its
+ * commands are tried again one by one, so none fails for another.
  */
 export class GroupedCommit {
-  private readonly queues = new Map<string, { text: string; merchantId: number; pending: Pending[] }>();
+  private readonly queues = new Map<string, Queue>();
   private running = 0;
   private due: NodeJS.Immediate | undefined;
 
@@ -28,7 +38,7 @@ export class GroupedCommit {
     const text = commitText(effects.changes);
     return new Promise((resolve, reject) => {
       const key = `${merchantId} ${shapeOf(effects.changes)}`;
-      const queue = this.queues.get(key) ?? { text, merchantId, pending: [] };
+      const queue = this.queues.get(key) ?? { text, merchantId, pending: [], underway: false };
       this.queues.set(key, queue);
       queue.pending.push({ effects, resolve, reject });
       this.due ??= setImmediate(() => {
@@ -39,20 +49,31 @@ export class GroupedCommit {
   }
 
   private next(): void {
-    while (this.running < limits.statementsAtOnce) {
-      const first = this.queues.entries().next().value;
-      if (!first) return;
-      const [key, queue] = first;
-      const batch = queue.pending.splice(0, limits.commandsPerStatement);
-      // what is left goes to the end of the line: a busy merchant does not hold up the others
+    for (const [key, queue] of this.queues) {
+      if (this.running >= limits.statementsAtOnce) return;
+      if (queue.underway) continue;
       this.queues.delete(key);
-      if (queue.pending.length > 0) this.queues.set(key, queue);
-      this.running++;
-      void this.send(queue.merchantId, queue.text, batch).finally(() => {
-        this.running--;
-        this.next();
-      });
+      if (queue.pending.length === 0) continue;
+      // at the end of the line: a busy merchant does not hold up the others
+      this.queues.set(key, queue);
+      this.setOut(queue);
     }
+  }
+
+  private setOut(queue: Queue): void {
+    const batch = queue.pending.splice(0, limits.commandsPerStatement);
+    const follow = () => {
+      queue.underway = false;
+      this.next();
+    };
+    const patience = setTimeout(follow, limits.patienceMs);
+    this.running++;
+    queue.underway = true;
+    void this.send(queue.merchantId, queue.text, batch).finally(() => {
+      this.running--;
+      clearTimeout(patience);
+      follow();
+    });
   }
 
   private async send(merchantId: number, text: string, batch: readonly Pending[]): Promise<void> {

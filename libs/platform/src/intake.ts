@@ -8,8 +8,11 @@ export interface Early {
   from: number;
 }
 
-const received = `insert into inbox (consumer, event_id, received_at)
-  select $1, id, $3 from unnest($2::text[]) id on conflict do nothing returning event_id`;
+const received = `with new as (insert into inbox (consumer, event_id, received_at)
+    select $1, id, $3 from unnest($2::text[]) id on conflict do nothing returning 1)
+  select count(*)::integer as n from new`;
+const receivedNow = `select event_id from inbox
+  where consumer = $1 and event_id = any($2) and xmin = pg_current_xact_id()::xid`;
 const gates = `select aggregate, aggregate_id, version from gate
   where consumer = $1 and merchant_id = $2 and aggregate_id = any($3)`;
 const forget = 'delete from inbox where consumer = $1 and event_id = any($2)';
@@ -47,13 +50,15 @@ export async function takeIn(
   events: readonly Event[],
   now: number,
 ): Promise<{ fresh: Event[]; early: Early[]; raised: Gate[] }> {
-  const [rows, reached] = await Promise.all([
-    session.query(received, [consumer, events.map(({ id }) => id), now]),
+  const ids = new Set(events.map(({ id }) => id));
+  const [[taken], reached] = await Promise.all([
+    session.query(received, [consumer, [...ids], now]),
     order === 'alone'
       ? []
       : session.query(gates, [consumer, session.merchantId, [...new Set(events.map(e => e.aggregateId))]]),
   ]);
-  const unseen = new Set(rows.map(row => row.event_id));
+  // which ones is not worth being told of each, for nearly always it is all
+  const unseen = taken?.n === ids.size ? ids : new Set(await newOf(session, consumer, ids));
   const versions = new Map(reached.map(row => [`${row.aggregate} ${row.aggregate_id}`, Number(row.version)]));
   const fresh: Event[] = [];
   const early: Early[] = [];
@@ -74,4 +79,10 @@ export async function takeIn(
   }
   if (early.length > 0) await session.query(forget, [consumer, early.map(({ event }) => event.id)]);
   return { fresh, early, raised: [...raised.values()] };
+}
+
+/** Those of the events that this transaction has taken in. */
+async function newOf(session: Session, consumer: string, ids: ReadonlySet<string>): Promise<string[]> {
+  const rows = await session.query(receivedNow, [consumer, [...ids]]);
+  return rows.map(row => String(row.event_id));
 }

@@ -19,7 +19,7 @@ const limits = {
   /** Longer than a statement may take (see session.ts), and with it the commit of a row that has its seq already. */
   sweepMs: 5_000,
   busy: 8,
-  lingerMs: 40,
+  lingerMs: 60,
 } as const;
 
 const columns = 'seq, id, type, merchant_id, aggregate, aggregate_id, envelope';

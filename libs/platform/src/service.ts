@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import { randomBytes } from 'node:crypto';
 import { type INestApplicationContext, Module, type Provider, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { Service } from '@recur/contracts';
@@ -21,6 +20,7 @@ import { serveHealth, told } from './health.js';
 import { Janitor, type Removal } from './janitor.js';
 import { createLog, type Log } from './log.js';
 import { migrate, type Schema, schemaProblem } from './migrate.js';
+import { pooledRandom } from './random.js';
 import { Relay } from './relay.js';
 import { Keyring } from './secrets.js';
 import { createPool } from './session.js';
@@ -92,7 +92,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     keyring,
     aggregates: definition.aggregates,
     events: definition.events,
-    newId: idGenerator(() => clock.wall(), randomBytes),
+    newId: idGenerator(() => clock.wall(), pooledRandom),
     random: Math.random,
     committed: parts.committed,
   });

@@ -114,7 +114,7 @@ export function commitText(changes: readonly (readonly [Table<unknown>, Change])
     });
     parts.push(insertEvents(at), insertAnswers(at + widths.events));
     const named = parts.map((part, index) => `w${index} as (${part})`);
-    named.push(`u as (insert into unpublished select seq from w${changes.length})`);
-    return `with ctx as materialized (select set_config('app.merchant_id', $1::text, true)), ${named.join(', ')} select 1`;
+    return `with ctx as materialized (select set_config('app.merchant_id', $1::text, true)), ${named.join(', ')}
+      insert into unpublished select seq from w${changes.length}`;
   });
 }

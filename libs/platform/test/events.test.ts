@@ -122,6 +122,19 @@ describe('events', () => {
     expect(inbox?.n).toBe(applied.length);
   }, 30_000);
 
+  it('that stand alone are told from those that were seen, in one batch and within one', async () => {
+    const one = (id: string) => ({ id, aggregate: 'x', aggregateId: id, version: 1, merchantId: 1 }) as Event;
+    const taken: string[] = [];
+    const consume = (...ids: string[]) =>
+      reader.db.consume(1, 'alone', 'alone', ids.map(one), async (_, fresh) => {
+        taken.push(...fresh.map(({ id }) => id));
+      });
+    await consume('a', 'b', 'b');
+    await consume('b', 'c', 'a', 'd', 'c');
+    await consume('d', 'a');
+    expect(taken).toEqual(['a', 'b', 'c', 'd']);
+  });
+
   it('are taken up by their bytes where they are large, and all of them arrive', async () => {
     const publish = jest.spyOn(Bus.prototype, 'publish');
     // unpublished all at once, so that one batch could be all of them

@@ -134,6 +134,31 @@ describe('a command', () => {
     ]);
   });
 
+  it('waits for a statement like its own, to share the next one, but not for long; one of another merchant does not', async () => {
+    const other = await t.owner();
+    await other.query('begin');
+    await other.query(`insert into idempotency values (15, 'held', '', '', 'plain', '', 0)`);
+    const held = t.done(newThing, { name: name(), size: 1 }, { idempotencyKey: 'held' });
+    const waiting = () =>
+      t.rows(`select pid, query_start from pg_stat_activity
+        where datname = current_database() and wait_event = 'transactionid'`);
+    let before = await waiting();
+    while (before.length === 0) before = await waiting();
+    const sharing: Promise<{ thing: { id: number } }>[] = [];
+    for (let at = 0; at < 5; at++) {
+      sharing.push(t.done(newThing, { name: name(), size: 1 }));
+      await t.rows('select');
+    }
+    await t.done(newThing, { name: name(), size: 1 }, { merchantId: 16 });
+    const ids = (await Promise.all(sharing)).map(({ thing }) => thing.id);
+    expect(await waiting()).toEqual(before);
+    const statements = await t.rows('select distinct xmin::text from things where id = any($1)', [ids]);
+    expect(statements.length).toBeLessThan(ids.length);
+    await other.query('rollback');
+    await held;
+    await other.end();
+  });
+
   it('that runs into a unique index runs again where that is what the conflict means', async () => {
     await t.emitted();
     const wanted = name();
