@@ -1,5 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
+/** So much of an answer is looked at, and shown when it is a failure. */
+const seenCharacters = 600;
+
 /** What a load came to. Latencies in milliseconds. */
 export interface Load {
   perSecond: number;
@@ -26,13 +29,13 @@ export async function load(
   const started = performance.now();
   await Promise.all(
     Array.from({ length: connections }, async () => {
-      const line = new Line(connect({ host: hostname, port: Number(port), noDelay: true }));
+      const line = new Line(hostname, Number(port));
       while (performance.now() < end) {
         const bytes = render(hostname, request(sent++));
         const since = performance.now();
         const answer = await line.exchange(bytes);
         latencies.push(performance.now() - since);
-        if (!answer.includes('"code":0,')) throw new Error(`the load was answered: ${answer.slice(0, 600)}`);
+        if (!answer.includes('"code":0,')) throw new Error(`the load was answered: ${answer}`);
       }
       line.close();
     }),
@@ -61,20 +64,29 @@ function render(host: string, { method, path, headers, body }: ReturnType<Parame
   return `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${head}\r\n${body}`;
 }
 
-/** One keep-alive connection: a request at a time, an answer with a content-length each. */
+/**
+ * One keep-alive connection: a request at a time, an answer with a content-length each. It reads into one buffer, without
+ * a stream.
+ */
 class Line {
-  private received = '';
-  private expected = -1;
+  private readonly socket: Socket;
+  private begin = '';
+  /** What is still to come of an answer; unknown while its head is. */
+  private left: number | undefined;
   private resolve: (answer: string) => void = () => undefined;
   private reject: (error: Error) => void = () => undefined;
 
-  constructor(private readonly socket: Socket) {
-    socket.setEncoding('latin1');
-    socket.on('data', (chunk: string) => this.take(chunk));
-    socket.on('error', error => this.reject(error));
-    socket.on('close', () => this.reject(new Error('the server closed the connection')));
+  constructor(host: string, port: number) {
+    const callback = (length: number, bytes: Uint8Array) => {
+      this.take(length, bytes as Buffer);
+      return true;
+    };
+    this.socket = connect({ host, port, noDelay: true, onread: { buffer: Buffer.allocUnsafe(65_536), callback } });
+    this.socket.on('error', error => this.reject(error));
+    this.socket.on('close', () => this.reject(new Error('the server closed the connection')));
   }
 
+  /** How the answer's body begins. */
   exchange(request: string): Promise<string> {
     return new Promise((resolve, reject) => {
       this.resolve = resolve;
@@ -88,22 +100,26 @@ class Line {
     this.socket.destroy();
   }
 
-  private take(chunk: string): void {
-    this.received += chunk;
-    if (this.expected < 0) {
-      const head = this.received.indexOf('\r\n\r\n');
-      if (head < 0) return;
-      const length = /content-length: (\d+)/i.exec(this.received.slice(0, head))?.[1];
-      if (length === undefined) {
-        this.reject(new Error(`no content-length: ${this.received.slice(0, head)}`));
+  private take(length: number, bytes: Buffer): void {
+    if (this.left === undefined) {
+      this.begin += bytes.toString('latin1', 0, length);
+      const end = this.begin.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      const size = /content-length: (\d+)/i.exec(this.begin.slice(0, end))?.[1];
+      if (size === undefined) {
+        this.reject(new Error(`no content-length: ${this.begin}`));
         return;
       }
-      this.expected = head + 4 + Number(length);
+      this.begin = this.begin.slice(end + 4);
+      this.left = Number(size) - this.begin.length;
+    } else {
+      if (this.begin.length < seenCharacters) this.begin += bytes.toString('latin1', 0, length);
+      this.left -= length;
     }
-    if (this.received.length < this.expected) return;
-    const answer = this.received;
-    this.received = '';
-    this.expected = -1;
+    if (this.left > 0) return;
+    const answer = this.begin.slice(0, seenCharacters);
+    this.begin = '';
+    this.left = undefined;
     this.resolve(answer);
   }
 }
