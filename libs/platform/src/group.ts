@@ -9,7 +9,7 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** Commands of one merchant that leave the same kinds of rows; `underway` tells of a statement of theirs. */
+/** Commands of one merchant that leave the same kinds of rows; `underway`: a statement of theirs is waited for. */
 interface Queue {
   text: string;
   merchantId: number;
@@ -62,8 +62,10 @@ export class GroupedCommit {
 
   private setOut(queue: Queue): void {
     const batch = queue.pending.splice(0, limits.commandsPerStatement);
+    let waitedFor = true;
     const follow = () => {
-      queue.underway = false;
+      if (waitedFor) queue.underway = false;
+      waitedFor = false;
       this.next();
     };
     const patience = setTimeout(follow, limits.patienceMs);
