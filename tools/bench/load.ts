@@ -105,9 +105,10 @@ class Line {
       this.begin += bytes.toString('latin1', 0, length);
       const end = this.begin.indexOf('\r\n\r\n');
       if (end < 0) return;
-      const size = /content-length: (\d+)/i.exec(this.begin.slice(0, end))?.[1];
+      const head = this.begin.slice(0, end);
+      const size = /content-length: (\d+)/i.exec(head)?.[1];
       if (size === undefined) {
-        this.reject(new Error(`no content-length: ${this.begin}`));
+        this.reject(new Error(`no content-length: ${head}`));
         return;
       }
       this.begin = this.begin.slice(end + 4);

@@ -76,6 +76,11 @@ describe('idGenerator', () => {
     expect(asked).toEqual([10, 10]);
   });
 
+  it('refuses a time that is none', () => {
+    const next = idGenerator(() => Number.NaN, zeros);
+    expect(() => next('a_')).toThrow(RangeError);
+  });
+
   it('carries into the next half, and from the last random part into the next millisecond', () => {
     const half = idGenerator(
       () => 7,
