@@ -28,6 +28,7 @@ const common = {
 export default {
   // on a machine with more cores, too many whole stacks would start at once
   maxWorkers: 2,
+  testSequencer: '<rootDir>/tools/testSequencer.mjs',
   // no test is about time: this only ends one that hangs, on a machine that does other things too. Jest heeds it here alone
   testTimeout: 30_000,
   projects: [

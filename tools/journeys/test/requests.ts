@@ -217,12 +217,15 @@ export function withAt(input: unknown, [first, ...rest]: readonly string[], valu
   return { ...before, [first]: withAt(before[first], rest, value) };
 }
 
-/** As a query says it: lists as repeated keys; what has no form in a query is left out. */
+/** As a query says it: lists as repeated keys; what has no form in a query is left out, and what is no object is a key. */
 export function queryOf(input: unknown): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries((input ?? {}) as Record<string, unknown>)) {
-    for (const each of Array.isArray(value) ? value : [value]) {
-      if (['string', 'number', 'boolean'].includes(typeof each)) query.append(name, String(each));
+  if (typeof input === 'string') query.append(input, '');
+  else {
+    for (const [name, value] of Object.entries((input ?? {}) as Record<string, unknown>)) {
+      for (const each of Array.isArray(value) ? value : [value]) {
+        if (['string', 'number', 'boolean'].includes(typeof each)) query.append(name, String(each));
+      }
     }
   }
   return query.toString();
