@@ -28,6 +28,8 @@ const common = {
 export default {
   // on a machine with more cores, too many whole stacks would start at once
   maxWorkers: 2,
+  // a worker keeps something of every file, and one that holds gigabytes takes longer to end than jest waits
+  workerIdleMemoryLimit: '1GB',
   testSequencer: '<rootDir>/tools/testSequencer.mjs',
   // no test is about time: this only ends one that hangs, on a machine that does other things too. Jest heeds it here alone
   testTimeout: 30_000,
