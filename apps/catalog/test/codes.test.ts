@@ -24,7 +24,7 @@ it.each([
 
 it('the database takes these states, types and no other', () => {
   const values = (of: typeof plans | typeof products | typeof metrics, check: string) => {
-    const found = of.options.checks?.find(({ name }) => name === check);
+    const found = of.entity.checks?.find(({ name }) => name === check);
     return [...(found?.expression ?? '').matchAll(/'(\w+)'/g)].map(([, value]) => value);
   };
   expect(values(products, 'products_status')).toEqual(Object.keys(productStatus));

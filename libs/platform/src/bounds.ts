@@ -21,7 +21,7 @@ export function upTo(most: number, select: string, bytes: string, order = ''): s
  * out to be weighed, since its text may be many times as long as what is stored, unless it is short and not compressed.
  */
 export function bounded<T>(from: Table<T>, select: string, order = '', most: number = limits.readBytes): string {
-  const documents = from.columns.filter(({ property }) => from.options.columns[property as keyof T]?.type === 'jsonb');
+  const documents = from.columns.filter(({ type }) => type === 'jsonb');
   if (documents.length === 0) return select;
   const sizes = documents.map(
     ({ column: c }) => `coalesce(case when pg_column_compression(${c}) is null

@@ -1,10 +1,11 @@
 import type pg from 'pg';
-import { DataSource, type EntitySchema, type MigrationInterface } from 'typeorm';
+import type { DataSource, MigrationInterface } from 'typeorm';
+import type { Table } from './table.js';
 
 export type Migration = new () => MigrationInterface;
 
 export interface Schema {
-  tables: readonly EntitySchema[];
+  tables: readonly Pick<Table<unknown>, 'entity'>[];
   /** In order, forward only; an app's schema number is their count. */
   migrations: readonly Migration[];
   /** The smallest schema number of an app that can still work on this schema (expand, then contract). */
@@ -13,12 +14,13 @@ export interface Schema {
 
 const LOCK = 7_262_871;
 
-/** A TypeORM data source of one service; as owner it migrates, and a test asks it for drift. */
-export function dataSource(url: string, { tables, migrations }: Schema): DataSource {
+/** A TypeORM data source of one service; as owner it migrates, and a test asks it for drift. Nobody else loads TypeORM. */
+export async function dataSource(url: string, { tables, migrations }: Schema): Promise<DataSource> {
+  const { DataSource, EntitySchema } = await import('typeorm');
   return new DataSource({
     type: 'postgres',
     url,
-    entities: [...tables],
+    entities: tables.map(({ entity }) => new EntitySchema(entity)),
     migrations: [...migrations],
     migrationsTableName: 'migrations',
     migrationsTransactionMode: 'each',
@@ -28,7 +30,7 @@ export function dataSource(url: string, { tables, migrations }: Schema): DataSou
 
 /** Brings a database to this schema, as its owner, one process at a time; returns what was run. */
 export async function migrate(url: string, service: string, schema: Schema): Promise<string[]> {
-  const source = await dataSource(url, schema).initialize();
+  const source = await (await dataSource(url, schema)).initialize();
   const runner = source.createQueryRunner();
   try {
     await runner.query('select pg_advisory_lock($1)', [LOCK]);

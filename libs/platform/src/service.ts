@@ -3,7 +3,6 @@ import { type INestApplicationContext, Module, type Provider, type Type } from '
 import { NestFactory } from '@nestjs/core';
 import type { Service } from '@recur/contracts';
 import { idGenerator, Rejected } from '@recur/kernel';
-import { QueryFailedError } from 'typeorm';
 import type { z } from 'zod';
 import { Bus, type Reply } from './bus.js';
 import { type Caller, systemCaller } from './caller.js';
@@ -228,7 +227,7 @@ const resume =
 async function migrateAndReport({ name, schema }: ServiceDefinition, config: ServiceConfig, log: Log): Promise<void> {
   if (!config.DATABASE_OWNER_URL) return fatal(log, 'DATABASE_OWNER_URL is missing: migrations run as the owner role');
   const run = await migrate(config.DATABASE_OWNER_URL, name, schema).catch(error => {
-    if (error instanceof QueryFailedError) throw error;
+    if (error.name === 'QueryFailedError') throw error;
     return fatal(log, `the database cannot be asked: ${error.message}`, unavailable);
   });
   log.info({ run }, run.length > 0 ? 'migrated' : 'the schema is up to date');

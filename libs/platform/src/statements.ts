@@ -1,7 +1,7 @@
 import { bounded } from './bounds.js';
 import { widths } from './effects.js';
 import { rowsText, rowsWidth } from './rows.js';
-import type { Table } from './table.js';
+import type { ColumnInfo, Table } from './table.js';
 
 /** How one command changes one table: as an insert, or as an update of rows that it has locked. */
 export type Change = 'insert' | 'update';
@@ -35,19 +35,21 @@ export function selectText<T>(from: Table<T>, properties: readonly string[], tai
 export function amongText<T>(from: Table<T>, property: keyof T & string): string {
   return once(`a ${from.table} ${property}`, () => {
     const list = from.columns.map(({ column }) => `found.${column}`).join(', ');
-    const { type } = from.options.columns[property] ?? {};
+    const { column, type } = columnInfo(from, property);
     return bounded(
       from,
-      `select ${list} from unnest($2::${String(type)}[]) asked cross join lateral
-      (select * from ${from.table} where merchant_id = $1 and ${columnOf(from, property)} = asked offset 0) found`,
+      `select ${list} from unnest($2::${type}[]) asked cross join lateral
+      (select * from ${from.table} where merchant_id = $1 and ${column} = asked offset 0) found`,
     );
   });
 }
 
-export function columnOf<T>(of: Table<T>, property: string): string {
+export const columnOf = <T>(of: Table<T>, property: string): string => columnInfo(of, property).column;
+
+function columnInfo<T>(of: Table<T>, property: string): ColumnInfo {
   const found = of.columns.find(column => column.property === property);
   if (!found) throw new Error(`${of.table} has no property ${property}`);
-  return found.column;
+  return found;
 }
 
 function insertText<T>(into: Table<T>, at: number, from = ''): string {

@@ -1,4 +1,4 @@
-import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
+import type { EntitySchemaColumnOptions, EntitySchemaOptions } from 'typeorm';
 
 /** How one property of T stands in its table; made by the functions below. */
 export type Column<V> = EntitySchemaColumnOptions & { readonly holds?: V };
@@ -14,8 +14,9 @@ type TableOptions<T> = {
   infrastructure?: true;
 };
 
-/** What the write path needs to know of a table, beside what TypeORM does. */
-export type Table<T> = EntitySchema<T> & {
+/** What the write path needs to know of a table, and what TypeORM does: it migrates, and no app that serves loads it. */
+export interface Table<T> {
+  readonly holds?: T;
   readonly table: string;
   readonly key: readonly (keyof T & string)[];
   readonly columns: readonly ColumnInfo[];
@@ -23,7 +24,8 @@ export type Table<T> = EntitySchema<T> & {
   readonly wholes: readonly ColumnInfo[];
   readonly others: readonly ColumnInfo[];
   readonly infrastructure: boolean;
-};
+  readonly entity: EntitySchemaOptions<unknown>;
+}
 
 export interface ColumnInfo {
   property: string;
@@ -35,7 +37,7 @@ export interface ColumnInfo {
 
 const snake = (name: string) => name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
 
-/** Maps a plain type to a table: an EntitySchema whose columns are named in snake_case. */
+/** Maps a plain type to a table, whose columns are named in snake_case. */
 export function table<T>(name: string, options: TableOptions<T>): Table<T> {
   const columns: Record<string, EntitySchemaColumnOptions> = {};
   for (const [property, column] of Object.entries<Column<unknown>>(options.columns)) {
@@ -46,7 +48,7 @@ export function table<T>(name: string, options: TableOptions<T>): Table<T> {
       ...(primary && { primary, primaryKeyConstraintName: `${name}_pkey` }),
     };
   }
-  const schema = new EntitySchema<T>({
+  const entity = {
     name,
     tableName: name,
     columns: columns as never,
@@ -57,7 +59,7 @@ export function table<T>(name: string, options: TableOptions<T>): Table<T> {
       ...(unique && { unique }),
       ...(where && { where }),
     })),
-  });
+  };
   const infos = Object.entries(columns).map(([property, { name: column = property, transformer, type, array }]) => ({
     property,
     column,
@@ -65,14 +67,15 @@ export function table<T>(name: string, options: TableOptions<T>): Table<T> {
     ...(transformer && !Array.isArray(transformer) && { transformer }),
   }));
   const isWhole = ({ property, type }: ColumnInfo) => /^(bigint|integer)$/.test(type) && !columns[property]?.nullable;
-  return Object.assign(schema, {
+  return {
     table: name,
     key: options.key,
     columns: infos,
     wholes: infos.filter(isWhole),
     others: infos.filter(column => !isWhole(column)),
     infrastructure: options.infrastructure ?? false,
-  });
+    entity,
+  };
 }
 
 /** A row as the driver gives it, as T: bigint columns arrive as text. */

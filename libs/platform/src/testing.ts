@@ -249,7 +249,7 @@ export async function testService<C extends ServiceConfig>(
     },
     /** What TypeORM would change to make the database fit the mapping; empty when there is no drift. */
     async drift(): Promise<string[]> {
-      const probe = await dataSource(urlOf(database), definition.schema).initialize();
+      const probe = await (await dataSource(urlOf(database), definition.schema)).initialize();
       const { upQueries } = await probe.driver.createSchemaBuilder().log();
       await probe.destroy();
       return upQueries.map(({ query }) => query);
