@@ -72,6 +72,11 @@ const guards: Record<string, Guard> = {
       text: "this.bus.publish([{ subject: 'evt.billing.invoice.paid', id, payload }])",
     },
   },
+  'nothing that serves loads TypeORM: its types alone are imported': {
+    over: [...appSources, ...sources('libs/platform/src')],
+    find: ({ file, text }) => (/import (?!type\b)[^;]*from 'typeorm'/.test(text) ? [`${file} loads TypeORM`] : []),
+    planted: { file: 'apps/billing/src/x.ts', text: "import { EntitySchema } from 'typeorm';" },
+  },
   'the time comes from the clock': {
     over: [...appSources, ...sources('libs/platform/src')].filter(
       ({ file }) => !/platform\/src\/(clock|testing)/.test(file),
