@@ -178,8 +178,8 @@ it("converts by a merchant's own rules alone", async () => {
 it('secures every table of its own, against its owner too', async () => {
   const secured = await t.rows('select relname from pg_class where relrowsecurity and relforcerowsecurity');
   const names = secured.map(({ relname }) => relname);
-  const tenant = catalog.schema.tables.filter(({ entity }) => !infrastructure.includes(entity.name));
-  expect(tenant.filter(({ entity }) => !names.includes(entity.tableName ?? ''))).toEqual([]);
+  const tenant = catalog.schema.tables.filter(({ table }) => !infrastructure.includes(table));
+  expect(tenant.filter(({ table }) => !names.includes(table))).toEqual([]);
 });
 
 it('leaves no other table open than those of the platform, of the rates and of its search', async () => {

@@ -5,7 +5,7 @@ import type { Table } from './table.js';
 export type Migration = new () => MigrationInterface;
 
 export interface Schema {
-  tables: readonly Pick<Table<unknown>, 'entity'>[];
+  tables: readonly Pick<Table<unknown>, 'table' | 'entity'>[];
   /** In order, forward only; an app's schema number is their count. */
   migrations: readonly Migration[];
   /** The smallest schema number of an app that can still work on this schema (expand, then contract). */
@@ -14,8 +14,8 @@ export interface Schema {
 
 const LOCK = 7_262_871;
 
-/** A TypeORM data source of one service; as owner it migrates, and a test asks it for drift. Nobody else loads TypeORM. */
-export async function dataSource(url: string, { tables, migrations }: Schema): Promise<DataSource> {
+/** Connects TypeORM to the database of one service: as owner it migrates, and a test asks it for drift. Nobody else loads it. */
+export async function connected(url: string, { tables, migrations }: Schema): Promise<DataSource> {
   const { DataSource, EntitySchema } = await import('typeorm');
   return new DataSource({
     type: 'postgres',
@@ -25,12 +25,12 @@ export async function dataSource(url: string, { tables, migrations }: Schema): P
     migrationsTableName: 'migrations',
     migrationsTransactionMode: 'each',
     extra: { max: 2 },
-  });
+  }).initialize();
 }
 
 /** Brings a database to this schema, as its owner, one process at a time; returns what was run. */
 export async function migrate(url: string, service: string, schema: Schema): Promise<string[]> {
-  const source = await (await dataSource(url, schema)).initialize();
+  const source = await connected(url, schema);
   const runner = source.createQueryRunner();
   try {
     await runner.query('select pg_advisory_lock($1)', [LOCK]);

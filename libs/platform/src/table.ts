@@ -14,7 +14,7 @@ type TableOptions<T> = {
   infrastructure?: true;
 };
 
-/** What the write path needs to know of a table, and what TypeORM does: it migrates, and no app that serves loads it. */
+/** What the write path needs to know of a table whose rows are T. */
 export interface Table<T> {
   readonly holds?: T;
   readonly table: string;
@@ -24,6 +24,7 @@ export interface Table<T> {
   readonly wholes: readonly ColumnInfo[];
   readonly others: readonly ColumnInfo[];
   readonly infrastructure: boolean;
+  /** What TypeORM needs to know of it, to migrate (see migrate.ts). */
   readonly entity: EntitySchemaOptions<unknown>;
 }
 

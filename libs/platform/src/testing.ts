@@ -9,7 +9,7 @@ import type { Clock } from './clock.js';
 import type { ServiceConfig } from './config.js';
 import { type Event, eventIn } from './events.js';
 import { createLog } from './log.js';
-import { dataSource, migrate, type Schema } from './migrate.js';
+import { connected, migrate, type Schema } from './migrate.js';
 import { answerQuestion, assemble, type ServiceDefinition } from './service.js';
 import { createPool, type Row } from './session.js';
 
@@ -249,7 +249,7 @@ export async function testService<C extends ServiceConfig>(
     },
     /** What TypeORM would change to make the database fit the mapping; empty when there is no drift. */
     async drift(): Promise<string[]> {
-      const probe = await (await dataSource(urlOf(database), definition.schema)).initialize();
+      const probe = await connected(urlOf(database), definition.schema);
       const { upQueries } = await probe.driver.createSchemaBuilder().log();
       await probe.destroy();
       return upQueries.map(({ query }) => query);

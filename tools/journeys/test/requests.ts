@@ -217,15 +217,13 @@ export function withAt(input: unknown, [first, ...rest]: readonly string[], valu
   return { ...before, [first]: withAt(before[first], rest, value) };
 }
 
-/** As a query says it: lists as repeated keys; what has no form in a query is left out, and what is no object is a key. */
+/** As a query says it: lists as repeated keys, a text as a key; what has no form in a query is left out. */
 export function queryOf(input: unknown): string {
   const query = new URLSearchParams();
-  if (typeof input === 'string') query.append(input, '');
-  else {
-    for (const [name, value] of Object.entries((input ?? {}) as Record<string, unknown>)) {
-      for (const each of Array.isArray(value) ? value : [value]) {
-        if (['string', 'number', 'boolean'].includes(typeof each)) query.append(name, String(each));
-      }
+  const entries = typeof input === 'string' ? [[input, ''] as const] : Object.entries(input ?? {});
+  for (const [name, value] of entries) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (['string', 'number', 'boolean'].includes(typeof each)) query.append(name, String(each));
     }
   }
   return query.toString();
