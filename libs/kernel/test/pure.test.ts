@@ -2,37 +2,44 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import ts from 'typescript';
+import { parseSync } from '@swc/core';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** What reaches outside of a pure function: the clock, chance, the process, the network, timers. */
 const impure = /^(Date|performance|crypto|process|fetch|console|require|globalThis|set(Timeout|Interval|Immediate))$/;
 
+/** A node of swc's syntax tree, whose members are its parts. */
+type Node = Readonly<Record<string, unknown>>;
+
 /** The reasons why a source file is not pure: imports beside its own folder and `allowed`, and impure globals. */
 function impurities(source: string, allowed: readonly string[]): string[] {
-  const imports = ts
-    .preProcessFile(source, true, true)
-    .importedFiles.map(({ fileName }) => fileName)
-    .filter(name => !/^\.\/[\w-]+\.js$/.test(name) && !allowed.includes(name))
-    .map(name => `imports ${name}`);
+  const imports: string[] = [];
   const found: string[] = [];
-  const visit = (node: ts.Node): void => {
-    if (ts.isIdentifier(node) && impure.test(node.text) && !isOwnName(node)) found.push(`uses ${node.text}`);
-    if (ts.isPropertyAccessExpression(node) && node.getText() === 'Math.random') found.push('uses Math.random');
-    ts.forEachChild(node, visit);
+  const visit = (node: Node, parent: Node): void => {
+    const text = String(node.value);
+    if (node.type === 'StringLiteral' && isImported(node, parent)) imports.push(text);
+    if (node.type === 'Identifier' && impure.test(text) && !isOwnName(node, parent)) found.push(`uses ${text}`);
+    if (node.type === 'Identifier' && text === 'random' && nameOf(parent.object) === 'Math')
+      found.push('uses Math.random');
+    for (const part of Object.values(node).flat()) {
+      if (typeof part === 'object' && part !== null) visit(part as Node, node.type === undefined ? parent : node);
+    }
   };
-  visit(ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true));
-  return [...imports, ...found];
+  visit({ body: parseSync(source, { syntax: 'typescript', decorators: true }).body }, {});
+  const foreign = imports.filter(name => !/^\.\/[\w-]+\.js$/.test(name) && !allowed.includes(name));
+  return [...foreign.map(name => `imports ${name}`), ...found];
 }
 
+const nameOf = (node: unknown) => (node as Node | undefined)?.value;
+
+/** After `from`, in `import()`, in the type `import('pg').Pool`. */
+const isImported = (node: Node, { type, source, argument, callee }: Node) =>
+  source === node || (type === 'TsImportType' && argument === node) || (callee as Node | undefined)?.type === 'Import';
+
 /** `invoice.process`, `{ process: 1 }`, `process?: string`: a member of that name, not the global. */
-function isOwnName(node: ts.Identifier): boolean {
-  const { parent } = node;
-  return ts.isPropertyAccessExpression(parent) || ts.isPropertyAssignment(parent) || ts.isPropertySignature(parent)
-    ? parent.name === node
-    : false;
-}
+const isOwnName = (node: Node, { type, property, key }: Node) =>
+  ['MemberExpression', 'KeyValueProperty', 'TsPropertySignature'].includes(String(type)) && (property ?? key) === node;
 
 function sources(folder: string): { path: string; source: string }[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -70,9 +77,12 @@ describe('pure code', () => {
     [`import { randomBytes } from 'node:crypto';`, 'imports node:crypto'],
     [`export * from '../views.js';`, 'imports ../views.js'],
     [`const late = () => import('pg');`, 'imports pg'],
+    [`type Pool = import('pg').Pool;`, 'imports pg'],
     [`const now = Date.now();`, 'uses Date'],
     [`const now = new Date();`, 'uses Date'],
     [`const dice = Math.random();`, 'uses Math.random'],
+    [`const both = { fetch };`, 'uses fetch'],
+    [`const one = members[process];`, 'uses process'],
     [`const home = process.env.HOME;`, 'uses process'],
     [`const id = globalThis.crypto.randomUUID();`, 'uses globalThis'],
   ])('the guard catches %s', (source, problem) => {
