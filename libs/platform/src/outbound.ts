@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
-import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
+import type { buildConnector, Dispatcher, Pool } from 'undici';
 import { type AddressRules, checkUrl, isLocalhost, refusedAddress } from './address.js';
 
 /** The limits of one request and of what is kept between requests. */
@@ -49,6 +49,15 @@ export interface OutboundOptions extends AddressRules {
 type Method = 'GET' | 'POST';
 type Body = Buffer | string;
 
+type Undici = typeof import('undici');
+let undici: Undici | undefined;
+
+/** The client takes a tenth of a second to load, and most processes that could send something never do. */
+async function loaded(): Promise<Undici> {
+  undici ??= await import('undici');
+  return undici;
+}
+
 /** A failure of the network or of the other side, or our refusal: it becomes a Result, never an exception. */
 class Unreachable extends Error {
   constructor(
@@ -68,14 +77,13 @@ class Unreachable extends Error {
 export class Outbound {
   /** Least recently used first. */
   private readonly origins = new Map<string, { pool: Pool; inFlight: number }>();
-  private readonly connect: buildConnector.connector;
+  private connect: buildConnector.connector | undefined;
   private readonly resolve: (name: string) => Promise<readonly string[]>;
   private readonly now: () => number;
 
   constructor(private readonly options: OutboundOptions) {
     this.resolve = options.resolve ?? nameServers();
     this.now = options.now ?? Date.now;
-    this.connect = this.connector();
   }
 
   /**
@@ -118,7 +126,7 @@ export class Outbound {
     sent: { method: Method; headers: Record<string, string>; body?: Body },
   ): Promise<Answer> {
     const { deadlineMs = limits.deadlineMs, answerBytes = limits.answerBytes } = this.options;
-    const taken = this.take(origin);
+    const taken = this.take(origin, await loaded());
     try {
       return await new Promise((resolve, reject) => {
         taken.pool.dispatch(
@@ -133,8 +141,8 @@ export class Outbound {
   }
 
   /** The pool of an origin, new or kept, marked as used. */
-  private take(url: string) {
-    const origin = this.origins.get(url) ?? { pool: this.open(url), inFlight: 0 };
+  private take(url: string, undici: Undici) {
+    const origin = this.origins.get(url) ?? { pool: this.open(url, undici), inFlight: 0 };
     this.origins.delete(url);
     this.origins.set(url, origin);
     origin.inFlight++;
@@ -153,7 +161,8 @@ export class Outbound {
     }
   }
 
-  private open(origin: string): Pool {
+  private open(origin: string, { Pool, buildConnector }: Undici): Pool {
+    this.connect ??= this.connector(buildConnector);
     return new Pool(origin, {
       connect: this.connect,
       connections: this.options.connectionsPerOrigin ?? limits.connectionsPerOrigin,
@@ -167,9 +176,9 @@ export class Outbound {
     });
   }
 
-  private connector(): buildConnector.connector {
+  private connector(build: Undici['buildConnector']): buildConnector.connector {
     const { allowLoopback } = this.options;
-    const connect = buildConnector({
+    const connect = build({
       lookup: this.lookup,
       // An aborted request does not abort a connect that is under way: that ends by this.
       timeout: this.options.deadlineMs ?? limits.deadlineMs,
@@ -312,10 +321,11 @@ function connectFailure(error: Error, protocol: string): Error {
 /** What went wrong once a request was under way. Rethrows what can only be our own bug. */
 function exchangeFailure(error: unknown): { reason: FailureReason; detail: string } {
   if (error instanceof Unreachable) return error;
-  if (error instanceof TypeError || error instanceof errors.InvalidArgumentError) throw error;
   const code = codeOf(error);
-  const nonsense = error instanceof errors.HTTPParserError || /^UND_ERR_(HEADERS_OVERFLOW|RES)/.test(code ?? '');
-  // undici's own parser names no code
+  if (error instanceof TypeError || code === 'UND_ERR_INVALID_ARG') throw error;
+  // its parser names no code
+  const unparsed = error instanceof Error && error.name === 'HTTPParserError';
+  const nonsense = unparsed || /^UND_ERR_(HEADERS_OVERFLOW|RES)/.test(code ?? '');
   return nonsense
     ? { reason: 'protocol', detail: code ?? 'the answer is no valid HTTP' }
     : { reason: 'reset', detail: code ?? 'failed' };

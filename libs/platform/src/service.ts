@@ -1,6 +1,5 @@
 import 'reflect-metadata';
 import { type INestApplicationContext, Module, type Provider, type Type } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import type { Service } from '@recur/contracts';
 import { idGenerator, Rejected } from '@recur/kernel';
 import type { z } from 'zod';
@@ -110,6 +109,8 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
       ...definition.handlers,
     ],
   })(App);
+  // the migrate step needs none of it
+  const { NestFactory } = await import('@nestjs/core');
   const app = await NestFactory.createApplicationContext(App, { logger: false });
   const handlers = definition.handlers.flatMap(type => handlersOf(app.get(type)));
   const commandLimits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: 5_000 };
