@@ -33,7 +33,7 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
     `create table dead_letter (consumer text not null, event_id text not null, merchant_id bigint not null,
        aggregate text not null, aggregate_id text not null, version integer not null, envelope text not null,
        reason text not null, parked_at bigint not null, primary key (consumer, event_id))`,
-    ...['outbox', 'idempotency', 'inbox'].map(name => `alter table ${name} set (${shortLived})`),
+    ...['outbox', 'idempotency', 'inbox'].flatMap(name => [`alter table ${name} set (${shortLived})`, coarse(name)]),
     `create table copy_state (copy text primary key, built_at bigint not null)`,
     `create table tenants (merchant_id bigint primary key)`,
     `grant select, insert, update, delete on outbox, unpublished, relay_state, idempotency, inbox, gate, dead_letter, copy_state,
@@ -48,6 +48,14 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
  * counted at every tenth more: both read all that is new, and freezing writes it once more.
  */
 const shortLived = 'autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_scale_factor = 1';
+
+/**
+ * The statement that has a table sampled coarsely, for one that grows fast and is asked by its key alone: at the usual
+ * target of 100 PostgreSQL reads and sorts 30000 rows at each look, a third of a second; at 10 a tenth of that.
+ */
+export const coarse = (table: string): string => `do $$ declare named text; begin
+  for named in select attname from pg_attribute where attrelid = '${table}'::regclass and attnum > 0 loop
+    execute format('alter table ${table} alter %I set statistics 10', named); end loop; end $$`;
 
 /** Those tables and the migrations' own: the one list of what has no row-level security in every service. */
 export const platformTables = [
