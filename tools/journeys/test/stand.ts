@@ -76,6 +76,14 @@ export async function startStand(own: Parameters<typeof temporaryStack>[1] = {})
 
 export type Stand = Awaited<ReturnType<typeof startStand>>;
 
+let shared: Promise<Stand> | undefined;
+
+/** The one stand of journeys that stop nothing. Its logs say everything, since some of them look there for secrets. */
+export function sharedStand(): Promise<Stand> {
+  shared ??= startStand(Object.fromEntries(apps.map(app => [app, { LOG_LEVEL: 'trace' }])));
+  return shared;
+}
+
 /** The envelope of a failure, whole and in order. */
 export function expectFailure({ status, headers, text, envelope }: Answer, http: number, code: number, type: string) {
   expect({ status, code: envelope.code, type: envelope.error?.type }).toEqual({ status: http, code, type });

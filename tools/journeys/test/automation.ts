@@ -1,14 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
 import { Webhook } from 'standardwebhooks';
 import type { Api, Envelope } from '../api.js';
 import { type Receiver, startReceiver } from '../receiver.js';
 import { newUser, order } from '../shop.js';
-import { type Stand, startStand } from './stand.js';
-
-jest.setTimeout(120_000);
+import { type Stand, sharedStand } from './stand.js';
 
 const returnUrl = 'http://127.0.0.1:9/back?flow=7';
 const insecure = { [oauth.allowInsecureRequests]: true };
@@ -23,8 +21,7 @@ let platform: Receiver;
 const secrets: string[] = [];
 
 beforeAll(async () => {
-  process.env.LOG_LEVEL = 'trace';
-  stand = await startStand();
+  stand = await sharedStand();
   ({ baseUrl } = stand.stack.facts());
   own = await stand.shop('Own');
   other = await stand.shop('Other');
@@ -33,10 +30,7 @@ beforeAll(async () => {
   const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure });
   server = await oauth.processDiscoveryResponse(issuer, found);
 });
-afterAll(async () => {
-  await platform?.close();
-  await stand.close();
-});
+afterAll(() => platform?.close());
 
 /** What a platform does first: the merchant's URL with its own challenge, and what it has to remember. */
 async function begin(api = own.api) {

@@ -2,13 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { encode } from '@auth/core/jwt';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateSync } from 'otplib';
 import { type Answer, Api } from '../api.js';
 import { LocalIssuer } from '../issuer.js';
-import { expectFailure, type Stand, startStand, until } from './stand.js';
-
-jest.setTimeout(120_000);
+import { expectFailure, type Stand, sharedStand, until } from './stand.js';
 
 const aud = 'portal';
 const authJsSecret = randomUUID();
@@ -23,7 +21,7 @@ let roleId: number;
 const secrets: string[] = [authJsSecret];
 
 beforeAll(async () => {
-  [stand, issuer] = await Promise.all([startStand(), LocalIssuer.start()]);
+  [stand, issuer] = await Promise.all([sharedStand(), LocalIssuer.start()]);
   const { apiKey, memberId } = await stand.stack.merchant('Portal');
   api = new Api(stand.stack.facts().baseUrl, apiKey);
   owner = String((await stand.ask('identity', `select email from members where id = ${memberId}`))[0]?.email);
@@ -38,10 +36,7 @@ beforeAll(async () => {
   await api.post('/merchant/auth/provider/new', { issuer: issuer.issuer, audience: aud, jwksUrl: issuer.jwksUrl });
   await api.post('/merchant/auth/provider/new', { issuer: 'Portal', authJsSecret });
 });
-afterAll(async () => {
-  await issuer.close();
-  await stand.close();
-});
+afterAll(() => issuer.close());
 
 interface SignedIn {
   merchantMember: { id: number; email: string; totpType: number; oauthAccounts: { providerId: string }[] };

@@ -2,13 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ratesCommand, urlOf } from '../../local/apps.js';
 import { readSettings } from '../../local/settings.js';
 import type { Api } from '../api.js';
-import { type Stand, startStand } from './stand.js';
-
-jest.setTimeout(120_000);
+import { type Stand, sharedStand } from './stand.js';
 
 let stand: Stand;
 let api: Api;
@@ -17,13 +15,10 @@ const day = new Date().toISOString().slice(0, 10);
 
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'recur-rates-'));
-  stand = await startStand();
+  stand = await sharedStand();
   api = (await stand.shop('Rates')).api;
 });
-afterAll(async () => {
-  await stand.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Runs the command as an operator does; answers its exit code and what it printed. */
 function rates(...words: string[]) {

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Operation, routed, services } from '@recur/contracts';
 import type { Api } from '../api.js';
 import { type Field, fieldsOf, type Ids, isList, kindOf, queryOf, schemaOf, smallestOf, withAt } from './requests.js';
-import { type Stand, startStand, withoutRequestId } from './stand.js';
+import { type Stand, sharedStand, withoutRequestId } from './stand.js';
 import { type Id, type Kind, kinds, make, nameless, unknownLike } from './world.js';
-
-jest.setTimeout(120_000);
 
 /** Where an id is a word for what is being made or changed, not the name of something that there is. */
 const given = [
@@ -49,7 +47,7 @@ const namedBy = (operation: Operation): Kind[] => [
 ];
 
 beforeAll(async () => {
-  stand = await startStand();
+  stand = await sharedStand();
   const own = await stand.shop('Own');
   const other = await stand.shop('Neighbour');
   api = own.api;
@@ -58,7 +56,6 @@ beforeAll(async () => {
   const { gateway, user } = await worldOf(api);
   await api.post('/merchant/user/update', { userId: user[0], gatewayId: gateway[0] });
 });
-afterAll(() => stand.close());
 
 const send = (operation: Operation, method: string, input: unknown) =>
   method === 'GET' ? api.request(`${operation.path}?${queryOf(input)}`, {}) : api.send(operation.path, input as object);
