@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import {
   CLOCK,
@@ -190,7 +191,7 @@ export class Deliveries {
       if (released.has(entry.lane.endpointId) && !this.stopped) desk.hungry.add(entry.lane);
     }
     for (const lane of new Set(batch.map(entry => entry.lane))) this.goOn(lane);
-    if (!recorded) await new Promise(resolve => setTimeout(resolve, limits.retryMs));
+    if (!recorded) await pause(limits.retryMs);
     if (desk.ended.length > 0) this.records.ask(desk);
   }
 

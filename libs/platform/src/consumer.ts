@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import { Rejected } from '@recur/kernel';
 import type { Bus } from './bus.js';
@@ -281,5 +282,3 @@ export class Consumer {
 /** The owner could not be asked for what is missing before an event; it can be asked again. */
 const isAway = (error: unknown) => error instanceof Rejected && waitFor.includes(error.slug);
 const waitFor: readonly string[] = ['dependency_away', 'deadline_exceeded', 'overloaded'];
-
-const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));

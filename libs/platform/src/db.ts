@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Rejected } from '@recur/kernel';
 import type pg from 'pg';
 import { StoredAnswers } from './answers.js';
@@ -268,7 +269,7 @@ export class Db {
 
   private pause(attempt: number): Promise<void> {
     const ms = limits.backoffMs * 2 ** (attempt - 1) * (0.5 + this.parts.random());
-    return new Promise(resolve => setTimeout(resolve, ms));
+    return pause(ms);
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { isCut, upTo } from './bounds.js';
 import type { Bus } from './bus.js';
@@ -214,5 +215,3 @@ export class Relay {
     });
   }
 }
-
-const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));

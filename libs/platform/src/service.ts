@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type INestApplicationContext, Module, type Provider, type Type } from '@nestjs/common';
 import type { Service } from '@recur/contracts';
 import { idGenerator, Rejected } from '@recur/kernel';
@@ -241,7 +242,7 @@ async function buildCopies(copies: Copies, log: Log): Promise<void> {
       return await copies.build();
     } catch (error) {
       log.debug({ err: error }, 'copies cannot be built yet');
-      await new Promise(resolve => setTimeout(resolve, wait));
+      await pause(wait);
     }
   }
 }
