@@ -72,9 +72,9 @@ const guards: Record<string, Guard> = {
       text: "this.bus.publish([{ subject: 'evt.billing.invoice.paid', id, payload }])",
     },
   },
-  'nothing that serves loads TypeORM: its types alone are imported': {
+  'TypeORM and undici are loaded by who uses them: what serves imports their types alone': {
     over: [...appSources, ...sources('libs/platform/src')],
-    find: ({ file, text }) => (/import (?!type\b)[^;]*from 'typeorm'/.test(text) ? [`${file} loads TypeORM`] : []),
+    find: ({ file, text }) => (/import (?!type\b)[^;]*from '(typeorm|undici)'/.test(text) ? [`${file} loads it`] : []),
     planted: { file: 'apps/billing/src/x.ts', text: "import { EntitySchema } from 'typeorm';" },
   },
   'the time comes from the clock': {

@@ -98,7 +98,7 @@ export class Db {
         unknown ||= committing && isConnectionLoss(error) && !isUnsent(error);
         const again = tx.runsAgainAfter(error) || this.runAgain(error, kept, committing);
         if (again && attempt < limits.attempts) {
-          await this.pause(attempt);
+          await this.backOff(attempt);
           continue;
         }
         await this.replay(error, caller);
@@ -267,7 +267,7 @@ export class Db {
     this.tenants.add(merchantId);
   }
 
-  private pause(attempt: number): Promise<void> {
+  private backOff(attempt: number): Promise<void> {
     const ms = limits.backoffMs * 2 ** (attempt - 1) * (0.5 + this.parts.random());
     return pause(ms);
   }

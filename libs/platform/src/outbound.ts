@@ -50,12 +50,12 @@ type Method = 'GET' | 'POST';
 type Body = Buffer | string;
 
 type Undici = typeof import('undici');
-let undici: Undici | undefined;
+let client: Undici | undefined;
 
 /** The client takes a tenth of a second to load, and most processes that could send something never do. */
 async function loaded(): Promise<Undici> {
-  undici ??= await import('undici');
-  return undici;
+  client ??= await import('undici');
+  return client;
 }
 
 /** A failure of the network or of the other side, or our refusal: it becomes a Result, never an exception. */

@@ -1,4 +1,5 @@
 import type { QueryRunner } from 'typeorm';
+import { coarse } from './table.js';
 
 /**
  * The tables that every service has beside its own. They belong to no merchant: no row-level security,
@@ -48,14 +49,6 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
  * counted at every tenth more: both read all that is new, and freezing writes it once more.
  */
 const shortLived = 'autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_scale_factor = 1';
-
-/**
- * The statement that has a table sampled coarsely, for one that grows fast and is asked by its key alone: at the usual
- * target of 100 PostgreSQL reads and sorts 30000 rows at each look, a third of a second; at 10 a tenth of that.
- */
-export const coarse = (table: string): string => `do $$ declare named text; begin
-  for named in select attname from pg_attribute where attrelid = '${table}'::regclass and attnum > 0 loop
-    execute format('alter table ${table} alter %I set statistics 10', named); end loop; end $$`;
 
 /** Those tables and the migrations' own: the one list of what has no row-level security in every service. */
 export const platformTables = [

@@ -119,3 +119,11 @@ export const secure = (name: string) => `
   create policy ${name}_of_merchant on ${name}
     using (merchant_id = current_setting('app.merchant_id')::bigint)
     with check (merchant_id = current_setting('app.merchant_id')::bigint);`;
+
+/**
+ * SQL that has a table sampled coarsely, for one that grows fast and is asked by its key alone: at the usual target of
+ * 100 PostgreSQL reads and sorts 30000 rows at each look, for up to 0.4 s; at 10 for a tenth of that.
+ */
+export const coarse = (name: string): string => `do $$ declare named text; begin
+  for named in select attname from pg_attribute where attrelid = '${name}'::regclass and attnum > 0 loop
+    execute format('alter table ${name} alter %I set statistics 10', named); end loop; end $$`;

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Operation, routed, services } from '@recur/contracts';
-import type { Api } from '../api.js';
-import { type Field, fieldsOf, type Ids, isList, kindOf, queryOf, schemaOf, smallestOf, withAt } from './requests.js';
-import { type Stand, sharedStand, withoutRequestId } from './stand.js';
-import { type Id, type Kind, kinds, make, nameless, unknownLike } from './world.js';
+import type { Api } from '../../api.js';
+import { type Field, fieldsOf, type Ids, isList, kindOf, queryOf, schemaOf, smallestOf, withAt } from '../requests.js';
+import { type Stand, sharedStand, withoutRequestId } from '../stand.js';
+import { type Id, type Kind, kinds, make, nameless, unknownLike } from '../world.js';
 
 /** Where an id is a word for what is being made or changed, not the name of something that there is. */
 const given = [

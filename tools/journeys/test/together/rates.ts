@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ratesCommand, urlOf } from '../../local/apps.js';
-import { readSettings } from '../../local/settings.js';
-import type { Api } from '../api.js';
-import { type Stand, sharedStand } from './stand.js';
+import { ratesCommand, urlOf } from '../../../local/apps.js';
+import { readSettings } from '../../../local/settings.js';
+import type { Api } from '../../api.js';
+import { type Stand, sharedStand } from '../stand.js';
 
 let stand: Stand;
 let api: Api;

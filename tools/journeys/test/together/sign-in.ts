@@ -4,9 +4,9 @@ import path from 'node:path';
 import { encode } from '@auth/core/jwt';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateSync } from 'otplib';
-import { type Answer, Api } from '../api.js';
-import { LocalIssuer } from '../issuer.js';
-import { expectFailure, type Stand, sharedStand, until } from './stand.js';
+import { type Answer, Api } from '../../api.js';
+import { LocalIssuer } from '../../issuer.js';
+import { expectFailure, type Stand, sharedStand, until } from '../stand.js';
 
 const aud = 'portal';
 const authJsSecret = randomUUID();

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as oauth from 'oauth4webapi';
 import { Webhook } from 'standardwebhooks';
-import type { Api, Envelope } from '../api.js';
-import { type Receiver, startReceiver } from '../receiver.js';
-import { newUser, order } from '../shop.js';
-import { type Stand, sharedStand } from './stand.js';
+import type { Api, Envelope } from '../../api.js';
+import { type Receiver, startReceiver } from '../../receiver.js';
+import { newUser, order } from '../../shop.js';
+import { type Stand, sharedStand } from '../stand.js';
 
 const returnUrl = 'http://127.0.0.1:9/back?flow=7';
 const insecure = { [oauth.allowInsecureRequests]: true };
