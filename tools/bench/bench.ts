@@ -50,7 +50,7 @@ export async function run(args: readonly string[]): Promise<number> {
     add('ready', await readiness(stack));
     add('memory_idle', await idleMemory(stack));
     const invoices = await invoiceRate(stack, pgbench);
-    add('invoice_new', invoices.measure, `p50 ${invoices.p50.toFixed(1)} ms, p99 ${invoices.p99.toFixed(1)} ms`);
+    add('invoice_new', invoices.measure, invoices.more);
     const reads = await readRates(stack);
     add('user_count', reads.user_count);
     add('event_list', reads.event_list);
@@ -168,17 +168,19 @@ async function invoiceRate(stack: TemporaryStack, pgbench: string) {
   const body = order(await newUser(new Api(baseUrl, apiKey)));
   // the apps have just been started: until here engines compile what is busy, and databases get their first statistics
   await load(baseUrl, 32, warmSeconds, invoiceRequest(apiKey, body));
-  const limits: number[] = [];
+  const limits = [];
   const loads = [];
   for (let round = 0; round < rounds; round++) {
     limits.push(await yardstick(seconds));
     loads.push(await load(baseUrl, 32, seconds, invoiceRequest(apiKey, body)));
   }
-  const [value, limit] = [median(loads.map(({ perSecond }) => perSecond)), median(limits)];
+  const value = median(loads.map(({ perSecond }) => perSecond));
+  const limit = median(limits.map(({ perSecond }) => perSecond));
+  const p50 = median(loads.map(each => each.p50)).toFixed(1);
+  const [p99, limitP99] = [loads, limits].map(all => median(all.map(each => each.p99)).toFixed(1));
   return {
     measure: { value, unit: '1/s', limit, ratio: value / limit },
-    p50: median(loads.map(({ p50 }) => p50)),
-    p99: median(loads.map(({ p99 }) => p99)),
+    more: `p50 ${p50} ms, p99 ${p99} ms; p99 of the limit's own transactions ${limitP99} ms`,
   };
 }
 

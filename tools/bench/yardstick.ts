@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { checkoutRoot } from '../local/home.js';
+import { quantile } from './load.js';
 
 const run = promisify(execFile);
 const sql = (name: string) => path.join(checkoutRoot(), 'tools/bench', name);
@@ -44,12 +46,25 @@ export async function invoiceYardstick(pgbench: string, serverUrl: string) {
   await client.connect();
   await client.query(readFileSync(sql('limit-invoice-schema.sql'), 'utf8'));
   await client.end();
-  /** Transactions per second of `seconds` with 16 clients. */
-  return async (seconds: number): Promise<number> => {
-    const args = ['-n', '-M', 'prepared', '-c', '16', '-j', '2', '-T', String(seconds), '-f', sql('limit-invoice.sql')];
-    const { stdout } = await run(pgbench, [...args, url.toString()]);
-    const tps = /tps = ([\d.]+)/.exec(stdout)?.[1];
-    if (tps === undefined) throw new Error(`pgbench printed no rate: ${stdout}`);
-    return Number(tps);
+  /** With 16 clients for `seconds`: transactions per second, and the p99 of a tenth of them in milliseconds. */
+  return async (seconds: number): Promise<{ perSecond: number; p99: number }> => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'recur-bench-'));
+    try {
+      const clients = ['-n', '-M', 'prepared', '-c', '16', '-j', '2', '-T', String(seconds)];
+      const sample = ['-l', '--sampling-rate=0.1', '--log-prefix', path.join(folder, 'log')];
+      const { stdout } = await run(pgbench, [...clients, ...sample, '-f', sql('limit-invoice.sql'), url.toString()]);
+      const tps = /tps = ([\d.]+)/.exec(stdout)?.[1];
+      if (tps === undefined) throw new Error(`pgbench printed no rate: ${stdout}`);
+      return { perSecond: Number(tps), p99: p99Of(folder) };
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   };
+}
+
+/** Of pgbench's logs, a line for each transaction, whose third word is what it took in microseconds. */
+function p99Of(folder: string): number {
+  const lines = readdirSync(folder).flatMap(file => readFileSync(path.join(folder, file), 'utf8').trim().split('\n'));
+  const times = lines.map(line => Number(line.split(' ')[2]) / 1000).sort((a, b) => a - b);
+  return quantile(times, 0.99);
 }

@@ -1,8 +1,8 @@
-import { Bus, createLog, keepYoung, parseConfig, systemClock } from '@recur/platform';
+import { Bus, createLog, parseConfig, systemClock, tuneEngine } from '@recur/platform';
 import { gatewayConfig } from './config.js';
 import { Gateway } from './gateway.js';
 
-keepYoung();
+tuneEngine();
 const config = parseConfig(gatewayConfig);
 const log = createLog('gateway', config.LOG_LEVEL);
 // nothing is under way yet; and the first process of a container is not ended by a signal that it does not handle

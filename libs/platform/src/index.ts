@@ -7,7 +7,7 @@ export type { Consumption } from './consumer.js';
 export { type Copy, copyOf } from './copies.js';
 export { crashPoint } from './crash.js';
 export { Db } from './db.js';
-export { keepYoung } from './engine.js';
+export { tuneEngine } from './engine.js';
 export { type Event, eventsIn } from './events.js';
 export { Handle } from './handle.js';
 export { isReady, type Readiness, serveHealth } from './health.js';

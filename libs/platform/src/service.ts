@@ -12,7 +12,7 @@ import { Consumer, type Consumption } from './consumer.js';
 import { Copies, type Copy, Owner } from './copies.js';
 import { armCrash } from './crash.js';
 import { Db } from './db.js';
-import { keepYoung } from './engine.js';
+import { tuneEngine } from './engine.js';
 import type { Event, EventKinds } from './events.js';
 import { Dispatcher, handlersOf } from './handle.js';
 import { serveHealth, told } from './health.js';
@@ -142,7 +142,7 @@ const awaitedOf = ({ name, events, aggregates }: ServiceDefinition) =>
  * again, other words are its own commands.
  */
 export async function startService(definition: ServiceDefinition, argv = process.argv.slice(2)): Promise<void> {
-  keepYoung();
+  tuneEngine();
   const config = parseConfig(definition.config);
   const [word, ...words] = argv;
   // what a command prints may be read by a program
