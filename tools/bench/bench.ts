@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { tuneEngine } from '@recur/platform';
 import { Api } from '../journeys/api.js';
 import { startReceiver } from '../journeys/receiver.js';
 import { obtain } from '../local/binaries.js';
@@ -31,6 +32,8 @@ const warmSeconds = 15;
  */
 export async function run(args: readonly string[]): Promise<number> {
   const file = jsonFile(args);
+  // what stops the load generator would count as the apps' own
+  tuneEngine();
   const { pgbench } = obtain(openHome(), ['pgbench'], say);
   const unlimited = { gateway: { RATE_PER_SECOND: '1000000', RATE_BURST: '1000000' } };
   const stack = await temporaryStack(say, unlimited);
