@@ -94,7 +94,11 @@ const always: Record<string, Rule> = {
 /** What holds when the system has had time: nothing is lost on the way from one service to another. */
 const eventually: Record<string, Rule> = {
   'every event is published': ask =>
-    everywhere(ask, `select type || ' ' || id || ' is not published' as what from outbox join unpublished using (seq)`),
+    everywhere(
+      ask,
+      `select type || ' ' || id || ' is not published' as what
+       from unpublished cross join unnest(seqs) seq join outbox using (seq)`,
+    ),
   'nothing is parked': ask =>
     everywhere(ask, `select consumer || ' has parked ' || event_id || ': ' || reason as what from dead_letter`),
   'a consumer has seen exactly the events of its subject': inboxes,

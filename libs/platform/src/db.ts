@@ -11,6 +11,7 @@ import { GatheredReads } from './gather.js';
 import { GroupedCommit } from './group.js';
 import { type Early, gateValues, raiseGates, takeIn } from './intake.js';
 import { jsonOfAnswer } from './json.js';
+import type { Written } from './relay.js';
 import { contains, idsOf, type Part, searchText } from './search.js';
 import type { Keyring } from './secrets.js';
 import { Sequences } from './sequence.js';
@@ -48,8 +49,8 @@ export interface DbParts {
   /** A time-ordered unique id with a prefix. */
   newId(prefix: `${string}_`): string;
   random(): number;
-  /** Told after each commit that wrote events. */
-  committed(): void;
+  /** Told after each commit that wrote events; of `written` where no lock was held for it. */
+  committed(written?: Written): void;
 }
 
 /** The only way to a service's database. */
@@ -65,7 +66,7 @@ export class Db {
   constructor(private readonly parts: DbParts) {
     this.sequences = new Sequences(parts.aside);
     this.answers = new StoredAnswers(parts.keyring, parts.events);
-    this.grouped = new GroupedCommit(parts.pool);
+    this.grouped = new GroupedCommit(parts.pool, written => this.committed(written));
     this.gathered = new GatheredReads(parts.pool);
   }
 
@@ -226,13 +227,17 @@ export class Db {
     const answers = caller.idempotencyKey ? [this.answers.keep(caller, result, emitted, tx.context.keptFrom)] : [];
     const effects = { changes, rows, events, answers };
     if (!changed && answers.length === 0) await session.rollback();
-    else if (session.isOpen) await session.commit([commitOf(caller.merchantId, effects)]);
-    else await this.grouped.commit(caller.merchantId, effects);
-    if (events.length > 0) {
-      crashPoint('after-commit');
-      this.parts.committed();
+    else if (!session.isOpen) await this.grouped.commit(caller.merchantId, effects);
+    else {
+      await session.commit([commitOf(caller.merchantId, effects)]);
+      if (events.length > 0) this.committed();
     }
     return emitted;
+  }
+
+  private committed(written?: Written): void {
+    crashPoint('after-commit');
+    this.parts.committed(written);
   }
 
   private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<void>): Promise<pg.QueryConfig[]> {

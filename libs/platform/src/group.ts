@@ -1,6 +1,7 @@
 import type pg from 'pg';
-import { commitValues, type Effects } from './effects.js';
-import { isConnectionLoss, prepared, queryOn } from './session.js';
+import { commitValues, type Effects, type EventRow } from './effects.js';
+import type { Written } from './relay.js';
+import { isConnectionLoss, prepared, queryOn, type Row } from './session.js';
 import { commitText, shapeOf } from './statements.js';
 
 interface Pending {
@@ -31,7 +32,11 @@ export class GroupedCommit {
   private running = 0;
   private due: NodeJS.Immediate | undefined;
 
-  constructor(private readonly pool: pg.Pool) {}
+  constructor(
+    private readonly pool: pg.Pool,
+    /** Told of each statement that wrote events. */
+    private readonly written: (written: Written) => void,
+  ) {}
 
   /** Resolves when the effects of one command are durable. They must be inserts: an update needs its lock held. */
   commit(merchantId: number, effects: Effects): Promise<void> {
@@ -79,21 +84,23 @@ export class GroupedCommit {
   }
 
   private async send(merchantId: number, text: string, batch: readonly Pending[]): Promise<void> {
+    const all = batch.map(({ effects }) => effects);
+    let listed: Row | undefined;
     try {
-      await this.run(merchantId, text, batch);
-      for (const { resolve } of batch) resolve();
+      [listed] = await queryOn(this.pool, prepared(text, commitValues(merchantId, all)));
     } catch (error) {
       // a broken connection leaves the outcome unknown: to try again here could do it twice
       if (batch.length === 1 || isConnectionLoss(error)) for (const { reject } of batch) reject(error);
       else for (const command of batch) await this.send(merchantId, text, [command]);
+      return;
     }
-  }
-
-  private async run(merchantId: number, text: string, batch: readonly Pending[]): Promise<void> {
-    const values = commitValues(
-      merchantId,
-      batch.map(({ effects }) => effects),
-    );
-    await queryOn(this.pool, prepared(text, values));
+    for (const { resolve } of batch) resolve();
+    if (listed) this.written({ first: listed.first, rows: all.flatMap(({ events }) => published(merchantId, events)) });
   }
 }
+
+/** No more of events than is published: what they were made of would be kept until then. */
+const published = (merchantId: number, events: readonly EventRow[]): Row[] =>
+  events.map(({ id, type, aggregate, aggregateId, envelope }) => {
+    return { id, type, merchant_id: merchantId, aggregate, aggregate_id: aggregateId, envelope };
+  });

@@ -36,7 +36,7 @@ const rules: readonly Removal[] = [
     keptSeconds: 31 * day,
     remove: `delete from outbox where seq in (select seq from
       (select seq, created_at from outbox order by seq limit ${limits.rows}) oldest
-      where created_at < $1 and not exists (select 1 from unpublished where unpublished.seq = oldest.seq)) returning 1`,
+      where created_at < $1 and seq < coalesce((select min(first) from unpublished), ${Number.MAX_SAFE_INTEGER})) returning 1`,
   },
   {
     keptSeconds: 32 * day,

@@ -5,8 +5,9 @@ import { coarse } from './table.js';
  * The tables that every service has beside its own. They belong to no merchant: no row-level security,
  * and only the platform and `db.infra` touch them.
  *
- * outbox: events, written with the effect. unpublished: the seqs of those that JetStream has not acknowledged yet; a row
- * of its own is cheaper to remove than a column of a long row is to change.
+ * outbox: events, written with the effect. unpublished: a row for each statement that wrote events, until JetStream has
+ * acknowledged all of them, named by its first, with the characters of all; one short row is cheaper to add and remove
+ * than a column of each long row is to change.
  * relay_state: which stream (by its creation time) the outbox was published to, and how far a republication got.
  * idempotency: stored answers. inbox, gate, dead_letter: see consumer.ts. tenants: merchants that have rows here.
  */
@@ -16,7 +17,7 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
        seq bigint generated always as identity primary key, id text not null, type text not null,
        merchant_id bigint not null, aggregate text not null, aggregate_id text not null, version integer not null,
        envelope text not null, created_at bigint not null)`,
-    `create table unpublished (seq bigint primary key)`,
+    `create table unpublished (first bigint primary key, seqs bigint[] not null, characters bigint not null)`,
     `create unique index outbox_version on outbox (merchant_id, aggregate, aggregate_id, version)`,
     `create table relay_state (only_row boolean primary key default true check (only_row),
        stream_created text not null, republish_from bigint not null default 0, republish_to bigint not null default 0)`,

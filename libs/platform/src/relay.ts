@@ -13,22 +13,30 @@ import { eventsPublished, outboxWaiting } from './telemetry.js';
 /** Under load (`busy` rows in a batch) the next batch is let grow for a moment: a batch costs little more than a row. */
 const limits = {
   batch: 512,
-  batchBytes: 16_777_216,
+  batchCharacters: 16_777_216,
   idleMs: 500,
   retryMs: 500,
   checkMs: 10_000,
-  /** Longer than a statement may take (see session.ts), and with it the commit of a row that has its seq already. */
-  sweepMs: 5_000,
+  lookMs: 5_000,
   busy: 8,
   lingerMs: 60,
 } as const;
 
 const columns = 'seq, id, type, merchant_id, aggregate, aggregate_id, envelope';
-const batchOf = (select: string) => upTo(limits.batchBytes, select, 'octet_length(envelope)', 'order by seq');
-/** As an array, so that the rows are always found by their key, whatever the planner knows of the tables. */
-const unpublished = batchOf(`select ${columns} from outbox
-  where seq = any(array(select seq from unpublished where seq > $1 order by seq limit ${limits.batch})) order by seq`);
-const kept = batchOf(`select ${columns} from outbox where seq > $1 and seq <= $2 order by seq limit ${limits.batch}`);
+const batchOf = (select: string, weight: string, by: string) =>
+  upTo(limits.batchCharacters, `${select} order by ${by} limit ${limits.batch}`, weight, `order by ${by}`);
+/** What an event weighs beside its characters: a batch is full of short ones, or of a few long ones. */
+const eventWeight = limits.batchCharacters / limits.batch;
+const listWeight = `characters + cardinality(seqs) * ${eventWeight}`;
+const unpublished = batchOf('select first, seqs, characters from unpublished', listWeight, 'first');
+const listed = `select ${columns} from outbox where seq = any($1) order by seq`;
+const kept = batchOf(`select ${columns} from outbox where seq > $1 and seq <= $2`, 'length(envelope)', 'seq');
+
+/** What one statement wrote to the outbox, all of it, as `packed` takes it; `first` is its name in `unpublished`. */
+export interface Written {
+  first: unknown;
+  rows: readonly Row[];
+}
 
 interface RelayParts {
   service: string;
@@ -47,45 +55,57 @@ export class Relay {
   private leader: pg.PoolClient | undefined;
   private stopped = false;
   private wake: () => void = () => undefined;
-  private work = false;
   private checkedAt = 0;
   private republishing = false;
-  /** The highest seq that is published: now, at the last sweep, and at the one before. */
-  private reached = 0;
-  private sweptTo = 0;
-  private floor = 0;
-  private sweptAt = 0;
+  /** What was committed here since the last batch: it is published without being read from the database. */
+  private handed: Written[] = [];
+  private handedWeight = 0;
+  /** The list may name what was not handed over. Until it has been looked at, what is handed over is left to it too. */
+  private looking = true;
+  /** The last look has not seen the end of the list. */
+  private behind = false;
+  private lookedAt = 0;
+  /** What was found on the list last: it is handed over afterwards where its commit is answered that late. */
+  private found: ReadonlySet<unknown> = new Set();
   private running: Promise<void> = Promise.resolve();
 
   constructor(private readonly parts: RelayParts) {
     parts.bus.onReconnect(() => {
       this.checkedAt = 0;
-      this.nudge();
+      this.look();
     });
-    parts.bus.onSignal(`nudge.${parts.service}`, () => this.nudge());
+    parts.bus.onSignal(`nudge.${parts.service}`, () => this.look());
   }
 
   start(): void {
     this.running = this.loop();
   }
 
-  /** There are new rows. A replica that does not lead tells the one that does. */
-  committed(): void {
-    if (this.leader) this.nudge();
-    else this.parts.bus.signal(`nudge.${this.parts.service}`);
+  /** There are new rows, `written` or on the list. A replica that does not lead tells the one that does. */
+  committed(written?: Written): void {
+    if (!this.leader) this.parts.bus.signal(`nudge.${this.parts.service}`);
+    else if (!written) this.look();
+    else if (!this.looking && !this.found.has(written.first)) this.take(written);
   }
 
   async stop(): Promise<void> {
     this.stopped = true;
-    this.nudge();
+    this.look();
     await this.running;
     // a lock dies with its connection: the next replica leads at once
     this.leader?.release(true);
     this.leader = undefined;
   }
 
-  private nudge(): void {
-    this.work = true;
+  private look(): void {
+    this.looking = true;
+    this.wake();
+  }
+
+  private take(written: Written): void {
+    this.handed.push(written);
+    for (const { envelope } of written.rows) this.handedWeight += String(envelope).length + eventWeight;
+    this.looking = this.handedWeight > limits.batchCharacters;
     this.wake();
   }
 
@@ -97,12 +117,15 @@ export class Relay {
           continue;
         }
         await this.checkStream();
-        this.work = false;
-        const published = await this.publish(await this.query(unpublished, [this.from()]));
+        const published = (await this.publish(this.takeHanded())) + (await this.publish(await this.takeListed()));
         const again = await this.republish();
-        if (published >= limits.busy && published < limits.batch) await pause(limits.lingerMs);
-        else if (published < limits.batch && !again && !this.work) await this.rest(limits.idleMs);
+        if (published >= limits.busy && !this.behind) await pause(limits.lingerMs);
+        else if (!again && !this.looking && this.handed.length === 0) {
+          outboxWaiting.set(0);
+          await this.rest(limits.idleMs);
+        }
       } catch (error) {
+        this.looking = true;
         if (!this.stopped) {
           this.parts.log.warn({ err: error }, 'the relay could not publish; it goes on trying');
           await this.rest(limits.retryMs);
@@ -129,6 +152,7 @@ export class Relay {
     });
     this.leader = client;
     this.checkedAt = 0;
+    this.looking = true;
     return true;
   }
 
@@ -161,41 +185,49 @@ export class Relay {
     return true;
   }
 
-  /**
-   * The seq above which to look for rows. What was published leaves a dead entry each in the index until the table is
-   * vacuumed, hundreds of thousands under load: they are passed over, but for a sweep through all every few seconds. It
-   * finds what became visible long after it got its seq.
-   */
-  private from(): number {
-    const now = this.parts.clock.wall();
-    if (Math.abs(now - this.sweptAt) < limits.sweepMs) return this.floor;
-    this.sweptAt = now;
-    this.floor = this.sweptTo;
-    this.sweptTo = this.reached;
-    return 0;
+  private takeHanded(): readonly Written[] {
+    const handed = this.looking ? [] : this.handed;
+    this.handed = [];
+    this.handedWeight = 0;
+    return handed;
   }
 
-  private async publish(rows: readonly Row[]): Promise<number> {
+  /** What the list names, as much as comes to a batch; nothing where there is no need to look. */
+  private async takeListed(): Promise<readonly Written[]> {
+    const now = this.parts.clock.wall();
+    if (!this.looking && Math.abs(now - this.lookedAt) < limits.lookMs) return [];
+    this.lookedAt = now;
+    this.looking = false;
+    const list = (await this.query(unpublished, [])) as { first: unknown; seqs: unknown[] }[];
+    this.behind = list.length === limits.batch || isCut(list, limits.batchCharacters);
+    this.looking ||= this.behind;
+    if (list.length === 0) return [];
+    this.found = new Set(list.map(({ first }) => first));
+    this.handed = this.handed.filter(({ first }) => !this.found.has(first));
+    const rows = await this.query(listed, [list.flatMap(({ seqs }) => seqs)]);
+    const bySeq = new Map(rows.map(row => [row.seq, row]));
+    const rowsOf = (seqs: readonly unknown[]) => seqs.map(seq => bySeq.get(seq)).filter(row => row !== undefined);
+    return list.map(({ first, seqs }) => ({ first, rows: rowsOf(seqs) }));
+  }
+
+  private async publish(written: readonly Written[]): Promise<number> {
+    const rows = written.flatMap(statement => statement.rows);
+    if (written.length === 0) return 0;
     outboxWaiting.set(rows.length);
-    if (rows.length === 0) return 0;
     crashPoint('before-publish');
     const failed = await this.send(rows);
-    const done = rows.map(({ seq }) => seq).filter(seq => !failed.has(seq));
-    await this.query('delete from unpublished where seq = any($1)', [done]);
-    eventsPublished.inc(done.length);
-    this.work ||= isCut(rows, limits.batchBytes);
+    const done = written.filter(statement => !statement.rows.some(row => failed.has(row)));
+    await this.query('delete from unpublished where first = any($1)', [done.map(({ first }) => first)]);
+    eventsPublished.inc(rows.length - failed.size);
     if (failed.size > 0) throw new Error(`JetStream did not acknowledge ${failed.size} events`);
-    this.reached = Math.max(this.reached, Number(rows.at(-1)?.seq));
     return rows.length;
   }
 
-  /** Publishes rows without waiting for each other; returns the seqs that were not acknowledged. */
-  private async send(rows: readonly Row[]): Promise<Set<unknown>> {
+  /** Publishes rows without waiting for each other; returns those that were not acknowledged. */
+  private async send(rows: readonly Row[]): Promise<ReadonlySet<Row>> {
     const parcels = packed(this.parts.service, rows);
     const acknowledged = await this.parts.bus.publish(parcels);
-    const failed = new Set(
-      parcels.filter((_, at) => !acknowledged[at]).flatMap(parcel => parcel.rows.map(({ seq }) => seq)),
-    );
+    const failed = new Set(parcels.filter((_, at) => !acknowledged[at]).flatMap(parcel => parcel.rows));
     // no acknowledgement at all: the stream may be gone
     if (failed.size > 0) this.checkedAt = 0;
     return failed;
@@ -207,7 +239,7 @@ export class Relay {
 
   private rest(ms: number): Promise<void> {
     return new Promise(resolve => {
-      const timer = setTimeout(resolve, ms);
+      const timer = setTimeout(() => this.look(), ms);
       this.wake = () => {
         clearTimeout(timer);
         resolve();

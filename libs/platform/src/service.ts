@@ -20,7 +20,7 @@ import { Janitor, type Removal } from './janitor.js';
 import { createLog, type Log } from './log.js';
 import { migrate, type Schema, schemaProblem } from './migrate.js';
 import { pooledRandom } from './random.js';
-import { Relay } from './relay.js';
+import { Relay, type Written } from './relay.js';
 import { Keyring } from './secrets.js';
 import { createPool } from './session.js';
 import type { Aggregate } from './tx.js';
@@ -78,7 +78,7 @@ export interface Parts {
   log: Log;
   bus: Bus;
   pool: ReturnType<typeof createPool>;
-  committed(): void;
+  committed(written?: Written): void;
 }
 
 export async function assemble(definition: ServiceDefinition, parts: Parts) {
@@ -160,7 +160,14 @@ export async function startService(definition: ServiceDefinition, argv = process
   process.once('SIGTERM', leave);
   const bus = await connect(definition.name, config, log, word === undefined);
   const relay = new Relay({ service: definition.name, pool, bus, clock: systemClock, log });
-  const parts = { config, clock: systemClock, log, bus, pool, committed: () => relay.committed() };
+  const parts = {
+    config,
+    clock: systemClock,
+    log,
+    bus,
+    pool,
+    committed: (written?: Written) => relay.committed(written),
+  };
   const running = await assemble(definition, parts);
   if (word !== undefined) {
     const command = word === 'resume' ? resume(running.consumers) : definition.commands?.[word];

@@ -89,7 +89,7 @@ const insertEvents = (at: number) => `insert into outbox
   select ($1::text)::bigint, r.id, r.type, r.aggregate, r.aggregate_id, r.version::integer, r.envelope,
     r.created_at::bigint
   from ctx, unnest(${arrays(at, widths.events)}) r(id, type, aggregate, aggregate_id, version, envelope, created_at)
-  returning seq`;
+  returning seq, length(envelope) as characters`;
 
 const insertAnswers = (at: number) => `insert into idempotency
     (merchant_id, key, fingerprint, request_id, form, answer, created_at)
@@ -101,7 +101,8 @@ export const shapeOf = (changes: readonly (readonly [Table<unknown>, Change])[])
   changes.map(([{ table }, change]) => `${change} ${table}`).join();
 
 /**
- * Everything a command leaves behind as one statement: its changes, its events, its stored answer.
+ * Everything a command leaves behind as one statement: its changes, its events, its stored answer. It answers the name
+ * of its row in `unpublished` (see outbox.ts), if it has events.
  * $1 is the merchant, then come the rows of each changed table, then the columns of events and answers (see
  * `commitValues`). `ctx` sets the merchant before any row is produced, so that row-level security holds when the
  * statement is a transaction of its own.
@@ -117,6 +118,7 @@ export function commitText(changes: readonly (readonly [Table<unknown>, Change])
     parts.push(insertEvents(at), insertAnswers(at + widths.events));
     const named = parts.map((part, index) => `w${index} as (${part})`);
     return `with ctx as materialized (select set_config('app.merchant_id', $1::text, true)), ${named.join(', ')}
-      insert into unpublished select seq from w${changes.length}`;
+      insert into unpublished select min(seq), array_agg(seq), sum(characters) from w${changes.length}
+      having count(*) > 0 returning first`;
   });
 }

@@ -18,7 +18,7 @@ export const eventsPublished = new Counter({
 });
 export const outboxWaiting = new Gauge({
   name: 'recur_outbox_last_batch',
-  help: 'Rows in the last batch that the relay took from the outbox',
+  help: 'Events in the last batch that the relay took; 0 once it found no more',
   registers: [metrics],
 });
 export const eventsConsumed = new Counter({

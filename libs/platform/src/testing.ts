@@ -10,7 +10,7 @@ import type { ServiceConfig } from './config.js';
 import { type Event, eventIn } from './events.js';
 import { createLog } from './log.js';
 import { connected, migrate, type Schema } from './migrate.js';
-import { answerQuestion, assemble, type ServiceDefinition } from './service.js';
+import { answerQuestion, assemble, type Parts, type ServiceDefinition } from './service.js';
 import { createPool, type Row } from './session.js';
 
 /** A clock that a test moves: merchant time and wall time are one. */
@@ -136,7 +136,8 @@ export async function testService<C extends ServiceConfig>(
     bus = new MemoryBus(),
     clock = new MovableClock(),
     env = {},
-  }: { bus?: MemoryBus; clock?: Clock; env?: Record<string, string> } = {},
+    committed = () => undefined,
+  }: { bus?: MemoryBus; clock?: Clock; env?: Record<string, string>; committed?: Parts['committed'] } = {},
 ) {
   const source = await template(definition as unknown as ServiceDefinition);
   const database = `test_${definition.name}_${randomBytes(6).toString('hex')}`;
@@ -159,7 +160,7 @@ export async function testService<C extends ServiceConfig>(
     log,
     bus: bus as unknown as Bus,
     pool,
-    committed: () => undefined,
+    committed,
   });
   const { dispatcher, questions } = running;
   bus.answer(definition.name, (command, payload, caller) =>
@@ -232,7 +233,7 @@ export async function testService<C extends ServiceConfig>(
     /** One more replica of the service, on the same database. */
     async replica(): Promise<typeof running> {
       const own = createPool(config.DATABASE_URL, config.DATABASE_POOL);
-      const parts = { config, clock, log, bus: bus as unknown as Bus, pool: own, committed: () => undefined };
+      const parts = { config, clock, log, bus: bus as unknown as Bus, pool: own, committed };
       const another = await assemble(definition as unknown as ServiceDefinition, parts);
       replicas.push({ running: another, pool: own });
       return another;

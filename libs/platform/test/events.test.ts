@@ -148,8 +148,8 @@ describe('events', () => {
       `with made as (
          insert into outbox (id, type, merchant_id, aggregate, aggregate_id, version, envelope, created_at)
          select 'ev_huge_' || n, 'thing.grown', 15, 'thing', 'huge', n, envelope, 0
-         from unnest($1::text[]) with ordinality e(envelope, n) returning seq)
-       insert into unpublished select seq from made`,
+         from unnest($1::text[]) with ordinality e(envelope, n) returning seq, length(envelope) as characters)
+       insert into unpublished select seq, array[seq], characters from made`,
       [envelopes],
     );
     relay.committed();

@@ -1,13 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { Rejected } from '@recur/kernel';
+import type pg from 'pg';
 import { Bus } from '../src/bus.js';
 import { systemClock } from '../src/clock.js';
 import { Consumer, type Consumption } from '../src/consumer.js';
 import { type Event, eventsIn } from '../src/events.js';
 import { createLog } from '../src/log.js';
-import { Relay } from '../src/relay.js';
+import { Relay, type Written } from '../src/relay.js';
 import { createPool, isConnectionLoss } from '../src/session.js';
 import { ensureStream, streamOf } from '../src/stream.js';
 import { type TestService, testService } from '../src/testing.js';
@@ -16,9 +18,11 @@ import { Refusal } from '../src/tx.js';
 import { growThing, newThing, sample, things } from './sample.js';
 
 let t: TestService;
+/** What each commit would have handed to the relay. */
+const handed: (Written | undefined)[] = [];
 
 beforeAll(async () => {
-  t = await testService(sample);
+  t = await testService(sample, { committed: written => void handed.push(written) });
 });
 afterAll(() => t.close());
 
@@ -177,38 +181,76 @@ describe('on the way from one service to another', () => {
     await until(async () => (await published()).length === ids.length);
   }, 30_000);
 
-  it('a relay finds a row that became visible long after those behind it', async () => {
-    const left = async () => (await t.rows('select 1 from unpublished')).length;
-    const publish = async (name: string, remaining = 0) => {
-      await t.done(newThing, { name, size: 1 });
-      relay.committed();
-      await until(async () => (await left()) === remaining);
-    };
+  /** Writes an event that nobody hands over; resolves to its name on the list. */
+  async function listed(id: string, client: Pick<pg.PoolClient, 'query'> = pool): Promise<unknown> {
+    const { rows } = await client.query(
+      `with made as (insert into outbox
+          (id, type, merchant_id, aggregate, aggregate_id, version, envelope, created_at)
+        select $1::text, type, merchant_id, aggregate, $1, version, replace(envelope, id, $1), created_at
+        from outbox order by seq desc limit 1 returning seq)
+      insert into unpublished select seq, array[seq], 1 from made returning first`,
+      [id],
+    );
+    return rows[0]?.first;
+  }
+  const emptied = async () => (await t.rows('select 1 from unpublished')).length === 0;
+  /** An event that is handed over, and stands nowhere in the database. */
+  function notListed(id: string, first: unknown = id): Written {
+    const envelope = JSON.stringify({ id, merchantId: 15, aggregate: 'thing', aggregateId: id, version: 1, data: {} });
+    const columns = { merchant_id: 15, aggregate: 'thing', aggregate_id: id, envelope };
+    return { first, rows: [{ id, type: 'thing.created', ...columns }] };
+  }
+
+  it('a relay finds what became visible long after what stands behind it, and what nobody told of', async () => {
     const apart = createPool(url.toString(), 1);
     const held = await apart.connect();
     try {
       await held.query('begin');
-      await held.query(`with made as (insert into outbox
-          (id, type, merchant_id, aggregate, aggregate_id, version, envelope, created_at)
-        select 'ev_held', type, merchant_id, aggregate, 'held', version, replace(envelope, id, 'ev_held'), created_at
-        from outbox order by seq desc limit 1 returning seq) insert into unpublished select seq from made`);
-      for (const name of ['before a sweep', 'between two']) {
-        await publish(name);
-        relayClock.ms += 5_000;
-      }
-      await publish('after both');
+      await listed('ev_held', held);
+      await t.done(newThing, { name: 'behind it', size: 1 });
+      relay.committed();
+      await until(emptied);
       await held.query('commit');
     } finally {
       held.release();
       await apart.end();
     }
-    // until the next sweep it is passed over: its seq is below what was published long ago
-    await publish('beside it', 1);
-    relayClock.ms += 5_000;
-    relay.committed();
-    await until(async () => (await left()) === 0);
+    await until(emptied);
     expect(await published()).toContain('ev_held');
   }, 30_000);
+
+  it('a relay publishes what it is handed, and looks at the list though it is kept busy', async () => {
+    await listed('ev_untold');
+    relayClock.ms += 5_000;
+    let last = '';
+    await until(() => {
+      last = `ev_handed_${randomUUID()}`;
+      relay.committed(notListed(last, '-1'));
+      return emptied();
+    });
+    await until(async () => (await published()).includes(last));
+    expect(await published()).toContain('ev_untold');
+  }, 30_000);
+
+  it('a relay does not publish again what it had found before it was handed it', async () => {
+    const first = await listed('ev_found');
+    await until(emptied);
+    relay.committed(notListed('ev_found_again', first));
+    relay.committed(notListed('ev_next', '-1'));
+    await until(async () => (await published()).includes('ev_next'));
+    expect(await published()).not.toContain('ev_found_again');
+  }, 30_000);
+
+  it('a command that holds no lock hands over its events, any other tells of them', async () => {
+    handed.length = 0;
+    const made = await Promise.all([1, 2].map(size => t.done(newThing, { name: `handed ${size}`, size })));
+    const types = handed.flatMap(statement => statement?.rows.map(({ type }) => type) ?? ['?']);
+    expect(types.sort()).toEqual([...Array(2).fill('operation.logged'), ...Array(2).fill('thing.created')]);
+    await t.done(growThing, { id: made[0]?.thing.id ?? 0, by: 1 });
+    expect(handed.at(-1)).toBeUndefined();
+    const [kept] = await t.rows('select envelope from outbox where id = $1', [handed[0]?.rows[0]?.id]);
+    expect(handed[0]?.rows[0]).toMatchObject({ merchant_id: 15, envelope: kept?.envelope });
+  });
 
   /** A consumer of the sample's things. */
   function consumer(of: Pick<Consumption, 'name' | 'order' | 'apply'>, missing: () => Promise<Event[]>): Consumer {
