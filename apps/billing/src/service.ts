@@ -10,6 +10,7 @@ import { Init1763683200001 } from './migrations/0001-init.js';
 import { Payments1763683200002 } from './migrations/0002-payments.js';
 import { Purchases1763683200003 } from './migrations/0003-purchases.js';
 import { Lists1763683200004 } from './migrations/0004-lists.js';
+import { Relay1763683200005 } from './migrations/0005-relay.js';
 import { Opening } from './opening.js';
 import { PaymentList } from './payment-list.js';
 import { Payments } from './payments.js';
@@ -22,7 +23,14 @@ export const billing: ServiceDefinition<Config> = {
   config,
   schema: {
     tables: [invoices, invoiceLines, payments, gateways, numberings, expiries, users, plans],
-    migrations: [Init1763683200001, Payments1763683200002, Purchases1763683200003, Lists1763683200004],
+    migrations: [
+      Init1763683200001,
+      Payments1763683200002,
+      Purchases1763683200003,
+      Lists1763683200004,
+      Relay1763683200005,
+    ],
+    worksFrom: 5,
   },
   events,
   aggregates: {

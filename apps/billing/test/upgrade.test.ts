@@ -18,6 +18,9 @@ beforeAll(async () => {
     7, 1, 'EUR', 500, 0, '', '', '', 1, 1, 0, 0 from generate_series(1, 2) n`);
   await t.rows('insert into numberings values (15, 2)');
   await t.rows('insert into user_copies values (15, 7, 0, 0, $1, 1)', [user]);
+  await t.rows(`with made as (insert into outbox (id, type, merchant_id, aggregate, aggregate_id, version, envelope, created_at)
+    select 'ev_' || n, 'invoice.created', 15, 'invoice', 'in_' || n, 1, '{"n":' || n || '}', 1 from generate_series(1, 2) n
+    returning seq) insert into unpublished select seq from made`);
   // as the owner, whom row-level security binds, too
   const query = (text: string) => t.rows(`set role billing_owner; ${text}; reset role`);
   for (const Migration of later) await new Migration().up({ query } as never);
@@ -34,6 +37,13 @@ it('every table of it has row-level security, but for those that are listed', as
   const expected = [...platformTables.filter(name => !/^migrations$|^schema_state$/.test(name)), ...infrastructure];
   const names = open.map(({ relname }) => relname).filter(name => name !== 'migrations' && name !== 'schema_state');
   expect(names).toEqual(expected.toSorted());
+});
+
+it('its events that wait to be published wait on', async () => {
+  const waiting = await t.rows(
+    `select first, characters, id from unpublished join outbox on array[seq] = seqs order by id`,
+  );
+  expect(waiting).toEqual([1, 2].map(n => ({ first: String(n), characters: '7', id: `ev_${n}` })));
 });
 
 it('its open invoices will expire', async () => {

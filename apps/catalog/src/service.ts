@@ -14,6 +14,7 @@ import { Orders1795262400004 } from './migrations/0004-orders.js';
 import { Checkouts1795262400005 } from './migrations/0005-checkouts.js';
 import { Metrics1795262400006 } from './migrations/0006-metrics.js';
 import { Plans1795262400007 } from './migrations/0007-plans.js';
+import { Relay1795262400008 } from './migrations/0008-relay.js';
 import { PlanLimits } from './plan-limits.js';
 import { PlanList } from './plan-list.js';
 import { PlanMoves } from './plan-moves.js';
@@ -39,7 +40,9 @@ export const catalog: ServiceDefinition<Config> = {
       Checkouts1795262400005,
       Metrics1795262400006,
       Plans1795262400007,
+      Relay1795262400008,
     ],
+    worksFrom: 8,
   },
   events,
   aggregates: {

@@ -29,6 +29,7 @@ import { SignIn1763683200005 } from './migrations/0005-sign-in.js';
 import { Customers1763683200006 } from './migrations/0006-customers.js';
 import { LogChain1763683200007 } from './migrations/0007-log-chain.js';
 import { Currencies1763683200008 } from './migrations/0008-currencies.js';
+import { Relay1763683200009 } from './migrations/0009-relay.js';
 import { OauthAccounts } from './oauth-accounts.js';
 import { logConsumptions, OperationLog } from './operation-log.js';
 import { Passwords } from './passwords.js';
@@ -60,7 +61,9 @@ export const identity: ServiceDefinition<Config> = {
       Customers1763683200006,
       LogChain1763683200007,
       Currencies1763683200008,
+      Relay1763683200009,
     ],
+    worksFrom: 9,
   },
   events,
   aggregates: {

@@ -16,6 +16,7 @@ import { Ordering1763683200003 } from './migrations/0003-ordering.js';
 import { Log1763683200004 } from './migrations/0004-log.js';
 import { Automation1763683200005 } from './migrations/0005-automation.js';
 import { Replays1763683200006 } from './migrations/0006-replays.js';
+import { Relay1763683200007 } from './migrations/0007-relay.js';
 import { OAuth } from './oauth.js';
 import { Redelivery } from './redelivery.js';
 import { Replayer } from './replayer.js';
@@ -57,7 +58,9 @@ export const notification: ServiceDefinition<Config> = {
       Log1763683200004,
       Automation1763683200005,
       Replays1763683200006,
+      Relay1763683200007,
     ],
+    worksFrom: 7,
   },
   events: registry,
   aggregates: { endpoint: aggregate(endpoints, 'endpointId', endpointView) },

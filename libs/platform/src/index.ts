@@ -15,7 +15,7 @@ export { type Removal, removedAtOnce } from './janitor.js';
 export { type Condition, each, given, type Known, type List, type Page, sorted } from './list.js';
 export { createLog, type Log } from './log.js';
 export { Outbound, type OutboundOptions, type Result as OutboundResult } from './outbound.js';
-export { createPlatformTablesV1, platformTables } from './outbox.js';
+export { createPlatformTablesV1, listStatementsV2, platformTables } from './outbox.js';
 export { pooledRandom } from './random.js';
 export { Rounds } from './rounds.js';
 export { contains, searchable } from './search.js';

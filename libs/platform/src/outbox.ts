@@ -17,7 +17,7 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
        seq bigint generated always as identity primary key, id text not null, type text not null,
        merchant_id bigint not null, aggregate text not null, aggregate_id text not null, version integer not null,
        envelope text not null, created_at bigint not null)`,
-    `create table unpublished (first bigint primary key, seqs bigint[] not null, characters bigint not null)`,
+    `create table unpublished (seq bigint primary key)`,
     `create unique index outbox_version on outbox (merchant_id, aggregate, aggregate_id, version)`,
     `create table relay_state (only_row boolean primary key default true check (only_row),
        stream_created text not null, republish_from bigint not null default 0, republish_to bigint not null default 0)`,
@@ -40,6 +40,22 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
     `create table tenants (merchant_id bigint primary key)`,
     `grant select, insert, update, delete on outbox, unpublished, relay_state, idempotency, inbox, gate, dead_letter, copy_state,
        tenants to ${service}_app`,
+  ]) {
+    await runner.query(statement);
+  }
+}
+
+/**
+ * `unpublished` has a row for each statement, instead of one for each event. An app from before would publish the first
+ * event of each, and take all of them off: a schema with this names its own number as what it works from.
+ */
+export async function listStatementsV2(runner: QueryRunner): Promise<void> {
+  for (const statement of [
+    'alter table unpublished rename column seq to first',
+    'alter table unpublished add column seqs bigint[], add column characters bigint',
+    `update unpublished set seqs = array[first],
+       characters = coalesce((select length(envelope) from outbox where seq = first), 0)`,
+    'alter table unpublished alter column seqs set not null, alter column characters set not null',
   ]) {
     await runner.query(statement);
   }

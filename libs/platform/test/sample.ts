@@ -14,6 +14,7 @@ import {
   Handle,
   int,
   integer,
+  listStatementsV2,
   money,
   Refusal,
   type ServiceDefinition,
@@ -56,6 +57,7 @@ export const colours = table<Colour>('colours', {
 class Things1700000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await createPlatformTablesV1(runner, 'catalog');
+    await listStatementsV2(runner);
     await runner.query(`create table things (merchant_id bigint not null, id bigint not null, name text not null,
       size bigint not null, version integer not null, constraint things_pkey primary key (merchant_id, id),
       constraint things_size check (size >= 0))`);

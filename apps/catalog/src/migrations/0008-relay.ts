@@ -1,0 +1,12 @@
+import { listStatementsV2 } from '@recur/platform';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Events wait to be published by the statement that wrote them. */
+export class Relay1795262400008 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await listStatementsV2(runner);
+  }
+
+  /** Forward only. */
+  async down(): Promise<void> {}
+}
