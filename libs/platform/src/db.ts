@@ -9,7 +9,7 @@ import { commitValues, type Effects, type EventRow } from './effects.js';
 import type { Event, EventKinds } from './events.js';
 import { GatheredReads } from './gather.js';
 import { GroupedCommit } from './group.js';
-import { type Early, gateValues, raiseGates, takeIn } from './intake.js';
+import { type Early, type Intake, isSeen, takeIn } from './intake.js';
 import { jsonOfAnswer } from './json.js';
 import type { Written } from './relay.js';
 import { contains, idsOf, type Part, searchText } from './search.js';
@@ -135,20 +135,31 @@ export class Db {
   async consume(
     merchantId: number,
     consumer: string,
-    order: 'every' | 'latest' | 'alone',
+    order: Intake['order'],
     events: readonly Event[],
     apply: (tx: Tx, fresh: readonly Event[]) => Promise<void>,
   ): Promise<Early[]> {
-    const { clock } = this.parts;
-    const [first] = events;
+    const intake = { consumer, order, events, now: Math.floor(this.parts.clock.wall() / 1000) };
+    return this.take(merchantId, intake, true, apply).catch(error => {
+      if (!isSeen(error)) throw error;
+      return this.take(merchantId, intake, false, apply);
+    });
+  }
+
+  private async take(
+    merchantId: number,
+    intake: Intake,
+    unseen: boolean,
+    apply: (tx: Tx, fresh: readonly Event[]) => Promise<void>,
+  ): Promise<Early[]> {
+    const [first] = intake.events;
     const caller = systemCaller(merchantId, first?.requestId ?? '', Number.POSITIVE_INFINITY, first?.traceparent);
     const session = this.session(merchantId);
     try {
       await session.open();
-      const { fresh, early, raised } = await takeIn(session, consumer, order, events, Math.floor(clock.wall() / 1000));
+      const { fresh, early, raise } = await takeIn(session, intake, unseen);
       const last = fresh.length > 0 ? await this.effect(session, caller, tx => apply(tx, fresh)) : [];
-      if (raised.length > 0) last.push(prepared(raiseGates, gateValues(consumer, merchantId, raised)));
-      await session.commit(last);
+      await session.commit([...last, ...raise]);
       return early;
     } catch (error) {
       await session.rollback();

@@ -135,6 +135,24 @@ describe('events', () => {
     expect(taken).toEqual(['a', 'b', 'c', 'd']);
   });
 
+  it('of one object that two replicas take up at once are not in the way of each other', async () => {
+    let inside = 0;
+    let open: () => void = () => undefined;
+    const bothInside = new Promise<void>(resolve => {
+      open = resolve;
+    });
+    const consume = (version: number) => {
+      const event = { id: `both ${version}`, aggregate: 'x', aggregateId: 'both', version, merchantId: 1 } as Event;
+      return reader.db.consume(1, 'both', 'latest', [event], async () => {
+        if (++inside > 1) open();
+        await bothInside;
+      });
+    };
+    expect(await Promise.all([consume(1), consume(2)])).toEqual([[], []]);
+    expect(await reader.rows(`select version from gate where consumer = 'both'`)).toEqual([{ version: 2 }]);
+    expect(await reader.rows(`select 1 from inbox where consumer = 'both'`)).toHaveLength(2);
+  });
+
   it('are taken up by their bytes where they are large, and all of them arrive', async () => {
     const publish = jest.spyOn(Bus.prototype, 'publish');
     // unpublished all at once, so that one batch could be all of them
