@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Session } from '../src/session.js';
 import { type TestService, testService } from '../src/testing.js';
 import { listThings, sample, things } from './sample.js';
 
@@ -78,6 +79,18 @@ it('a list of which it is known how many fit shows the same pages, met or collec
     expect((await list({ known: { fitting: 20_000, among } })).total).toBe(10_000);
   }
   expect(await list({ known: { fitting: 0, among: 50 } })).toEqual({ ids: [], total: 0 });
+});
+
+it('what is one of many values is collected, for it may lie far from the first page', async () => {
+  const once = jest.spyOn(Session.prototype, 'once');
+  const sizes = (last: number) => ({ sizes: Array.from({ length: last }, (_, at) => at + 1) });
+  const pages = [];
+  for (const last of [24, 25]) {
+    pages.push(await t.done(listThings, { ...first, ...sizes(last) }));
+    expect(once.mock.calls.splice(0).some(([text]) => text.includes('fitting as materialized'))).toBe(last > 24);
+  }
+  once.mockRestore();
+  expect(pages[1]).toEqual(pages[0]);
 });
 
 it('rows among values are found each once, and no other merchant has them', async () => {
