@@ -1,7 +1,8 @@
-import { connect, headers, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import { connect, headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { Rejected } from '@recur/kernel';
 import type { Caller } from './caller.js';
 import type { Clock } from './clock.js';
+import { framed, messagesOf, type Part, unframed } from './frame.js';
 import { Inbox, isUnheard } from './inbox.js';
 import type { Log } from './log.js';
 
@@ -20,15 +21,32 @@ export interface Publication {
   payload: Uint8Array;
 }
 
-const limits = { replyHeaderBytes: 1_024, acknowledgedWithinMs: 3_000 } as const;
+/** What of a caller travels with its command. */
+type Sent = Omit<Caller, 'fingerprint' | 'written' | 'secretOutput'>;
+
+/** What goes with an answer: which of a message's commands it answers, and how. */
+type Told = Pick<Reply, 'replayOf'> & { at: number; ok: boolean };
+
+/** A command that waits for its turn to be sent, and then for its answer. */
+interface Asked extends Part<Sent> {
+  timeoutMs: number;
+  settle(answer: Reply | undefined): void;
+  fail(error: unknown): void;
+}
+
+/** `headBytes` is the most that is added to a single answer. */
+const limits = { headBytes: 1_024, acknowledgedWithinMs: 3_000 } as const;
 
 /**
- * The one door to NATS: commands with a deadline and headers on core NATS, and events for JetStream, of which all else
- * is reached through `nc`.
+ * The one door to NATS: commands with a deadline on core NATS, and events for JetStream, of which all else is reached
+ * through `nc`. Commands of one name that are sent in one turn of the event loop share a message, and so do their
+ * answers that are ready in one turn; none waits for another's.
  */
 export class Bus {
   private connected = true;
   private turn: Promise<void> | undefined;
+  /** By subject: what is sent with this turn. */
+  private readonly asked = new Map<string, Asked[]>();
   private readonly reconnected: (() => void)[] = [];
   private readonly inbox: Inbox;
 
@@ -37,7 +55,7 @@ export class Bus {
     private readonly clock: Clock,
     private readonly log: Log,
   ) {
-    this.inbox = new Inbox(nc);
+    this.inbox = new Inbox(nc, error => log.warn({ err: error }, 'an answer could not be taken'));
     void this.watch();
   }
 
@@ -80,15 +98,17 @@ export class Bus {
   async request(subject: string, payload: string | Uint8Array, caller: Caller): Promise<Reply> {
     const timeout = caller.deadline - this.clock.wall();
     if (timeout <= 0) throw new Rejected('deadline_exceeded');
-    await this.nextTurn();
-    if (!this.connected || this.nc.isClosed()) {
-      throw new Rejected('dependency_away', 'The message bus is away; nothing was done');
-    }
-    const answer = await this.inbox.ask(subject, payload, toHeaders(caller), timeout);
-    if (!answer) throw new Rejected('deadline_exceeded');
-    if (!isUnheard(answer)) return fromReply(answer);
-    const service = subject.split('.')[1];
-    throw new Rejected('dependency_away', `The ${service} service is away; nothing was done`);
+    const answer = await new Promise<Reply | undefined>((settle, fail) => {
+      const asked = { head: sentOf(caller), bytes: payload, timeoutMs: timeout, settle, fail };
+      const together = this.asked.get(subject);
+      if (together) together.push(asked);
+      else {
+        this.asked.set(subject, [asked]);
+        void this.nextTurn().then(() => this.sendAll(subject));
+      }
+    });
+    if (answer === undefined) throw new Rejected('deadline_exceeded');
+    return answer;
   }
 
   /**
@@ -96,18 +116,7 @@ export class Bus {
    * it did not may still be stored. Never throws.
    */
   publish(messages: readonly Publication[]): Promise<boolean[]> {
-    const stored = messages.map(async ({ subject, id, payload }) => {
-      const sent = headers();
-      sent.set('Nats-Msg-Id', id);
-      try {
-        const answer = await this.inbox.ask(subject, payload, sent, limits.acknowledgedWithinMs);
-        return answer !== undefined && isAcknowledgement(answer);
-      } catch {
-        // the connection is closed, or the message larger than it takes
-        return false;
-      }
-    });
-    return Promise.all(stored);
+    return Promise.all(messages.map(message => this.store(message)));
   }
 
   /**
@@ -118,19 +127,35 @@ export class Bus {
     const prefix = `cmd.${service}.`;
     let underway = 0;
     let idle: () => void = () => undefined;
+    const done = (commands: number) => {
+      underway -= commands;
+      if (underway === 0) idle();
+    };
     const hear = async (message: Msg) => {
-      underway++;
-      try {
-        const reply = await answer(
-          message.subject.slice(prefix.length),
-          textOf(message.data),
-          fromHeaders(message.headers),
-        );
-        await this.nextTurn();
-        respond(message, this.carries(reply.bytes) ? reply : tooLarge);
-      } finally {
-        if (--underway === 0) idle();
-      }
+      const command = message.subject.slice(prefix.length);
+      const commands = unframed<Sent>(message.data);
+      let ready: Part<Told>[] = [];
+      const give = () => {
+        const answers = ready;
+        ready = [];
+        try {
+          this.respond(message, answers);
+        } finally {
+          done(answers.length);
+        }
+      };
+      const run = async ({ head, bytes }: Part<Sent, Uint8Array>, at: number) => {
+        underway++;
+        try {
+          const { ok, bytes: answered, replayOf } = await answer(command, textOf(bytes), callerOf(head));
+          ready.push({ head: { at, ok, replayOf }, bytes: answered });
+        } catch (error) {
+          done(1);
+          throw error;
+        }
+        if (ready.length === 1) await this.nextTurn().then(give);
+      };
+      await Promise.all(commands.map(run));
     };
     const served = this.subscribe(`${prefix}>`, hear, service);
     // a connection that is lost meanwhile subscribes again when it is back
@@ -167,10 +192,71 @@ export class Bus {
     });
   }
 
+  private sendAll(subject: string): void {
+    const asked = this.asked.get(subject) ?? [];
+    this.asked.delete(subject);
+    for (const commands of messagesOf(asked)) {
+      try {
+        this.send(subject, commands);
+      } catch (error) {
+        for (const command of commands) command.fail(error);
+      }
+    }
+  }
+
+  private send(subject: string, commands: readonly Asked[]): void {
+    if (!this.connected || this.nc.isClosed()) throw away('The message bus');
+    const waiting = new Map<number, NodeJS.Timeout>();
+    const end = (at: number) => {
+      clearTimeout(waiting.get(at));
+      if (waiting.delete(at) && waiting.size === 0) stop();
+      return commands[at];
+    };
+    const expire = (at: number) => end(at)?.settle(undefined);
+    const hear = (message: Msg) => {
+      if (isUnheard(message)) {
+        const rejection = away(`The ${subject.split('.')[1]} service`);
+        for (const at of [...waiting.keys()]) end(at)?.fail(rejection);
+      } else {
+        for (const { head, bytes } of unframed<Told>(message.data)) {
+          end(head.at)?.settle({ ok: head.ok, bytes, replayOf: head.replayOf });
+        }
+      }
+    };
+    const stop = this.inbox.ask(subject, framed(commands), hear);
+    for (const [at, { timeoutMs }] of commands.entries()) waiting.set(at, setTimeout(expire, timeoutMs, at));
+  }
+
+  /** Whether the stream has acknowledged a message. */
+  private store({ subject, id, payload }: Publication): Promise<boolean> {
+    const sent = headers();
+    sent.set('Nats-Msg-Id', id);
+    return new Promise(resolve => {
+      const end = (stored: boolean) => {
+        clearTimeout(timer);
+        stop();
+        resolve(stored);
+      };
+      let stop: () => void = () => undefined;
+      const timer = setTimeout(end, limits.acknowledgedWithinMs, false);
+      try {
+        stop = this.inbox.ask(subject, payload, answer => end(isAcknowledgement(answer)), sent);
+      } catch {
+        // the connection is closed, or the message larger than it takes
+        end(false);
+      }
+    });
+  }
+
+  private respond(message: Msg, answers: readonly Part<Told>[]): void {
+    const given = answers.map(answer => (this.carries(answer.bytes) ? answer : tooLarge(answer.head.at)));
+    for (const together of messagesOf(given)) message.respond(framed(together));
+  }
+
   /** The server would end a connection that sends more than it takes, and with it every other command's answer. */
   private carries(bytes: string | Uint8Array): boolean {
     const most = this.nc.info?.max_payload ?? Number.POSITIVE_INFINITY;
-    return bytes.length * 3 <= most || Buffer.byteLength(bytes) <= most - limits.replyHeaderBytes;
+    return bytes.length * 3 <= most || Buffer.byteLength(bytes) <= most - limits.headBytes;
   }
 
   /** What is sent in one turn of the event loop leaves in one piece: a system call costs more than a short message. */
@@ -198,29 +284,30 @@ export class Bus {
   }
 }
 
-/** What of a caller travels with its command, in one header: the library looks through all headers for each. */
-type Sent = Omit<Caller, 'fingerprint' | 'written' | 'secretOutput'>;
-
-function toHeaders(caller: Caller): MsgHdrs {
+function sentOf(caller: Caller): Sent {
   const { merchantId, actor, session, requestId, traceparent, deadline, idempotencyKey, sender } = caller;
-  const told: Sent = { merchantId, actor, session, requestId, traceparent, deadline, idempotencyKey, sender };
-  const sent = headers();
-  sent.set('caller', JSON.stringify(told));
-  return sent;
+  return { merchantId, actor, session, requestId, traceparent, deadline, idempotencyKey, sender };
 }
 
-function fromHeaders(received: MsgHdrs | undefined): Caller {
-  // the decoder of headers makes wide strings, and whatever is joined with one becomes as wide and slow
-  const told = JSON.parse(Buffer.from(received?.get('caller') ?? '').toString()) as Sent;
+function callerOf({
+  merchantId,
+  actor,
+  session,
+  requestId,
+  traceparent,
+  deadline,
+  idempotencyKey,
+  sender,
+}: Sent): Caller {
   return {
-    merchantId: told.merchantId,
-    actor: told.actor,
-    session: told.session,
-    requestId: told.requestId,
-    traceparent: told.traceparent,
-    deadline: told.deadline,
-    idempotencyKey: told.idempotencyKey,
-    sender: told.sender,
+    merchantId,
+    actor,
+    session,
+    requestId,
+    traceparent,
+    deadline,
+    idempotencyKey,
+    sender,
     // all that a command's caller may come to have: an object that grows is slow, at every look at it
     fingerprint: undefined,
     written: undefined,
@@ -235,27 +322,9 @@ export const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
 /** It names the stream; where no stream listens, the answer is empty. */
 const isAcknowledgement = (answer: Msg) => answer.data.length > 0 && !answer.string().includes('"error"');
 
-const tooLarge: Reply = { ok: false, bytes: JSON.stringify(new Rejected('answer_too_large')) };
+const away = (who: string) => new Rejected('dependency_away', `${who} is away; nothing was done`);
 
-function respond(message: Msg, reply: Reply): void {
-  // a Buffer is made of a text in half the time that the connection's own encoder takes
-  const bytes = typeof reply.bytes === 'string' ? Buffer.from(reply.bytes) : reply.bytes;
-  if (reply.ok && !reply.replayOf) {
-    message.respond(bytes);
-    return;
-  }
-  const sent = headers();
-  sent.set('status', reply.ok ? 'ok' : 'rejected');
-  if (reply.replayOf) sent.set('replayed', reply.replayOf);
-  message.respond(bytes, { headers: sent });
-}
-
-/** A plain success carries no headers: the hot path neither writes nor parses them. */
-function fromReply(message: Msg): Reply {
-  const replayOf = message.headers?.get('replayed');
-  return {
-    ok: message.headers?.get('status') !== 'rejected',
-    bytes: message.data,
-    ...(replayOf && { replayOf }),
-  };
-}
+const tooLarge = (at: number): Part<Told> => ({
+  head: { at, ok: false },
+  bytes: JSON.stringify(new Rejected('answer_too_large')),
+});

@@ -6,41 +6,44 @@ import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from '@nats-
  */
 export class Inbox {
   private readonly prefix = `${createInbox()}.`;
-  private readonly waiting = new Map<string, Waiting>();
+  private readonly listening = new Map<string, Listener>();
   private sent = 0;
 
-  constructor(private readonly nc: NatsConnection) {
-    nc.subscribe(`${this.prefix}*`, {
-      callback: (error, message) => void (error ?? this.settle(message.subject.slice(this.prefix.length), message)),
-    });
+  constructor(
+    private readonly nc: NatsConnection,
+    /** Told of an answer that could not be taken: what a subscription throws ends the reader of the whole connection. */
+    private readonly failed: (error: unknown) => void,
+  ) {
+    nc.subscribe(`${this.prefix}*`, { callback: (error, message) => void (error ?? this.take(message)) });
   }
 
   /**
-   * Sends a message and resolves to its answer; to undefined when none came within `ms`. Where nobody listens, the
+   * Sends a message, whose answers `hear` is given until it is stopped, by what this returns. Where nobody listens, the
    * server answers at once, see `isUnheard`. Throws where nothing could be sent.
    */
-  ask(subject: string, payload: string | Uint8Array, headers: MsgHdrs, ms: number): Promise<Msg | undefined> {
+  ask(subject: string, payload: Uint8Array, hear: (answer: Msg) => void, headers?: MsgHdrs): () => void {
     const token = String(++this.sent);
-    this.nc.publish(subject, payload, { headers, reply: this.prefix + token });
-    return new Promise(resolve => {
-      this.waiting.set(token, { resolve, timer: setTimeout(() => this.settle(token), ms) });
-    });
+    const listener: Listener = { hear };
+    this.nc.publish(subject, payload, { reply: this.prefix + token, ...(headers && { headers }) });
+    this.listening.set(token, listener);
+    return () => {
+      this.listening.delete(token);
+      // the tables that a busy Map has outgrown live on for a while, with all that is reached from their entries
+      listener.hear = undefined;
+    };
   }
 
-  private settle(token: string, answer?: Msg): void {
-    const waiting = this.waiting.get(token);
-    if (!waiting) return;
-    this.waiting.delete(token);
-    clearTimeout(waiting.timer);
-    waiting.resolve?.(answer);
-    // the tables that a busy Map has outgrown live on for a while, with all that is reached from their entries
-    waiting.resolve = waiting.timer = undefined;
+  private take(message: Msg): void {
+    try {
+      this.listening.get(message.subject.slice(this.prefix.length))?.hear?.(message);
+    } catch (error) {
+      this.failed(error);
+    }
   }
 }
 
-interface Waiting {
-  resolve: ((answer?: Msg) => void) | undefined;
-  timer: NodeJS.Timeout | undefined;
+interface Listener {
+  hear: ((answer: Msg) => void) | undefined;
 }
 
 const NO_RESPONDERS = 503;

@@ -30,7 +30,7 @@ const eventWeight = limits.batchCharacters / limits.batch;
 const listWeight = `characters + cardinality(seqs) * ${eventWeight}`;
 const unpublished = batchOf('select first, seqs, characters from unpublished', listWeight, 'first');
 const listed = `select ${columns} from outbox where seq = any($1) order by seq`;
-const kept = batchOf(`select ${columns} from outbox where seq > $1 and seq <= $2`, 'length(envelope)', 'seq');
+const kept = batchOf(`select ${columns} from outbox where seq > $1 and seq <= $2`, 'octet_length(envelope)', 'seq');
 
 /** What one statement wrote to the outbox, all of it, as `packed` takes it; `first` is its name in `unpublished`. */
 export interface Written {

@@ -89,7 +89,7 @@ const insertEvents = (at: number) => `insert into outbox
   select ($1::text)::bigint, r.id, r.type, r.aggregate, r.aggregate_id, r.version::integer, r.envelope,
     r.created_at::bigint
   from ctx, unnest(${arrays(at, widths.events)}) r(id, type, aggregate, aggregate_id, version, envelope, created_at)
-  returning seq, length(envelope) as characters`;
+  returning seq, octet_length(envelope) as characters`;
 
 const insertAnswers = (at: number) => `insert into idempotency
     (merchant_id, key, fingerprint, request_id, form, answer, created_at)

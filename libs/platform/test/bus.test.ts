@@ -1,5 +1,7 @@
 import { EventEmitter, once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Msg } from '@nats-io/transport-node';
 import { Bus } from '../src/bus.js';
 import { systemCaller } from '../src/caller.js';
 import { systemClock } from '../src/clock.js';
@@ -49,6 +51,75 @@ it('a command arrives as it was sent, be it in one piece or in several', async (
   }
 });
 
+/** The messages that the server passes on, on a connection of nobody else's. */
+async function listen(subject: string) {
+  const heard: Msg[] = [];
+  service.nc.subscribe(subject, { callback: (_, message) => void heard.push(message) });
+  await service.nc.flush();
+  return heard;
+}
+
+it('commands of one name that are sent together share messages, and each gets its own answer', async () => {
+  const stop = await service.serve('together', async (_, payload, { requestId }) => {
+    const number = Number(payload);
+    // the first come last
+    for (let turn = number; turn < 40; turn += 10) await nextTurn();
+    if (number % 3 === 0) return { ok: false, bytes: JSON.stringify({ slug: payload }) };
+    return { ok: true, bytes: `${payload}\n${requestId}é`, ...(number % 3 === 1 && { replayOf: `first ${payload}` }) };
+  });
+  const heard = await listen('cmd.together.>');
+  const ask = (name: string, number: number) => {
+    const caller = systemCaller(15, `r${number}`, systemClock.wall() + 5_000);
+    return client.request(`cmd.together.${name}`, String(number), caller);
+  };
+  const numbers = Array.from({ length: 40 }, (_, at) => at);
+  const answers = await Promise.all([ask('other', 41), ...numbers.map(number => ask('say', number))]);
+  const said = answers.map(({ ok, bytes, replayOf }) => [ok, Buffer.from(bytes).toString(), replayOf]);
+  expect(said).toEqual(
+    [41, ...numbers].map(number => [
+      number % 3 !== 0,
+      number % 3 === 0 ? `{"slug":"${number}"}` : `${number}\nr${number}é`,
+      number % 3 === 1 ? `first ${number}` : undefined,
+    ]),
+  );
+  expect(heard.map(({ subject }) => subject.slice('cmd.together.'.length))).toEqual(['other', 'say', 'say', 'say']);
+  await stop();
+});
+
+it('of commands that share a message none waits for another, and each has its own deadline', async () => {
+  const inside = new EventEmitter();
+  const stop = await service.serve('apart', async (_, payload) => {
+    if (payload === 'slow') await once(inside, 'end');
+    return { ok: true, bytes: payload };
+  });
+  const heard = await listen('cmd.apart.>');
+  const ask = (payload: string, ms: number) =>
+    client.request('cmd.apart.say', payload, systemCaller(15, 'r', systemClock.wall() + ms));
+  const [slow, late, quick] = [ask('slow', 5_000), ask('slow', 100), ask('quick', 5_000)];
+  expect(Buffer.from((await quick).bytes).toString()).toBe('quick');
+  await expect(late).rejects.toMatchObject({ slug: 'deadline_exceeded' });
+  inside.emit('end');
+  expect(Buffer.from((await slow).bytes).toString()).toBe('slow');
+  expect(heard).toHaveLength(1);
+  await stop();
+});
+
+it('a command that the bus does not carry fails alone', async () => {
+  const caller = systemCaller(15, 'r', systemClock.wall() + 5_000);
+  const payloads = ['a', 'b'.repeat(2 * 1024 * 1024), 'c'];
+  const [first, second, third] = await Promise.allSettled(
+    payloads.map(payload => client.request('cmd.echo.say', payload, caller)),
+  );
+  expect([first?.status, second?.status, third?.status]).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});
+
+it('commands of one message that nobody hears were not done, each of them', async () => {
+  const ask = () => client.request('cmd.nobody.say', '', systemCaller(15, 'r', systemClock.wall() + 5_000));
+  const results = await Promise.allSettled([ask(), ask()]);
+  const away = { status: 'rejected', reason: { slug: 'dependency_away' } };
+  expect(results).toMatchObject([away, away]);
+});
+
 it('a service is heard from the moment that it serves', async () => {
   for (let round = 1; round <= 50; round++) {
     const stop = await service.serve(`new-${round}`, async () => ({ ok: true, bytes: 'heard' }));
@@ -79,8 +150,31 @@ it('a command on a connection that is closed was not sent', async () => {
 });
 
 it('a message that is no command is left alone, and the commands after it are answered', async () => {
-  client.nc.publish('cmd.catalog.10', '');
+  const heard = await listen('cmd.catalog.10');
+  await ask(10);
+  const head = Buffer.from(heard[0]?.data ?? '').toString();
+  for (const nonsense of ['', 'nonsense', '{}\n', '[1]\n', head.replace('[[0', '[[1'), head.replace('"', '')]) {
+    client.nc.publish('cmd.catalog.10', nonsense);
+  }
   expect(await ask(10)).toMatchObject({ ok: true });
+});
+
+it('an answer that is none is left alone, and the right one is taken', async () => {
+  const inside = new EventEmitter();
+  const stop = await service.serve('asked', async () => {
+    await once(inside, 'end');
+    return { ok: true, bytes: 'right' };
+  });
+  const heard = await listen('cmd.asked.>');
+  const asked = client.request('cmd.asked.say', '', systemCaller(15, 'r', systemClock.wall() + 5_000));
+  while (heard.length === 0) await service.nc.flush();
+  for (const nonsense of ['nonsense', '[[5,{"at":0,"ok":true}]]\nfour', '[[5,{"at":7,"ok":true}]]\nwrong']) {
+    heard[0]?.respond(nonsense);
+  }
+  await service.nc.flush();
+  inside.emit('end');
+  expect(Buffer.from((await asked).bytes).toString()).toBe('right');
+  await stop();
 });
 
 it('a listener that fails at a signal hears the next one, and the commands after it are answered', async () => {
