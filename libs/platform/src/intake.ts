@@ -63,11 +63,12 @@ export async function takeIn(
   unseen: boolean,
 ): Promise<{ fresh: Event[]; early: Early[]; raise: pg.QueryConfig[] }> {
   const ids = new Set(events.map(({ id }) => id));
+  // the first event of an object finds no gate: if it does, it is not unseen
+  const following = order === 'alone' ? [] : events.filter(({ version }) => !unseen || version > 1);
+  const objects = [...new Set(following.map(({ aggregateId }) => aggregateId))];
   const [, reached] = await Promise.all([
     session.query(unseen ? receive : receiveUnseen, [consumer, [...ids], now]),
-    order === 'alone'
-      ? []
-      : session.query(gates, [consumer, session.merchantId, [...new Set(events.map(e => e.aggregateId))]]),
+    objects.length === 0 ? [] : session.query(gates, [consumer, session.merchantId, objects]),
   ]);
   const left = unseen ? ids : new Set(await newOf(session, consumer, ids));
   const versions = new Map(reached.map(row => [`${row.aggregate} ${row.aggregate_id}`, Number(row.version)]));

@@ -8,7 +8,7 @@ import { Relay } from '../src/relay.js';
 import { createPool } from '../src/session.js';
 import { type TestService, testService } from '../src/testing.js';
 import { TestNats } from '../src/testing-nats.js';
-import { growThing, newThing, sample } from './sample.js';
+import { colours, growThing, newThing, sample } from './sample.js';
 
 const log = createLog('test', process.env.TEST_LOG_LEVEL ?? 'silent');
 let nats: TestNats;
@@ -151,6 +151,19 @@ describe('events', () => {
     expect(await Promise.all([consume(1), consume(2)])).toEqual([[], []]);
     expect(await reader.rows(`select version from gate where consumer = 'both'`)).toEqual([{ version: 2 }]);
     expect(await reader.rows(`select 1 from inbox where consumer = 'both'`)).toHaveLength(2);
+  });
+
+  it('that come after later ones of their object leave nothing behind, the first of all included', async () => {
+    const consume = (version: number) => {
+      const event = { id: `v${version}`, aggregate: 'x', aggregateId: 'passed', version, merchantId: 1 } as Event;
+      return reader.db.consume(1, 'passed', 'latest', [event], async (tx, fresh) => {
+        for (const { id } of fresh) tx.save(colours, { merchantId: 1, id, name: 'passed', version: 1 });
+      });
+    };
+    for (const version of [3, 1, 2]) expect(await consume(version)).toEqual([]);
+    expect(await reader.rows(`select id from colours where name = 'passed'`)).toEqual([{ id: 'v3' }]);
+    expect(await reader.rows(`select version from gate where consumer = 'passed'`)).toEqual([{ version: 3 }]);
+    expect(await reader.rows(`select 1 from inbox where consumer = 'passed'`)).toHaveLength(3);
   });
 
   it('are taken up by their bytes where they are large, and all of them arrive', async () => {
