@@ -96,16 +96,14 @@ export class Bus {
    * when no reply came in time (the outcome is unknown).
    */
   async request(subject: string, payload: string | Uint8Array, caller: Caller): Promise<Reply> {
-    const timeout = caller.deadline - this.clock.wall();
-    if (timeout <= 0) throw new Rejected('deadline_exceeded');
+    const timeoutMs = caller.deadline - this.clock.wall();
+    if (timeoutMs <= 0) throw new Rejected('deadline_exceeded');
     const answer = await new Promise<Reply | undefined>((settle, fail) => {
-      const asked = { head: sentOf(caller), bytes: payload, timeoutMs: timeout, settle, fail };
-      const together = this.asked.get(subject);
-      if (together) together.push(asked);
-      else {
-        this.asked.set(subject, [asked]);
-        void this.nextTurn().then(() => this.sendAll(subject));
-      }
+      const together = this.asked.get(subject) ?? [];
+      together.push({ head: sentOf(caller), bytes: payload, timeoutMs, settle, fail });
+      if (together.length > 1) return;
+      this.asked.set(subject, together);
+      void this.nextTurn().then(() => this.sendAll(subject, together));
     });
     if (answer === undefined) throw new Rejected('deadline_exceeded');
     return answer;
@@ -127,35 +125,23 @@ export class Bus {
     const prefix = `cmd.${service}.`;
     let underway = 0;
     let idle: () => void = () => undefined;
-    const done = (commands: number) => {
-      underway -= commands;
-      if (underway === 0) idle();
-    };
     const hear = async (message: Msg) => {
       const command = message.subject.slice(prefix.length);
-      const commands = unframed<Sent>(message.data);
-      let ready: Part<Told>[] = [];
-      const give = () => {
-        const answers = ready;
-        ready = [];
-        try {
-          this.respond(message, answers);
-        } finally {
-          done(answers.length);
-        }
-      };
+      const ready: Part<Told>[] = [];
       const run = async ({ head, bytes }: Part<Sent, Uint8Array>, at: number) => {
-        underway++;
-        try {
-          const { ok, bytes: answered, replayOf } = await answer(command, textOf(bytes), callerOf(head));
-          ready.push({ head: { at, ok, replayOf }, bytes: answered });
-        } catch (error) {
-          done(1);
-          throw error;
-        }
-        if (ready.length === 1) await this.nextTurn().then(give);
+        const { ok, bytes: answered, replayOf } = await answer(command, textOf(bytes), callerOf(head));
+        ready.push({ head: { at, ok, replayOf }, bytes: answered });
+        if (ready.length > 1) return;
+        await this.nextTurn();
+        this.respond(message, ready.splice(0));
       };
-      await Promise.all(commands.map(run));
+      underway++;
+      try {
+        const runs = await Promise.allSettled(unframed<Sent>(message.data).map(run));
+        for (const end of runs) if (end.status === 'rejected') throw end.reason;
+      } finally {
+        if (--underway === 0) idle();
+      }
     };
     const served = this.subscribe(`${prefix}>`, hear, service);
     // a connection that is lost meanwhile subscribes again when it is back
@@ -192,8 +178,7 @@ export class Bus {
     });
   }
 
-  private sendAll(subject: string): void {
-    const asked = this.asked.get(subject) ?? [];
+  private sendAll(subject: string, asked: readonly Asked[]): void {
     this.asked.delete(subject);
     for (const commands of messagesOf(asked)) {
       try {
@@ -231,21 +216,17 @@ export class Bus {
   private store({ subject, id, payload }: Publication): Promise<boolean> {
     const sent = headers();
     sent.set('Nats-Msg-Id', id);
-    return new Promise(resolve => {
+    const answered = new Promise<boolean>(resolve => {
       const end = (stored: boolean) => {
         clearTimeout(timer);
         stop();
         resolve(stored);
       };
-      let stop: () => void = () => undefined;
+      const stop = this.inbox.ask(subject, payload, answer => end(isAcknowledgement(answer)), sent);
       const timer = setTimeout(end, limits.acknowledgedWithinMs, false);
-      try {
-        stop = this.inbox.ask(subject, payload, answer => end(isAcknowledgement(answer)), sent);
-      } catch {
-        // the connection is closed, or the message larger than it takes
-        end(false);
-      }
     });
+    // the connection is closed, or the message larger than it takes
+    return answered.catch(() => false);
   }
 
   private respond(message: Msg, answers: readonly Part<Told>[]): void {
@@ -289,25 +270,16 @@ function sentOf(caller: Caller): Sent {
   return { merchantId, actor, session, requestId, traceparent, deadline, idempotencyKey, sender };
 }
 
-function callerOf({
-  merchantId,
-  actor,
-  session,
-  requestId,
-  traceparent,
-  deadline,
-  idempotencyKey,
-  sender,
-}: Sent): Caller {
+function callerOf(sent: Sent): Caller {
   return {
-    merchantId,
-    actor,
-    session,
-    requestId,
-    traceparent,
-    deadline,
-    idempotencyKey,
-    sender,
+    merchantId: sent.merchantId,
+    actor: sent.actor,
+    session: sent.session,
+    requestId: sent.requestId,
+    traceparent: sent.traceparent,
+    deadline: sent.deadline,
+    idempotencyKey: sent.idempotencyKey,
+    sender: sent.sender,
     // all that a command's caller may come to have: an object that grows is slow, at every look at it
     fingerprint: undefined,
     written: undefined,

@@ -63,7 +63,7 @@ export async function takeIn(
   unseen: boolean,
 ): Promise<{ fresh: Event[]; early: Early[]; raise: pg.QueryConfig[] }> {
   const ids = new Set(events.map(({ id }) => id));
-  // the first event of an object finds no gate: if it does, it is not unseen
+  // the first event of an object has no gate to look for: where there is one, opening it says that it is not unseen
   const following = order === 'alone' ? [] : events.filter(({ version }) => !unseen || version > 1);
   const objects = [...new Set(following.map(({ aggregateId }) => aggregateId))];
   const [, reached] = await Promise.all([

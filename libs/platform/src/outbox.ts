@@ -6,8 +6,9 @@ import { coarse } from './table.js';
  * and only the platform and `db.infra` touch them.
  *
  * outbox: events, written with the effect. unpublished: a row for each statement that wrote events, until JetStream has
- * acknowledged all of them, named by its first, with the characters of all; one short row is cheaper to add and remove
- * than a column of each long row is to change.
+ * acknowledged all of them, named by its first, with the characters of all (counted as bytes, which the server knows
+ * without reading a text, and which are no fewer); one short row is cheaper to add and remove than a column of each long
+ * row is to change.
  * relay_state: which stream (by its creation time) the outbox was published to, and how far a republication got.
  * idempotency: stored answers. inbox, gate, dead_letter: see consumer.ts. tenants: merchants that have rows here.
  */

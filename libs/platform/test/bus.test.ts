@@ -51,7 +51,7 @@ it('a command arrives as it was sent, be it in one piece or in several', async (
   }
 });
 
-/** The messages that the server passes on, on a connection of nobody else's. */
+/** The messages of a subject, as they come from now on. */
 async function listen(subject: string) {
   const heard: Msg[] = [];
   service.nc.subscribe(subject, { callback: (_, message) => void heard.push(message) });
