@@ -21,6 +21,11 @@ const configuration = {
   max_connections: '300',
   shared_buffers: '128MB',
   max_wal_size: '2GB',
+  // What leaves its memory goes to the disk at once, little by little. By itself the kernel keeps it for half a minute,
+  // then writes hundreds of megabytes, and commits wait behind them for up to a tenth of a second.
+  bgwriter_delay: '50ms',
+  bgwriter_lru_maxpages: '1000',
+  backend_flush_after: '256kB',
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
