@@ -6,6 +6,7 @@ import { openShop } from '../journeys/shop.js';
 import { Failure } from '../local/failure.js';
 import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
+import { run as runTests } from '../local/test.js';
 import { faults, inTurn, random } from './faults.js';
 import { audit, heard, type Load, startLoad } from './load.js';
 
@@ -19,14 +20,16 @@ const usual = {
 const limits = { buyers: 6, purchasesBetween: 20, settleMs: 120_000, shown: 20 } as const;
 
 /**
- * `npm run chaos [-- --seconds N --seed S]`: one fault after the other on a stack of its own while buyers are at work;
- * then nothing may be missing, doubled or half done. The seed decides the order of the faults.
+ * `npm run chaos [-- --seconds N --requests N --seed S]`: the generated requests of `npm test`, but more of them; then
+ * one fault after the other on a stack of its own while buyers are at work, and nothing may be missing, doubled or half
+ * done. The seed decides the requests and the order of the faults.
  */
 export async function run(args: readonly string[]): Promise<number> {
-  const { seconds, seed } = options(args);
-  say(
-    `chaos for ${seconds} s, seed ${seed}: "npm run chaos -- --seconds ${seconds} --seed ${seed}" does the same again`,
-  );
+  const { seconds, requests, seed } = options(args);
+  const same = `--seconds ${seconds} --requests ${requests} --seed ${seed}`;
+  say(`${requests} requests and chaos for ${seconds} s, seed ${seed}: "npm run chaos -- ${same}" does the same again`);
+  Object.assign(process.env, { GENERATED_REQUESTS: String(requests), SEED: String(seed) });
+  if (requests > 0 && (await runTests(['tools/journeys/test/contract'])) !== 0) return 1;
   Object.assign(process.env, usual);
   const stack = await temporaryStack(say);
   const receiver = await startReceiver();
@@ -80,18 +83,19 @@ async function harm(stack: TemporaryStack, load: Load, seconds: number, next: ()
   return injected;
 }
 
-function options(args: readonly string[]): { seconds: number; seed: number } {
-  const usage = 'npm run chaos takes nothing, or -- --seconds N --seed S with whole numbers.';
+function options(args: readonly string[]) {
+  const usage = 'npm run chaos takes nothing, or -- --seconds N --requests N --seed S with whole numbers.';
   const wanted = {
     seconds: { type: 'string', default: '120' },
-    seed: { type: 'string', default: String(randomInt(1e9)) },
+    requests: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: String(randomInt(1e6)) },
   } as const;
   try {
     const { values } = parseArgs({ args: [...args], options: wanted });
-    const [seconds, seed] = [Number(values.seconds), Number(values.seed)];
-    if (!Number.isSafeInteger(seconds) || seconds < 1 || !Number.isSafeInteger(seed) || seed < 0)
+    const [seconds, requests, seed] = [Number(values.seconds), Number(values.requests), Number(values.seed)];
+    if (![seconds, requests, seed].every(number => Number.isSafeInteger(number) && number >= 0) || seconds === 0)
       throw new Error(usage);
-    return { seconds, seed };
+    return { seconds, requests, seed };
   } catch {
     throw new Failure(usage, 64);
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Operation } from '@recur/contracts';
 import fc from 'fast-check';
 import { z } from 'zod';
@@ -34,6 +35,8 @@ export function schemaOf({ name, input }: Operation): Json {
 
 export const kindOf = (name: string, schema: Json): Kind | undefined => schema['x-kind'] ?? named[name];
 
+export const isList = ({ type, anyOf = [] }: Json): boolean => type === 'array' || anyOf.some(isList);
+
 export interface Field {
   /** `lines`, `[]`, `planId` … */
   path: readonly string[];
@@ -69,7 +72,7 @@ export function fitting(schema: Json, ids: Ids, name = ''): fc.Arbitrary<unknown
   const kind = kindOf(name, schema);
   const known = kind && ids[kind].length > 0 ? fc.constantFrom(...ids[kind]) : undefined;
   const free = shaped(schema, ids, name);
-  return known && schema.type !== 'array' ? fc.oneof({ arbitrary: known, weight: 8 }, free) : free;
+  return known && !isList(schema) ? fc.oneof({ arbitrary: known, weight: 8 }, free) : free;
 }
 
 /** Most texts are short; few are needed to find what a text can break, and they are made faster. */
@@ -157,15 +160,19 @@ export const spoilt = (input: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
 const limited = ({ metric }: Ids, field: string) =>
   field === 'metricId' ? { metricLimits: [{ metricId: metric[0], metricLimit: 1 }] } : {};
 
+/** The two fields of which one names the object: by recur's id, or by the caller's own. */
+const alternatives = [
+  ['planId', 'externalPlanId'],
+  ['userId', 'externalUserId'],
+] as const;
+
 /** What the smallest input lacks because of a rule that looks at several fields, where `field` is what is asked about. */
 const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
-  'auth.provider_new': () => ({ audience: 'portal', secret: 'x'.repeat(32) }),
+  'auth.provider_new': () => ({ issuer: randomUUID(), audience: 'portal', secret: 'x'.repeat(32) }),
+  'currency.rate': () => ({ fromCurrency: 'EUR', toCurrency: 'JPY' }),
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
   'plan.edit': limited,
-  'plan.addons_binding': ({ plan }, field) => (/^(planId|externalPlanId)$/.test(field) ? {} : { planId: plan[0] }),
-  'session.user_sub_update_url': ({ user }, field) => (field === 'externalUserId' ? {} : { userId: user[0] }),
-  'session.customer_portal_url': ({ user }, field) => (field === 'externalUserId' ? {} : { userId: user[0] }),
   'payment.new': ({ user }, field) => ({
     ...(field !== 'externalUserId' && field !== 'invoiceId' && { userId: user[0] }),
     ...(field !== 'planId' && field !== 'invoiceId' && { currency: 'EUR', totalAmount: 500 }),
@@ -173,16 +180,17 @@ const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
 };
 
 /** The smallest input that an operation takes, out of one merchant's objects. */
-export const smallestOf = (operation: Operation, ids: Ids, field = ''): object => ({
-  ...(smallest(schemaOf(operation), ids) as object),
-  ...needed[operation.name]?.(ids, field),
-});
-
-export const isList = ({ type, anyOf = [] }: Json): boolean => type === 'array' || anyOf.some(isList);
+export function smallestOf(operation: Operation, ids: Ids, field = ''): object {
+  const schema = schemaOf(operation);
+  const needs = needed[operation.name];
+  const open = needs ? [] : alternatives.filter(names => names.every(name => schema.properties?.[name]));
+  const chosen = open.map(([name, other]) => (other === field ? {} : { [name]: ids[named[name] as Kind][0] }));
+  return Object.assign({}, ...chosen, smallest(schema, ids), needs?.(ids, field));
+}
 
 function smallest(schema: Json, ids: Ids, name = ''): unknown {
   const kind = kindOf(name, schema);
-  if (kind && schema.type !== 'array') return ids[kind][0];
+  if (kind && !isList(schema)) return ids[kind][0];
   const rule = byRule[schema['x-rule'] ?? ''];
   if (rule) return fc.sample(rule, { numRuns: 1, seed: 1 })[0];
   if (schema.enum) return schema.enum[0];

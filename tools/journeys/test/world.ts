@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import type { Api } from '../api.js';
 import { activePlan, newPlan, newUser, order } from '../shop.js';
 
@@ -73,7 +73,7 @@ const makers = {
   /** At most 20 are there at once. */
   authProvider: async (api: Api) => {
     const { authProviders } = await api.get<{ authProviders: { id: number }[] }>('/merchant/auth/provider/list');
-    if (authProviders.length > 10) return authProviders[0]?.id ?? 0;
+    if (authProviders.length > 10) return authProviders[randomInt(authProviders.length)]?.id ?? 0;
     const input = { issuer: randomUUID(), audience: 'portal', secret: randomUUID() };
     return (await api.post<{ authProvider: { id: number } }>('/merchant/auth/provider/new', input)).authProvider.id;
   },
