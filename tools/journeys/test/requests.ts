@@ -173,6 +173,8 @@ const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'currency.rate': () => ({ fromCurrency: 'EUR', toCurrency: 'JPY' }),
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
   'plan.edit': limited,
+  // here they are filters, and the caller need not choose
+  'user.list': () => ({}),
   'payment.new': ({ user }, field) => ({
     ...(field !== 'externalUserId' && field !== 'invoiceId' && { userId: user[0] }),
     ...(field !== 'planId' && field !== 'invoiceId' && { currency: 'EUR', totalAmount: 500 }),
