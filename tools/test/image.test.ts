@@ -12,7 +12,7 @@ const root = checkoutRoot();
 const files = readFiles();
 const folders = (of: string) => readdirSync(path.join(root, of)).map(name => `${of}/${name}`);
 const apps = folders('apps');
-const entrypoint = `ENTRYPOINT ["node", "${roomForTheYoung}", "dist/main.js"]`;
+const entrypoint = `ENTRYPOINT [${['node', ...roomForTheYoung, 'dist/main.js'].map(word => `"${word}"`).join(', ')}]`;
 const packages = [...folders('libs'), ...apps];
 
 /** The instructions of the Dockerfile, each on one line, and those of its last stage, which are the image. */
@@ -82,7 +82,7 @@ const guards: Record<string, Guard> = {
     planted: [
       ['dockerfile', 'WORKDIR /recur/apps/$APP', 'WORKDIR /recur'],
       ['dockerfile', entrypoint, 'ENTRYPOINT npm start'],
-      ['dockerfile', roomForTheYoung, '--max-semi-space-size=1'],
+      ...roomForTheYoung.map(flag => ['dockerfile', `"${flag}", `, ''] as const),
       ['dockerfile', 'USER node', 'USER root'],
       ['dockerfile', '"/livez"]', '"/live"]'],
     ],

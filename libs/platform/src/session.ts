@@ -30,6 +30,8 @@ export function createPool(url: string, size: number): pg.Pool {
     idle_in_transaction_session_timeout: 10_000,
     connectionTimeoutMillis: 3_000,
     keepAlive: true,
+    // after ten quiet seconds each would be closed, and the next commands wait for new ones that have to plan everything
+    idleTimeoutMillis: 0,
   } as pg.PoolConfig);
   // a connection that breaks fails the queries under way on it, and is replaced: nobody waits for the event itself
   pool.on('error', () => undefined);
