@@ -82,7 +82,8 @@ const guards: Record<string, Guard> = {
     planted: [
       ['dockerfile', 'WORKDIR /recur/apps/$APP', 'WORKDIR /recur'],
       ['dockerfile', entrypoint, 'ENTRYPOINT npm start'],
-      ...roomForTheYoung.map(flag => ['dockerfile', `"${flag}", `, ''] as const),
+      ['dockerfile', '"--min-semi-space-size=16", ', ''],
+      ['dockerfile', '=32', '=1'],
       ['dockerfile', 'USER node', 'USER root'],
       ['dockerfile', '"/livez"]', '"/live"]'],
     ],
