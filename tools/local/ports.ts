@@ -10,6 +10,8 @@ const publicPorts = { first: 3000, last: 3199 } as const;
  */
 const innerPorts = { first: 20_000, last: 29_999 } as const;
 const tries = 1_000;
+/** The ports that this process has claimed. */
+const claimed = new Set<number>();
 
 /** Whether a server could listen on this port of the loopback address now. */
 export async function isFree(port: number): Promise<boolean> {
@@ -44,9 +46,9 @@ export async function choosePublicPort(asked: string | undefined, remembered: nu
 }
 
 /**
- * Takes a port that is free. The gateway listens seconds later, and the stack of another checkout that starts meanwhile
- * would take the same port, and that gateway for its own. So the port is held for UDP, where nobody else wants it, until
- * this process ends.
+ * Takes a port that is free. Its server listens seconds later, and is stopped and started again in tests; the stack of
+ * another process that starts meanwhile would take the same port, and that server for its own. So the port is held for
+ * UDP, where nobody else wants it, until this process ends.
  */
 async function claim(port: number): Promise<boolean> {
   const holder = createSocket('udp4').unref();
@@ -55,26 +57,41 @@ async function claim(port: number): Promise<boolean> {
       .once('error', () => resolve(false))
       .bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true));
   });
-  if (held && (await isFree(port))) return true;
+  if (held && (await isFree(port))) {
+    claimed.add(port);
+    return true;
+  }
   holder.close();
   return false;
 }
 
-/** One free port per name: the remembered one where it still is free, else another. No two names get the same. */
+/**
+ * One free port per name, this process's from then on: the remembered one where it still is free, else another. No two
+ * names get the same, nor one that is remembered for a name that is chosen for later or has been already.
+ */
 export async function choosePorts<N extends string>(
   names: readonly N[],
-  remembered: Partial<Record<N, number>>,
+  remembered: Partial<Record<string, number>>,
 ): Promise<Record<N, number>> {
+  const others = Object.keys(remembered).filter(name => !names.some(chosen => chosen === name));
+  const taken = new Set(others.map(name => remembered[name]));
   const chosen = new Map<N, number>();
-  for (const name of names) chosen.set(name, await choosePort(remembered[name], [...chosen.values()]));
+  for (const name of names) {
+    const port = await choosePort(remembered[name], taken);
+    chosen.set(name, port);
+    taken.add(port);
+  }
   return Object.fromEntries(chosen) as Record<N, number>;
 }
 
-async function choosePort(remembered: number | undefined, taken: readonly number[]): Promise<number> {
-  let port = remembered ?? randomInt(innerPorts.first, innerPorts.last + 1);
+async function choosePort(remembered: number | undefined, taken: ReadonlySet<number | undefined>): Promise<number> {
+  if (remembered !== undefined && !taken.has(remembered)) {
+    // a stack that this process starts once more keeps what it has claimed the first time
+    if (claimed.has(remembered) ? await isFree(remembered) : await claim(remembered)) return remembered;
+  }
   for (let tried = 0; tried < tries; tried++) {
-    if (!taken.includes(port) && (await isFree(port))) return port;
-    port = randomInt(innerPorts.first, innerPorts.last + 1);
+    const port = randomInt(innerPorts.first, innerPorts.last + 1);
+    if (!taken.has(port) && (await claim(port))) return port;
   }
   throw new Failure(
     `no port from ${innerPorts.first} to ${innerPorts.last} is free: stop what uses them, then run this again.`,

@@ -32,23 +32,28 @@ export interface Running {
 const limits = { logBytes: 20 * 1024 * 1024, linesShown: 12, killMs: 5_000, runMs: 120_000 } as const;
 const pollMs = 25;
 
-/** Starts a server, records who it is, and waits until it is ready. @throws Failure with the last lines of its log. */
+/**
+ * Starts a server, records who it is, and waits until it is ready. @throws Failure with the last lines of its log; also
+ * when another program answers in its place, which would be taken for it.
+ */
 export async function startServer(home: Home, server: Server): Promise<Running> {
+  if (await server.isReady()) {
+    throw new Failure(`another program answers where ${server.name} is to listen: stop it, then run this again.`, 69);
+  }
   const { running, logStart } = launch(home, server);
-  let end: string | undefined;
-  void running.ended.then(how => {
-    end = how;
-  });
   const deadline = Date.now() + server.readyWithinMs;
-  while (!(await server.isReady())) {
-    if (end !== undefined) throw logged(home, server, logStart, `${server.name} ended before it was ready (${end})`);
+  for (;;) {
+    const ready = await server.isReady();
+    if (!isAlive(running.identity)) {
+      throw logged(home, server, logStart, `${server.name} ended before it was ready (${await running.ended})`);
+    }
+    if (ready) return running;
     if (Date.now() > deadline) {
       const waited = Math.round(server.readyWithinMs / 1000);
       throw logged(home, server, logStart, `${server.name} was not ready within ${waited} s`);
     }
     await sleep(pollMs);
   }
-  return running;
 }
 
 /** Runs a part to its end. @returns its output; @throws Failure with the last lines of its log unless it exits 0. */

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Home } from '../local/home.js';
 import { identify, isAlive, type ProcessIdentity, parseStat, signal } from '../local/identity.js';
-import { stopProcess } from '../local/processes.js';
+import { type Server, startServer, stopProcess } from '../local/processes.js';
 import { alive, becomeLauncher, forget, launcher, recorded, remember, resignAsLauncher } from '../local/record.js';
 import { readSettings } from '../local/settings.js';
 
@@ -104,6 +104,38 @@ describe('the record of a stack', () => {
   it.each(['', '{"billing":', 'null'])('is empty where its file is damaged, so that stop and reset go on: %j', text => {
     writeFileSync(path.join(home.state, 'processes.json'), text);
     expect(alive(home)).toEqual(new Map());
+  });
+});
+
+describe('the server of a part', () => {
+  const server = (more: Partial<Server>): Server => ({
+    name: 'billing',
+    command: 'sleep',
+    args: ['60'],
+    env: process.env,
+    cwd: home.state,
+    isReady: async () => true,
+    readyWithinMs: 10_000,
+    ...more,
+  });
+
+  it('is not started where another program answers, which would be taken for it', async () => {
+    await expect(startServer(home, server({}))).rejects.toMatchObject({
+      exitCode: 69,
+      message: 'another program answers where billing is to listen: stop it, then run this again.',
+    });
+    expect(recorded(home)).toEqual({});
+  });
+
+  it('is not ready once its process has ended, though something answers', async () => {
+    const isReady = async () => {
+      const own = recorded(home).billing;
+      return own !== undefined && !isAlive(own);
+    };
+    const ended = server({ command: 'sh', args: ['-c', 'echo "the port is taken"; exit 3'], isReady });
+    await expect(startServer(home, ended)).rejects.toThrow(
+      /^billing ended before it was ready \(exit 3\)\. The end of .*:\n {4}the port is taken$/,
+    );
   });
 });
 

@@ -1,3 +1,5 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { choosePorts, choosePublicPort, isFree } from '../local/ports.js';
@@ -84,5 +86,35 @@ describe('the other ports', () => {
     const chosen = await choosePorts(['a', 'b'], { a, b: a });
     expect(chosen.a).toBe(a);
     expect(chosen.b).not.toBe(a);
+  });
+
+  it('are never shared with a part that is chosen for at another time, and does not listen yet', async () => {
+    const { gateway } = await choosePorts(['gateway'], {});
+    expect(await isFree(gateway)).toBe(true);
+    const { billing } = await choosePorts(['billing'], { gateway, billing: gateway });
+    expect(billing).not.toBe(gateway);
+  });
+
+  it('are kept by a start once more in the same process', async () => {
+    const first = await choosePorts(['gateway', 'billing'], {});
+    expect(await choosePorts(['gateway', 'billing'], first)).toEqual(first);
+  });
+
+  it('are not those of another start that is under way, whose servers do not listen yet', async () => {
+    const { a } = await choosePorts(['a'], {});
+    const other = createSocket('udp4');
+    const [refused] = await Promise.all([
+      once(other, 'error'),
+      other.bind({ port: a, address: '127.0.0.1', exclusive: true }),
+    ]);
+    expect(refused[0]).toMatchObject({ code: 'EADDRINUSE' });
+
+    const holder = createSocket('udp4');
+    await new Promise<void>(resolve => holder.bind({ port: 0, address: '127.0.0.1', exclusive: true }, resolve));
+    const { port } = holder.address();
+    expect(await isFree(port)).toBe(true);
+    expect((await choosePorts(['b'], { b: port })).b).not.toBe(port);
+    await new Promise<void>(resolve => holder.close(resolve));
+    await expect(choosePorts(['b'], { b: port })).resolves.toEqual({ b: port });
   });
 });

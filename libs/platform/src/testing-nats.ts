@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -55,12 +56,22 @@ export class TestNats {
   }
 }
 
-/** A port of this machine that nothing listens on. */
+const ports = { first: 10_000, count: 10_000 } as const;
+let portsTried = randomInt(ports.count);
+
+/**
+ * Another port each time that nothing on this machine listens on. It is from below the range from which systems take the
+ * near end of outgoing connections: a port from there could be a mere client's just when its server is started again.
+ */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  if (typeof address !== 'object' || address === null) throw new Error('no port');
-  return address.port;
+  for (;;) {
+    const port = ports.first + (portsTried++ % ports.count);
+    const probe = createServer();
+    const listens = await new Promise<boolean>(resolve => {
+      probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!listens) continue;
+    probe.close();
+    return port;
+  }
 }
