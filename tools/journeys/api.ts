@@ -56,7 +56,15 @@ export class Api {
       signal: AbortSignal.timeout(this.timeoutMs),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, envelope: JSON.parse(text) as Envelope };
+    return { status: response.status, headers: response.headers, text, envelope: parsed(path, response.status, text) };
+  }
+}
+
+function parsed(path: string, status: number, text: string): Envelope {
+  try {
+    return JSON.parse(text) as Envelope;
+  } catch (cause) {
+    throw new Error(`${path} answered ${status} without an envelope: ${JSON.stringify(text.slice(0, 200))}`, { cause });
   }
 }
 
