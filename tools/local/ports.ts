@@ -73,8 +73,8 @@ export async function choosePorts<N extends string>(
   names: readonly N[],
   remembered: Partial<Record<string, number>>,
 ): Promise<Record<N, number>> {
-  const others = Object.keys(remembered).filter(name => !names.some(chosen => chosen === name));
-  const taken = new Set(others.map(name => remembered[name]));
+  const others = Object.keys(remembered).filter(other => !names.some(name => name === other));
+  const taken = new Set(others.map(other => remembered[other]));
   const chosen = new Map<N, number>();
   for (const name of names) {
     const port = await choosePort(remembered[name], taken);

@@ -38,22 +38,23 @@ const pollMs = 25;
  */
 export async function startServer(home: Home, server: Server): Promise<Running> {
   if (await server.isReady()) {
-    throw new Failure(`another program answers where ${server.name} is to listen: stop it, then run this again.`, 69);
+    throw new Failure(`another program answers where ${server.name} is to listen: run this again, and it gets another port.`, 69);
   }
   const { running, logStart } = launch(home, server);
+  let end: string | undefined;
+  void running.ended.then(how => {
+    end = how;
+  });
   const deadline = Date.now() + server.readyWithinMs;
-  for (;;) {
-    const ready = await server.isReady();
-    if (!isAlive(running.identity)) {
-      throw logged(home, server, logStart, `${server.name} ended before it was ready (${await running.ended})`);
-    }
-    if (ready) return running;
+  while (!((await server.isReady()) && isAlive(running.identity))) {
+    if (end !== undefined) throw logged(home, server, logStart, `${server.name} ended before it was ready (${end})`);
     if (Date.now() > deadline) {
       const waited = Math.round(server.readyWithinMs / 1000);
       throw logged(home, server, logStart, `${server.name} was not ready within ${waited} s`);
     }
     await sleep(pollMs);
   }
+  return running;
 }
 
 /** Runs a part to its end. @returns its output; @throws Failure with the last lines of its log unless it exits 0. */

@@ -122,7 +122,7 @@ describe('the server of a part', () => {
   it('is not started where another program answers, which would be taken for it', async () => {
     await expect(startServer(home, server({}))).rejects.toMatchObject({
       exitCode: 69,
-      message: 'another program answers where billing is to listen: stop it, then run this again.',
+      message: 'another program answers where billing is to listen: run this again, and it gets another port.',
     });
     expect(recorded(home)).toEqual({});
   });

@@ -1,5 +1,4 @@
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
+import { createSocket, type Socket } from 'node:dgram';
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { choosePorts, choosePublicPort, isFree } from '../local/ports.js';
@@ -24,6 +23,15 @@ async function free(port: number): Promise<void> {
     const address = server.address();
     if (typeof address === 'object' && address?.port === port) await new Promise(done => server.close(done));
   }
+}
+
+/** Holds a port as another start does whose server does not listen yet. */
+function hold(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket('udp4');
+    socket.once('error', reject);
+    socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(socket));
+  });
 }
 
 afterEach(async () => {
@@ -102,19 +110,14 @@ describe('the other ports', () => {
 
   it('are not those of another start that is under way, whose servers do not listen yet', async () => {
     const { a } = await choosePorts(['a'], {});
-    const other = createSocket('udp4');
-    const [refused] = await Promise.all([
-      once(other, 'error'),
-      other.bind({ port: a, address: '127.0.0.1', exclusive: true }),
-    ]);
-    expect(refused[0]).toMatchObject({ code: 'EADDRINUSE' });
+    await expect(hold(a)).rejects.toMatchObject({ code: 'EADDRINUSE' });
 
-    const holder = createSocket('udp4');
-    await new Promise<void>(resolve => holder.bind({ port: 0, address: '127.0.0.1', exclusive: true }, resolve));
-    const { port } = holder.address();
+    const port = await occupy();
+    await free(port);
+    const other = await hold(port);
     expect(await isFree(port)).toBe(true);
     expect((await choosePorts(['b'], { b: port })).b).not.toBe(port);
-    await new Promise<void>(resolve => holder.close(resolve));
+    await new Promise<void>(resolve => other.close(resolve));
     await expect(choosePorts(['b'], { b: port })).resolves.toEqual({ b: port });
   });
 });

@@ -64,7 +64,7 @@ let portsTried = randomInt(ports.count);
  * near end of outgoing connections: a port from there could be a mere client's just when its server is started again.
  */
 export async function freePort(): Promise<number> {
-  for (;;) {
+  for (let tried = 0; tried < ports.count; tried++) {
     const port = ports.first + (portsTried++ % ports.count);
     const probe = createServer();
     const listens = await new Promise<boolean>(resolve => {
@@ -74,4 +74,5 @@ export async function freePort(): Promise<number> {
     probe.close();
     return port;
   }
+  throw new Error(`no port from ${ports.first} on is free`);
 }
