@@ -18,7 +18,7 @@ const common = {
   },
   moduleNameMapper: {
     '^@recur/(contracts|kernel|platform)$': '<rootDir>/libs/$1/src/index.ts',
-    '^@recur/platform/testing$': '<rootDir>/libs/platform/src/testing.ts',
+    '^@recur/platform/testing$': '<rootDir>/libs/platform/src/testing/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   modulePathIgnorePatterns: ['/dist/'],

@@ -38,7 +38,10 @@ const pollMs = 25;
  */
 export async function startServer(home: Home, server: Server): Promise<Running> {
   if (await server.isReady()) {
-    throw new Failure(`another program answers where ${server.name} is to listen: run this again, and it gets another port.`, 69);
+    throw new Failure(
+      `another program answers where ${server.name} is to listen: run this again, and it gets another port.`,
+      69,
+    );
   }
   const { running, logStart } = launch(home, server);
   let end: string | undefined;

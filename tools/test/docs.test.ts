@@ -96,7 +96,7 @@ const codesIn = (page: string) =>
 
 /** The words that a `main.js` takes: those of every service, and each one's own. */
 const words = [
-  ...[...read('libs/platform/src/service.ts').matchAll(/word === '(\w+)'/g)].map(([, word = '']) => word),
+  ...[...read('libs/platform/src/service/service.ts').matchAll(/word === '(\w+)'/g)].map(([, word = '']) => word),
   ...apps
     .map(app => `apps/${app}/src/service.ts`)
     .filter(file => existsSync(path.join(root, file)))

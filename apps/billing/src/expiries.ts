@@ -1,5 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, Db, hydrate, LOG, type Log, Rounds, systemCaller, type Worker } from '@recur/platform';
+import {
+  CLOCK,
+  type Clock,
+  Db,
+  hydrate,
+  LOG,
+  type Log,
+  PeriodicTask,
+  systemCaller,
+  type Worker,
+} from '@recur/platform';
 import { expire } from './domain/payment.js';
 import { whole } from './invoices.js';
 import { type Expiry, expiries, invoices, payments } from './tables.js';
@@ -18,7 +28,7 @@ const settle = `delete from expiries e using unnest($2::bigint[], $3::text[]) se
 /** Fails the open invoices whose payment term is over. Any number may run: each invoice expires once. */
 @Injectable()
 export class Expiries implements Worker {
-  private readonly rounds = new Rounds(
+  private readonly rounds = new PeriodicTask(
     limits.everyMs,
     () => this.round(),
     error => this.log.warn({ err: error }, 'the round of expiries failed'),

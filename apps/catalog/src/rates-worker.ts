@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { LOG, type Log, Rounds, type Worker } from '@recur/platform';
+import { LOG, type Log, PeriodicTask, type Worker } from '@recur/platform';
 import { type Newest, Rates } from './rates.js';
 import { readRates } from './rates-xml.js';
 
@@ -12,7 +12,7 @@ const limits = { everyMs: 3_600_000 } as const;
 /** Takes over each hour what the source has published, where there is one, and tells when the rates are stale. */
 @Injectable()
 export class RatesWorker implements Worker {
-  private readonly rounds = new Rounds(
+  private readonly rounds = new PeriodicTask(
     limits.everyMs,
     () => this.look(),
     error => this.log.warn({ err: error }, 'it cannot be told how old the exchange rates are'),

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Bus, LOG, type Log, Rounds, type Worker } from '@recur/platform';
+import { Bus, LOG, type Log, PeriodicTask, type Worker } from '@recur/platform';
 import { Callers } from './callers.js';
 
 const limits = { beatMs: 1_000 } as const;
@@ -7,7 +7,7 @@ const limits = { beatMs: 1_000 } as const;
 /** Says once a second how far `callers.changed` has come, so that a gateway knows when it has missed something. */
 @Injectable()
 export class Heartbeat implements Worker {
-  private readonly rounds = new Rounds(
+  private readonly rounds = new PeriodicTask(
     limits.beatMs,
     () => this.beat(),
     error => this.log.warn({ err: error }, 'no heartbeat: how far callers have come cannot be read'),

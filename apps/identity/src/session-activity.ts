@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { Db, LOG, type Log, Rounds, systemCaller, type Worker } from '@recur/platform';
+import { Db, LOG, type Log, PeriodicTask, systemCaller, type Worker } from '@recur/platform';
 import { MemberSessions } from './member-sessions.js';
 import type { LiveSession } from './member-tables.js';
 import { members } from './tables.js';
@@ -15,7 +15,7 @@ export interface Activity {
 /** Keeps count of when sessions were used, and ends those that were not for 8 hours, or whose tokens have expired. */
 @Injectable()
 export class SessionActivity implements Worker {
-  private readonly rounds = new Rounds(
+  private readonly rounds = new PeriodicTask(
     limits.everyMs,
     () => this.sweep(),
     error => this.log.warn({ err: error }, 'idle sessions could not be ended'),

@@ -9,7 +9,17 @@ import {
   totpType,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, Keyring, Refusal, type Tx } from '@recur/platform';
+import {
+  type Caller,
+  CLOCK,
+  type Clock,
+  CONFIG,
+  CommittedRejection,
+  Db,
+  Handle,
+  Keyring,
+  type Tx,
+} from '@recur/platform';
 import type { Config } from './config.js';
 import { failed, isFresh, isLocked, passed } from './domain/totp.js';
 import { MemberSessions } from './member-sessions.js';
@@ -108,15 +118,15 @@ export class Totps {
    * nothing may be saved any more: the refusal is what the command returns, and counts a code that was wrong. One that
    * was right and is used already is no guess, and not counted.
    */
-  async take(tx: Tx, member: Member, code = ''): Promise<Refusal | undefined> {
+  async take(tx: Tx, member: Member, code = ''): Promise<CommittedRejection | undefined> {
     if (member.totpType === 'off') return undefined;
     const row = await this.row(tx, member);
     if (row === undefined) throw new Error(`the codes of member ${member.id} are on, and nowhere`);
     const now = this.now();
-    if (isLocked(row, now)) return new Refusal(new Rejected('totp_locked'));
-    if (code.trim() === '') return new Refusal(new Rejected('totp_required'));
+    if (isLocked(row, now)) return new CommittedRejection(new Rejected('totp_locked'));
+    if (code.trim() === '') return new CommittedRejection(new Rejected('totp_required'));
     const step = stepOfCode(this.keyring.open(row.sealedKey, at(row)), code.trim(), now);
-    if (step !== undefined && !isFresh(row, step)) return new Refusal(new Rejected('totp_required'));
+    if (step !== undefined && !isFresh(row, step)) return new CommittedRejection(new Rejected('totp_required'));
     const recovery = hashOfRecoveryCode(code);
     if (step === undefined && !row.recoveryHashes.includes(recovery)) return this.wrong(tx, row);
     const recoveryHashes =
@@ -125,10 +135,10 @@ export class Totps {
     return undefined;
   }
 
-  private wrong(tx: Tx, row: MemberTotp): Refusal {
+  private wrong(tx: Tx, row: MemberTotp): CommittedRejection {
     tx.save(memberTotps, failed(row, this.now()));
     tx.log(`Member(${row.memberId})`, 'WrongTotpCode');
-    return new Refusal(new Rejected('totp_required'));
+    return new CommittedRejection(new Rejected('totp_required'));
   }
 
   /** Turns the codes of a member off, who is locked; logs it where they were on. */

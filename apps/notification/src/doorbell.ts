@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, Outbound, Rounds, type Worker } from '@recur/platform';
+import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, Outbound, PeriodicTask, type Worker } from '@recur/platform';
 import { Queue, Worker as QueueWorker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { CatchUp } from './catch-up.js';
@@ -39,7 +39,7 @@ export class Doorbell implements Worker {
   private wire: Redis | undefined;
   private queue: Queue<Bell> | undefined;
   private worker: QueueWorker<Bell> | undefined;
-  private readonly rounds = new Rounds(
+  private readonly rounds = new PeriodicTask(
     limits.sweepMs,
     () => this.sweep(),
     error => this.log.warn({ err: error }, 'the sweep for due deliveries failed'),

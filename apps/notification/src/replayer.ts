@@ -1,5 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, Db, LOG, type Log, Rounds, systemCaller, type Tx, type Worker } from '@recur/platform';
+import {
+  CLOCK,
+  type Clock,
+  Db,
+  LOG,
+  type Log,
+  PeriodicTask,
+  systemCaller,
+  type Tx,
+  type Worker,
+} from '@recur/platform';
 import { anew, scheduleAnew } from './again.js';
 import { advanced, ended, type Round, statesOf } from './domain/replay.js';
 import { Doorbell } from './doorbell.js';
@@ -41,7 +51,7 @@ interface Running {
 /** Does the work of replays, round by round, as long as there are any. */
 @Injectable()
 export class Replayer implements Worker {
-  private readonly rounds = new Rounds(
+  private readonly rounds = new PeriodicTask(
     limits.everyMs,
     () => this.sweep(),
     error => this.log.warn({ err: error }, 'replays could not be continued'),

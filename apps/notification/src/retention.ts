@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, Rounds, type Worker } from '@recur/platform';
+import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, PeriodicTask, type Worker } from '@recur/platform';
 import type { Config } from './config.js';
 
 const limits = { everyMs: 3_600_000 } as const;
@@ -10,7 +10,7 @@ const limits = { everyMs: 3_600_000 } as const;
  */
 @Injectable()
 export class Retention implements Worker {
-  private readonly rounds = new Rounds(
+  private readonly rounds = new PeriodicTask(
     limits.everyMs,
     () => this.keep(),
     error => this.log.warn({ err: error }, 'partitions could not be kept'),

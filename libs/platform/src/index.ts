@@ -1,28 +1,43 @@
-export { type AddressRules, checkUrl } from './address.js';
-export { Bus, type Reply } from './bus.js';
-export { type Caller, type Sender, systemCaller } from './caller.js';
-export { type Clock, systemClock } from './clock.js';
-export { type BaseConfig, baseConfig, parseConfig, type ServiceConfig, serviceConfig, toggle } from './config.js';
-export type { Consumption } from './consumer.js';
-export { type Copy, copyOf } from './copies.js';
-export { crashPoint } from './crash.js';
-export { Db } from './db.js';
-export { tuneEngine } from './engine.js';
-export { type Event, eventsIn } from './events.js';
-export { Handle } from './handle.js';
-export { isReady, type Readiness, serveHealth } from './health.js';
-export { type Removal, removedAtOnce } from './janitor.js';
-export { type Condition, each, given, type Known, type List, type Page, sorted } from './list.js';
-export { createLog, type Log } from './log.js';
-export { Outbound, type OutboundOptions, type Result as OutboundResult } from './outbound.js';
-export { createPlatformTablesV1, listStatementsV2, platformTables } from './outbox.js';
-export { pooledRandom } from './random.js';
-export { Rounds } from './rounds.js';
-export { contains, searchable } from './search.js';
-export { Keyring } from './secrets.js';
-export { CLOCK, CONFIG, type Command, LOG, type ServiceDefinition, startService, type Worker } from './service.js';
-export type { Row } from './session.js';
-export { streamOf } from './stream.js';
-export * from './table.js';
-export { metrics } from './telemetry.js';
-export { type Aggregate, aggregate, type LogIds, Reader, Refusal, Tx } from './tx.js';
+export { Bus, type Reply } from './bus/bus.js';
+export type { Consumption } from './events/consumer.js';
+export { type Copy, copyOf } from './events/copies.js';
+export { type Event, eventsIn } from './events/envelope.js';
+export { streamOf } from './events/stream.js';
+export { type AddressRules, checkUrl } from './outbound/address.js';
+export { Outbound, type OutboundOptions, type Result as OutboundResult } from './outbound/outbound.js';
+export { type Caller, type Sender, systemCaller } from './runtime/caller.js';
+export { type Clock, systemClock } from './runtime/clock.js';
+export {
+  type BaseConfig,
+  baseConfig,
+  parseConfig,
+  type ServiceConfig,
+  serviceConfig,
+  toggle,
+} from './runtime/config.js';
+export { crashPoint } from './runtime/crash.js';
+export { tuneEngine } from './runtime/engine.js';
+export { isReady, type Readiness, serveHealth } from './runtime/health.js';
+export { createLog, type Log } from './runtime/log.js';
+export { pooledRandom } from './runtime/random.js';
+export { Keyring } from './runtime/secrets.js';
+export { metrics } from './runtime/telemetry.js';
+export { Handle } from './service/handle.js';
+export {
+  CLOCK,
+  CONFIG,
+  type Command,
+  LOG,
+  type ServiceDefinition,
+  startService,
+  type Worker,
+} from './service/service.js';
+export { Db } from './store/db.js';
+export { type Condition, each, given, type Known, type List, type Page, sorted } from './store/list.js';
+export { createPlatformTablesV1, listStatementsV2, platformTables } from './store/platform-tables.js';
+export { contains, searchable } from './store/search.js';
+export type { Row } from './store/session.js';
+export * from './store/table.js';
+export { type Aggregate, aggregate, CommittedRejection, type LogIds, Reader, Tx } from './store/tx.js';
+export { type Removal, removedAtOnce } from './work/janitor.js';
+export { PeriodicTask } from './work/periodic-task.js';

@@ -2,11 +2,11 @@ import { EventEmitter, once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Msg } from '@nats-io/transport-node';
-import { Bus } from '../src/bus.js';
-import { systemCaller } from '../src/caller.js';
-import { systemClock } from '../src/clock.js';
-import { createLog, type Log } from '../src/log.js';
-import { TestNats } from '../src/testing-nats.js';
+import { Bus } from '../src/bus/bus.js';
+import { systemCaller } from '../src/runtime/caller.js';
+import { systemClock } from '../src/runtime/clock.js';
+import { createLog, type Log } from '../src/runtime/log.js';
+import { TestNats } from '../src/testing/nats.js';
 
 const log = createLog('test', process.env.TEST_LOG_LEVEL ?? 'silent');
 let nats: TestNats;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import { parseConfig, serviceConfig } from '../src/config.js';
+import { parseConfig, serviceConfig } from '../src/runtime/config.js';
 
 const env = {
   RECUR_ENV: 'sandbox',

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { snapshotText } from '../src/copies.js';
-import type { Event } from '../src/events.js';
-import type { Table } from '../src/table.js';
-import { type TestService, testService } from '../src/testing.js';
+import { snapshotText } from '../src/events/copies.js';
+import type { Event } from '../src/events/envelope.js';
+import type { Table } from '../src/store/table.js';
+import { type TestService, testService } from '../src/testing/index.js';
 import { sample, things } from './sample.js';
 
 let t: TestService;

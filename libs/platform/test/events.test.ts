@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Bus } from '../src/bus.js';
-import { systemClock } from '../src/clock.js';
-import { Consumer } from '../src/consumer.js';
-import { type Event, eventIn } from '../src/events.js';
-import { createLog } from '../src/log.js';
-import { Relay } from '../src/relay.js';
-import { createPool } from '../src/session.js';
-import { type TestService, testService } from '../src/testing.js';
-import { TestNats } from '../src/testing-nats.js';
+import { Bus } from '../src/bus/bus.js';
+import { Consumer } from '../src/events/consumer.js';
+import { type Event, eventIn } from '../src/events/envelope.js';
+import { Relay } from '../src/events/relay.js';
+import { systemClock } from '../src/runtime/clock.js';
+import { createLog } from '../src/runtime/log.js';
+import { createPool } from '../src/store/session.js';
+import { type TestService, testService } from '../src/testing/index.js';
+import { TestNats } from '../src/testing/nats.js';
 import { colours, growThing, newThing, sample } from './sample.js';
 
 const log = createLog('test', process.env.TEST_LOG_LEVEL ?? 'silent');

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { serveHealth, told } from '../src/health.js';
+import { serveHealth, told } from '../src/runtime/health.js';
 
 let close: () => void = () => undefined;
 afterEach(() => close());

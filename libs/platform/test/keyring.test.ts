@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Keyring } from '../src/secrets.js';
+import { Keyring } from '../src/runtime/secrets.js';
 
 const key = (id: string, byte: number) => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;
 

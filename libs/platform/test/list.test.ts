@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Session } from '../src/session.js';
-import { type TestService, testService } from '../src/testing.js';
+import { Session } from '../src/store/session.js';
+import { type TestService, testService } from '../src/testing/index.js';
 import { listThings, sample, things } from './sample.js';
 
 let t: TestService;

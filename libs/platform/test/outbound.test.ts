@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Outbound, type OutboundOptions } from '../src/outbound.js';
-import { closed, http, type Listening, tcp } from '../src/testing-servers.js';
+import { Outbound, type OutboundOptions } from '../src/outbound/outbound.js';
+import { closed, http, type Listening, tcp } from '../src/testing/servers.js';
 
 const ends: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { countIn, type EventKinds, eventIn, eventsIn, packed, wholeIn, written } from '../src/events.js';
-import type { Row } from '../src/session.js';
+import { countIn, type EventKinds, eventIn, eventsIn, packed, wholeIn, written } from '../src/events/envelope.js';
+import type { Row } from '../src/store/session.js';
 import { sample } from './sample.js';
 
 const rowOf = (seq: number, object: number, type: string, envelope = `{"n":${seq}}`): Row => ({

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { rowsText, rowsValues, rowsWidth } from '../src/rows.js';
-import { createPool } from '../src/session.js';
+import { rowsText, rowsValues, rowsWidth } from '../src/store/rows.js';
+import { createPool } from '../src/store/session.js';
 import {
   document,
   flag,
@@ -17,7 +17,7 @@ import {
   table,
   text,
   texts,
-} from '../src/table.js';
+} from '../src/store/table.js';
 
 interface Every {
   id: number;

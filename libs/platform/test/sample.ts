@@ -6,6 +6,7 @@ import { z } from 'zod';
 import {
   aggregate,
   type Caller,
+  CommittedRejection,
   copyOf,
   createPlatformTablesV1,
   Db,
@@ -16,7 +17,6 @@ import {
   integer,
   listStatementsV2,
   money,
-  Refusal,
   type ServiceDefinition,
   searchable,
   secure,
@@ -200,7 +200,7 @@ export class Things {
       tx.save(things, worn);
       tx.emit('thing.grown', worn, view(worn));
       tx.log(`Thing(${id})`, 'Wear');
-      return hold ? { thing: view(worn) } : new Refusal(new Rejected('invoice_not_open'));
+      return hold ? { thing: view(worn) } : new CommittedRejection(new Rejected('invoice_not_open'));
     });
   }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type TestService, testService } from '../src/testing.js';
+import { type TestService, testService } from '../src/testing/index.js';
 import { newThing, sample } from './sample.js';
 
 let t: TestService;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { expect, it } from '@jest/globals';
-import { begin, createPool, prepared, Session } from '../src/session.js';
+import { begin, createPool, prepared, Session } from '../src/store/session.js';
 
 it('queries of one turn reach the database in one piece', async () => {
   const pool = createPool(process.env.TEST_PG_ADMIN_URL ?? '', 1);

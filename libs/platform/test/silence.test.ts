@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { GatheredReads } from '../src/gather.js';
-import { createPool, isConnectionLoss, prepared, queryOn } from '../src/session.js';
-import { type Listening, tcp } from '../src/testing-servers.js';
+import { ReadBatcher } from '../src/store/fast/read-batcher.js';
+import { createPool, isConnectionLoss, prepared, queryOn } from '../src/store/session.js';
+import { type Listening, tcp } from '../src/testing/servers.js';
 
 /** On the way to the database: connections that were made before `fallSilent` carry nothing any more, and stay open. */
 let way: Listening;
@@ -54,7 +54,7 @@ describe('a database that says nothing any more, as when its machine is gone', (
   }, 30_000);
 
   it('is given up by gathered reads too', async () => {
-    const reads = new GatheredReads(pool);
+    const reads = new ReadBatcher(pool);
     const ask = (merchantId: number) => reads.ask(merchantId, 'select 1 as one', []);
     // one for each of the connections that it keeps
     await Promise.all([ask(15), ask(16)]);

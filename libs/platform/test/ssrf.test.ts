@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { checkUrl } from '../src/address.js';
-import { Outbound } from '../src/outbound.js';
-import { canary, closed, http, type Listening } from '../src/testing-servers.js';
+import { checkUrl } from '../src/outbound/address.js';
+import { Outbound } from '../src/outbound/outbound.js';
+import { canary, closed, http, type Listening } from '../src/testing/servers.js';
 import { publicUrls, refusedAddresses, refusedUrls } from './ssrf.js';
 
 const strict = { httpsOnly: false, allowLoopback: false };

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
-import { startService } from '../src/service.js';
-import { freePort } from '../src/testing-nats.js';
+import { startService } from '../src/service/service.js';
+import { freePort } from '../src/testing/nats.js';
 import { sample } from './sample.js';
 
 const { env } = process;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
-import { Refusal } from '../src/index.js';
-import { type MovableClock, type TestService, testService } from '../src/testing.js';
+import { CommittedRejection } from '../src/index.js';
+import { type MovableClock, type TestService, testService } from '../src/testing/index.js';
 
 import {
   ensureThing,
@@ -58,7 +58,7 @@ describe('a refusal that leaves a trace', () => {
       t.db.write(caller, async tx => {
         tx.save(things, { ...(await tx.lock(things, { id: thing.id }, 'unknown_path')), size: 99n });
         tx.log('Thing', 'Never');
-        return new Refusal(new Rejected('invoice_not_open'));
+        return new CommittedRejection(new Rejected('invoice_not_open'));
       });
     const [stored] = await t.rows('select fingerprint from idempotency where key = $1', [key.idempotencyKey]);
     await expect(write({ ...t.callerOf(key), fingerprint: String(stored?.fingerprint) })).rejects.toMatchObject({

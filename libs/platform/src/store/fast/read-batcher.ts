@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { forgetOldPlans, prepared, type Row } from './session.js';
+import { forgetOldPlans, prepared, type Row } from '../session.js';
 
 interface Question {
   merchantId: number;
@@ -25,7 +25,7 @@ const see = `select set_config('app.merchant_id', $1, false), set_config('defaul
  * equal questions are asked once. The rows are shared: do not change them. Each question is a transaction of its own;
  * the connections are used for nothing else and can only read, so what merchant they see is set when that changes.
  */
-export class GatheredReads {
+export class ReadBatcher {
   /** By text, then by merchant and values: long texts are not hashed anew for every question. */
   private waiting = new Map<string, Map<string, Question>>();
   private readonly lanes: (Lane | undefined)[] = [];

@@ -1,7 +1,7 @@
-import { bounded } from './bounds.js';
-import { widths } from './effects.js';
 import { rowsText, rowsWidth } from './rows.js';
+import { bounded } from './size-limits.js';
 import type { ColumnInfo, Table } from './table.js';
+import { widths } from './write-set.js';
 
 /** How one command changes one table: as an insert, or as an update of rows that it has locked. */
 export type Change = 'insert' | 'update';

@@ -1,14 +1,14 @@
 import type { EventName, OperationLogged } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
-import { whole } from './bounds.js';
-import type { Caller } from './caller.js';
-import type { Effects, EventRow } from './effects.js';
-import { type EventKinds, written } from './events.js';
+import { type EventKinds, written } from '../events/envelope.js';
+import type { Caller } from '../runtime/caller.js';
 import { type List, type Page, pageOf } from './list.js';
 import type { RowToWrite } from './rows.js';
 import { type Row, type Session, violatedIndex } from './session.js';
+import { assertComplete } from './size-limits.js';
 import { amongText, type Change, selectText } from './statements.js';
 import { hydrate, type Table } from './table.js';
+import type { EventRow, WriteSet } from './write-set.js';
 
 /**
  * Of an event's data, whole. Well below what the bus carries (`max_payload`): an event that it does not carry would wait
@@ -67,7 +67,7 @@ export class Stale {
  * committed, then `rejection` is thrown. No answer is kept, and where the caller's key has one already that is the
  * answer, and nothing is committed.
  */
-export class Refusal {
+export class CommittedRejection {
   constructor(readonly rejection: Rejected) {}
 }
 
@@ -119,7 +119,7 @@ export class Reader {
     if (values.length === 0) return [];
     const asked = [...new Set(values)];
     const rows = await this.session.query(amongText(from, property), [this.merchantId, asked]);
-    return whole(rows).map(row => hydrate(from, row));
+    return assertComplete(rows).map(row => hydrate(from, row));
   }
 
   /** A page of a list, and how many rows fit it. What is read after it is of the same moment. */
@@ -137,7 +137,7 @@ export class Reader {
   }
 }
 
-type Outcome = Omit<Effects, 'answers'> & { emitted: ReadonlyMap<object, EventRow>; logged: boolean; ran: boolean };
+type Outcome = Omit<WriteSet, 'answers'> & { emitted: ReadonlyMap<object, EventRow>; logged: boolean; ran: boolean };
 
 const LOGGED = 'operation.logged' satisfies EventName;
 

@@ -4,26 +4,26 @@ import { type INestApplicationContext, Module, type Provider, type Type } from '
 import type { Service } from '@recur/contracts';
 import { idGenerator, Rejected } from '@recur/kernel';
 import type { z } from 'zod';
-import { Bus, type Reply } from './bus.js';
-import { type Caller, systemCaller } from './caller.js';
-import { type Clock, systemClock } from './clock.js';
-import { parseConfig, type ServiceConfig } from './config.js';
-import { Consumer, type Consumption } from './consumer.js';
-import { Copies, type Copy, Owner } from './copies.js';
-import { armCrash } from './crash.js';
-import { Db } from './db.js';
-import { tuneEngine } from './engine.js';
-import type { Event, EventKinds } from './events.js';
+import { Bus, type Reply } from '../bus/bus.js';
+import { Consumer, type Consumption } from '../events/consumer.js';
+import { Copies, type Copy, SnapshotSource } from '../events/copies.js';
+import type { Event, EventKinds } from '../events/envelope.js';
+import { Relay, type Written } from '../events/relay.js';
+import { type Caller, systemCaller } from '../runtime/caller.js';
+import { type Clock, systemClock } from '../runtime/clock.js';
+import { parseConfig, type ServiceConfig } from '../runtime/config.js';
+import { armCrash } from '../runtime/crash.js';
+import { tuneEngine } from '../runtime/engine.js';
+import { serveHealth, told } from '../runtime/health.js';
+import { createLog, type Log } from '../runtime/log.js';
+import { pooledRandom } from '../runtime/random.js';
+import { Keyring } from '../runtime/secrets.js';
+import { Db } from '../store/db.js';
+import { migrate, type Schema, schemaProblem } from '../store/migrate.js';
+import { createPool } from '../store/session.js';
+import type { Aggregate } from '../store/tx.js';
+import { Janitor, type Removal } from '../work/janitor.js';
 import { Dispatcher, handlersOf } from './handle.js';
-import { serveHealth, told } from './health.js';
-import { Janitor, type Removal } from './janitor.js';
-import { createLog, type Log } from './log.js';
-import { migrate, type Schema, schemaProblem } from './migrate.js';
-import { pooledRandom } from './random.js';
-import { Relay, type Written } from './relay.js';
-import { Keyring } from './secrets.js';
-import { createPool } from './session.js';
-import type { Aggregate } from './tx.js';
 
 /** Something that runs beside the commands: started when the service is, stopped before it ends. */
 export interface Worker {
@@ -69,7 +69,7 @@ const unavailable = 69;
 const probe = { text: 'select 1', query_timeout: 1_000 };
 
 /** How many lists of one replica the database makes at once, among others; the rest wait their turn. */
-const ASIDE_CONNECTIONS = 4;
+const READ_POOL_SIZE = 4;
 
 /** The parts of a running service; `assemble` makes them alike for a process and for a test. */
 export interface Parts {
@@ -86,7 +86,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const keyring = new Keyring(config.SECRET_KEYS);
   const db = new Db({
     pool,
-    aside: createPool(config.DATABASE_URL, ASIDE_CONNECTIONS),
+    readPool: createPool(config.DATABASE_URL, READ_POOL_SIZE),
     clock,
     keyring,
     aggregates: definition.aggregates,
@@ -116,7 +116,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const handlers = definition.handlers.flatMap(type => handlersOf(app.get(type)));
   const commandLimits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: 5_000 };
   const dispatcher = new Dispatcher(handlers, clock, log, commandLimits, keyring);
-  const owner = new Owner(db, definition.aggregates, definition.events, awaitedOf(definition));
+  const owner = new SnapshotSource(db, definition.aggregates, definition.events, awaitedOf(definition));
   const questions = { ...owner.questions(), ...definition.questions?.(app) };
   const ackSeconds = config.EVENT_ACK_SECONDS;
   const { events } = definition;

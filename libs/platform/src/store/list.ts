@@ -1,5 +1,5 @@
-import { bounded, whole } from './bounds.js';
 import type { Session } from './session.js';
+import { assertComplete, bounded } from './size-limits.js';
 import { hydrate, type Table } from './table.js';
 
 /** A condition in SQL and the value that stands at its `?`; one whose value is undefined does not apply. See `each`. */
@@ -118,7 +118,7 @@ async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
         )
         .then(([count]) => Number(count?.total)),
   ]);
-  return { rows: whole(rows).map(row => hydrate(list.from, row)), total: Math.min(total, limits.counted) };
+  return { rows: assertComplete(rows).map(row => hydrate(list.from, row)), total: Math.min(total, limits.counted) };
 }
 
 /** The page of a sparse list of which it is known how many fit. */
@@ -130,7 +130,7 @@ async function gathered<T>(session: Session, list: List<T>, { fitting }: Known):
     session.query(planning(list), []),
     session.once(`with ${pageIn(list, all)} ${rowsOf(list)}`, values),
   ]);
-  return { rows: whole(rows).map(row => hydrate(list.from, row)), total: Math.min(fitting, limits.counted) };
+  return { rows: assertComplete(rows).map(row => hydrate(list.from, row)), total: Math.min(fitting, limits.counted) };
 }
 
 /** The page of a sparse list; undefined where too many fit to be collected. */
@@ -148,7 +148,7 @@ async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | 
   ]);
   const total = Number(rows[0]?.total);
   if (total > limits.collected) return undefined;
-  const page = whole(rows)
+  const page = assertComplete(rows)
     .filter(row => row.merchant_id !== null)
     .map(row => hydrate(list.from, row));
   return { rows: page, total: Math.min(total, limits.counted) };

@@ -1,4 +1,4 @@
-import { textArray, wholeArray } from './arrays.js';
+import { textArray, wholeArray } from './fast/binary-arrays.js';
 import type { ColumnInfo, Table } from './table.js';
 
 /** A row as it is to be written: its `version`, where its table has one, is this. */

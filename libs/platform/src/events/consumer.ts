@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import { Rejected } from '@recur/kernel';
-import type { Bus } from './bus.js';
-import type { Clock } from './clock.js';
-import type { Db } from './db.js';
+import type { Bus } from '../bus/bus.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Log } from '../runtime/log.js';
+import { eventsConsumed } from '../runtime/telemetry.js';
+import type { Db } from '../store/db.js';
+import { isCollision, isConnectionLoss } from '../store/session.js';
+import type { Tx } from '../store/tx.js';
 import { DeadLetters } from './dead-letters.js';
-import { countIn, type Event, type EventKinds, eventsIn } from './events.js';
-import type { Log } from './log.js';
-import { isCollision, isConnectionLoss } from './session.js';
+import { countIn, type Event, type EventKinds, eventsIn } from './envelope.js';
 import { ensureConsumer, ensureStream } from './stream.js';
-import { eventsConsumed } from './telemetry.js';
-import type { Tx } from './tx.js';
 
 export interface Consumption {
   /** Durable name; also the key of inbox and gate. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { textArray, wholeArray } from './arrays.js';
-import type { Event } from './events.js';
+import type { Event } from '../events/envelope.js';
+import { textArray, wholeArray } from './fast/binary-arrays.js';
 import { prepared, type Session, violatedIndex } from './session.js';
 
 /** An event that came too early: events from version `from` on are missing before it. */

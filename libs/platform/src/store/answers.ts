@@ -1,10 +1,10 @@
 import { Rejected } from '@recur/kernel';
-import type { Caller } from './caller.js';
-import type { AnswerRow, EventRow } from './effects.js';
-import { type EventKinds, wholeIn } from './events.js';
+import { type EventKinds, wholeIn } from '../events/envelope.js';
+import type { Caller } from '../runtime/caller.js';
+import type { Keyring } from '../runtime/secrets.js';
 import { jsonOfAnswer } from './json.js';
-import type { Keyring } from './secrets.js';
 import type { Row } from './session.js';
+import type { AnswerRow, EventRow } from './write-set.js';
 
 /** The answer that was stored under the caller's Idempotency-Key: thrown out of `write`, caught by the dispatcher. */
 export class Replayed {

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import { type In, type Operation, type Out, validate } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { Replayed } from './answers.js';
-import type { Reply } from './bus.js';
-import type { Caller } from './caller.js';
-import type { Clock } from './clock.js';
-import { jsonOfAnswer } from './json.js';
-import type { Log } from './log.js';
-import type { Keyring } from './secrets.js';
-import { asRejection, isUnsent } from './session.js';
-import { commandSeconds } from './telemetry.js';
+import type { Reply } from '../bus/bus.js';
+import type { Caller } from '../runtime/caller.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Log } from '../runtime/log.js';
+import type { Keyring } from '../runtime/secrets.js';
+import { commandSeconds } from '../runtime/telemetry.js';
+import { Replayed } from '../store/answers.js';
+import { jsonOfAnswer } from '../store/json.js';
+import { asRejection, isUnsent } from '../store/session.js';
 
 type Run = (input: never, caller: Caller) => Promise<object>;
 

@@ -1,20 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Rejected } from '@recur/kernel';
 import type pg from 'pg';
+import type { Event, EventKinds } from '../events/envelope.js';
+import type { Written } from '../events/relay.js';
+import { type Caller, systemCaller } from '../runtime/caller.js';
+import type { Clock } from '../runtime/clock.js';
+import { crashPoint } from '../runtime/crash.js';
+import type { Keyring } from '../runtime/secrets.js';
 import { StoredAnswers } from './answers.js';
-import { type Caller, systemCaller } from './caller.js';
-import type { Clock } from './clock.js';
-import { crashPoint } from './crash.js';
-import { commitValues, type Effects, type EventRow } from './effects.js';
-import type { Event, EventKinds } from './events.js';
-import { GatheredReads } from './gather.js';
-import { GroupedCommit } from './group.js';
-import { type Early, type Intake, isSeen, takeIn } from './intake.js';
+import { type Early, type Intake, isSeen, takeIn } from './dedupe.js';
+import { CommitBatcher } from './fast/commit-batcher.js';
+import { ReadBatcher } from './fast/read-batcher.js';
+import { Sequences } from './fast/sequences.js';
 import { jsonOfAnswer } from './json.js';
-import type { Written } from './relay.js';
 import { contains, idsOf, type Part, searchText } from './search.js';
-import type { Keyring } from './secrets.js';
-import { Sequences } from './sequence.js';
 import {
   type Ask,
   asRejection,
@@ -28,7 +27,8 @@ import {
   violatedIndex,
 } from './session.js';
 import { commitText } from './statements.js';
-import { type Aggregate, type Known, Reader, Refusal, Stale, Tx, type TxContext } from './tx.js';
+import { type Aggregate, CommittedRejection, type Known, Reader, Stale, Tx, type TxContext } from './tx.js';
+import { commitValues, type EventRow, type WriteSet } from './write-set.js';
 
 const limits = { attempts: 6, backoffMs: 20 } as const;
 
@@ -41,7 +41,7 @@ export interface DbParts {
    * Connections beside those of commands: for lists, so that many long ones hold up no command, and for what a command
    * needs while it holds its own connection, which it might else wait for in vain.
    */
-  aside: pg.Pool;
+  readPool: pg.Pool;
   clock: Clock;
   keyring: Keyring;
   aggregates: Readonly<Record<string, Aggregate>>;
@@ -56,26 +56,26 @@ export interface DbParts {
 /** The only way to a service's database. */
 export class Db {
   refresh: Refresh = () => Promise.reject(new Error('this service declares no copies'));
-  private readonly grouped: GroupedCommit;
-  private readonly gathered: GatheredReads;
+  private readonly grouped: CommitBatcher;
+  private readonly gathered: ReadBatcher;
   private readonly tenants = new Set<number>();
   private readonly sequences: Sequences;
   private readonly answers: StoredAnswers;
   private readonly ask: Ask = (...question) => this.gathered.ask(...question);
 
   constructor(private readonly parts: DbParts) {
-    this.sequences = new Sequences(parts.aside);
+    this.sequences = new Sequences(parts.readPool);
     this.answers = new StoredAnswers(parts.keyring, parts.events);
-    this.grouped = new GroupedCommit(parts.pool, written => this.committed(written));
-    this.gathered = new GatheredReads(parts.pool);
+    this.grouped = new CommitBatcher(parts.pool, written => this.committed(written));
+    this.gathered = new ReadBatcher(parts.pool);
   }
 
   /**
    * Runs one command: begin, effect, events, stored answer, commit. `run` may be called more than once and must
    * only touch the world through `tx`. What it returns is the answer, sent and stored as it is.
-   * Throws Rejected, or Replayed where the caller's key has an answer already. See Refusal.
+   * Throws Rejected, or Replayed where the caller's key has an answer already. See CommittedRejection.
    */
-  async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T | Refusal>): Promise<T> {
+  async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T | CommittedRejection>): Promise<T> {
     const refreshed = new Set<string>();
     let unknown = false;
     for (let attempt = 1; ; attempt++) {
@@ -83,11 +83,11 @@ export class Db {
       const tx = new Tx(session, this.context(caller));
       let committing = false;
       let kept = caller;
-      let result: T | Refusal;
+      let result: T | CommittedRejection;
       let emitted: ReadonlyMap<object, EventRow>;
       try {
         result = await run(tx);
-        const refusal = result instanceof Refusal ? result.rejection : undefined;
+        const refusal = result instanceof CommittedRejection ? result.rejection : undefined;
         if (refusal) {
           await this.replay(refusal, caller);
           kept = { ...caller, idempotencyKey: undefined };
@@ -110,7 +110,7 @@ export class Db {
         refreshed.add(asked);
         continue;
       }
-      if (result instanceof Refusal) throw result.rejection;
+      if (result instanceof CommittedRejection) throw result.rejection;
       caller.written = { answer: result, json: jsonOfAnswer(result, value => emitted.get(value)?.data) };
       return result;
     }
@@ -221,12 +221,12 @@ export class Db {
   }
 
   private snapshot(merchantId: number): Session {
-    return new Session(this.parts.aside, merchantId, this.ask, ' isolation level repeatable read read only');
+    return new Session(this.parts.readPool, merchantId, this.ask, ' isolation level repeatable read read only');
   }
 
   /** Lets go of the database; nothing may be asked any more. */
   async close(): Promise<void> {
-    await Promise.all([this.gathered.close(), this.parts.aside.end()]);
+    await Promise.all([this.gathered.close(), this.parts.readPool.end()]);
   }
 
   /** Commits what the command leaves behind; answers its events by their data. */
@@ -279,7 +279,7 @@ export class Db {
   private async knowTenant(merchantId: number): Promise<void> {
     if (this.tenants.has(merchantId)) return;
     const text = 'insert into tenants (merchant_id) values ($1) on conflict do nothing';
-    await queryOn(this.parts.aside, prepared(text, [merchantId]));
+    await queryOn(this.parts.readPool, prepared(text, [merchantId]));
     this.tenants.add(merchantId);
   }
 
@@ -289,5 +289,5 @@ export class Db {
   }
 }
 
-const commitOf = (merchantId: number, effects: Effects) =>
+const commitOf = (merchantId: number, effects: WriteSet) =>
   prepared(commitText(effects.changes), commitValues(merchantId, [effects]));

@@ -3,15 +3,15 @@ import type { Actor, In, Operation, Out, Slug } from '@recur/contracts';
 import type { Issue } from '@recur/kernel';
 import pg from 'pg';
 import type { QueryRunner } from 'typeorm';
-import type { Bus, Reply } from './bus.js';
-import type { Caller, Sender } from './caller.js';
-import type { Clock } from './clock.js';
-import type { ServiceConfig } from './config.js';
-import { type Event, eventIn } from './events.js';
-import { createLog } from './log.js';
-import { connected, migrate, type Schema } from './migrate.js';
-import { answerQuestion, assemble, type Parts, type ServiceDefinition } from './service.js';
-import { createPool, type Row } from './session.js';
+import type { Bus, Reply } from '../bus/bus.js';
+import { type Event, eventIn } from '../events/envelope.js';
+import type { Caller, Sender } from '../runtime/caller.js';
+import type { Clock } from '../runtime/clock.js';
+import type { ServiceConfig } from '../runtime/config.js';
+import { createLog } from '../runtime/log.js';
+import { answerQuestion, assemble, type Parts, type ServiceDefinition } from '../service/service.js';
+import { connected, migrate, type Schema } from '../store/migrate.js';
+import { createPool, type Row } from '../store/session.js';
 
 /** A clock that a test moves: merchant time and wall time are one. */
 export class MovableClock implements Clock {
@@ -269,7 +269,7 @@ export async function testService<C extends ServiceConfig>(
 
 export type TestService = Awaited<ReturnType<typeof testService>>;
 
-export { handlersOf } from './handle.js';
-export type { ServiceDefinition } from './service.js';
-export { freePort, TestNats } from './testing-nats.js';
-export { canary, closed, http, type Listening, tcp } from './testing-servers.js';
+export { handlersOf } from '../service/handle.js';
+export type { ServiceDefinition } from '../service/service.js';
+export { freePort, TestNats } from './nats.js';
+export { canary, closed, http, type Listening, tcp } from './servers.js';

@@ -1,7 +1,7 @@
-import type { Clock } from './clock.js';
-import type { Db } from './db.js';
-import type { Log } from './log.js';
-import { Rounds } from './rounds.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Log } from '../runtime/log.js';
+import type { Db } from '../store/db.js';
+import { PeriodicTask } from './periodic-task.js';
 
 const day = 86_400;
 const limits = { everyMs: 60_000, rows: 1_000 } as const;
@@ -47,7 +47,7 @@ const rules: readonly Removal[] = [
 
 /** Removes what nobody needs any more: each minute all that is too old, in small statements. */
 export class Janitor {
-  private readonly rounds = new Rounds(
+  private readonly rounds = new PeriodicTask(
     limits.everyMs,
     () => this.sweep(),
     error => this.log.warn({ err: error }, 'old rows could not be removed'),

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import { isCut, upTo } from './bounds.js';
-import type { Bus } from './bus.js';
-import type { Clock } from './clock.js';
-import { crashPoint } from './crash.js';
-import { packed } from './events.js';
-import type { Log } from './log.js';
-import { prepared, queryOn, type Row } from './session.js';
+import type { Bus } from '../bus/bus.js';
+import type { Clock } from '../runtime/clock.js';
+import { crashPoint } from '../runtime/crash.js';
+import type { Log } from '../runtime/log.js';
+import { eventsPublished, outboxWaiting } from '../runtime/telemetry.js';
+import { prepared, queryOn, type Row } from '../store/session.js';
+import { isCut, upTo } from '../store/size-limits.js';
+import { packed } from './envelope.js';
 import { ensureStream } from './stream.js';
-import { eventsPublished, outboxWaiting } from './telemetry.js';
 
 /** Under load (`busy` rows in a batch) the next batch is let grow for a moment: a batch costs little more than a row. */
 const limits = {

@@ -1,11 +1,11 @@
 import type pg from 'pg';
-import { commitValues, type Effects, type EventRow } from './effects.js';
-import type { Written } from './relay.js';
-import { isConnectionLoss, prepared, queryOn, type Row } from './session.js';
-import { commitText, shapeOf } from './statements.js';
+import type { Written } from '../../events/relay.js';
+import { isConnectionLoss, prepared, queryOn, type Row } from '../session.js';
+import { commitText, shapeOf } from '../statements.js';
+import { commitValues, type EventRow, type WriteSet } from '../write-set.js';
 
 interface Pending {
-  effects: Effects;
+  effects: WriteSet;
   resolve: () => void;
   reject: (error: unknown) => void;
 }
@@ -27,7 +27,7 @@ const limits = { statementsAtOnce: 6, commandsPerStatement: 64, patienceMs: 200 
  * of one that takes very long the next do not wait for the end. A statement is one transaction; when it fails, its
  * commands are tried again one by one, so none fails for another.
  */
-export class GroupedCommit {
+export class CommitBatcher {
   private readonly queues = new Map<string, Queue>();
   private running = 0;
   private due: NodeJS.Immediate | undefined;
@@ -39,7 +39,7 @@ export class GroupedCommit {
   ) {}
 
   /** Resolves when the effects of one command are durable. They must be inserts: an update needs its lock held. */
-  commit(merchantId: number, effects: Effects): Promise<void> {
+  commit(merchantId: number, effects: WriteSet): Promise<void> {
     const text = commitText(effects.changes);
     return new Promise((resolve, reject) => {
       const key = `${merchantId} ${shapeOf(effects.changes)}`;

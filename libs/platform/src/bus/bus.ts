@@ -1,10 +1,10 @@
 import { connect, headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import { Rejected } from '@recur/kernel';
-import type { Caller } from './caller.js';
-import type { Clock } from './clock.js';
+import type { Caller } from '../runtime/caller.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Log } from '../runtime/log.js';
 import { framed, messagesOf, type Part, unframed } from './frame.js';
-import { Inbox, isUnheard } from './inbox.js';
-import type { Log } from './log.js';
+import { isUnheard, ReplyMux } from './reply-mux.js';
 
 /** What a service answers: the exact bytes of the payload, or a rejection as JSON. */
 export interface Reply {
@@ -48,14 +48,14 @@ export class Bus {
   /** By subject: what is sent with this turn. */
   private readonly asked = new Map<string, Asked[]>();
   private readonly reconnected: (() => void)[] = [];
-  private readonly inbox: Inbox;
+  private readonly replies: ReplyMux;
 
   private constructor(
     readonly nc: NatsConnection,
     private readonly clock: Clock,
     private readonly log: Log,
   ) {
-    this.inbox = new Inbox(nc, error => log.warn({ err: error }, 'an answer could not be taken'));
+    this.replies = new ReplyMux(nc, error => log.warn({ err: error }, 'an answer could not be taken'));
     void this.watch();
   }
 
@@ -208,7 +208,7 @@ export class Bus {
         }
       }
     };
-    const stop = this.inbox.ask(subject, framed(commands), hear);
+    const stop = this.replies.ask(subject, framed(commands), hear);
     for (const [at, { timeoutMs }] of commands.entries()) waiting.set(at, setTimeout(expire, timeoutMs, at));
   }
 
@@ -222,7 +222,7 @@ export class Bus {
         stop();
         resolve(stored);
       };
-      const stop = this.inbox.ask(subject, payload, answer => end(isAcknowledgement(answer)), sent);
+      const stop = this.replies.ask(subject, payload, answer => end(isAcknowledgement(answer)), sent);
       const timer = setTimeout(end, limits.acknowledgedWithinMs, false);
     });
     // the connection is closed, or the message larger than it takes

@@ -1,16 +1,16 @@
 import type { Service } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { bounded, isCut, upTo } from './bounds.js';
-import type { Bus } from './bus.js';
-import { type Caller, systemCaller } from './caller.js';
-import type { Clock } from './clock.js';
+import type { Bus } from '../bus/bus.js';
+import { type Caller, systemCaller } from '../runtime/caller.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Db } from '../store/db.js';
+import { rowsValues } from '../store/rows.js';
+import { bounded, isCut, upTo } from '../store/size-limits.js';
+import { columnOf, selectText, upsertText } from '../store/statements.js';
+import { hydrate, type Table } from '../store/table.js';
+import type { Aggregate, Known, Tx } from '../store/tx.js';
 import type { Consumption } from './consumer.js';
-import type { Db } from './db.js';
-import { type EventKinds, eventIn } from './events.js';
-import { rowsValues } from './rows.js';
-import { columnOf, selectText, upsertText } from './statements.js';
-import { hydrate, type Table } from './table.js';
-import type { Aggregate, Known, Tx } from './tx.js';
+import { type EventKinds, eventIn } from './envelope.js';
 
 /** A service's copy of another's aggregate. Rows carry merchantId and `version`; older never overwrites newer. */
 export interface Copy {
@@ -100,7 +100,7 @@ export class Copies {
 
   /**
    * Asks the owner for the newest state of an object, or of the objects that a name of another kind finds, within the
-   * time the caller has left. Owner away: Rejected 56.
+   * time the caller has left. SnapshotSource away: Rejected 56.
    */
   async refresh(name: string, id: Known, caller: Caller): Promise<void> {
     const copy = this.copies.find(candidate => candidate.name === name);
@@ -142,7 +142,7 @@ export class Copies {
  * What an owner answers to those who keep copies: single states, snapshots, and events that were missed. Of a kind of
  * object that its events tell of and that it does not keep yet, it has none.
  */
-export class Owner {
+export class SnapshotSource {
   constructor(
     private readonly db: Db,
     private readonly aggregates: Readonly<Record<string, Aggregate>>,

@@ -1,8 +1,8 @@
-import { upTo } from './bounds.js';
-import type { Db } from './db.js';
-import type { Event } from './events.js';
-import { gateValues, raiseGates } from './intake.js';
-import type { Row } from './session.js';
+import type { Db } from '../store/db.js';
+import { gateValues, raiseGates } from '../store/dedupe.js';
+import type { Row } from '../store/session.js';
+import { upTo } from '../store/size-limits.js';
+import type { Event } from './envelope.js';
 
 const limits = { page: 500, pageBytes: 16_777_216 } as const;
 

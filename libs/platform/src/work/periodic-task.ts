@@ -2,7 +2,7 @@
  * What a worker does again and again: one round after the other, `everyMs` between the end of one and the beginning of
  * the next. A round that fails is told to `failed`, and the next one comes all the same.
  */
-export class Rounds {
+export class PeriodicTask {
   private timer: NodeJS.Timeout | undefined;
   private underway: Promise<unknown> | undefined;
   private state: 'new' | 'running' | 'stopped' = 'new';

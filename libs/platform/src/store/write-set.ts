@@ -1,4 +1,4 @@
-import { textArray } from './arrays.js';
+import { textArray } from './fast/binary-arrays.js';
 import { type RowToWrite, rowsValues } from './rows.js';
 import type { Change } from './statements.js';
 import type { Table } from './table.js';
@@ -29,7 +29,7 @@ export interface AnswerRow {
 }
 
 /** All that one command leaves behind. `rows[i]` are the rows that change as `changes[i]` says. */
-export interface Effects {
+export interface WriteSet {
   changes: readonly (readonly [Table<unknown>, Change])[];
   rows: readonly (readonly RowToWrite[])[];
   events: readonly EventRow[];
@@ -43,7 +43,7 @@ const answerColumns = ['key', 'fingerprint', 'requestId', 'form', 'answer', 'cre
 export const widths = { events: eventColumns.length, answers: answerColumns.length } as const;
 
 /** The values of the statement that `commitText` writes, for commands of one merchant that change the same tables. */
-export function commitValues(merchantId: number, commands: readonly Effects[]): unknown[] {
+export function commitValues(merchantId: number, commands: readonly WriteSet[]): unknown[] {
   const changes = commands[0]?.changes ?? [];
   const events = commands.flatMap(command => command.events);
   const answers = commands.flatMap(command => command.answers);

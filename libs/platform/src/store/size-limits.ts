@@ -34,7 +34,7 @@ export function bounded<T>(from: Table<T>, select: string, order = '', most: num
 export const isCut = (rows: readonly Row[], most: number) => rows.some(({ carried }) => Number(carried ?? 0) > most);
 
 /** All that was asked for with `bounded`. Throws Rejected where it was more than memory is to hold. */
-export function whole<R extends Row>(rows: readonly R[]): readonly R[] {
+export function assertComplete<R extends Row>(rows: readonly R[]): readonly R[] {
   if (!isCut(rows, limits.readBytes)) return rows;
   const why = 'What has to be read for this would be too large: ask for fewer entries at once (count)';
   throw new Rejected('answer_too_large', why);

@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
-import { Rounds } from '../src/rounds.js';
+import { PeriodicTask } from '../src/work/periodic-task.js';
 
 const never = 1_000_000;
 
-/** Rounds that last until `end` is called; `begun` resolves with the number of the next one that begins. */
+/** PeriodicTask that last until `end` is called; `begun` resolves with the number of the next one that begins. */
 function longRounds(everyMs: number) {
   const failures: unknown[] = [];
   let end: (failure?: Error) => void = () => undefined;
@@ -14,7 +14,7 @@ function longRounds(everyMs: number) {
       end = failure => (failure ? reject(failure) : resolve());
       tell(++count);
     });
-  const rounds = new Rounds(everyMs, round, error => failures.push(error));
+  const rounds = new PeriodicTask(everyMs, round, error => failures.push(error));
   const begun = () =>
     new Promise<number>(resolve => {
       tell = resolve;

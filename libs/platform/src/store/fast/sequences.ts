@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { prepared, queryOn } from './session.js';
+import { prepared, queryOn } from '../session.js';
 
 const blocks = { first: 32, largest: 512 } as const;
 

@@ -6,7 +6,7 @@ import {
   RetentionPolicy,
   StorageType,
 } from '@nats-io/jetstream';
-import type { Bus } from './bus.js';
+import type { Bus } from '../bus/bus.js';
 
 const seconds = 1_000_000_000;
 

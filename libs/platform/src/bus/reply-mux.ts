@@ -4,7 +4,7 @@ import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from '@nats-
  * Messages that are answered, with one subscription for all answers. The connection's own requests do the same, and
  * make an error with its stack for each, answered or not: a tenth of what a command costs the gateway.
  */
-export class Inbox {
+export class ReplyMux {
   private readonly prefix = `${createInbox()}.`;
   private readonly listening = new Map<string, Listener>();
   private sent = 0;
