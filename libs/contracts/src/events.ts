@@ -1,21 +1,22 @@
 import { z } from 'zod';
+import { Gateway } from './billing/gateways.js';
+import { Invoice } from './billing/invoice-shape.js';
+import { Payment } from './billing/payment-shape.js';
+import { Subscription } from './billing/subscription-shape.js';
+import { MerchantCheckout } from './catalog/checkouts.js';
+import { MerchantCurrencies } from './catalog/exchange.js';
+import { MerchantMetric } from './catalog/metrics.js';
+import { Plan } from './catalog/plan-shape.js';
+import { Product } from './catalog/products.js';
 import { memberStatus, optAccountType, totpType } from './codes.js';
 import { type WebhookEventName, webhookEventNames } from './event-names.js';
 import { code, flag, integer, type Shape, text, time } from './field.js';
+import { AuthProvider } from './identity/auth-providers.js';
+import { InvoiceMerchant } from './identity/merchants.js';
+import { MerchantRole } from './identity/roles.js';
+import { User } from './identity/user-shape.js';
+import { WebhookEndpoint } from './notification/endpoints.js';
 import type { Service } from './operation.js';
-import { AuthProvider } from './shapes/auth-provider.js';
-import { MerchantCheckout } from './shapes/checkout.js';
-import { MerchantCurrencies } from './shapes/currency.js';
-import { Gateway } from './shapes/gateway.js';
-import { Invoice, InvoiceMerchant } from './shapes/invoice.js';
-import { MerchantRole } from './shapes/member.js';
-import { MerchantMetric } from './shapes/metric.js';
-import { Payment } from './shapes/payment.js';
-import { Plan } from './shapes/plan.js';
-import { Product } from './shapes/product.js';
-import { Subscription } from './shapes/subscription.js';
-import { User } from './shapes/user.js';
-import { WebhookEndpoint } from './shapes/webhook.js';
 
 /** Who acts: what `db.write` is told, what an event carries and what the operation log shows. */
 export const Actor = z.object({

@@ -1,44 +1,68 @@
-import * as billing from './billing.js';
-import * as checkouts from './checkouts.js';
-import * as exchange from './exchange.js';
-import * as identity from './identity.js';
-import * as invoices from './invoices.js';
-import * as members from './members.js';
-import * as merchants from './merchants.js';
-import * as metrics from './metrics.js';
-import * as notification from './notification.js';
+import * as addresses from './billing/addresses.js';
+import * as credits from './billing/credits.js';
+import * as gateways from './billing/gateways.js';
+import * as invoices from './billing/invoices.js';
+import * as payments from './billing/payments.js';
+import * as subscriptions from './billing/subscriptions.js';
+import * as usage from './billing/usage.js';
+import * as checkouts from './catalog/checkouts.js';
+import * as exchange from './catalog/exchange.js';
+import * as metrics from './catalog/metrics.js';
+import * as planLimits from './catalog/plan-limits.js';
+import * as plans from './catalog/plans.js';
+import * as products from './catalog/products.js';
+import * as adminNotes from './identity/admin-notes.js';
+import * as apiKeys from './identity/api-keys.js';
+import * as authProviders from './identity/auth-providers.js';
+import * as members from './identity/members.js';
+import * as merchants from './identity/merchants.js';
+import * as operationLog from './identity/operation-log.js';
+import * as roles from './identity/roles.js';
+import * as sessions from './identity/sessions.js';
+import * as signIn from './identity/sign-in.js';
+import * as totp from './identity/totp.js';
+import * as users from './identity/users.js';
+import * as connections from './notification/connections.js';
+import * as deliveries from './notification/deliveries.js';
+import * as endpoints from './notification/endpoints.js';
+import * as replays from './notification/replays.js';
 import type { Operation } from './operation.js';
-import * as payments from './payments.js';
-import * as plans from './plans.js';
-import * as products from './products.js';
-import * as redelivery from './redelivery.js';
-import * as roles from './roles.js';
-import * as signin from './signin.js';
-import * as totp from './totp.js';
-import * as users from './users.js';
 
-/** Every operation, service by service. */
+const isOperation = (value: object): value is Operation => 'service' in value && 'path' in value;
+
+/** Every operation, service by service: the modules hold shapes beside them. */
 export const operations: readonly Operation[] = [
-  signin,
+  signIn,
+  authProviders,
   totp,
-  identity,
+  sessions,
   merchants,
+  apiKeys,
   members,
   roles,
+  operationLog,
   users,
+  adminNotes,
   products,
   plans,
   checkouts,
   metrics,
+  planLimits,
   exchange,
-  billing,
+  gateways,
   invoices,
   payments,
-  notification,
-  redelivery,
-].flatMap(service => Object.values<Operation>(service));
+  credits,
+  subscriptions,
+  usage,
+  addresses,
+  endpoints,
+  deliveries,
+  replays,
+  connections,
+].flatMap(resource => Object.values<object>(resource).filter(isOperation));
 
-/** The names of those that have no handler yet: neither routed nor in the OpenAPI. It only shrinks. */
+/** Names of the operations without a handler yet: neither routed nor in the OpenAPI document. It only shrinks. */
 export const planned: readonly string[] = [
   'credit.detail',
   'vat.us_vat_validate_address',
@@ -47,5 +71,5 @@ export const planned: readonly string[] = [
   'metric.history_by_invoice',
 ];
 
-/** What is served. */
+/** The operations that are served. */
 export const routed: readonly Operation[] = operations.filter(({ name }) => !planned.includes(name));

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { Invoice } from '../src/billing/invoice-shape.js';
 import { emptyOf } from '../src/empty.js';
 import { events } from '../src/events.js';
-import { Invoice } from '../src/shapes/invoice.js';
-import { User } from '../src/shapes/user.js';
+import { User } from '../src/identity/user-shape.js';
 
 describe('emptyOf', () => {
   it('yields every field of a shape, empty', () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { setupWireTransfer } from '../src/billing.js';
-import { adminNoteList } from '../src/identity.js';
+import { setupWireTransfer } from '../src/billing/gateways.js';
+import { newInvoice } from '../src/billing/invoices.js';
+import { activatePlan, newPlan } from '../src/catalog/plans.js';
+import { adminNoteList } from '../src/identity/admin-notes.js';
+import { newUser } from '../src/identity/users.js';
 import { anyObject, Currency, distinct, limits, line, optionalUrl, q, rate } from '../src/input.js';
-import { newInvoice } from '../src/invoices.js';
-import { newEndpoint, updateEndpoint } from '../src/notification.js';
+import { newEndpoint, updateEndpoint } from '../src/notification/endpoints.js';
 import { operations } from '../src/operations.js';
-import { activatePlan, newPlan } from '../src/plans.js';
-import { newUser } from '../src/users.js';
 import { validate } from '../src/validate.js';
 
 const issuesOf = (schema: z.ZodType, input: unknown) => {

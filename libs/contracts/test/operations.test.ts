@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { newInvoice } from '../src/billing/invoices.js';
 import { commonErrors, errors } from '../src/errors.js';
-import { newInvoice } from '../src/invoices.js';
+import { newUser } from '../src/identity/users.js';
 import { type In, type Operation, permissionGroups, subjectOf } from '../src/operation.js';
 import { operations, planned, routed } from '../src/operations.js';
-import { newUser } from '../src/users.js';
 
 describe('operations', () => {
   it('have names, routes and subjects of their own', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
+import { InvoiceLine } from '../src/billing/invoice-lines.js';
+import { Invoice } from '../src/billing/invoice-shape.js';
 import { emptyOf } from '../src/empty.js';
 import { events } from '../src/events.js';
-import { Invoice } from '../src/shapes/invoice.js';
-import { InvoiceLine } from '../src/shapes/line.js';
 import { slimming } from '../src/slim.js';
 
 /** Any value of a shape, in which about half of the fields are empty. */

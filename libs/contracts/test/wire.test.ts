@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { Invoice } from '../src/billing/invoice-shape.js';
 import { deviations } from '../src/deviations.js';
 import { emptyOf } from '../src/empty.js';
 import { operations } from '../src/operations.js';
-import { Invoice } from '../src/shapes/invoice.js';
 import { lifecycleContract, problems, type Wire, wireContract } from './wire.js';
 
 describe('the contracts against the wire', () => {

@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import { bizType, invoiceStatus } from '../codes.js';
+import { Empty, integer, meanings } from '../field.js';
+import * as input from '../input.js';
+import { operation } from '../operation.js';
+import { Invoice } from './invoice-shape.js';
+
+/** A line names a plan, whose name and price it takes, or says its own price. */
+const newLine = input.rule(
+  z.object({
+    description: input.prose.default(''),
+    name: input.line.default(''),
+    planId: input.integer.default(0),
+    quantity: z.int().min(1).max(1_000_000).default(1),
+    unitAmountExcludingTax: input.unitAmount.optional(),
+  }),
+  'is required in a line without planId',
+  ({ planId, unitAmountExcludingTax }) => planId !== 0 || unitAmountExcludingTax !== undefined,
+  ['unitAmountExcludingTax'],
+);
+
+export const newInvoice = operation({
+  service: 'billing',
+  name: 'invoice.new',
+  methods: ['POST'],
+  path: '/merchant/invoice/new',
+  summary: 'Create an invoice: a draft, or with finish=true an open one with its number and payment',
+  effect: 'write',
+  permission: 'invoice.write',
+  input: z.object({
+    currency: input.Currency,
+    taxPercentage: input.percent,
+    userId: input.integer,
+    applyPromoCredit: input.flag.default(false),
+    applyPromoCreditAmount: z.int().min(0).optional(),
+    finish: input.flag.default(false),
+    gatewayId: input.integer.default(0),
+    name: input.indexedName.default(''),
+    lines: z.array(newLine).min(1).max(500),
+  }),
+  output: z.object({ invoice: Invoice }),
+  errors: [
+    'user_not_found',
+    'user_inactive',
+    'gateway_not_found',
+    'gateway_archived',
+    'plan_not_found',
+    'plan_not_active',
+  ],
+});
+
+export const editInvoice = operation({
+  service: 'billing',
+  name: 'invoice.edit',
+  methods: ['POST'],
+  path: '/merchant/invoice/edit',
+  summary: 'Edit a draft: what is sent changes, the rest stays; finish=true then opens it',
+  effect: 'write',
+  permission: 'invoice.write',
+  input: z.object({
+    invoiceId: input.filled,
+    currency: input.Currency.optional().describe('The amounts of lines that are not sent stay as they are'),
+    taxPercentage: input.percent.optional(),
+    applyPromoCredit: input.flag.optional(),
+    applyPromoCreditAmount: z.int().min(0).optional(),
+    finish: input.flag.default(false),
+    gatewayId: input.integer.default(0).describe('0: stays as it is'),
+    name: input.indexedName.optional(),
+    lines: z.array(newLine).min(1).max(500).optional().describe('Replaces all lines'),
+  }),
+  output: z.object({ invoice: Invoice }),
+  errors: [
+    'invoice_not_found',
+    'invoice_not_draft',
+    'gateway_not_found',
+    'gateway_archived',
+    'plan_not_found',
+    'plan_not_active',
+  ],
+});
+
+export const invoiceDetail = operation({
+  service: 'billing',
+  name: 'invoice.detail',
+  methods: ['GET', 'POST'],
+  path: '/merchant/invoice/detail',
+  summary: 'An invoice and its credit notes',
+  effect: 'read',
+  permission: 'invoice.read',
+  input: z.object({ invoiceId: input.filled }),
+  output: z.object({ creditNotes: z.array(Invoice), invoice: Invoice }),
+  errors: ['invoice_not_found'],
+});
+
+export const listInvoices = operation({
+  service: 'billing',
+  name: 'invoice.list',
+  methods: ['GET', 'POST'],
+  path: '/merchant/invoice/list',
+  summary: 'The invoices that fit every filter given, newest first, each as invoice/detail shows it',
+  effect: 'read',
+  permission: 'invoice.read',
+  input: input.paged(
+    z.object({
+      userId: input.q.int().optional(),
+      firstName: input.line.optional().describe('Part of the first name of the user, whatever its case'),
+      lastName: input.line.optional().describe('Part of the last name of the user, whatever its case'),
+      sendEmail: input.line
+        .optional()
+        .describe('The e-mail address of the user, whatever its case: where the invoice would be sent'),
+      status: input.q.ints().optional().describe(meanings(invoiceStatus)),
+      currency: input.line.toUpperCase().optional(),
+      amountStart: input.q.int().optional().describe('The least totalAmount'),
+      amountEnd: input.q.int().optional().describe('The largest totalAmount'),
+      gatewayIds: input.q.ints().optional(),
+      type: input.q
+        .int()
+        .optional()
+        .describe(`bizType: ${meanings(bizType)}`),
+      reportTimeStart: input.q.int().optional().describe('The least finishTime: drafts have none, and are left out'),
+      reportTimeEnd: input.q.int().optional().describe('The largest finishTime: drafts have none, and are left out'),
+      searchKey: input.line
+        .optional()
+        .describe(
+          'An invoiceId; or a number, if it is digits only; else what invoiceName begins with, in the same case',
+        ),
+      deleteInclude: input.q.bool().optional().describe('true: deleted ones, too'),
+      ...input.createdWithin,
+      ...input.sorting('createTime', 'totalAmount'),
+      ...input.paging,
+    }),
+  ),
+  output: z.object({
+    invoices: z.array(Invoice),
+    total: integer.describe('How many fit, counted up to 10000: no page lies beyond'),
+  }),
+  errors: [],
+});
+
+export const finishInvoice = operation({
+  service: 'billing',
+  name: 'invoice.finish',
+  methods: ['POST'],
+  path: '/merchant/invoice/finish',
+  summary: 'Open a draft: it gets its number, its link and its payment; one of total 0 is paid at once',
+  effect: 'write',
+  permission: 'invoice.write',
+  input: z.object({ invoiceId: input.filled, daysUtilDue: z.int().min(0).max(3650) }),
+  output: z.object({ invoice: Invoice }),
+  errors: ['invoice_not_found', 'invoice_not_draft'],
+});
+
+export const markWireTransferSuccess = operation({
+  service: 'billing',
+  name: 'invoice.mark_wire_transfer_success',
+  methods: ['POST'],
+  path: '/merchant/invoice/mark_wire_transfer_success',
+  summary: 'Record that the wire transfer of an open invoice has arrived: payment succeeded, invoice paid',
+  effect: 'write',
+  permission: 'transaction.write',
+  input: z.object({ invoiceId: input.filled, transferNumber: input.filled, reason: input.prose.default('') }),
+  output: Empty,
+  errors: [
+    'invoice_not_found',
+    'invoice_not_open',
+    'invoice_without_payment',
+    'payment_not_open',
+    'gateway_not_wire_transfer',
+    'amount_below_minimum',
+    'currency_mismatch',
+  ],
+});
+
+export const cancelInvoice = operation({
+  service: 'billing',
+  name: 'invoice.cancel',
+  methods: ['POST'],
+  path: '/merchant/invoice/cancel',
+  summary: 'Cancel an open invoice and the open payment that was to collect it',
+  effect: 'write',
+  permission: 'invoice.write',
+  input: z.object({ invoiceId: input.filled }),
+  output: Empty,
+  errors: ['invoice_not_found', 'invoice_not_open', 'payment_not_open'],
+});
+
+export const deleteInvoice = operation({
+  service: 'billing',
+  name: 'invoice.delete',
+  methods: ['POST'],
+  path: '/merchant/invoice/delete',
+  summary: 'Delete a draft; deleting it again changes nothing',
+  effect: 'write',
+  permission: 'invoice.write',
+  input: z.object({ invoiceId: input.filled }),
+  output: Empty,
+  errors: ['invoice_not_found', 'invoice_not_draft'],
+});
+
+export const clearInvoicePayment = operation({
+  service: 'billing',
+  name: 'invoice.clear_payment',
+  methods: ['POST'],
+  path: '/merchant/invoice/clearPayment',
+  summary: 'Cancel the current payment of an open invoice, which stays payable',
+  effect: 'write',
+  permission: 'invoice.write',
+  input: z.object({ invoiceId: input.filled }),
+  output: Empty,
+  errors: ['invoice_not_found', 'invoice_not_open', 'invoice_without_payment', 'payment_not_open'],
+});

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { authorizeStatus, paymentStatus } from '../codes.js';
+import { amount, anyObject, code, flag, integer, type Shape, text, time } from '../field.js';
+import { GatewayCurrencyExchange } from './gateways.js';
+
+const payment = z.object({
+  action: anyObject,
+  authorizeComment: text,
+  authorizeReason: text,
+  authorizeStatus: code(authorizeStatus),
+  autoCharge: flag,
+  automatic: integer,
+  balanceAmount: amount,
+  billingReason: text,
+  cancelTime: time,
+  countryCode: text,
+  createTime: time,
+  cryptoAmount: amount,
+  cryptoCurrency: text,
+  currency: text,
+  externalPaymentId: text,
+  failureReason: text,
+  gasPayer: text,
+  gatewayCurrencyExchange: GatewayCurrencyExchange.nullable(),
+  gatewayId: integer,
+  gatewayPaymentId: text,
+  gatewayPaymentType: text,
+  invoiceId: text,
+  lastError: text,
+  link: text,
+  merchantId: integer,
+  metadata: anyObject,
+  paidTime: time,
+  paymentAmount: amount,
+  paymentId: text,
+  refundAmount: amount,
+  returnUrl: text,
+  splitSequence: integer,
+  status: code(paymentStatus),
+  subscriptionId: text,
+  totalAmount: amount,
+  userId: integer,
+});
+export interface Payment extends z.output<typeof payment> {}
+export const Payment: Shape<Payment> = payment.meta({ id: 'Payment' });

@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { anyObject, Empty, flag, integer, type Shape, text, time } from '../field.js';
+import * as input from '../input.js';
+import { operation } from '../operation.js';
+
+const merchantCheckout = z.object({
+  id: integer,
+  merchantId: integer,
+  createTime: time,
+  updateTime: time,
+  name: text,
+  description: text,
+  isDefault: flag,
+  data: anyObject,
+  stagingData: anyObject,
+});
+export interface MerchantCheckout extends z.output<typeof merchantCheckout> {}
+export const MerchantCheckout: Shape<MerchantCheckout> = merchantCheckout.meta({
+  id: 'MerchantCheckout',
+});
+
+/** How large a template may be: all that a merchant has are one answer. */
+const limits = { bytes: 16_384 } as const;
+
+/** How a checkout looks, in words of the pages that show it. */
+const look = input.rule(
+  input.anyObject,
+  `must be an object of valid Unicode text without NUL, nested at most ${input.limits.objectDepth} deep, of at most ${limits.bytes} bytes as JSON`,
+  value => new TextEncoder().encode(JSON.stringify(value)).length <= limits.bytes,
+);
+
+const answer = z.object({ merchantCheckout: MerchantCheckout });
+
+export const newCheckout = operation({
+  service: 'catalog',
+  name: 'checkout.new_checkout',
+  methods: ['POST'],
+  path: '/merchant/checkout/new_checkout',
+  summary: 'Create a checkout template: data is what customers see, stagingData what is being prepared',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({
+    name: input.line.default(''),
+    description: input.prose.default(''),
+    data: look.default({}),
+    stagingData: look.default({}),
+  }),
+  output: answer,
+  errors: ['too_many_checkouts'],
+});
+
+export const editCheckout = operation({
+  service: 'catalog',
+  name: 'checkout.edit_checkout',
+  methods: ['POST'],
+  path: '/merchant/checkout/edit_checkout',
+  summary: 'Change the fields that are sent: stagingData prepares, data is seen by customers at once',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({
+    checkoutId: input.integer,
+    name: input.line.optional(),
+    description: input.prose.optional(),
+    data: look.optional(),
+    stagingData: look.optional(),
+  }),
+  output: answer,
+  errors: ['checkout_not_found', 'checkout_archived'],
+});
+
+export const publishCheckout = operation({
+  service: 'catalog',
+  name: 'checkout.publish_checkout',
+  methods: ['POST'],
+  path: '/merchant/checkout/publish_checkout',
+  summary: 'Show what was prepared: stagingData becomes data, and is empty then; nothing happens where it is',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({ checkoutId: input.integer }),
+  output: answer,
+  errors: ['checkout_not_found', 'checkout_archived'],
+});
+
+export const setDefaultCheckout = operation({
+  service: 'catalog',
+  name: 'checkout.set_default',
+  methods: ['POST'],
+  path: '/merchant/checkout/set_default',
+  summary: "Make a checkout template the merchant's default, in place of the one before",
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({ checkoutId: input.integer }),
+  output: answer,
+  errors: ['checkout_not_found', 'checkout_archived'],
+});
+
+export const archiveCheckout = operation({
+  service: 'catalog',
+  name: 'checkout.archive',
+  methods: ['POST'],
+  path: '/merchant/checkout/archive',
+  summary: 'Archive a checkout template for good: it is listed no more, and is no default',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({ checkoutId: input.integer }),
+  output: Empty,
+  errors: ['checkout_not_found'],
+});
+
+export const checkoutDetail = operation({
+  service: 'catalog',
+  name: 'checkout.detail',
+  methods: ['GET', 'POST'],
+  path: '/merchant/checkout/detail',
+  summary: 'A checkout template, be it archived',
+  effect: 'read',
+  permission: 'configuration.read',
+  input: z.object({ checkoutId: input.q.int() }),
+  output: answer,
+  errors: ['checkout_not_found'],
+});
+
+export const listCheckouts = operation({
+  service: 'catalog',
+  name: 'checkout.list',
+  methods: ['POST'],
+  path: '/merchant/checkout/list',
+  summary: 'The checkout templates that are not archived; SearchKey matches id, name and description',
+  effect: 'read',
+  permission: 'configuration.read',
+  input: z.object({ SearchKey: input.line.optional() }),
+  output: z.object({ merchantCheckouts: z.array(MerchantCheckout) }),
+  errors: [],
+});
+
+export const checkoutLink = operation({
+  service: 'catalog',
+  name: 'checkout.get_link',
+  methods: ['GET', 'POST'],
+  path: '/merchant/checkout/get_link',
+  summary: 'The link to the checkout of an active plan that looks as the template says',
+  effect: 'read',
+  permission: 'configuration.read',
+  input: z.object({ checkoutId: input.q.int(), planId: input.q.int() }),
+  output: z.object({ link: z.string() }),
+  errors: ['checkout_not_found', 'checkout_archived', 'plan_not_found', 'plan_not_active'],
+});

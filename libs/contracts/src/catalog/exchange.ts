@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { amount, decimal, flag, type Shape, text, time } from '../field.js';
+import * as input from '../input.js';
+import { operation } from '../operation.js';
+
+const multiCurrencyConfig = z.object({
+  amount: amount,
+  exchangeRate: decimal,
+  fixedAmount: amount,
+  autoExchange: flag,
+  disable: flag,
+  currency: text,
+});
+export interface MultiCurrencyConfig extends z.output<typeof multiCurrencyConfig> {}
+export const MultiCurrencyConfig: Shape<MultiCurrencyConfig> = multiCurrencyConfig.meta({
+  id: 'MultiCurrencyConfig',
+});
+
+const multiCurrencyRate = z.object({
+  from: text,
+  to: text,
+  rate: decimal,
+});
+export interface MultiCurrencyRate extends z.output<typeof multiCurrencyRate> {}
+export const MultiCurrencyRate: Shape<MultiCurrencyRate> = multiCurrencyRate.meta({
+  id: 'MultiCurrencyRate',
+});
+
+const multiCurrencySnapshot = z.object({
+  chargeCurrency: text,
+  rates: z.array(MultiCurrencyRate),
+});
+export interface MultiCurrencySnapshot extends z.output<typeof multiCurrencySnapshot> {}
+export const MultiCurrencySnapshot: Shape<MultiCurrencySnapshot> = multiCurrencySnapshot.meta({
+  id: 'MultiCurrencySnapshot',
+});
+
+export const MultiCurrencyConfigInput = z.object({
+  amount: input.price.default(0),
+  exchangeRate: input.rate.default(0),
+  fixedAmount: input.price.default(0),
+  autoExchange: input.flag.default(false),
+  disable: input.flag.default(false),
+  currency: input.Currency,
+});
+
+const merchantCurrencyConfig = z.object({
+  autoExchange: flag,
+  currency: text,
+  exchangeRate: decimal.describe("Of the merchant's own; 0: none, the rate table is asked where autoExchange is set"),
+  fixedAmount: amount,
+  disable: flag,
+});
+/** How amounts are converted into one currency. */
+export interface MerchantCurrencyConfig extends z.output<typeof merchantCurrencyConfig> {}
+export const MerchantCurrencyConfig: Shape<MerchantCurrencyConfig> = merchantCurrencyConfig.meta({
+  id: 'MerchantCurrencyConfig',
+});
+
+const merchantMultiCurrencyConfig = z.object({
+  currencyConfigs: z.array(MerchantCurrencyConfig),
+  defaultCurrency: text,
+  lastUpdateTime: time,
+  name: text,
+});
+/** A rule set: how amounts in `defaultCurrency` are converted into others. */
+export interface MerchantMultiCurrencyConfig extends z.output<typeof merchantMultiCurrencyConfig> {}
+export const MerchantMultiCurrencyConfig: Shape<MerchantMultiCurrencyConfig> = merchantMultiCurrencyConfig.meta({
+  id: 'MerchantMultiCurrencyConfig',
+});
+
+const merchantCurrencies = z.object({ multiCurrencyConfigs: z.array(MerchantMultiCurrencyConfig) });
+/** All rule sets of a merchant. */
+export interface MerchantCurrencies extends z.output<typeof merchantCurrencies> {}
+export const MerchantCurrencies: Shape<MerchantCurrencies> = merchantCurrencies;
+
+export const MerchantCurrencyConfigInput = input.rule(
+  z.object({
+    autoExchange: input.flag.default(false),
+    currency: input.Currency,
+    exchangeRate: input.rate.default(0),
+    fixedAmount: input.price.default(0),
+    disable: input.flag.default(false),
+  }),
+  'must be given, unless autoExchange, fixedAmount or disable is',
+  ({ exchangeRate, autoExchange, fixedAmount, disable }) =>
+    exchangeRate !== 0 || autoExchange || fixedAmount !== 0 || disable,
+  ['exchangeRate'],
+);
+
+export const MerchantMultiCurrencyConfigInput = z.object({
+  currencyConfigs: input.distinct(MerchantCurrencyConfigInput, 'currency').default([]),
+  defaultCurrency: input.Currency,
+  lastUpdateTime: input.integer.optional().describe('Not looked at: it is set when the rule set changes'),
+  name: input.line.default(''),
+});
+
+export const setupMultiCurrencies = operation({
+  service: 'catalog',
+  name: 'currency.setup',
+  methods: ['POST'],
+  path: '/merchant/setup_multi_currencies',
+  summary: 'Set how amounts are converted, a rule set for each default currency; the list replaces all there were',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({
+    multiCurrencyConfigs: input
+      .distinct(MerchantMultiCurrencyConfigInput, 'defaultCurrency')
+      .optional()
+      .describe('Absent: they stay as they are; []: none'),
+  }),
+  output: MerchantCurrencies,
+  errors: [],
+});
+
+export const exchangeRate = operation({
+  service: 'catalog',
+  name: 'currency.rate',
+  methods: ['GET', 'POST'],
+  path: '/merchant/get_exchange_rate',
+  summary: "The rate between two currencies: the merchant's own where there is one, else that of the rate table",
+  effect: 'read',
+  permission: 'plan.read',
+  input: z.object({ fromCurrency: input.Currency, toCurrency: input.Currency }),
+  output: z.object({
+    fromCurrency: text,
+    toCurrency: text,
+    exchangeRate: decimal.describe('How much of toCurrency one major unit of fromCurrency is'),
+    source: text.describe('Who says so: `manual`, or the name of the rate table'),
+    rateTime: time.describe('Unix second of which the rate is'),
+  }),
+  errors: ['exchange_rate_not_found'],
+});
+
+export const exchangeAmount = operation({
+  service: 'catalog',
+  name: 'currency.exchange',
+  methods: ['POST'],
+  path: '/merchant/amount_multi_currencies_exchange',
+  summary: "Convert an amount into each currency of the merchant's rules for its currency",
+  effect: 'read',
+  permission: 'plan.read',
+  input: z.object({ amount: input.integer, currency: input.Currency }),
+  output: z.object({ multiCurrencyConfigs: z.array(MultiCurrencyConfig) }),
+  errors: [],
+});

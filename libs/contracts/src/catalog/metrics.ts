@@ -1,0 +1,186 @@
+import { z } from 'zod';
+import { aggregationType, metricChargeType, metricType } from '../codes.js';
+import { amount, anyObject, code, flag, integer, type Shape, text, time } from '../field.js';
+import * as input from '../input.js';
+import { operation } from '../operation.js';
+
+const merchantMetric = z.object({
+  id: integer,
+  merchantId: integer,
+  createTime: time,
+  gmtModify: time,
+  aggregationType: code(aggregationType),
+  type: code(metricType),
+  aggregationProperty: text,
+  code: text,
+  metricName: text,
+  metricDescription: text,
+  unit: text,
+  archived: flag,
+  carryoverProrationEnabled: flag,
+  prorationRefundEnabled: flag,
+  metaData: anyObject,
+});
+export interface MerchantMetric extends z.output<typeof merchantMetric> {}
+export const MerchantMetric: Shape<MerchantMetric> = merchantMetric.meta({ id: 'MerchantMetric' });
+
+const metricPlanChargeStep = z.object({
+  startValue: integer,
+  endValue: integer,
+  flatAmount: amount,
+  perAmount: amount,
+});
+export interface MetricPlanChargeStep extends z.output<typeof metricPlanChargeStep> {}
+export const MetricPlanChargeStep: Shape<MetricPlanChargeStep> = metricPlanChargeStep.meta({
+  id: 'MetricPlanChargeStep',
+});
+
+const metricPlanCharge = z.object({
+  chargeType: code(metricChargeType),
+  metricId: integer,
+  standardAmount: amount,
+  standardStartValue: integer,
+  graduatedAmounts: z.array(MetricPlanChargeStep),
+});
+export interface MetricPlanCharge extends z.output<typeof metricPlanCharge> {}
+export const MetricPlanCharge: Shape<MetricPlanCharge> = metricPlanCharge.meta({
+  id: 'MetricPlanCharge',
+});
+
+const planMetricChargeConfig = z.object({
+  chargeType: code(metricChargeType),
+  metricId: integer,
+  metricType: code(metricType),
+  metricCode: text,
+  metricName: text,
+  standardAmount: amount,
+  standardStartValue: integer,
+});
+export interface PlanMetricChargeConfig extends z.output<typeof planMetricChargeConfig> {}
+export const PlanMetricChargeConfig: Shape<PlanMetricChargeConfig> = planMetricChargeConfig.meta({
+  id: 'PlanMetricChargeConfig',
+});
+
+/** A price by use. Of graduated steps the last has endValue −1: it is open; activation asks for it. */
+export const MetricPlanChargeInput = z.object({
+  metricId: input.integer,
+  chargeType: input.code(metricChargeType).default(metricChargeType.standard),
+  standardAmount: input.price.default(0),
+  standardStartValue: z.int().min(0).default(0),
+  graduatedAmounts: input
+    .list(
+      z.object({
+        startValue: z.int().min(0),
+        endValue: z.int().min(-1),
+        flatAmount: input.price.default(0),
+        perAmount: input.price.default(0),
+      }),
+    )
+    .default([]),
+});
+
+const metricCode = input.rule(input.externalId, 'may not be blank', value => value.trim() !== '');
+
+/** What can be said of a metric as often as one likes. */
+const metricFields = {
+  carryoverProrationEnabled: input.flag,
+  metaData: input.anyObject,
+  metricDescription: input.prose,
+  prorationRefundEnabled: input.flag,
+  unit: input.line,
+};
+
+export const newMetric = operation({
+  service: 'catalog',
+  name: 'metric.new',
+  methods: ['POST'],
+  path: '/merchant/metric/new',
+  summary: 'Create a metric, by which use is limited or charged',
+  effect: 'write',
+  permission: 'billable-metric.write',
+  input: input.rule(
+    z.object({
+      aggregationProperty: input.line.default('').describe('Which property of an event is aggregated'),
+      aggregationType: input.code(aggregationType).default(aggregationType.count),
+      carryoverProrationEnabled: metricFields.carryoverProrationEnabled.default(false),
+      code: metricCode.describe('What events name it by; unique among the metrics that are not deleted'),
+      metaData: metricFields.metaData.default({}),
+      metricDescription: metricFields.metricDescription.default(''),
+      metricName: input.filled,
+      prorationRefundEnabled: metricFields.prorationRefundEnabled.default(false),
+      type: input.code(metricType).default(metricType.limitMetered),
+      unit: metricFields.unit.default(''),
+    }),
+    'may be blank only where events are counted (aggregationType 1)',
+    ({ aggregationType: type, aggregationProperty }) =>
+      type === aggregationType.count || aggregationProperty.trim() !== '',
+    ['aggregationProperty'],
+  ),
+  output: z.object({ merchantMetric: MerchantMetric }),
+  errors: [],
+});
+
+export const editMetric = operation({
+  service: 'catalog',
+  name: 'metric.edit',
+  methods: ['POST'],
+  path: '/merchant/metric/edit',
+  summary: 'Change the fields that are sent; the type stays while an active plan uses the metric',
+  effect: 'write',
+  permission: 'billable-metric.write',
+  input: z.object({
+    ...z.object({ ...metricFields, type: input.code(metricType) }).partial().shape,
+    metricId: input.integer,
+    metricName: input.filled,
+  }),
+  output: z.object({ merchantMetric: MerchantMetric }),
+  errors: ['metric_not_found', 'metric_in_use'],
+});
+
+export const listMetrics = operation({
+  service: 'catalog',
+  name: 'metric.list',
+  methods: ['GET', 'POST'],
+  path: '/merchant/metric/list',
+  summary: 'The metrics, newest first; deleted ones are not among them',
+  effect: 'read',
+  permission: 'billable-metric.read',
+  input: input.paged(
+    z.object({
+      searchKey: input.line
+        .optional()
+        .describe('The id, or a part of the code, the name or the description that at most 10000 metrics have'),
+      ...input.createdWithin,
+      ...input.sorting('createTime', 'metricName', 'code'),
+      ...input.paging,
+    }),
+  ),
+  output: z.object({ merchantMetrics: z.array(MerchantMetric), total: input.total }),
+  errors: [],
+});
+
+export const metricDetail = operation({
+  service: 'catalog',
+  name: 'metric.detail',
+  methods: ['POST'],
+  path: '/merchant/metric/detail',
+  summary: 'A metric that is not deleted',
+  effect: 'read',
+  permission: 'billable-metric.read',
+  input: z.object({ metricId: input.integer }),
+  output: z.object({ merchantMetric: MerchantMetric }),
+  errors: ['metric_not_found'],
+});
+
+export const deleteMetric = operation({
+  service: 'catalog',
+  name: 'metric.delete',
+  methods: ['POST'],
+  path: '/merchant/metric/delete',
+  summary: 'Delete and archive a metric that no active plan uses',
+  effect: 'write',
+  permission: 'billable-metric.write',
+  input: z.object({ metricId: input.integer }),
+  output: z.object({ merchantMetric: MerchantMetric }),
+  errors: ['metric_not_found', 'metric_in_use'],
+});

@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { UsVatConfig, UsVatConfigInput } from '../billing/addresses.js';
+import { productStatus } from '../codes.js';
+import { code, deletion, Empty, integer, type Shape, text, time } from '../field.js';
+import * as input from '../input.js';
+import { operation } from '../operation.js';
+
+const product = z.object({
+  id: integer,
+  merchantId: integer,
+  createTime: time,
+  productName: text,
+  description: text,
+  homeUrl: text,
+  imageUrl: text,
+  metaData: text,
+  isDeleted: deletion,
+  status: code(productStatus),
+  usVATConfig: UsVatConfig.nullable(),
+});
+export interface Product extends z.output<typeof product> {}
+export const Product: Shape<Product> = product.meta({ id: 'Product' });
+
+export const newProduct = operation({
+  service: 'catalog',
+  name: 'product.new',
+  methods: ['POST'],
+  path: '/merchant/product/new',
+  summary: 'Create a product, active unless asked otherwise',
+  effect: 'write',
+  permission: 'plan.write',
+  input: z.object({
+    description: input.prose.default(''),
+    homeUrl: input.line.default(''),
+    imageUrl: input.line.default(''),
+    metadata: input.anyObject.default({}),
+    productName: input.line.default(''),
+    status: input.code(productStatus).default(productStatus.active),
+    usVATConfig: UsVatConfigInput.optional(),
+  }),
+  output: z.object({ product: Product }),
+  errors: [],
+});
+
+export const activateProduct = operation({
+  service: 'catalog',
+  name: 'product.activate',
+  methods: ['POST'],
+  path: '/merchant/product/activate',
+  summary: 'Make a product active; one that is active already stays so. 0 is the default product',
+  effect: 'write',
+  permission: 'plan.write',
+  input: z.object({ productId: input.integer }),
+  output: Empty,
+  errors: ['product_not_found'],
+});
+
+export const editProduct = operation({
+  service: 'catalog',
+  name: 'product.edit',
+  methods: ['POST'],
+  path: '/merchant/product/edit',
+  summary: 'Change the fields that are sent; metadata is replaced as a whole. 0 is the default product',
+  effect: 'write',
+  permission: 'plan.write',
+  input: z.object({
+    productId: input.integer,
+    productName: input.filled.optional(),
+    description: input.prose.optional(),
+    homeUrl: input.line.optional(),
+    imageUrl: input.line.optional(),
+    metadata: input.anyObject.optional(),
+    status: input.code(productStatus).optional(),
+    usVATConfig: UsVatConfigInput.optional(),
+  }),
+  output: z.object({ product: Product }),
+  errors: ['product_not_found'],
+});
+
+export const listProducts = operation({
+  service: 'catalog',
+  name: 'product.list',
+  methods: ['GET', 'POST'],
+  path: '/merchant/product/list',
+  summary: 'The products, newest first; the default product is not among them',
+  effect: 'read',
+  permission: 'plan.read',
+  input: input.paged(
+    z.object({
+      status: input.q.ints().optional(),
+      ...input.sorting('createTime', 'productName'),
+      ...input.paging,
+    }),
+  ),
+  output: z.object({ products: z.array(Product), total: input.total }),
+  errors: [],
+});
+
+export const productDetail = operation({
+  service: 'catalog',
+  name: 'product.detail',
+  methods: ['GET', 'POST'],
+  path: '/merchant/product/detail',
+  summary: 'A product; 0 is the default product',
+  effect: 'read',
+  permission: 'plan.read',
+  input: z.object({ productId: input.q.int() }),
+  output: z.object({ product: Product }),
+  errors: ['product_not_found'],
+});
+
+export const inactivateProduct = operation({
+  service: 'catalog',
+  name: 'product.inactivate',
+  methods: ['POST'],
+  path: '/merchant/product/inactivate',
+  summary: 'Make a product inactive; one that is so already stays so. 0 is the default product',
+  effect: 'write',
+  permission: 'plan.write',
+  input: z.object({ productId: input.integer }),
+  output: Empty,
+  errors: ['product_not_found'],
+});
+
+export const copyProduct = operation({
+  service: 'catalog',
+  name: 'product.copy',
+  methods: ['POST'],
+  path: '/merchant/product/copy',
+  summary: 'Create a product like another, in the same status; its plans stay with the other',
+  effect: 'write',
+  permission: 'plan.write',
+  input: z.object({ productId: input.integer }),
+  output: z.object({ product: Product }),
+  errors: ['product_not_found'],
+});
+
+export const deleteProduct = operation({
+  service: 'catalog',
+  name: 'product.delete',
+  methods: ['POST'],
+  path: '/merchant/product/delete',
+  summary: 'Delete a product whose plans are all deleted or archived for good; the default product stays',
+  effect: 'write',
+  permission: 'plan.write',
+  input: z.object({ productId: input.integer }),
+  output: Empty,
+  errors: ['product_not_found', 'product_not_deletable'],
+});

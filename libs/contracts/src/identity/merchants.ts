@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { Address } from '../billing/addresses.js';
+import { Gateway } from '../billing/gateways.js';
+import { MerchantMultiCurrencyConfig } from '../catalog/exchange.js';
+import { flag, integer, type Shape, text, time } from '../field.js';
+import * as input from '../input.js';
+import { operation } from '../operation.js';
+import { MerchantMember } from './members.js';
+import { MerchantRole } from './roles.js';
+
+const currency = z.object({ Currency: text, Scale: integer, Symbol: text });
+export interface CurrencyInfo extends z.output<typeof currency> {}
+/** A currency that amounts may be in; `Scale` is the number of decimals of its minor unit. */
+export const CurrencyInfo: Shape<CurrencyInfo> = currency.meta({ id: 'Currency' });
+
+const emailGatewayConnection = z.object({
+  apiKey: text,
+  apiSecret: text,
+  authType: text,
+  oauthToken: text,
+  password: text,
+  skipTLSVerify: flag,
+  smtpHost: text,
+  smtpPort: integer,
+  useTLS: flag,
+  username: text,
+});
+export interface EmailGatewayConnection extends z.output<typeof emailGatewayConnection> {}
+export const EmailGatewayConnection: Shape<EmailGatewayConnection> = emailGatewayConnection.meta({
+  id: 'EmailGatewayConnectionAPIKeys',
+});
+
+const sender = z.object({ address: text, name: text });
+export interface Sender extends z.output<typeof sender> {}
+export const Sender: Shape<Sender> = sender.meta({ id: 'Sender' });
+
+const usVatGlobalConfig = z.object({
+  active: flag,
+  availableGatewayNames: z.array(text),
+  checkAddressViaGateway: flag,
+  defaultGatewayName: text,
+  fromAddress: Address.nullable(),
+  nexusAddresses: z.array(Address),
+  taxCode: text,
+  toAddress: Address.nullable(),
+  uploadInvoiceToGateway: flag,
+});
+export interface UsVatGlobalConfig extends z.output<typeof usVatGlobalConfig> {}
+export const UsVatGlobalConfig: Shape<UsVatGlobalConfig> = usVatGlobalConfig.meta({ id: 'USVATGlobalConfig' });
+
+const invoiceMerchant = z.object({
+  companyLogo: text,
+  companyName: text,
+  countryCode: text,
+  countryName: text,
+  homeUrl: text,
+  timeZone: text,
+  name: text,
+  id: integer,
+  address: text,
+  companyRegistryCode: text,
+  companyVatNumber: text,
+  createTime: time,
+  email: text,
+  host: text,
+  location: text,
+  phone: text,
+  type: integer,
+  userId: integer,
+});
+export interface InvoiceMerchant extends z.output<typeof invoiceMerchant> {}
+export const InvoiceMerchant: Shape<InvoiceMerchant> = invoiceMerchant.meta({
+  id: 'InvoiceMerchant',
+});
+
+export const getMerchant = operation({
+  service: 'identity',
+  name: 'merchant.get',
+  methods: ['GET'],
+  path: '/merchant/get',
+  summary: 'The merchant with its settings, its roles and gateways, and the member who asks',
+  effect: 'read',
+  permission: 'configuration.read',
+  input: z.object({}),
+  output: z.object({
+    Currency: z.array(CurrencyInfo),
+    MemberRoles: z.array(MerchantRole),
+    TimeZone: z.array(text),
+    cname: text,
+    cnameDomain: text,
+    defaultCurrency: text,
+    defaultEmailGateway: text,
+    emailGateways: z.record(z.string(), EmailGatewayConnection),
+    emailSender: Sender.nullable(),
+    env: text,
+    gateways: z.array(Gateway),
+    globalTOPTEnabled: flag,
+    globalUSVATConfig: UsVatGlobalConfig.nullable(),
+    isOwner: flag.describe('An API key acts as the owner'),
+    isProd: flag,
+    merchant: InvoiceMerchant,
+    merchantMember: MerchantMember.nullable().describe('Who asks; of an API key the owner'),
+    multiCurrencyConfigs: z.array(MerchantMultiCurrencyConfig),
+    openApiHost: text,
+    openApiKey: text.describe('The newest API key, masked'),
+  }),
+  errors: [],
+});
+
+const timeZone = input.rule(
+  input.line,
+  'must be a time zone of the IANA database, such as Europe/Berlin, or blank',
+  isTimeZone,
+);
+const optionalEmail = z.union([z.literal(''), input.email]);
+
+export const updateMerchant = operation({
+  service: 'identity',
+  name: 'merchant.update',
+  methods: ['POST'],
+  path: '/merchant/update',
+  summary: 'Change what the merchant tells of itself; only the fields that are sent change',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({
+    address: input.line.optional(),
+    companyLogo: input.optionalUrl.optional(),
+    companyName: input.line.optional(),
+    companyRegistryCode: input.line.optional(),
+    companyVatNumber: input.line.optional(),
+    countryCode: input.line.optional(),
+    countryName: input.line.optional(),
+    defaultCurrency: z.union([z.literal(''), input.Currency]).optional(),
+    email: optionalEmail.optional(),
+    phone: input.line.optional(),
+    timeZone: timeZone.optional(),
+  }),
+  output: z.object({ merchant: InvoiceMerchant }),
+  errors: [],
+});
+
+function isTimeZone(name: string): boolean {
+  if (name === '') return true;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

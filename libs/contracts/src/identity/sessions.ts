@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { text } from '../field.js';
+import * as input from '../input.js';
+import { operation } from '../operation.js';
+
+export const newSession = operation({
+  service: 'identity',
+  name: 'session.new_session',
+  methods: ['POST'],
+  path: '/merchant/session/new_session',
+  summary: 'Find or create a user and open a client session of the hosted pages for it',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({
+    email: input.email,
+    address: input.line.optional(),
+    firstName: input.line.optional(),
+    lastName: input.line.optional(),
+    password: input.line.optional().describe('Of a user that is created; that of one who exists stays as it is'),
+    phone: input.line.optional(),
+    externalUserId: input.externalId.optional().describe('The user is found by it, else by email'),
+    returnUrl: input.optionalUrl.optional(),
+    cancelUrl: input.optionalUrl.optional(),
+  }),
+  output: z.object({
+    clientSession: text.describe('Opens the hosted pages for this user, for 10 hours'),
+    clientToken: text.describe('A signed token of the user for the hosted pages, for 10 minutes'),
+    email: text,
+    externalUserId: text,
+    url: text,
+    userId: text.describe('The id of the user, as a text here and only here'),
+  }),
+  errors: ['user_inactive'],
+  secretOutput: true,
+});
+
+/** How a caller names a user: by userId, else by externalUserId or e-mail. 0 and '' count as not given. */
+const namesUser = <S extends z.ZodType<{ userId?: number; externalUserId?: string; email?: string }>>(schema: S) =>
+  input.rule(schema, 'must name the user by userId, externalUserId or email', ({ userId, externalUserId, email }) =>
+    Boolean(userId || externalUserId || email),
+  );
+
+export const subscriptionUpdateUrl = operation({
+  service: 'identity',
+  name: 'session.user_sub_update_url',
+  methods: ['POST'],
+  path: '/merchant/session/user_sub_update_url',
+  summary: 'The URL of the hosted page on which a user changes its subscription',
+  effect: 'write',
+  permission: 'user.write',
+  input: namesUser(
+    z.object({
+      userId: z.int().optional(),
+      externalUserId: input.externalId.optional(),
+      email: input.line.optional(),
+      planId: z.int().optional().describe('To update to: an active main plan of the product'),
+      productId: z.int().default(0).describe('Whose subscription is updated; 0: the default product'),
+      vatCountryCode: input.line.optional(),
+      returnUrl: input.optionalUrl.optional(),
+      cancelUrl: input.optionalUrl.optional(),
+    }),
+  ),
+  output: z.object({ url: text }),
+  errors: ['user_not_found', 'user_inactive', 'subscription_not_found', 'plan_not_found', 'plan_not_active'],
+  secretOutput: true,
+});
+
+export const customerPortalUrl = operation({
+  service: 'identity',
+  name: 'session.customer_portal_url',
+  methods: ['GET'],
+  path: '/merchant/session/customer_portal_url',
+  summary: 'The URL of the client portal for a user; it opens a client session',
+  effect: 'write',
+  permission: 'user.write',
+  input: namesUser(
+    z.object({
+      email: input.line.optional(),
+      userId: input.q.int().optional(),
+      externalUserId: input.externalId.optional(),
+      productId: input.q.int().default(0).describe('What the portal is about; 0: the default product'),
+      planId: input.q.int().optional().describe('To offer: an active main plan of the product'),
+      vatCountryCode: input.line.optional(),
+      returnUrl: input.optionalUrl.optional(),
+      cancelUrl: input.optionalUrl.optional(),
+    }),
+  ),
+  output: z.object({ url: text }),
+  errors: ['user_not_found', 'user_inactive', 'product_not_found', 'plan_not_found', 'plan_not_active'],
+  secretOutput: true,
+});

@@ -1,0 +1,218 @@
+import { z } from 'zod';
+import { CreditAccount } from '../billing/credits.js';
+import { Gateway } from '../billing/gateways.js';
+import { userType } from '../codes.js';
+import { Empty, integer, type Shape } from '../field.js';
+import * as input from '../input.js';
+import { operation } from '../operation.js';
+import { User, userFields } from './user-shape.js';
+
+const userAccountDetail = z.object({
+  ...userFields,
+  creditAccounts: z.array(CreditAccount),
+  promoCreditAccounts: z.array(CreditAccount),
+  gateway: Gateway.nullable().describe('The one of gatewayId; null where that is 0'),
+  planId: integer.describe('Of its subscription, 0 for none'),
+});
+/** A user with what belongs to others: its gateway, its credit accounts, its plan. */
+export interface UserAccountDetail extends z.output<typeof userAccountDetail> {}
+export const UserAccountDetail: Shape<UserAccountDetail> = userAccountDetail.meta({ id: 'UserAccountDetail' });
+
+export const newUser = operation({
+  service: 'identity',
+  name: 'user.new',
+  methods: ['POST'],
+  path: '/merchant/user/new',
+  summary: 'Create a user; its e-mail and its externalUserId are unique within the merchant',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({
+    email: input.email,
+    address: input.line.default(''),
+    externalUserId: input.externalId.default(''),
+    firstName: input.line.default(''),
+    language: input.line.default(''),
+    lastName: input.line.default(''),
+    password: input.line.optional(),
+    phone: input.line.default(''),
+  }),
+  output: z.object({ user: User }),
+  errors: [],
+  secretInput: true,
+});
+
+export const getUser = operation({
+  service: 'identity',
+  name: 'user.get',
+  methods: ['GET'],
+  path: '/merchant/user/get',
+  summary: 'A user with its gateway, credit accounts and plan',
+  effect: 'read',
+  permission: 'user.read',
+  input: z.object({ userId: input.q.int() }),
+  output: z.object({ user: UserAccountDetail }),
+  errors: ['user_not_found'],
+});
+
+const searchKey = input.line
+  .optional()
+  .describe('Part of the e-mail, the name, externalUserId or companyName; or the id');
+
+export const listUsers = operation({
+  service: 'identity',
+  name: 'user.list',
+  methods: ['GET', 'POST'],
+  path: '/merchant/user/list',
+  summary: 'The users that fit every filter given, newest first; texts match by substring of any case',
+  effect: 'read',
+  permission: 'user.read',
+  input: input.paged(
+    z.object({
+      userId: input.q.int().optional(),
+      externalUserId: input.externalId.optional().describe('Matches as a whole'),
+      email: input.line.optional(),
+      firstName: input.line.optional(),
+      lastName: input.line.optional(),
+      searchKey,
+      status: input.q.ints().optional(),
+      gatewayIds: input.q.ints().optional(),
+      planIds: input.q.ints().optional().describe('Of the subscription of a user'),
+      subscriptionId: input.line.optional(),
+      subStatus: input.q.ints().optional().describe('Status of the subscription; 0 matches users without one'),
+      deleteInclude: input.q.bool().optional().describe('Changes nothing: users are never deleted'),
+      ...input.createdWithin,
+      ...input.sorting('createTime'),
+      ...input.paging,
+    }),
+  ),
+  output: z.object({
+    userAccounts: z.array(UserAccountDetail),
+    total: integer.describe('How many fit, counted up to 10000: no page lies beyond'),
+  }),
+  errors: [],
+});
+
+export const searchUsers = operation({
+  service: 'identity',
+  name: 'user.search',
+  methods: ['GET', 'POST'],
+  path: '/merchant/user/search',
+  summary: 'The newest 100 users that fit searchKey; without one, the newest 100',
+  effect: 'read',
+  permission: 'user.read',
+  input: z.object({ searchKey }),
+  output: z.object({ userAccounts: z.array(UserAccountDetail) }),
+  errors: [],
+});
+
+export const updateUser = operation({
+  service: 'identity',
+  name: 'user.update',
+  methods: ['POST'],
+  path: '/merchant/user/update',
+  summary: 'Change the fields that are sent; a blank text clears its field, metadata is replaced as a whole',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({
+    userId: input.rule(z.int(), 'may not be 0', id => id !== 0),
+    email: input.email.optional(),
+    externalUserId: input.externalId.optional(),
+    type: input.code(userType).optional(),
+    gatewayId: z.int().optional().describe('0: the gateway that is the default of the merchant'),
+    gatewayPaymentType: input.line.optional(),
+    paymentMethodId: input.line.optional().describe('Answered as paymentMethod'),
+    firstName: input.line.optional(),
+    lastName: input.line.optional(),
+    phone: input.line.optional(),
+    address: input.line.optional(),
+    language: input.line.optional(),
+    city: input.line.optional(),
+    companyName: input.line.optional(),
+    countryCode: input.line.optional(),
+    countryName: input.line.optional(),
+    registrationNumber: input.line.optional(),
+    state: input.line.optional(),
+    vATNumber: input.line.optional(),
+    zipCode: input.line.optional(),
+    LinkedIn: input.line.optional(),
+    facebook: input.line.optional(),
+    otherSocialInfo: input.line.optional(),
+    telegram: input.line.optional(),
+    tiktok: input.line.optional(),
+    weChat: input.line.optional(),
+    whatsApp: input.line.optional(),
+    metadata: input.anyObject.optional(),
+  }),
+  output: z.object({ user: UserAccountDetail }),
+  errors: ['user_not_found', 'gateway_not_found', 'gateway_archived'],
+});
+
+export const suspendUser = operation({
+  service: 'identity',
+  name: 'user.suspend',
+  methods: ['POST'],
+  path: '/merchant/user/suspend_user',
+  summary: 'Suspend a user: no session is opened and nothing new is billed for it; if it is suspended nothing changes',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({ userId: z.int() }),
+  output: Empty,
+  errors: ['user_not_found'],
+});
+
+export const resumeUser = operation({
+  service: 'identity',
+  name: 'user.resume',
+  methods: ['POST'],
+  path: '/merchant/user/resume_user',
+  summary: 'Make a suspended user active again; if it is active nothing changes',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({ userId: z.int() }),
+  output: Empty,
+  errors: ['user_not_found'],
+});
+
+export const changeUserGateway = operation({
+  service: 'identity',
+  name: 'user.change_gateway',
+  methods: ['POST'],
+  path: '/merchant/user/change_gateway',
+  summary: 'Change the gateway by which a user pays; what is not sent of another gateway is cleared',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({
+    userId: z.int(),
+    gatewayId: z.int().describe('0: the gateway that is the default of the merchant'),
+    gatewayPaymentType: input.line.optional(),
+    paymentMethodId: input.line.optional().describe('Answered as paymentMethod'),
+  }),
+  output: Empty,
+  errors: ['user_not_found', 'gateway_not_found', 'gateway_archived'],
+});
+
+export const changeUserEmail = operation({
+  service: 'identity',
+  name: 'user.change_email',
+  methods: ['POST'],
+  path: '/merchant/user/change_email',
+  summary: 'Change the e-mail of a user, which is unique within the merchant whatever its case',
+  effect: 'write',
+  permission: 'user.write',
+  input: z.object({ userId: z.int(), email: input.email }),
+  output: Empty,
+  errors: ['user_not_found'],
+});
+
+export const userCount = operation({
+  service: 'identity',
+  name: 'user.count',
+  methods: ['GET'],
+  path: '/merchant/user/count',
+  summary: 'How many users were created within a time range, both ends included',
+  effect: 'read',
+  permission: 'user.read',
+  input: z.object(input.createdWithin),
+  output: z.object({ total: integer.describe('Exact, however many') }),
+  errors: [],
+});

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { endpointStatus, endpointType } from '../codes.js';
+import { eventName } from '../event-names.js';
+import { code, deletion, Empty, flag, integer, type Shape, text, time } from '../field.js';
+import * as input from '../input.js';
+import { operation } from '../operation.js';
+import { AutomationConnection } from './connections.js';
+
+const webhookEndpoint = z.object({
+  createTime: time,
+  gmtModify: time,
+  id: integer,
+  merchantId: integer,
+  type: code(endpointType),
+  webhookEvents: z.array(text),
+  webhookUrl: text,
+  productIds: z.array(integer),
+  ordered: flag.describe('It gets the events of each object one after the other'),
+  status: code(endpointStatus),
+  isDeleted: deletion,
+});
+/** An endpoint as it is listed: its secret is never part of it. */
+export interface WebhookEndpoint extends z.output<typeof webhookEndpoint> {}
+export const WebhookEndpoint: Shape<WebhookEndpoint> = webhookEndpoint.meta({
+  id: 'WebhookEndpoint',
+});
+
+const eventList = input.list(eventName);
+const productIds = input.list(input.integer);
+
+export const newEndpoint = operation({
+  service: 'notification',
+  name: 'webhook.new_endpoint',
+  methods: ['POST'],
+  path: '/merchant/webhook/new_endpoint',
+  summary: 'Create a webhook endpoint; the secret that signs its deliveries is in the answer',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({
+    url: input.httpUrl,
+    events: eventList.nullish().describe('Absent or []: none'),
+    productIds: productIds.nullish().describe('Absent or []: all; 0 is the default product'),
+    ordered: input.flag
+      .optional()
+      .describe('true: of each object, an event is sent when the one before was delivered or given up'),
+  }),
+  output: z.object({ endpointId: integer, secret: text }),
+  errors: ['too_many_endpoints'],
+  secretOutput: true,
+});
+
+export const updateEndpoint = operation({
+  service: 'notification',
+  name: 'webhook.update_endpoint',
+  methods: ['POST'],
+  path: '/merchant/webhook/update_endpoint',
+  summary: "Set an endpoint's URL, its events and its products; a disabled one is put into service again",
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({
+    endpointId: input.integer.describe(
+      'One that is disabled is put into service again with a clean slate, and is sent what it missed',
+    ),
+    url: input.httpUrl,
+    events: eventList.nullish().describe('Absent or null: unchanged; []: none'),
+    productIds: productIds.nullish().describe('Absent or null: unchanged; []: all; 0 is the default product'),
+    ordered: input.flag.optional().describe('Absent: unchanged; it applies to what happens from then on'),
+  }),
+  output: Empty,
+  errors: ['endpoint_not_found'],
+});
+
+export const deleteEndpoint = operation({
+  service: 'notification',
+  name: 'webhook.delete_endpoint',
+  methods: ['POST'],
+  path: '/merchant/webhook/delete_endpoint',
+  summary: 'Delete a webhook endpoint: what was still to be sent to it is dropped',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({ endpointId: input.integer }),
+  output: Empty,
+  errors: ['endpoint_not_found'],
+});
+
+export const listEndpoints = operation({
+  service: 'notification',
+  name: 'webhook.endpoint_list',
+  methods: ['GET'],
+  path: '/merchant/webhook/endpoint_list',
+  summary: "All of the merchant's webhook endpoints and automation connections, newest first, without secrets",
+  effect: 'read',
+  permission: 'configuration.read',
+  input: Empty,
+  output: z.object({
+    endpointList: z.array(WebhookEndpoint),
+    automationConnections: z.array(AutomationConnection),
+  }),
+  errors: [],
+});
+
+export const webhookSecret = operation({
+  service: 'notification',
+  name: 'webhook.get_webhook_secret',
+  methods: ['GET'],
+  path: '/merchant/webhook/get_webhook_secret',
+  summary: "The secret that signs an endpoint's deliveries",
+  effect: 'read',
+  permission: 'configuration.write',
+  input: z.object({ endpointId: input.q.int() }),
+  output: z.object({ secret: text }),
+  errors: ['endpoint_not_found'],
+  secretOutput: true,
+});
+
+export const rotateSecret = operation({
+  service: 'notification',
+  name: 'webhook.rotate_secret',
+  methods: ['POST'],
+  path: '/merchant/webhook/rotate_secret',
+  summary: 'Give an endpoint a new secret; for 24 hours the one before signs its deliveries too',
+  effect: 'write',
+  permission: 'configuration.write',
+  input: z.object({ endpointId: input.integer }),
+  output: z.object({
+    secret: text,
+    formerUntil: time.describe('Until then deliveries have two signatures: of the new secret and of the one before'),
+  }),
+  errors: ['endpoint_not_found'],
+  secretOutput: true,
+});
+
+export const listWebhookEvents = operation({
+  service: 'notification',
+  name: 'webhook.event_list',
+  methods: ['GET'],
+  path: '/merchant/webhook/event_list',
+  summary: 'The names of the webhook events that are emitted',
+  effect: 'read',
+  permission: 'configuration.read',
+  input: Empty,
+  output: z.object({ eventList: z.array(text) }),
+  errors: [],
+});
