@@ -1,4 +1,5 @@
 import {
+  anyMember,
   type ErrorKind,
   errors,
   events,
@@ -55,7 +56,7 @@ export function apiReference(operations: readonly Operation[] = routed): string 
     .replace(/\n+$/, '\n');
 }
 
-const title = ({ path }: Operation) => path.slice('/merchant/'.length);
+const title = ({ path }: Operation) => path.replace(/^\/(merchant\/)?/, '');
 const anchor = (text: string) =>
   text
     .toLowerCase()
@@ -79,7 +80,7 @@ function section(operation: Operation, collect: (schema: Schema) => Schema): str
     : '';
   const key = effect === 'write' ? 'Honours `Idempotency-Key`' : 'Changes nothing';
   const secret = secretOutput && effect === 'write' ? ' (the answer holds a secret, and is kept encrypted)' : '';
-  const credential = operation.anonymous ? 'Needs no credential' : `Permission \`${permission}\``;
+  const credential = operation.anonymous ? 'Needs no credential' : permissionText(permission);
   const whose = memberOnly ? " A member's own affair: no API key may." : '';
   const headers = oneOfHeaders ? ` Exactly one of the headers ${oneOfHeaders.join(', ')} is needed.` : '';
   const output = collect(schemaOf(operation.output, 'output'));
@@ -95,6 +96,9 @@ function section(operation: Operation, collect: (schema: Schema) => Schema): str
       : 'No errors of its own.',
   ].join('\n\n');
 }
+
+const permissionText = (permission: Operation['permission']) =>
+  permission === anyMember ? 'For any signed-in member' : `Permission \`${permission}\``;
 
 function answer(output: Schema): string {
   const fields = Object.entries(output.properties ?? {});

@@ -47,7 +47,8 @@ interface Proof {
 }
 type Shown = Pick<Proof, 'principal' | 'member'>;
 
-const bearer = /^Bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
+/** The scheme may be missing: clients of this API family send the bare token. */
+const bearer = /^(?:Bearer +)?([\w-]+\.[\w-]+\.[\w-]+)$/i;
 
 /** Tells callers by their credentials. Who asks is told the same whatever is wrong with a credential. */
 @Injectable()

@@ -1,4 +1,4 @@
-import { commonErrors, type ErrorKind, errors, type Operation, type Slug } from '@recur/contracts';
+import { anyMember, commonErrors, type ErrorKind, errors, type Operation, type Slug } from '@recur/contracts';
 import { z } from 'zod';
 
 type Json = Record<string, unknown>;
@@ -135,13 +135,16 @@ function endpoint(operation: Operation, method: 'GET' | 'POST', schemas: Schemas
 
 function descriptionOf({ permission, memberOnly, anonymous, oneOfHeaders }: Operation): string {
   return [
-    anonymous ? 'Needs no credential.' : `Permission: \`${permission}\`.`,
+    anonymous ? 'Needs no credential.' : permissionText(permission),
     memberOnly ? "A member's own affair: no API key may." : '',
     oneOfHeaders ? `Exactly one of the headers ${oneOfHeaders.join(', ')} is needed.` : '',
   ]
     .filter(sentence => sentence !== '')
     .join(' ');
 }
+
+const permissionText = (permission: Operation['permission']) =>
+  permission === anyMember ? 'Any signed-in member may call it.' : `Permission: \`${permission}\`.`;
 
 /** Which one of several headers is needed cannot be said here: none is required by itself. */
 function headersAsked({ oneOfHeaders = [] }: Operation, honoursKey: boolean): Json[] {

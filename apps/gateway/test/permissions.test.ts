@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  anyMember,
   everything,
   type MemberAccess,
   type Operation,
@@ -13,13 +14,17 @@ import { grant, signedIn, tokenOf } from './sessions.js';
 import { Services, type SigningKey, signingKey, TestGateway, TestNats } from './stand.js';
 
 const all = permissionGroups.flatMap(group => permissionActions.map((action): Permission => `${group}.${action}`));
-const asked = [...new Set(routed.map(({ permission }) => permission))];
+const asked = [...new Set(routed.map(({ permission }) => permission))].filter(permission => permission !== anyMember);
+const accessOf = (permission: Permission) => permission.replace(/\w+$/, 'access');
 
 /** One member of each kind: with one permission, with all but one, with all, with none, and the owner. */
 const members: Record<string, MemberAccess> = { owner: signedIn(1, everything), nothing: signedIn(2, grant()) };
 for (const [at, permission] of asked.entries()) {
   members[`only ${permission}`] = signedIn(100 + at, grant(permission));
-  members[`all but ${permission}`] = signedIn(200 + at, grant(...all.filter(other => other !== permission)));
+  // access to the group would imply it
+  const others = all.filter(other => other !== permission && other !== accessOf(permission));
+  members[`all but ${permission}`] = signedIn(200 + at, grant(...others));
+  members[`access for ${permission}`] = signedIn(300 + at, grant(accessOf(permission) as Permission));
 }
 
 let nats: TestNats;
@@ -46,7 +51,9 @@ afterAll(async () => {
 
 /** Who of these may call an operation, as the gateway answers. Whoever may is told of the input, if of anything. */
 async function allowed({ methods, path, permission }: Operation): Promise<Record<string, boolean>> {
-  const callers = ['API key', 'owner', `only ${permission}`, `all but ${permission}`, 'nothing'];
+  const withRoles =
+    permission === anyMember ? [] : ['only', 'all but', 'access for'].map(who => `${who} ${permission}`);
+  const callers = ['API key', 'owner', ...withRoles, 'nothing'];
   const answers = await Promise.all(
     callers.map(async who => {
       const credential = credentials.get(who) ?? '';
@@ -56,7 +63,10 @@ async function allowed({ methods, path, permission }: Operation): Promise<Record
         expect(json).toMatchObject({ code: 63, error: { type: 'permission_denied' }, merchantId: 15 });
       else expect([0, 51]).toContain(json.code);
       return [
-        who.split(' ')[0] === 'all' ? 'all but it' : who.replace(/^only .*/, 'it alone'),
+        who
+          .replace(/^all but .*/, 'all but it')
+          .replace(/^only .*/, 'it alone')
+          .replace(/^access for .*/, 'access'),
         status !== 403,
       ] as const;
     }),
@@ -64,9 +74,10 @@ async function allowed({ methods, path, permission }: Operation): Promise<Record
   return Object.fromEntries(answers);
 }
 
-const rule = ({ memberOnly, anonymous }: Operation) => ({
+const rule = ({ memberOnly, anonymous, permission }: Operation) => ({
   ...{ 'API key': memberOnly !== true, owner: true },
-  ...{ 'it alone': true, 'all but it': anonymous === true, nothing: anonymous === true },
+  ...(permission !== anyMember && { 'it alone': true, access: true, 'all but it': anonymous === true }),
+  nothing: anonymous === true || permission === anyMember,
 });
 
 describe('every operation is for', () => {

@@ -1,25 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type CurrencyInfo, currencies, exponentOf, getMerchant, type In, updateMerchant } from '@recur/contracts';
+import { getMerchant, type In, updateMerchant } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle } from '@recur/platform';
 import type { Config } from './config.js';
 import { MemberSessions } from './member-sessions.js';
 import { roleView } from './member-views.js';
 import { allRoles } from './roles.js';
+import { deploymentKind, supportedCurrencies, supportedTimeZones } from './system.js';
 import { apiKeys, members, merchants } from './tables.js';
 import { currencyRules, gateways } from './user-tables.js';
 import { merchantView } from './views.js';
 
 const limits = { gateways: 100 } as const;
-
-/** All that amounts may be in, each with the sign that it is known by. */
-const knownCurrencies: CurrencyInfo[] = [...currencies.keys()].sort().map(currency => {
-  const parts = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'narrowSymbol' });
-  const symbol = parts.formatToParts(0).find(({ type }) => type === 'currency')?.value;
-  return { Currency: currency, Scale: exponentOf(currency), Symbol: symbol ?? currency };
-});
-/** Node leaves out the one that every system knows, and that may be chosen like the others. */
-const timeZones = [...new Set([...Intl.supportedValuesOf('timeZone'), 'UTC'])];
 
 /** What a merchant tells of itself. */
 @Injectable()
@@ -44,15 +36,13 @@ export class MerchantProfile {
         reader.find(currencyRules, {}),
       ]);
       const [merchantMember = null] = member ? await this.sessions.views(reader, [member], session) : [];
-      const env = this.config.RECUR_ENV;
       return {
         ...empty,
-        Currency: knownCurrencies,
-        TimeZone: timeZones,
+        ...deploymentKind(this.config),
+        Currency: supportedCurrencies,
+        TimeZone: supportedTimeZones,
         MemberRoles: roles.map(roleView),
         defaultCurrency: merchant.profile.defaultCurrency ?? '',
-        env,
-        isProd: env === 'production',
         gateways: known.map(({ data }) => data),
         isOwner: merchantMember?.isOwner ?? false,
         merchant: merchantView(merchant),

@@ -39,6 +39,7 @@ import { Sessions } from './sessions.js';
 import { SetupTokens } from './setup-tokens.js';
 import { SignIn } from './sign-in.js';
 import { authProviders } from './sign-in-tables.js';
+import { System } from './system.js';
 import { apiKeys, callers, infrastructureTables, members, merchants, tenantTables, users } from './tables.js';
 import { Totps } from './totp.js';
 import { UserChanges } from './user-changes.js';
@@ -80,7 +81,7 @@ export const identity: ServiceDefinition<Config> = {
   },
   copies,
   handlers: [
-    ...[MerchantProfile, ApiKeys, Members, MemberAccount, Roles, SignIn, AuthProviders, OauthAccounts, Totps],
+    ...[System, MerchantProfile, ApiKeys, Members, MemberAccount, Roles, SignIn, AuthProviders, OauthAccounts, Totps],
     ...[Users, UserChanges, UserLists, UserCount, AdminNotes, Sessions, HostedPages, OperationLog],
   ],
   providers: [

@@ -37,8 +37,8 @@ describe('the merchant', () => {
       openApiKey: key?.hint,
       gateways: [],
     });
-    expect(answer.Currency).toContainEqual({ Currency: 'EUR', Scale: 2, Symbol: '€' });
-    expect(answer.Currency).toContainEqual({ Currency: 'KWD', Scale: 3, Symbol: 'KWD' });
+    expect(answer.Currency).toContainEqual({ Currency: 'EUR', Scale: 100, Symbol: '€' });
+    expect(answer.Currency).toContainEqual({ Currency: 'KWD', Scale: 1000, Symbol: 'KWD' });
     expect(answer.TimeZone).toEqual(expect.arrayContaining(['Europe/Berlin', 'Asia/Tokyo', 'UTC']));
     expect(JSON.stringify(answer)).not.toContain(company.apiKey.split('.')[2]);
   });

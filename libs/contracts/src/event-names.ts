@@ -49,7 +49,14 @@ export const webhookEventNames = [
 ] as const;
 export type WebhookEventName = (typeof webhookEventNames)[number];
 
-/** The name of an event, as an input. */
-export const eventName = z.enum(webhookEventNames, {
-  error: 'is not the name of an event: webhook/event_list has them',
-});
+/** One of these event names, as an input. An unknown name is quoted in the message, since a list holds many. */
+export const eventNameAmong = <const N extends readonly [string, ...string[]]>(names: N) =>
+  z.enum(names, {
+    error: ({ input }) => {
+      const unknown = typeof input === 'string' ? `: ${JSON.stringify(input.slice(0, 80))}` : '';
+      return `must be an event name of webhook/event_list${unknown && ` and is not one of them${unknown}`}`;
+    },
+  });
+
+/** A webhook event name, emitted yet or not. */
+export const eventName = eventNameAmong(webhookEventNames);

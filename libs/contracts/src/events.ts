@@ -9,7 +9,7 @@ import { MerchantMetric } from './catalog/metrics.js';
 import { Plan } from './catalog/plan-shape.js';
 import { Product } from './catalog/products.js';
 import { memberStatus, optAccountType, totpType } from './codes.js';
-import { type WebhookEventName, webhookEventNames } from './event-names.js';
+import { eventNameAmong, type WebhookEventName, webhookEventNames } from './event-names.js';
 import { code, flag, integer, type Shape, text, time } from './field.js';
 import { AuthProvider } from './identity/auth-providers.js';
 import { InvoiceMerchant } from './identity/merchants.js';
@@ -224,10 +224,8 @@ function isEmitted(name: WebhookEventName): name is EmittedEventName {
   return name in events && !awaitedEventNames.some(awaited => awaited === name);
 }
 
-/** The name of an event that is emitted, as an input. */
-export const emittedName = z.enum(emittedEventNames as [string, ...string[]], {
-  error: 'is not the name of an event that is emitted: webhook/event_list has them',
-});
+/** The name of a webhook event that is emitted, as an input. */
+export const emittedName = eventNameAmong(emittedEventNames as [EmittedEventName, ...EmittedEventName[]]);
 
 /** An event as it travels, its `data` not yet checked. */
 export const EventEnvelope = z.object({

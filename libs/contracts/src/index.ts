@@ -35,6 +35,7 @@ export * from './identity/operation-log.js';
 export * from './identity/roles.js';
 export * from './identity/sessions.js';
 export * from './identity/sign-in.js';
+export * from './identity/system.js';
 export * from './identity/totp.js';
 export * from './identity/user-shape.js';
 export * from './identity/users.js';

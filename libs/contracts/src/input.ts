@@ -134,6 +134,21 @@ function isStorableJson(value: unknown, depth: number): boolean {
   return Object.entries(value).every(([key, member]) => storable(key) && isStorableJson(member, depth - 1));
 }
 
+/** The same under the name metadata: also as its JSON text, "" for none. */
+export const metadata = z.preprocess(value => {
+  if (typeof value !== 'string') return value;
+  return value === '' ? {} : (jsonIn(value) ?? value);
+}, anyObject);
+
+/** The value of a JSON text; undefined where it is not one. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export const list = <S extends z.ZodType>(entry: S, most: number = limits.entries) => z.array(entry).max(most);
 
 /** The same, in which no two entries have the same `field`. */

@@ -4,7 +4,7 @@ import type { Slug } from './errors.js';
 export const services = ['identity', 'catalog', 'billing', 'notification'] as const;
 export type Service = (typeof services)[number];
 
-/** What a member's role may be granted: a group, and what may be done in it. */
+/** Groups of permissions that a role can grant. */
 export const permissionGroups = [
   'plan',
   'billable-metric',
@@ -22,8 +22,11 @@ export const permissionGroups = [
   'activity-logs',
   'analytics',
 ] as const;
+/** Permissions within a group; `access` implies the other three. */
 export const permissionActions = ['access', 'read', 'write', 'download'] as const;
 export type Permission = `${(typeof permissionGroups)[number]}.${(typeof permissionActions)[number]}`;
+/** In place of a permission: every signed-in member may call the operation, whatever its roles. */
+export const anyMember = 'any-member';
 
 /**
  * One operation of the API. HTTP route, NATS subject, validation at both ends, OpenAPI and the permission check
@@ -36,12 +39,12 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   name: string;
   /** GET takes its fields from the query, POST from the body; an operation may have both. */
   methods: readonly ('GET' | 'POST')[];
-  path: `/merchant/${string}`;
+  path: `/merchant/${string}` | `/system/${string}`;
   /** One sentence for the docs. */
   summary: string;
   /** A `write` honours the Idempotency-Key; a `read` ignores it. */
   effect: 'read' | 'write';
-  permission: Permission;
+  permission: Permission | typeof anyMember;
   input: I;
   output: O;
   /** The errors it can answer beside those every operation can (see `commonErrors`). */

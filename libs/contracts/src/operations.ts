@@ -20,6 +20,7 @@ import * as operationLog from './identity/operation-log.js';
 import * as roles from './identity/roles.js';
 import * as sessions from './identity/sessions.js';
 import * as signIn from './identity/sign-in.js';
+import * as system from './identity/system.js';
 import * as totp from './identity/totp.js';
 import * as users from './identity/users.js';
 import * as connections from './notification/connections.js';
@@ -43,6 +44,7 @@ export const operations: readonly Operation[] = [
   operationLog,
   users,
   adminNotes,
+  system,
   products,
   plans,
   checkouts,

@@ -1,4 +1,4 @@
-import { type Permission, permissionActions, permissionGroups } from './operation.js';
+import { anyMember, type Permission, permissionActions, permissionGroups } from './operation.js';
 
 /** Permissions of one group, as a role lists them. */
 interface Granted {
@@ -6,24 +6,39 @@ interface Granted {
   permissions: readonly string[];
 }
 
-/** The grant of an owner: whatever groups there will ever be. */
+/** The grant of an owner: every group, including those added later. */
 export const everything = '*';
 
+const allActions = (1 << permissionActions.length) - 1;
+const bitsOf = (permissions: readonly string[]) => {
+  if (permissions.includes('access')) return allActions;
+  return permissionActions.reduce((bits, action, at) => bits | (permissions.includes(action) ? 1 << at : 0), 0);
+};
+
 /**
- * What roles permit together, in one short text: a hexadecimal digit for each group, in the order of
- * `permissionGroups`, with a bit for each of `permissionActions`. Equal permissions have equal texts, in whatever order
- * and however often they are listed. A group that is added later goes to the end, where older texts lack it.
+ * The combined permissions of roles as one short text: a hexadecimal digit per group, in the order of
+ * `permissionGroups`, with one bit per entry of `permissionActions`. `access` sets all bits of its group. Equal
+ * permissions have equal texts, whatever the order and repetition. A group added later goes to the end; texts written
+ * before lack its digit.
  */
 export function grantOf(granted: readonly Granted[]): string {
-  const bits = permissionGroups.map(group =>
+  const digits = permissionGroups.map(group =>
     granted
       .filter(of => of.group === group)
-      .flatMap(({ permissions }) =>
-        permissionActions.map((action, bit) => (permissions.includes(action) ? 1 << bit : 0)),
-      )
-      .reduce((sum, bit) => sum | bit, 0),
+      .map(({ permissions }) => bitsOf(permissions))
+      .reduce((all, bits) => all | bits, 0),
   );
-  return bits.map(digit => digit.toString(16)).join('');
+  return digits.map(digit => digit.toString(16)).join('');
+}
+
+/** Permissions as a role keeps them: one entry per group, in order, each action once; `access` stays as it is. */
+export function inOrder(granted: readonly Granted[]): { group: string; permissions: string[] }[] {
+  return permissionGroups
+    .map(group => {
+      const listed = granted.filter(of => of.group === group).flatMap(({ permissions }) => permissions);
+      return { group, permissions: permissionActions.filter(action => listed.includes(action)) };
+    })
+    .filter(({ permissions }) => permissions.length > 0);
 }
 
 const placeOf = new Map<string, { at: number; bit: number }>(
@@ -33,13 +48,13 @@ const placeOf = new Map<string, { at: number; bit: number }>(
 );
 
 /** Whether a grant holds a permission. */
-export function allows(grant: string, permission: Permission): boolean {
-  if (grant === everything) return true;
+export function allows(grant: string, permission: Permission | typeof anyMember): boolean {
+  if (grant === everything || permission === anyMember) return true;
   const place = placeOf.get(permission);
   return place !== undefined && (Number.parseInt(grant[place.at] ?? '0', 16) & place.bit) !== 0;
 }
 
-/** The permissions of a grant, by group; groups of which it has none are left out. */
+/** The permissions of a grant by group, implied ones included, without groups that have none. */
 export function permissionsIn(grant: string): { group: string; permissions: string[] }[] {
   return permissionGroups
     .map(group => ({ group, permissions: permissionActions.filter(action => allows(grant, `${group}.${action}`)) }))

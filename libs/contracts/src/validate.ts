@@ -8,23 +8,27 @@ export interface Issue {
 
 export type Validated<T> = { ok: true; value: T } | { ok: false; issues: Issue[] };
 
-/** More than this is not read by anybody, and a hostile body could ask for millions. */
+/** Bounds the answer: a hostile body could cause millions. */
 const mostIssues = 500;
 
-/** Checks an input against its schema and answers the parsed value, or all that is wrong. Never repeats the input. */
-export function validate<S extends z.ZodType>(schema: S, input: unknown): Validated<z.output<S>> {
+/**
+ * Checks an input, read as `spelled` describes, against its schema. Answers the parsed value or every issue. Messages
+ * do not repeat the input, except for an unknown word where a schema's own message quotes it.
+ */
+export function validate<S extends z.ZodType>(schema: S, sent: unknown): Validated<z.output<S>> {
+  const input = spelled(schema, sent);
   const result = schema.safeParse(input);
   if (result.success) return { ok: true, value: result.data };
-  // once more for the sentences: with them in hand, zod takes longer for what is right
+  // parsed again with our messages only on failure: the message callback slows the happy path
   const found = schema.safeParse(input, { error: predicate }).error?.issues ?? [];
-  // of a list where a text belongs, the length would be told too
+  // a list in place of a text also fails the length check: report the type only
   const mistyped = new Set(found.filter(({ code }) => code === 'invalid_type').map(({ path }) => pointer(path)));
   const telling = found.filter(({ code, path }) => code === 'invalid_type' || !mistyped.has(pointer(path)));
   const issues = telling.flatMap(issue => leaves(issue, []));
   return { ok: false, issues: issues.slice(0, mostIssues) };
 }
 
-/** Of a union that no branch accepts, what is wrong with the branch that was meant: the one of the right type. */
+/** Issues of a union that no branch accepts: those of the branch with the right type. */
 function leaves(issue: z.core.$ZodIssue, above: PropertyKey[]): Issue[] {
   const path = [...above, ...issue.path];
   const branches = issue.code === 'invalid_union' ? issue.errors : [];
@@ -36,7 +40,7 @@ function leaves(issue: z.core.$ZodIssue, above: PropertyKey[]): Issue[] {
 const pointer = (path: PropertyKey[]) =>
   path.map(key => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-/** `lines[0].quantity`; the whole is "The input". */
+/** The subject of a message: `lines[0].quantity`, or "The input" for the whole. */
 const subject = (path: PropertyKey[]) =>
   path.map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at > 0 ? '.' : ''}${String(key)}`)).join('') ||
   'The input';
@@ -51,7 +55,7 @@ const kinds: Record<string, string> = {
   null: 'null',
 };
 
-/** What completes the sentence "<field> …"; a schema's own message goes before it. */
+/** Completes the sentence "<field> …"; a schema's own message takes precedence. */
 function predicate(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -65,7 +69,7 @@ function predicate(issue: z.core.$ZodRawIssue): string {
     case 'invalid_value':
       return `must be one of ${issue.values.map(value => JSON.stringify(value)).join(', ')}`;
     case 'invalid_union':
-      return 'is of a wrong type';
+      return 'has the wrong type';
     default:
       return 'is not valid';
   }
@@ -75,3 +79,71 @@ const bound = (origin: string, side: string, limit: number | bigint) => {
   if (origin === 'string') return `have ${side} ${limit} characters`;
   return origin === 'array' ? `have ${side} ${limit} entries` : `be ${side} ${limit}`;
 };
+
+type Speller = (value: unknown) => unknown;
+const unchanged: Speller = value => value;
+const spellers = new WeakMap<z.core.$ZodType, Speller>();
+
+/**
+ * An input with the spelling of its schema, for clients compiled from other languages: a field that is null is left
+ * out, and a key that is no field is renamed to the field that it equals but for case (a field's own spelling takes
+ * precedence). Within free-form objects nothing changes. Returns the same value where there is nothing to change.
+ */
+export function spelled(schema: z.core.$ZodType, value: unknown): unknown {
+  return spellerOf(schema)(value);
+}
+
+function spellerOf(schema: z.core.$ZodType): Speller {
+  const known = spellers.get(schema);
+  if (known !== undefined) return known;
+  const speller = newSpeller(schema);
+  spellers.set(schema, speller);
+  return speller;
+}
+
+function newSpeller(schema: z.core.$ZodType): Speller {
+  if (schema instanceof z.ZodObject) return objectSpeller(schema);
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable) {
+    return spellerOf(schema.unwrap());
+  }
+  if (schema instanceof z.ZodPipe) return spellerOf(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
+  if (schema instanceof z.ZodArray) return arraySpeller(spellerOf(schema.element));
+  if (schema instanceof z.ZodUnion) {
+    const branches = schema.options.map(spellerOf).filter(branch => branch !== unchanged);
+    return branches.length === 0 ? unchanged : value => branches.reduce((spelt, branch) => branch(spelt), value);
+  }
+  return unchanged;
+}
+
+function arraySpeller(entry: Speller): Speller {
+  if (entry === unchanged) return unchanged;
+  return value => {
+    if (!Array.isArray(value)) return value;
+    return value.every(member => entry(member) === member) ? value : value.map(entry);
+  };
+}
+
+function objectSpeller({ shape }: z.ZodObject): Speller {
+  const fields = new Map(Object.entries(shape).map(([name, field]) => [name, spellerOf(field)]));
+  const names = new Map([...fields.keys()].map(name => [name.toLowerCase(), name]));
+  const isSpelt = (object: Record<string, unknown>) => {
+    for (const key of Object.keys(object)) {
+      const field = fields.get(key);
+      if (field === undefined && names.has(key.toLowerCase())) return false;
+      if (field !== undefined && (object[key] === null || field(object[key]) !== object[key])) return false;
+    }
+    return true;
+  };
+  return value => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    if (isSpelt(value as Record<string, unknown>)) return value;
+    const given = Object.entries(value).filter(([, member]) => member !== null);
+    const renamed = given.map(([key, member]) => [names.get(key.toLowerCase()), member] as const);
+    const exact = given.filter(([key]) => fields.has(key));
+    return Object.fromEntries(
+      [...renamed, ...exact].flatMap(([name, member]) =>
+        name === undefined ? [] : [[name, fields.get(name)?.(member)]],
+      ),
+    );
+  };
+}

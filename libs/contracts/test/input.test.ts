@@ -4,11 +4,11 @@ import { setupWireTransfer } from '../src/billing/gateways.js';
 import { newInvoice } from '../src/billing/invoices.js';
 import { activatePlan, newPlan } from '../src/catalog/plans.js';
 import { adminNoteList } from '../src/identity/admin-notes.js';
-import { newUser } from '../src/identity/users.js';
+import { newUser, updateUser } from '../src/identity/users.js';
 import { anyObject, Currency, distinct, limits, line, optionalUrl, q, rate } from '../src/input.js';
 import { newEndpoint, updateEndpoint } from '../src/notification/endpoints.js';
 import { operations } from '../src/operations.js';
-import { validate } from '../src/validate.js';
+import { spelled, validate } from '../src/validate.js';
 
 const issuesOf = (schema: z.ZodType, input: unknown) => {
   const result = validate(schema, input);
@@ -120,7 +120,7 @@ describe('inputs', () => {
   it('refuse an unknown event, and leave absent apart from empty', () => {
     const url = 'https://example.com/hook';
     expect(issuesOf(newEndpoint.input, { url, events: ['invoice.paid', 'invoice.payed'] })).toEqual([
-      '/events/1: events[1] is not the name of an event: webhook/event_list has them',
+      '/events/1: events[1] must be an event name of webhook/event_list and is not one of them: "invoice.payed"',
     ]);
     expect(issuesOf(newEndpoint.input, { url: 'ftp://example.com' })).toEqual([
       '/url: url must be an http or https URL',
@@ -129,7 +129,6 @@ describe('inputs', () => {
       endpointId: 1,
       url,
       events: [],
-      productIds: null,
     });
   });
 
@@ -169,6 +168,74 @@ describe('inputs', () => {
     expect(issuesOf(adminNoteList.input, { userId: '5', page: '100', count: '100' })).toEqual([
       '/page: page must end within the first 10000 entries ((page + 1) × count): narrow the time range',
     ]);
+  });
+});
+
+describe('an input of a client in another language', () => {
+  const line = { unitAmountExcludingTax: 5, name: null, planId: null };
+  const invoice = { userId: 1, currency: 'USD', taxPercentage: 0, lines: [line], name: null, gatewayId: null };
+
+  it('has null for an optional field as if it were absent, within objects and lists too', () => {
+    expect(parse(newInvoice.input, invoice)).toEqual(
+      parse(newInvoice.input, { userId: 1, currency: 'USD', taxPercentage: 0, lines: [{ unitAmountExcludingTax: 5 }] }),
+    );
+    const bank = { accountHolder: 'Acme', address: '1 Main St', iban: null };
+    const setup = { currency: 'USD', minimumAmount: 100, bank: JSON.stringify(bank) };
+    expect(parse(setupWireTransfer.input, setup).bank).toMatchObject({ iban: '' });
+  });
+
+  it('lacks a required field that is null', () => {
+    expect(issuesOf(newInvoice.input, { ...invoice, userId: null })).toEqual(['/userId: userId is required']);
+    expect(issuesOf(newInvoice.input, { ...invoice, lines: [null] })).toEqual(['/lines/0: lines[0] must be an object']);
+  });
+
+  it('may spell a key in another case; a field of that very name takes precedence', () => {
+    const sent = { USERID: 2, userid: 3, Currency: 'EUR', currency: null, taxPercentage: 0, TaxPercentage: 9 };
+    const value = parse(newInvoice.input, { ...sent, Lines: [{ UnitAmountExcludingTax: 5 }] });
+    expect(value).toMatchObject({
+      userId: 3,
+      currency: 'EUR',
+      taxPercentage: 0,
+      lines: [{ unitAmountExcludingTax: 5 }],
+    });
+    expect(issuesOf(newInvoice.input, { ...invoice, userId: null, UserID: 'x' })).toEqual([
+      '/userId: userId must be an integer',
+    ]);
+  });
+
+  it('has no two fields that differ in case only', () => {
+    const doubled = (schema: z.core.JSONSchema.BaseSchema): string[] => {
+      const names = Object.keys(schema.properties ?? {});
+      const inner = [...Object.values(schema.properties ?? {}), schema.items, ...(schema.anyOf ?? [])].flat();
+      return [
+        ...names.filter((name, at) => names.findIndex(one => one.toLowerCase() === name.toLowerCase()) !== at),
+        ...inner.flatMap(one => (typeof one === 'object' ? doubled(one) : [])),
+      ];
+    };
+    const all = operations.flatMap(({ input }) => doubled(z.toJSONSchema(input, { io: 'input' })));
+    expect(all).toEqual([]);
+    expect(doubled(z.toJSONSchema(z.object({ a: z.array(z.object({ b: z.int(), B: z.int() })) })))).toEqual(['B']);
+  });
+
+  it('keeps null and every spelling within metadata', () => {
+    const metadata = { UserId: null, userid: 1 };
+    expect(parse(updateUser.input, { userId: 1, metadata }).metadata).toEqual(metadata);
+  });
+
+  it('has metadata as an object, as its JSON text, or blank for none', () => {
+    const given = (metadata: unknown) => parse(updateUser.input, { userId: 1, metadata }).metadata;
+    expect([given({ a: 1 }), given('{"a":1}'), given(''), given(null)]).toEqual([{ a: 1 }, { a: 1 }, {}, undefined]);
+    for (const wrong of ['[1]', 'null', '{', 'text', 7, [1]]) {
+      expect(issuesOf(updateUser.input, { userId: 1, metadata: wrong })).toEqual([
+        '/metadata: metadata must be an object',
+      ]);
+    }
+  });
+
+  it('is passed on as it is where there is nothing to change', () => {
+    const sent = { ...invoice, name: '', gatewayId: 0, lines: [{ unitAmountExcludingTax: 5 }], other: null };
+    expect(spelled(newInvoice.input, sent)).toBe(sent);
+    expect(spelled(newInvoice.input, [1])).toEqual([1]);
   });
 });
 

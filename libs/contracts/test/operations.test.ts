@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { newInvoice } from '../src/billing/invoices.js';
 import { commonErrors, errors } from '../src/errors.js';
 import { newUser } from '../src/identity/users.js';
-import { type In, type Operation, permissionGroups, subjectOf } from '../src/operation.js';
+import { anyMember, type In, type Operation, permissionGroups, subjectOf } from '../src/operation.js';
 import { operations, planned, routed } from '../src/operations.js';
 
 describe('operations', () => {
@@ -16,11 +16,28 @@ describe('operations', () => {
   });
 
   it('name a permission of a known group', () => {
-    for (const { permission } of operations) {
+    for (const { permission } of operations.filter(({ permission }) => permission !== anyMember)) {
       const [group = '', action] = permission.split('.');
       expect(permissionGroups).toContain(group);
       expect(['access', 'read', 'write', 'download']).toContain(action);
     }
+  });
+
+  it('need no permission where an admin portal asks before it knows the member', () => {
+    const open = operations.filter(({ permission }) => permission === anyMember).map(({ name }) => name);
+    expect(open.sort()).toEqual([
+      'gateway.list',
+      'member.profile',
+      'merchant.get',
+      'product.list',
+      'system.information',
+    ]);
+  });
+
+  it('take GET and POST where they answer a list', () => {
+    const lists = operations.filter(({ name }) => name.endsWith('list'));
+    expect(lists.filter(({ methods }) => `${methods}` !== 'GET,POST')).toEqual([]);
+    expect(lists.length).toBeGreaterThan(15);
   });
 
   it('say in one sentence what they do', () => {

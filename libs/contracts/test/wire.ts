@@ -114,7 +114,7 @@ export function problems(wire: Wire, operations: readonly Operation[], deviation
       found.push(`${expected.path}: no such operation`);
       continue;
     }
-    if (`${[...op.methods].sort()}` !== `${[...expected.methods].sort()}`)
+    if (`${[...op.methods].sort()}` !== `${methodsOf(op, expected.methods)}`)
       found.push(`${op.name}: methods ${op.methods}`);
     if (`${op.oneOfHeaders}` !== `${expected.oneOfHeaders}`) found.push(`${op.name}: headers ${op.oneOfHeaders}`);
     const output = z.toJSONSchema(op.output, { io: 'output' });
@@ -125,6 +125,10 @@ export function problems(wire: Wire, operations: readonly Operation[], deviation
   }
   return deviations === undefined ? found : [...found, ...unlisted(stricter, deviations)];
 }
+
+/** The methods of the wire; a list takes GET and POST, whatever the wire names. */
+const methodsOf = ({ name }: Operation, methods: readonly string[]) =>
+  name.endsWith('list') ? ['GET', 'POST'] : [...methods].sort();
 
 /** Every field of an answer: present, always, with the wire's type; null only in place of an object. */
 function answer(walk: Walk, fields: Fields, node: Node, seen: Set<string>) {

@@ -37,9 +37,8 @@ export const AddressInput = z.object({
 export const UsVatConfigInput = z.object({
   active: input.flag.default(false),
   sellOnUSOnly: input.flag.default(false),
-  // null, as it is answered where there is none
-  fromAddress: AddressInput.nullish(),
-  toAddress: AddressInput.nullish(),
+  fromAddress: AddressInput.optional(),
+  toAddress: AddressInput.optional(),
   nexusAddresses: input.list(AddressInput).default([]),
   taxCode: input.line.default(''),
 });

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { gatewayType } from '../codes.js';
 import { amount, anyObject, code, decimal, flag, integer, type Shape, text, time } from '../field.js';
 import * as input from '../input.js';
-import { operation } from '../operation.js';
+import { anyMember, operation } from '../operation.js';
+import { spelled } from '../validate.js';
 
 const gatewayBank = z.object({
   accountHolder: text,
@@ -117,20 +118,12 @@ export const GatewayBankOrText = z.union(
   [
     GatewayBankInput,
     input
-      .rule(input.prose, bankText, value => parsed(value) !== undefined)
-      .transform(parsed)
+      .rule(input.prose, bankText, value => input.jsonIn(value) !== undefined)
+      .transform(text => spelled(GatewayBankInput, input.jsonIn(text)))
       .pipe(GatewayBankInput),
   ],
   { error: bankText },
 );
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 const icons = z.union([input.line, input.list(input.line, 20)], { error: 'must be a text or a list of texts' });
 /** Icons as URLs or data; a list of lists is flattened. */
@@ -160,11 +153,11 @@ export const setupWireTransfer = operation({
 export const listGateways = operation({
   service: 'billing',
   name: 'gateway.list',
-  methods: ['GET'],
+  methods: ['GET', 'POST'],
   path: '/merchant/gateway/list',
   summary: 'The gateways that are set up, or those that are archived, the lowest sort first',
   effect: 'read',
-  permission: 'configuration.read',
+  permission: anyMember,
   input: z.object({ archive: input.q.bool().default(false) }),
   output: z.object({ gateways: z.array(Gateway) }),
   errors: [],

@@ -60,7 +60,7 @@ const paymentInput = z.object({
   countryCode: input.externalId.toUpperCase().default(''),
   gatewayPaymentType: input.line.default(''),
   gasPayer: z.enum(['', ...gasPayers]).default(''),
-  metadata: input.anyObject.default({}),
+  metadata: input.metadata.default({}),
   paymentUIMode: input.line.default(''),
   redirectUrl: input.optionalUrl.default('').describe('Where the user goes on when it is paid'),
   cancelUrl: input.optionalUrl.default('').describe('Where the user goes when it is not'),
@@ -152,7 +152,7 @@ export const paymentDetail = operation({
 export const listPayments = operation({
   service: 'billing',
   name: 'payment.list',
-  methods: ['GET'],
+  methods: ['GET', 'POST'],
   path: '/merchant/payment/list',
   summary: 'The payments that fit every filter given, newest first, each as payment/detail shows it',
   effect: 'read',

@@ -123,7 +123,7 @@ export const checkoutDetail = operation({
 export const listCheckouts = operation({
   service: 'catalog',
   name: 'checkout.list',
-  methods: ['POST'],
+  methods: ['GET', 'POST'],
   path: '/merchant/checkout/list',
   summary: 'The checkout templates that are not archived; SearchKey matches id, name and description',
   effect: 'read',

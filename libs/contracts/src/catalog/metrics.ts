@@ -84,7 +84,7 @@ const metricCode = input.rule(input.externalId, 'may not be blank', value => val
 /** What can be said of a metric as often as one likes. */
 const metricFields = {
   carryoverProrationEnabled: input.flag,
-  metaData: input.anyObject,
+  metaData: input.metadata,
   metricDescription: input.prose,
   prorationRefundEnabled: input.flag,
   unit: input.line,

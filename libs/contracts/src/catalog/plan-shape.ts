@@ -166,7 +166,7 @@ export const saneInterval = <S extends z.ZodType<{ intervalUnit: '' | IntervalUn
 export const PlanMultiTrialInput = saneInterval(
   z.object({
     ...intervalFields,
-    metadata: input.anyObject.default({}),
+    metadata: input.metadata.default({}),
     name: input.line.default(''),
     trialCompareAtPrice: input.price.default(0),
     trialDuration: input.seconds.default(0),

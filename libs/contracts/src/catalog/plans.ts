@@ -36,7 +36,7 @@ const planFields = {
   homeUrl: input.line,
   imageUrl: input.line,
   internalName: input.line,
-  metadata: input.anyObject,
+  metadata: input.metadata,
   metricLimits: input.list(PlanMetricLimitInput),
   metricMeteredCharge: input.list(MetricPlanChargeInput),
   metricRecurringCharge: input.list(MetricPlanChargeInput),

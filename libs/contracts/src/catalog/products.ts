@@ -3,7 +3,7 @@ import { UsVatConfig, UsVatConfigInput } from '../billing/addresses.js';
 import { productStatus } from '../codes.js';
 import { code, deletion, Empty, integer, type Shape, text, time } from '../field.js';
 import * as input from '../input.js';
-import { operation } from '../operation.js';
+import { anyMember, operation } from '../operation.js';
 
 const product = z.object({
   id: integer,
@@ -33,7 +33,7 @@ export const newProduct = operation({
     description: input.prose.default(''),
     homeUrl: input.line.default(''),
     imageUrl: input.line.default(''),
-    metadata: input.anyObject.default({}),
+    metadata: input.metadata.default({}),
     productName: input.line.default(''),
     status: input.code(productStatus).default(productStatus.active),
     usVATConfig: UsVatConfigInput.optional(),
@@ -69,7 +69,7 @@ export const editProduct = operation({
     description: input.prose.optional(),
     homeUrl: input.line.optional(),
     imageUrl: input.line.optional(),
-    metadata: input.anyObject.optional(),
+    metadata: input.metadata.optional(),
     status: input.code(productStatus).optional(),
     usVATConfig: UsVatConfigInput.optional(),
   }),
@@ -84,7 +84,7 @@ export const listProducts = operation({
   path: '/merchant/product/list',
   summary: 'The products, newest first; the default product is not among them',
   effect: 'read',
-  permission: 'plan.read',
+  permission: anyMember,
   input: input.paged(
     z.object({
       status: input.q.ints().optional(),

@@ -34,7 +34,7 @@ export const newAdminNote = operation({
 export const adminNoteList = operation({
   service: 'identity',
   name: 'user.admin_note_list',
-  methods: ['GET'],
+  methods: ['GET', 'POST'],
   path: '/merchant/user/admin_note_list',
   summary: "The members' notes on a user, newest first",
   effect: 'read',

@@ -19,7 +19,7 @@ export const newApiKey = operation({
 export const listApiKeys = operation({
   service: 'identity',
   name: 'apikey.list',
-  methods: ['GET'],
+  methods: ['GET', 'POST'],
   path: '/merchant/apikey/list',
   summary: "The merchant's API keys, newest first; of a great many, the newest thousand",
   effect: 'read',

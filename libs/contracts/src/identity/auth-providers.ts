@@ -64,7 +64,7 @@ const given = ({ jwksUrl, publicKey, secret, authJsSecret }: Partial<Record<keyo
 export const listAuthProviders = operation({
   service: 'identity',
   name: 'auth.provider_list',
-  methods: ['GET'],
+  methods: ['GET', 'POST'],
   path: '/merchant/auth/provider/list',
   summary: 'The identity providers of the merchant, newest first; secrets are masked',
   effect: 'read',

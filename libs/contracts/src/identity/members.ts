@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { memberStatus, totpType } from '../codes.js';
 import { code, Empty, flag, integer, type Shape, text, time } from '../field.js';
 import * as input from '../input.js';
-import { operation } from '../operation.js';
+import { anyMember, operation } from '../operation.js';
 import { MerchantRole, MerchantRolePermission } from './roles.js';
 
 const memberDevice = z.object({
@@ -73,7 +73,7 @@ export const memberProfile = operation({
   path: '/merchant/member/profile',
   summary: 'The member who asks, with its roles, permissions and devices',
   effect: 'read',
-  permission: 'my-account.read',
+  permission: anyMember,
   input: z.object({}),
   output: z.object({ merchantMember: MerchantMember }),
   errors: [],

@@ -4,13 +4,17 @@ import { Gateway } from '../billing/gateways.js';
 import { MerchantMultiCurrencyConfig } from '../catalog/exchange.js';
 import { flag, integer, type Shape, text, time } from '../field.js';
 import * as input from '../input.js';
-import { operation } from '../operation.js';
+import { anyMember, operation } from '../operation.js';
 import { MerchantMember } from './members.js';
 import { MerchantRole } from './roles.js';
 
-const currency = z.object({ Currency: text, Scale: integer, Symbol: text });
+const currency = z.object({
+  Currency: text,
+  Scale: integer.describe('Minor units in one major unit: USD 100, JPY 1, KWD 1000'),
+  Symbol: text,
+});
 export interface CurrencyInfo extends z.output<typeof currency> {}
-/** A currency that amounts may be in; `Scale` is the number of decimals of its minor unit. */
+/** A currency that amounts may be in. */
 export const CurrencyInfo: Shape<CurrencyInfo> = currency.meta({ id: 'Currency' });
 
 const emailGatewayConnection = z.object({
@@ -80,7 +84,7 @@ export const getMerchant = operation({
   path: '/merchant/get',
   summary: 'The merchant with its settings, its roles and gateways, and the member who asks',
   effect: 'read',
-  permission: 'configuration.read',
+  permission: anyMember,
   input: z.object({}),
   output: z.object({
     Currency: z.array(CurrencyInfo),

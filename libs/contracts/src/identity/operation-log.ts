@@ -30,7 +30,7 @@ export const OperationLogEntry: Shape<OperationLogEntry> = operationLogEntry.met
 export const operationLogList = operation({
   service: 'identity',
   name: 'member.operation_log_list',
-  methods: ['GET'],
+  methods: ['GET', 'POST'],
   path: '/merchant/member/operation_log_list',
   summary: 'Who did what, newest first; names and e-mails match by substring, ids exactly',
   effect: 'read',

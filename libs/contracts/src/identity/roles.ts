@@ -46,7 +46,7 @@ const name = input.filledKey.describe('Unique among the roles of the merchant, w
 export const listRoles = operation({
   ...base,
   name: 'role.list',
-  methods: ['GET'],
+  methods: ['GET', 'POST'],
   path: '/merchant/role/list',
   summary: 'All roles of the merchant, newest first; there are at most 100',
   effect: 'read',

@@ -141,7 +141,7 @@ export const updateUser = operation({
     tiktok: input.line.optional(),
     weChat: input.line.optional(),
     whatsApp: input.line.optional(),
-    metadata: input.anyObject.optional(),
+    metadata: input.metadata.optional(),
   }),
   output: z.object({ user: UserAccountDetail }),
   errors: ['user_not_found', 'gateway_not_found', 'gateway_archived'],

@@ -30,7 +30,7 @@ export const WebhookLog: Shape<WebhookLog> = webhookLog.meta({ id: 'WebhookLog' 
 export const listEndpointLogs = operation({
   service: 'notification',
   name: 'webhook.endpoint_log_list',
-  methods: ['GET'],
+  methods: ['GET', 'POST'],
   path: '/merchant/webhook/endpoint_log_list',
   summary: 'The attempts to deliver to a webhook endpoint, newest first',
   effect: 'read',

@@ -38,8 +38,8 @@ export const newEndpoint = operation({
   permission: 'configuration.write',
   input: z.object({
     url: input.httpUrl,
-    events: eventList.nullish().describe('Absent or []: none'),
-    productIds: productIds.nullish().describe('Absent or []: all; 0 is the default product'),
+    events: eventList.optional().describe('Absent or []: none'),
+    productIds: productIds.optional().describe('Absent or []: all; 0 is the default product'),
     ordered: input.flag
       .optional()
       .describe('true: of each object, an event is sent when the one before was delivered or given up'),
@@ -62,8 +62,8 @@ export const updateEndpoint = operation({
       'One that is disabled is put into service again with a clean slate, and is sent what it missed',
     ),
     url: input.httpUrl,
-    events: eventList.nullish().describe('Absent or null: unchanged; []: none'),
-    productIds: productIds.nullish().describe('Absent or null: unchanged; []: all; 0 is the default product'),
+    events: eventList.optional().describe('Absent or null: unchanged; []: none'),
+    productIds: productIds.optional().describe('Absent or null: unchanged; []: all; 0 is the default product'),
     ordered: input.flag.optional().describe('Absent: unchanged; it applies to what happens from then on'),
   }),
   output: Empty,
@@ -86,7 +86,7 @@ export const deleteEndpoint = operation({
 export const listEndpoints = operation({
   service: 'notification',
   name: 'webhook.endpoint_list',
-  methods: ['GET'],
+  methods: ['GET', 'POST'],
   path: '/merchant/webhook/endpoint_list',
   summary: "All of the merchant's webhook endpoints and automation connections, newest first, without secrets",
   effect: 'read',
@@ -133,7 +133,7 @@ export const rotateSecret = operation({
 export const listWebhookEvents = operation({
   service: 'notification',
   name: 'webhook.event_list',
-  methods: ['GET'],
+  methods: ['GET', 'POST'],
   path: '/merchant/webhook/event_list',
   summary: 'The names of the webhook events that are emitted',
   effect: 'read',

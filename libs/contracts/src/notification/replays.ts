@@ -35,7 +35,7 @@ export const replayWebhooks = operation({
     endpointId: input.integer,
     createTimeStart: unixSeconds.describe('Of events that were made from then on'),
     createTimeEnd: unixSeconds.optional().describe('Up to then; absent: up to now'),
-    events: input.list(eventName).nullish().describe('Absent or []: all'),
+    events: input.list(eventName).optional().describe('Absent or []: all'),
     deliveredToo: flag.default(false).describe('true: what was delivered too, not only what failed'),
     dryRun: flag.default(false).describe('true: nothing is sent; the answer has the count, and a blank replayId'),
   }),
