@@ -17,7 +17,7 @@ export function success(data: Uint8Array | string, merchantId: number, requestId
   return whole;
 }
 
-/** What a failure says; without a message of its own it says the registered one. */
+/** A failure; without a message of its own it has the registered one, or states what is wrong with the input. */
 export interface Failure {
   slug: Slug;
   message?: string;
@@ -31,12 +31,34 @@ export function failure({ slug, message, issues }: Failure, merchantId: number, 
       code: kind.code,
       data: {},
       merchantId,
-      message: slug === 'internal_error' ? kind.message : (message ?? kind.message),
+      message:
+        slug === 'internal_error'
+          ? kind.message
+          : (message ?? (slug === 'invalid_parameters' ? stated(issues) : undefined) ?? kind.message),
       redirect: '',
       requestId,
       error: { type: slug, issues },
     }),
   );
+}
+
+const statedIssues = 3;
+
+/** The first issues as one text, for clients that read the message only. */
+function stated(issues: readonly Issue[]): string | undefined {
+  if (issues.length === 0) return undefined;
+  const more = issues.length - statedIssues;
+  const first = issues.slice(0, statedIssues).map(sentence);
+  return [...first, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+}
+
+/** `amount: is 42, and comes to 41`; most messages name their field themselves. */
+function sentence({ path, message }: Issue): string {
+  const field = path
+    .replace(/^\//, '')
+    .replace(/\/(\d+)(?=\/|$)/g, '[$1]')
+    .replaceAll('/', '.');
+  return field === '' || message.startsWith(field) || /^[A-Z]/.test(message) ? message : `${field}: ${message}`;
 }
 
 export const isRegistered = (slug: string): slug is Slug => Object.hasOwn(errors, slug);

@@ -136,7 +136,7 @@ describe('a credential', () => {
         });
         expect(answer.json).toMatchObject({
           code: 61,
-          message: 'The credential is missing or not valid',
+          message: 'The credential is missing or invalid',
           error: { type: 'credential_invalid', issues: [] },
         });
       }

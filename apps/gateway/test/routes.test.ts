@@ -101,12 +101,22 @@ describe('a request', () => {
       '/lines/2/quantity',
       '/lines/3/quantity',
     ]);
+    expect(answer.json.message).toMatch(
+      /^amount must be .*; note must be a text; lines\[1\]\.quantity .*; and 2 more$/,
+    );
     expect(answer.text).not.toContain('hunter2');
     expect(services.asked).toEqual([]);
     const missing = await gateway.post(write, {}, key);
     expect(missing.json.error?.issues).toEqual([{ path: '/amount', message: 'amount is required' }]);
     const query = await gateway.send(`${read}?id=a&id=b`, { key });
     expect(query.json.error?.issues).toEqual([{ path: '/id', message: 'id must be a text' }]);
+  });
+
+  it('may have null for what is not given, and keys in another case', async () => {
+    expect((await gateway.post(write, { Amount: 7, note: null, LINES: null }, key)).status).toBe(200);
+    expect(JSON.parse(services.asked[0]?.payload ?? '')).toEqual({ amount: 7, note: 'none', lines: [] });
+    const missing = await gateway.post(write, { amount: null }, key);
+    expect(missing.json).toMatchObject({ code: 51, message: 'amount is required' });
   });
 
   it('that only a member may make is refused for an API key, whatever it says', async () => {
