@@ -153,7 +153,7 @@ describe('plan/edit', () => {
     expect(await t.call(editPlan, { planId, multiTrials: [half, half] })).toMatchObject({
       slug: 'invalid_parameters',
       issues: [
-        { path: '/multiTrials', message: 'multiTrials must have at most 1000 entries, those of its lists together' },
+        { path: '/multiTrials', message: 'multiTrials must have at most 1000 entries in total' },
       ],
     });
     const { plan } = await t.done(editPlan, { planId, multiTrials: [half, ...half.slice(0, 400)] });

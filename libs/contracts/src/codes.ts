@@ -1,5 +1,5 @@
 /**
- * The integer codes of the API, once: name → what stands on the wire. A lifecycle uses the names as its states.
+ * The integer codes of the API: name → number on the wire. The names are also the states of lifecycles.
  * The numbers are fixed: existing integrations rely on them.
  */
 export type CodeTable = Readonly<Record<string, number>>;
@@ -9,7 +9,7 @@ export const productStatus = { active: 1, inactive: 2 } as const;
 export const planStatus = { editing: 1, active: 2, softArchived: 4, hardArchived: 5 } as const;
 export const publishStatus = { unpublished: 1, published: 2 } as const;
 export const planType = { main: 1, recurringAddon: 2, onetimeAddon: 3 } as const;
-/** The units of a plan's interval, each with the largest count it may have (the smallest is 1). */
+/** The units of a plan's interval with their largest counts; the smallest is 1. */
 export const intervalUnits = { day: 365, week: 52, month: 12, year: 1 } as const;
 export type IntervalUnit = keyof typeof intervalUnits;
 export const gasPayers = ['merchant', 'user'] as const;
@@ -104,11 +104,11 @@ export const totpType = {
 } as const;
 export const optAccountType = { member: 0, user: 1, openApi: 2, system: 3 } as const;
 
-/** Not among the inherited codes: recur's own. */
+/** The codes from here on are recur's own, not inherited from the API family. */
 export const endpointStatus = { active: 1, disabled: 2 } as const;
-/** What plan/addons_binding does with the add-ons that it names. */
+/** The effect of plan/addons_binding on the add-ons sent. */
 export const addonsAction = { override: 0, add: 1, remove: 2 } as const;
-/** Who made an endpoint: its merchant, or an automation platform that the merchant has let in. */
+/** The creator of an endpoint: the merchant, or an automation platform that the merchant authorized. */
 export const endpointType = { own: 0, automation: 1 } as const;
 export const replayStatus = { running: 1, finished: 2, cancelled: 3, stopped: 4 } as const;
 export const connectionStatus = { requested: 1, allowed: 2, connected: 3 } as const;

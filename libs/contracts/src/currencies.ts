@@ -1,4 +1,4 @@
-/** ISO 4217: the active currencies by the number of decimals of their minor unit. */
+/** Active ISO 4217 currencies by the decimals of their minor unit. */
 const codes = {
   0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
   2: `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY

@@ -1,13 +1,13 @@
 /**
- * Where an input is stricter than the wire contract's bare type, and why. The list is complete: a test compares it
- * with the schemas. `section` is that of the semantics which the API's docs state.
+ * An input field that is stricter than the wire contract's bare type, and the reason. The list is complete: a test
+ * compares it with the schemas. `section` refers to the specification of the API's semantics.
  */
 export interface Deviation {
-  /** The operations that have the field, by name. */
+  /** Names of the operations with the field. */
   operations: readonly string[];
   /** `lines[].quantity` is a field of a list's entry; '' is the whole input; '*' is every field of every input. */
   field: string;
-  /** The JSON Schema keywords that say it; `required`; `type`; and `x-rule` for what JSON Schema cannot say. */
+  /** JSON Schema keywords that the input adds, with `required`, `type`, and `x-rule` for rules outside JSON Schema. */
   adds: readonly string[];
   section: number;
   why: string;
@@ -21,7 +21,7 @@ const stricter = (section: number, operations: string, field: string, adds: stri
   why,
 });
 
-const notBlank = 'A required text that is blank is a missing parameter';
+const notBlank = 'A blank required text is a missing parameter';
 const requiredThere = 'Required: userId, currency, taxPercentage and lines';
 
 export const deviations: readonly Deviation[] = [
@@ -30,7 +30,7 @@ export const deviations: readonly Deviation[] = [
     '*',
     '*',
     'maxLength maxItems',
-    'Every text and list is bounded: texts at 2000 characters (prose at 10000, names of invoices at 500, external ids at 255), lists at 1000 entries. Every text must be storable: valid Unicode without NUL',
+    'Every text and list is bounded: texts to 2000 characters (prose 10000, invoice names 500, external ids 255), lists to 1000 entries. Every text must be storable: valid Unicode without NUL',
   ),
   stricter(2, 'auth.oauth_login auth.oauth_setup', 'email', 'x-rule', notBlank),
   stricter(2, 'auth.oauth_setup', 'setupToken', 'x-rule', notBlank),
@@ -50,7 +50,7 @@ export const deviations: readonly Deviation[] = [
     'member.operation_log_list user.admin_note_list',
     '',
     'x-rule',
-    '(page + 1) × count ≤ 10000: beyond it the time range is to be narrowed',
+    '(page + 1) × count ≤ 10000; beyond it, narrow the time range',
   ),
 
   stricter(
@@ -58,7 +58,7 @@ export const deviations: readonly Deviation[] = [
     'invoice.new currency.exchange gateway.wire_transfer_setup',
     'currency',
     'x-rule',
-    'Amounts are in the minor unit of the currency, so it must be one of ISO 4217',
+    'Amounts are in the minor unit of the currency, which ISO 4217 defines',
   ),
 
   stricter(3, 'auth.oauth_setup', 'newPassword', 'minLength maxLength', 'A password has 8 to 128 characters'),
@@ -68,7 +68,7 @@ export const deviations: readonly Deviation[] = [
     'session.new_session',
     'email',
     'x-rule',
-    'A user is created with it and found by it, so it must be an e-mail address',
+    'Users are created and found by it, so it must be an e-mail address',
   ),
   stricter(
     4,
@@ -89,10 +89,10 @@ export const deviations: readonly Deviation[] = [
     'session.user_sub_update_url session.customer_portal_url',
     '',
     'x-rule',
-    'Nothing given that names the user: refused',
+    'The input must identify the user',
   ),
 
-  stricter(5, 'plan.activate', '', 'x-rule', 'Neither planId nor externalPlanId: refused'),
+  stricter(5, 'plan.activate', '', 'x-rule', 'planId or externalPlanId is required'),
   stricter(5, 'product.edit', 'productName', 'x-rule', 'A blank productName is refused'),
   stricter(5, 'product.edit', 'status', 'enum', 'status is 1 or 2'),
   stricter(
@@ -100,7 +100,7 @@ export const deviations: readonly Deviation[] = [
     'product.edit',
     'metadata',
     'x-rule',
-    'It comes back as a JSON text, so it must be storable and of bounded depth',
+    'It is returned as JSON text, so it must be storable and of bounded depth',
   ),
 
   stricter(6, 'invoice.new', 'userId', 'required', requiredThere),
@@ -117,23 +117,23 @@ export const deviations: readonly Deviation[] = [
 
   stricter(1, 'invoice.new', 'lines[].unitAmountExcludingTax', 'minimum maximum', '|unit amount| ≤ 10¹²'),
 
-  stricter(6, 'invoice.new', 'lines[]', 'x-rule', "Only the price of a plan replaces a line's own"),
-  stricter(6, 'invoice.new', 'applyPromoCreditAmount', 'minimum', 'It is a cap in credits; a cap below 0 is a mistake'),
+  stricter(6, 'invoice.new', 'lines[]', 'x-rule', 'A line without a plan needs its own price'),
+  stricter(6, 'invoice.new', 'applyPromoCreditAmount', 'minimum', 'A cap in credits; it cannot be negative'),
   stricter(
     6,
     'gateway.wire_transfer_setup',
     'minimumAmount',
     'minimum',
-    'Totals are compared with it, and are never negative',
+    'Compared with invoice totals, which are never negative',
   ),
-  stricter(6, 'gateway.wire_transfer_setup', 'sort', 'minimum maximum', 'A rank, not a number to compute with: ±10⁹'),
+  stricter(6, 'gateway.wire_transfer_setup', 'sort', 'minimum maximum', 'A sort rank within ±10⁹'),
   stricter(6, 'gateway.wire_transfer_setup', 'gatewayIcons[]', 'type', 'An array of texts, or of arrays of texts'),
   stricter(
     6,
     'gateway.wire_transfer_setup',
     'bank',
     'x-rule',
-    'An object or the JSON text of one, with accountHolder and address; anything else is refused',
+    'An object with accountHolder and address, or its JSON text',
   ),
   stricter(6, 'vat.us_vat_validate_address', 'address.countryCode', 'required x-rule', 'countryCode must be US'),
 
@@ -144,8 +144,8 @@ export const deviations: readonly Deviation[] = [
     'webhook.update_endpoint',
     'url',
     'x-rule',
-    'url is http(s); what it may point to is checked when it is saved and at every connection',
+    'url is http(s); its target is checked when it is saved and at every connection',
   ),
-  stricter(8, 'webhook.update_endpoint', 'events[]', 'enum', 'An unknown event name is refused by name'),
+  stricter(8, 'webhook.update_endpoint', 'events[]', 'enum', 'Unknown event names are refused and named'),
   stricter(8, 'webhook.automation_oauth_url', 'returnUrl', 'x-rule', 'returnUrl must be http(s)'),
 ];

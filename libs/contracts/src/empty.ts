@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
 /**
- * The complete empty value of a shape: 0, '', false, [], {} and null for an absent nested object. A view starts from
- * it, so that no field is ever missing: `const empty = emptyOf(Invoice)`, then `{ ...empty, ...what is known }`.
- * Call it once, at module load. Its parts are frozen, since every answer shares them; the value itself is not, and is
- * made by the JSON parser, because engines copy such an object many times faster than a frozen or assembled one.
- * Throws for a schema that has no empty value (an optional field, a pipe): shapes of answers have none of these.
+ * The empty value of a shape: 0, '', false, [], {}, and null for an absent nested object. Views start from
+ * it, so that no field is ever missing: `const empty = emptyOf(Invoice)`, then `{ ...empty, ...known }`.
+ * Call it once, at module load. Nested values are frozen, since all answers share them; the value itself is not, and is
+ * made by JSON.parse, because V8 copies such an object many times faster than a frozen or assembled one.
+ * Throws for a schema without an empty value (an optional field, a pipe), which shapes of answers do not have.
  */
 export function emptyOf<S extends z.ZodType>(shape: S): Readonly<z.output<S>> {
   const empty = emptyIfAny(shape);
@@ -15,7 +15,7 @@ export function emptyOf<S extends z.ZodType>(shape: S): Readonly<z.output<S>> {
   return value as Readonly<z.output<S>>;
 }
 
-/** The same for any schema; undefined where it has none. */
+/** The empty value of any schema, or undefined if it has none. */
 export function emptyIfAny(shape: z.core.$ZodType): unknown {
   if (shape instanceof z.ZodNullable) return null;
   if (shape instanceof z.ZodString) return '';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The webhook event names, in the order in which they are listed. An endpoint may subscribe to each of them, emitted
- * yet or not; `events` tells which are.
+ * Webhook event names in the order of webhook/event_list. An endpoint may subscribe to any of them, emitted yet or
+ * not; `emittedEventNames` has those that are.
  */
 export const webhookEventNames = [
   'subscription.created',

@@ -18,12 +18,12 @@ import { User } from './identity/user-shape.js';
 import { WebhookEndpoint } from './notification/endpoints.js';
 import type { Service } from './operation.js';
 
-/** Who acts: what `db.write` is told, what an event carries and what the operation log shows. */
+/** The actor of a command, as carried by events and shown in the operation log. */
 export const Actor = z.object({
   kind: z.enum(['member', 'user', 'key', 'system']),
   /** The id of the member, user or API key; '' of the system. */
   id: text,
-  /** What the log shows: an e-mail, or the masked key. */
+  /** The display name in the log: an e-mail or a masked key. */
   display: text,
 });
 export type Actor = z.output<typeof Actor>;
@@ -37,45 +37,43 @@ const accountTypes = {
 /** The code of an actor's kind in the operation log. */
 export const optAccountTypeOf = (actor: Actor) => accountTypes[actor.kind];
 
-/** What the gateway must know of an API key. The key itself is never stored. */
+/** An API key as gateways know it. The key itself is never stored. */
 export const ApiKeyState = z.object({
   id: integer,
   merchantId: integer,
   jtiHash: text.describe('SHA-256 of the jti, base64url'),
   createTime: time,
-  revokedTime: time.describe('From this unix second it is refused; 0: it is not revoked'),
+  revokedTime: time.describe('Refused from this unix second on; 0: not revoked'),
 });
 export type ApiKeyState = z.output<typeof ApiKeyState>;
 
-/** A member of whom gateways must know, since it is signed in: all of its sessions, and what it may do. */
+/** A signed-in member as gateways know them: sessions and permissions. */
 export const MemberAccess = z.object({
   id: integer,
   merchantId: integer,
   email: text,
-  grant: text.describe('What its roles permit (see permissions.ts)'),
+  grant: text.describe('Permissions of its roles (see permissions.ts)'),
   sessions: z
-    .array(z.object({ sid: text, expireTime: time.describe('Unix second of the machine') }))
-    .describe('All that hold; empty: it is signed in no more'),
+    .array(z.object({ sid: text, expireTime: time.describe('Unix second in real time') }))
+    .describe('All valid sessions; empty: signed out'),
 });
 export type MemberAccess = z.output<typeof MemberAccess>;
 
 /**
- * What gateways follow to know callers: the public keys that verify tokens, the API keys that do not hold, and the
- * members who are signed in.
+ * Changes that gateways follow to authenticate callers: public keys that verify tokens, revoked API keys, and
+ * signed-in members.
  */
 export const CallersChanged = z.object({
-  keys: z.array(z.record(z.string(), z.unknown())).describe('JWKs, all that verify; empty: unchanged'),
-  revoked: z
-    .array(text)
-    .describe('SHA-256 of the jti of each API key revoked since, base64url: refused at once, whatever the time'),
+  keys: z.array(z.record(z.string(), z.unknown())).describe('All JWKs that verify tokens; empty: unchanged'),
+  revoked: z.array(text).describe('SHA-256 (base64url) of the jti of each API key revoked since; refused immediately'),
   ending: z
     .array(ApiKeyState.pick({ jtiHash: true, revokedTime: true }))
-    .describe('API keys that hold until then, by a rotation since'),
-  members: z.array(MemberAccess).describe('Those whose sessions, permissions or e-mail are others since'),
+    .describe('API keys that expire at the given time because of a rotation since'),
+  members: z.array(MemberAccess).describe('Members whose sessions, permissions or e-mail changed since'),
 });
 export type CallersChanged = z.output<typeof CallersChanged>;
 
-/** A member without what it proves itself by. */
+/** A member without credentials. */
 export const MemberState = z.object({
   id: integer,
   merchantId: integer,
@@ -91,7 +89,7 @@ export const MemberState = z.object({
 });
 export type MemberState = z.output<typeof MemberState>;
 
-/** One entry of the operation log: whoever changes something emits exactly one. */
+/** An entry of the operation log; each command or job that changes something emits exactly one. */
 export const OperationLogged = z.object({
   actor: Actor,
   target: text.describe('Invoice(<id>), Plan(<id>), …'),
@@ -107,13 +105,13 @@ export const OperationLogged = z.object({
 export type OperationLogged = z.output<typeof OperationLogged>;
 
 interface EventKind<D> {
-  /** The only service that emits it. */
+  /** The only service that emits the event. */
   owner: Service | 'every';
-  /** The kind of object it is about; versions are counted per object. */
+  /** The kind of object the event is about; versions count per object. */
   aggregate: string;
-  /** It goes to webhook endpoints; an event without this is seen by services only. */
+  /** Whether the event is delivered to webhook endpoints; others are internal to services. */
   webhook: boolean;
-  /** The whole state after the step; of a webhook the very shape that the API answers. */
+  /** The whole state after the step, for webhooks in the shape of the API. */
   data: Shape<D>;
 }
 
@@ -130,7 +128,7 @@ const internal = <D>(owner: Service | 'every', aggregate: string, data: Shape<D>
   data,
 });
 
-/** Every event: its name is the type on the wire, its subject `evt.<owner>.<name>`. */
+/** The registry of events: the name is the type on the wire, the subject `evt.<owner>.<name>`. */
 export const events = {
   'subscription.created': webhook('billing', 'subscription', Subscription),
   'subscription.activated': webhook('billing', 'subscription', Subscription),
@@ -202,7 +200,7 @@ export const events = {
 export type EventName = keyof typeof events;
 export type EventData<N extends EventName = EventName> = z.output<(typeof events)[N]['data']>;
 
-/** Events that others listen for already, and that their owner does not emit yet. It only shrinks. */
+/** Events with consumers whose owner does not emit them yet. It only shrinks. */
 export const awaitedEventNames = [
   'subscription.created',
   'subscription.activated',
@@ -216,7 +214,7 @@ export const awaitedEventNames = [
   'subscription.failed',
 ] as const satisfies readonly EventName[];
 
-/** The names of the webhook events that are really emitted, in the order of `webhookEventNames`. */
+/** Names of the webhook events that are emitted, in the order of `webhookEventNames`. */
 export const emittedEventNames: readonly EmittedEventName[] = webhookEventNames.filter(isEmitted);
 export type EmittedEventName = Exclude<WebhookEventName & EventName, (typeof awaitedEventNames)[number]>;
 
@@ -227,14 +225,14 @@ function isEmitted(name: WebhookEventName): name is EmittedEventName {
 /** The name of a webhook event that is emitted, as an input. */
 export const emittedName = eventNameAmong(emittedEventNames as [EmittedEventName, ...EmittedEventName[]]);
 
-/** An event as it travels, its `data` not yet checked. */
+/** An event on the wire, with unchecked `data`. */
 export const EventEnvelope = z.object({
-  id: text.describe('ev_…; of a webhook also the webhook-id'),
+  id: text.describe('ev_…; also the webhook-id'),
   type: text,
   merchantId: integer,
   aggregate: text,
   aggregateId: text,
-  version: z.int().min(1).describe('1, 2, 3 … of this object, without a gap'),
+  version: z.int().min(1).describe('1, 2, 3 …, gapless per object'),
   at: time,
   actor: Actor,
   requestId: text,
@@ -247,5 +245,5 @@ export interface EventEnvelope<N extends EventName = EventName> extends z.output
   data: EventData<N>;
 }
 
-/** Where an event of `service` is published; `*` or `>` as the type names many. */
+/** The subject of an event; `*` or `>` as the type matches many. */
 export const eventSubject = (service: Service | '*', type: string) => `evt.${service}.${type}`;

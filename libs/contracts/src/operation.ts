@@ -29,15 +29,15 @@ export type Permission = `${(typeof permissionGroups)[number]}.${(typeof permiss
 export const anyMember = 'any-member';
 
 /**
- * One operation of the API. HTTP route, NATS subject, validation at both ends, OpenAPI and the permission check
- * derive from this value; nothing else states its shape.
+ * An operation of the API. HTTP route, NATS subject, validation at both ends, OpenAPI and the permission check
+ * derive from this value; its shape is declared nowhere else.
  */
 export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> {
-  /** The service that owns it: the only one that handles it. */
+  /** The service that owns the operation and alone handles it. */
   service: Service;
   /** Unique within the service: the NATS subject is `cmd.<service>.<name>`. */
   name: string;
-  /** GET takes its fields from the query, POST from the body; an operation may have both. */
+  /** GET reads the query, POST the body; lists have both. */
   methods: readonly ('GET' | 'POST')[];
   path: `/merchant/${string}` | `/system/${string}`;
   /** One sentence for the docs. */
@@ -47,21 +47,21 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   permission: Permission | typeof anyMember;
   input: I;
   output: O;
-  /** The errors it can answer beside those every operation can (see `commonErrors`). */
+  /** Errors of this operation, in addition to `commonErrors`. */
   errors: readonly Slug[];
-  /** Exactly one of these headers must be sent: it carries the caller's identity token. None or two: 51. */
+  /** Headers of which exactly one must be sent, carrying the caller's identity token; none or two is error 51. */
   oneOfHeaders?: readonly string[];
-  /** It needs no credential: who asks is told by what is sent. */
+  /** No credential is needed: the input identifies the caller. */
   anonymous?: true;
-  /** It signs somebody in: limited by e-mail and address, so its input has an `email`; its handler learns the sender. */
+  /** Signs a member in: rate-limited by the input's `email` and address; the handler is given the sender. */
   signIn?: true;
-  /** Only a member's own token may call it, not an API key. */
+  /** Restricted to member tokens; API keys are refused. */
   memberOnly?: true;
-  /** It tells a member whether a password is right: limited together with the attempts to sign in as that member. */
+  /** Reveals whether a password is right: shares the rate limit of sign-in attempts for the member. */
   checksPassword?: true;
-  /** Its input holds a secret such as a password: what is kept to tell a repeat by cannot be guessed from. */
+  /** The input holds a secret: the stored request fingerprint is keyed, so that the secret cannot be guessed from it. */
   secretInput?: true;
-  /** Its output holds a secret: the answer kept for a repeat is encrypted, for 24 h. */
+  /** The output holds a secret: the stored idempotent answer is encrypted and kept for 24 h. */
   secretOutput?: true;
 }
 
@@ -71,9 +71,9 @@ export function operation<const I extends z.ZodType, const O extends z.ZodType>(
   return definition;
 }
 
-/** The validated input of an operation, as its handler receives it. */
+/** The validated input that an operation's handler receives. */
 export type In<Op extends Operation> = z.output<Op['input']>;
-/** The payload (`data` of the envelope) that its handler answers. */
+/** The payload (`data` of the envelope) that an operation's handler returns. */
 export type Out<Op extends Operation> = z.input<Op['output']>;
 
 export const subjectOf = (op: Operation) => `cmd.${op.service}.${op.name}`;

@@ -31,7 +31,7 @@ import type { Operation } from './operation.js';
 
 const isOperation = (value: object): value is Operation => 'service' in value && 'path' in value;
 
-/** Every operation, service by service: the modules hold shapes beside them. */
+/** Every operation, ordered by service; the modules also export shapes. */
 export const operations: readonly Operation[] = [
   signIn,
   authProviders,

@@ -1,26 +1,27 @@
 import { z } from 'zod';
 import { emptyIfAny, emptyOf } from './empty.js';
 
-/** JSON of one value: whole, as the API answers it, and slim, without what is empty. */
+/** JSON of one value: whole, as the API answers it, and slim, without empty fields. */
 export interface Written {
   whole: string;
   slim: string;
 }
 
-/** How values of a shape are written, and completed where they were written slim. */
+/** Serializes values of a shape, and completes slim ones. */
 export interface Slimming<T = unknown> {
-  /** Fields in the order of the shape, and no others. */
+  /** Writes the fields of the shape, in its order, and no others. */
   write(value: T): Written;
-  /** The whole value; of one that was written whole, too. */
+  /** Restores the whole value from slim or whole JSON. */
   complete(value: unknown): T;
 }
 
 const made = new WeakMap<z.core.$ZodType, Slimming>();
 
 /**
- * Most of what the API shows of an object is empty most of the time: of an invoice it is two thirds of the bytes. Slim
- * JSON leaves out the fields that have the empty value of their shape (see `emptyOf`); whoever knows the shape puts them
- * back. What may be null and is empty is kept as {}, which tells it from null. What has no empty value is written whole.
+ * Serialization of a shape as slim JSON. Most fields of an API object are usually empty (two thirds of an invoice's
+ * bytes): slim JSON omits the fields that have the empty value of their shape (see `emptyOf`), and a reader that knows
+ * the shape restores them. An empty nullable object is kept as {} to tell it from null; a shape without an empty value
+ * is written whole.
  */
 export function slimming<T>(shape: z.ZodType<T>): Slimming<T> {
   return of(shape) as Slimming<T>;
@@ -65,7 +66,7 @@ function ofArray({ element }: z.ZodArray): Slimming {
   };
 }
 
-/** Shapes name each other in circles, so what it may be is looked up when it is needed. */
+/** Resolves the inner shape lazily, since shapes refer to each other recursively. */
 const ofNullable = (shape: z.ZodNullable): Slimming => ({
   write: value => (value === null ? plain : of(shape.unwrap())).write(value),
   complete: value => (value === null ? null : of(shape.unwrap()).complete(value)),
@@ -74,11 +75,11 @@ const ofNullable = (shape: z.ZodNullable): Slimming => ({
 interface Field {
   name: string;
   label: string;
-  /** Its empty value, and where the field begins and ends in the JSON of an object that is all empty. */
+  /** The empty value, and the field's range in the JSON of an object whose fields are all empty. */
   empty: unknown;
   begin: number;
   end: number;
-  /** Of a list, map or object: how it is written, and what is left of it when it may be left out. */
+  /** For a list, map or object: its serializer, and the slim form at which it can be omitted. */
   parts: { slimming: Slimming; nothing: string | undefined } | undefined;
 }
 
@@ -97,7 +98,7 @@ function ofObject(shape: z.ZodObject): Slimming {
     write: value => {
       let whole = '';
       let slim = '';
-      // fields that are empty are copied together with their neighbours
+      // runs of empty fields are copied in one slice
       let copied = 0;
       for (const { name, label, empty, begin, end, parts } of fields) {
         const member = (value as Record<string, unknown>)[name];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** One thing that is wrong with an input: a JSON pointer into it ('' for the whole) and a sentence for a person. */
+/** A problem with an input: a JSON pointer into it ('' for the whole) and a sentence for people. */
 export interface Issue {
   path: string;
   message: string;

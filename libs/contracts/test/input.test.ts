@@ -52,13 +52,15 @@ describe('validate', () => {
   it('asks a line for its price, unless a plan has one', () => {
     expect(issuesOf(newInvoice.input, { ...invoice, lines: [{ planId: 7 }] })).toEqual([]);
     expect(issuesOf(newInvoice.input, { ...invoice, lines: [{ quantity: 1 }] })).toEqual([
-      '/lines/0/unitAmountExcludingTax: lines[0].unitAmountExcludingTax is required in a line without planId',
+      '/lines/0/unitAmountExcludingTax: lines[0].unitAmountExcludingTax is required if the line has no planId',
     ]);
   });
 
   it('names the whole input where no field is to blame', () => {
     expect(issuesOf(newInvoice.input, [])).toEqual([': The input must be an object']);
-    expect(issuesOf(activatePlan.input, {})).toEqual([': The input must name the plan by planId or externalPlanId']);
+    expect(issuesOf(activatePlan.input, {})).toEqual([
+      ': The input must identify the plan by planId or externalPlanId',
+    ]);
   });
 
   it('never repeats what was sent', () => {
@@ -89,7 +91,7 @@ describe('inputs', () => {
     ]);
     for (const wrong of ['{', 'null', '[1]', '"text"', 7]) {
       expect(issuesOf(setupWireTransfer.input, { ...setup, bank: wrong })).toEqual([
-        '/bank: bank must be an object, or the JSON text of one',
+        '/bank: bank must be an object or its JSON text',
       ]);
     }
   });

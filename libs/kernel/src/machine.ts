@@ -7,7 +7,7 @@ export type StateOf<M> = M extends { table: infer T } ? keyof T & string : never
 
 /**
  * A lifecycle as a table: state → move → next state. A state without moves is final.
- * Throws at once when a move leads to a state that the table does not have.
+ * Throws immediately if a move leads to a state missing from the table.
  */
 export function machine<const T extends Table>(table: T) {
   type State = keyof T & string;
@@ -18,7 +18,7 @@ export function machine<const T extends Table>(table: T) {
       if (!Object.hasOwn(table, next)) throw new Error(`${state} --${move}--> ${next}: no such state`);
     }
   }
-  // Own properties only: a state or a move that arrives as text may be called `constructor`.
+  // own properties only: a state or move from outside may be named `constructor`
   const follow = (state: State, move: Move): State | undefined => {
     const moves = Object.hasOwn(table, state) ? table[state] : undefined;
     return moves && Object.hasOwn(moves, move) ? (moves[move] as State) : undefined;
@@ -27,9 +27,9 @@ export function machine<const T extends Table>(table: T) {
     table,
     states,
     moves: [...new Set(Object.values(table).flatMap(moves => Object.keys(moves)))] as Move[],
-    /** The state after `move`, or undefined where the table does not allow it. */
+    /** The state after `move`, or undefined if the table does not allow it. */
     next: follow,
-    /** The state after `move`; throws Rejected(slug), naming the state and the move, where it is not allowed. */
+    /** The state after `move`. Throws Rejected(slug), naming state and move, if it is not allowed. */
     step(state: State, move: Move, slug: string, subject: string): State {
       const next = follow(state, move);
       if (next === undefined) throw new Rejected(slug, `${subject} is ${state}: cannot ${move} it`);

@@ -4,14 +4,14 @@ import { invalid } from './rejected.js';
 export const SCALE = 10_000n;
 
 /**
- * To a whole number: to the nearest, with halves away from zero (2.5 → 3, −2.5 → −3); `down` towards zero
+ * Rounding modes: to the nearest integer, halves away from zero (2.5 → 3, −2.5 → −3); `down` towards zero
  * (−2.5 → −2); `floor` towards −∞ (−2.5 → −3).
  */
 export type Rounding = 'half-away-from-zero' | 'down' | 'floor';
 
 /**
- * amount × numerator ÷ denominator, exact until it is rounded once. Amounts are in the currency's minor unit.
- * Throws RangeError where the denominator is not positive.
+ * amount × numerator ÷ denominator, computed exactly and rounded once. Amounts are in the currency's minor unit.
+ * Throws RangeError if the denominator is not positive.
  */
 export function ratio(amount: bigint, numerator: bigint, denominator: bigint, rounding: Rounding): bigint {
   if (denominator <= 0n) throw new RangeError(`a ratio to ${denominator}`);
@@ -29,9 +29,9 @@ export function ratio(amount: bigint, numerator: bigint, denominator: bigint, ro
 }
 
 /**
- * Divides `total` in proportion to `weights` and loses nothing: the shares add up to the total, and each is less than
- * one minor unit away from total × weight ÷ Σ weights (how the last units are handed out: `apportion`).
- * A weight may be zero, its share is then zero. Throws RangeError where a weight is negative, or where all are zero
+ * Divides `total` in proportion to `weights` without loss: the shares add up to the total, and each is less than
+ * one minor unit away from total × weight ÷ Σ weights (`apportion` distributes the last units).
+ * A weight of zero has a share of zero. Throws RangeError if a weight is negative, or if all are zero
  * (or there is none) and the total is not.
  */
 export function allocate(total: bigint, weights: readonly bigint[]): bigint[] {
@@ -48,10 +48,10 @@ export function allocate(total: bigint, weights: readonly bigint[]): bigint[] {
 
 /**
  * Rounds the exact shares numerators[i] ÷ denominator to whole units that add up to `total`, which is their exact sum
- * rounded in any way. Method of largest remainders (Hamilton's, 1792): every share is floored towards −∞, and the units
- * that are then missing go one each to the shares with the largest fractions; of equal fractions the earlier is first.
- * A share that is whole already stays as it is. Throws RangeError where the denominator is not positive, or where the
- * total is a unit or more away from the exact sum.
+ * rounded either way. Largest-remainder method (Hamilton, 1792): every share is floored towards −∞, and the units
+ * then missing go one each to the shares with the largest fractions; ties go to the earlier share.
+ * A share that is already whole is unchanged. Throws RangeError if the denominator is not positive, or if the
+ * total is one unit or more away from the exact sum.
  */
 export function apportion(total: bigint, numerators: readonly bigint[], denominator: bigint): bigint[] {
   if (denominator <= 0n) throw new RangeError(`shares of ${denominator}`);
@@ -70,14 +70,14 @@ export function sum(amounts: readonly bigint[]): bigint {
   return amounts.reduce((total, amount) => total + amount, 0n);
 }
 
-/** The largest amount, either way, that a JSON number carries exactly. */
+/** The largest magnitude that a JSON number carries exactly. */
 export const MAX_AMOUNT = BigInt(Number.MAX_SAFE_INTEGER);
 
 export const isSafe = (amount: bigint): boolean => amount >= -MAX_AMOUNT && amount <= MAX_AMOUNT;
 
 /**
- * An amount as a number for the wire. Throws Rejected `invalid_parameters` where it is not within ±(2^53−1); `path` is
- * a JSON pointer to the input that it came from.
+ * An amount as a number for the wire. Throws Rejected `invalid_parameters` if it is not within ±(2^53−1); `path` is
+ * a JSON pointer to the input it came from.
  */
 export function safe(amount: bigint, path = ''): number {
   if (!isSafe(amount)) throw invalid(path, `An amount of ${amount} is beyond ±${MAX_AMOUNT}`);

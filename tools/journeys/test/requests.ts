@@ -57,7 +57,7 @@ export function fieldsOf(schema: Json, path: readonly string[] = []): Field[] {
 /** What a rule that JSON Schema cannot say asks for: the words are the rule's own (`x-rule`). */
 const byRule: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'must be the code of an active ISO 4217 currency, such as USD': fc.constantFrom('EUR', 'usd', 'JPY', 'KWD'),
-  'must be a decimal of at most 12 fractional digits': fc.constantFrom(0, 1, 149.5, 0.0021, 1e-12),
+  'must be a decimal with at most 12 fractional digits': fc.constantFrom(0, 1, 149.5, 0.0021, 1e-12),
   'must be an e-mail address': fc.nat(500).map(n => `member-${n}@example.com`),
   'must be an http or https URL': fc.constant('http://127.0.0.1:9/hook'),
   'must be an http or https URL, or blank': fc.constantFrom('', 'https://example.com/back'),

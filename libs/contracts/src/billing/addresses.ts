@@ -52,7 +52,7 @@ export const validateUsAddress = operation({
   name: 'vat.us_vat_validate_address',
   methods: ['POST'],
   path: '/merchant/vat/us_vat_validate_address',
-  summary: 'Candidates for a US address, normalised; verified where ZIP, state and city agree',
+  summary: 'Normalized candidates for a US address; verified if ZIP, state and city agree',
   effect: 'read',
   permission: 'configuration.read',
   input: z.object({ address: UsAddressInput.optional() }),

@@ -97,7 +97,7 @@ const gateway = z.object({
 export interface Gateway extends z.output<typeof gateway> {}
 export const Gateway: Shape<Gateway> = gateway.meta({ id: 'Gateway' });
 
-/** The account to which a wire transfer goes. */
+/** The bank account that receives wire transfers. */
 export const GatewayBankInput = z.object({
   accountHolder: input.filled,
   address: input.filled,
@@ -112,8 +112,8 @@ export const GatewayBankInput = z.object({
   swiftCode: input.line.default(''),
 });
 
-const bankText = 'must be an object, or the JSON text of one';
-/** The same, also as the JSON text of it. */
+const bankText = 'must be an object or its JSON text';
+/** The bank account as an object or as its JSON text. */
 export const GatewayBankOrText = z.union(
   [
     GatewayBankInput,
@@ -134,7 +134,7 @@ export const setupWireTransfer = operation({
   name: 'gateway.wire_transfer_setup',
   methods: ['POST'],
   path: '/merchant/gateway/wire_transfer_setup',
-  summary: 'Set up the wire-transfer gateway: one per merchant',
+  summary: 'Set up the wire-transfer gateway, one per merchant',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({
@@ -142,7 +142,12 @@ export const setupWireTransfer = operation({
     minimumAmount: z.int().min(0),
     displayName: input.line.default('Wire Transfer'),
     gatewayIcons: gatewayIcons.default([]),
-    sort: z.int().min(-1_000_000_000).max(1_000_000_000).default(10).describe('The higher, the later it is listed'),
+    sort: z
+      .int()
+      .min(-1_000_000_000)
+      .max(1_000_000_000)
+      .default(10)
+      .describe('Lists are in ascending order of this number'),
     bank: GatewayBankOrText.optional(),
   }),
   output: z.object({ gateway: Gateway }),
@@ -155,7 +160,7 @@ export const listGateways = operation({
   name: 'gateway.list',
   methods: ['GET', 'POST'],
   path: '/merchant/gateway/list',
-  summary: 'The gateways that are set up, or those that are archived, the lowest sort first',
+  summary: 'Gateways that are set up, or archived ones, ordered by sort',
   effect: 'read',
   permission: anyMember,
   input: z.object({ archive: input.q.bool().default(false) }),
@@ -168,7 +173,7 @@ export const setDefaultGateway = operation({
   name: 'gateway.set_default',
   methods: ['POST'],
   path: '/merchant/gateway/set_default',
-  summary: 'Make a gateway the default, in place of the one that was; if it is that already nothing changes',
+  summary: 'Make a gateway the default, replacing the previous one; no effect if it is already the default',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({ gatewayId: input.integer }),

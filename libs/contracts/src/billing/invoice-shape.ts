@@ -73,9 +73,7 @@ const invoice = z.object({
   },
   lines: z.array(InvoiceLine),
   gatewayInvoicePdf: text,
-  payment: Payment.nullable().describe(
-    'The current one; null in a PaymentDetail, where payments stand beside invoices',
-  ),
+  payment: Payment.nullable().describe('The current payment; null in a PaymentDetail, which holds the payment itself'),
   planSnapshot: PlanSnapshot.nullable(),
   productName: text,
   promoCreditDiscountAmount: amount,
@@ -99,7 +97,7 @@ const invoice = z.object({
   totalAmountExcludingTax: amount,
   trialEnd: time,
   uniqueId: text,
-  userAccount: User.nullable().describe('The user as it is now, in invoice/detail and invoice/list; null elsewhere'),
+  userAccount: User.nullable().describe('The user as of now, in invoice/detail and invoice/list; null elsewhere'),
   userId: integer,
   userMetricChargeForInvoice: InvoiceMetricCharges.nullable(),
   userSnapshot: User.nullable(),
@@ -107,10 +105,10 @@ const invoice = z.object({
   promoCreditAccount: CreditAccount.nullable(),
   promoCreditPayout: CreditPayout.nullable(),
   prorationScale: percent,
-  number: text.describe('Gapless within the merchant; empty while a draft'),
+  number: text.describe('Gapless within the merchant; empty for a draft'),
 });
 /**
- * The one shape of an invoice: what new, detail, list, finish and the webhooks answer.
+ * The one shape of an invoice, in the answers of new, detail, list and finish and in webhooks.
  * `totalAmountExcludingTax` is net of promo credit and discount; `number` is empty while it is a draft.
  */
 export interface Invoice extends z.output<typeof invoice> {}
@@ -123,6 +121,6 @@ const previewInvoice = invoice.extend({
   updatePlanId: integer,
   updateQuantity: integer,
 });
-/** What the billing cycle would create next, with the change that waits for it. */
+/** The next invoice of a billing cycle, with the pending change to apply. */
 export interface PreviewInvoice extends z.output<typeof previewInvoice> {}
 export const PreviewInvoice: Shape<PreviewInvoice> = previewInvoice.meta({ id: 'PreviewInvoice' });

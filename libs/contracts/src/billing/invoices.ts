@@ -5,7 +5,7 @@ import * as input from '../input.js';
 import { operation } from '../operation.js';
 import { Invoice } from './invoice-shape.js';
 
-/** A line names a plan, whose name and price it takes, or says its own price. */
+/** An invoice line: priced and named by a plan, or with its own price. */
 const newLine = input.rule(
   z.object({
     description: input.prose.default(''),
@@ -14,7 +14,7 @@ const newLine = input.rule(
     quantity: z.int().min(1).max(1_000_000).default(1),
     unitAmountExcludingTax: input.unitAmount.optional(),
   }),
-  'is required in a line without planId',
+  'is required if the line has no planId',
   ({ planId, unitAmountExcludingTax }) => planId !== 0 || unitAmountExcludingTax !== undefined,
   ['unitAmountExcludingTax'],
 );
@@ -24,7 +24,7 @@ export const newInvoice = operation({
   name: 'invoice.new',
   methods: ['POST'],
   path: '/merchant/invoice/new',
-  summary: 'Create an invoice: a draft, or with finish=true an open one with its number and payment',
+  summary: 'Create an invoice: a draft, or with finish=true an open one with number and payment',
   effect: 'write',
   permission: 'invoice.write',
   input: z.object({
@@ -54,17 +54,17 @@ export const editInvoice = operation({
   name: 'invoice.edit',
   methods: ['POST'],
   path: '/merchant/invoice/edit',
-  summary: 'Edit a draft: what is sent changes, the rest stays; finish=true then opens it',
+  summary: 'Update the fields sent of a draft invoice; finish=true then opens it',
   effect: 'write',
   permission: 'invoice.write',
   input: z.object({
     invoiceId: input.filled,
-    currency: input.Currency.optional().describe('The amounts of lines that are not sent stay as they are'),
+    currency: input.Currency.optional().describe('If lines are not sent, their amounts stay as they are'),
     taxPercentage: input.percent.optional(),
     applyPromoCredit: input.flag.optional(),
     applyPromoCreditAmount: z.int().min(0).optional(),
     finish: input.flag.default(false),
-    gatewayId: input.integer.default(0).describe('0: stays as it is'),
+    gatewayId: input.integer.default(0).describe('0: unchanged'),
     name: input.indexedName.optional(),
     lines: z.array(newLine).min(1).max(500).optional().describe('Replaces all lines'),
   }),
@@ -84,7 +84,7 @@ export const invoiceDetail = operation({
   name: 'invoice.detail',
   methods: ['GET', 'POST'],
   path: '/merchant/invoice/detail',
-  summary: 'An invoice and its credit notes',
+  summary: 'An invoice with its credit notes',
   effect: 'read',
   permission: 'invoice.read',
   input: z.object({ invoiceId: input.filled }),
@@ -97,34 +97,32 @@ export const listInvoices = operation({
   name: 'invoice.list',
   methods: ['GET', 'POST'],
   path: '/merchant/invoice/list',
-  summary: 'The invoices that fit every filter given, newest first, each as invoice/detail shows it',
+  summary: 'Invoices that match every filter, newest first, each in the form of invoice/detail',
   effect: 'read',
   permission: 'invoice.read',
   input: input.paged(
     z.object({
       userId: input.q.int().optional(),
-      firstName: input.line.optional().describe('Part of the first name of the user, whatever its case'),
-      lastName: input.line.optional().describe('Part of the last name of the user, whatever its case'),
+      firstName: input.line.optional().describe("Part of the user's first name, ignoring case"),
+      lastName: input.line.optional().describe("Part of the user's last name, ignoring case"),
       sendEmail: input.line
         .optional()
-        .describe('The e-mail address of the user, whatever its case: where the invoice would be sent'),
+        .describe('E-mail address of the user to whom the invoice would be sent, ignoring case'),
       status: input.q.ints().optional().describe(meanings(invoiceStatus)),
       currency: input.line.toUpperCase().optional(),
-      amountStart: input.q.int().optional().describe('The least totalAmount'),
-      amountEnd: input.q.int().optional().describe('The largest totalAmount'),
+      amountStart: input.q.int().optional().describe('Lowest totalAmount'),
+      amountEnd: input.q.int().optional().describe('Highest totalAmount'),
       gatewayIds: input.q.ints().optional(),
       type: input.q
         .int()
         .optional()
         .describe(`bizType: ${meanings(bizType)}`),
-      reportTimeStart: input.q.int().optional().describe('The least finishTime: drafts have none, and are left out'),
-      reportTimeEnd: input.q.int().optional().describe('The largest finishTime: drafts have none, and are left out'),
+      reportTimeStart: input.q.int().optional().describe('Earliest finishTime; excludes drafts, which have none'),
+      reportTimeEnd: input.q.int().optional().describe('Latest finishTime; excludes drafts, which have none'),
       searchKey: input.line
         .optional()
-        .describe(
-          'An invoiceId; or a number, if it is digits only; else what invoiceName begins with, in the same case',
-        ),
-      deleteInclude: input.q.bool().optional().describe('true: deleted ones, too'),
+        .describe('An invoiceId, or a number if it has digits only, else the beginning of invoiceName, case-sensitive'),
+      deleteInclude: input.q.bool().optional().describe('true: include deleted invoices'),
       ...input.createdWithin,
       ...input.sorting('createTime', 'totalAmount'),
       ...input.paging,
@@ -132,7 +130,7 @@ export const listInvoices = operation({
   ),
   output: z.object({
     invoices: z.array(Invoice),
-    total: integer.describe('How many fit, counted up to 10000: no page lies beyond'),
+    total: integer.describe('Number of matches, counted up to 10000, the end of the last page'),
   }),
   errors: [],
 });
@@ -142,7 +140,7 @@ export const finishInvoice = operation({
   name: 'invoice.finish',
   methods: ['POST'],
   path: '/merchant/invoice/finish',
-  summary: 'Open a draft: it gets its number, its link and its payment; one of total 0 is paid at once',
+  summary: 'Finalize a draft: it gets number, link and payment; with a total of 0 it is paid at once',
   effect: 'write',
   permission: 'invoice.write',
   input: z.object({ invoiceId: input.filled, daysUtilDue: z.int().min(0).max(3650) }),
@@ -155,7 +153,7 @@ export const markWireTransferSuccess = operation({
   name: 'invoice.mark_wire_transfer_success',
   methods: ['POST'],
   path: '/merchant/invoice/mark_wire_transfer_success',
-  summary: 'Record that the wire transfer of an open invoice has arrived: payment succeeded, invoice paid',
+  summary: "Record the arrival of an open invoice's wire transfer: the payment succeeds, the invoice is paid",
   effect: 'write',
   permission: 'transaction.write',
   input: z.object({ invoiceId: input.filled, transferNumber: input.filled, reason: input.prose.default('') }),
@@ -176,7 +174,7 @@ export const cancelInvoice = operation({
   name: 'invoice.cancel',
   methods: ['POST'],
   path: '/merchant/invoice/cancel',
-  summary: 'Cancel an open invoice and the open payment that was to collect it',
+  summary: 'Cancel an open invoice and its open payment',
   effect: 'write',
   permission: 'invoice.write',
   input: z.object({ invoiceId: input.filled }),
@@ -189,7 +187,7 @@ export const deleteInvoice = operation({
   name: 'invoice.delete',
   methods: ['POST'],
   path: '/merchant/invoice/delete',
-  summary: 'Delete a draft; deleting it again changes nothing',
+  summary: 'Delete a draft invoice; no effect if already deleted',
   effect: 'write',
   permission: 'invoice.write',
   input: z.object({ invoiceId: input.filled }),
@@ -202,7 +200,7 @@ export const clearInvoicePayment = operation({
   name: 'invoice.clear_payment',
   methods: ['POST'],
   path: '/merchant/invoice/clearPayment',
-  summary: 'Cancel the current payment of an open invoice, which stays payable',
+  summary: 'Cancel the current payment of an open invoice; the invoice stays payable',
   effect: 'write',
   permission: 'invoice.write',
   input: z.object({ invoiceId: input.filled }),

@@ -18,67 +18,67 @@ const paymentWithInvoice = z.object({
 export interface PaymentDetail extends z.output<typeof paymentWithInvoice> {}
 export const PaymentDetail: Shape<PaymentDetail> = paymentWithInvoice.meta({ id: 'PaymentDetail' });
 
-/** What is sold once: so many units at a price, or one unit for an amount. */
+/** An item of a one-time purchase: a number of units at a price, or one unit for an amount. */
 const paymentItem = input.rule(
   z.object({
     amount: input.integer.describe(
-      'Compared with what the item comes to, tax included; 0 says nothing. Without unitAmountExcludingTax it is one unit',
+      "Checked against the item's total including tax, unless 0. Without unitAmountExcludingTax it is the price of one unit",
     ),
-    amountExcludingTax: input.integer.optional().describe('Compared with what it comes to; 0 says nothing'),
+    amountExcludingTax: input.integer.optional().describe('Checked against the computed value, unless 0'),
     currency: input.optionalCurrency,
     description: input.prose.default(''),
     name: input.line.default(''),
     quantity: z.int().min(1).max(1_000_000).default(1),
-    tax: input.integer.optional().describe('Compared with what it comes to; 0 says nothing'),
-    taxPercentage: input.percent.default(0).describe('The same for all items'),
+    tax: input.integer.optional().describe('Checked against the computed value, unless 0'),
+    taxPercentage: input.percent.default(0).describe('Must be the same for all items'),
     unitAmountExcludingTax: input.unitAmount.optional(),
   }),
-  'must be within ±10^12 in an item without unitAmountExcludingTax',
+  'must be within ±10^12 if the item has no unitAmountExcludingTax',
   ({ amount, unitAmountExcludingTax }) =>
     unitAmountExcludingTax !== undefined || Math.abs(amount) <= input.largestAmount,
   ['amount'],
 );
 
 const paymentInput = z.object({
-  invoiceId: input.line.default('').describe('An open invoice that has no payment: it is what is to be paid'),
-  userId: input.integer.default(0).describe('Beside invoiceId it is compared with the user of the invoice'),
-  externalUserId: input.externalId.default('').describe('Where there is no userId'),
-  email: input.line.default('').describe('Where there is neither userId nor externalUserId'),
+  invoiceId: input.line.default('').describe('The open invoice to pay, which must have no payment yet'),
+  userId: input.integer.default(0).describe('With invoiceId, checked against the user of the invoice'),
+  externalUserId: input.externalId.default('').describe('Used if there is no userId'),
+  email: input.line.default('').describe('Used if there is neither userId nor externalUserId'),
   gatewayId: input.integer,
   items: input.list(paymentItem, 500).default([]),
   planId: input.integer.default(0),
-  quantity: z.int().min(1).max(1_000_000).default(1).describe('Of the plan'),
+  quantity: z.int().min(1).max(1_000_000).default(1).describe('Quantity of the plan'),
   totalAmount: z
     .int()
     .min(0)
     .default(0)
-    .describe('What is to be paid; beside items, planId or invoiceId it is compared with what these come to'),
+    .describe('The amount to pay; with items, planId or invoiceId, checked against the computed total'),
   currency: input.optionalCurrency,
-  name: input.indexedName.default('').describe('Of the invoice, and of the line that totalAmount alone makes'),
-  description: input.prose.default('').describe('Of the line that planId or totalAmount makes'),
+  name: input.indexedName.default('').describe('Name of the invoice, and of its line if only totalAmount is given'),
+  description: input.prose.default('').describe('Description of the line created for planId or totalAmount'),
   externalPaymentId: input.externalId.default('').describe('Unique among the payments of the merchant'),
   countryCode: input.externalId.toUpperCase().default(''),
   gatewayPaymentType: input.line.default(''),
   gasPayer: z.enum(['', ...gasPayers]).default(''),
   metadata: input.metadata.default({}),
   paymentUIMode: input.line.default(''),
-  redirectUrl: input.optionalUrl.default('').describe('Where the user goes on when it is paid'),
-  cancelUrl: input.optionalUrl.default('').describe('Where the user goes when it is not'),
-  paymentType: input.line.default('').describe('Accepted; nothing depends on it'),
-  sendInvoice: input.flag.default(false).describe('Accepted; no e-mails are sent yet'),
+  redirectUrl: input.optionalUrl.default('').describe('Where the user is sent after paying'),
+  cancelUrl: input.optionalUrl.default('').describe('Where the user is sent after cancelling'),
+  paymentType: input.line.default('').describe('Accepted but has no effect'),
+  sendInvoice: input.flag.default(false).describe('Accepted but has no effect: no e-mails are sent yet'),
 });
 
-/** What only holds between fields; the field that is named is the one to mend. */
+/** Rules between fields; the error is reported at the named field. */
 const betweenFields: [field: string, sentence: string, holds: (payment: z.output<typeof paymentInput>) => boolean][] = [
   [
     'totalAmount',
-    'must be at most 10^12 where it is alone',
+    'must be at most 10^12 if it is given alone',
     it => sourcesOf(it) > 0 || it.totalAmount <= input.largestAmount,
   ],
-  ['currency', 'is required with totalAmount alone', it => sourcesOf(it) > 0 || it.currency !== ''],
+  ['currency', 'is required if only totalAmount is given', it => sourcesOf(it) > 0 || it.currency !== ''],
   [
     'userId',
-    'is required, or externalUserId, or email, where no invoiceId is given',
+    'is required if none of invoiceId, externalUserId and email is given',
     it => [it.invoiceId, it.userId, it.externalUserId, it.email].some(Boolean),
   ],
 ];
@@ -91,7 +91,7 @@ export const newPayment = operation({
   name: 'payment.new',
   methods: ['POST'],
   path: '/merchant/payment/new',
-  summary: 'Open a payment: of an open invoice that has none, or of a new one-time purchase with its invoice',
+  summary: 'Open a payment for an open invoice without one, or for a one-time purchase with a new invoice',
   effect: 'write',
   permission: 'transaction.write',
   input: input.rule(
@@ -99,7 +99,7 @@ export const newPayment = operation({
       (schema, [field, error, holds]) => schema.refine(holds, { error, path: [field] }),
       paymentInput,
     ),
-    'must say what is paid: by invoiceId, by items or by planId, or else by totalAmount',
+    'must have exactly one of invoiceId, items and planId, or totalAmount alone',
     it => sourcesOf(it) === 1 || (sourcesOf(it) === 0 && it.totalAmount !== 0),
   ),
   output: z.object({
@@ -128,7 +128,7 @@ export const cancelPayment = operation({
   name: 'payment.cancel',
   methods: ['POST'],
   path: '/merchant/payment/cancel',
-  summary: 'Cancel an open payment and the open invoice it is for',
+  summary: 'Cancel an open payment and its open invoice',
   effect: 'write',
   permission: 'transaction.write',
   input: z.object({ paymentId: input.filled }),
@@ -141,7 +141,7 @@ export const paymentDetail = operation({
   name: 'payment.detail',
   methods: ['GET'],
   path: '/merchant/payment/detail',
-  summary: 'A payment with its invoice, gateway and user',
+  summary: 'A payment with invoice, gateway and user',
   effect: 'read',
   permission: 'transaction.read',
   input: z.object({ paymentId: input.filled }),
@@ -154,14 +154,14 @@ export const listPayments = operation({
   name: 'payment.list',
   methods: ['GET', 'POST'],
   path: '/merchant/payment/list',
-  summary: 'The payments that fit every filter given, newest first, each as payment/detail shows it',
+  summary: 'Payments that match every filter, newest first, each in the form of payment/detail',
   effect: 'read',
   permission: 'transaction.read',
   input: input.paged(
     z.object({
       gatewayId: input.q.int().optional(),
       userId: input.q.int().optional(),
-      email: input.line.optional().describe('The e-mail address of the user, whatever its case'),
+      email: input.line.optional().describe('E-mail address of the user, ignoring case'),
       status: input.q.int().optional().describe(meanings(paymentStatus)),
       currency: input.line.toUpperCase().optional(),
       countryCode: input.line.toUpperCase().optional(),
@@ -171,7 +171,7 @@ export const listPayments = operation({
   ),
   output: z.object({
     paymentDetails: z.array(PaymentDetail),
-    total: integer.describe('How many fit, counted up to 10000: no page lies beyond'),
+    total: integer.describe('Number of matches, counted up to 10000, the end of the last page'),
   }),
   errors: [],
 });

@@ -10,7 +10,7 @@ export const addTrialTime = operation({
   name: 'subscription.add_new_trial_start',
   methods: ['POST'],
   path: '/merchant/subscription/add_new_trial_start',
-  summary: "Add free hours to the end of a subscription's trial or period",
+  summary: "Extend a subscription's trial or period by free hours",
   effect: 'write',
   permission: 'subscription.write',
   input: z.object({ appendTrialEndHour: z.int().min(1).max(87_600), subscriptionId: input.filled }),
@@ -23,7 +23,7 @@ export const previewNextInvoice = operation({
   name: 'subscription.preview_next_invoice',
   methods: ['GET'],
   path: '/merchant/subscription/preview_subscription_next_invoice',
-  summary: 'What the billing cycle would create next for a subscription; nothing is changed',
+  summary: "Preview the next invoice of a subscription's billing cycle; nothing is changed",
   effect: 'read',
   permission: 'subscription.read',
   input: z.object({

@@ -65,7 +65,7 @@ export const metricHistoryByInvoice = operation({
   name: 'metric.history_by_invoice',
   methods: ['GET'],
   path: '/merchant/metric/user/history/metric_by_invoice',
-  summary: 'The use of limit metrics in the period of a subscription invoice',
+  summary: 'Usage of limit metrics in the period of a subscription invoice',
   effect: 'read',
   permission: 'billable-metric.read',
   input: z.object({ invoiceId: input.filled }),

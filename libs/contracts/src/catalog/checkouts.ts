@@ -19,14 +19,14 @@ export const MerchantCheckout: Shape<MerchantCheckout> = merchantCheckout.meta({
   id: 'MerchantCheckout',
 });
 
-/** How large a template may be: all that a merchant has are one answer. */
-const limits = { bytes: 16_384 } as const;
+/** Size limit of a template: the list answers all templates of a merchant at once. */
+const templateBytes = 16_384;
 
-/** How a checkout looks, in words of the pages that show it. */
+/** The look of a checkout, in the vocabulary of the pages that show it. */
 const look = input.rule(
   input.anyObject,
-  `must be an object of valid Unicode text without NUL, nested at most ${input.limits.objectDepth} deep, of at most ${limits.bytes} bytes as JSON`,
-  value => new TextEncoder().encode(JSON.stringify(value)).length <= limits.bytes,
+  `must be an object of valid Unicode text without NUL, nested at most ${input.limits.objectDepth} deep, of at most ${templateBytes} bytes as JSON`,
+  value => new TextEncoder().encode(JSON.stringify(value)).length <= templateBytes,
 );
 
 const answer = z.object({ merchantCheckout: MerchantCheckout });
@@ -36,7 +36,7 @@ export const newCheckout = operation({
   name: 'checkout.new_checkout',
   methods: ['POST'],
   path: '/merchant/checkout/new_checkout',
-  summary: 'Create a checkout template: data is what customers see, stagingData what is being prepared',
+  summary: 'Create a checkout template: data is shown to customers, stagingData holds unpublished changes',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({
@@ -54,7 +54,7 @@ export const editCheckout = operation({
   name: 'checkout.edit_checkout',
   methods: ['POST'],
   path: '/merchant/checkout/edit_checkout',
-  summary: 'Change the fields that are sent: stagingData prepares, data is seen by customers at once',
+  summary: 'Update the fields sent; a change to data is visible to customers at once, stagingData once published',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({
@@ -73,7 +73,7 @@ export const publishCheckout = operation({
   name: 'checkout.publish_checkout',
   methods: ['POST'],
   path: '/merchant/checkout/publish_checkout',
-  summary: 'Show what was prepared: stagingData becomes data, and is empty then; nothing happens where it is',
+  summary: 'Publish the staged changes: stagingData becomes data and is cleared; does nothing if it is empty',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({ checkoutId: input.integer }),
@@ -86,7 +86,7 @@ export const setDefaultCheckout = operation({
   name: 'checkout.set_default',
   methods: ['POST'],
   path: '/merchant/checkout/set_default',
-  summary: "Make a checkout template the merchant's default, in place of the one before",
+  summary: "Make a checkout template the merchant's default, replacing the previous one",
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({ checkoutId: input.integer }),
@@ -99,7 +99,7 @@ export const archiveCheckout = operation({
   name: 'checkout.archive',
   methods: ['POST'],
   path: '/merchant/checkout/archive',
-  summary: 'Archive a checkout template for good: it is listed no more, and is no default',
+  summary: 'Archive a checkout template permanently: it is no longer listed and cannot be the default',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({ checkoutId: input.integer }),
@@ -112,7 +112,7 @@ export const checkoutDetail = operation({
   name: 'checkout.detail',
   methods: ['GET', 'POST'],
   path: '/merchant/checkout/detail',
-  summary: 'A checkout template, be it archived',
+  summary: 'A checkout template, including archived ones',
   effect: 'read',
   permission: 'configuration.read',
   input: z.object({ checkoutId: input.q.int() }),
@@ -125,7 +125,7 @@ export const listCheckouts = operation({
   name: 'checkout.list',
   methods: ['GET', 'POST'],
   path: '/merchant/checkout/list',
-  summary: 'The checkout templates that are not archived; SearchKey matches id, name and description',
+  summary: 'Checkout templates that are not archived; SearchKey matches id, name and description',
   effect: 'read',
   permission: 'configuration.read',
   input: z.object({ SearchKey: input.line.optional() }),
@@ -138,7 +138,7 @@ export const checkoutLink = operation({
   name: 'checkout.get_link',
   methods: ['GET', 'POST'],
   path: '/merchant/checkout/get_link',
-  summary: 'The link to the checkout of an active plan that looks as the template says',
+  summary: 'The checkout link of an active plan, using this template',
   effect: 'read',
   permission: 'configuration.read',
   input: z.object({ checkoutId: input.q.int(), planId: input.q.int() }),

@@ -47,11 +47,11 @@ export const MultiCurrencyConfigInput = z.object({
 const merchantCurrencyConfig = z.object({
   autoExchange: flag,
   currency: text,
-  exchangeRate: decimal.describe("Of the merchant's own; 0: none, the rate table is asked where autoExchange is set"),
+  exchangeRate: decimal.describe("The merchant's own rate; 0: none, the rate table is used if autoExchange is set"),
   fixedAmount: amount,
   disable: flag,
 });
-/** How amounts are converted into one currency. */
+/** The conversion rule for one target currency. */
 export interface MerchantCurrencyConfig extends z.output<typeof merchantCurrencyConfig> {}
 export const MerchantCurrencyConfig: Shape<MerchantCurrencyConfig> = merchantCurrencyConfig.meta({
   id: 'MerchantCurrencyConfig',
@@ -63,7 +63,7 @@ const merchantMultiCurrencyConfig = z.object({
   lastUpdateTime: time,
   name: text,
 });
-/** A rule set: how amounts in `defaultCurrency` are converted into others. */
+/** A rule set: the conversion of amounts in `defaultCurrency` into other currencies. */
 export interface MerchantMultiCurrencyConfig extends z.output<typeof merchantMultiCurrencyConfig> {}
 export const MerchantMultiCurrencyConfig: Shape<MerchantMultiCurrencyConfig> = merchantMultiCurrencyConfig.meta({
   id: 'MerchantMultiCurrencyConfig',
@@ -82,7 +82,7 @@ export const MerchantCurrencyConfigInput = input.rule(
     fixedAmount: input.price.default(0),
     disable: input.flag.default(false),
   }),
-  'must be given, unless autoExchange, fixedAmount or disable is',
+  'is required unless autoExchange, fixedAmount or disable is set',
   ({ exchangeRate, autoExchange, fixedAmount, disable }) =>
     exchangeRate !== 0 || autoExchange || fixedAmount !== 0 || disable,
   ['exchangeRate'],
@@ -91,7 +91,7 @@ export const MerchantCurrencyConfigInput = input.rule(
 export const MerchantMultiCurrencyConfigInput = z.object({
   currencyConfigs: input.distinct(MerchantCurrencyConfigInput, 'currency').default([]),
   defaultCurrency: input.Currency,
-  lastUpdateTime: input.integer.optional().describe('Not looked at: it is set when the rule set changes'),
+  lastUpdateTime: input.integer.optional().describe('Ignored: it is set when the rule set changes'),
   name: input.line.default(''),
 });
 
@@ -100,14 +100,14 @@ export const setupMultiCurrencies = operation({
   name: 'currency.setup',
   methods: ['POST'],
   path: '/merchant/setup_multi_currencies',
-  summary: 'Set how amounts are converted, a rule set for each default currency; the list replaces all there were',
+  summary: 'Set the currency conversion rules, one set per default currency; the list replaces all existing sets',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({
     multiCurrencyConfigs: input
       .distinct(MerchantMultiCurrencyConfigInput, 'defaultCurrency')
       .optional()
-      .describe('Absent: they stay as they are; []: none'),
+      .describe('Absent: unchanged; []: none'),
   }),
   output: MerchantCurrencies,
   errors: [],
@@ -118,16 +118,16 @@ export const exchangeRate = operation({
   name: 'currency.rate',
   methods: ['GET', 'POST'],
   path: '/merchant/get_exchange_rate',
-  summary: "The rate between two currencies: the merchant's own where there is one, else that of the rate table",
+  summary: "The rate between two currencies: the merchant's own if it has one, else that of the rate table",
   effect: 'read',
   permission: 'plan.read',
   input: z.object({ fromCurrency: input.Currency, toCurrency: input.Currency }),
   output: z.object({
     fromCurrency: text,
     toCurrency: text,
-    exchangeRate: decimal.describe('How much of toCurrency one major unit of fromCurrency is'),
-    source: text.describe('Who says so: `manual`, or the name of the rate table'),
-    rateTime: time.describe('Unix second of which the rate is'),
+    exchangeRate: decimal.describe('Amount of toCurrency that one major unit of fromCurrency buys'),
+    source: text.describe('The source of the rate: `manual` or the name of the rate table'),
+    rateTime: time.describe('Unix second at which the rate was set or published'),
   }),
   errors: ['exchange_rate_not_found'],
 });

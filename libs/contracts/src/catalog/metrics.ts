@@ -61,7 +61,7 @@ export const PlanMetricChargeConfig: Shape<PlanMetricChargeConfig> = planMetricC
   id: 'PlanMetricChargeConfig',
 });
 
-/** A price by use. Of graduated steps the last has endValue −1: it is open; activation asks for it. */
+/** A usage price. The last graduated step is open, with endValue −1, which activation requires. */
 export const MetricPlanChargeInput = z.object({
   metricId: input.integer,
   chargeType: input.code(metricChargeType).default(metricChargeType.standard),
@@ -81,7 +81,7 @@ export const MetricPlanChargeInput = z.object({
 
 const metricCode = input.rule(input.externalId, 'may not be blank', value => value.trim() !== '');
 
-/** What can be said of a metric as often as one likes. */
+/** Fields of a metric that can always be edited. */
 const metricFields = {
   carryoverProrationEnabled: input.flag,
   metaData: input.metadata,
@@ -95,15 +95,15 @@ export const newMetric = operation({
   name: 'metric.new',
   methods: ['POST'],
   path: '/merchant/metric/new',
-  summary: 'Create a metric, by which use is limited or charged',
+  summary: 'Create a metric by which usage is limited or charged',
   effect: 'write',
   permission: 'billable-metric.write',
   input: input.rule(
     z.object({
-      aggregationProperty: input.line.default('').describe('Which property of an event is aggregated'),
+      aggregationProperty: input.line.default('').describe('The event property that is aggregated'),
       aggregationType: input.code(aggregationType).default(aggregationType.count),
       carryoverProrationEnabled: metricFields.carryoverProrationEnabled.default(false),
-      code: metricCode.describe('What events name it by; unique among the metrics that are not deleted'),
+      code: metricCode.describe('The name used in usage events; unique among metrics that are not deleted'),
       metaData: metricFields.metaData.default({}),
       metricDescription: metricFields.metricDescription.default(''),
       metricName: input.filled,
@@ -111,7 +111,7 @@ export const newMetric = operation({
       type: input.code(metricType).default(metricType.limitMetered),
       unit: metricFields.unit.default(''),
     }),
-    'may be blank only where events are counted (aggregationType 1)',
+    'may be blank only when events are counted (aggregationType 1)',
     ({ aggregationType: type, aggregationProperty }) =>
       type === aggregationType.count || aggregationProperty.trim() !== '',
     ['aggregationProperty'],
@@ -125,7 +125,7 @@ export const editMetric = operation({
   name: 'metric.edit',
   methods: ['POST'],
   path: '/merchant/metric/edit',
-  summary: 'Change the fields that are sent; the type stays while an active plan uses the metric',
+  summary: 'Update the fields sent; the type cannot change while an active plan uses the metric',
   effect: 'write',
   permission: 'billable-metric.write',
   input: z.object({
@@ -142,14 +142,14 @@ export const listMetrics = operation({
   name: 'metric.list',
   methods: ['GET', 'POST'],
   path: '/merchant/metric/list',
-  summary: 'The metrics, newest first; deleted ones are not among them',
+  summary: 'Metrics, newest first, without deleted ones',
   effect: 'read',
   permission: 'billable-metric.read',
   input: input.paged(
     z.object({
       searchKey: input.line
         .optional()
-        .describe('The id, or a part of the code, the name or the description that at most 10000 metrics have'),
+        .describe('The id, or part of the code, name or description; refused if more than 10000 metrics match'),
       ...input.createdWithin,
       ...input.sorting('createTime', 'metricName', 'code'),
       ...input.paging,
@@ -164,7 +164,7 @@ export const metricDetail = operation({
   name: 'metric.detail',
   methods: ['POST'],
   path: '/merchant/metric/detail',
-  summary: 'A metric that is not deleted',
+  summary: 'A metric; deleted ones are not found',
   effect: 'read',
   permission: 'billable-metric.read',
   input: z.object({ metricId: input.integer }),
@@ -177,7 +177,7 @@ export const deleteMetric = operation({
   name: 'metric.delete',
   methods: ['POST'],
   path: '/merchant/metric/delete',
-  summary: 'Delete and archive a metric that no active plan uses',
+  summary: 'Delete and archive a metric that is not used by an active plan',
   effect: 'write',
   permission: 'billable-metric.write',
   input: z.object({ metricId: input.integer }),

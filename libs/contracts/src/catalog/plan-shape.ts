@@ -91,7 +91,7 @@ const merchantMetricPlanChargeDetail = z.object({
   graduatedAmounts: z.array(MetricPlanChargeStep),
   merchantMetric: MerchantMetric.nullable(),
 });
-/** A price of use, with the metric that it is of. */
+/** A usage price with its metric. */
 export interface MerchantMetricPlanChargeDetail extends z.output<typeof merchantMetricPlanChargeDetail> {}
 export const MerchantMetricPlanChargeDetail: Shape<MerchantMetricPlanChargeDetail> =
   merchantMetricPlanChargeDetail.meta({ id: 'MerchantMetricPlanChargeDetail' });
@@ -110,7 +110,7 @@ const planDetail = z.object({
   globalUSVATActive: flag,
   sellOnUSOnly: flag,
 });
-/** A plan with all that belongs to it. */
+/** A plan with its product, add-ons and metrics. */
 export interface PlanDetail extends z.output<typeof planDetail> {}
 export const PlanDetail: Shape<PlanDetail> = planDetail.meta({ id: 'PlanDetail' });
 
@@ -137,20 +137,20 @@ export const PlanSnapshot: Shape<PlanSnapshot> = planSnapshot.meta({ id: 'PlanSn
 
 const intervalUnit = z.enum(['', 'day', 'week', 'month', 'year'] as const satisfies readonly ('' | IntervalUnit)[]);
 
-/** How often a plan bills. A blank unit and count 0 are not given. */
+/** The billing interval of a plan; a blank unit and count 0 mean none. */
 export const intervalFields = { intervalUnit: intervalUnit.default(''), intervalCount: z.int().min(0).default(0) };
 
-/** The same where what is not sent stays as it is. */
+/** The billing interval in an edit, where an absent field is unchanged. */
 export const unsetInterval = { intervalUnit, intervalCount: z.int().min(0) };
 
-/** A text such as `month` or `3month`. */
+/** An interval as text: `month`, `3month`. */
 export const leastInterval = input.rule(
   input.line,
-  'must be a unit (day, week, month, year), with a count before it or without',
+  'must be a unit (day, week, month, year), optionally preceded by a count',
   value => value === '' || /^([1-9]\d{0,3})?(day|week|month|year)$/.test(value),
 );
 
-/** The largest count of an interval depends on its unit. */
+/** Bounds the count of an interval by its unit. */
 export const saneInterval = <S extends z.ZodType<{ intervalUnit: '' | IntervalUnit; intervalCount: number }>>(
   schema: S,
 ) =>
@@ -174,7 +174,7 @@ export const PlanMultiTrialInput = saneInterval(
   }),
 );
 
-/** What is 0, or not sent, is as it is for every plan. */
+/** Charge settings of a plan; 0 or absent means the default. */
 export const PlanAutoChargeConfigInput = z.object({
   autoChargeLeadTime: input.seconds.default(0),
   autoChargeMaxRetryCount: z.int().min(0).max(100).default(0),
@@ -182,11 +182,11 @@ export const PlanAutoChargeConfigInput = z.object({
   incompleteExpireTime: input.seconds.default(0),
 });
 
-/** Multi-step trials; a list of lists is flattened, and is then a list like any other. */
+/** Multi-step trials; a list of lists is flattened. */
 export const PlanMultiTrialLists = input
   .rule(
     input.list(z.union([PlanMultiTrialInput, input.list(PlanMultiTrialInput)])),
-    `must have at most ${input.limits.entries} entries, those of its lists together`,
+    `must have at most ${input.limits.entries} entries in total`,
     lists => lists.flat().length <= input.limits.entries,
   )
   .transform(lists => lists.flat());

@@ -19,7 +19,7 @@ import {
   unsetInterval,
 } from './plan-shape.js';
 
-/** What can be said of a plan, beside what it is: the type is fixed at creation. */
+/** Fields of a plan that can be edited; the type is fixed at creation. */
 const planFields = {
   addonIds: input.list(input.integer),
   amount: input.price,
@@ -58,7 +58,7 @@ export const newPlan = operation({
   name: 'plan.new',
   methods: ['POST'],
   path: '/merchant/plan/new',
-  summary: 'Create a plan; it can be edited until it is activated',
+  summary: 'Create a plan; every field can be edited until it is activated',
   effect: 'write',
   permission: 'plan.write',
   input: saneInterval(
@@ -104,7 +104,7 @@ export const editPlan = operation({
   name: 'plan.edit',
   methods: ['POST'],
   path: '/merchant/plan/edit',
-  summary: 'Change the fields that are sent; once active, price, currency and interval stay as they are',
+  summary: 'Update the fields sent; price, currency and interval are frozen once the plan is active',
   effect: 'write',
   permission: 'plan.write',
   input: z.object({
@@ -125,7 +125,7 @@ export const editPlan = operation({
 });
 
 const namesPlan = <S extends z.ZodType<{ planId?: number; externalPlanId?: string }>>(schema: S) =>
-  input.rule(schema, 'must name the plan by planId or externalPlanId', ({ planId, externalPlanId }) =>
+  input.rule(schema, 'must identify the plan by planId or externalPlanId', ({ planId, externalPlanId }) =>
     Boolean(planId || externalPlanId),
   );
 const planName = namesPlan(z.object({ planId: input.integer.optional(), externalPlanId: input.line.optional() }));
@@ -135,7 +135,7 @@ export const activatePlan = operation({
   name: 'plan.activate',
   methods: ['POST'],
   path: '/merchant/plan/activate',
-  summary: 'Make a plan active: its price, currency and interval are frozen; bound recurring add-ons follow',
+  summary: 'Activate a plan and its bound recurring add-ons; price, currency and interval are then frozen',
   effect: 'write',
   permission: 'plan.write',
   input: planName,
@@ -161,7 +161,7 @@ export const unpublishPlan = operation({
   name: 'plan.unpublished',
   methods: ['POST'],
   path: '/merchant/plan/unpublished',
-  summary: 'Show a plan to customers no more; whoever has it keeps it',
+  summary: 'Hide a plan from customers; existing subscriptions keep it',
   effect: 'write',
   permission: 'plan.write',
   input: planName,
@@ -187,7 +187,7 @@ export const listPlans = operation({
   name: 'plan.list',
   methods: ['GET', 'POST'],
   path: '/merchant/plan/list',
-  summary: 'The plans with their products and add-ons, newest first',
+  summary: 'Plans with their products and add-ons, newest first',
   effect: 'read',
   permission: 'plan.read',
   input: input.paged(
@@ -200,10 +200,12 @@ export const listPlans = operation({
       currency: input.line.optional(),
       intervalUnits: input.q.strings().optional(),
       intervalCounts: input.q.ints().optional(),
-      billingIntervalMin: leastInterval.optional().describe('No shorter than this: `month`, `3month`, `2week` …'),
+      billingIntervalMin: leastInterval
+        .optional()
+        .describe('The shortest interval to include: `month`, `3month`, `2week` …'),
       searchKey: input.line
         .optional()
-        .describe('The id, or a part of a name, the externalPlanId or the description that at most 10000 plans have'),
+        .describe('The id, or part of a name, externalPlanId or description; refused if more than 10000 plans match'),
       ...input.sorting('createTime', 'planName', 'amount'),
       ...input.paging,
     }),
@@ -217,7 +219,7 @@ export const archivePlan = operation({
   name: 'plan.archive',
   methods: ['POST'],
   path: '/merchant/plan/archive',
-  summary: 'Sell a plan no more, and show it no more: until it is activated again, or for good with hardArchive',
+  summary: 'Stop selling and showing a plan, until it is activated again, or permanently with hardArchive',
   effect: 'write',
   permission: 'plan.write',
   input: namesPlan(
@@ -236,7 +238,7 @@ export const deletePlan = operation({
   name: 'plan.delete',
   methods: ['POST'],
   path: '/merchant/plan/delete',
-  summary: 'Delete a plan that was never activated and is no add-on of another',
+  summary: 'Delete a plan that was never activated and is not an add-on of another plan',
   effect: 'write',
   permission: 'plan.write',
   input: planName,
@@ -249,7 +251,7 @@ export const copyPlan = operation({
   name: 'plan.copy',
   methods: ['POST'],
   path: '/merchant/plan/copy',
-  summary: 'Create a plan like another, to be edited and activated; externalPlanId is blank',
+  summary: 'Copy a plan into a new one that can be edited and activated; externalPlanId is left blank',
   effect: 'write',
   permission: 'plan.write',
   input: planName,
@@ -262,7 +264,7 @@ export const bindAddons = operation({
   name: 'plan.addons_binding',
   methods: ['POST'],
   path: '/merchant/plan/addons_binding',
-  summary: 'Bind add-ons to a plan, or take them off; those of an active plan become active with it',
+  summary: 'Bind add-ons to a plan or unbind them; add-ons bound to an active plan are activated',
   effect: 'write',
   permission: 'plan.write',
   input: namesPlan(
@@ -272,7 +274,7 @@ export const bindAddons = operation({
       action: input
         .code(addonsAction)
         .default(addonsAction.override)
-        .describe('0 the lists that are sent replace what is bound · 1 they are added · 2 they are taken off'),
+        .describe('0 replaces the bound add-ons with the lists sent · 1 adds them · 2 removes them'),
       addonIds: input.list(input.integer).optional(),
       onetimeAddonIds: input.list(input.integer).optional(),
     }),

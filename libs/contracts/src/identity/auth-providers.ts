@@ -3,11 +3,11 @@ import { Empty, integer, type Shape, text, time } from '../field.js';
 import * as input from '../input.js';
 import { operation } from '../operation.js';
 
-/** Where the key comes from that verifies a provider's identity tokens. */
+/** Sources of the key that verifies a provider's identity tokens. */
 export const keySources = ['jwks', 'publicKey', 'secret', 'authJs'] as const;
 export type KeySource = (typeof keySources)[number];
 
-/** The algorithms that an identity token may be signed with; a provider allows some of those that fit its key. */
+/** Signature algorithms of identity tokens; a provider accepts a subset that fits its key. */
 export const signatureAlgorithms = [
   'RS256',
   'RS384',
@@ -32,31 +32,31 @@ const authProvider = z.object({
   issuer: text,
   audience: text,
   keySource: text.describe('jwks, publicKey, secret or authJs'),
-  algorithms: z.array(text).describe('Of signatures; empty for authJs, whose tokens are encrypted'),
+  algorithms: z.array(text).describe('Accepted signature algorithms; empty for authJs, whose tokens are encrypted'),
   jwksUrl: text,
   publicKey: text,
-  secret: text.describe('Masked; empty where the key is no secret'),
+  secret: text.describe('Masked; empty if the key is not a secret'),
   authJsSalt: text,
   createTime: time,
 });
 export interface AuthProvider extends z.output<typeof authProvider> {}
 export const AuthProvider: Shape<AuthProvider> = authProvider.meta({ id: 'AuthProvider' });
 
-/** A secret shared with a provider: as long as its hash at least (RFC 7518 §3.2). */
+/** A secret shared with a provider, at least as long as its hash (RFC 7518 §3.2). */
 const sharedSecret = input.line.min(32);
 const keys = {
-  jwksUrl: input.httpUrl.optional().describe('Where the provider publishes its public keys'),
+  jwksUrl: input.httpUrl.optional().describe("URL of the provider's public keys"),
   publicKey: input.prose.optional().describe('PEM, SubjectPublicKeyInfo'),
   secret: sharedSecret.optional().describe('Shared with the provider, for HS256, HS384 and HS512'),
   authJsSecret: sharedSecret.optional().describe('AUTH_SECRET of an Auth.js application'),
 };
 const settings = {
-  name: input.line.optional().describe('Shown with linked accounts; by default the issuer'),
+  name: input.line.optional().describe('Shown with linked accounts; defaults to the issuer'),
   algorithms: input
     .list(z.enum(signatureAlgorithms), signatureAlgorithms.length)
     .optional()
-    .describe('Those that a token may be signed with; by default RS256, HS256, or what fits publicKey'),
-  authJsSalt: input.line.optional().describe('Name of the session cookie; by default authjs.session-token'),
+    .describe('Accepted signature algorithms; defaults to RS256, HS256 or the one that fits publicKey'),
+  authJsSalt: input.line.optional().describe('Name of the session cookie; defaults to authjs.session-token'),
 };
 const given = ({ jwksUrl, publicKey, secret, authJsSecret }: Partial<Record<keyof typeof keys, string>>) =>
   [jwksUrl, publicKey, secret, authJsSecret].filter(key => key !== undefined).length;
@@ -79,17 +79,17 @@ export const newAuthProvider = operation({
   name: 'auth.provider_new',
   methods: ['POST'],
   path: '/merchant/auth/provider/new',
-  summary: "Trust an identity provider to tell who the merchant's members are",
+  summary: 'Add an identity provider trusted to sign members in',
   effect: 'write',
   permission: 'configuration.write',
   input: input.rule(
     z.object({
       ...settings,
       ...keys,
-      issuer: input.filledKey.describe('The iss of its tokens; of Auth.js, whose tokens have none, a name of your own'),
-      audience: input.line.default('').describe('The aud of its tokens; required but for Auth.js'),
+      issuer: input.filledKey.describe('The iss of its tokens; for Auth.js, whose tokens have none, any name'),
+      audience: input.line.default('').describe('The aud of its tokens; required except for Auth.js'),
     }),
-    'must have one of jwksUrl, publicKey, secret and authJsSecret, and an audience but with the last',
+    'must have exactly one of jwksUrl, publicKey, secret and authJsSecret, and an audience unless it is authJsSecret',
     input => given(input) === 1 && (input.authJsSecret !== undefined || input.audience.trim() !== ''),
   ),
   output: z.object({ authProvider: AuthProvider }),
@@ -102,7 +102,7 @@ export const editAuthProvider = operation({
   name: 'auth.provider_edit',
   methods: ['POST'],
   path: '/merchant/auth/provider/edit',
-  summary: 'Change the fields that are sent; another key replaces the one before, whatever its kind',
+  summary: 'Update the fields sent; a new key replaces the previous one, whatever its kind',
   effect: 'write',
   permission: 'configuration.write',
   input: input.rule(
@@ -126,7 +126,7 @@ export const deleteAuthProvider = operation({
   name: 'auth.provider_delete',
   methods: ['POST'],
   path: '/merchant/auth/provider/delete',
-  summary: 'Trust an identity provider no longer; accounts that it has linked stay, and cannot sign in',
+  summary: 'Remove an identity provider; accounts linked to it remain but cannot sign in with it',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({ authProviderId: z.int() }),

@@ -32,7 +32,7 @@ export const operationLogList = operation({
   name: 'member.operation_log_list',
   methods: ['GET', 'POST'],
   path: '/merchant/member/operation_log_list',
-  summary: 'Who did what, newest first; names and e-mails match by substring, ids exactly',
+  summary: 'The operation log, newest first; names and e-mails match by substring, ids exactly',
   effect: 'read',
   permission: 'activity-logs.read',
   input: input.paged(
@@ -52,7 +52,7 @@ export const operationLogList = operation({
   ),
   output: z.object({
     merchantOperationLogs: z.array(OperationLogEntry),
-    total: integer.describe('How many entries fit, counted up to 10000: no page lies beyond it'),
+    total: integer.describe('Number of matches, counted up to 10000, the end of the last page'),
   }),
   errors: [],
 });

@@ -22,7 +22,7 @@ const merchantRole = z.object({
 export interface MerchantRole extends z.output<typeof merchantRole> {}
 export const MerchantRole: Shape<MerchantRole> = merchantRole.meta({ id: 'MerchantRole' });
 
-/** One of several words; a word that is none of them is named, since a role has many. */
+/** One of several words. An unknown word is quoted in the message, since a role holds many. */
 const oneOf = <const W extends readonly [string, ...string[]]>(words: W) =>
   z.enum(words, {
     error: ({ input }) =>
@@ -41,14 +41,14 @@ const permissions = input.list(
 
 const roleErrors = ['role_not_found'] as const;
 const base = { service: 'identity', permission: 'admin.write' } as const;
-const name = input.filledKey.describe('Unique among the roles of the merchant, whatever its case');
+const name = input.filledKey.describe("Unique among the merchant's roles, ignoring case");
 
 export const listRoles = operation({
   ...base,
   name: 'role.list',
   methods: ['GET', 'POST'],
   path: '/merchant/role/list',
-  summary: 'All roles of the merchant, newest first; there are at most 100',
+  summary: 'All roles of the merchant, newest first, at most 100',
   effect: 'read',
   permission: 'admin.read',
   input: z.object({}),
@@ -61,7 +61,7 @@ export const newRole = operation({
   name: 'role.new',
   methods: ['POST'],
   path: '/merchant/role/new',
-  summary: 'Create a role: a name for permissions that members are given together',
+  summary: 'Create a role, a named set of permissions to assign to members',
   effect: 'write',
   input: z.object({ role: name, permissions }),
   output: z.object({ merchantRole: MerchantRole }),
@@ -73,7 +73,7 @@ export const editRole = operation({
   name: 'role.edit',
   methods: ['POST'],
   path: '/merchant/role/edit',
-  summary: 'Replace the name and the permissions of a role; members whose permissions change sign in again',
+  summary: "Replace a role's name and permissions; members whose permissions change must sign in again",
   effect: 'write',
   input: z.object({ id: z.int(), role: name, permissions }),
   output: z.object({ merchantRole: MerchantRole }),
@@ -85,7 +85,7 @@ export const deleteRole = operation({
   name: 'role.delete',
   methods: ['POST'],
   path: '/merchant/role/delete',
-  summary: 'Delete a role that no member has',
+  summary: 'Delete a role that is not assigned to any member',
   effect: 'write',
   input: z.object({ id: z.int() }),
   output: Empty,

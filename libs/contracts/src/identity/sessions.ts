@@ -8,7 +8,7 @@ export const newSession = operation({
   name: 'session.new_session',
   methods: ['POST'],
   path: '/merchant/session/new_session',
-  summary: 'Find or create a user and open a client session of the hosted pages for it',
+  summary: 'Find or create a user and open a client session for the hosted pages',
   effect: 'write',
   permission: 'user.write',
   input: z.object({
@@ -16,27 +16,29 @@ export const newSession = operation({
     address: input.line.optional(),
     firstName: input.line.optional(),
     lastName: input.line.optional(),
-    password: input.line.optional().describe('Of a user that is created; that of one who exists stays as it is'),
+    password: input.line
+      .optional()
+      .describe("Set when the user is created; an existing user's password does not change"),
     phone: input.line.optional(),
-    externalUserId: input.externalId.optional().describe('The user is found by it, else by email'),
+    externalUserId: input.externalId.optional().describe('The user is found by this id, else by email'),
     returnUrl: input.optionalUrl.optional(),
     cancelUrl: input.optionalUrl.optional(),
   }),
   output: z.object({
-    clientSession: text.describe('Opens the hosted pages for this user, for 10 hours'),
-    clientToken: text.describe('A signed token of the user for the hosted pages, for 10 minutes'),
+    clientSession: text.describe('Opens the hosted pages for this user; valid for 10 hours'),
+    clientToken: text.describe('A signed user token for the hosted pages; valid for 10 minutes'),
     email: text,
     externalUserId: text,
     url: text,
-    userId: text.describe('The id of the user, as a text here and only here'),
+    userId: text.describe('The id of the user; a string here and only here'),
   }),
   errors: ['user_inactive'],
   secretOutput: true,
 });
 
-/** How a caller names a user: by userId, else by externalUserId or e-mail. 0 and '' count as not given. */
+/** Requires a user to be identified by userId, else by externalUserId or e-mail; 0 and '' count as absent. */
 const namesUser = <S extends z.ZodType<{ userId?: number; externalUserId?: string; email?: string }>>(schema: S) =>
-  input.rule(schema, 'must name the user by userId, externalUserId or email', ({ userId, externalUserId, email }) =>
+  input.rule(schema, 'must identify the user by userId, externalUserId or email', ({ userId, externalUserId, email }) =>
     Boolean(userId || externalUserId || email),
   );
 
@@ -45,7 +47,7 @@ export const subscriptionUpdateUrl = operation({
   name: 'session.user_sub_update_url',
   methods: ['POST'],
   path: '/merchant/session/user_sub_update_url',
-  summary: 'The URL of the hosted page on which a user changes its subscription',
+  summary: 'The URL of the hosted page where a user changes their subscription',
   effect: 'write',
   permission: 'user.write',
   input: namesUser(
@@ -53,8 +55,8 @@ export const subscriptionUpdateUrl = operation({
       userId: z.int().optional(),
       externalUserId: input.externalId.optional(),
       email: input.line.optional(),
-      planId: z.int().optional().describe('To update to: an active main plan of the product'),
-      productId: z.int().default(0).describe('Whose subscription is updated; 0: the default product'),
+      planId: z.int().optional().describe('The plan to switch to: an active main plan of the product'),
+      productId: z.int().default(0).describe('The product whose subscription is updated; 0: the default product'),
       vatCountryCode: input.line.optional(),
       returnUrl: input.optionalUrl.optional(),
       cancelUrl: input.optionalUrl.optional(),
@@ -70,7 +72,7 @@ export const customerPortalUrl = operation({
   name: 'session.customer_portal_url',
   methods: ['GET'],
   path: '/merchant/session/customer_portal_url',
-  summary: 'The URL of the client portal for a user; it opens a client session',
+  summary: 'Open a client session and return the URL of the client portal for a user',
   effect: 'write',
   permission: 'user.write',
   input: namesUser(
@@ -78,8 +80,8 @@ export const customerPortalUrl = operation({
       email: input.line.optional(),
       userId: input.q.int().optional(),
       externalUserId: input.externalId.optional(),
-      productId: input.q.int().default(0).describe('What the portal is about; 0: the default product'),
-      planId: input.q.int().optional().describe('To offer: an active main plan of the product'),
+      productId: input.q.int().default(0).describe('The product shown in the portal; 0: the default product'),
+      planId: input.q.int().optional().describe('The plan to offer: an active main plan of the product'),
       vatCountryCode: input.line.optional(),
       returnUrl: input.optionalUrl.optional(),
       cancelUrl: input.optionalUrl.optional(),

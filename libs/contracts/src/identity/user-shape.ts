@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { subscriptionStatus, userBillingType, userStatus, userType } from '../codes.js';
 import { amount, anyObject, code, integer, percent, type Shape, text, time } from '../field.js';
 
-/** What a user has of its own; a UserAccountDetail has the same and more. */
+/** The fields of a user, which UserAccountDetail extends. */
 export const userFields = {
   id: integer,
   merchantId: integer,

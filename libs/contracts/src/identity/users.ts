@@ -11,10 +11,10 @@ const userAccountDetail = z.object({
   ...userFields,
   creditAccounts: z.array(CreditAccount),
   promoCreditAccounts: z.array(CreditAccount),
-  gateway: Gateway.nullable().describe('The one of gatewayId; null where that is 0'),
-  planId: integer.describe('Of its subscription, 0 for none'),
+  gateway: Gateway.nullable().describe('The gateway of gatewayId; null if that is 0'),
+  planId: integer.describe("Plan of the user's subscription; 0 if there is none"),
 });
-/** A user with what belongs to others: its gateway, its credit accounts, its plan. */
+/** A user with data of other services: gateway, credit accounts, plan. */
 export interface UserAccountDetail extends z.output<typeof userAccountDetail> {}
 export const UserAccountDetail: Shape<UserAccountDetail> = userAccountDetail.meta({ id: 'UserAccountDetail' });
 
@@ -23,7 +23,7 @@ export const newUser = operation({
   name: 'user.new',
   methods: ['POST'],
   path: '/merchant/user/new',
-  summary: 'Create a user; its e-mail and its externalUserId are unique within the merchant',
+  summary: 'Create a user; e-mail and externalUserId are unique within the merchant',
   effect: 'write',
   permission: 'user.write',
   input: z.object({
@@ -46,7 +46,7 @@ export const getUser = operation({
   name: 'user.get',
   methods: ['GET'],
   path: '/merchant/user/get',
-  summary: 'A user with its gateway, credit accounts and plan',
+  summary: 'A user with their gateway, credit accounts and plan',
   effect: 'read',
   permission: 'user.read',
   input: z.object({ userId: input.q.int() }),
@@ -54,32 +54,30 @@ export const getUser = operation({
   errors: ['user_not_found'],
 });
 
-const searchKey = input.line
-  .optional()
-  .describe('Part of the e-mail, the name, externalUserId or companyName; or the id');
+const searchKey = input.line.optional().describe('The id, or part of the e-mail, name, externalUserId or companyName');
 
 export const listUsers = operation({
   service: 'identity',
   name: 'user.list',
   methods: ['GET', 'POST'],
   path: '/merchant/user/list',
-  summary: 'The users that fit every filter given, newest first; texts match by substring of any case',
+  summary: 'Users that match every filter, newest first; texts match by case-insensitive substring',
   effect: 'read',
   permission: 'user.read',
   input: input.paged(
     z.object({
       userId: input.q.int().optional(),
-      externalUserId: input.externalId.optional().describe('Matches as a whole'),
+      externalUserId: input.externalId.optional().describe('Exact match'),
       email: input.line.optional(),
       firstName: input.line.optional(),
       lastName: input.line.optional(),
       searchKey,
       status: input.q.ints().optional(),
       gatewayIds: input.q.ints().optional(),
-      planIds: input.q.ints().optional().describe('Of the subscription of a user'),
+      planIds: input.q.ints().optional().describe("Plans of the users' subscriptions"),
       subscriptionId: input.line.optional(),
-      subStatus: input.q.ints().optional().describe('Status of the subscription; 0 matches users without one'),
-      deleteInclude: input.q.bool().optional().describe('Changes nothing: users are never deleted'),
+      subStatus: input.q.ints().optional().describe('Subscription status; 0 matches users without a subscription'),
+      deleteInclude: input.q.bool().optional().describe('No effect: users are never deleted'),
       ...input.createdWithin,
       ...input.sorting('createTime'),
       ...input.paging,
@@ -87,7 +85,7 @@ export const listUsers = operation({
   ),
   output: z.object({
     userAccounts: z.array(UserAccountDetail),
-    total: integer.describe('How many fit, counted up to 10000: no page lies beyond'),
+    total: integer.describe('Number of matches, counted up to 10000, the end of the last page'),
   }),
   errors: [],
 });
@@ -97,7 +95,7 @@ export const searchUsers = operation({
   name: 'user.search',
   methods: ['GET', 'POST'],
   path: '/merchant/user/search',
-  summary: 'The newest 100 users that fit searchKey; without one, the newest 100',
+  summary: 'The newest 100 users that match searchKey, or the newest 100 without one',
   effect: 'read',
   permission: 'user.read',
   input: z.object({ searchKey }),
@@ -110,7 +108,7 @@ export const updateUser = operation({
   name: 'user.update',
   methods: ['POST'],
   path: '/merchant/user/update',
-  summary: 'Change the fields that are sent; a blank text clears its field, metadata is replaced as a whole',
+  summary: 'Update the fields sent; a blank text clears its field, metadata is replaced as a whole',
   effect: 'write',
   permission: 'user.write',
   input: z.object({
@@ -118,9 +116,9 @@ export const updateUser = operation({
     email: input.email.optional(),
     externalUserId: input.externalId.optional(),
     type: input.code(userType).optional(),
-    gatewayId: z.int().optional().describe('0: the gateway that is the default of the merchant'),
+    gatewayId: z.int().optional().describe("0: the merchant's default gateway"),
     gatewayPaymentType: input.line.optional(),
-    paymentMethodId: input.line.optional().describe('Answered as paymentMethod'),
+    paymentMethodId: input.line.optional().describe('Returned as paymentMethod'),
     firstName: input.line.optional(),
     lastName: input.line.optional(),
     phone: input.line.optional(),
@@ -152,7 +150,7 @@ export const suspendUser = operation({
   name: 'user.suspend',
   methods: ['POST'],
   path: '/merchant/user/suspend_user',
-  summary: 'Suspend a user: no session is opened and nothing new is billed for it; if it is suspended nothing changes',
+  summary: 'Suspend a user: no new sessions and no new charges; no effect if already suspended',
   effect: 'write',
   permission: 'user.write',
   input: z.object({ userId: z.int() }),
@@ -165,7 +163,7 @@ export const resumeUser = operation({
   name: 'user.resume',
   methods: ['POST'],
   path: '/merchant/user/resume_user',
-  summary: 'Make a suspended user active again; if it is active nothing changes',
+  summary: 'Reactivate a suspended user; no effect if already active',
   effect: 'write',
   permission: 'user.write',
   input: z.object({ userId: z.int() }),
@@ -178,14 +176,14 @@ export const changeUserGateway = operation({
   name: 'user.change_gateway',
   methods: ['POST'],
   path: '/merchant/user/change_gateway',
-  summary: 'Change the gateway by which a user pays; what is not sent of another gateway is cleared',
+  summary: "Change a user's payment gateway; with a different gateway, payment fields not sent are cleared",
   effect: 'write',
   permission: 'user.write',
   input: z.object({
     userId: z.int(),
-    gatewayId: z.int().describe('0: the gateway that is the default of the merchant'),
+    gatewayId: z.int().describe("0: the merchant's default gateway"),
     gatewayPaymentType: input.line.optional(),
-    paymentMethodId: input.line.optional().describe('Answered as paymentMethod'),
+    paymentMethodId: input.line.optional().describe('Returned as paymentMethod'),
   }),
   output: Empty,
   errors: ['user_not_found', 'gateway_not_found', 'gateway_archived'],
@@ -196,7 +194,7 @@ export const changeUserEmail = operation({
   name: 'user.change_email',
   methods: ['POST'],
   path: '/merchant/user/change_email',
-  summary: 'Change the e-mail of a user, which is unique within the merchant whatever its case',
+  summary: 'Change the e-mail of a user; it is unique within the merchant, ignoring case',
   effect: 'write',
   permission: 'user.write',
   input: z.object({ userId: z.int(), email: input.email }),
@@ -209,10 +207,10 @@ export const userCount = operation({
   name: 'user.count',
   methods: ['GET'],
   path: '/merchant/user/count',
-  summary: 'How many users were created within a time range, both ends included',
+  summary: 'Number of users created within a time range, both ends included',
   effect: 'read',
   permission: 'user.read',
   input: z.object(input.createdWithin),
-  output: z.object({ total: integer.describe('Exact, however many') }),
+  output: z.object({ total: integer.describe('An exact count') }),
   errors: [],
 });

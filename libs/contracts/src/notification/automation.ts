@@ -4,16 +4,16 @@ import { eventName } from '../event-names.js';
 import { emittedName } from '../events.js';
 import * as input from '../input.js';
 
-// What an automation platform may do with its access token, and how the gateway hands OAuth requests to notification:
-// both are asked as `cmd.notification.platform.automation`. Their HTTP forms are OAuth's own (RFC 6749, 7009, 7636).
+// Operations of an automation platform's access token, and OAuth requests as the gateway passes them to notification:
+// both travel as `cmd.notification.platform.automation`. The HTTP forms are OAuth's own (RFC 6749, 7009, 7636).
 
-/** The fields of a query or a form. */
+/** Fields of a query or form. */
 const form = z.record(z.string(), z.string().max(4_000));
 const byForm = <S extends string>(step: S) => z.object({ step: z.literal(step), fields: form });
 const byToken = <S extends string, I extends z.ZodType>(step: S, asked: I) =>
   z.object({ step: z.literal(step), token: z.string().max(200), input: asked });
 
-/** Inputs of the operations on hooks: endpoints that belong to the connection of the token. */
+/** Inputs of the hook operations; hooks are the endpoints of the token's connection. */
 export const hookInputs = {
   list: z.object({}),
   subscribe: z.object({ url: input.httpUrl, events: input.list(eventName).min(1) }),
@@ -33,7 +33,7 @@ export const AutomationRequest = z.discriminatedUnion('step', [
 ]);
 export type AutomationRequest = z.output<typeof AutomationRequest>;
 
-/** What the gateway makes of it: a page, a redirection, OAuth's JSON, or the envelope. */
+/** An answer that the gateway turns into a page, a redirect, OAuth's JSON or the envelope. */
 export type AutomationAnswer =
   | { kind: 'consent'; merchantId: number; returnUrl: string; fields: Record<string, string> }
   | { kind: 'redirect'; location: string }

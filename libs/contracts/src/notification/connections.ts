@@ -9,9 +9,9 @@ const automationConnection = z.object({
   status: code(connectionStatus),
   returnUrl: text,
   createTime: time,
-  expireTime: time.describe('Until then it is to be allowed and taken up; 0: it stands until it is disconnected'),
+  expireTime: time.describe('Deadline for approval and token exchange; 0: valid until disconnected'),
 });
-/** An automation platform that may manage webhook endpoints of its own, or has been asked to. */
+/** An automation platform that is authorized, or invited, to manage its own webhook endpoints. */
 export interface AutomationConnection extends z.output<typeof automationConnection> {}
 export const AutomationConnection: Shape<AutomationConnection> = automationConnection.meta({
   id: 'AutomationConnection',
@@ -22,16 +22,16 @@ export const automationOauthUrl = operation({
   name: 'webhook.automation_oauth_url',
   methods: ['POST'],
   path: '/merchant/webhook/webhook_automation_oauth_url',
-  summary: 'The URL at which an automation platform is allowed to manage its own webhook endpoints',
+  summary: 'The URL for authorizing an automation platform to manage its own webhook endpoints',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({
     returnUrl: input.optionalUrl
       .optional()
-      .describe('Where the platform receives the authorization code; blank: a page of recur shows it'),
+      .describe('Where the platform receives the authorization code; blank: recur shows it on a page'),
   }),
   output: z.object({
-    oauthUrl: text.describe('The platform adds code_challenge and code_challenge_method=S256; it holds for an hour'),
+    oauthUrl: text.describe('The platform adds code_challenge and code_challenge_method=S256; valid for one hour'),
   }),
   errors: ['too_many_connections'],
   secretOutput: true,
@@ -42,7 +42,7 @@ export const disconnectAutomation = operation({
   name: 'webhook.automation_disconnect',
   methods: ['POST'],
   path: '/merchant/webhook/automation_disconnect',
-  summary: 'End an automation connection: its tokens hold no longer, and its endpoints are deleted',
+  summary: 'End an automation connection: its tokens are revoked and its endpoints deleted',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({ connectionId: input.filled }),

@@ -15,11 +15,11 @@ const webhookEndpoint = z.object({
   webhookEvents: z.array(text),
   webhookUrl: text,
   productIds: z.array(integer),
-  ordered: flag.describe('It gets the events of each object one after the other'),
+  ordered: flag.describe('Events of the same object are delivered in order, one at a time'),
   status: code(endpointStatus),
   isDeleted: deletion,
 });
-/** An endpoint as it is listed: its secret is never part of it. */
+/** An endpoint as listed; never includes its secret. */
 export interface WebhookEndpoint extends z.output<typeof webhookEndpoint> {}
 export const WebhookEndpoint: Shape<WebhookEndpoint> = webhookEndpoint.meta({
   id: 'WebhookEndpoint',
@@ -33,7 +33,7 @@ export const newEndpoint = operation({
   name: 'webhook.new_endpoint',
   methods: ['POST'],
   path: '/merchant/webhook/new_endpoint',
-  summary: 'Create a webhook endpoint; the secret that signs its deliveries is in the answer',
+  summary: 'Create a webhook endpoint and return the secret that signs its deliveries',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({
@@ -42,7 +42,7 @@ export const newEndpoint = operation({
     productIds: productIds.optional().describe('Absent or []: all; 0 is the default product'),
     ordered: input.flag
       .optional()
-      .describe('true: of each object, an event is sent when the one before was delivered or given up'),
+      .describe('true: an event is sent only after the previous event of the same object was delivered or given up'),
   }),
   output: z.object({ endpointId: integer, secret: text }),
   errors: ['too_many_endpoints'],
@@ -54,17 +54,17 @@ export const updateEndpoint = operation({
   name: 'webhook.update_endpoint',
   methods: ['POST'],
   path: '/merchant/webhook/update_endpoint',
-  summary: "Set an endpoint's URL, its events and its products; a disabled one is put into service again",
+  summary: "Set an endpoint's URL, events and products; a disabled endpoint is enabled again",
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({
     endpointId: input.integer.describe(
-      'One that is disabled is put into service again with a clean slate, and is sent what it missed',
+      'A disabled endpoint is enabled with a clean failure record and receives what it missed',
     ),
     url: input.httpUrl,
     events: eventList.optional().describe('Absent or null: unchanged; []: none'),
     productIds: productIds.optional().describe('Absent or null: unchanged; []: all; 0 is the default product'),
-    ordered: input.flag.optional().describe('Absent: unchanged; it applies to what happens from then on'),
+    ordered: input.flag.optional().describe('Absent: unchanged; applies to events from then on'),
   }),
   output: Empty,
   errors: ['endpoint_not_found'],
@@ -75,7 +75,7 @@ export const deleteEndpoint = operation({
   name: 'webhook.delete_endpoint',
   methods: ['POST'],
   path: '/merchant/webhook/delete_endpoint',
-  summary: 'Delete a webhook endpoint: what was still to be sent to it is dropped',
+  summary: 'Delete a webhook endpoint; deliveries still pending are dropped',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({ endpointId: input.integer }),
@@ -88,7 +88,7 @@ export const listEndpoints = operation({
   name: 'webhook.endpoint_list',
   methods: ['GET', 'POST'],
   path: '/merchant/webhook/endpoint_list',
-  summary: "All of the merchant's webhook endpoints and automation connections, newest first, without secrets",
+  summary: 'All webhook endpoints and automation connections of the merchant, newest first, without secrets',
   effect: 'read',
   permission: 'configuration.read',
   input: Empty,
@@ -118,13 +118,13 @@ export const rotateSecret = operation({
   name: 'webhook.rotate_secret',
   methods: ['POST'],
   path: '/merchant/webhook/rotate_secret',
-  summary: 'Give an endpoint a new secret; for 24 hours the one before signs its deliveries too',
+  summary: 'Give an endpoint a new secret; for 24 hours deliveries are also signed with the previous one',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({ endpointId: input.integer }),
   output: z.object({
     secret: text,
-    formerUntil: time.describe('Until then deliveries have two signatures: of the new secret and of the one before'),
+    formerUntil: time.describe('Until then deliveries carry two signatures, one per secret'),
   }),
   errors: ['endpoint_not_found'],
   secretOutput: true,
@@ -135,7 +135,7 @@ export const listWebhookEvents = operation({
   name: 'webhook.event_list',
   methods: ['GET', 'POST'],
   path: '/merchant/webhook/event_list',
-  summary: 'The names of the webhook events that are emitted',
+  summary: 'Names of the webhook events that are emitted',
   effect: 'read',
   permission: 'configuration.read',
   input: Empty,

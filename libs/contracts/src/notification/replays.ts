@@ -10,14 +10,14 @@ const webhookReplay = z.object({
   merchantId: integer,
   endpointId: integer,
   status: code(replayStatus),
-  events: z.array(text).describe('The names asked for; []: all'),
+  events: z.array(text).describe('The event names requested; []: all'),
   deliveredToo: flag,
-  total: integer.describe('How many deliveries it is to send again'),
-  scheduled: integer.describe('How many of them it has scheduled so far'),
+  total: integer.describe('Number of deliveries to resend'),
+  scheduled: integer.describe('Number of them scheduled so far'),
   createTime: time,
   endTime: time,
 });
-/** Deliveries of a time range that are sent to one endpoint again, a bounded number at a time. */
+/** A replay: deliveries of a time range resent to one endpoint, a bounded number at a time. */
 export interface WebhookReplay extends z.output<typeof webhookReplay> {}
 export const WebhookReplay: Shape<WebhookReplay> = webhookReplay.meta({ id: 'WebhookReplay' });
 
@@ -28,16 +28,16 @@ export const replayWebhooks = operation({
   name: 'webhook.replay',
   methods: ['POST'],
   path: '/merchant/webhook/replay',
-  summary: 'Send again what failed of the events of a time range, or only count it',
+  summary: 'Resend the failed deliveries of a time range, or only count them',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({
     endpointId: input.integer,
-    createTimeStart: unixSeconds.describe('Of events that were made from then on'),
-    createTimeEnd: unixSeconds.optional().describe('Up to then; absent: up to now'),
+    createTimeStart: unixSeconds.describe('Events created at or after this time'),
+    createTimeEnd: unixSeconds.optional().describe('Events created at or before this time; absent: now'),
     events: input.list(eventName).optional().describe('Absent or []: all'),
-    deliveredToo: flag.default(false).describe('true: what was delivered too, not only what failed'),
-    dryRun: flag.default(false).describe('true: nothing is sent; the answer has the count, and a blank replayId'),
+    deliveredToo: flag.default(false).describe('true: also resend successful deliveries'),
+    dryRun: flag.default(false).describe('true: send nothing, only return the count, with a blank replayId'),
   }),
   output: z.object({ replayId: text, count: integer }),
   errors: ['endpoint_not_found', 'endpoint_disabled', 'replay_running'],
@@ -48,7 +48,7 @@ export const replayDetail = operation({
   name: 'webhook.replay_detail',
   methods: ['GET'],
   path: '/merchant/webhook/replay_detail',
-  summary: 'How far a replay has come',
+  summary: 'Progress of a replay',
   effect: 'read',
   permission: 'configuration.read',
   input: z.object({ replayId: input.filled }),
@@ -61,7 +61,7 @@ export const cancelReplay = operation({
   name: 'webhook.replay_cancel',
   methods: ['POST'],
   path: '/merchant/webhook/replay_cancel',
-  summary: 'Stop a replay, if it runs: what it has scheduled is still sent, and nothing more',
+  summary: 'Stop a running replay; deliveries already scheduled are still sent',
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({ replayId: input.filled }),
