@@ -15,16 +15,16 @@ import { packed } from './packed.js';
 
 const head = `# API reference
 
-Made from the contracts by \`tools/docs/apiReference.ts\`: change those, not this page. What holds for every operation
-(credentials, the envelope, idempotency, paging) is in [api.md](api.md). A running gateway serves the same as OpenAPI at
-\`/openapi.json\`.`;
+Generated from the contracts by \`tools/docs/apiReference.ts\`: edit those, not this page. Everything that operations have
+in common (credentials, the envelope, idempotency, paging) is in [api.md](api.md). A running gateway serves the same
+content as OpenAPI at \`/openapi.json\`.`;
 
 const shapesHead = `## Shapes
 
-Every field is always there: 0, \`""\`, \`false\`, \`[]\` or \`{}\` where there is nothing to say, \`null\` only for an absent
-object. Some fields belong to features that do not exist yet, and stay empty until they do.`;
+Every field is always present: 0, \`""\`, \`false\`, \`[]\` or \`{}\` if it is empty, and \`null\` only for an absent object. Some
+fields belong to features that do not exist yet and remain empty until they do.`;
 
-/** The whole of docs/api-reference.md: operations, shapes, errors and webhook events. */
+/** The content of docs/api-reference.md: operations, shapes, errors and webhook events. */
 export function apiReference(operations: readonly Operation[] = routed): string {
   const shapes = new Map<string, Schema>();
   const collect = (schema: Schema) => {
@@ -76,13 +76,13 @@ function index(operations: readonly Operation[]): string {
 function section(operation: Operation, collect: (schema: Schema) => Schema): string {
   const { methods, path, summary, effect, permission, secretOutput, memberOnly, oneOfHeaders } = operation;
   const from = methods.includes('GET')
-    ? ` With GET the fields are the query's${methods.length > 1 ? ", with POST the body's" : ''}.`
+    ? ` GET takes the fields in the query${methods.length > 1 ? ', POST in the body' : ''}.`
     : '';
-  const key = effect === 'write' ? 'Honours `Idempotency-Key`' : 'Changes nothing';
-  const secret = secretOutput && effect === 'write' ? ' (the answer holds a secret, and is kept encrypted)' : '';
+  const key = effect === 'write' ? 'Honours `Idempotency-Key`' : 'Read-only';
+  const secret = secretOutput && effect === 'write' ? ' (the stored answer is encrypted, since it holds a secret)' : '';
   const credential = operation.anonymous ? 'Needs no credential' : permissionText(permission);
-  const whose = memberOnly ? " A member's own affair: no API key may." : '';
-  const headers = oneOfHeaders ? ` Exactly one of the headers ${oneOfHeaders.join(', ')} is needed.` : '';
+  const whose = memberOnly ? ' For member tokens only, not API keys.' : '';
+  const headers = oneOfHeaders ? ` Exactly one of the headers ${oneOfHeaders.join(', ')} is required.` : '';
   const output = collect(schemaOf(operation.output, 'output'));
   return [
     `### ${title(operation)}`,
@@ -90,15 +90,15 @@ function section(operation: Operation, collect: (schema: Schema) => Schema): str
     `${summary}.${from}`,
     `${key}${secret}. ${credential}.${whose}${headers}`,
     inputTable(operation),
-    `Answers ${answer(output)}.`,
+    `Returns ${answer(output)}.`,
     operation.errors.length > 0
-      ? `Own errors: ${operation.errors.map(slug => `\`${slug}\``).join(', ')}.`
-      : 'No errors of its own.',
+      ? `Specific errors: ${operation.errors.map(slug => `\`${slug}\``).join(', ')}.`
+      : 'No specific errors.',
   ].join('\n\n');
 }
 
 const permissionText = (permission: Operation['permission']) =>
-  permission === anyMember ? 'For any signed-in member' : `Permission \`${permission}\``;
+  permission === anyMember ? 'No permission needed beyond being signed in' : `Permission \`${permission}\``;
 
 function answer(output: Schema): string {
   const fields = Object.entries(output.properties ?? {});
@@ -113,7 +113,7 @@ function errorSection(): string {
     retryable ? 'yes' : '',
     message,
   ]);
-  return `## Errors\n\n${table(['error.type', 'code', 'HTTP', 'try again', 'default message'], rows)}`;
+  return `## Errors\n\n${table(['error.type', 'code', 'HTTP', 'retryable', 'default message'], rows)}`;
 }
 
 function eventSection(): string {
@@ -124,9 +124,9 @@ function eventSection(): string {
   const names = webhookEventNames.map(name => `\`${name}\``).join(', ');
   return [
     '## Event names',
-    `An endpoint may subscribe to each of these; \`webhook/event_list\` answers those that have an example below.\n\n${names}`,
+    `An endpoint may subscribe to any of these; \`webhook/event_list\` returns those that have an example below.\n\n${names}`,
     '## Webhook bodies',
-    'Headers, signature and retries are in [api.md](api.md#webhooks).',
+    'Headers, signature and retries are described in [api.md](api.md#webhooks).',
     ...bodies,
   ].join('\n\n');
 }

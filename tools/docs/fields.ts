@@ -1,7 +1,7 @@
 import { deviations, type Operation, webhookEventNames } from '@recur/contracts';
 import { z } from 'zod';
 
-/** What is read of a JSON Schema; `x-rule` is a rule that it cannot say, `x-of` the field that the rule is about. */
+/** The parts of a JSON Schema that are read; `x-rule` is a rule outside JSON Schema, `x-of` the field it applies to. */
 export interface Schema {
   $ref?: string;
   $defs?: Record<string, Schema>;
@@ -23,7 +23,7 @@ export interface Schema {
   'x-of'?: string;
 }
 
-/** The JSON Schema of a contract's shape, with the field that each rule is about. */
+/** The JSON Schema of a contract's shape, with the field that each rule applies to. */
 export function schemaOf(shape: z.ZodType, io: 'input' | 'output'): Schema {
   return z.toJSONSchema(shape, {
     io,
@@ -36,7 +36,7 @@ export function schemaOf(shape: z.ZodType, io: 'input' | 'output'): Schema {
   }) as Schema;
 }
 
-/** The rows of an operation's input: every field that may be sent, those within objects and lists included. */
+/** The table of an operation's input: every field, including those within objects and lists. */
 export function inputTable(operation: Operation): string {
   const schema = schemaOf(operation.input, 'input');
   const rows = rowsOf(schema, '', operation.name);
@@ -46,7 +46,7 @@ export function inputTable(operation: Operation): string {
   return `${table(['field', 'type', 'required', 'rules'], rows)}${whole}`;
 }
 
-/** The rows of a shape of answers, in which every field is always present. */
+/** The table of an answer's shape, in which every field is always present. */
 export function shapeTable(schema: Schema): string {
   const rows = Object.entries(schema.properties ?? {}).map(([name, field]) => [
     `\`${name}\``,
@@ -61,7 +61,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** The name of the shape that a reference leads to. */
+/** The name of the shape that a reference points to. */
 export const nameIn = (reference: string) => reference.replace(/^.*\//, '');
 
 export function typeOf(schema: Schema): string {
@@ -88,7 +88,7 @@ function rowsOf(schema: Schema, prefix: string, operation: string): string[][] {
   });
 }
 
-/** The objects within a field whose own fields are shown. */
+/** The nested objects of a field, whose fields are shown too. */
 function inner(field: Schema): [string, Schema][] {
   if (field.items) return inner(field.items).map(([mark, object]) => [`[]${mark}`, object]);
   if (field.anyOf) return field.anyOf.flatMap(inner);
@@ -111,7 +111,7 @@ function rulesOf(field: Schema, path: string, operation: string): string[] {
   return rules.filter(rule => rule !== '');
 }
 
-/** `1..500 entries`, `at least 0`; what only says that a number is exact is left out. */
+/** A range as text: `1..500 entries`, `at least 0`; the bounds of exact integers are left out. */
 export function bounds(least: number | undefined, most: number | undefined, unit = ''): string {
   const lower = least === undefined || least <= Number.MIN_SAFE_INTEGER ? undefined : least;
   const upper = most === undefined || most >= Number.MAX_SAFE_INTEGER ? undefined : most;

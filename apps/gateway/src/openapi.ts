@@ -3,18 +3,18 @@ import { z } from 'zod';
 
 type Json = Record<string, unknown>;
 
-/** What of `commonErrors` can only happen where there is a body, or a key that is honoured. */
+/** The `commonErrors` that only a body, or an honoured Idempotency-Key, can cause. */
 const ofBodies: readonly Slug[] = ['malformed_json', 'body_too_large', 'unsupported_media_type'];
 const ofKeys: readonly Slug[] = ['idempotency_in_use', 'idempotency_reused'];
 
 const headersOf = {
-  'X-Request-Id': { description: 'This request: quote it to support', schema: { type: 'string' } },
-  'RateLimit-Limit': { description: 'Requests at once', schema: { type: 'integer' } },
-  'RateLimit-Remaining': { description: 'How many of them are left', schema: { type: 'integer' } },
-  'RateLimit-Reset': { description: 'Seconds until all are', schema: { type: 'integer' } },
+  'X-Request-Id': { description: 'The id of this request, to quote to support', schema: { type: 'string' } },
+  'RateLimit-Limit': { description: 'Burst size of the rate limit', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Requests left in the burst', schema: { type: 'integer' } },
+  'RateLimit-Reset': { description: 'Seconds until the burst is full again', schema: { type: 'integer' } },
   'Retry-After': { description: 'Seconds to wait (429, 503)', schema: { type: 'integer' } },
   'Idempotency-Replayed': {
-    description: 'true: the answer that the first request with this Idempotency-Key got',
+    description: 'true: the stored answer of the first request with this Idempotency-Key',
     schema: { const: 'true' },
   },
 } as const;
@@ -26,7 +26,7 @@ const onEvery = {
   ...header('RateLimit-Reset'),
 };
 
-/** The OpenAPI 3.1 document of these operations: all of it derives from the contract table. */
+/** The OpenAPI 3.1 document of the operations, derived from the contract table. */
 export function openApi(operations: readonly Operation[], version: string, baseUrl: string): Json {
   const schemas = new Schemas();
   const paths: Record<string, Json> = {};
@@ -41,9 +41,10 @@ export function openApi(operations: readonly Operation[], version: string, baseU
       title: 'recur',
       version,
       description:
-        'Subscription billing: invoices, payments and signed webhooks. Every answer is one envelope: `code` is 0 on ' +
-        'success; a failure has an `error` with its `type` and all that is wrong with the input. Amounts are integers ' +
-        'in the minor unit of their currency, times are unix seconds, 10000 is 100 %.',
+        'Subscription billing: invoices, payments and signed webhooks. Every answer is the same envelope: `code` is 0 ' +
+        'on success; a failure has an `error` with its `type` and every problem of the input. Optional fields may be ' +
+        'null, which means absent. Amounts are integers in the minor unit of their currency, times are unix seconds, ' +
+        '10000 is 100 %.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: baseUrl }],
@@ -52,7 +53,12 @@ export function openApi(operations: readonly Operation[], version: string, baseU
     paths,
     components: {
       securitySchemes: {
-        apiKey: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An API key of the merchant' },
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'An API key or a member token; the scheme may be omitted',
+        },
       },
       headers: headersOf,
       parameters: { IdempotencyKey: idempotencyKey },
@@ -65,12 +71,12 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Makes a repeat safe for 30 days: with the same key and the same input it gets the first answer, byte for byte',
+    'Makes repeats safe for 30 days: a repeat with the same key and input gets the first answer, byte for byte',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
 };
 
 const members = {
-  merchantId: { type: 'integer', description: '0 when it is not known who asks' },
+  merchantId: { type: 'integer', description: '0 if the caller is unknown' },
   redirect: { const: '' },
   requestId: { type: 'string' },
 };
@@ -83,7 +89,7 @@ const issue = {
   required: ['path', 'message'],
 };
 
-/** The two envelopes; of a success `data`, of a failure `code` and `error.type` are told with each operation. */
+/** The two envelopes; each operation details `data` of a success and `code` and `error.type` of a failure. */
 const envelopes = {
   Success: {
     type: 'object',
@@ -95,7 +101,7 @@ const envelopes = {
     properties: {
       code: { type: 'integer', description: 'The kind of failure' },
       data: { type: 'object', maxProperties: 0 },
-      message: { type: 'string', description: 'For people: it may change' },
+      message: { type: 'string', description: 'For people; may change' },
       ...members,
       error: {
         type: 'object',
@@ -136,8 +142,8 @@ function endpoint(operation: Operation, method: 'GET' | 'POST', schemas: Schemas
 function descriptionOf({ permission, memberOnly, anonymous, oneOfHeaders }: Operation): string {
   return [
     anonymous ? 'Needs no credential.' : permissionText(permission),
-    memberOnly ? "A member's own affair: no API key may." : '',
-    oneOfHeaders ? `Exactly one of the headers ${oneOfHeaders.join(', ')} is needed.` : '',
+    memberOnly ? 'For member tokens only, not API keys.' : '',
+    oneOfHeaders ? `Exactly one of the headers ${oneOfHeaders.join(', ')} is required.` : '',
   ]
     .filter(sentence => sentence !== '')
     .join(' ');

@@ -16,7 +16,7 @@ export type Rate = bigint;
  */
 export function rateOf(decimal: string | number): Rate {
   const match = /^(\d{1,30})(?:\.(\d{1,30}))?(?:e([+-]\d{1,2}))?$/.exec(String(decimal));
-  if (!match) throw new RangeError(`${decimal} is no rate`);
+  if (!match) throw new RangeError(`${decimal} is not a rate`);
   const [, whole = '', fraction = '', exponent = '0'] = match;
   const missing = RATE_DIGITS - fraction.length + Number(exponent);
   const digits = BigInt(whole + fraction);
