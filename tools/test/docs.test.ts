@@ -31,6 +31,8 @@ const pages = [
   'docs/deployment.md',
   'docs/performance.md',
   'docs/sign-in.md',
+  'libs/contracts/README.md',
+  'libs/kernel/README.md',
 ].concat(apps.map(app => `apps/${app}/README.md`));
 
 describe('docs/api-reference.md', () => {

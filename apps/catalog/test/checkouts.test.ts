@@ -51,7 +51,7 @@ describe('checkout/new_checkout', () => {
 
   it('names every field that is wrong', async () => {
     const fat = { css: 'é'.repeat(8_200) };
-    const wrong = await s.t.call(newCheckout, { name: 1, description: null, data: [], stagingData: fat });
+    const wrong = await s.t.call(newCheckout, { name: 1, description: 2, data: [], stagingData: fat });
     const paths = wrong.ok ? [] : wrong.issues.map(({ path }) => path);
     expect(paths.sort()).toEqual(['/data', '/description', '/name', '/stagingData']);
     expect(await s.types()).toEqual([]);
