@@ -225,7 +225,7 @@ describe('plan/addons_binding', () => {
     await s.t.rows(`update plans set status = 'hardArchived' where id = $1`, [seat.id]);
     await s.t.done(bindAddons, { planId, action: 1, onetimeAddonIds: [setup.id] });
     await s.t.done(bindAddons, { planId, action: 2, addonIds: [seat.id] });
-    for (const input of [{}, { planId, action: 3 }, { planId, addonIds: ['1'] }, { planId, addonIds: null }]) {
+    for (const input of [{}, { planId, action: 3 }, { planId, addonIds: ['1'] }, { planId, addonIds: 7 }]) {
       expect(await s.t.call(bindAddons, input)).toMatchObject({ slug: 'invalid_parameters' });
     }
   });

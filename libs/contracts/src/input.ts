@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { currencies } from './catalog/currencies.js';
 import type { CodeTable } from './codes.js';
-import { currencies } from './currencies.js';
 import { meanings } from './field.js';
 
 // Building blocks of inputs. deviations.ts gives the reason wherever an input is stricter than the wire's type.

@@ -85,9 +85,9 @@ const unchanged: Speller = value => value;
 const spellers = new WeakMap<z.core.$ZodType, Speller>();
 
 /**
- * An input with the spelling of its schema, for clients compiled from other languages: a field that is null is left
- * out, and a key that is no field is renamed to the field that it equals but for case (a field's own spelling takes
- * precedence). Within free-form objects nothing changes. Returns the same value where there is nothing to change.
+ * An input with the spelling of its schema, for clients compiled from other languages. A field that is null is left out,
+ * unless null is a value of it. A key that is no field is renamed to the field that it equals but for case; a field's own
+ * spelling takes precedence. Within free-form objects nothing changes. Returns the same value if nothing has to change.
  */
 export function spelled(schema: z.core.$ZodType, value: unknown): unknown {
   return spellerOf(schema)(value);
@@ -123,27 +123,35 @@ function arraySpeller(entry: Speller): Speller {
   };
 }
 
+/** Whether null is a value of the field, and so is not left out. */
+function takesNull(field: z.core.$ZodType): boolean {
+  if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) return takesNull(field.unwrap());
+  return field instanceof z.ZodNullable || field instanceof z.ZodUnknown;
+}
+
 function objectSpeller({ shape }: z.ZodObject): Speller {
   const fields = new Map(Object.entries(shape).map(([name, field]) => [name, spellerOf(field)]));
   const names = new Map([...fields.keys()].map(name => [name.toLowerCase(), name]));
+  const nullable = new Set(Object.keys(shape).filter(name => takesNull(shape[name] as z.core.$ZodType)));
   const isSpelt = (object: Record<string, unknown>) => {
     for (const key of Object.keys(object)) {
       const field = fields.get(key);
+      const member = object[key];
       if (field === undefined && names.has(key.toLowerCase())) return false;
-      if (field !== undefined && (object[key] === null || field(object[key]) !== object[key])) return false;
+      if (field !== undefined && (field(member) !== member || (member === null && !nullable.has(key)))) return false;
     }
     return true;
   };
   return value => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     if (isSpelt(value as Record<string, unknown>)) return value;
-    const given = Object.entries(value).filter(([, member]) => member !== null);
-    const renamed = given.map(([key, member]) => [names.get(key.toLowerCase()), member] as const);
-    const exact = given.filter(([key]) => fields.has(key));
-    return Object.fromEntries(
-      [...renamed, ...exact].flatMap(([name, member]) =>
-        name === undefined ? [] : [[name, fields.get(name)?.(member)]],
-      ),
-    );
+    const named = Object.entries(value).flatMap(([key, member]) => {
+      const name = fields.has(key) ? key : names.get(key.toLowerCase());
+      const isGiven = name !== undefined && (member !== null || nullable.has(name));
+      return isGiven ? [{ name, isExact: name === key, member: fields.get(name)?.(member) }] : [];
+    });
+    // the exact spelling comes last and so takes precedence
+    const ordered = named.sort((one, other) => Number(one.isExact) - Number(other.isExact));
+    return Object.fromEntries(ordered.map(({ name, member }) => [name, member]));
   };
 }

@@ -186,6 +186,13 @@ describe('an input of a client in another language', () => {
     expect(parse(setupWireTransfer.input, setup).bank).toMatchObject({ iban: '' });
   });
 
+  it('keeps null where it is a value', () => {
+    const schema = z.object({ one: z.object({}).nullable(), any: z.unknown(), two: z.string().nullable().optional() });
+    const sent = { one: null, any: null, two: null };
+    expect(spelled(schema, sent)).toBe(sent);
+    expect(spelled(schema, { ONE: null, any: null })).toEqual({ one: null, any: null });
+  });
+
   it('lacks a required field that is null', () => {
     expect(issuesOf(newInvoice.input, { ...invoice, userId: null })).toEqual(['/userId: userId is required']);
     expect(issuesOf(newInvoice.input, { ...invoice, lines: [null] })).toEqual(['/lines/0: lines[0] must be an object']);
