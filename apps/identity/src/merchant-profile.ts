@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { type CurrencyInfo, currencies, exponentOf, getMerchant, type In, updateMerchant } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle } from '@recur/platform';
@@ -22,7 +22,7 @@ const knownCurrencies: CurrencyInfo[] = [...currencies.keys()].sort().map(curren
 const timeZones = [...new Set([...Intl.supportedValuesOf('timeZone'), 'UTC'])];
 
 /** What a merchant tells of itself. */
-@Injectable()
+@Controller()
 export class MerchantProfile {
   constructor(
     private readonly db: Db,

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { deleteRole, editRole, grantOf, type In, listRoles, newRole, permissionsIn } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
@@ -10,7 +10,7 @@ import { members, merchants } from './tables.js';
 
 const limits = { roles: 100 } as const;
 
-@Injectable()
+@Controller()
 export class Roles {
   constructor(
     private readonly db: Db,

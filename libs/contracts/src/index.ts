@@ -12,6 +12,7 @@ export * from './exchange.js';
 export { Empty, meanings, type Shape } from './field.js';
 export * from './identity.js';
 export { largestAmount, limits } from './input.js';
+export * from './internal.js';
 export * from './invoices.js';
 export * from './members.js';
 export * from './merchants.js';
