@@ -26,9 +26,7 @@ function problems(of: readonly Definition[]): string[] {
   const names = handled.map(({ operation }) => nameOf(operation));
   const contracts = [...operations, ...internalOperations].map(nameOf);
   return [
-    ...contracts
-      .filter(name => !planned.includes(name) && !names.includes(name))
-      .map(name => `${name} has no handler`),
+    ...contracts.filter(name => !planned.includes(name) && !names.includes(name)).map(name => `${name} has no handler`),
     ...contracts
       .filter(name => planned.includes(name) && names.includes(name))
       .map(name => `${name} is planned, and handled`),

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { config as billing } from '../../apps/billing/src/config.js';
 import { config as catalog } from '../../apps/catalog/src/config.js';
 import { gatewayConfig as gateway } from '../../apps/gateway/src/config.js';
-import { limits } from '../../apps/gateway/src/limits.js';
+import { gatewayLimits } from '../../apps/gateway/src/limits.js';
 import { config as identity } from '../../apps/identity/src/config.js';
 import { config as notification } from '../../apps/notification/src/config.js';
 import { formatted } from '../docs/formatted.js';
@@ -40,7 +40,7 @@ const notHandedOn = [
 
 /** The longest that each app may take to end: clients' last requests, commands, a batch of deliveries (its config). */
 const drainSeconds = (app: string) =>
-  ({ gateway: limits.drainMs / 1000 + 5, notification: 35 })[app] ?? limits.deadlineMs / 1000 + 5;
+  ({ gateway: gatewayLimits.drainMs / 1000 + 5, notification: 35 })[app] ?? gatewayLimits.deadlineMs / 1000 + 5;
 
 const compose = (texts: Files) => composed(texts, filledIn(texts));
 const guards: Record<string, Guard> = {

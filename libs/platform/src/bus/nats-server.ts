@@ -181,7 +181,7 @@ function fingerprintOf(operation: AnyOperation, payload: string, { sender, actor
 }
 
 async function execute({ operation, run }: Handler, payload: string, caller: Caller): Promise<Reply> {
-  const parsed = validate<AnyOperation['input']>(operation.input, JSON.parse(payload || '{}'));
+  const parsed = validate<AnyOperation['input']>(operation.input, inputIn(payload));
   if (!parsed.ok) throw new Rejected('invalid_parameters', undefined, parsed.issues);
   try {
     const result: unknown = await run(parsed.value, caller);
@@ -198,4 +198,12 @@ async function execute({ operation, run }: Handler, payload: string, caller: Cal
 function bytesOf({ name }: AnyOperation, output: object, { written }: Caller): string {
   if (written && written.answer !== output) throw new Error(`${name} does not answer what its write has returned`);
   return written?.json ?? jsonOfAnswer(output);
+}
+
+function inputIn(payload: string): unknown {
+  try {
+    return JSON.parse(payload || '{}');
+  } catch {
+    throw new Rejected('malformed_json');
+  }
 }
