@@ -163,7 +163,6 @@ const guards: Record<string, Guard> = {
         ...unless(texts.dockerfile.includes(`\nEXPOSE ${port}\n`), `the image does not expose ${port}`),
         ...unless(texts.healthy.includes(`env.PORT || ${port}}`), `healthy.mjs does not ask ${port}`),
         ...unless(texts.nats.includes('\nlisten: "0.0.0.0:4222"'), 'NATS does not listen on 4222'),
-        ...unless(services.billing?.environment.NATS_URL === 'nats://nats:4222', 'NATS is looked for elsewhere'),
       ];
     },
     planted: [
@@ -207,6 +206,33 @@ const guards: Record<string, Guard> = {
       ],
       ['compose', '      NOTIFICATION_APP_PASSWORD: $', '      NOTIFICATION_PASSWORD: $'],
       ['sql', 'create database recur_billing ', 'create database billing '],
+    ],
+  },
+  'every app has a user of its own on NATS, whose password NATS is given in quotes': {
+    find(texts) {
+      const { services } = compose(texts);
+      const { environment } = services.nats ?? { environment: {} };
+      const users = [...texts.natsUsers.matchAll(/user: (\w+), password: \$(\w+)/g)];
+      return [
+        ...only(
+          [...apps, 'operator'],
+          users.map(([, user = '']) => user),
+        ).map(user => `${user} is no user`),
+        ...users.flatMap(([, user = '', variable = '']) =>
+          unless(environment[variable] === `"${user}_nats_password"`, `NATS is not given ${variable}`),
+        ),
+        ...apps.flatMap(app => {
+          const url = `nats://${app}:${app}_nats_password@nats:4222`;
+          return unless(services[app]?.environment.NATS_URL === url, `${app} is another user of NATS`);
+        }),
+        ...unless(texts.nats.includes('\ninclude nats-users.conf\n'), 'NATS has no users'),
+      ];
+    },
+    planted: [
+      ['compose', 'nats://billing:${BILLING_NATS_PASSWORD', 'nats://catalog:${CATALOG_NATS_PASSWORD'],
+      ['compose', `'"\${BILLING_NATS_PASSWORD`, `'\${BILLING_NATS_PASSWORD`],
+      ['nats', 'include nats-users.conf', '# include nats-users.conf'],
+      ['natsUsers', 'user: billing, password: $BILLING_LOGIN', 'user: billings, password: $BILLINGS_LOGIN'],
     ],
   },
   'nothing starts before what it needs answers': {

@@ -31,10 +31,11 @@ export class Bus {
 
   private constructor(
     readonly nc: NatsConnection,
+    name: string,
     private readonly clock: Clock,
     private readonly log: Log,
   ) {
-    this.replies = new ReplyMux(nc, error => log.warn({ err: error }, 'a reply could not be taken'));
+    this.replies = new ReplyMux(nc, inboxOf(name), error => log.warn({ err: error }, 'a reply could not be taken'));
     void this.watch();
   }
 
@@ -46,6 +47,8 @@ export class Bus {
     const options = {
       ...serversOf(urls),
       name,
+      // replies come to subjects that only this app may subscribe to
+      inboxPrefix: inboxOf(name),
       noAsyncTraces: true,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 200,
@@ -53,11 +56,12 @@ export class Bus {
       maxPingOut: 2,
     };
     const nc = await connect(options).catch(error => {
-      if (!patient) throw error;
-      log.warn(`NATS at ${options.servers} cannot be reached yet (${error.message}); it is waited for`);
+      const why = `NATS at ${options.servers} cannot be reached`;
+      if (!patient) throw new Error(`${why}: ${error.message}`);
+      log.warn(`${why} yet (${error.message}); it is waited for`);
       return connect({ ...options, waitOnFirstConnect: true });
     });
-    return new Bus(nc, clock, log);
+    return new Bus(nc, name, clock, log);
   }
 
   get up(): boolean {
@@ -228,6 +232,8 @@ export class Bus {
     }
   }
 }
+
+const inboxOf = (name: string) => `_INBOX.${name}`;
 
 /** Servers without credentials, and the user and password in the first URL that has them. */
 function serversOf(urls: string) {

@@ -9,15 +9,17 @@ interface Request {
  * each, answered or not: a tenth of what a command costs the gateway.
  */
 export class ReplyMux {
-  private readonly prefix = `${createInbox()}.`;
+  private readonly prefix: string;
   private readonly requests = new Map<string, Request>();
   private sent = 0;
 
   constructor(
     private readonly nc: NatsConnection,
+    inboxPrefix: string,
     /** Called with what `take` throws: an exception would end the reader of the whole connection. */
     private readonly failed: (error: unknown) => void,
   ) {
+    this.prefix = `${createInbox(inboxPrefix)}.`;
     nc.subscribe(`${this.prefix}*`, { callback: (error, message) => void (error ?? this.take(message)) });
   }
 

@@ -224,7 +224,7 @@ export async function startService(definition: ServiceDefinition, argv = process
 
 function connect(name: string, config: ServiceConfig, log: Log, patient: boolean): Promise<Bus> {
   return Bus.connect(config.NATS_URL, name, systemClock, log, patient).catch(error =>
-    fatal(log, `NATS at ${config.NATS_URL} cannot be reached: ${error.message}`, unavailable),
+    fatal(log, error.message, unavailable),
   );
 }
 
