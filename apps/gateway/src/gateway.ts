@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import { Server } from 'node:net';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ClientsModule } from '@nestjs/microservices';
@@ -15,6 +14,7 @@ import { Docs } from './docs/docs.js';
 import { Health } from './health.js';
 import { Admission } from './http/admission.js';
 import { Edge } from './http/edge.js';
+import { stopListening } from './http/node-server.js';
 import { Responses } from './http/responses.js';
 import { OPERATIONS, Routes, SERVICES } from './http/routes.js';
 import { gatewayLimits } from './limits.js';
@@ -78,10 +78,7 @@ export class Gateway {
   async drain(): Promise<void> {
     const server = this.app.getHttpServer();
     this.responses.draining = true;
-    const ended = new Promise<void>(resolve => {
-      // of the socket server's own, since that of HTTP also closes connections on which a request may just arrive
-      Server.prototype.close.call(server, () => resolve());
-    });
+    const ended = stopListening(server);
     const closeIdle = setInterval(() => server.closeIdleConnections(), gatewayLimits.idleGraceMs);
     const closeAll = setTimeout(() => server.closeAllConnections(), gatewayLimits.drainMs);
     await ended;

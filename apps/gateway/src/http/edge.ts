@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayConfig } from '../config.js';
 import { gatewayLimits } from '../limits.js';
 import { failure } from './envelope.js';
+import { rememberResponses, responseDueOn } from './node-server.js';
 import type { Responses } from './responses.js';
 import { traceparentOf } from './trace.js';
 
@@ -61,6 +62,7 @@ export class Edge extends FastifyAdapter {
       responses.refuse(reply, rejectionOf(error), reply.routeOptions.config.operation),
     );
     http.setNotFoundHandler((_request, reply) => responses.refuse(reply, new Rejected('unknown_path')));
+    rememberResponses(http.server as HttpServer);
     http.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       http.server.emit('request', request, response);
     });
@@ -105,7 +107,7 @@ const noRequest = new Rejected('invalid_parameters', 'What was sent is no HTTP r
  * just have been longer than it said, the answer to that one is the last.
  */
 function refuseRaw(socket: Duplex, rejection: Rejected, requestId: string): void {
-  const due = '_httpMessage' in socket ? (socket._httpMessage as ServerResponse | null) : null;
+  const due = responseDueOn(socket);
   if (!socket.writable || due?.headersSent) {
     socket.destroy();
     return;
