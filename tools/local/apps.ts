@@ -74,7 +74,7 @@ function environment(settings: Settings, app: App): NodeJS.ProcessEnv {
     PORT: String(portOf(settings, app)),
     BASE_URL: baseUrl(settings),
     PORTAL_BASE: `${baseUrl(settings)}/portal`,
-    NATS_URL: natsUrl(settings),
+    NATS_URL: natsUrl(settings, app),
     ...(app === 'gateway' ? {} : ofService(settings, app)),
     ...(app === 'identity' ? { OAUTH_ALLOW_LOOPBACK: 'true' } : {}),
     ...(app === 'notification' ? { REDIS_URL: redisUrl(settings), WEBHOOK_ALLOW_LOOPBACK: 'true' } : {}),

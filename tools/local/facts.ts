@@ -35,7 +35,7 @@ export function saveFacts(home: Home, settings: Settings): StackFacts {
     merchantId: demo.merchantId,
     services: {
       postgres: { host: '127.0.0.1', port: port('postgres'), url: databaseUrl(settings, 'postgres', 'postgres') },
-      nats: { port: port('nats'), url: natsUrl(settings) },
+      nats: { port: port('nats'), url: natsUrl(settings, 'operator') },
       redis: { port: port('redis'), url: redisUrl(settings) },
       ...(Object.fromEntries(ofApps) as Record<App, { port: number; url: string }>),
     },

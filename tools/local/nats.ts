@@ -3,10 +3,11 @@ import path from 'node:path';
 import { firstWords } from './firstWords.js';
 import { type Home, makeFolder } from './home.js';
 import type { Server } from './processes.js';
-import { portOf, type Settings } from './settings.js';
+import { type NatsUser, natsUsers, portOf, type Settings } from './settings.js';
 
-export function natsUrl(settings: Settings): string {
-  return `nats://127.0.0.1:${portOf(settings, 'nats')}`;
+/** The URL that an app connects to NATS with; `operator` may do everything. */
+export function natsUrl(settings: Settings, user: NatsUser): string {
+  return `nats://${user}:${settings.natsPasswords[user]}@127.0.0.1:${portOf(settings, 'nats')}`;
 }
 
 /** nats-server with JetStream, its streams in the home. Written for 2.9 and newer. */
@@ -20,6 +21,8 @@ export function natsServer(home: Home, settings: Settings, program: string): Ser
     'server_name: recur',
     // A request body may be 1 MiB; as part of a command or an event it is a little more.
     'max_payload: 4MB',
+    // the included path is taken from this file's folder
+    `include ${JSON.stringify(path.relative(folder, path.join(home.root, 'deploy/nats-users.conf')))}`,
     `jetstream { store_dir: ${JSON.stringify(folder)} }`,
   ];
   writeFileSync(file, `${lines.join('\n')}\n`);
@@ -29,7 +32,7 @@ export function natsServer(home: Home, settings: Settings, program: string): Ser
     args: ['-c', file],
     // One thread is faster than many on a small machine that it shares with everything else. Memory that it gives back
     // stays its own until somebody needs it: fetching it anew stopped everything for 20 ms at each file of a stream.
-    env: { ...process.env, GOMAXPROCS: '1', GODEBUG: 'madvdontneed=0' },
+    env: { ...process.env, ...logins(settings), GOMAXPROCS: '1', GODEBUG: 'madvdontneed=0' },
     cwd: folder,
     isReady: async () => (await firstWords(port)).includes('"jetstream":true'),
     readyWithinMs: 30_000,
@@ -43,4 +46,11 @@ export function wipeJetStream(home: Home): void {
 
 function jetStreamFolder(home: Home): string {
   return path.join(home.state, 'nats');
+}
+
+/** What nats-users.conf takes from the environment. In quotes: digits before an `e` would be read as a number. */
+function logins({ natsPasswords }: Settings): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    natsUsers.map(user => [`${user.toUpperCase()}_LOGIN`, JSON.stringify(natsPasswords[user])]),
+  );
 }

@@ -7,6 +7,9 @@ import type { Home } from './home.js';
 export const services = ['identity', 'catalog', 'billing', 'notification'] as const;
 export type Service = (typeof services)[number];
 export type App = Service | 'gateway';
+/** Users of NATS; deploy/nats-users.conf says what each may do. */
+export const natsUsers = [...services, 'gateway', 'operator'] as const;
+export type NatsUser = (typeof natsUsers)[number];
 export type Dependency = 'postgres' | 'nats' | 'redis';
 export type PartName = App | Dependency;
 
@@ -15,6 +18,8 @@ export interface Settings {
   ports: Partial<Record<PartName, number>>;
   /** Passwords of the database roles: `postgres` and `<service>_owner`, `<service>_app`. */
   passwords: Record<string, string>;
+  /** Passwords of the users of NATS: the apps, and `operator`, which may do everything. */
+  natsPasswords: Record<string, string>;
   /** The apps' encryption keys, in the form of SECRET_KEYS. */
   secretKeys: string;
   /** How often a demo merchant was tried: each try has an e-mail of its own, so that a killed one blocks no other. */
@@ -33,7 +38,13 @@ export interface Merchant {
 export function readSettings(home: Home): Settings {
   const file = settingsFile(home);
   const stored = readJson<Settings>(file);
-  if (stored?.ports && stored.passwords && stored.secretKeys) return stored;
+  if (stored?.ports && stored.passwords && stored.secretKeys) {
+    if (stored.natsPasswords) return stored;
+    // made before NATS had users
+    const completed = { ...stored, natsPasswords: newPasswords(natsUsers) };
+    saveSettings(home, completed);
+    return completed;
+  }
   // the secrets are gone that the data were written with
   if (existsSync(file)) {
     throw new Failure(`${file} is damaged: "npm run reset" erases the local data and starts anew.`, 78);
@@ -41,12 +52,17 @@ export function readSettings(home: Home): Settings {
   const roles = ['postgres', ...services.flatMap(service => [`${service}_owner`, `${service}_app`])];
   const settings: Settings = {
     ports: {},
-    passwords: Object.fromEntries(roles.map(role => [role, randomBytes(24).toString('hex')])),
+    passwords: newPasswords(roles),
+    natsPasswords: newPasswords(natsUsers),
     secretKeys: `k1:${randomBytes(32).toString('base64')}`,
     demoAttempts: 0,
   };
   saveSettings(home, settings);
   return settings;
+}
+
+function newPasswords(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map(name => [name, randomBytes(24).toString('hex')]));
 }
 
 export function saveSettings(home: Home, settings: Settings): void {

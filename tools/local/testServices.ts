@@ -37,7 +37,7 @@ async function start(home: Home, signal: AbortSignal): Promise<Record<string, st
   await startDependencies(home, settings, { tell: sayOnStderr, signal }, true);
   return {
     TEST_PG_ADMIN_URL: databaseUrl(settings, 'postgres', 'postgres'),
-    TEST_NATS_URL: natsUrl(settings),
+    TEST_NATS_URL: natsUrl(settings, 'operator'),
     TEST_REDIS_URL: redisUrl(settings),
     TEST_NATS_SERVER_BIN: find(home, 'nats-server') ?? '',
     TEST_REDIS_SERVER_BIN: find(home, 'redis-server') ?? '',

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { config as billing } from '../../apps/billing/src/config.js';
 import { config as catalog } from '../../apps/catalog/src/config.js';
 import { gatewayConfig as gateway } from '../../apps/gateway/src/config.js';
-import { limits } from '../../apps/gateway/src/limits.js';
+import { gatewayLimits } from '../../apps/gateway/src/limits.js';
 import { config as identity } from '../../apps/identity/src/config.js';
 import { config as notification } from '../../apps/notification/src/config.js';
 import { formatted } from '../docs/formatted.js';
@@ -40,7 +40,7 @@ const notHandedOn = [
 
 /** The longest that each app may take to end: clients' last requests, commands, a batch of deliveries (its config). */
 const drainSeconds = (app: string) =>
-  ({ gateway: limits.drainMs / 1000 + 5, notification: 35 })[app] ?? limits.deadlineMs / 1000 + 5;
+  ({ gateway: gatewayLimits.drainMs / 1000 + 5, notification: 35 })[app] ?? gatewayLimits.deadlineMs / 1000 + 5;
 
 const compose = (texts: Files) => composed(texts, filledIn(texts));
 const guards: Record<string, Guard> = {
@@ -163,7 +163,6 @@ const guards: Record<string, Guard> = {
         ...unless(texts.dockerfile.includes(`\nEXPOSE ${port}\n`), `the image does not expose ${port}`),
         ...unless(texts.healthy.includes(`env.PORT || ${port}}`), `healthy.mjs does not ask ${port}`),
         ...unless(texts.nats.includes('\nlisten: "0.0.0.0:4222"'), 'NATS does not listen on 4222'),
-        ...unless(services.billing?.environment.NATS_URL === 'nats://nats:4222', 'NATS is looked for elsewhere'),
       ];
     },
     planted: [
@@ -207,6 +206,33 @@ const guards: Record<string, Guard> = {
       ],
       ['compose', '      NOTIFICATION_APP_PASSWORD: $', '      NOTIFICATION_PASSWORD: $'],
       ['sql', 'create database recur_billing ', 'create database billing '],
+    ],
+  },
+  'every app has a user of its own on NATS, whose password NATS is given in quotes': {
+    find(texts) {
+      const { services } = compose(texts);
+      const { environment } = services.nats ?? { environment: {} };
+      const users = [...texts.natsUsers.matchAll(/user: (\w+), password: \$(\w+)/g)];
+      return [
+        ...only(
+          [...apps, 'operator'],
+          users.map(([, user = '']) => user),
+        ).map(user => `${user} is no user`),
+        ...users.flatMap(([, user = '', variable = '']) =>
+          unless(environment[variable] === `"${user}_nats_password"`, `NATS is not given ${variable}`),
+        ),
+        ...apps.flatMap(app => {
+          const url = `nats://${app}:${app}_nats_password@nats:4222`;
+          return unless(services[app]?.environment.NATS_URL === url, `${app} is another user of NATS`);
+        }),
+        ...unless(texts.nats.includes('\ninclude nats-users.conf\n'), 'NATS has no users'),
+      ];
+    },
+    planted: [
+      ['compose', 'nats://billing:${BILLING_NATS_PASSWORD', 'nats://catalog:${CATALOG_NATS_PASSWORD'],
+      ['compose', `'"\${BILLING_NATS_PASSWORD`, `'\${BILLING_NATS_PASSWORD`],
+      ['nats', 'include nats-users.conf', '# include nats-users.conf'],
+      ['natsUsers', 'user: billing, password: $BILLING_LOGIN', 'user: billings, password: $BILLINGS_LOGIN'],
     ],
   },
   'nothing starts before what it needs answers': {

@@ -11,6 +11,7 @@ const paths = {
   example: 'deploy/env.example',
   sql: 'deploy/postgres-init.sql',
   nats: 'deploy/nats.conf',
+  natsUsers: 'deploy/nats-users.conf',
   healthy: 'deploy/healthy.mjs',
 } as const;
 export type Files = Record<keyof typeof paths, string>;

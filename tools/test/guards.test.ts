@@ -58,7 +58,10 @@ const guards: Record<string, Guard> = {
   },
   'only the gateway asks others over the bus: a service has copies': {
     over: appSources.filter(({ file }) => !file.startsWith('apps/gateway/')),
-    find: ({ file, text }) => (/\bbus\.request\(|\bnc\.request\(/.test(text) ? [`${file} sends a request`] : []),
+    find: ({ file, text }) =>
+      /\bbus\.request\(|\bnc\.request\(|import \{[^}]*\b(ask|NatsClient)\b[^}]*\} from '@recur\/platform'/.test(text)
+        ? [`${file} sends a request`]
+        : [],
     planted: { file: 'apps/billing/src/x.ts', text: 'await this.bus.request(subject, payload, caller)' },
   },
   'events leave through the outbox alone': {

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import {
   type GatewayBank,
   gatewayType,
@@ -14,7 +14,7 @@ import { gatewayView } from './views.js';
 
 export const WIRE_TRANSFER = 'wire_transfer';
 
-@Injectable()
+@Controller()
 export class Gateways {
   constructor(
     private readonly db: Db,

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { type CodeTable, type In, invoiceStatus, listInvoices } from '@recur/contracts';
 import { type Caller, type Condition, Db, each, given, Handle, sorted } from '@recur/platform';
 import { invoicesOf } from './details.js';
@@ -7,7 +7,7 @@ import { invoices } from './tables.js';
 
 type Input = In<typeof listInvoices>;
 
-@Injectable()
+@Controller()
 export class InvoiceList {
   constructor(private readonly db: Db) {}
 

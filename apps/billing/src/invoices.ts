@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import {
   bizType,
   cancelInvoice,
@@ -37,7 +37,7 @@ import { DAYS_UNTIL_DUE, Opening } from './opening.js';
 import { gateways, type InvoiceRow, invoiceLines, invoices, payments } from './tables.js';
 import { invoiceView, paymentView } from './views.js';
 
-@Injectable()
+@Controller()
 export class Invoices {
   constructor(
     private readonly db: Db,

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { type In, listPayments, paymentStatus } from '@recur/contracts';
 import { type Caller, Db, each, given, Handle, sorted } from '@recur/platform';
 import { paymentDetailsOf } from './details.js';
@@ -6,7 +6,7 @@ import { usersByEmail } from './drafting.js';
 import { namesOf } from './invoice-list.js';
 import { payments } from './tables.js';
 
-@Injectable()
+@Controller()
 export class PaymentList {
   constructor(private readonly db: Db) {}
 

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { cancelPayment, type In, type PaymentDetail, paymentDetail } from '@recur/contracts';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { paymentDetailsOf } from './details.js';
@@ -7,7 +7,7 @@ import { withLines } from './drafting.js';
 import { gateways, invoices, payments } from './tables.js';
 import { invoiceView, paymentView } from './views.js';
 
-@Injectable()
+@Controller()
 export class Payments {
   constructor(private readonly db: Db) {}
 

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { bizType, createFrom, type In, newPayment, paymentStatus } from '@recur/contracts';
 import { type Issue, invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
@@ -22,7 +22,7 @@ import { invoiceView, paymentView } from './views.js';
 type Input = In<typeof newPayment>;
 
 /** Payments that a merchant asks for: of an invoice that is open, or of something that is sold once. */
-@Injectable()
+@Controller()
 export class Purchases {
   constructor(
     private readonly db: Db,

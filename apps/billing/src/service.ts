@@ -39,7 +39,7 @@ export const billing: ServiceDefinition<Config> = {
     gateway: aggregate(gateways, 'gatewayId', gateway => gatewayView(gateway)),
   },
   copies,
-  handlers: [Gateways, Invoices, InvoiceList, Payments, PaymentList, Purchases],
+  controllers: [Gateways, Invoices, InvoiceList, Payments, PaymentList, Purchases],
   providers: [Expiries, Opening],
   workers: app => [app.get(Expiries)],
 };

@@ -151,9 +151,9 @@ it('a repeat whose first call is still running gets no answer after its own dead
   });
   const caller = t.callerOf({ idempotencyKey: 'slow' });
   const payload = JSON.stringify(order({ userId: 404 }));
-  const first = t.dispatcher.dispatch('invoice.new', payload, caller);
+  const first = t.server.dispatch('invoice.new', payload, caller);
   await asked;
-  const repeat = await t.dispatcher.dispatch('invoice.new', payload, { ...caller, deadline: t.clock.wall() + 20 });
+  const repeat = await t.server.dispatch('invoice.new', payload, { ...caller, deadline: t.clock.wall() + 20 });
   expect(JSON.parse(repeat.bytes.toString())).toMatchObject({ slug: 'idempotency_in_use' });
   release();
   expect(JSON.parse((await first).bytes.toString())).toMatchObject({ slug: 'user_not_found' });

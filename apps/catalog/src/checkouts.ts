@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import {
   archiveCheckout,
   checkoutDetail,
@@ -17,7 +17,7 @@ import { archive, type Checkout, checkLive, edit, publish } from './domain/check
 import { checkouts, plans } from './tables.js';
 import { checkoutView } from './views.js';
 
-@Injectable()
+@Controller()
 export class Checkouts {
   constructor(private readonly db: Db) {}
 

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import {
   exchangeAmount,
   exchangeRate,
@@ -17,7 +17,7 @@ import { Rates } from './rates.js';
 /** The source of a rate that the merchant has set itself. */
 const MANUAL = 'manual';
 
-@Injectable()
+@Controller()
 export class Currencies {
   constructor(
     private readonly db: Db,

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import {
   aggregationType,
   deleteMetric,
@@ -19,7 +19,7 @@ import { metricView } from './metric-views.js';
 import { sortNameOf } from './tables.js';
 import { named } from './views.js';
 
-@Injectable()
+@Controller()
 export class Metrics {
   constructor(private readonly db: Db) {}
 

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { deletePlanLimit, editPlanLimit, type In, limits, newPlanLimit } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
@@ -10,7 +10,7 @@ import { keepPlan } from './plans.js';
 import { type PlanRow, plans } from './tables.js';
 
 /** The limits of plans one by one. Each is an entry of its plan's `metricLimits`: what changes is the plan. */
-@Injectable()
+@Controller()
 export class PlanLimits {
   constructor(private readonly db: Db) {}
 

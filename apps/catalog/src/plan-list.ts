@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import {
   emptyOf,
   type In,
@@ -26,7 +26,7 @@ import { namesOf, planView, productView } from './views.js';
 const limits = { addonBytes: 4_194_304 } as const;
 
 /** Plans as they are looked at: with their products and add-ons. */
-@Injectable()
+@Controller()
 export class PlanList {
   constructor(private readonly db: Db) {}
 

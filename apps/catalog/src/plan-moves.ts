@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import {
   addonsAction,
   archivePlan,
@@ -22,7 +22,7 @@ import { checkouts, type PlanRow, plans } from './tables.js';
 import { named, planView } from './views.js';
 
 /** Plans as they are archived, deleted, copied and bound to others. */
-@Injectable()
+@Controller()
 export class PlanMoves {
   constructor(
     private readonly db: Db,

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import {
   activatePlan,
   editPlan,
@@ -20,7 +20,7 @@ import { holdProduct } from './products.js';
 import { type PlanRow, plans } from './tables.js';
 import { planView } from './views.js';
 
-@Injectable()
+@Controller()
 export class Plans {
   constructor(
     private readonly db: Db,

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import {
   activateProduct,
   copyProduct,
@@ -20,7 +20,7 @@ import { conditions } from './filters.js';
 import { type ProductRow, products, sortNameOf } from './tables.js';
 import { named, namesOf, productView, usVatConfigOf } from './views.js';
 
-@Injectable()
+@Controller()
 export class Products {
   constructor(private readonly db: Db) {}
 

@@ -52,7 +52,7 @@ export const catalog: ServiceDefinition<Config> = {
     metric: aggregate(metrics, 'id', metricView),
     currency: aggregate(currencyRules, 'merchantId', ({ sets }) => ({ multiCurrencyConfigs: sets })),
   },
-  handlers: [Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts],
+  controllers: [Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts],
   providers: [
     Rates,
     RatesWorker,

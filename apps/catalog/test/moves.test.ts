@@ -315,7 +315,7 @@ describe('what a state forbids is refused, and changes nothing', () => {
     const deleted = await s.inState('deleted', { externalPlanId: 'nowhere' });
     const main = await s.planOf();
     const bytes = async (operation: Operation, input: object) =>
-      (await s.t.dispatcher.dispatch(operation.name, JSON.stringify(input), s.t.callerOf())).bytes.toString();
+      (await s.t.server.dispatch(operation.name, JSON.stringify(input), s.t.callerOf())).bytes.toString();
     const pairs = (id: number, externalPlanId: string): [Operation, object][] => [
       ...[planDetail, copyPlan, archivePlan, deletePlan].flatMap((operation): [Operation, object][] => [
         [operation, { planId: id }],

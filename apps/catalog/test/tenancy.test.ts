@@ -132,7 +132,7 @@ it("gives another merchant's ids the answer that unknown ones get, and changes n
   ];
   for (const [operation, foreign, none] of pairs) {
     const bytes = async (input: object) =>
-      (await t.dispatcher.dispatch(operation.name, JSON.stringify(input), t.callerOf())).bytes.toString();
+      (await t.server.dispatch(operation.name, JSON.stringify(input), t.callerOf())).bytes.toString();
     const answer = await bytes(foreign);
     expect(answer).toMatch(/"slug":"(plan|product|checkout|metric|plan_limit)_not_found"/);
     expect(answer).toBe(await bytes(none));

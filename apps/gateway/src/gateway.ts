@@ -1,23 +1,24 @@
 import 'reflect-metadata';
-import { Server } from 'node:net';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { ClientsModule } from '@nestjs/microservices';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Operation, routed } from '@recur/contracts';
 import { idGenerator } from '@recur/kernel';
-import { Bus, CLOCK, type Clock, CONFIG, LOG, type Log, pooledRandom } from '@recur/platform';
-import { Activity } from './activity.js';
-import { Admission } from './admission.js';
-import { Answers } from './answers.js';
-import { Credentials } from './caller.js';
-import { Callers } from './callers.js';
+import { Bus, CLOCK, type Clock, CONFIG, LOG, type Log, NatsClient, pooledRandom } from '@recur/platform';
+import { Activity } from './callers/activity.js';
+import { Callers } from './callers/callers.js';
+import { Credentials } from './callers/credentials.js';
 import type { GatewayConfig } from './config.js';
-import { Docs } from './docs.js';
-import { Edge } from './edge.js';
+import { Docs } from './docs/docs.js';
 import { Health } from './health.js';
-import { limits } from './limits.js';
-import { OAuth } from './oauth.js';
-import { OPERATIONS, Routes } from './routes.js';
+import { Admission } from './http/admission.js';
+import { Edge } from './http/edge.js';
+import { stopListening } from './http/node-server.js';
+import { Responses } from './http/responses.js';
+import { OPERATIONS, Routes, SERVICES } from './http/routes.js';
+import { gatewayLimits } from './limits.js';
+import { OAuth } from './oauth/oauth.js';
 
 export interface GatewayParts {
   config: GatewayConfig;
@@ -32,36 +33,37 @@ export interface GatewayParts {
 export class Gateway {
   private constructor(
     private readonly app: NestFastifyApplication,
-    private readonly answers: Answers,
+    private readonly responses: Responses,
     private readonly parts: GatewayParts,
   ) {}
 
   static async create(parts: GatewayParts): Promise<Gateway> {
     const { config, bus, clock, log, operations = routed } = parts;
     const newId = idGenerator(() => clock.wall(), pooledRandom);
-    const answers = new Answers(config, log);
+    const responses = new Responses(config, log);
     class App {}
     Module({
+      imports: [ClientsModule.register([{ name: SERVICES, customClass: NatsClient, options: { bus } }])],
       providers: [
         { provide: CONFIG, useValue: config },
         { provide: LOG, useValue: log },
         { provide: CLOCK, useValue: clock },
         { provide: OPERATIONS, useValue: operations },
         { provide: Bus, useValue: bus },
-        { provide: Answers, useValue: answers },
+        { provide: Responses, useValue: responses },
         ...[Callers, Credentials, Activity, Admission, Routes, Health, Docs, OAuth],
       ],
     })(App);
-    const edge = new Edge(config, answers, () => newId('req_'));
+    const edge = new Edge(config, responses, () => newId('req_'));
     const app = await NestFactory.create<NestFastifyApplication>(App, edge, {
       logger: false,
       bodyParser: false,
       abortOnError: false,
     });
-    return new Gateway(app, answers, parts);
+    return new Gateway(app, responses, parts);
   }
 
-  /** Listens; ready is what `/readyz` says. Answers the port. */
+  /** Listens; ready is what `/readyz` says. Responses the port. */
   async listen(): Promise<number> {
     const { HOST, PORT } = this.parts.config;
     await this.app.listen(PORT, HOST);
@@ -75,13 +77,10 @@ export class Gateway {
    */
   async drain(): Promise<void> {
     const server = this.app.getHttpServer();
-    this.answers.draining = true;
-    const ended = new Promise<void>(resolve => {
-      // of the socket server's own, since that of HTTP also closes connections on which a request may just arrive
-      Server.prototype.close.call(server, () => resolve());
-    });
-    const closeIdle = setInterval(() => server.closeIdleConnections(), limits.idleGraceMs);
-    const closeAll = setTimeout(() => server.closeAllConnections(), limits.drainMs);
+    this.responses.draining = true;
+    const ended = stopListening(server);
+    const closeIdle = setInterval(() => server.closeIdleConnections(), gatewayLimits.idleGraceMs);
+    const closeAll = setTimeout(() => server.closeAllConnections(), gatewayLimits.drainMs);
     await ended;
     clearInterval(closeIdle);
     clearTimeout(closeAll);

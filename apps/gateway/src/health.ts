@@ -4,8 +4,8 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Bus, isReady, metrics } from '@recur/platform';
-import { Answers } from './answers.js';
-import { Callers } from './callers.js';
+import { Callers } from './callers/callers.js';
+import { Responses } from './http/responses.js';
 
 /** When this was compiled, in unix seconds; the form of the version is part of the API. */
 export const version = `daily,buildtime:${Math.floor(statSync(fileURLToPath(import.meta.url)).mtimeMs / 1000)}`;
@@ -17,7 +17,7 @@ export class Health implements OnModuleInit {
     private readonly host: HttpAdapterHost<FastifyAdapter>,
     private readonly bus: Bus,
     private readonly callers: Callers,
-    private readonly answers: Answers,
+    private readonly responses: Responses,
   ) {}
 
   onModuleInit(): void {
@@ -37,7 +37,7 @@ export class Health implements OnModuleInit {
   private checks(): Record<string, boolean | string> {
     return {
       callers: this.callers.known,
-      serving: !this.answers.draining,
+      serving: !this.responses.draining,
       bus: this.bus.up ? 'connected' : 'away',
       identity: this.callers.inTouch ? 'heard' : 'silent',
     };

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { adminNoteList, type In, newAdminNote } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
@@ -9,7 +9,7 @@ import { adminNotes } from './user-tables.js';
 import { adminNoteView, userView } from './views.js';
 
 /** What members have noted on users; notes are not changed. */
-@Injectable()
+@Controller()
 export class AdminNotes {
   constructor(private readonly db: Db) {}
 

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { type In, listApiKeys, newApiKey, revokeApiKey } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
@@ -43,7 +43,7 @@ interface Rotation {
   ending: KeyState[];
 }
 
-@Injectable()
+@Controller()
 export class ApiKeys {
   constructor(
     private readonly db: Db,

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import {
   type AuthProvider,
   deleteAuthProvider,
@@ -23,7 +23,7 @@ type Settings = Pick<
 >;
 
 /** The identity providers that a merchant trusts, beside the one of the deployment. */
-@Injectable()
+@Controller()
 export class AuthProviders {
   constructor(
     private readonly db: Db,

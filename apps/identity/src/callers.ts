@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { CallersChanged } from '@recur/contracts';
+import type { CallersChanged, CallersSnapshot, callersSnapshot, In } from '@recur/contracts';
 import { CLOCK, type Clock, Db, Keyring, type Tx } from '@recur/platform';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { callers, type SigningKey, signingKeys } from './tables.js';
@@ -10,20 +10,6 @@ const ROW = { id: 'callers' };
  * that each may have, it stays below 3 MB.
  */
 const limits = { members: 1_000, endedKeys: 10_000 } as const;
-
-/** Where a snapshot goes on: after this member and this key. */
-export interface After {
-  merchantId: number;
-  memberId: number;
-  /** A gateway of before pages had none: it is told of no more keys than the first page has. */
-  jtiHash?: string;
-}
-
-/** All that gateways know of callers, up to `version`; of the members who are signed in and of ended keys, a page. */
-export interface CallersSnapshot extends CallersChanged {
-  version: number;
-  next: After | null;
-}
 
 /** A pair that signs: its id and its private half. */
 export interface Signer {
@@ -55,10 +41,10 @@ export class Callers {
   }
 
   /**
-   * The answer to `cmd.identity.platform.callers`: one statement, so that all of it is of that version. Further pages
+   * Answers `callersSnapshot`: one statement, so that all of it is of that version. Further pages
    * come one by one, each of a later version: whoever applies the events since the first page's ends at the truth.
    */
-  async snapshot({ after }: { after?: After }): Promise<CallersSnapshot> {
+  async snapshot({ after }: In<typeof callersSnapshot>): Promise<CallersSnapshot> {
     const { merchantId, memberId, jtiHash = null } = after ?? { merchantId: 0, memberId: 0, jtiHash: '' };
     const at = Math.floor(this.clock.wall() / 1000);
     const [row] = await this.db.infra(pageText, [at, merchantId, memberId, jtiHash]);

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import {
   customerPortalUrl,
   type In,
@@ -24,7 +24,7 @@ const newestLiving = `and status in (${[active, incomplete, pending, processing]
 type Asked = In<typeof subscriptionUpdateUrl>;
 
 /** URLs of the hosted pages, each with a session of its own. They tell nothing of the user: the session knows it. */
-@Injectable()
+@Controller()
 export class HostedPages {
   constructor(
     private readonly db: Db,

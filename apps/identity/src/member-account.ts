@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { type In, logoutMember, memberProfile, resetPassword, updateMember as updateOwn } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
@@ -8,7 +8,7 @@ import { Passwords } from './passwords.js';
 import { members } from './tables.js';
 
 /** A member's own affairs: gateways let nobody else do them. */
-@Injectable()
+@Controller()
 export class MemberAccount {
   constructor(
     private readonly db: Db,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { type In, inviteMember, listMembers, resumeMember, suspendMember, updateMemberRole } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, contains, Db, given, Handle, type Tx } from '@recur/platform';
@@ -12,7 +12,7 @@ import { isSetUp, SetupTokens, setupSeconds } from './setup-tokens.js';
 import { type Member, memberEmails, members } from './tables.js';
 
 /** What the merchant does with its members. Locks are taken in this order: roles, member, sessions, callers. */
-@Injectable()
+@Controller()
 export class Members {
   constructor(
     private readonly db: Db,

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { getMerchant, type In, updateMerchant } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle } from '@recur/platform';
@@ -14,7 +14,7 @@ import { merchantView } from './views.js';
 const limits = { gateways: 100 } as const;
 
 /** What a merchant tells of itself. */
-@Injectable()
+@Controller()
 export class MerchantProfile {
   constructor(
     private readonly db: Db,

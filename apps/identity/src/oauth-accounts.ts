@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { clearOauth, type In, updateOauth } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
@@ -11,7 +11,7 @@ import { type OauthAccountRow, oauthAccounts } from './sign-in-tables.js';
 import { type Member, members } from './tables.js';
 
 /** The external identities of members. */
-@Injectable()
+@Controller()
 export class OauthAccounts {
   constructor(
     private readonly db: Db,

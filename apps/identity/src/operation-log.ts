@@ -1,4 +1,4 @@
-import { type INestApplicationContext, Injectable } from '@nestjs/common';
+import { Controller, type INestApplicationContext } from '@nestjs/common';
 import { type In, OperationLogged, operationLogList, optAccountTypeOf, services } from '@recur/contracts';
 import {
   type Caller,
@@ -18,7 +18,7 @@ import { type LogEntry, type LogHead, logHeads, operationLogs } from './log-tabl
 import { type Member, members } from './tables.js';
 import { logEntryView } from './views.js';
 
-@Injectable()
+@Controller()
 export class OperationLog {
   constructor(private readonly db: Db) {}
 

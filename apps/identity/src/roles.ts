@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { deleteRole, editRole, grantOf, type In, inOrder, listRoles, newRole } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
@@ -11,7 +11,7 @@ import { members, merchants } from './tables.js';
 
 const limits = { roles: 100 } as const;
 
-@Injectable()
+@Controller()
 export class Roles {
   constructor(
     private readonly db: Db,

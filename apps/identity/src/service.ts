@@ -3,11 +3,12 @@ import { aggregate, CONFIG, Outbound, type ServiceDefinition } from '@recur/plat
 import { AdminNotes } from './admin-notes.js';
 import { ApiKeys } from './api-keys.js';
 import { AuthProviders } from './auth-providers.js';
-import { type After, Callers } from './callers.js';
+import { Callers } from './callers.js';
 import { removals } from './client-sessions.js';
 import { addressRules, type Config, config } from './config.js';
 import { copies } from './copies.js';
 import { emailKey } from './domain/email.js';
+import { GatewayQuestions } from './gateway-questions.js';
 import { Heartbeat } from './heartbeat.js';
 import { HostedPages } from './hosted-pages.js';
 import { IdentityTokens } from './identity-tokens.js';
@@ -34,7 +35,7 @@ import { OauthAccounts } from './oauth-accounts.js';
 import { logConsumptions, OperationLog } from './operation-log.js';
 import { Passwords } from './passwords.js';
 import { Roles } from './roles.js';
-import { type Activity, SessionActivity } from './session-activity.js';
+import { SessionActivity } from './session-activity.js';
 import { Sessions } from './sessions.js';
 import { SetupTokens } from './setup-tokens.js';
 import { SignIn } from './sign-in.js';
@@ -80,11 +81,13 @@ export const identity: ServiceDefinition<Config> = {
     }),
   },
   copies,
-  handlers: [
+  controllers: [
     ...[System, MerchantProfile, ApiKeys, Members, MemberAccount, Roles, SignIn, AuthProviders, OauthAccounts, Totps],
-    ...[Users, UserChanges, UserLists, UserCount, AdminNotes, Sessions, HostedPages, OperationLog],
+    ...[GatewayQuestions, Users, UserChanges, UserLists, UserCount, AdminNotes, Sessions, HostedPages, OperationLog],
   ],
   providers: [
+    // controllers whose methods other classes call
+    ...[ApiKeys, AuthProviders, OauthAccounts, Totps],
     ...[Callers, Merchants, MemberSessions, SessionActivity, SetupTokens, Passwords, Heartbeat, LogVerification],
     ...[KeySets, IdentityTokens],
     // whoever waits for a provider's keys has a command's five seconds in all
@@ -97,9 +100,5 @@ export const identity: ServiceDefinition<Config> = {
   consumptions: logConsumptions,
   workers: app => [app.get(Heartbeat), app.get(SessionActivity)],
   removals,
-  questions: app => ({
-    callers: (input: { after?: After }) => app.get(Callers).snapshot(input),
-    activity: (input: Activity) => app.get(SessionActivity).record(input),
-  }),
   commands: { merchant, log },
 };

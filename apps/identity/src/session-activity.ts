@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import type { In, reportActivity } from '@recur/contracts';
 import { Db, LOG, type Log, PeriodicTask, systemCaller, type Worker } from '@recur/platform';
 import { MemberSessions } from './member-sessions.js';
 import type { LiveSession } from './member-tables.js';
 import { members } from './tables.js';
 
 const limits = { everyMs: 30_000, idleSeconds: 28_800, endedAtOnce: 500 } as const;
-
-/** What a gateway says once a minute: which sessions were used, and when last, in unix seconds. */
-export interface Activity {
-  sessions: { sid: string; at: number }[];
-}
 
 /** Keeps count of when sessions were used, and ends those that were not for 8 hours, or whose tokens have expired. */
 @Injectable()
@@ -27,8 +23,8 @@ export class SessionActivity implements Worker {
     @Inject(LOG) private readonly log: Log,
   ) {}
 
-  /** The answer to `cmd.identity.platform.activity`. Rows are locked in one order, as other gateways' reports do. */
-  async record({ sessions }: Activity): Promise<object> {
+  /** Answers `reportActivity`. Rows are locked in one order, as other gateways' reports do. */
+  async record({ sessions }: In<typeof reportActivity>): Promise<Record<string, never>> {
     const sids = sessions.map(({ sid }) => sid);
     const times = sessions.map(({ at }) => at);
     await this.db.infra(

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { type User as Answer, type In, newSession, type Out } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
@@ -18,7 +18,7 @@ const limits = { tokenSeconds: 600 } as const;
 type Given = Pick<In<typeof newSession>, 'email' | 'externalUserId' | 'firstName' | 'lastName' | 'phone' | 'address'>;
 type Urls = Required<Pick<In<typeof newSession>, 'returnUrl' | 'cancelUrl'>>;
 
-@Injectable()
+@Controller()
 export class Sessions {
   constructor(
     private readonly db: Db,

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { type In, type MerchantMember, oauthLogin, oauthSetup, passwordLogin, passwordSetup } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
@@ -22,7 +22,7 @@ type SignedIn = { merchantMember: MerchantMember; token: string };
  * Signs members in. Whoever is refused hears the same, whatever the reason, and costs the same: one identity token is
  * verified, or one password is hashed, for nobody too.
  */
-@Injectable()
+@Controller()
 export class SignIn {
   constructor(
     private readonly db: Db,

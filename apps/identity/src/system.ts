@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Controller } from '@nestjs/common';
 import { type CurrencyInfo, currencies, exponentOf, systemInformation } from '@recur/contracts';
 import { CONFIG, Handle } from '@recur/platform';
 import type { Config } from './config.js';
@@ -16,7 +16,7 @@ export const supportedTimeZones = [...new Set([...Intl.supportedValuesOf('timeZo
 export const deploymentKind = ({ RECUR_ENV: env }: Config) => ({ env, isProd: env === 'production' });
 
 /** What a deployment supports, the same for every merchant. */
-@Injectable()
+@Controller()
 export class System {
   constructor(@Inject(CONFIG) private readonly config: Config) {}
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import {
   clearMemberTotp,
   confirmTotpKey,
@@ -31,7 +31,7 @@ import { type Member, members } from './tables.js';
 import { hashOfRecoveryCode, newRecoveryCodes, newTotpKey, stepOfCode, totpUrl } from './totp-codes.js';
 
 /** The two-factor codes of members: turned on with a first code, off with another, and asked for at each sign-in. */
-@Injectable()
+@Controller()
 export class Totps {
   constructor(
     private readonly db: Db,

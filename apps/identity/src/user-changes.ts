@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { changeUserEmail, changeUserGateway, type In, resumeUser, suspendUser } from '@recur/contracts';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { userLifecycle } from './domain/user.js';
@@ -7,7 +7,7 @@ import { users } from './tables.js';
 import { holders, indicesDecide, refuseTaken, refuseUnusable, updateRow } from './users.js';
 
 /** Single changes of a user; one that changes nothing is a success without an event. */
-@Injectable()
+@Controller()
 export class UserChanges {
   constructor(private readonly db: Db) {}
 

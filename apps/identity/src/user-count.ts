@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { type In, userCount } from '@recur/contracts';
 import { type Caller, Db, given, Handle } from '@recur/platform';
 import { parts } from './domain/spans.js';
@@ -17,7 +17,7 @@ const counted = `select
      select count(*) as n from users where merchant_id = $1
        and create_time >= from_time and create_time < to_time) s) as total`;
 
-@Injectable()
+@Controller()
 export class UserCount {
   constructor(private readonly db: Db) {}
 

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { getUser, type In, listUsers, searchUsers, subscriptionStatus, userStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, type Condition, contains, Db, each, given, Handle, sorted } from '@recur/platform';
@@ -16,7 +16,7 @@ const newestThatFit = (among: number | 'all') => `
   where concat_ws(E'\\n', email, concat_ws(' ', first_name, last_name), external_user_id, profile ->> 'companyName')
     ilike $2 order by ${newest} limit ${limits.searched}`;
 
-@Injectable()
+@Controller()
 export class UserLists {
   constructor(private readonly db: Db) {}
 

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import {
   type User as Answer,
   type In,
@@ -20,7 +20,7 @@ import { userView } from './views.js';
 
 type Names = Pick<User, 'email' | 'externalUserId'>;
 
-@Injectable()
+@Controller()
 export class Users {
   constructor(
     private readonly db: Db,

@@ -55,7 +55,7 @@ const sender = (identityToken: string) => ({ ip: '192.0.2.1', userAgent: 'Firefo
 /** The bytes that are answered to a token. */
 const answerTo = async (token: string, as = email) => {
   const caller = t.callerOf({ merchantId, sender: sender(token) });
-  const { ok, bytes } = await t.dispatcher.dispatch('auth.oauth_login', JSON.stringify({ email: as }), caller);
+  const { ok, bytes } = await t.server.dispatch('auth.oauth_login', JSON.stringify({ email: as }), caller);
   return ok ? 'signed in' : bytes.toString();
 };
 const refused = '{"slug":"credential_invalid","issues":[]}';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { automationOauthUrl, disconnectAutomation, type In } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle } from '@recur/platform';
@@ -17,7 +17,7 @@ const removeLate = `with gone as (delete from connections
   delete from connection_lookups where connection_id in (select connection_id from gone)`;
 
 /** What a merchant says of automation connections; what the platforms say is in oauth.ts and hooks.ts. */
-@Injectable()
+@Controller()
 export class Automation {
   constructor(
     private readonly db: Db,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import {
   deleteEndpoint,
   emittedEventNames,
@@ -40,7 +40,7 @@ const missRest = missIdle(limits.missedAtOnce);
 /** What it missed is scheduled by catch-up.ts. */
 const beginCatchUp = 'insert into catch_ups (endpoint_id, merchant_id) values ($1, $2) on conflict do nothing';
 
-@Injectable()
+@Controller()
 export class Endpoints {
   constructor(
     private readonly db: Db,

@@ -1,7 +1,7 @@
-import { Injectable } from '@nestjs/common';
-import type { AutomationAnswer, AutomationRequest, Slug } from '@recur/contracts';
+import { Controller } from '@nestjs/common';
+import { type AutomationAnswer, type AutomationRequest, automationStep, type Slug } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, Db, type Reader, type Tx } from '@recur/platform';
+import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { fits, lockConnection } from './connections.js';
 import type { Connection } from './domain/connection.js';
 import { Endpoints, endpointView } from './endpoints.js';
@@ -19,7 +19,7 @@ const newest = `select body from (select type, body from events where merchant_i
   where type = $2 and length(body) < ${limits.sampleBytes} limit ${limits.read}`;
 
 /** Answers an automation platform: its way in (oauth.ts), and what it may do with an access token: see to its hooks. */
-@Injectable()
+@Controller()
 export class Hooks {
   constructor(
     private readonly db: Db,
@@ -28,6 +28,7 @@ export class Hooks {
   ) {}
 
   /** Never throws a Rejected: it is an answer. */
+  @Handle(automationStep)
   async answer(request: AutomationRequest, caller: Caller): Promise<AutomationAnswer> {
     try {
       if ('fields' in request) return await this.oauth[request.step](request.fields, caller);

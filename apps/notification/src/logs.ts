@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { type In, listEndpointLogs, type WebhookLog } from '@recur/contracts';
 import { type Caller, Db, given, Handle } from '@recur/platform';
 import { living } from './endpoints.js';
@@ -11,7 +11,7 @@ const limits = { bodies: 600_000 } as const;
 const bodiesOf = 'select event_id, left(body, $3) as body from events where merchant_id = $1 and event_id = any($2)';
 
 /** What a merchant can see of the attempts to deliver to its endpoints. */
-@Injectable()
+@Controller()
 export class Logs {
   constructor(private readonly db: Db) {}
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { type EventName, emptyOf, type In, events as registry, resendWebhook, testEvent } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, Db, Handle, type Tx } from '@recur/platform';
@@ -19,7 +19,7 @@ const resendOne = anew(
 );
 
 /** Single deliveries that a merchant asks for: one again, or an example. */
-@Injectable()
+@Controller()
 export class Redelivery {
   constructor(
     private readonly db: Db,

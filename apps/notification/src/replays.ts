@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import {
   cancelReplay,
   type In,
@@ -34,7 +34,7 @@ const countText = `with looked as materialized (select event_id, state from deli
       where e.merchant_id = $1 and e.event_id = looked.event_id and e.type = any($6)))) as fitting`;
 
 /** Sends again what was sent, or should have been. The work is done by `Replayer`, a bounded number of deliveries at a time. */
-@Injectable()
+@Controller()
 export class Replays {
   constructor(
     private readonly db: Db,

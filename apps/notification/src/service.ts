@@ -1,5 +1,5 @@
-import { AutomationRequest, events as registry } from '@recur/contracts';
-import { aggregate, type Caller, CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
+import { events as registry } from '@recur/contracts';
+import { aggregate, CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
 
 import { Automation } from './automation.js';
 import { CatchUp } from './catch-up.js';
@@ -64,15 +64,16 @@ export const notification: ServiceDefinition<Config> = {
   },
   events: registry,
   aggregates: { endpoint: aggregate(endpoints, 'endpointId', endpointView) },
-  handlers: [Endpoints, Logs, Redelivery, Replays, Automation],
+  controllers: [Endpoints, Logs, Redelivery, Replays, Automation, Hooks],
   providers: [
+    // a controller whose methods other classes call
+    Endpoints,
     CatchUp,
     Deliveries,
     Doorbell,
     Replayer,
     Retention,
     OAuth,
-    Hooks,
     { provide: RANDOM, useValue: Math.random },
     {
       provide: Outbound,
@@ -85,7 +86,4 @@ export const notification: ServiceDefinition<Config> = {
     return intake(app.get<Clock>(CLOCK), (merchantId, endpointId) => doorbell.ring(merchantId, endpointId));
   },
   workers: app => [app.get(Doorbell), app.get(Replayer), app.get(Retention)],
-  questions: app => ({
-    automation: (request: unknown, caller: Caller) => app.get(Hooks).answer(AutomationRequest.parse(request), caller),
-  }),
 };

@@ -65,15 +65,42 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   secretOutput?: true;
 }
 
+/**
+ * A question that services ask each other. It has no HTTP route, no permission and no Idempotency-Key, and is not part
+ * of the OpenAPI document; its subject, validation and handler are those of any operation. Asking twice does no harm.
+ */
+export interface InternalOperation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> {
+  internal: true;
+  service: Service;
+  /** Unique within the service: `platform.<question>`. */
+  name: `platform.${string}`;
+  input: I;
+  output: O;
+}
+
+/** What a service handles: an operation of the API, or a question of another service. */
+export type AnyOperation = Operation | InternalOperation;
+
+export const isInternal = (operation: AnyOperation): operation is InternalOperation => 'internal' in operation;
+
 export function operation<const I extends z.ZodType, const O extends z.ZodType>(
   definition: Operation<I, O>,
 ): Operation<I, O> {
   return definition;
 }
 
-/** The validated input that an operation's handler receives. */
-export type In<Op extends Operation> = z.output<Op['input']>;
-/** The payload (`data` of the envelope) that an operation's handler returns. */
-export type Out<Op extends Operation> = z.input<Op['output']>;
+export function internal<const I extends z.ZodType, const O extends z.ZodType>(
+  definition: Omit<InternalOperation<I, O>, 'internal'>,
+): InternalOperation<I, O> {
+  return { internal: true, ...definition };
+}
 
-export const subjectOf = (op: Operation) => `cmd.${op.service}.${op.name}`;
+/** The validated input that an operation's handler receives. */
+export type In<Op extends AnyOperation> = z.output<Op['input']>;
+/** The payload (`data` of the envelope) that an operation's handler returns. */
+export type Out<Op extends AnyOperation> = z.input<Op['output']>;
+
+/** The message pattern of an operation, which names it among those of all services. */
+export const patternOf = (op: Pick<AnyOperation, 'service' | 'name'>) => `${op.service}.${op.name}`;
+/** The NATS subject of an operation. */
+export const subjectOf = (op: Pick<AnyOperation, 'service' | 'name'>) => `cmd.${patternOf(op)}`;

@@ -1,4 +1,7 @@
-export { Bus, type Reply } from './bus/bus.js';
+export { ask } from './bus/ask.js';
+export { Bus } from './bus/bus.js';
+export { type Reply, rejectionIn } from './bus/message.js';
+export { type CommandPacket, NatsClient } from './bus/nats-client.js';
 export type { Consumption } from './events/consumer.js';
 export { type Copy, copyOf } from './events/copies.js';
 export { type Event, eventsIn } from './events/envelope.js';

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { operation } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
@@ -151,7 +151,7 @@ export const listThings = operation({
 
 const view = ({ id, name, size, version }: Thing) => ({ id, name, size: Number(size), version });
 
-@Injectable()
+@Controller()
 export class Things {
   /** Ways to misbehave that a test can switch on. */
   static misbehave: '' | 'no-log' | 'bug' | 'slow' | 'another-answer' = '';
@@ -274,5 +274,5 @@ export const sample: ServiceDefinition = {
       version,
     })),
   ],
-  handlers: [Things],
+  controllers: [Things],
 };

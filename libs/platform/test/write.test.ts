@@ -177,7 +177,7 @@ describe('a command', () => {
   });
 
   it('past its deadline is refused', async () => {
-    const reply = await t.dispatcher.dispatch('thing.new', '{"name":"late","size":1}', {
+    const reply = await t.server.dispatch('thing.new', '{"name":"late","size":1}', {
       ...t.callerOf(),
       deadline: 1,
     });
@@ -188,7 +188,7 @@ describe('a command', () => {
 describe('an Idempotency-Key', () => {
   it('makes one effect and equal bytes of 64 calls at once, and of a later one', async () => {
     const input = JSON.stringify({ name: name(), size: 3 });
-    const call = () => t.dispatcher.dispatch('thing.new', input, t.callerOf({ idempotencyKey: 'once' }));
+    const call = () => t.server.dispatch('thing.new', input, t.callerOf({ idempotencyKey: 'once' }));
     const replies = await Promise.all(Array.from({ length: 64 }, call));
     const again = await call();
     expect(new Set([...replies, again].map(({ bytes }) => bytes.toString())).size).toBe(1);

@@ -1,51 +1,53 @@
 import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 
+interface Request {
+  take: ((reply: Msg) => void) | undefined;
+}
+
 /**
- * Messages that are answered, with one subscription for all answers. The connection's own requests do the same, and
- * make an error with its stack for each, answered or not: a tenth of what a command costs the gateway.
+ * Requests with one subscription for all replies. `nc.request` does the same, and builds an Error with its stack for
+ * each, answered or not: a tenth of what a command costs the gateway.
  */
 export class ReplyMux {
-  private readonly prefix = `${createInbox()}.`;
-  private readonly listening = new Map<string, Listener>();
+  private readonly prefix: string;
+  private readonly requests = new Map<string, Request>();
   private sent = 0;
 
   constructor(
     private readonly nc: NatsConnection,
-    /** Told of an answer that could not be taken: what a subscription throws ends the reader of the whole connection. */
+    inboxPrefix: string,
+    /** Called with what `take` throws: an exception would end the reader of the whole connection. */
     private readonly failed: (error: unknown) => void,
   ) {
+    this.prefix = `${createInbox(inboxPrefix)}.`;
     nc.subscribe(`${this.prefix}*`, { callback: (error, message) => void (error ?? this.take(message)) });
   }
 
   /**
-   * Sends a message, whose answers `hear` is given until it is stopped, by what this returns. Where nobody listens, the
-   * server answers at once, see `isUnheard`. Throws where nothing could be sent.
+   * Sends a request; `take` is called with each reply until the returned function is. Where nobody listens, the server
+   * replies at once (see `hasNoResponders`). Throws where nothing could be sent.
    */
-  ask(subject: string, payload: Uint8Array, hear: (answer: Msg) => void, headers?: MsgHdrs): () => void {
+  ask(subject: string, payload: string | Uint8Array, take: (reply: Msg) => void, headers: MsgHdrs): () => void {
     const token = String(++this.sent);
-    const listener: Listener = { hear };
-    this.nc.publish(subject, payload, { reply: this.prefix + token, ...(headers && { headers }) });
-    this.listening.set(token, listener);
+    const request: Request = { take };
+    this.nc.publish(subject, payload, { reply: this.prefix + token, headers });
+    this.requests.set(token, request);
     return () => {
-      this.listening.delete(token);
-      // the tables that a busy Map has outgrown live on for a while, with all that is reached from their entries
-      listener.hear = undefined;
+      this.requests.delete(token);
+      // V8 keeps a Map's outgrown tables alive until a full collection: drop the reference to what they reach
+      request.take = undefined;
     };
   }
 
   private take(message: Msg): void {
     try {
-      this.listening.get(message.subject.slice(this.prefix.length))?.hear?.(message);
+      this.requests.get(message.subject.slice(this.prefix.length))?.take?.(message);
     } catch (error) {
       this.failed(error);
     }
   }
 }
 
-interface Listener {
-  hear: ((answer: Msg) => void) | undefined;
-}
-
 const NO_RESPONDERS = 503;
 
-export const isUnheard = ({ data, headers }: Msg) => data.length === 0 && headers?.code === NO_RESPONDERS;
+export const hasNoResponders = ({ data, headers }: Msg) => data.length === 0 && headers?.code === NO_RESPONDERS;

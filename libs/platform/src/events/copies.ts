@@ -1,5 +1,14 @@
-import type { Service } from '@recur/contracts';
+import {
+  type AggregateState,
+  type In,
+  type InternalOperation,
+  type Out,
+  type Service,
+  snapshotOperations,
+} from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
+import type { z } from 'zod';
+import { ask } from '../bus/ask.js';
 import type { Bus } from '../bus/bus.js';
 import { type Caller, systemCaller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
@@ -10,7 +19,7 @@ import { columnOf, selectText, upsertText } from '../store/statements.js';
 import { hydrate, type Table } from '../store/table.js';
 import type { Aggregate, Known, Tx } from '../store/tx.js';
 import type { Consumption } from './consumer.js';
-import { type EventKinds, eventIn } from './envelope.js';
+import { type Event, type EventKinds, eventIn } from './envelope.js';
 
 /** A service's copy of another's aggregate. Rows carry merchantId and `version`; older never overwrites newer. */
 export interface Copy {
@@ -32,26 +41,9 @@ export function copyOf<D, T extends { version: number }>(
   return { name, owner, aggregate, table, row } as unknown as Copy;
 }
 
-/**
- * A page of an owner's aggregates, as `cmd.<service>.platform.snapshot_by_key` answers it. Versions before had pages of
- * another order under another name: a build that goes from one version to the other begins anew.
- */
-interface Page {
-  items: Item[];
-  next: { merchantId: number; after: string } | null;
-}
-
-export interface Item {
-  merchantId: number;
-  version: number;
-  data: unknown;
-}
-
-/** The state of what was asked for, as `cmd.<service>.platform.state` answers it; `more` where several fit. */
-export interface State {
-  item: Item | null;
-  more?: Item[];
-}
+type Operations = ReturnType<typeof snapshotOperations>;
+type State = Out<Operations['state']>;
+type Snapshot = Out<Operations['snapshot']>;
 
 const limits = { page: 500, events: 1_000, answerBytes: 524_288, alike: 100, timeoutMs: 4_000 } as const;
 
@@ -85,9 +77,11 @@ export class Copies {
     for (const copy of this.copies) {
       const [built] = await this.db.infra('select 1 from copy_state where copy = $1', [copy.name]);
       if (built) continue;
-      let next: Page['next'] = { merchantId: 0, after: '' };
+      const { snapshot } = snapshotOperations(copy.owner);
+      let next: { merchantId: number; after: string } | null = { merchantId: 0, after: '' };
       while (next) {
-        const page: Page = await this.ask(copy, 'platform.snapshot_by_key', { aggregate: copy.aggregate, ...next }, 0);
+        const caller = systemCaller(0, '', this.clock.wall() + limits.timeoutMs);
+        const page: Snapshot = await askOwner(this.bus, snapshot, { aggregate: copy.aggregate, ...next }, caller);
         for (const item of page.items) await this.store(copy, item.merchantId, item);
         next = page.next;
       }
@@ -105,12 +99,11 @@ export class Copies {
   async refresh(name: string, id: Known, caller: Caller): Promise<void> {
     const copy = this.copies.find(candidate => candidate.name === name);
     if (!copy) throw new Error(`no copy ${name}`);
-    const { aggregate } = copy;
-    const { item, more = [] }: State = await this.ask(
-      copy,
-      'platform.state',
+    const { aggregate, owner } = copy;
+    const { item, more = [] } = await askOwner(
+      this.bus,
+      snapshotOperations(owner).state,
       typeof id === 'object' ? { aggregate, by: id } : { aggregate, id: String(id) },
-      caller.merchantId,
       caller,
     );
     for (const state of item ? [item, ...more] : []) await this.store(copy, caller.merchantId, state);
@@ -125,16 +118,20 @@ export class Copies {
     const rows = states.map(({ data, version }) => ({ row: copy.row(data, tx.merchantId, version), version }));
     await tx.query(upsertText(copy.table), rowsValues(copy.table, rows));
   }
+}
 
-  private async ask<A>(copy: Copy, command: string, input: object, merchantId: number, caller?: Caller): Promise<A> {
-    const asking = caller ?? systemCaller(merchantId, '', this.clock.wall() + limits.timeoutMs);
-    const reply = await this.bus.request(`cmd.${copy.owner}.${command}`, JSON.stringify(input), {
-      ...asking,
-      idempotencyKey: undefined,
-    });
-    const answer = JSON.parse(Buffer.from(reply.bytes).toString());
-    if (!reply.ok) throw new Rejected('dependency_away', `The ${copy.owner} service could not say: ${answer.slug}`);
-    return answer as A;
+/** Asks the owner of an aggregate. Rejected 56 unless it answers: whatever its reason, it is asked again later. */
+export async function askOwner<Op extends InternalOperation>(
+  bus: Pick<Bus, 'request'>,
+  operation: Op,
+  input: z.input<Op['input']>,
+  caller: Caller,
+): Promise<z.output<Op['output']>> {
+  try {
+    return await ask(bus, operation, input, caller);
+  } catch (error) {
+    if (!(error instanceof Rejected) || ['dependency_away', 'deadline_exceeded'].includes(error.slug)) throw error;
+    throw new Rejected('dependency_away', `The ${operation.service} service could not say: ${error.slug}`);
   }
 }
 
@@ -150,18 +147,7 @@ export class SnapshotSource {
     private readonly awaited: ReadonlySet<string>,
   ) {}
 
-  questions() {
-    return {
-      state: (input: never, caller: Caller) => this.state(caller, input),
-      snapshot_by_key: (input: never, caller: Caller) => this.snapshot(caller, input),
-      events: (input: never, caller: Caller) => this.events(caller, input),
-    };
-  }
-
-  private async state(
-    caller: Caller,
-    { aggregate, id, by = {} }: { aggregate: string; id?: string; by?: Record<string, string> },
-  ): Promise<State> {
+  async state({ aggregate, id, by = {} }: In<Operations['state']>, caller: Caller): Promise<State> {
     if (this.awaited.has(aggregate)) return { item: null };
     const { table, key, view, also } = this.of(aggregate);
     const [name = '', value = ''] = Object.entries(by)[0] ?? [];
@@ -172,15 +158,12 @@ export class SnapshotSource {
       reader.all(table as Table<Record<string, unknown>>, where, newest),
     );
     const [item = null, ...more] = rows.map(
-      (row): Item => ({ merchantId: caller.merchantId, version: versionOf(row), data: view(row) }),
+      (row): AggregateState => ({ merchantId: caller.merchantId, version: versionOf(row), data: view(row) }),
     );
     return { item, ...(more.length > 0 && { more }) };
   }
 
-  private async snapshot(
-    caller: Caller,
-    { aggregate, merchantId, after }: { aggregate: string; merchantId: number; after: string },
-  ) {
+  async snapshot({ aggregate, merchantId, after }: In<Operations['snapshot']>, caller: Caller): Promise<Snapshot> {
     if (this.awaited.has(aggregate)) return { items: [], next: null };
     const { table, key, view } = this.of(aggregate);
     const [tenant] = await this.db.infra(
@@ -203,12 +186,9 @@ export class SnapshotSource {
   }
 
   /** The first events of one aggregate from a version on that the outbox still keeps, up to before `to`. */
-  private async events(
-    caller: Caller,
-    { aggregate, aggregateId, from, to }: { aggregate: string; aggregateId: string; from: number; to: number },
-  ) {
+  async events({ aggregate, aggregateId, from, to }: In<Operations['events']>, caller: Caller) {
     const rows = await this.db.infra(missedText, [caller.merchantId, aggregate, aggregateId, from, to]);
-    return { events: sendable(rows.map(({ envelope }) => eventIn(String(envelope), this.kinds))) };
+    return { events: sendable(rows.map(({ envelope }) => eventIn(String(envelope), this.kinds) as Event)) };
   }
 
   private of(aggregate: string): Required<Aggregate> {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type EventEnvelope, type Slimming, slimming } from '@recur/contracts';
 import { z } from 'zod';
-import { type Publication, textOf } from '../bus/bus.js';
+import type { Publication } from '../bus/bus.js';
+import { textOf } from '../bus/message.js';
 import type { Row } from '../store/session.js';
 
 /** What the platform knows of an event type; contracts' registry fits. */

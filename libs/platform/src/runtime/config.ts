@@ -28,7 +28,7 @@ export const toggle = (byDefault: boolean) =>
 /** The settings that every app has. An app's own schema extends this one. */
 export const baseConfig = z.object({
   RECUR_ENV: z.enum(['production', 'sandbox']).describe('kind of deployment; a key of one is refused by the other'),
-  NATS_URL: z.string().min(1).describe('nats://host:port, several separated by commas'),
+  NATS_URL: z.string().min(1).describe('nats://user:password@host:port, several separated by commas'),
   HOST: z.string().default('0.0.0.0').describe('address to listen on'),
   PORT: z.coerce.number().int().min(0).max(65535).default(3000).describe('HTTP port: health and metrics'),
   LOG_LEVEL: z

@@ -1,15 +1,19 @@
 import 'reflect-metadata';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type INestApplicationContext, Module, type Provider, type Type } from '@nestjs/common';
-import type { Service } from '@recur/contracts';
-import { idGenerator, Rejected } from '@recur/kernel';
+import { type INestApplicationContext, type INestMicroservice, Module, type ModuleMetadata } from '@nestjs/common';
+import { APP_FILTER, NestFactory } from '@nestjs/core';
+import type { MicroserviceOptions } from '@nestjs/microservices';
+import { type Service, snapshotOperations } from '@recur/contracts';
+import { idGenerator } from '@recur/kernel';
 import type { z } from 'zod';
-import { Bus, type Reply } from '../bus/bus.js';
+import { Bus } from '../bus/bus.js';
+import { NatsServer } from '../bus/nats-server.js';
+import { RejectionFilter } from '../bus/rejection-filter.js';
 import { Consumer, type Consumption } from '../events/consumer.js';
-import { Copies, type Copy, SnapshotSource } from '../events/copies.js';
+import { askOwner, Copies, type Copy, SnapshotSource } from '../events/copies.js';
 import type { Event, EventKinds } from '../events/envelope.js';
 import { Relay, type Written } from '../events/relay.js';
-import { type Caller, systemCaller } from '../runtime/caller.js';
+import { systemCaller } from '../runtime/caller.js';
 import { type Clock, systemClock } from '../runtime/clock.js';
 import { parseConfig, type ServiceConfig } from '../runtime/config.js';
 import { armCrash } from '../runtime/crash.js';
@@ -23,7 +27,7 @@ import { migrate, type Schema, schemaProblem } from '../store/migrate.js';
 import { createPool } from '../store/session.js';
 import type { Aggregate } from '../store/tx.js';
 import { Janitor, type Removal } from '../work/janitor.js';
-import { Dispatcher, handlersOf } from './handle.js';
+import { snapshotController } from './snapshot-controller.js';
 
 /** Something that runs beside the commands: started when the service is, stopped before it ends. */
 export interface Worker {
@@ -34,8 +38,13 @@ export interface Worker {
 /** Does one thing and answers the exit code. */
 export type Command = (app: INestApplicationContext, words: readonly string[]) => Promise<number>;
 
-/** A service as a value: what `startService` runs and tests start on a fresh database. */
-export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig> {
+/**
+ * A service as a value: a Nest module, and what the platform adds to it. `startService` runs it as a microservice, tests
+ * start it on a fresh database. Controllers handle operations with @Handle; they may inject Db, Bus, Keyring, CLOCK,
+ * CONFIG, LOG and the service's providers. Guards, interceptors and filters are Nest's own (`APP_GUARD`, `@UseGuards`).
+ */
+export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig>
+  extends Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'> {
   name: Service;
   config: z.ZodType<C>;
   schema: Schema;
@@ -43,17 +52,12 @@ export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig> {
   /** The registry of events, from contracts. */
   events: EventKinds;
   copies?: readonly Copy[];
-  /** Injectable classes whose methods are marked with @Handle; they may inject Db, Bus, Keyring, CLOCK, CONFIG and providers. */
-  handlers: readonly Type[];
-  providers?: readonly Provider[];
   consumptions?(app: INestApplicationContext): Consumption[];
   workers?(app: INestApplicationContext): Worker[];
   /** What the janitor removes from the service's own infrastructure tables. */
   removals?: readonly Removal[];
   /** What /readyz tells beside its checks, by name. It never makes the service unready. */
   details?(app: INestApplicationContext): Record<string, () => Promise<string>>;
-  /** Questions that other parts of recur ask over the bus, beside the platform's own: `cmd.<service>.platform.<name>`. */
-  questions?(app: INestApplicationContext): Record<string, (input: never, caller: Caller) => Promise<object>>;
   /** Words after the app's name on the command line that do one thing and exit. */
   commands?: Record<string, Command>;
 }
@@ -97,8 +101,13 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   });
   const copies = new Copies(definition.copies ?? [], db, bus, clock);
   db.refresh = (copy, id, caller) => copies.refresh(copy, id, caller);
+  const limits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: 5_000 };
+  const server = new NatsServer({ service: definition.name, bus, clock, log, keyring, limits });
+  const source = new SnapshotSource(db, definition.aggregates, definition.events, awaitedOf(definition));
   class App {}
   Module({
+    imports: definition.imports ?? [],
+    controllers: [snapshotController(definition.name), ...(definition.controllers ?? [])],
     providers: [
       { provide: Db, useValue: db },
       { provide: Bus, useValue: bus },
@@ -106,18 +115,18 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
       { provide: CLOCK, useValue: clock },
       { provide: CONFIG, useValue: config },
       { provide: LOG, useValue: log },
+      { provide: SnapshotSource, useValue: source },
+      // first, so that the filters of a service are asked before it
+      { provide: APP_FILTER, useClass: RejectionFilter },
       ...(definition.providers ?? []),
-      ...definition.handlers,
     ],
   })(App);
-  // the migrate step needs none of it
-  const { NestFactory } = await import('@nestjs/core');
-  const app = await NestFactory.createApplicationContext(App, { logger: false });
-  const handlers = definition.handlers.flatMap(type => handlersOf(app.get(type)));
-  const commandLimits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: 5_000 };
-  const dispatcher = new Dispatcher(handlers, clock, log, commandLimits, keyring);
-  const owner = new SnapshotSource(db, definition.aggregates, definition.events, awaitedOf(definition));
-  const questions = { ...owner.questions(), ...definition.questions?.(app) };
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(App, {
+    strategy: server,
+    logger: false,
+    abortOnError: false,
+  });
+  await app.init();
   const ackSeconds = config.EVENT_ACK_SECONDS;
   const { events } = definition;
   const consumerParts = { ackSeconds, db, bus, clock, log, events, missing: askMissing(bus, clock) };
@@ -126,7 +135,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   );
   const janitor = new Janitor(db, clock, log, definition.removals);
   const workers: Worker[] = [...(definition.workers?.(app) ?? []), janitor];
-  return { app, db, keyring, copies, dispatcher, questions, consumers, janitor, workers };
+  return { app: app as INestMicroservice, server, db, keyring, copies, consumers, janitor, workers };
 }
 
 /** What the service's events tell of and it does not keep yet. */
@@ -188,11 +197,7 @@ export async function startService(definition: ServiceDefinition, argv = process
     bus: bus.up ? 'connected' : 'away',
     ...(await told(definition.details?.(running.app) ?? {})),
   })).catch(error => fatal(log, `cannot listen on ${config.HOST}:${config.PORT}: ${error.message}`));
-  const unsubscribe = await bus.serve(definition.name, (command, payload, caller) =>
-    command.startsWith('platform.')
-      ? answerQuestion(running.questions, command, payload, caller)
-      : running.dispatcher.dispatch(command, payload, caller),
-  );
+  await running.app.listen();
   relay.start();
   for (const part of [...running.consumers, ...running.workers]) await part.start();
   void buildCopies(running.copies, log);
@@ -203,7 +208,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   process.once('SIGTERM', async () => {
     serving = false;
     log.info('draining');
-    await unsubscribe();
+    await running.server.close();
     await Promise.all([...running.consumers, ...running.workers].map(part => part.stop()));
     await relay.stop();
     await bus.close().catch(() => undefined);
@@ -219,7 +224,7 @@ export async function startService(definition: ServiceDefinition, argv = process
 
 function connect(name: string, config: ServiceConfig, log: Log, patient: boolean): Promise<Bus> {
   return Bus.connect(config.NATS_URL, name, systemClock, log, patient).catch(error =>
-    fatal(log, `NATS at ${config.NATS_URL} cannot be reached: ${error.message}`, unavailable),
+    fatal(log, error.message, unavailable),
   );
 }
 
@@ -254,30 +259,11 @@ async function buildCopies(copies: Copies, log: Log): Promise<void> {
   }
 }
 
-/** Answers what another part of recur asks; a failure is told, since only recur listens. */
-export async function answerQuestion(
-  questions: Record<string, (input: never, caller: Caller) => Promise<object>>,
-  command: string,
-  payload: string,
-  caller: Caller,
-): Promise<Reply> {
-  try {
-    const answer = questions[command.slice('platform.'.length)];
-    if (!answer) throw new Error(`nobody answers ${command}`);
-    return { ok: true, bytes: JSON.stringify(await answer(JSON.parse(payload) as never, caller)) };
-  } catch (error) {
-    return { ok: false, bytes: JSON.stringify({ slug: 'internal_error', message: String(error) }) };
-  }
-}
-
-const askMissing = (bus: Bus, clock: Clock) => async (service: string, event: Event, from: number) => {
+const askMissing = (bus: Bus, clock: Clock) => async (service: Service, event: Event, from: number) => {
   const { merchantId, requestId, aggregate, aggregateId, version } = event;
   const caller = systemCaller(merchantId, requestId, clock.wall() + 4_000);
-  const input = JSON.stringify({ aggregate, aggregateId, from, to: version });
-  const reply = await bus.request(`cmd.${service}.platform.events`, input, caller);
-  const answer = JSON.parse(Buffer.from(reply.bytes).toString());
-  if (!reply.ok) throw new Rejected('dependency_away', `${service} could not say what is missing: ${answer.message}`);
-  return answer.events as Event[];
+  const range = { aggregate, aggregateId, from, to: version };
+  return (await askOwner(bus, snapshotOperations(service).events, range, caller)).events;
 };
 
 function fatal(log: Log, why: string, exitCode = 1): never {

@@ -3,13 +3,14 @@ import type { Actor, In, Operation, Out, Slug } from '@recur/contracts';
 import type { Issue } from '@recur/kernel';
 import pg from 'pg';
 import type { QueryRunner } from 'typeorm';
-import type { Bus, Reply } from '../bus/bus.js';
+import type { Answer, Bus } from '../bus/bus.js';
+import { callerIn, headersOf, type Reply } from '../bus/message.js';
 import { type Event, eventIn } from '../events/envelope.js';
 import type { Caller, Sender } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import type { ServiceConfig } from '../runtime/config.js';
 import { createLog } from '../runtime/log.js';
-import { answerQuestion, assemble, type Parts, type ServiceDefinition } from '../service/service.js';
+import { assemble, type Parts, type ServiceDefinition } from '../service/service.js';
 import { connected, migrate, type Schema } from '../store/migrate.js';
 import { createPool, type Row } from '../store/session.js';
 
@@ -27,15 +28,20 @@ export class MovableClock implements Clock {
   }
 }
 
-type Answer = (command: string, payload: string, caller: Caller) => Promise<Reply>;
-
-/** The only stand-in of service tests: commands go from one service under test to another in memory. */
+/**
+ * The only stand-in of service tests: commands go from one service under test to another in memory. The transport, and
+ * Nest behind it, are the ones that run.
+ */
 export class MemoryBus {
   readonly up = true;
   private readonly services = new Map<string, Answer>();
 
   answer(service: string, answer: Answer): void {
     this.services.set(service, answer);
+  }
+  async serve(service: string, answer: Answer): Promise<() => Promise<void>> {
+    this.answer(service, answer);
+    return async () => undefined;
   }
   /** From now on a service is away. */
   remove(service: string): void {
@@ -48,12 +54,15 @@ export class MemoryBus {
       const { Rejected } = await import('@recur/kernel');
       throw new Rejected('dependency_away', `The ${service} service is away; nothing was done`);
     }
-    return answer(command.join('.'), payload, caller);
+    return answer(command.join('.'), payload, received(caller));
   }
   onReconnect(): void {}
   onSignal(): void {}
   signal(): void {}
 }
+
+/** A caller as it arrives: in the headers of its command. */
+const received = (caller: Caller) => callerIn(headersOf(caller), caller.deadline);
 
 export type Result<O> =
   | { ok: true; data: O; replayOf?: string }
@@ -129,7 +138,7 @@ async function template({ name, schema }: ServiceDefinition): Promise<string> {
   return database;
 }
 
-/** Starts a service on a fresh real database, without network: `call` goes through its dispatcher. */
+/** Starts a service on a fresh real database, without network: `call` goes through its transport. */
 export async function testService<C extends ServiceConfig>(
   definition: ServiceDefinition<C>,
   {
@@ -162,12 +171,7 @@ export async function testService<C extends ServiceConfig>(
     pool,
     committed,
   });
-  const { dispatcher, questions } = running;
-  bus.answer(definition.name, (command, payload, caller) =>
-    command.startsWith('platform.')
-      ? answerQuestion(questions, command, payload, caller)
-      : dispatcher.dispatch(command, payload, caller),
-  );
+  await running.app.listen();
   const admin = new pg.Pool({ connectionString: urlOf(database), max: 2 });
   // dropping the database ends what is still connected to it
   admin.on('error', () => undefined);
@@ -200,7 +204,7 @@ export async function testService<C extends ServiceConfig>(
     callerOf,
     /** Runs an operation; an answer that does not fit its contract fails the test. */
     async call<Op extends Operation>(operation: Op, input: unknown, caller?: TestCaller): Promise<Result<Out<Op>>> {
-      const reply = await dispatcher.dispatch(operation.name, JSON.stringify(input), callerOf(caller));
+      const reply = await running.server.dispatch(operation.name, JSON.stringify(input), received(callerOf(caller)));
       const answer = JSON.parse(reply.bytes.toString());
       if (!reply.ok) return { ok: false, issues: [], ...answer };
       operation.output.parse(answer);
@@ -269,7 +273,8 @@ export async function testService<C extends ServiceConfig>(
 
 export type TestService = Awaited<ReturnType<typeof testService>>;
 
-export { handlersOf } from '../service/handle.js';
+export { operationsOf } from '../service/handle.js';
 export type { ServiceDefinition } from '../service/service.js';
+export { snapshotController } from '../service/snapshot-controller.js';
 export { freePort, TestNats } from './nats.js';
 export { canary, closed, http, type Listening, tcp } from './servers.js';

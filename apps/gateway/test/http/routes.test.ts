@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { commonErrors, type ErrorKind, errors, routed, type Slug } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { Services, signingKey, TestGateway, TestNats } from './stand.js';
+import { Services, signingKey, TestGateway, TestNats } from '../stand.js';
 
 let nats: TestNats;
 let services: Services;

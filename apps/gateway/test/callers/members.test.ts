@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { everything, operation } from '@recur/contracts';
 import { Bus, createLog, systemClock } from '@recur/platform';
 import { MovableClock } from '@recur/platform/testing';
-import { Activity } from '../src/activity.js';
+import { Activity } from '../../src/callers/activity.js';
+import { eventually, own, Services, type SigningKey, samples, signingKey, TestGateway, TestNats } from '../stand.js';
 import { claimsOf, grant, permOf, signedIn, tokenOf } from './sessions.js';
-import { eventually, own, Services, type SigningKey, samples, signingKey, TestGateway, TestNats } from './stand.js';
 
 jest.setTimeout(30_000);
 

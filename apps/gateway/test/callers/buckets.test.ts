@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { Buckets } from '../src/limits.js';
-import { traceparentOf } from '../src/trace.js';
+import { Buckets } from '../../src/callers/buckets.js';
+import { traceparentOf } from '../../src/http/trace.js';
 
 describe('a token bucket', () => {
   it('gives a burst at once, then its rate, and never more than the burst', () => {

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, sign as signBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { exportJWK, type JWK } from 'jose';
-import { Services, type SigningKey, signingKey, TestGateway, TestNats } from './stand.js';
+import { Services, type SigningKey, signingKey, TestGateway, TestNats } from '../stand.js';
 
 let nats: TestNats;
 let services: Services;

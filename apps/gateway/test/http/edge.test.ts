@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Answered, envelopeIn, Services, type SigningKey, signingKey, TestGateway, TestNats } from './stand.js';
+import { type Answered, envelopeIn, Services, type SigningKey, signingKey, TestGateway, TestNats } from '../stand.js';
 
 let nats: TestNats;
 let services: Services;

@@ -4,9 +4,9 @@ import { type Actor, allows, type Operation } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { CLOCK, type Clock, CONFIG, LOG, type Log } from '@recur/platform';
 import { decodeProtectedHeader, type JWK, type JWTPayload, jwtVerify } from 'jose';
+import type { GatewayConfig } from '../config.js';
+import { gatewayLimits } from '../limits.js';
 import { Callers, type PublicKeys } from './callers.js';
-import type { GatewayConfig } from './config.js';
-import { limits } from './limits.js';
 import type { SignedInMember } from './signed-in.js';
 
 /** Who sent a request, shown by its credential. */
@@ -92,7 +92,7 @@ export class Credentials {
     }
     try {
       const token = bearer.exec(authorization ?? '')?.[1];
-      if (token === undefined || token.length > limits.tokenBytes) throw new Error('no bearer token');
+      if (token === undefined || token.length > gatewayLimits.tokenBytes) throw new Error('no bearer token');
       const { keys } = this.callers;
       const { typ, payload } = await this.signed(token, keys);
       const shown = typ === 'member+jwt' ? await this.member(payload) : this.keyHolder(payload);
@@ -152,7 +152,7 @@ export class Credentials {
   }
 
   private remember(authorization: string, proof: Proof): void {
-    if (this.proofs.size >= limits.rememberedCredentials) {
+    if (this.proofs.size >= gatewayLimits.rememberedCredentials) {
       for (const oldest of this.proofs.keys()) {
         this.proofs.delete(oldest);
         break;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type Operation, operation, planned, routed } from '@recur/contracts';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { z } from 'zod';
-import { openApi } from '../src/openapi.js';
+import { openApi } from '../../src/docs/openapi.js';
 
 interface Endpoint {
   operationId: string;

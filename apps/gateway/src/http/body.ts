@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { invalid, Rejected } from '@recur/kernel';
-import { limits } from './limits.js';
+import { gatewayLimits } from '../limits.js';
 
 const [quote, backslash, openList, closeList, openObject, closeObject] = [...'"\\[]{}'].map(c => c.charCodeAt(0));
 
@@ -8,7 +8,7 @@ const [quote, backslash, openList, closeList, openObject, closeObject] = [...'"\
 export function jsonOf(body: Buffer | undefined): unknown {
   if (body === undefined || body.length === 0) return {};
   if (!isUtf8(body)) throw new Rejected('malformed_json', 'The body is not valid UTF-8');
-  if (isTooDeep(body)) throw invalid('', `The body is nested more than ${limits.bodyDepth} deep`);
+  if (isTooDeep(body)) throw invalid('', `The body is nested more than ${gatewayLimits.bodyDepth} deep`);
   try {
     return JSON.parse(body.toString());
   } catch {
@@ -19,7 +19,7 @@ export function jsonOf(body: Buffer | undefined): unknown {
 
 /** Nesting is bounded before anything recurses over it, such as schemas and the writer of the command. */
 function isTooDeep(body: Buffer): boolean {
-  if (body.length <= limits.bodyDepth) return false;
+  if (body.length <= gatewayLimits.bodyDepth) return false;
   let depth = 0;
   let inText = false;
   for (let at = 0; at < body.length; at++) {
@@ -30,7 +30,7 @@ function isTooDeep(body: Buffer): boolean {
     } else if (byte === quote) {
       inText = true;
     } else if (byte === openObject || byte === openList) {
-      if (++depth > limits.bodyDepth) return true;
+      if (++depth > gatewayLimits.bodyDepth) return true;
     } else if (byte === closeObject || byte === closeList) {
       depth--;
     }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { operation } from '@recur/contracts';
 import { MovableClock } from '@recur/platform/testing';
 import { z } from 'zod';
-import { Services, signingKey, TestGateway, TestNats, write } from './stand.js';
+import { Services, signingKey, TestGateway, TestNats, write } from '../stand.js';
 
 jest.setTimeout(60_000);
 

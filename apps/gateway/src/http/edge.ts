@@ -1,14 +1,15 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { type ErrorKind, errors, type Slug } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Answers } from './answers.js';
-import type { GatewayConfig } from './config.js';
+import type { GatewayConfig } from '../config.js';
+import { gatewayLimits } from '../limits.js';
 import { failure } from './envelope.js';
-import { limits } from './limits.js';
+import { rememberResponses, responseDueOn } from './node-server.js';
+import type { Responses } from './responses.js';
 import { traceparentOf } from './trace.js';
 
 /** Fastify's own refusals, as our errors. */
@@ -22,27 +23,27 @@ const slugs: Record<string, Slug> = {
 
 /** Nest on Fastify, with every answer that Fastify and Node would give by themselves made an envelope. */
 export class Edge extends FastifyAdapter {
-  constructor(config: GatewayConfig, answers: Answers, newRequestId: () => string) {
+  constructor(config: GatewayConfig, responses: Responses, newRequestId: () => string) {
     super({
       logger: false,
       skipMiddie: true,
       genReqId: newRequestId,
       requestIdHeader: false,
       trustProxy: config.TRUST_PROXY ? (_address, hop) => hop === 0 : false,
-      bodyLimit: limits.bodyBytes,
-      requestTimeout: limits.requestMs,
+      bodyLimit: gatewayLimits.bodyBytes,
+      requestTimeout: gatewayLimits.requestMs,
       return503OnClosing: false,
       http: {
-        headersTimeout: limits.headersMs,
+        headersTimeout: gatewayLimits.headersMs,
         connectionsCheckingInterval: 2_000,
-        maxHeaderSize: limits.headerBytes,
+        maxHeaderSize: gatewayLimits.headerBytes,
         // a second Authorization is joined to the first, and so not valid; Node would drop it
         joinDuplicateHeaders: true,
         requireHostHeader: false,
       },
       frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-        answers.begin(request, reply);
-        answers.refuse(reply, rejectionOf(error));
+        responses.begin(request, reply);
+        responses.refuse(reply, rejectionOf(error));
       },
       clientErrorHandler: (error, socket) =>
         refuseRaw(socket, clientErrors[error.code ?? ''] ?? noRequest, newRequestId()),
@@ -52,15 +53,16 @@ export class Edge extends FastifyAdapter {
     http.decorateRequest('traceparent', '');
     http.addHook('onRequest', (request, reply, done) => {
       request.traceparent = traceparentOf(request.headers.traceparent as string | undefined);
-      answers.begin(request, reply);
+      responses.begin(request, reply);
       done();
     });
     http.removeAllContentTypeParsers();
     http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     http.setErrorHandler((error, _request, reply) =>
-      answers.refuse(reply, rejectionOf(error), reply.routeOptions.config.operation),
+      responses.refuse(reply, rejectionOf(error), reply.routeOptions.config.operation),
     );
-    http.setNotFoundHandler((_request, reply) => answers.refuse(reply, new Rejected('unknown_path')));
+    http.setNotFoundHandler((_request, reply) => responses.refuse(reply, new Rejected('unknown_path')));
+    rememberResponses(http.server as HttpServer);
     http.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       http.server.emit('request', request, response);
     });
@@ -91,18 +93,21 @@ function rejectionOf(error: unknown): unknown {
 
 const tooSlow = new Rejected('invalid_parameters', 'The request did not arrive in time');
 const clientErrors: Record<string, Rejected> = {
-  HPE_HEADER_OVERFLOW: new Rejected('invalid_parameters', `The headers are larger than ${limits.headerBytes} bytes`),
+  HPE_HEADER_OVERFLOW: new Rejected(
+    'invalid_parameters',
+    `The headers are larger than ${gatewayLimits.headerBytes} bytes`,
+  ),
   ERR_HTTP_REQUEST_TIMEOUT: tooSlow,
 };
 
 const noRequest = new Rejected('invalid_parameters', 'What was sent is no HTTP request');
 
 /**
- * Answers a connection whose bytes are no HTTP request, and ends it. Where they come after a whole request, which may
+ * Responses a connection whose bytes are no HTTP request, and ends it. Where they come after a whole request, which may
  * just have been longer than it said, the answer to that one is the last.
  */
 function refuseRaw(socket: Duplex, rejection: Rejected, requestId: string): void {
-  const due = '_httpMessage' in socket ? (socket._httpMessage as ServerResponse | null) : null;
+  const due = responseDueOn(socket);
   if (!socket.writable || due?.headersSent) {
     socket.destroy();
     return;

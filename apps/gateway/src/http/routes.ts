@@ -1,18 +1,22 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import type { ClientProxy } from '@nestjs/microservices';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { type Operation, subjectOf, validate } from '@recur/contracts';
-import { type Issue, invalid, Rejected } from '@recur/kernel';
-import { Bus, type Caller, CLOCK, type Clock } from '@recur/platform';
+import { type Operation, patternOf, validate } from '@recur/contracts';
+import { invalid, Rejected } from '@recur/kernel';
+import { Bus, type Caller, CLOCK, type Clock, type CommandPacket, type Reply, rejectionIn } from '@recur/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { firstValueFrom } from 'rxjs';
+import { mayCall, type Principal } from '../callers/credentials.js';
+import { gatewayLimits } from '../limits.js';
 import { Admission } from './admission.js';
-import { Answers } from './answers.js';
 import { jsonOf } from './body.js';
-import { mayCall, type Principal } from './caller.js';
-import { limits } from './limits.js';
+import { Responses } from './responses.js';
 import { senderOf } from './sender.js';
 
 export const OPERATIONS = Symbol('operations');
+/** The Nest client of the services. */
+export const SERVICES = Symbol('services');
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -31,9 +35,10 @@ export class Routes implements OnModuleInit {
 
   constructor(
     private readonly host: HttpAdapterHost<FastifyAdapter>,
+    @Inject(SERVICES) private readonly services: ClientProxy,
     private readonly bus: Bus,
     private readonly admission: Admission,
-    private readonly answers: Answers,
+    private readonly responses: Responses,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(OPERATIONS) private readonly operations: readonly Operation[],
   ) {}
@@ -41,7 +46,6 @@ export class Routes implements OnModuleInit {
   onModuleInit(): void {
     const http = this.host.httpAdapter.getInstance();
     for (const operation of this.operations) {
-      const subject = subjectOf(operation);
       http.route({
         method: [...operation.methods],
         url: operation.path,
@@ -49,10 +53,10 @@ export class Routes implements OnModuleInit {
         onRequest: (request, reply, done) =>
           this.admission[operation.anonymous ? 'admitAnyone' : 'admit'](request, reply, rejection => {
             if (rejection === undefined) done();
-            else this.answers.refuse(reply, rejection, operation);
+            else this.responses.refuse(reply, rejection, operation);
           }),
         handler: (request, reply) => {
-          void this.run(operation, subject, request, reply);
+          void this.run(operation, request, reply);
         },
       });
     }
@@ -60,25 +64,21 @@ export class Routes implements OnModuleInit {
   }
 
   /** Never throws: whatever happens is answered. */
-  private async run(
-    operation: Operation,
-    subject: string,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<void> {
+  private async run(operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     this.inFlight++;
     try {
-      if (this.inFlight > limits.inFlight) throw new Rejected('overloaded');
+      if (this.inFlight > gatewayLimits.inFlight) throw new Rejected('overloaded');
       if (request.principal !== null && request.method === 'POST') await this.admission.confirm(request);
       const caller = this.callerOf(request, operation);
       const input = this.inputOf(operation, request);
       if (operation.signIn) this.admission.countAttempt(request, reply, String((input as { email?: unknown }).email));
       if (operation.checksPassword) this.admission.countAttempt(request, reply, caller.actor.display);
-      const answer = await this.bus.request(subject, this.payloadOf(input), caller);
-      if (answer.ok) this.answers.succeed(reply, operation, answer.bytes, answer.replayOf);
-      else this.answers.refuse(reply, rejectionIn(answer.bytes), operation);
+      const command = { payload: this.payloadOf(input), caller };
+      const answer = await firstValueFrom(this.services.send<Reply, CommandPacket>(patternOf(operation), command));
+      if (answer.ok) this.responses.succeed(reply, operation, answer.bytes, answer.replayOf);
+      else this.responses.refuse(reply, rejectionIn(answer), operation);
     } catch (error) {
-      this.answers.refuse(reply, error, operation);
+      this.responses.refuse(reply, error, operation);
     } finally {
       this.inFlight--;
     }
@@ -98,7 +98,7 @@ export class Routes implements OnModuleInit {
       ...(principal.kind === 'member' && { session: principal.id }),
       requestId: id,
       traceparent,
-      deadline: this.clock.wall() + limits.deadlineMs,
+      deadline: this.clock.wall() + gatewayLimits.deadlineMs,
       ...(key !== undefined && { idempotencyKey: String(key) }),
       ...(sender !== undefined && { sender }),
     };
@@ -116,7 +116,7 @@ export class Routes implements OnModuleInit {
   private payloadOf(input: unknown): string {
     const payload = JSON.stringify(input);
     // what is written may be longer than what was read (defaults, escapes), and the bus has a limit of its own
-    const most = (this.bus.nc.info?.max_payload ?? limits.bodyBytes) - limits.commandHeaderBytes;
+    const most = (this.bus.nc.info?.max_payload ?? gatewayLimits.bodyBytes) - gatewayLimits.commandHeaderBytes;
     if (payload.length * 3 > most && Buffer.byteLength(payload) > most) throw new Rejected('body_too_large');
     return payload;
   }
@@ -127,11 +127,11 @@ export class Routes implements OnModuleInit {
     const methods = this.operations.find(operation => operation.path === path)?.methods.join(' or ');
     const unknown = new Rejected('unknown_path', methods && `This path takes ${methods}, not ${request.method}`);
     if (request.headers.authorization === undefined) {
-      this.answers.refuse(reply, unknown);
+      this.responses.refuse(reply, unknown);
       return;
     }
     this.admission.admit(request, reply, rejection =>
-      this.answers.refuse(reply, rejection?.slug === 'rate_limited' ? rejection : unknown),
+      this.responses.refuse(reply, rejection?.slug === 'rate_limited' ? rejection : unknown),
     );
   }
 }
@@ -144,9 +144,4 @@ function principalOf({ principal }: FastifyRequest, operation: Operation): Princ
   if (principal === null) throw new Error('a request without a caller has come through');
   if (!mayCall(principal, operation)) throw new Rejected('permission_denied');
   return principal;
-}
-
-function rejectionIn(bytes: Uint8Array | string): Rejected {
-  const answer: { slug: string; message?: string; issues?: Issue[] } = JSON.parse(Buffer.from(bytes).toString());
-  return new Rejected(answer.slug, answer.message, answer.issues);
 }

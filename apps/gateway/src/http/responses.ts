@@ -4,9 +4,9 @@ import { Rejected } from '@recur/kernel';
 import { CONFIG, LOG, type Log, metrics } from '@recur/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Histogram } from 'prom-client';
-import type { GatewayConfig } from './config.js';
+import type { GatewayConfig } from '../config.js';
+import { gatewayLimits } from '../limits.js';
 import { type Failure, failure, isRegistered, success } from './envelope.js';
-import { limits } from './limits.js';
 
 const requestSeconds = new Histogram({
   name: 'recur_http_request_seconds',
@@ -24,9 +24,9 @@ const always = {
   'referrer-policy': 'no-referrer',
 } as const;
 
-/** Answers requests: the envelope, its status and headers, and what the log and the metrics have of it. */
+/** Responses requests: the envelope, its status and headers, and what the log and the metrics have of it. */
 @Injectable()
-export class Answers {
+export class Responses {
   /** From then on each answer is the last on its connection. */
   draining = false;
   private readonly headers: Record<string, string>;
@@ -54,13 +54,13 @@ export class Answers {
     this.record(reply, operation, 'ok');
   }
 
-  /** Answers what went wrong: a rejection as its error is registered; anything else is a bug of ours, and is logged. */
+  /** Responses what went wrong: a rejection as its error is registered; anything else is a bug of ours, and is logged. */
   refuse(reply: FastifyReply, error: unknown, operation?: Operation): void {
     const { request } = reply;
     const failed = this.failureOf(error, request);
     const { http }: ErrorKind = errors[failed.slug];
     if ((http === 503 || http === 429) && !reply.hasHeader('retry-after')) {
-      reply.header('retry-after', String(limits.retryAfterSeconds));
+      reply.header('retry-after', String(gatewayLimits.retryAfterSeconds));
     }
     // the parser of bodies asks for an end of the connection, but a client that is still sending would miss the answer
     if (!this.draining) reply.removeHeader('connection');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { grantOf, type MemberAccess, type Permission } from '@recur/contracts';
-import type { SigningKey } from './stand.js';
+import type { SigningKey } from '../stand.js';
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 

@@ -10,8 +10,8 @@ import {
   routed,
   services as serviceNames,
 } from '@recur/contracts';
-import { grant, signedIn, tokenOf } from './sessions.js';
-import { Services, type SigningKey, signingKey, TestGateway, TestNats } from './stand.js';
+import { grant, signedIn, tokenOf } from '../callers/sessions.js';
+import { Services, type SigningKey, signingKey, TestGateway, TestNats } from '../stand.js';
 
 const all = permissionGroups.flatMap(group => permissionActions.map((action): Permission => `${group}.${action}`));
 const asked = [...new Set(routed.map(({ permission }) => permission))].filter(permission => permission !== anyMember);

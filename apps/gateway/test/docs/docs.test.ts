@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { routed } from '@recur/contracts';
-import { version } from '../src/health.js';
-import { openApi } from '../src/openapi.js';
-import { Services, signingKey, TestGateway, TestNats } from './stand.js';
+import { openApi } from '../../src/docs/openapi.js';
+import { version } from '../../src/health.js';
+import { Services, signingKey, TestGateway, TestNats } from '../stand.js';
 
 let nats: TestNats;
 let services: Services;

@@ -5,10 +5,10 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { Operation } from '@recur/contracts';
 import { CONFIG } from '@recur/platform';
-import type { GatewayConfig } from './config.js';
-import { version } from './health.js';
+import type { GatewayConfig } from '../config.js';
+import { version } from '../health.js';
+import { OPERATIONS } from '../http/routes.js';
 import { openApi } from './openapi.js';
-import { OPERATIONS } from './routes.js';
 
 const viewer = createRequire(import.meta.url);
 /** What of Swagger UI's package the page loads. */

@@ -1,17 +1,17 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { type AutomationAnswer, type AutomationRequest, hookInputs, validate } from '@recur/contracts';
+import { type AutomationAnswer, type AutomationRequest, automationStep, hookInputs, validate } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
-import { Bus, CLOCK, type Clock, CONFIG, systemCaller } from '@recur/platform';
+import { ask, Bus, CLOCK, type Clock, CONFIG, systemCaller } from '@recur/platform';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Admission } from './admission.js';
-import { Answers } from './answers.js';
-import { jsonOf } from './body.js';
-import type { GatewayConfig } from './config.js';
+import type { GatewayConfig } from '../config.js';
+import { Admission } from '../http/admission.js';
+import { jsonOf } from '../http/body.js';
+import { success } from '../http/envelope.js';
+import { Responses } from '../http/responses.js';
+import { gatewayLimits } from '../limits.js';
 import { codePage, consentPage, messagePage, policyOf } from './consent.js';
-import { success } from './envelope.js';
-import { limits } from './limits.js';
 
 const FORM = 'application/x-www-form-urlencoded';
 const html = 'text/html; charset=utf-8';
@@ -32,7 +32,7 @@ export class OAuth implements OnModuleInit {
     private readonly host: HttpAdapterHost<FastifyAdapter>,
     private readonly bus: Bus,
     private readonly admission: Admission,
-    private readonly answers: Answers,
+    private readonly responses: Responses,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: GatewayConfig,
   ) {}
@@ -40,13 +40,15 @@ export class OAuth implements OnModuleInit {
   onModuleInit(): void {
     // in a scope of their own: no other path takes forms
     void this.host.httpAdapter.getInstance<FastifyInstance>().register(async http => {
-      http.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: limits.formBytes }, (_request, body, done) =>
-        done(null, body),
+      http.addContentTypeParser(
+        FORM,
+        { parseAs: 'string', bodyLimit: gatewayLimits.formBytes },
+        (_request, body, done) => done(null, body),
       );
       http.addHook('onRequest', (request, reply, done) =>
         this.admission.admitAnyone(request, reply, rejection => {
           if (rejection === undefined) done();
-          else this.answers.refuse(reply, rejection);
+          else this.responses.refuse(reply, rejection);
         }),
       );
       http.get('/.well-known/oauth-authorization-server', (_request, reply) => reply.send(this.metadata()));
@@ -112,12 +114,9 @@ export class OAuth implements OnModuleInit {
     });
   }
 
-  private async ask(asked: AutomationRequest, { id, traceparent }: FastifyRequest): Promise<AutomationAnswer> {
-    const caller = systemCaller(0, id, this.clock.wall() + limits.deadlineMs, traceparent);
-    const { ok, bytes } = await this.bus.request('cmd.notification.platform.automation', JSON.stringify(asked), caller);
-    const answer = JSON.parse(Buffer.from(bytes).toString());
-    if (!ok) throw new Error(`notification could not answer: ${answer.message}`);
-    return answer;
+  private ask(step: AutomationRequest, { id, traceparent }: FastifyRequest): Promise<AutomationAnswer> {
+    const caller = systemCaller(0, id, this.clock.wall() + gatewayLimits.deadlineMs, traceparent);
+    return ask(this.bus, automationStep, step, caller);
   }
 
   /** Never throws: whatever happens is answered. */
@@ -125,7 +124,7 @@ export class OAuth implements OnModuleInit {
     try {
       this.send(reply, await ask());
     } catch (error) {
-      this.answers.refuse(reply, error);
+      this.responses.refuse(reply, error);
     }
   }
 
@@ -153,7 +152,7 @@ export class OAuth implements OnModuleInit {
           .send(success(JSON.stringify(answer.data), answer.merchantId, reply.request.id));
         return;
       case 'rejected':
-        this.answers.refuse(reply, new Rejected(answer.slug, answer.message, answer.issues));
+        this.responses.refuse(reply, new Rejected(answer.slug, answer.message, answer.issues));
     }
   }
 

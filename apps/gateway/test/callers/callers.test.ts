@@ -3,8 +3,8 @@ import { type IncomingMessage, request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { everything } from '@recur/contracts';
 import { MovableClock } from '@recur/platform/testing';
+import { eventually, idOf, Services, type SigningKey, signingKey, TestGateway, TestNats } from '../stand.js';
 import { signedIn, tokenOf } from './sessions.js';
-import { eventually, idOf, Services, type SigningKey, signingKey, TestGateway, TestNats } from './stand.js';
 
 let nats: TestNats;
 let services: Services;

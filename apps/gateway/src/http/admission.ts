@@ -3,10 +3,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
 import { CLOCK, type Clock, CONFIG } from '@recur/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Activity } from './activity.js';
-import { Credentials, type Principal } from './caller.js';
-import type { GatewayConfig } from './config.js';
-import { Buckets } from './limits.js';
+import { Activity } from '../callers/activity.js';
+import { Buckets } from '../callers/buckets.js';
+import { Credentials, type Principal } from '../callers/credentials.js';
+import type { GatewayConfig } from '../config.js';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,8 +1,26 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ConsumerMessages, DeliverPolicy, jetstream } from '@nats-io/jetstream';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { CallersChanged, EventEnvelope, eventSubject, events } from '@recur/contracts';
-import { Bus, CLOCK, type Clock, type Event, eventsIn, LOG, type Log, streamOf, systemCaller } from '@recur/platform';
+import {
+  CallersChanged,
+  type CallersSnapshot,
+  callersSnapshot,
+  EventEnvelope,
+  eventSubject,
+  events,
+} from '@recur/contracts';
+import {
+  ask,
+  Bus,
+  CLOCK,
+  type Clock,
+  type Event,
+  eventsIn,
+  LOG,
+  type Log,
+  streamOf,
+  systemCaller,
+} from '@recur/platform';
 import type { JWK } from 'jose';
 import { z } from 'zod';
 import { SignedIn, type SignedInMember } from './signed-in.js';
@@ -13,15 +31,6 @@ const times = {
   newsMs: 2_000,
 } as const;
 
-/**
- * What identity answers to `cmd.identity.platform.callers`: all that it has told by events up to `version`; of the
- * members and of API keys that do not hold, or will not, a page, and where it goes on.
- */
-const Snapshot = CallersChanged.extend({
-  version: z.int().min(0),
-  next: z.object({ merchantId: z.int(), memberId: z.int(), jtiHash: z.string().optional() }).nullable(),
-});
-type Snapshot = z.output<typeof Snapshot>;
 const Changed = EventEnvelope.pick({ version: true }).extend({ data: CallersChanged });
 type Changed = z.output<typeof Changed>;
 const Beat = z.object({ version: z.int().min(0) });
@@ -157,10 +166,10 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     await this.follow().catch(error => this.log.debug({ err: error }, "identity's events cannot be followed yet"));
     this.meanwhile = [];
     const askedMs = this.clock.wall();
-    const first = await this.ask({});
+    const first = await this.page();
     const { members, revoked, ending } = first;
     for (let { next } = first; next !== null; ) {
-      const page = await this.ask({ after: next });
+      const page = await this.page(next);
       members.push(...page.members);
       revoked.push(...page.revoked);
       ending.push(...page.ending);
@@ -173,16 +182,13 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     );
   }
 
-  private async ask(input: object): Promise<Snapshot> {
+  private page(after?: CallersSnapshot['next']): Promise<CallersSnapshot> {
     const caller = systemCaller(0, 'callers', this.clock.wall() + times.askMs);
-    const reply = await this.bus.request('cmd.identity.platform.callers', JSON.stringify(input), caller);
-    const answer = JSON.parse(Buffer.from(reply.bytes).toString());
-    if (!reply.ok) throw new Error(`identity could not tell its callers: ${answer.message}`);
-    return Snapshot.parse(answer);
+    return ask(this.bus, callersSnapshot, after ? { after } : {}, caller);
   }
 
   /** A snapshot is the truth, also one that is older than what was known: identity was restored from a backup. */
-  private take(snapshot: Snapshot, askedMs: number): void {
+  private take(snapshot: CallersSnapshot, askedMs: number): void {
     const keys = keysOf(snapshot.keys);
     if (!isDeepStrictEqual(keys, this.publicKeys)) this.publicKeys = keys;
     this.revoked = new Set(snapshot.revoked);

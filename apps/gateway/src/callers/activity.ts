@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { Bus, CLOCK, type Clock, LOG, type Log, systemCaller } from '@recur/platform';
+import { reportActivity } from '@recur/contracts';
+import { ask, Bus, CLOCK, type Clock, LOG, type Log, systemCaller } from '@recur/platform';
 
 const limits = { everyMs: 60_000, askMs: 3_000, sessionsAtOnce: 5_000 } as const;
 
@@ -38,8 +39,7 @@ export class Activity implements OnApplicationBootstrap, OnApplicationShutdown {
       const sessions = due.slice(from, from + limits.sessionsAtOnce);
       const caller = systemCaller(0, 'activity', this.clock.wall() + limits.askMs);
       try {
-        const reply = await this.bus.request('cmd.identity.platform.activity', JSON.stringify({ sessions }), caller);
-        if (!reply.ok) throw new Error(`identity did not take it: ${Buffer.from(reply.bytes)}`);
+        await ask(this.bus, reportActivity, { sessions }, caller);
       } catch (error) {
         this.log.debug({ err: error }, 'activity is told later');
         for (const { sid, at } of due.slice(from)) this.used.set(sid, Math.max(at, this.used.get(sid) ?? 0));

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { type AutomationAnswer, AutomationRequest } from './notification/automation.js';
+import type { Slug } from './errors.js';
+import { ApiKeyState, CallersChanged, EventEnvelope } from './events.js';
+import { type InternalOperation, internal, type Service, services } from './operation.js';
+
+// Questions that services and the gateway ask each other: operations with `internal: true`.
+
+/** The state of one aggregate. `data` is the owner's view of it, which the asking copy declares. */
+export const AggregateState = z.object({ merchantId: z.int(), version: z.int(), data: z.unknown() });
+export type AggregateState = z.output<typeof AggregateState>;
+
+/** A key of the aggregate, or another of its unique names, such as `{ email }`. */
+const lookup = z.record(z.string(), z.string());
+const key = z.union([z.string(), z.int()]).transform(String);
+
+/** What every service answers to those who keep copies of its aggregates. */
+export const snapshotOperations = (service: Service) => ({
+  /** The current state of one aggregate, by id or by another name; `more` where several fit the name. */
+  state: internal({
+    service,
+    name: 'platform.state',
+    input: z.object({ aggregate: z.string(), id: key.optional(), by: lookup.optional() }),
+    output: z.object({ item: AggregateState.nullable(), more: z.array(AggregateState).optional() }),
+  }),
+  /** A page of all aggregates of one kind, merchant by merchant in the order of their keys; `next` continues it. */
+  snapshot: internal({
+    service,
+    name: 'platform.snapshot_by_key',
+    input: z.object({ aggregate: z.string(), merchantId: z.int().min(0), after: z.string() }),
+    output: z.object({
+      items: z.array(AggregateState),
+      next: z.object({ merchantId: z.int(), after: z.string() }).nullable(),
+    }),
+  }),
+  /** Events of one aggregate with versions in [from, to): the first of them that the outbox still keeps. */
+  events: internal({
+    service,
+    name: 'platform.events',
+    input: z.object({ aggregate: z.string(), aggregateId: z.string(), from: z.int(), to: z.int() }),
+    output: z.object({ events: z.array(EventEnvelope) }),
+  }),
+});
+
+/** Where a snapshot of callers continues: after this member and this API key. */
+const CallersPosition = z.object({ merchantId: z.int(), memberId: z.int(), jtiHash: z.string().optional() });
+
+/**
+ * What gateways know of callers, up to `version`: all public keys; of the signed-in members, and of API keys that have
+ * ended or will end, one page.
+ */
+export const CallersSnapshot = CallersChanged.extend({
+  version: z.int().min(0),
+  ending: z.array(ApiKeyState.pick({ jtiHash: true, revokedTime: true })),
+  next: CallersPosition.nullable(),
+});
+export type CallersSnapshot = z.output<typeof CallersSnapshot>;
+
+export const callersSnapshot = internal({
+  service: 'identity',
+  name: 'platform.callers',
+  input: z.object({ after: CallersPosition.optional() }),
+  output: CallersSnapshot,
+});
+
+/** Reports when sessions were last used; each gateway does once a minute. */
+export const reportActivity = internal({
+  service: 'identity',
+  name: 'platform.activity',
+  input: z.object({ sessions: z.array(z.object({ sid: z.string(), at: z.int().describe('Unix seconds') })) }),
+  output: z.object({}),
+});
+
+const AutomationReply: z.ZodType<AutomationAnswer, AutomationAnswer> = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('consent'),
+    merchantId: z.int(),
+    returnUrl: z.string(),
+    fields: z.record(z.string(), z.string()),
+  }),
+  z.object({ kind: z.literal('redirect'), location: z.string() }),
+  z.object({ kind: z.literal('refusal'), message: z.string() }),
+  z.object({ kind: z.literal('oauth'), status: z.int(), body: z.record(z.string(), z.unknown()) }),
+  z.object({ kind: z.literal('data'), merchantId: z.int(), data: z.custom<object>(isObject) }),
+  z.object({
+    kind: z.literal('rejected'),
+    slug: z.custom<Slug>(value => typeof value === 'string'),
+    message: z.string().optional(),
+    issues: z.array(z.object({ path: z.string(), message: z.string() })),
+  }),
+]);
+
+/** One step of an automation platform's OAuth flow, or one use of its access token. */
+export const automationStep = internal({
+  service: 'notification',
+  name: 'platform.automation',
+  input: AutomationRequest,
+  output: AutomationReply,
+});
+
+/** Every internal operation. */
+export const internalOperations: readonly InternalOperation[] = [
+  ...services.flatMap(service => Object.values<InternalOperation>(snapshotOperations(service))),
+  callersSnapshot,
+  reportActivity,
+  automationStep,
+];
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}

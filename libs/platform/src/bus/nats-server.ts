@@ -1,0 +1,209 @@
+import { hash } from 'node:crypto';
+import { type CustomTransportStrategy, type MessageHandler, Server } from '@nestjs/microservices';
+import { type AnyOperation, isInternal, patternOf, type Service, validate } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { isObservable, lastValueFrom } from 'rxjs';
+import type { Caller } from '../runtime/caller.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Log } from '../runtime/log.js';
+import type { Keyring } from '../runtime/secrets.js';
+import { commandSeconds } from '../runtime/telemetry.js';
+import { Replayed } from '../store/answers.js';
+import { jsonOfAnswer } from '../store/json.js';
+import { asRejection, isUnsent } from '../store/session.js';
+import type { Bus } from './bus.js';
+import { CommandQueue } from './command-queue.js';
+import { KeyGuard } from './key-guard.js';
+import { type Reply, refusal, type Sent } from './message.js';
+
+/** Commands per replica, and the milliseconds that one may take at most, whatever its caller would wait. */
+export interface CommandLimits {
+  atOnce: number;
+  waiting: number;
+  budgetMs: number;
+}
+
+interface Parts {
+  service: Service;
+  bus: Pick<Bus, 'serve'>;
+  clock: Clock;
+  log: Log;
+  keyring: Keyring;
+  limits: CommandLimits;
+}
+
+interface Handler {
+  operation: AnyOperation;
+  run: MessageHandler;
+}
+
+/**
+ * The Nest transport of a service: takes its commands from NATS and hands them to the handlers that Nest has wrapped in
+ * their guards, interceptors, pipes and filters. Before Nest sees a command, it has its deadline, its turn in a bounded
+ * queue, its Idempotency-Key and its validated input. Internal operations have a queue of their own, so that services
+ * whose commands ask each other cannot wait in a circle.
+ */
+export class NatsServer extends Server implements CustomTransportStrategy {
+  private readonly keys: KeyGuard;
+  private readonly commands: CommandQueue;
+  private readonly questions: CommandQueue;
+  private stop: (() => Promise<void>) | undefined;
+
+  constructor(private readonly parts: Parts) {
+    super();
+    const { limits, clock } = parts;
+    this.keys = new KeyGuard(clock);
+    this.commands = new CommandQueue(limits.atOnce, limits.waiting, clock);
+    this.questions = new CommandQueue(limits.atOnce, limits.waiting, clock);
+  }
+
+  /** Refuses what Nest would let pass: a second handler of a pattern, and a handler without a contract of this service. */
+  override addHandler(
+    pattern: string,
+    run: MessageHandler,
+    isEvent = false,
+    extras: Record<string, unknown> = {},
+  ): void {
+    const operation = extras.operation as AnyOperation | undefined;
+    if (isEvent || operation === undefined) throw new Error(`the handler of ${pattern} has no contract: use @Handle`);
+    if (operation.service !== this.parts.service) throw new Error(`${pattern} is handled by ${this.parts.service}`);
+    if (this.messageHandlers.has(pattern)) throw new Error(`two handlers for ${pattern}`);
+    super.addHandler(pattern, run, false, extras);
+  }
+
+  async listen(callback: (error?: unknown) => void): Promise<void> {
+    try {
+      const { bus, service } = this.parts;
+      this.stop = await bus.serve(service, (command, payload, caller) => this.dispatch(command, payload, caller));
+      callback();
+    } catch (error) {
+      callback(error);
+    }
+  }
+
+  /** Takes no more commands, and resolves once those that have come are answered. */
+  async close(): Promise<void> {
+    await this.stop?.();
+  }
+
+  on(): never {
+    throw new Error('this transport has no events: see Bus.onReconnect');
+  }
+
+  unwrap<T>(): T {
+    return this.parts.bus as T;
+  }
+
+  /** Never throws: whatever happens becomes a reply. */
+  async dispatch(command: string, payload: string, sent: Sent): Promise<Reply> {
+    const { clock, limits, service } = this.parts;
+    const started = clock.wall();
+    const deadline = Math.min(sent.deadline, started + limits.budgetMs);
+    let slug = 'ok';
+    try {
+      const run = this.messageHandlers.get(patternOf({ service, name: command }));
+      if (run === undefined) throw new Rejected('unknown_path');
+      return await this.answer({ operation: run.extras?.operation, run }, payload, { ...sent, deadline });
+    } catch (error) {
+      const known = asRejection(error, !isUnsent(error));
+      const rejection = known instanceof Rejected ? known : this.bug(command, error, sent);
+      slug = rejection.slug;
+      return refusal(rejection);
+    } finally {
+      this.record(command, slug, sent, clock.wall() - started);
+    }
+  }
+
+  private answer(handler: Handler, payload: string, sent: Sent): Promise<Reply> {
+    const { operation } = handler;
+    const caller = this.callerOf(operation, payload, sent);
+    const queue = isInternal(operation) ? this.questions : this.commands;
+    const command = () => queue.run(caller.deadline, () => execute(handler, payload, caller));
+    return caller.idempotencyKey === undefined ? command() : this.keys.run(caller, command);
+  }
+
+  /** The caller of one command, as its handler and `db.write` get it. */
+  private callerOf(operation: AnyOperation, payload: string, sent: Sent): Caller {
+    const isWrite = !isInternal(operation) && operation.effect === 'write';
+    const secretOutput = isWrite && operation.secretOutput;
+    const caller: Caller = {
+      merchantId: sent.merchantId,
+      actor: sent.actor,
+      session: sent.session,
+      requestId: sent.requestId,
+      traceparent: sent.traceparent,
+      deadline: sent.deadline,
+      idempotencyKey: undefined,
+      sender: sent.sender,
+      fingerprint: undefined,
+      written: undefined,
+      secretOutput,
+    };
+    if (!isWrite || sent.idempotencyKey === undefined) return caller;
+    const fingerprint = fingerprintOf(operation, payload, sent);
+    // of a command that may hold a secret a keyed digest is stored: a plain one of a password could be guessed from
+    const isSecret = operation.secretInput || operation.secretOutput;
+    caller.fingerprint = isSecret ? this.parts.keyring.digest(fingerprint) : fingerprint;
+    caller.idempotencyKey = sent.idempotencyKey;
+    return caller;
+  }
+
+  private bug(command: string, error: unknown, { requestId, merchantId }: Sent): Rejected {
+    this.parts.log.error({ err: error, requestId, merchantId, command }, 'a command failed unexpectedly');
+    return new Rejected('internal_error');
+  }
+
+  private record(command: string, outcome: string, sent: Sent, durationMs: number): void {
+    commandSeconds.observe({ command, outcome }, durationMs / 1000);
+    if (!this.parts.log.isLevelEnabled('debug')) return;
+    const { requestId, merchantId, traceparent } = sent;
+    this.parts.log.debug({
+      requestId,
+      merchantId,
+      traceId: traceparent.split('-')[1],
+      command,
+      outcome,
+      durationMs,
+    });
+  }
+}
+
+/**
+ * Digest of an operation and its input, under which a repeat is recognised. It covers the identity token, and the member
+ * of an operation on its own affairs: their answers are never given to another.
+ */
+function fingerprintOf(operation: AnyOperation, payload: string, { sender, actor }: Sent): string {
+  const parts = [operation.name, payload];
+  if ('memberOnly' in operation && operation.memberOnly) parts.push(actor.id);
+  if (sender?.identityToken !== undefined) parts.push(sender.identityToken);
+  // in one call: a Hash object holds memory outside the heap, and each collection would finalize hundreds
+  return hash('sha256', parts.join('\n'), 'base64');
+}
+
+async function execute({ operation, run }: Handler, payload: string, caller: Caller): Promise<Reply> {
+  const parsed = validate<AnyOperation['input']>(operation.input, inputIn(payload));
+  if (!parsed.ok) throw new Rejected('invalid_parameters', undefined, parsed.issues);
+  try {
+    const result: unknown = await run(parsed.value, caller);
+    // interceptors and filters answer with an Observable
+    const output = (isObservable(result) ? await lastValueFrom(result) : result) as object;
+    return { ok: true, bytes: bytesOf(operation, output, caller) };
+  } catch (error) {
+    if (error instanceof Replayed) return { ok: true, bytes: error.answer, replayOf: error.requestId };
+    throw error;
+  }
+}
+
+/** The bytes that a write has stored, which a repeat under its key will get; of any other answer its JSON. */
+function bytesOf({ name }: AnyOperation, output: object, { written }: Caller): string {
+  if (written && written.answer !== output) throw new Error(`${name} does not answer what its write has returned`);
+  return written?.json ?? jsonOfAnswer(output);
+}
+
+function inputIn(payload: string): unknown {
+  try {
+    return JSON.parse(payload || '{}');
+  } catch {
+    throw new Rejected('malformed_json');
+  }
+}
