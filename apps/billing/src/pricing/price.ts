@@ -1,53 +1,111 @@
-import { allocate, apportion, type Issue, invalid, isSafe, Rejected, ratio, SCALE, sum } from '@recur/kernel';
+import { type Issue, invalid, isSafe, Rejected, sum } from '@recur/kernel';
+import { type DiscountTerms, discountOn } from './discount.js';
+import { type PromoTerms, promoOn } from './promo.js';
+import { at, positive, reduceOver, subtract } from './shares.js';
+import { commonPercentage, ppmOf, type TaxGroup, type TaxRate, taxesOn } from './tax.js';
 
-/** What is sold on one line. A negative unit amount makes it a credit line. */
+/** Item sold on a line. A negative unit amount makes it a credit line. */
 export interface LineItem {
   /** Minor units. */
   unitAmountExcludingTax: bigint;
   quantity: number;
 }
 
-/** What one line comes to, in minor units. All of it is stored, none is computed again for display. */
+/** Amounts of a line, in minor units. All of them are stored, none is recomputed for display. */
 export interface LineAmounts {
-  /** unitAmountExcludingTax × quantity: before promo credit, discount and tax. */
+  /** unitAmountExcludingTax × quantity: before discount, promo credit and tax. */
   amountExcludingTax: bigint;
-  /** Its share of the promo credit; positive lines only. */
+  /** Share of the promo credit; positive lines only. */
   promoAmount: bigint;
-  /** Its share of the discount; positive lines only. */
+  /** Share of the discount; positive lines only. */
   discountAmount: bigint;
-  /** Its share of the invoice's tax; negative on a credit line. */
+  /** Share of the tax of its rate group; negative on a credit line. */
   tax: bigint;
-  /** amountExcludingTax − promoAmount − discountAmount + tax. */
+  /** amountExcludingTax − discountAmount − promoAmount + tax. */
   amount: bigint;
   /** amount + promoAmount + discountAmount. */
   originAmount: bigint;
 }
 
-/** What a whole invoice comes to, in minor units: the sums of its lines' amounts. */
+/** Amounts of an invoice, in minor units: the sums over its lines. */
 export interface InvoiceAmounts {
   promoAmount: bigint;
   discountAmount: bigint;
   taxAmount: bigint;
-  /** Net: what was sold − promo credit − discount. */
+  /** Net: subtotal − discount − promo credit. */
   totalAmountExcludingTax: bigint;
-  /** What is to be paid. */
+  /** Net + tax. Negative for a credit note. */
   totalAmount: bigint;
   originAmount: bigint;
 }
 
+/** A line to compose, with the tax rate decided for it. */
+export interface ComposeLine extends LineItem {
+  rate: TaxRate;
+  /** True if a discount code covers the line (`isDiscountable`); it never reduces a negative line. */
+  discountable?: boolean;
+}
+
+/** A composed line: its amounts, and the net that its tax is on. */
+export interface ComposedLine extends LineAmounts {
+  /** amountExcludingTax − discountAmount − promoAmount. */
+  net: bigint;
+  rate: TaxRate;
+}
+
+export interface Composition {
+  lines: ComposedLine[];
+  taxes: TaxGroup[];
+  amounts: InvoiceAmounts;
+  /** Credits that the promo credit costs. */
+  promoCredits: bigint;
+  /** Percentage that all lines have in common (10000 = 100 %), else 0. */
+  taxPercentage: number;
+}
+
+/** Reductions before tax. */
+export interface Reductions {
+  discount?: DiscountTerms;
+  promo?: PromoTerms;
+}
+
 /**
- * Prices an invoice, so that its lines add up to it to the last minor unit.
+ * Composes an invoice or credit note: discount → promo credit → tax per rate group → totals. The lines add up to the
+ * document to the last minor unit.
  *
- * - Promo credit is taken first, then the discount; each is allocated over the positive lines in proportion to what is
- *   left of them. Neither may be negative, nor both together more than the lines' sum: the caller caps them
- *   (RangeError).
- * - Tax is rounded once for the invoice: net × taxBps ÷ 10 000, half away from zero. A line's exact tax is
- *   its net × taxBps ÷ 10 000; lines get it floored towards −∞, and what is left is handed out by largest fraction,
- *   the earlier line first (`apportion`).
+ * - The discount's base are the positive discountable lines; its shares go over them by largest remainder.
+ * - The base of promo credit is what is left of all lines, negative ones included, so it never makes a total negative;
+ *   its shares go over what is left of the positive lines.
+ * - Tax: see `taxesOn`.
  *
- * Throws Rejected `invalid_parameters` for /lines where the sum is negative, and for
- * /lines/<i>/unitAmountExcludingTax where an amount would leave ±(2^53−1): a line's own, or, when it is the invoice's,
- * that of the line at which the running sum does.
+ * A negative total is a credit note (`credit-note.ts`). Throws what `promoOn` does, and Rejected `invalid_parameters`
+ * for /lines/<i>/unitAmountExcludingTax if an amount would leave ±(2^53−1).
+ */
+export function compose(items: readonly ComposeLine[], { discount, promo }: Reductions = {}): Composition {
+  const gross = items.map(grossOf);
+  const covered = gross.map((amount, i) => (items[i]?.discountable ? positive(amount) : 0n));
+  const discounts = reduceOver(discount ? discountOn(sum(covered), discount) : 0n, covered);
+  const discounted = subtract(gross, discounts);
+  const spent = promo ? promoOn(positive(sum(discounted)), promo) : { amount: 0n, credits: 0n };
+  const promos = reduceOver(spent.amount, discounted);
+  const rates = items.map(({ rate }) => rate);
+  const { lines, groups, amounts } = assemble({ gross, discounts, promos }, rates);
+  return {
+    lines: lines.map((line, i) => ({ ...line, net: line.amount - line.tax, rate: rates[i] as TaxRate })),
+    taxes: groups,
+    amounts,
+    promoCredits: spent.credits,
+    taxPercentage: commonPercentage(rates),
+  };
+}
+
+/**
+ * Prices an invoice with one rate and given reductions, for commands that carry no discount code and no promo account.
+ * `taxBps` is in basis points. Promo credit is taken before the discount here, unlike in `compose`: the order is only
+ * visible with both, which no command passes yet. The caller caps the reductions at the lines' sum (RangeError).
+ *
+ * Throws Rejected `invalid_parameters` for /lines if the sum is negative, and as `compose` does for amounts beyond
+ * ±(2^53−1).
  */
 export function price(
   items: readonly LineItem[],
@@ -55,77 +113,87 @@ export function price(
   promo = 0n,
   discount = 0n,
 ): { lines: LineAmounts[]; amounts: InvoiceAmounts } {
-  const gross = items.map(item => item.unitAmountExcludingTax * BigInt(item.quantity));
+  const gross = items.map(grossOf);
   const subtotal = sum(gross);
   if (subtotal < 0n) throw invalid('/lines', `The lines add up to ${subtotal}: a total may not be negative`);
   if (promo < 0n || discount < 0n || promo + discount > subtotal) {
     throw new RangeError(`promo ${promo} and discount ${discount} on ${subtotal}`);
   }
-
-  const promos = reduce(promo, gross);
-  const afterPromo = subtract(gross, promos);
-  const discounts = reduce(discount, afterPromo);
-  const nets = subtract(afterPromo, discounts);
-
-  const net = subtotal - promo - discount;
-  const tax = ratio(net, BigInt(taxBps), SCALE, 'half-away-from-zero');
-  const taxes = apportion(
-    tax,
-    nets.map(lineNet => lineNet * BigInt(taxBps)),
-    SCALE,
+  const promos = reduceOver(promo, gross);
+  const discounts = reduceOver(discount, subtract(gross, promos));
+  const rate = requestedRate(taxBps);
+  const { lines, amounts } = assemble(
+    { gross, discounts, promos },
+    items.map(() => rate),
   );
+  return { lines, amounts };
+}
 
-  const lines = gross.map((amountExcludingTax, i) => {
-    const lineTax = at(taxes, i);
+/** The rate of a request that states a percentage (10000 = 100 %). */
+export const requestedRate = (percentage: number): TaxRate => ({
+  category: percentage === 0 ? 'Z' : 'S',
+  ratePpm: ppmOf(percentage),
+  jurisdiction: '',
+  source: 'request',
+  reason: 'Rate stated in the request',
+});
+
+const grossOf = ({ unitAmountExcludingTax, quantity }: LineItem): bigint => unitAmountExcludingTax * BigInt(quantity);
+
+interface Columns {
+  gross: readonly bigint[];
+  discounts: readonly bigint[];
+  promos: readonly bigint[];
+}
+
+/** Taxes the reduced lines and adds everything up. */
+function assemble({ gross, discounts, promos }: Columns, rates: readonly TaxRate[]) {
+  const nets = subtract(subtract(gross, discounts), promos);
+  const { taxes, groups } = taxesOn(nets, rates);
+  const lines: LineAmounts[] = gross.map((amountExcludingTax, i) => {
+    const tax = at(taxes, i);
     return {
       amountExcludingTax,
       promoAmount: at(promos, i),
       discountAmount: at(discounts, i),
-      tax: lineTax,
-      amount: at(nets, i) + lineTax,
-      originAmount: amountExcludingTax + lineTax,
+      tax,
+      amount: at(nets, i) + tax,
+      originAmount: amountExcludingTax + tax,
     };
   });
-  refuseUnsafe(lines);
-  const totalAmount = net + tax;
+  const [net, taxAmount] = [sum(nets), sum(groups.map(group => group.tax))];
+  const [promoAmount, discountAmount] = [sum(promos), sum(discounts)];
+  const totalAmount = net + taxAmount;
   const amounts: InvoiceAmounts = {
-    promoAmount: promo,
-    discountAmount: discount,
-    taxAmount: tax,
+    promoAmount,
+    discountAmount,
+    taxAmount,
     totalAmountExcludingTax: net,
     totalAmount,
-    originAmount: totalAmount + discount + promo,
+    originAmount: totalAmount + discountAmount + promoAmount,
   };
-  return { lines, amounts };
+  refuseUnsafe(lines, amounts);
+  return { lines, groups, amounts };
 }
 
-/** Shares of a reduction, over what is positive. */
-const reduce = (total: bigint, amounts: readonly bigint[]): bigint[] =>
-  allocate(
-    total,
-    amounts.map(amount => (amount > 0n ? amount : 0n)),
-  );
-
-const subtract = (amounts: readonly bigint[], less: readonly bigint[]): bigint[] =>
-  amounts.map((amount, i) => amount - at(less, i));
-
-const at = (amounts: readonly bigint[], i: number): bigint => amounts[i] ?? 0n;
-
-/** A line's originAmount is at least as far from zero as its other amounts, and so is an invoice's. */
-function refuseUnsafe(lines: readonly LineAmounts[]): void {
+/** Refuses amounts beyond ±(2^53−1). A line's originAmount is at least as far from zero as its other amounts. */
+function refuseUnsafe(lines: readonly LineAmounts[], amounts: InvoiceAmounts): void {
   const issue = (i: number, message: string): Issue => ({ path: `/lines/${i}/unitAmountExcludingTax`, message });
   const own = lines.flatMap(({ originAmount }, i) =>
     isSafe(originAmount) ? [] : [issue(i, `The line comes to ${originAmount}, beyond ±(2^53−1)`)],
   );
   if (own.length > 0) throw new Rejected('invalid_parameters', undefined, own);
-  const total = sum(lines.map(line => line.originAmount));
-  if (isSafe(total)) return;
-  let running = 0n;
-  const i = lines.findIndex(({ originAmount }) => {
-    running += originAmount;
-    return !isSafe(running);
+  const { originAmount, totalAmountExcludingTax, taxAmount } = amounts;
+  // with rate groups of opposite signs, net or tax may be farther from zero than the total
+  const total = [originAmount, totalAmountExcludingTax, taxAmount].find(amount => !isSafe(amount));
+  if (total === undefined) return;
+  let [net, origin] = [0n, 0n];
+  const i = lines.findIndex(line => {
+    net += line.amountExcludingTax;
+    origin += line.originAmount;
+    return !isSafe(origin) || !isSafe(net);
   });
   throw new Rejected('invalid_parameters', undefined, [
-    issue(i, `With this line the invoice comes to ${total}, beyond ±(2^53−1)`),
+    issue(i < 0 ? lines.length - 1 : i, `With this line the invoice comes to ${total}, beyond ±(2^53−1)`),
   ]);
 }
