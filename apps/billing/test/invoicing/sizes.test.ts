@@ -23,7 +23,12 @@ it('an invoice that no message could carry with its plans is refused, whichever 
   const refused = {
     ok: false,
     slug: 'invalid_parameters',
-    issues: [{ path: '/lines', message: expect.stringMatching(/^The lines and their plans are \d+ bytes .* at most 2097152$/) }],
+    issues: [
+      {
+        path: '/lines',
+        message: expect.stringMatching(/^The lines and their plans are \d+ bytes .* at most 2097152$/),
+      },
+    ],
   };
   const draft = await s.made();
   const lines = plans(500);
