@@ -58,9 +58,13 @@ export const refundLine = (line: LineShare): RefundLine => ({ ...line, credited:
 /** Net given back of a line in any way; its unused time is credited at most up to the rest (`creditedNet`). */
 export const creditedNet = ({ credited, refunded }: RefundLine): bigint => credited.net + refunded.net;
 
-/** Amount that may still be refunded: paid, less refunds and what credit lines of later documents gave back. */
+/**
+ * Amount that may still be refunded: paid, less refunds and what credit lines of later documents gave back. Credit lines
+ * may give back more than was paid, where the invoice itself has credit lines; then nothing is refundable.
+ */
 export function refundable({ lines, paid, creditSpent }: RefundLedger): bigint {
-  return paid + creditSpent - sum(lines.map(({ credited, refunded }) => total(credited) + total(refunded)));
+  const back = sum(lines.map(({ credited, refunded }) => total(credited) + total(refunded)));
+  return positive(paid + creditSpent - back);
 }
 
 /**
@@ -73,7 +77,7 @@ export function refundable({ lines, paid, creditSpent }: RefundLedger): bigint {
 export function refund(ledger: RefundLedger, amount: bigint): [RefundLedger, Refund] {
   const most = refundable(ledger);
   if (amount <= 0n || amount > most) {
-    throw invalid('/refundAmount', `is ${amount}: ${positive(most)} of invoice ${ledger.invoiceId} is refundable`);
+    throw invalid('/refundAmount', `is ${amount}: ${most} of invoice ${ledger.invoiceId} is refundable`);
   }
   const lines = sharesOf(ledger.lines, amount);
   const [net, tax] = [sum(lines.map(share => share.net)), sum(lines.map(share => share.tax))];
