@@ -15,7 +15,7 @@ const first = [
   'apps/gateway/test/callers/callers.test.ts',
   'apps/gateway/test/callers/members.test.ts',
   'apps/notification/test/retention.test.ts',
-  'apps/billing/test/model.test.ts',
+  'apps/billing/test/invoicing/model.test.ts',
   'tools/chaos/test/crashes.test.ts',
   'tools/journeys/test/spine.test.ts',
   'tools/journeys/test/together.test.ts',

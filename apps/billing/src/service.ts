@@ -1,35 +1,27 @@
 import { events } from '@recur/contracts';
 import { aggregate, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
-import { copies } from './copies.js';
-import { Expiries } from './expiries.js';
-import { Gateways } from './gateways.js';
-import { InvoiceList } from './invoice-list.js';
-import { Invoices } from './invoices.js';
-import { Init1763683200001 } from './migrations/0001-init.js';
-import { Payments1763683200002 } from './migrations/0002-payments.js';
-import { Purchases1763683200003 } from './migrations/0003-purchases.js';
-import { Lists1763683200004 } from './migrations/0004-lists.js';
-import { Relay1763683200005 } from './migrations/0005-relay.js';
-import { Opening } from './opening.js';
-import { PaymentList } from './payment-list.js';
-import { Payments } from './payments.js';
-import { Purchases } from './purchases.js';
-import { expiries, gateways, invoiceLines, invoices, numberings, payments, plans, users } from './tables.js';
-import { gatewayView, paymentView } from './views.js';
+import { copies } from './customers/copies.js';
+import { plans, users } from './customers/tables.js';
+import { Gateways } from './gateways/gateways.js';
+import { gateways } from './gateways/tables.js';
+import { gatewayView } from './gateways/views.js';
+import { InvoiceExpiry } from './invoicing/expiry.js';
+import { InvoiceFinalizer } from './invoicing/finalize.js';
+import { InvoiceList } from './invoicing/invoice-list.js';
+import { Invoices } from './invoicing/invoices.js';
+import { PaymentNew } from './invoicing/payment-new.js';
+import { Payments } from './invoicing/payments.js';
+import { expiries, invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
+import { paymentView } from './invoicing/views.js';
+import { migrations } from './migrations/index.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
   config,
   schema: {
     tables: [invoices, invoiceLines, payments, gateways, numberings, expiries, users, plans],
-    migrations: [
-      Init1763683200001,
-      Payments1763683200002,
-      Purchases1763683200003,
-      Lists1763683200004,
-      Relay1763683200005,
-    ],
+    migrations,
     worksFrom: 5,
   },
   events,
@@ -39,7 +31,10 @@ export const billing: ServiceDefinition<Config> = {
     gateway: aggregate(gateways, 'gatewayId', gateway => gatewayView(gateway)),
   },
   copies,
-  controllers: [Gateways, Invoices, InvoiceList, Payments, PaymentList, Purchases],
-  providers: [Expiries, Opening],
-  workers: app => [app.get(Expiries)],
+  controllers: [Gateways, Invoices, InvoiceList, Payments, PaymentNew],
+  providers: [InvoiceExpiry, InvoiceFinalizer],
+  workers: app => [app.get(InvoiceExpiry)],
 };
+
+/** Tables without row-level security, besides the platform's own. */
+export const infrastructure = [expiries.table, 'user_copies_search'];

@@ -14,10 +14,10 @@ import {
   User,
 } from '@recur/contracts';
 import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
-import { Expiries } from '../src/expiries.js';
+import { InvoiceExpiry } from '../src/invoicing/expiry.js';
 import { billing } from '../src/service.js';
 
-/** Every state that an invoice can be found in. */
+/** Every state of an invoice, deleted drafts and cleared payments included. */
 export const invoiceStates = [
   'draft',
   'deleted',
@@ -30,7 +30,10 @@ export const invoiceStates = [
 ] as const;
 export type InvoiceState = (typeof invoiceStates)[number];
 
-/** A merchant with a wire-transfer gateway, a user 1 and what else its owners are told to know. */
+/**
+ * A merchant with a wire-transfer gateway and user 1. `knowUser` and `knowPlan` add users and plans to the services that
+ * own them, not to billing's copies.
+ */
 export async function shop() {
   const clock = new MovableClock();
   const t = await testService(billing, { clock });
@@ -76,9 +79,9 @@ export async function shop() {
     cancel: (invoiceId: string) => t.call(cancelInvoice, { invoiceId }),
     receive: (invoiceId: string) => t.call(markWireTransferSuccess, { invoiceId, transferNumber: 'T-1' }),
   };
-  /** Three days, and twenty minutes. */
+  /** Seconds from finish to expiry: three days and twenty minutes. */
   const term = 3 * 86_400 + 1_200;
-  const expiries = t.app.get(Expiries);
+  const expiries = t.app.get(InvoiceExpiry);
   const into: Record<InvoiceState, (invoiceId: string) => Promise<unknown>> = {
     draft: async () => undefined,
     deleted: moves.delete,
@@ -88,7 +91,7 @@ export async function shop() {
     cancelled: moves.cancel,
     failed: async () => {
       clock.advance(term);
-      await expiries.round();
+      await expiries.sweep();
     },
     reversed: async invoiceId => {
       await moves.receive(invoiceId);
@@ -107,7 +110,7 @@ export async function shop() {
       await t.done(setupWireTransfer, currency, { merchantId });
       return { merchantId };
     },
-    /** An invoice that was brought into a state; its `paymentId` is that of the payment it had. */
+    /** An invoice in the given state; its `paymentId` is that of the payment it had. */
     async inState(state: InvoiceState): Promise<Invoice> {
       const invoice = await made({ finish: state !== 'draft' && state !== 'deleted' });
       await into[state](invoice.invoiceId);
@@ -115,9 +118,9 @@ export async function shop() {
     },
     detail: async (invoiceId: string) => (await t.done(invoiceDetail, { invoiceId })).invoice,
     payment: async (paymentId: string) => (await t.done(paymentDetail, { paymentId })).paymentDetail.payment,
-    /** The types of the events since the last time, each with its version. */
+    /** Types and versions of the events emitted since the last call. */
     types: async () => (await t.emitted()).map(({ type, version }) => `${type} ${version}`),
-    /** All that a refusal may not change. */
+    /** Digest of everything that a refused command must leave unchanged. */
     everything: () =>
       t.rows(`select md5(string_agg(row, '|' order by row)) from (
         select i::text as row from invoices i union all select p::text from payments p

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { emptyOf, markWireTransferSuccess, newPayment, setupWireTransfer, User } from '@recur/contracts';
 import { platformTables } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
-import { billing } from '../src/service.js';
-import { infrastructure } from '../src/tables.js';
+import { billing, infrastructure } from '../src/service.js';
 
 const { tables, migrations } = billing.schema;
 const [first, ...later] = migrations;
@@ -21,7 +20,7 @@ beforeAll(async () => {
   await t.rows(`with made as (insert into outbox (id, type, merchant_id, aggregate, aggregate_id, version, envelope, created_at)
     select 'ev_' || n, 'invoice.created', 15, 'invoice', 'in_' || n, 1, '{"n":' || n || '}', 1 from generate_series(1, 2) n
     returning seq) insert into unpublished select seq from made`);
-  // as the owner, whom row-level security binds, too
+  // as the owner role, which is also subject to row-level security
   const query = (text: string) => t.rows(`set role billing_owner; ${text}; reset role`);
   for (const Migration of later) await new Migration().up({ query } as never);
 });

@@ -2,8 +2,8 @@ import { coarse, createPlatformTablesV1, secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Invoices, payments, gateways, and the copies of users and plans. There are no foreign keys: rows of one aggregate
- * are written by one statement, and a reference to another is checked by the command under its lock.
+ * Invoices, payments, gateways, and the copies of users and plans. There are no foreign keys: the rows of an aggregate
+ * are written by a single statement, and commands check references to other aggregates under their locks.
  */
 export class Init1763683200001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** When open invoices expire; those that are open already get their row. */
+/** Expiry times of open invoices; rows are added for those that are already open. */
 export class Payments1763683200002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);

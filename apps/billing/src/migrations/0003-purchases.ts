@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What payment/new is told about a payment, and the names by which it finds a user. The defaults stay: an app of the
- * version before still writes these tables.
+ * Columns for payment/new: details of a payment, and the keys by which it finds a user. The defaults stay, since apps of
+ * the previous version still write these tables.
  */
 export class Purchases1763683200003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

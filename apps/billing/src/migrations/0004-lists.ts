@@ -2,8 +2,8 @@ import { searchable } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * An index for each filter of the lists (see tables.ts), and users by parts of their names. Pages are found by the
- * indexes alone where the table was vacuumed since its rows were written, so that is done more often than by default.
+ * An index for each list filter (see tables.ts), and user search by parts of names. Index-only scans need recently
+ * vacuumed pages, so autovacuum runs more often than by default.
  */
 export class Lists1763683200004 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -28,7 +28,7 @@ const statements = [
   `create index invoices_type on invoices (merchant_id, biz_type, create_time, id, deleted_time)`,
   `create index invoices_amount on invoices (merchant_id, total_amount, id, create_time, deleted_time)`,
   `create index invoices_finished on invoices (merchant_id, finish_time, create_time, id) where finish_time > 0`,
-  // the beginning of a name is a range in this collation, whatever the database's own
+  // in this collation a prefix is a range, independently of the database's default
   `alter table invoices alter invoice_name type text collate "C"`,
   `create index invoices_name on invoices (merchant_id, invoice_name, create_time, id, deleted_time)
     where invoice_name <> ''`,

@@ -1,0 +1,25 @@
+import type { Plan, User } from '@recur/contracts';
+import { copyOf } from '@recur/platform';
+import { plans, users } from './tables.js';
+import { emailKey } from './users.js';
+
+/** Copies of identity's users and catalog's plans, kept from their events. */
+export const copies = [
+  copyOf('users', 'identity', 'user', users, (data: User, merchantId, version) => ({
+    merchantId,
+    id: data.id,
+    status: data.status,
+    gatewayId: data.gatewayId,
+    emailKey: emailKey(data.email),
+    externalUserId: data.externalUserId,
+    data,
+    version,
+  })),
+  copyOf('plans', 'catalog', 'plan', plans, (data: Plan, merchantId, version) => ({
+    merchantId,
+    id: data.id,
+    status: data.status,
+    data,
+    version,
+  })),
+];

@@ -1,0 +1,36 @@
+import { type Plan, planStatus } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import type { Reader, Tx } from '@recur/platform';
+import { type PlanCopy, plans } from './tables.js';
+
+/** Copies of the plans that lines name, by id; undefined for a plan without a copy. */
+export type Plans = ReadonlyMap<number, PlanCopy | undefined>;
+
+/** The plans with these ids; 0 stands for no plan. */
+export async function plansById(reader: Reader, planIds: readonly number[]): Promise<Plans> {
+  const ids = [...new Set(planIds.filter(id => id !== 0))];
+  const copies = await Promise.all(ids.map(id => reader.find(plans, { id })));
+  return new Map(ids.map((id, at) => [id, copies[at]]));
+}
+
+/**
+ * The plan, if it may be sold; `path` is the input field that names it. A missing or inactive copy is checked with
+ * catalog first: throws Stale, carrying Rejected `plan_not_found` or `plan_not_active`.
+ */
+export function assertSellable(tx: Tx, planId: number, copies: Plans, path: string): Plan {
+  const copy = copies.get(planId);
+  if (!copy) {
+    const issues = [{ path, message: 'names no plan' }];
+    throw tx.stale('plans', planId, new Rejected('plan_not_found', undefined, issues));
+  }
+  if (copy.status !== planStatus.active) {
+    const state = stateOf(copy.status);
+    const issues = [{ path, message: `names a plan that is ${state}` }];
+    const refusal = new Rejected('plan_not_active', `Plan ${planId} is ${state}: cannot sell it`, issues);
+    // a hard archive cannot be undone, so there is no need to ask catalog
+    throw copy.status === planStatus.hardArchived ? refusal : tx.stale('plans', planId, refusal);
+  }
+  return copy.data;
+}
+
+const stateOf = (status: number) => Object.entries(planStatus).find(([, code]) => code === status)?.[0];

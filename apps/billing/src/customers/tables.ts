@@ -1,0 +1,47 @@
+import type { Plan, User } from '@recur/contracts';
+import { document, int, integer, table, text } from '@recur/platform';
+
+export interface UserCopy {
+  merchantId: number;
+  id: number;
+  status: number;
+  gatewayId: number;
+  /** The e-mail in lower case. */
+  emailKey: string;
+  /** '' for none. */
+  externalUserId: string;
+  data: User;
+  version: number;
+}
+
+export interface PlanCopy {
+  merchantId: number;
+  id: number;
+  status: number;
+  data: Plan;
+  version: number;
+}
+
+export const users = table<UserCopy>('user_copies', {
+  key: ['merchantId', 'id'],
+  columns: {
+    merchantId: integer(),
+    id: integer(),
+    status: int(),
+    gatewayId: integer(),
+    emailKey: { ...text(), default: '' },
+    externalUserId: { ...text(), default: '' },
+    data: document<User>(),
+    version: int(),
+  },
+  // not unique: a stale copy may still show the e-mail or external id that another user has taken over
+  indices: {
+    user_copies_email: { on: ['merchantId', 'emailKey'] },
+    user_copies_external: { on: ['merchantId', 'externalUserId'] },
+  },
+});
+
+export const plans = table<PlanCopy>('plan_copies', {
+  key: ['merchantId', 'id'],
+  columns: { merchantId: integer(), id: integer(), status: int(), data: document<Plan>(), version: int() },
+});

@@ -1,0 +1,53 @@
+import { type User, userStatus } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import type { Reader, Tx } from '@recur/platform';
+import { type UserCopy, users } from './tables.js';
+
+/** Identifiers by which a command names a user; the first one given decides. */
+export interface UserKey {
+  userId?: number;
+  externalUserId?: string;
+  email?: string;
+}
+
+/** Normalises an e-mail for comparison, the same way as identity. */
+export const emailKey = (email: string): string => email.toLowerCase();
+
+/** Ids of the users with this e-mail; more than one only while copies lag behind. */
+export const usersByEmail = async (reader: Reader, email: string): Promise<number[]> =>
+  (await reader.all(users, { emailKey: emailKey(email) })).map(({ id }) => id);
+
+/** Users by id, as the API shows them; ids without a copy are left out. */
+export async function usersById(reader: Reader, ids: readonly number[]): Promise<ReadonlyMap<number, User>> {
+  const rows = await reader.among(users, 'id', ids);
+  return new Map(rows.map(({ id, data }) => [id, data]));
+}
+
+export async function findUser(reader: Reader, key: UserKey): Promise<UserCopy | undefined> {
+  const { userId, externalUserId, email = '' } = key;
+  if (userId !== undefined) return reader.find(users, { id: userId });
+  const where = externalUserId ? { externalUserId } : { emailKey: emailKey(email) };
+  // if a stale copy makes two users match, the younger one is more likely to be the current holder
+  const [user] = await reader.all(users, where, 'order by id desc limit 1');
+  return user;
+}
+
+/**
+ * The user that `findUser` found, if it may be invoiced. A missing or suspended copy is checked with identity first:
+ * throws Stale, carrying Rejected `user_not_found` or `user_inactive`.
+ */
+export function assertBuyer(tx: Tx, key: UserKey, user: UserCopy | undefined): UserCopy {
+  const { userId, externalUserId, email = '' } = key;
+  if (!user) {
+    throw tx.stale(
+      'users',
+      userId ?? (externalUserId ? { externalUserId } : { email }),
+      new Rejected('user_not_found'),
+    );
+  }
+  if (user.status !== userStatus.active) {
+    const message = `User ${user.id} is suspended: cannot make an invoice for it`;
+    throw tx.stale('users', user.id, new Rejected('user_inactive', message));
+  }
+  return user;
+}

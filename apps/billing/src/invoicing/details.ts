@@ -1,0 +1,56 @@
+import type { Invoice, PaymentDetail } from '@recur/contracts';
+import type { Reader } from '@recur/platform';
+import { usersById } from '../customers/users.js';
+import { gatewaysById } from '../gateways/lookup.js';
+import { gatewayView } from '../gateways/views.js';
+import type { Payment } from './domain/payment.js';
+import { linesByInvoice } from './lines.js';
+import { type InvoiceRow, invoices, payments } from './tables.js';
+import { invoiceView, paymentView } from './views.js';
+
+// Views of invoices and payments with their related objects. Related rows are read once for a whole page.
+
+/** Invoices with their lines, gateways, payments and users. */
+export async function invoicesOf(reader: Reader, rows: readonly InvoiceRow[]): Promise<Invoice[]> {
+  const invoiceIds = rows.map(row => row.invoiceId);
+  const paymentIds = rows.map(row => row.paymentId).filter(id => id !== '');
+  const userIds = rows.map(row => row.userId);
+  const [lines, gateways, paymentsById, users] = await Promise.all([
+    linesByInvoice(reader, invoiceIds),
+    gatewaysById(reader),
+    reader.among(payments, 'paymentId', paymentIds).then(found => by('paymentId', found)),
+    usersById(reader, userIds),
+  ]);
+  return rows.map(row => {
+    const invoice = { ...row, lines: lines.get(row.invoiceId) ?? [] };
+    return invoiceView(invoice, gateways.get(row.gatewayId), paymentsById.get(row.paymentId), users.get(row.userId));
+  });
+}
+
+/** Payments with their invoices, gateways and users. */
+export async function paymentDetailsOf(reader: Reader, rows: readonly Payment[]): Promise<PaymentDetail[]> {
+  const invoiceIds = rows.map(row => row.invoiceId);
+  const userIds = rows.map(row => row.userId);
+  const [lines, gateways, invoicesById, users] = await Promise.all([
+    linesByInvoice(reader, invoiceIds),
+    gatewaysById(reader),
+    reader.among(invoices, 'invoiceId', invoiceIds).then(found => by('invoiceId', found)),
+    usersById(reader, userIds),
+  ]);
+  const invoiceOf = ({ invoiceId }: Payment) => {
+    const row = invoicesById.get(invoiceId);
+    return row && invoiceView({ ...row, lines: lines.get(invoiceId) ?? [] }, gateways.get(row.gatewayId));
+  };
+  return rows.map(row => {
+    const gateway = gateways.get(row.gatewayId);
+    return {
+      payment: paymentView(row),
+      gateway: gateway ? gatewayView(gateway) : null,
+      invoice: invoiceOf(row) ?? null,
+      user: users.get(row.userId) ?? null,
+    };
+  });
+}
+
+const by = <T, K extends keyof T>(property: K, rows: readonly T[]): ReadonlyMap<T[K], T> =>
+  new Map(rows.map(row => [row[property], row]));

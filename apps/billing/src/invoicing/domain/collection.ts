@@ -1,0 +1,134 @@
+import { Rejected } from '@recur/kernel';
+import type { Invoice } from './invoice.js';
+import * as invoices from './invoice.js';
+import type { Payment, PaymentDraft, Success } from './payment.js';
+import * as payments from './payment.js';
+
+/*
+ * Steps that change an invoice and its payment together: both are saved in one transaction, or neither.
+ * Lock order: the invoice first, then its payment.
+ */
+
+/** Opens a payment for an open invoice that has none. Throws what `attachPayment` does. */
+export function openPayment(invoice: Invoice, given: PaymentDraft): [Payment, Invoice] {
+  const { gatewayId, link } = invoice;
+  const attached = invoices.attachPayment(invoice, { paymentId: given.paymentId, gatewayId, link }, given.now);
+  return [payments.newPayment(invoice, given), attached];
+}
+
+/**
+ * Opens another payment for an open invoice, on its own gateway and link. `current` is the invoice's current payment,
+ * if any. Throws Rejected `invoice_not_open`, then `payment_exists` unless the current payment has failed.
+ */
+export function openAnotherPayment(
+  invoice: Invoice,
+  current: Payment | undefined,
+  { gatewayId, link, ...given }: PaymentDraft & Pick<Payment, 'gatewayId' | 'link'>,
+): [Payment, Invoice] {
+  const opened = openPayment({ ...invoice, paymentId: '', gatewayId, link }, given);
+  const payment = live(invoice, current);
+  if (payment === undefined) return opened;
+  const { invoiceId } = invoice;
+  throw new Rejected(
+    'payment_exists',
+    `Payment ${payment.paymentId} of invoice ${invoiceId} is ${payment.status}: cannot open another`,
+  );
+}
+
+/** Records that the whole amount was collected. Throws Rejected `invoice_not_open`, then `payment_not_open`. */
+export function receivePayment(payment: Payment, invoice: Invoice, success: Success): [Payment, Invoice] {
+  assertSameInvoice(payment, invoice);
+  const paid = invoices.markPaid(invoice, success.now);
+  return [payments.markSucceeded(payment, success), paid];
+}
+
+/**
+ * Records a transfer that arrived at the merchant's bank, `gatewayPaymentId` being the bank's transfer number.
+ * Throws what `receivePayment` does, then Rejected `currency_mismatch` if the gateway has another currency, or
+ * `amount_below_minimum` if the total is below the gateway's minimum.
+ */
+export function receiveTransfer(
+  payment: Payment,
+  invoice: Invoice,
+  gateway: { currency: string; minimumAmount: bigint },
+  success: Success,
+): [Payment, Invoice] {
+  const received = receivePayment(payment, invoice, success);
+  const { invoiceId, currency, totalAmount } = invoice;
+  if (currency !== gateway.currency) {
+    throw new Rejected(
+      'currency_mismatch',
+      `Invoice ${invoiceId} is in ${currency}: the gateway receives ${gateway.currency}`,
+    );
+  }
+  if (totalAmount < gateway.minimumAmount) {
+    throw new Rejected(
+      'amount_below_minimum',
+      `Invoice ${invoiceId} comes to ${totalAmount}: the gateway receives ${gateway.minimumAmount} or more`,
+    );
+  }
+  return received;
+}
+
+/** Cancels an open payment, and its invoice if that is open. Throws Rejected `payment_not_open`. */
+export function cancelPayment(payment: Payment, invoice: Invoice, now: number): [Payment, Invoice] {
+  assertSameInvoice(payment, invoice);
+  const cancelled = payments.markCancelled(payment, now);
+  return [cancelled, invoice.status === 'processing' ? invoices.markCancelled(invoice, now) : invoice];
+}
+
+/**
+ * Voids an open invoice and cancels its payment. Returns no payment if there is none, or if it has already failed.
+ * Throws Rejected `invoice_not_open`, then `payment_not_open`.
+ */
+export function voidInvoice(
+  invoice: Invoice,
+  current: Payment | undefined,
+  now: number,
+): [Payment | undefined, Invoice] {
+  const cancelled = invoices.markCancelled(invoice, now);
+  const payment = live(invoice, current);
+  return [payment && payments.markCancelled(payment, now), cancelled];
+}
+
+/**
+ * Cancels the current payment of an open invoice, which becomes payable again. Throws Rejected `invoice_not_open`, then
+ * `invoice_without_payment`, then `payment_not_open`.
+ */
+export function clearPayment(invoice: Invoice, current: Payment | undefined, now: number): [Payment, Invoice] {
+  const cleared = invoices.detachPayment(invoice, now);
+  if (current === undefined) throw withoutPayment(invoice, 'clear');
+  assertSameInvoice(current, invoice);
+  return [payments.markCancelled(current, now), cleared];
+}
+
+/** The refusal for an open invoice that needs a current payment and has none. */
+export const withoutPayment = ({ invoiceId }: Pick<Invoice, 'invoiceId'>, move: 'clear' | 'pay'): Rejected =>
+  new Rejected('invoice_without_payment', `Invoice ${invoiceId} has no current payment: cannot ${move} it`);
+
+/**
+ * Fails an open invoice whose term is over, and its payment. Returns no payment if there is none, or if it has already
+ * failed. Throws what `markExpired` does, then Rejected `payment_not_open`.
+ */
+export function expireInvoice(
+  invoice: Invoice,
+  current: Payment | undefined,
+  now: number,
+): [Payment | undefined, Invoice] {
+  const expired = invoices.markExpired(invoice, now);
+  const payment = live(invoice, current);
+  return [payment && payments.markFailed(payment, 'The invoice was not paid in time', now), expired];
+}
+
+/** The current payment unless it has failed: an invoice stays open when a charge fails. */
+function live(invoice: Invoice, current: Payment | undefined): Payment | undefined {
+  if (current === undefined) return undefined;
+  assertSameInvoice(current, invoice);
+  return current.status === 'failed' ? undefined : current;
+}
+
+function assertSameInvoice(payment: Payment, invoice: Invoice): void {
+  if (payment.invoiceId !== invoice.invoiceId || payment.merchantId !== invoice.merchantId) {
+    throw new Error(`payment ${payment.paymentId} is not of invoice ${invoice.invoiceId}`);
+  }
+}

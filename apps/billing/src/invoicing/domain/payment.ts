@@ -1,0 +1,120 @@
+import { machine, type StateOf } from '@recur/kernel';
+import type { Invoice } from './invoice.js';
+
+/** Lifecycle of a payment. A gateway may report success for a charge that it first declined; `cancelled` is final. */
+export const paymentLifecycle = machine({
+  created: { succeed: 'success', fail: 'failed', cancel: 'cancelled' },
+  success: {},
+  failed: { succeed: 'success' },
+  cancelled: {},
+});
+export type PaymentStatus = StateOf<typeof paymentLifecycle>;
+type PaymentMove = (typeof paymentLifecycle.moves)[number];
+
+/** The merchant's wishes for the hosted page and the gateway. */
+export interface Checkout {
+  gatewayPaymentType: string;
+  paymentUIMode: string;
+  /** Payer of the network fee: merchant or user; '' for not given. */
+  gasPayer: string;
+  /** Targets for a user who completes or leaves the page; '' for none. */
+  returnUrl: string;
+  cancelUrl: string;
+  metadata: Record<string, unknown>;
+}
+
+/** An attempt to collect an invoice. Money in minor units of `currency`; times in unix seconds, 0 for not yet. */
+export interface Payment {
+  /** `pay_…` */
+  paymentId: string;
+  merchantId: number;
+  /** Incremented by the write path, once per event. */
+  version: number;
+  status: PaymentStatus;
+  invoiceId: string;
+  userId: number;
+  gatewayId: number;
+  currency: string;
+  /** Amount to collect. */
+  totalAmount: bigint;
+  /** Amount collected: 0 until it succeeds. */
+  paymentAmount: bigint;
+  /** The gateway's reference, for example a bank's transfer number; '' until there is one. */
+  gatewayPaymentId: string;
+  /** The merchant's own reference, unique among its payments; '' for none. */
+  externalPaymentId: string;
+  /** Country that the payment is made from, if the merchant gave it; else ''. */
+  countryCode: string;
+  checkout: Checkout | null;
+  /** Reason given for the outcome. */
+  reason: string;
+  link: string;
+  createTime: number;
+  modifyTime: number;
+  paidTime: number;
+  cancelTime: number;
+}
+
+/** Id, time and the merchant's optional details of a payment that is being opened. */
+export interface PaymentDraft extends Pick<Payment, 'paymentId'> {
+  externalPaymentId?: string;
+  countryCode?: string;
+  checkout?: Checkout | null;
+  now: number;
+}
+
+/** A new payment for the whole of the invoice, on the invoice's gateway and link. */
+export function newPayment(invoice: Invoice, given: PaymentDraft): Payment {
+  const { paymentId, externalPaymentId = '', countryCode = '', checkout = null, now } = given;
+  const { merchantId, invoiceId, userId, gatewayId, currency, totalAmount, link } = invoice;
+  return {
+    paymentId,
+    merchantId,
+    version: 0,
+    status: 'created',
+    invoiceId,
+    userId,
+    gatewayId,
+    currency,
+    totalAmount,
+    paymentAmount: 0n,
+    gatewayPaymentId: '',
+    externalPaymentId,
+    countryCode,
+    checkout,
+    reason: '',
+    link,
+    createTime: now,
+    modifyTime: now,
+    paidTime: 0,
+    cancelTime: 0,
+  };
+}
+
+/** Details of a successful collection. */
+export interface Success extends Pick<Payment, 'gatewayPaymentId'> {
+  reason?: string;
+  /** Unix seconds. */
+  now: number;
+}
+
+/** Marks a payment as collected in full. Throws Rejected `payment_not_open`. */
+export function markSucceeded(payment: Payment, { gatewayPaymentId, reason = '', now }: Success): Payment {
+  const status = step(payment, 'succeed');
+  const paymentAmount = payment.totalAmount;
+  return { ...payment, status, paymentAmount, gatewayPaymentId, reason, paidTime: now, modifyTime: now };
+}
+
+/** Marks an open payment as failed. Throws Rejected `payment_not_open`. */
+export function markFailed(payment: Payment, reason: string, now: number): Payment {
+  return { ...payment, status: step(payment, 'fail'), reason, modifyTime: now };
+}
+
+/** Marks an open payment as cancelled. Throws Rejected `payment_not_open`. */
+export function markCancelled(payment: Payment, now: number): Payment {
+  return { ...payment, status: step(payment, 'cancel'), cancelTime: now, modifyTime: now };
+}
+
+function step(payment: Payment, move: PaymentMove): PaymentStatus {
+  return paymentLifecycle.step(payment.status, move, 'payment_not_open', `Payment ${payment.paymentId}`);
+}

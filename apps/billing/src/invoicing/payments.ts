@@ -1,0 +1,78 @@
+import { Controller } from '@nestjs/common';
+import {
+  cancelPayment,
+  type In,
+  listPayments,
+  type PaymentDetail,
+  paymentDetail,
+  paymentStatus,
+} from '@recur/contracts';
+import { type Caller, Db, each, given, Handle, sorted } from '@recur/platform';
+import { usersByEmail } from '../customers/users.js';
+import { findGateway } from '../gateways/lookup.js';
+import { namesOf } from './codes.js';
+import { paymentDetailsOf } from './details.js';
+import * as collection from './domain/collection.js';
+import { withLines } from './lines.js';
+import { invoices, payments } from './tables.js';
+import { invoiceView, paymentView } from './views.js';
+
+@Controller()
+export class Payments {
+  constructor(private readonly db: Db) {}
+
+  @Handle(paymentDetail)
+  detail({ paymentId }: In<typeof paymentDetail>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const payment = await reader.get(payments, { paymentId }, 'payment_not_found');
+      const [detail] = await paymentDetailsOf(reader, [payment]);
+      return { paymentDetail: detail as PaymentDetail };
+    });
+  }
+
+  @Handle(listPayments)
+  list(input: In<typeof listPayments>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const { page, count, email, status } = input;
+      const userIds = email ? await usersByEmail(reader, email) : undefined;
+      const { rows, total } = await reader.page({
+        from: payments,
+        where: [
+          each('user_id', userIds),
+          ['user_id = ?', given(input.userId)],
+          ['gateway_id = ?', given(input.gatewayId)],
+          each('status', status ? namesOf(paymentStatus, [status]) : undefined),
+          ['currency = ?', given(input.currency)],
+          [`country_code <> '' and country_code = ?`, given(input.countryCode)],
+        ],
+        order: sorted({ createTime: 'create_time' }, input, 'payment_id'),
+        page,
+        count,
+      });
+      return { paymentDetails: await paymentDetailsOf(reader, rows), total };
+    });
+  }
+
+  @Handle(cancelPayment)
+  cancel({ paymentId }: In<typeof cancelPayment>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      // a payment never changes its invoice, so this may be read before the locks: invoice first, then payment
+      const { invoiceId } = await tx.get(payments, { paymentId }, 'payment_not_found');
+      const row = await tx.lock(invoices, { invoiceId }, 'payment_not_found');
+      const [payment, invoice, gateway] = await Promise.all([
+        tx.lock(payments, { paymentId }, 'payment_not_found'),
+        withLines(tx, row),
+        findGateway(tx, row.gatewayId),
+      ]);
+      const [cancelled, closed] = collection.cancelPayment(payment, invoice, tx.now);
+      tx.save(payments, cancelled);
+      tx.emit('payment.cancelled', cancelled, paymentView(cancelled));
+      if (closed !== invoice) {
+        tx.save(invoices, closed);
+        tx.emit('invoice.cancelled', closed, invoiceView(closed, gateway, cancelled));
+      }
+      tx.log(`Payment(${paymentId})`, 'Cancel', { invoiceId, userId: cancelled.userId });
+      return {};
+    });
+  }
+}

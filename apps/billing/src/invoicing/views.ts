@@ -1,0 +1,122 @@
+import * as contract from '@recur/contracts';
+import type { Gateway } from '../gateways/domain/gateway.js';
+import { gatewayView } from '../gateways/views.js';
+import type { Invoice, InvoiceLine } from './domain/invoice.js';
+import type { Checkout, Payment } from './domain/payment.js';
+import type { LineRow } from './tables.js';
+
+const emptyInvoice = contract.emptyOf(contract.Invoice);
+const emptyLine = contract.emptyOf(contract.InvoiceLine);
+const emptyPayment = contract.emptyOf(contract.Payment);
+const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);
+
+const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
+
+/**
+ * An invoice as the API shows it, with its current payment. The user is passed only for answers, not for events: it
+ * changes independently of the invoice.
+ */
+export function invoiceView(
+  invoice: Invoice & { lines: readonly (InvoiceLine & Partial<Pick<LineRow, 'plan'>>)[] },
+  gateway: Gateway | undefined,
+  payment?: Payment,
+  userAccount: contract.User | null = null,
+): contract.Invoice {
+  const { currency } = invoice;
+  return {
+    ...emptyInvoice,
+    id: invoice.id,
+    invoiceId: invoice.invoiceId,
+    merchantId: invoice.merchantId,
+    merchant: { ...emptyMerchant, id: invoice.merchantId },
+    status: contract.invoiceStatus[invoice.status],
+    number: invoice.number,
+    userId: invoice.userId,
+    bizType: invoice.bizType,
+    createFrom: invoice.createFrom,
+    invoiceName: invoice.invoiceName,
+    currency,
+    taxPercentage: invoice.taxBps,
+    taxAmount: Number(invoice.taxAmount),
+    discountAmount: Number(invoice.discountAmount),
+    promoCreditDiscountAmount: Number(invoice.promoAmount),
+    originAmount: Number(invoice.originAmount),
+    totalAmount: Number(invoice.totalAmount),
+    totalAmountExcludingTax: Number(invoice.totalAmountExcludingTax),
+    gatewayId: invoice.gatewayId,
+    gateway: gateway ? gatewayView(gateway) : null,
+    paymentId: invoice.paymentId,
+    link: invoice.link,
+    paymentLink: invoice.link,
+    dayUtilDue: invoice.daysUntilDue,
+    createTime: invoice.createTime,
+    finishTime: invoice.finishTime,
+    paidTime: invoice.paidTime,
+    isDeleted: invoice.deletedTime,
+    gmtCreate: iso(invoice.createTime),
+    gmtModify: iso(invoice.modifyTime),
+    lines: invoice.lines.map(line => lineView(line, currency, invoice.taxBps)),
+    payment: payment ? paymentView(payment) : null,
+    userAccount,
+  };
+}
+
+function lineView(
+  line: InvoiceLine & Partial<Pick<LineRow, 'plan'>>,
+  currency: string,
+  taxPercentage: number,
+): contract.InvoiceLine {
+  return {
+    ...emptyLine,
+    lineId: line.lineId,
+    name: line.name,
+    description: line.description,
+    currency,
+    quantity: line.quantity,
+    unitAmountExcludingTax: Number(line.unitAmountExcludingTax),
+    originUnitAmountExcludeTax: Number(line.unitAmountExcludingTax),
+    amountExcludingTax: Number(line.amountExcludingTax),
+    discountAmount: Number(line.discountAmount),
+    tax: Number(line.tax),
+    taxPercentage,
+    amount: Number(line.amount),
+    originAmount: Number(line.originAmount),
+    plan: line.plan ?? null,
+  };
+}
+
+export function paymentView(payment: Payment): contract.Payment {
+  const { merchantId, paymentId, invoiceId, userId, gatewayId, currency, gatewayPaymentId, link } = payment;
+  const { externalPaymentId, countryCode, checkout } = payment;
+  const failed = payment.status === 'failed' ? payment.reason : '';
+  return {
+    ...emptyPayment,
+    ...(checkout && shownOf(checkout)),
+    externalPaymentId,
+    countryCode,
+    merchantId,
+    paymentId,
+    invoiceId,
+    userId,
+    gatewayId,
+    currency,
+    gatewayPaymentId,
+    link,
+    status: contract.paymentStatus[payment.status],
+    totalAmount: Number(payment.totalAmount),
+    balanceAmount: Number(payment.totalAmount - payment.paymentAmount),
+    paymentAmount: Number(payment.paymentAmount),
+    billingReason: payment.reason,
+    failureReason: failed,
+    createTime: payment.createTime,
+    paidTime: payment.paidTime,
+    cancelTime: payment.cancelTime,
+  };
+}
+
+const shownOf = ({ gatewayPaymentType, gasPayer, returnUrl, metadata }: Checkout) => ({
+  gatewayPaymentType,
+  gasPayer,
+  returnUrl,
+  metadata,
+});

@@ -1,0 +1,14 @@
+import { Init1763683200001 } from './0001-init.js';
+import { Payments1763683200002 } from './0002-payments.js';
+import { Purchases1763683200003 } from './0003-purchases.js';
+import { Lists1763683200004 } from './0004-lists.js';
+import { Relay1763683200005 } from './0005-relay.js';
+
+/** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
+export const migrations = [
+  Init1763683200001,
+  Payments1763683200002,
+  Purchases1763683200003,
+  Lists1763683200004,
+  Relay1763683200005,
+];

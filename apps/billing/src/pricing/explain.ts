@@ -1,0 +1,112 @@
+import type { Composition } from './price.js';
+import type { TaxGroup } from './tax.js';
+
+/** The way in which a line's net before reductions was computed. Inputs are JSON values: amounts in minor units. */
+export interface Derivation {
+  /** For example `unitAmount × quantity`. */
+  formula: string;
+  inputs: Readonly<Record<string, number | string>>;
+}
+
+/** A composed line's own facts. */
+export interface ExplainedLine {
+  lineId: string;
+  /** Name of the line. */
+  name: string;
+  unitAmountExcludingTax: bigint;
+  quantity: number;
+  /** Line of an earlier document that is credited; '' for none. */
+  sourceLineId: string;
+  /** Absent for `unitAmount × quantity`. */
+  derivation?: Derivation;
+}
+
+/** Explanation of a line, as it is stored and answered. `amount` includes tax. */
+export interface LineExplanation {
+  lineId: string;
+  text: string;
+  formula: string;
+  inputs: Readonly<Record<string, number | string>>;
+  sourceLineId: string;
+  taxReason: string;
+  amount: bigint;
+}
+
+/** Entry of the totals; all but the last add up to the last, which is the document's total. */
+export interface TotalExplanation {
+  text: string;
+  amount: bigint;
+}
+
+export interface Explanation {
+  lines: LineExplanation[];
+  totals: TotalExplanation[];
+}
+
+/** Explains a composed document in words and numbers. Both the lines and the totals add up to its total. */
+export function explain({ lines, taxes, amounts }: Composition, facts: readonly ExplainedLine[]): Explanation {
+  return {
+    lines: lines.map((line, i) => {
+      const fact = facts[i];
+      if (!fact) throw new RangeError(`no facts of line ${i}`);
+      const { formula, inputs } = fact.derivation ?? quantityOf(fact);
+      const parts = [
+        { sign: '−', name: 'discount', amount: line.discountAmount },
+        { sign: '−', name: 'promoCredit', amount: line.promoAmount },
+        { sign: '+', name: 'tax', amount: line.tax },
+      ].filter(({ name, amount }) => amount !== 0n || name === 'tax');
+      return {
+        lineId: fact.lineId,
+        text: `${fact.name}: ${line.amountExcludingTax}${parts.map(part => ` ${part.sign} ${part.amount} ${words[part.name]}`).join('')} = ${line.amount}`,
+        formula: `${formula}${parts.map(part => ` ${part.sign} ${part.name}`).join('')}`,
+        inputs: {
+          ...inputs,
+          amountExcludingTax: Number(line.amountExcludingTax),
+          ...Object.fromEntries(parts.map(part => [part.name, Number(part.amount)])),
+          taxRatePpm: line.rate.ratePpm,
+        },
+        sourceLineId: fact.sourceLineId,
+        taxReason: line.rate.reason,
+        amount: line.amount,
+      };
+    }),
+    totals: totalsOf(taxes, amounts, lines),
+  };
+}
+
+const words: Readonly<Record<string, string>> = {
+  discount: 'discount',
+  promoCredit: 'promo credit',
+  tax: 'tax',
+};
+
+const quantityOf = ({ unitAmountExcludingTax, quantity }: ExplainedLine): Derivation => ({
+  formula: 'unitAmount × quantity',
+  inputs: { unitAmount: Number(unitAmountExcludingTax), quantity },
+});
+
+function totalsOf(
+  taxes: readonly TaxGroup[],
+  { discountAmount, promoAmount, totalAmount }: Composition['amounts'],
+  lines: Composition['lines'],
+): TotalExplanation[] {
+  const subtotal = lines.reduce((total, line) => total + line.amountExcludingTax, 0n);
+  return [
+    { text: 'Subtotal', amount: subtotal },
+    ...(discountAmount === 0n ? [] : [{ text: 'Discount', amount: -discountAmount }]),
+    ...(promoAmount === 0n ? [] : [{ text: 'Promo credit', amount: -promoAmount }]),
+    ...taxes.map(group => ({ text: taxText(group), amount: group.tax })),
+    { text: 'Total', amount: totalAmount },
+  ];
+}
+
+/** `Tax 8.875 % on 100000: Standard rate of DE`. */
+const taxText = ({ ratePpm, net, reason }: TaxGroup): string =>
+  `Tax ${percentText(ratePpm)} % on ${net}${reason && `: ${reason}`}`;
+
+/** Parts per million as a percentage in decimal digits, exactly. */
+export function percentText(ratePpm: number): string {
+  const digits = String(ratePpm).padStart(5, '0');
+  const fraction = digits.slice(-4).replace(/0+$/, '');
+  return digits.slice(0, -4) + (fraction && `.${fraction}`);
+}

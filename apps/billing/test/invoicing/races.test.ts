@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { cancelPayment, editInvoice, finishInvoice, type Invoice, newPayment } from '@recur/contracts';
+import { type Shop, shop } from '../shop.js';
+
+let s: Shop;
+beforeAll(async () => {
+  s = await shop();
+});
+afterAll(() => s.t.close());
+
+const ATTEMPTS = 24;
+
+type Move = (invoice: Invoice) => Promise<boolean>;
+
+/** Moves on an open invoice; each returns true if it succeeded. */
+const ofOpen: Record<string, Move> = {
+  'payment/cancel': async ({ paymentId }) => (await s.t.call(cancelPayment, { paymentId })).ok,
+  'invoice/cancel': async ({ invoiceId }) => (await s.moves.cancel(invoiceId)).ok,
+  'invoice/clearPayment': async ({ invoiceId }) => (await s.moves.clear(invoiceId)).ok,
+  mark_wire_transfer_success: async ({ invoiceId }) => (await s.moves.receive(invoiceId)).ok,
+  'payment/new': async ({ invoiceId }) =>
+    (await s.t.call(newPayment, { invoiceId, gatewayId: s.gateway.gatewayId })).ok,
+  expiry: async ({ invoiceId }) => {
+    await s.expiries.sweep();
+    const [row] = await s.t.rows(`select 1 from invoices where invoice_id = $1 and status = 'failed'`, [invoiceId]);
+    return row !== undefined;
+  },
+};
+/** Moves on a draft. */
+const ofDrafts: Record<string, Move> = {
+  'invoice/edit': async ({ invoiceId }) => (await s.t.call(editInvoice, { invoiceId, lines: s.lines.slice(1) })).ok,
+  'invoice/edit, finished': async ({ invoiceId }) =>
+    (await s.t.call(editInvoice, { invoiceId, taxPercentage: 0, finish: true })).ok,
+  'invoice/finish': async ({ invoiceId }) => (await s.t.call(finishInvoice, { invoiceId, daysUtilDue: 3 })).ok,
+  'invoice/delete': async ({ invoiceId }) => (await s.moves.delete(invoiceId)).ok,
+};
+/** Moves on an open invoice without a payment. */
+const ofCleared: Record<string, Move> = {
+  'payment/new': ofOpen['payment/new'] as Move,
+  'invoice/cancel': ofOpen['invoice/cancel'] as Move,
+  expiry: ofOpen.expiry as Move,
+};
+
+/** All pairs of moves, with a maker of their invoices. Payment terms are over, so that any invoice may expire. */
+const races = [
+  { moves: ofOpen, make: (): Promise<Invoice> => s.made({ finish: true }) },
+  { moves: ofDrafts, make: (): Promise<Invoice> => s.made() },
+  { moves: ofCleared, make: (): Promise<Invoice> => s.inState('cleared') },
+].flatMap(({ moves, make }) => {
+  const all = Object.entries(moves);
+  return all.flatMap(([one, first], at) =>
+    all.slice(at).map(([other, second]) => ({ one, first, other, second, make })),
+  );
+});
+
+async function overdue(make: () => Promise<Invoice>, count: number): Promise<Invoice[]> {
+  const made = await Promise.all(Array.from({ length: count }, make));
+  s.clock.advance(s.term);
+  return made;
+}
+
+/** Outcome of a race: the moves that succeeded, and the final states of the invoice and its payments. */
+async function outcome({ invoiceId }: Invoice, done: readonly boolean[]): Promise<string> {
+  const [row] = await s.t.rows(
+    `select i.status, i.deleted_time > 0 as deleted, i.version, i.total_amount as total, i.number <> '' as numbered,
+       (select sum(amount) from invoice_lines l where l.invoice_id = i.invoice_id) as lines,
+       (select string_agg(p.status || p.version || (p.payment_id = i.payment_id), ' ' order by p.payment_id = i.payment_id)
+        from payments p where p.invoice_id = i.invoice_id) as payments
+     from invoices i where i.invoice_id = $1`,
+    [invoiceId],
+  );
+  return JSON.stringify({ done, ...row });
+}
+
+const swapped = (text: string) => {
+  const { done, ...rest } = JSON.parse(text);
+  return JSON.stringify({ done: done.toReversed(), ...rest });
+};
+
+describe('two moves at once end as if one had come after the other', () => {
+  it.each(races)('$one and $other', async ({ first, second, make }) => {
+    const inTurn = async (one: Move, other: Move) => {
+      const [invoice] = (await overdue(make, 1)) as [Invoice];
+      return outcome(invoice, [await one(invoice), await other(invoice)]);
+    };
+    const sequential = [await inTurn(first, second), swapped(await inTurn(second, first))];
+    const invoices = await overdue(make, ATTEMPTS);
+    await s.t.emitted();
+    const seen = await Promise.all(
+      invoices.map(async (invoice, at) => {
+        if (at % 2 === 0) return outcome(invoice, await Promise.all([first(invoice), second(invoice)]));
+        return swapped(await outcome(invoice, await Promise.all([second(invoice), first(invoice)])));
+      }),
+    );
+    expect(sequential).toEqual(expect.arrayContaining([...new Set(seen)]));
+    const logs = (await s.t.emitted()).filter(({ type }) => type === 'operation.logged');
+    expect(new Set(logs.map(({ requestId }) => requestId)).size).toBe(logs.length);
+    await s.expiries.sweep();
+  });
+
+  it('leave no number out, and none twice', async () => {
+    const rows = await s.t.rows(`select number::integer from invoices where number <> '' order by 1`);
+    expect(rows.map(({ number }) => number)).toEqual(rows.map((_, at) => at + 1));
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import { explain, percentText } from '../../src/pricing/explain.js';
+import { compose } from '../../src/pricing/price.js';
+import { line, rate } from './samples.js';
+
+const fact = (lineId: string, name: string, unitAmountExcludingTax: bigint, quantity = 1) => ({
+  ...{ lineId, name, unitAmountExcludingTax, quantity },
+  sourceLineId: '',
+});
+
+describe('V2 explain', () => {
+  it('answers formula, inputs, source line and tax reason of each line', () => {
+    const items = [line(1999n, rate(8.25), { quantity: 3 }), line(-500n, rate(8.25))];
+    const { lines } = explain(compose(items, { discount: { kind: 'percentage', percentage: 1000 } }), [
+      fact('in_2_1', 'Seats', 1999n, 3),
+      {
+        ...fact('in_2_2', 'Unused time of Seats', -500n),
+        sourceLineId: 'in_1_1',
+        derivation: { formula: 'round(net × unused ÷ period)', inputs: { net: -1000, unused: 15, period: 30 } },
+      },
+    ]);
+    expect(lines).toEqual([
+      {
+        lineId: 'in_2_1',
+        text: 'Seats: 5997 − 600 discount + 445 tax = 5842',
+        formula: 'unitAmount × quantity − discount + tax',
+        inputs: {
+          ...{ unitAmount: 1999, quantity: 3, amountExcludingTax: 5997, discount: 600, tax: 445, taxRatePpm: 82_500 },
+        },
+        sourceLineId: '',
+        taxReason: 'Standard rate of EE',
+        amount: 5842n,
+      },
+      {
+        lineId: 'in_2_2',
+        text: 'Unused time of Seats: -500 + -41 tax = -541',
+        formula: 'round(net × unused ÷ period) + tax',
+        inputs: { net: -1000, unused: 15, period: 30, amountExcludingTax: -500, tax: -41, taxRatePpm: 82_500 },
+        sourceLineId: 'in_1_1',
+        taxReason: 'Standard rate of EE',
+        amount: -541n,
+      },
+    ]);
+  });
+
+  it('lists totals that add up to the last', () => {
+    const composed = compose([line(333n, rate(19)), line(333n, rate(7))], {
+      promo: { balance: 1n, exchangeRate: 100n, decimals: 2 },
+    });
+    const facts = [fact('1', 'A', 333n), fact('2', 'B', 333n)];
+    expect(explain(composed, facts).totals).toEqual([
+      { text: 'Subtotal', amount: 666n },
+      { text: 'Promo credit', amount: -100n },
+      { text: 'Tax 19 % on 283: Standard rate of EE', amount: 54n },
+      { text: 'Tax 7 % on 283: Standard rate of EE', amount: 20n },
+      { text: 'Total', amount: 640n },
+    ]);
+  });
+
+  it('writes rates exactly', () => {
+    expect([0, 1, 88_750, 190_000, 1_000_000].map(percentText)).toEqual(['0', '0.0001', '8.875', '19', '100']);
+  });
+});

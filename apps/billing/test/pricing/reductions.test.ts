@@ -1,0 +1,215 @@
+import { describe, expect, it } from '@jest/globals';
+import { Rejected } from '@recur/kernel';
+import {
+  type CodeUse,
+  type DiscountCode,
+  type DiscountTerms,
+  discountOfChange,
+  discountOn,
+  discountProblem,
+  discountsCycle,
+  isDiscountable,
+} from '../../src/pricing/discount.js';
+import { compose } from '../../src/pricing/price.js';
+import { type PromoTerms, promoOn, promoReturned, promoUnused } from '../../src/pricing/promo.js';
+import { line, rate } from './samples.js';
+
+const percentage = (bps: number): DiscountTerms => ({ kind: 'percentage', percentage: bps });
+const fixed = (amount: bigint): DiscountTerms => ({ kind: 'fixed', amount });
+const promo = (over: Partial<PromoTerms> = {}): PromoTerms => ({
+  balance: 1_000_000n,
+  exchangeRate: 100n,
+  decimals: 2,
+  ...over,
+});
+
+describe('M1 order', () => {
+  it('is discount, promo credit, tax', () => {
+    const { lines, amounts, promoCredits } = compose([line(10_000n, rate(20))], {
+      discount: percentage(5000),
+      promo: promo({ balance: 10n }),
+    });
+    expect(lines).toMatchObject([{ discountAmount: 5000n, promoAmount: 1000n, net: 4000n, tax: 800n, amount: 4800n }]);
+    expect(amounts).toEqual({
+      promoAmount: 1000n,
+      discountAmount: 5000n,
+      taxAmount: 800n,
+      totalAmountExcludingTax: 4000n,
+      totalAmount: 4800n,
+      originAmount: 10_800n,
+    });
+    expect(promoCredits).toBe(10n);
+  });
+
+  it('takes promo credit over what the discount leaves', () => {
+    const { lines } = compose([line(1000n), line(1000n, rate(0), { discountable: false })], {
+      discount: fixed(500n),
+      promo: promo({ balance: 3n }),
+    });
+    expect(lines.map(({ discountAmount, promoAmount }) => [discountAmount, promoAmount])).toEqual([
+      [500n, 100n],
+      [0n, 200n],
+    ]);
+  });
+});
+
+describe('M2 discount', () => {
+  it.each([
+    ['33.33 %', percentage(3333), 666n],
+    ['50 %', percentage(5000), 1000n],
+    ['fixed 2500', fixed(2500n), 1999n],
+  ])('of a base of 1999: %s', (_, terms, amount) => {
+    expect(discountOn(1999n, terms)).toBe(amount);
+    expect(compose([line(1999n)], { discount: terms }).amounts.discountAmount).toBe(amount);
+  });
+
+  it('is on the positive lines that the code covers, and shared over them by largest remainder', () => {
+    const { lines } = compose(
+      [line(100n), line(-50n), line(100n), line(1000n, rate(0), { discountable: false }), line(100n)],
+      { discount: fixed(100n) },
+    );
+    expect(lines.map(({ discountAmount }) => discountAmount)).toEqual([34n, 0n, 33n, 0n, 33n]);
+  });
+
+  it('covers the plan, recurring add-ons and metered lines alone', () => {
+    const kinds = ['plan', 'addon', 'metered', 'onetimeAddon', 'lateUsage', 'carried', 'credit', 'manual'] as const;
+    expect(kinds.filter(isDiscountable)).toEqual(['plan', 'addon', 'metered']);
+  });
+
+  it('fixed 500 of 1000, upgrade to 2000 with 40 % left: −200, 800 − 200, net +400', () => {
+    const paid = compose([line(1000n)], { discount: fixed(500n) });
+    expect(paid.amounts.totalAmount).toBe(500n);
+    const discount = discountOfChange(fixed(500n), {
+      newItemsBase: 2000n,
+      keptShares: 0n,
+      leftSeconds: 4n,
+      periodSeconds: 10n,
+    });
+    const change = compose([line(-200n), line(800n)], { discount });
+    expect(change.amounts).toMatchObject({ discountAmount: 200n, totalAmount: 400n });
+  });
+
+  it('plan 1000 and add-on 500, fixed 300 (200 and 100), add-on × 2 at half: −200 + 500 − 50', () => {
+    const paid = compose([line(1000n), line(500n)], { discount: fixed(300n) });
+    expect(paid.lines.map(({ discountAmount }) => discountAmount)).toEqual([200n, 100n]);
+    const discount = discountOfChange(fixed(300n), {
+      newItemsBase: 2000n,
+      keptShares: 200n,
+      leftSeconds: 1n,
+      periodSeconds: 2n,
+    });
+    expect(discount).toEqual(fixed(50n));
+    expect(compose([line(-200n), line(500n)], { discount }).amounts).toMatchObject({
+      discountAmount: 50n,
+      totalAmount: 250n,
+    });
+  });
+
+  it('of a change is the percentage as it is', () => {
+    const change = { newItemsBase: 1n, keptShares: 0n, leftSeconds: 1n, periodSeconds: 2n };
+    expect(discountOfChange(percentage(2500), change)).toEqual(percentage(2500));
+  });
+
+  it('with cycleLimit 3 is on invoices 1, 2 and 3, and not on 4', () => {
+    expect([0, 1, 2, 3].map(finished => discountsCycle(3, finished))).toEqual([true, true, true, false]);
+    expect(discountsCycle(0, 1000)).toBe(true);
+  });
+});
+
+describe('a discount code', () => {
+  const code: DiscountCode = {
+    ...{ code: 'MAY', active: true, terms: percentage(1000), currency: '', startTime: 100, endTime: 200 },
+    ...{ userScope: 'all', planApply: 'all', planIds: [7], planGroups: ['pro'] },
+    ...{ upgradeOnly: false, upgradeLongerOnly: false, userLimit: 0, quantity: 0 },
+  };
+  const use: CodeUse = {
+    ...{ now: 150, currency: 'EUR', mainPlanId: 7, planGroups: ['pro'], paidInvoices: 0 },
+    ...{ operation: 'create', usesByUser: 5, uses: 5 },
+  };
+  const problem = (over: Partial<DiscountCode>, facts: Partial<CodeUse> = {}) =>
+    discountProblem({ ...code, ...over }, { ...use, ...facts });
+
+  it.each<[string | undefined, Partial<DiscountCode>, Partial<CodeUse>]>([
+    [undefined, {}, {}],
+    ['Discount code MAY is not active', { active: false }, {}],
+    ['Discount code MAY is not valid yet', {}, { now: 99 }],
+    ['Discount code MAY has expired', {}, { now: 200 }],
+    [undefined, { endTime: 0 }, { now: 10_000 }],
+    ['Discount code MAY is in USD, not in EUR', { terms: fixed(5n), currency: 'USD' }, {}],
+    [undefined, { terms: fixed(5n), currency: 'EUR' }, {}],
+    [undefined, { planApply: 'listed' }, {}],
+    ['Discount code MAY does not apply to plan 8', { planApply: 'listed' }, { mainPlanId: 8 }],
+    ['Discount code MAY does not apply to plan 7', { planApply: 'allButListed' }, {}],
+    [undefined, { planApply: 'groups' }, {}],
+    ['Discount code MAY does not apply to plan 7', { planApply: 'groups' }, { planGroups: [] }],
+    ['Discount code MAY does not apply to plan 7', { planApply: 'allButGroups' }, {}],
+    ['Discount code MAY is for new customers only', { userScope: 'newUsers' }, { paidInvoices: 1 }],
+    ['Discount code MAY is for existing customers only', { userScope: 'renewalsOnly' }, {}],
+    ['Discount code MAY is for upgrades only', { upgradeOnly: true }, {}],
+    [undefined, { upgradeOnly: true }, { operation: 'upgrade' }],
+    [
+      'Discount code MAY is for upgrades to a longer interval only',
+      { upgradeLongerOnly: true },
+      { operation: 'upgrade' },
+    ],
+    [undefined, { upgradeLongerOnly: true }, { operation: 'longerUpgrade' }],
+    ['Discount code MAY was used 5 times', { userLimit: 5 }, {}],
+    ['Discount code MAY is used up', { quantity: 5 }, {}],
+  ])('%s', (message, over, facts) => {
+    expect(problem(over, facts)).toBe(message);
+  });
+});
+
+describe('M3 promo credit', () => {
+  it.each([
+    ['base 5050 at rate 100', 5050n, promo(), { amount: 5000n, credits: 50n }],
+    ['base 5050 at rate 1000', 5050n, promo({ exchangeRate: 1000n }), { amount: 5000n, credits: 5n }],
+    ['JPY 10 at rate 30', 10n, promo({ exchangeRate: 30n, decimals: 0 }), { amount: 9n, credits: 30n }],
+    [
+      'JPY 10 at rate 30, with a balance of 3',
+      10n,
+      promo({ exchangeRate: 30n, decimals: 0, balance: 3n }),
+      { amount: 0n, credits: 0n },
+    ],
+    ['a cap below the balance', 5050n, promo({ cap: 20n }), { amount: 2000n, credits: 20n }],
+    ['no balance', 5050n, promo({ balance: 0n }), { amount: 0n, credits: 0n }],
+  ])('%s', (_, base, terms, spent) => {
+    expect(promoOn(base, terms)).toEqual(spent);
+  });
+
+  it('never makes a total negative: negative lines count in its base', () => {
+    const { lines, amounts } = compose([line(1000n), line(-800n)], { promo: promo() });
+    expect(lines.map(({ promoAmount }) => promoAmount)).toEqual([200n, 0n]);
+    expect(amounts.totalAmount).toBe(0n);
+    expect(compose([line(1000n), line(-1800n)], { promo: promo() }).amounts).toMatchObject({
+      promoAmount: 0n,
+      totalAmount: -800n,
+    });
+  });
+
+  it('refuses an exchange rate below 1', () => {
+    expect(() => promoOn(1n, promo({ exchangeRate: 0n }))).toThrow(Rejected as never);
+  });
+
+  it('comes back with refunds: 1000 of a total of 5951, refunds of 2000 and 3951 give back 336 and 664', () => {
+    expect(promoReturned(1000n, 2000n, 5951n)).toBe(336n);
+    expect(promoReturned(1000n, 5951n, 5951n) - 336n).toBe(664n);
+  });
+
+  it('comes back for unused time, floored', () => {
+    expect(promoUnused(10n, 1n, 3n)).toBe(3n);
+  });
+});
+
+describe('semantics §6: 3 × 19.99 and 5.00 at 8.25 % with 10.00 of promo credit', () => {
+  it('come to 5951, as 5493 and 458', () => {
+    const { lines, amounts } = compose([line(1999n, rate(8.25), { quantity: 3 }), line(500n, rate(8.25))], {
+      promo: promo({ balance: 10n }),
+    });
+    expect(lines.map(({ promoAmount, tax, amount }) => [promoAmount, tax, amount])).toEqual([
+      [923n, 419n, 5493n],
+      [77n, 35n, 458n],
+    ]);
+    expect(amounts).toMatchObject({ totalAmount: 5951n, totalAmountExcludingTax: 5497n, originAmount: 6951n });
+  });
+});
