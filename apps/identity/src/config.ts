@@ -2,7 +2,7 @@ import { newAuthProvider, validate } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { checkUrl, serviceConfig, toggle } from '@recur/platform';
 import { z } from 'zod';
-import { deploymentProvider, type Provider } from './provider-keys.js';
+import { deploymentProvider, type Provider } from './sign-in/provider-keys.js';
 
 const settings = serviceConfig.extend({
   // twice as many as may wait for the passwords of one merchant's users

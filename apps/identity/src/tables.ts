@@ -1,9 +1,9 @@
 import type { In, memberStatus, totpType, updateMerchant, userStatus } from '@recur/contracts';
 import { document, flag, int, integer, integers, optionalText, table, text } from '@recur/platform';
 import type { JWK } from 'jose';
-import { logHeads, logTallies, operationLogs } from './log-tables.js';
-import { liveSessions, memberSessions, roles, setupTokens } from './member-tables.js';
-import { authProviders, memberTotps, oauthAccounts } from './sign-in-tables.js';
+import { logHeads, logTallies, operationLogs } from './operation-log/tables.js';
+import { liveSessions, memberSessions, roles, setupTokens } from './members/tables.js';
+import { authProviders, memberTotps, oauthAccounts } from './sign-in/tables.js';
 import {
   adminNotes,
   clientSessions,
@@ -14,7 +14,7 @@ import {
   products,
   subscriptions,
   userTallies,
-} from './user-tables.js';
+} from './users/tables.js';
 
 export interface Merchant {
   merchantId: number;

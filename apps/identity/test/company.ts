@@ -2,8 +2,8 @@ import { inviteMember, newRole, type Permission } from '@recur/contracts';
 import { systemCaller, type Tx } from '@recur/platform';
 import type { TestCaller, TestService } from '@recur/platform/testing';
 import { decodeJwt } from 'jose';
-import { MemberSessions } from '../src/member-sessions.js';
-import { Merchants } from '../src/merchants.js';
+import { MemberSessions } from '../src/member-sessions/member-sessions.js';
+import { Merchants } from '../src/merchants/merchants.js';
 import { type Member, members } from '../src/tables.js';
 
 export interface SignedIn {

@@ -9,10 +9,10 @@ import {
 } from '@recur/contracts';
 import { systemCaller } from '@recur/platform';
 import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
-import { insertMember } from '../src/members.js';
-import { Merchants } from '../src/merchants.js';
+import { insertMember } from '../src/members/members.js';
+import { Merchants } from '../src/merchants/merchants.js';
 import { identity } from '../src/service.js';
-import { SetupTokens } from '../src/setup-tokens.js';
+import { SetupTokens } from '../src/members/setup-tokens.js';
 import { members } from '../src/tables.js';
 import { type Json, Pair } from './issuers.js';
 

@@ -1,7 +1,7 @@
 import { hydrate, Keyring, secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { hashOf, headText } from '../log-chain.js';
-import { operationLogs } from '../log-tables.js';
+import { hashOf, headText } from '../operation-log/chain.js';
+import { operationLogs } from '../operation-log/tables.js';
 
 const page = 1_000;
 

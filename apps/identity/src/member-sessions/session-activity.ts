@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { Db, LOG, type Log, PeriodicTask, systemCaller, type Worker } from '@recur/platform';
+import { MemberSessions } from './member-sessions.js';
+import type { LiveSession } from '../members/tables.js';
+import { members } from '../tables.js';
+
+const limits = { everyMs: 30_000, idleSeconds: 28_800, endedAtOnce: 500 } as const;
+
+/** What a gateway says once a minute: which sessions were used, and when last, in unix seconds. */
+export interface Activity {
+  sessions: { sid: string; at: number }[];
+}
+
+/** Keeps count of when sessions were used, and ends those that were not for 8 hours, or whose tokens have expired. */
+@Injectable()
+export class SessionActivity implements Worker {
+  private readonly rounds = new PeriodicTask(
+    limits.everyMs,
+    () => this.sweep(),
+    error => this.log.warn({ err: error }, 'idle sessions could not be ended'),
+  );
+
+  constructor(
+    private readonly db: Db,
+    private readonly sessions: MemberSessions,
+    @Inject(LOG) private readonly log: Log,
+  ) {}
+
+  /** The answer to `cmd.identity.platform.activity`. Rows are locked in one order, as other gateways' reports do. */
+  async record({ sessions }: Activity): Promise<object> {
+    const sids = sessions.map(({ sid }) => sid);
+    const times = sessions.map(({ at }) => at);
+    await this.db.infra(
+      `with held as (select sid from live_sessions where sid = any($1::text[]) order by sid for update)
+       update live_sessions s set active_time = greatest(s.active_time, least(used.at, $3))
+       from held join unnest($1::text[], $2::bigint[]) used (sid, at) on used.sid = held.sid where s.sid = held.sid`,
+      [sids, times, this.sessions.seconds()],
+    );
+    return {};
+  }
+
+  start(): void {
+    this.rounds.start();
+  }
+
+  stop(): Promise<void> {
+    return this.rounds.stop();
+  }
+
+  /** Ends what is idle or expired, member by member. */
+  async sweep(): Promise<void> {
+    for (let due = 1; due > 0 && !this.rounds.stopped; ) {
+      const at = this.sessions.seconds();
+      const rows = await this.db.infra(
+        `select distinct merchant_id, member_id from (
+           (select merchant_id, member_id from live_sessions where active_time <= $1 order by active_time limit ${limits.endedAtOnce})
+           union all
+           (select merchant_id, member_id from live_sessions where expire_time <= $2 order by expire_time limit ${limits.endedAtOnce})
+         ) due`,
+        [at - limits.idleSeconds, at],
+      );
+      due = rows.length;
+      for (const row of rows) await this.endIdle(Number(row.merchant_id), Number(row.member_id));
+    }
+  }
+
+  private async endIdle(merchantId: number, memberId: number): Promise<void> {
+    const caller = systemCaller(merchantId, `idle-${randomUUID()}`, Number.POSITIVE_INFINITY);
+    await this.db.write(caller, async tx => {
+      const { id } = await tx.lock(members, { id: memberId }, 'internal_error');
+      const at = this.sessions.seconds();
+      const isOver = ({ activeTime, expireTime }: LiveSession) =>
+        activeTime <= at - limits.idleSeconds || expireTime <= at;
+      const ended = await this.sessions.endThose(tx, id, isOver);
+      if (ended > 0) tx.log(`Member(${id})`, 'EndSession');
+      return {};
+    });
+  }
+}

@@ -1,0 +1,111 @@
+import { Injectable } from '@nestjs/common';
+import { deleteRole, editRole, grantOf, type In, listRoles, newRole, permissionsIn } from '@recur/contracts';
+import { invalid, Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
+import { rolesOf } from './grants.js';
+import { MemberSessions } from '../member-sessions/member-sessions.js';
+import { type Role, roles } from './tables.js';
+import { roleView } from './views.js';
+import { members, merchants } from '../tables.js';
+
+const limits = { roles: 100 } as const;
+
+@Injectable()
+export class Roles {
+  constructor(
+    private readonly db: Db,
+    private readonly sessions: MemberSessions,
+  ) {}
+
+  @Handle(listRoles)
+  list(_input: In<typeof listRoles>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const merchantRoles = (await allRoles(reader)).map(roleView);
+      return { merchantRoles, total: merchantRoles.length };
+    });
+  }
+
+  @Handle(newRole)
+  create({ role: name, permissions }: In<typeof newRole>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      // one after the other, so that they are counted right
+      await tx.lockIfAny(merchants, {});
+      if ((await allRoles(tx)).length >= limits.roles) throw new Rejected('too_many_roles');
+      const role: Role = {
+        merchantId: tx.merchantId,
+        id: await tx.nextId(roles),
+        ...named(name),
+        permissions: normal(permissions),
+        createTime: tx.now,
+        deletedTime: 0,
+        version: 0,
+      };
+      saveRole(tx, 'role.created', role);
+      tx.log(`Role(${role.id})`, 'New');
+      return { merchantRole: roleView(role) };
+    });
+  }
+
+  @Handle(editRole)
+  edit({ id, role: name, permissions }: In<typeof editRole>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const role = await tx.lock(roles, { id, deletedTime: 0 }, 'role_not_found');
+      const next = { ...role, ...named(name), permissions: normal(permissions) };
+      const isRegranted = grantOf(next.permissions) !== grantOf(role.permissions);
+      if (!isRegranted && next.name === role.name) return { merchantRole: roleView(role) };
+      saveRole(tx, 'role.updated', next);
+      if (isRegranted) await this.regrant(tx, next);
+      tx.log(`Role(${id})`, 'Edit');
+      return { merchantRole: roleView(next) };
+    });
+  }
+
+  @Handle(deleteRole)
+  delete({ id }: In<typeof deleteRole>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const role = await tx.lock(roles, { id, deletedTime: 0 }, 'role_not_found');
+      const [having] = await tx.query(
+        'select count(*) as n from members where merchant_id = $1 and $2::bigint = any(role_ids)',
+        [tx.merchantId, id],
+      );
+      const n = Number(having?.n);
+      if (n > 0) throw inUse(n);
+      saveRole(tx, 'role.deleted', { ...role, deletedTime: tx.now });
+      tx.log(`Role(${id})`, 'Delete');
+      return {};
+    });
+  }
+
+  /**
+   * All members who have the role are locked, signed in or not: one who is just signing in is waited for, and does so
+   * either with the old permissions, of which gateways are told here, or with the new ones.
+   */
+  private async regrant(tx: Tx, role: Role): Promise<void> {
+    const having = await tx.run(
+      'select id from members where merchant_id = $1 and $2::bigint = any(role_ids) order by id for update',
+      [tx.merchantId, role.id],
+    );
+    const ids = having.map(({ id }) => Number(id));
+    const locked = await tx.among(members, 'id', ids);
+    const known = new Map(await rolesOf(tx, locked)).set(role.id, role);
+    await this.sessions.regrant(tx, locked, known);
+  }
+}
+
+/** The merchant's roles that are not deleted, the newest first. */
+export const allRoles = (reader: Reader): Promise<Role[]> =>
+  reader.all(roles, { deletedTime: 0 }, `order by create_time desc, id desc limit ${limits.roles}`);
+
+function saveRole(tx: Tx, event: 'role.created' | 'role.updated' | 'role.deleted', role: Role): void {
+  tx.onConflict('roles_name', () => invalid('/role', 'Another role has this name'));
+  tx.save(roles, role);
+  tx.emit(event, role, roleView(role));
+}
+
+const named = (name: string) => ({ name: name.trim(), nameKey: name.trim().toLowerCase() });
+
+/** The same permissions in the same order, each once. */
+const normal = (permissions: Role['permissions']) => permissionsIn(grantOf(permissions));
+
+const inUse = (n: number) =>
+  new Rejected('role_in_use', `${n === 1 ? '1 member has' : `${n} members have`} this role: take it from them first`);

@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import { clearOauth, type In, updateOauth } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
+import { AuthProviders } from './auth-providers.js';
+import { type Identity, IdentityTokens } from './identity-tokens.js';
+import { MemberSessions } from '../member-sessions/member-sessions.js';
+import { accountView } from '../members/views.js';
+import { updateMember } from '../members/members.js';
+import { type OauthAccountRow, oauthAccounts } from './tables.js';
+import { type Member, members } from '../tables.js';
+
+/** The external identities of members. */
+@Injectable()
+export class OauthAccounts {
+  constructor(
+    private readonly db: Db,
+    private readonly providers: AuthProviders,
+    private readonly tokens: IdentityTokens,
+    private readonly sessions: MemberSessions,
+  ) {}
+
+  /** Whose identity token came with a request; undefined where it is nobody's. See IdentityTokens. */
+  async shown(caller: Caller, email: string): Promise<Identity | undefined> {
+    const trusted = await this.db.read(caller, reader => this.providers.trusted(reader));
+    return this.tokens.verify(trusted, caller.sender?.identityToken ?? '', email);
+  }
+
+  @Handle(updateOauth)
+  async add({ email }: In<typeof updateOauth>, caller: Caller) {
+    const identity = await this.shown(caller, email);
+    if (identity === undefined) throw new Rejected('credential_invalid', 'The identity token is not valid');
+    return this.db.write(caller, async tx => {
+      const member = await ownRow(tx, caller);
+      const accounts = await linked(tx, member.id);
+      if (accounts.some(account => isOf(account, identity))) return this.answer(tx, caller, member, accounts);
+      const account = await link(tx, member.id, identity);
+      updateMember(tx, member);
+      tx.log(`Member(${member.id})`, 'LinkIdentity');
+      return this.answer(tx, caller, member, [...accounts, account]);
+    });
+  }
+
+  @Handle(clearOauth)
+  remove({ provider, providerId }: In<typeof clearOauth>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const member = await ownRow(tx, caller);
+      const accounts = await linked(tx, member.id);
+      const account = accounts.find(one => one.provider === provider && one.subject === providerId);
+      if (account === undefined) throw new Rejected('oauth_account_not_found');
+      if (accounts.length === 1 && member.passwordHash === null) throw new Rejected('last_way_in');
+      const { memberId, issuer, subject } = account;
+      const row = await tx.lock(oauthAccounts, { memberId, issuer, subject }, 'oauth_account_not_found');
+      tx.save(oauthAccounts, { ...row, clearedTime: tx.now });
+      updateMember(tx, member);
+      tx.log(`Member(${member.id})`, 'UnlinkIdentity');
+      const left = accounts.filter(one => one !== account);
+      return this.answer(tx, caller, member, left);
+    });
+  }
+
+  /** What was just linked or unlinked cannot be read yet. */
+  private async answer(tx: Tx, caller: Caller, member: Member, accounts: readonly OauthAccountRow[]) {
+    const merchantMember = await ownView(tx, this.sessions, caller, member);
+    return { merchantMember: { ...merchantMember, oauthAccounts: accounts.map(accountView) } };
+  }
+}
+
+/** The row of the member who calls, locked. */
+export const ownRow = (tx: Tx, { actor }: Caller): Promise<Member> =>
+  tx.lock(members, { id: Number(actor.id) }, 'credential_invalid');
+
+/** The member who calls, as it stands in `member`. */
+export async function ownView(tx: Tx, sessions: MemberSessions, { session }: Caller, member: Member) {
+  const [view] = await sessions.views(tx, [member], session);
+  if (view === undefined) throw new Error(`member ${member.id} has no view`);
+  return view;
+}
+
+/** The identities that are linked to a member. Who changes them has locked the member. */
+export const linked = (reader: Reader, memberId: number): Promise<OauthAccountRow[]> =>
+  reader.all(oauthAccounts, { memberId, clearedTime: 0 }, 'order by link_time, issuer, subject');
+
+export const isOf = (account: OauthAccountRow, { issuer, subject }: Identity): boolean =>
+  account.issuer === issuer && account.subject === subject;
+
+/** Links an identity to a member, whose row is locked. Rejects as `taken` says where it is another member's. */
+export async function link(
+  tx: Tx,
+  memberId: number,
+  identity: Identity,
+  taken = () => new Rejected('oauth_account_taken'),
+): Promise<OauthAccountRow> {
+  const { issuer, subject } = identity;
+  tx.onConflict('oauth_accounts_identity', taken);
+  const [others] = await Promise.all([
+    tx.all(oauthAccounts, { issuer, subject, clearedTime: 0 }, 'limit 1'),
+    tx.lockIfAny(oauthAccounts, { memberId, issuer, subject }),
+  ]);
+  if (others.length > 0) throw taken();
+  const row = { ...identity, merchantId: tx.merchantId, memberId, linkTime: tx.now, clearedTime: 0 };
+  tx.save(oauthAccounts, row);
+  return row;
+}

@@ -1,0 +1,30 @@
+import type { UserAccountDetail } from '@recur/contracts';
+import type { Reader } from '@recur/platform';
+import type { User } from '../tables.js';
+import { gateways, plans } from './tables.js';
+import { userAccountView } from './views.js';
+
+/** A user with what belongs to others. */
+export async function accountOf(reader: Reader, row: User): Promise<UserAccountDetail> {
+  const [account] = await accountsOf(reader, [row]);
+  if (!account) throw new Error('one user, one account');
+  return account;
+}
+
+/** Users with what belongs to others: each gateway and each plan is looked up once. */
+export async function accountsOf(reader: Reader, rows: readonly User[]): Promise<UserAccountDetail[]> {
+  const [gatewaysById, plansById] = await Promise.all([
+    reader.among(gateways, 'id', given(rows.map(({ gatewayId }) => gatewayId))).then(byId),
+    reader.among(plans, 'id', given(rows.map(({ planId }) => planId))).then(byId),
+  ]);
+  return rows.map(row => userAccountView(row, gatewaysById.get(row.gatewayId), plansById.get(row.planId)));
+}
+
+/** The name of the plan of the subscription that a user shows; '' without one. */
+export async function planNameOf(reader: Reader, { planId }: User): Promise<string> {
+  const plan = planId === 0 ? undefined : await reader.find(plans, { id: planId });
+  return plan?.planName ?? '';
+}
+
+const given = (ids: readonly number[]) => ids.filter(id => id !== 0);
+const byId = <T extends { id: number }>(rows: readonly T[]) => new Map(rows.map(row => [row.id, row]));
