@@ -1,6 +1,6 @@
 import { startService } from '@recur/platform';
-import { readLogWords } from './operation-log/log-args.js';
 import { readWords } from './merchants/merchant-args.js';
+import { readLogWords } from './operation-log/log-args.js';
 import { identity } from './service.js';
 
 const [command = '', ...words] = process.argv.slice(2);

@@ -3,8 +3,8 @@ import { systemCaller, type Tx } from '@recur/platform';
 import type { TestCaller, TestService } from '@recur/platform/testing';
 import { decodeJwt } from 'jose';
 import { MemberSessions } from '../src/member-sessions/member-sessions.js';
+import { type Member, members } from '../src/members/tables.js';
 import { Merchants } from '../src/merchants/merchants.js';
-import { type Member, members } from '../src/tables.js';
 
 export interface SignedIn {
   token: string;

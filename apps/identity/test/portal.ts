@@ -10,10 +10,10 @@ import {
 import { systemCaller } from '@recur/platform';
 import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
 import { insertMember } from '../src/members/members.js';
+import { SetupTokens } from '../src/members/setup-tokens.js';
+import { members } from '../src/members/tables.js';
 import { Merchants } from '../src/merchants/merchants.js';
 import { identity } from '../src/service.js';
-import { SetupTokens } from '../src/members/setup-tokens.js';
-import { members } from '../src/tables.js';
 import { type Json, Pair } from './issuers.js';
 
 const pair = new Pair('portal');

@@ -5,8 +5,8 @@ import { MemoryBus, TestNats, type TestService, testService } from '@recur/platf
 import { gatewayConfig } from '../../../apps/gateway/src/config.js';
 import { Gateway } from '../../../apps/gateway/src/gateway.js';
 import { Heartbeat } from '../../../apps/identity/src/callers/heartbeat.js';
-import { identity } from '../../../apps/identity/src/service.js';
 import { SessionActivity } from '../../../apps/identity/src/member-sessions/session-activity.js';
+import { identity } from '../../../apps/identity/src/service.js';
 import { type Company, newCompany } from '../../../apps/identity/test/company.js';
 import { type Answer, Api } from '../api.js';
 import { expectFailure, pause, times } from './stand.js';

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { CallersChanged } from '@recur/contracts';
 import { CLOCK, type Clock, Db, Keyring, type Tx } from '@recur/platform';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
-import { callers, type SigningKey, signingKeys } from '../tables.js';
+import { callers, type SigningKey, signingKeys } from './tables.js';
 
 const ROW = { id: 'callers' };
 /**

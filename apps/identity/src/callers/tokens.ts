@@ -1,6 +1,6 @@
 import { importJWK, type JWTPayload, SignJWT } from 'jose';
-import type { Signer } from './callers.js';
 import type { Config } from '../config.js';
+import type { Signer } from './callers.js';
 
 /** What a token is: no kind is taken for another. */
 type Kind = 'api-key+jwt' | 'member+jwt' | 'client+jwt';

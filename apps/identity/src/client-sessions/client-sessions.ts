@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { type Removal, removedAtOnce, type Tx } from '@recur/platform';
-import { type ClientSession, clientSessions } from '../users/tables.js';
+import { type ClientSession, clientSessions } from './tables.js';
 
 const limits = { sessionBytes: 32, sessionSeconds: 36_000 } as const;
 

@@ -9,12 +9,12 @@ import {
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
-import { openSession, type Purpose } from './client-sessions.js';
 import type { Config } from '../config.js';
+import { plans, products, type SubscriptionCopy, subscriptions } from '../copies/tables.js';
 import { emailKey } from '../domain/email.js';
+import { type User, users } from '../users/tables.js';
+import { openSession, type Purpose } from './client-sessions.js';
 import { refuseInactive } from './new-session.js';
-import { type User, users } from '../tables.js';
-import { plans, products, type SubscriptionCopy, subscriptions } from '../users/tables.js';
 
 const { active, incomplete, pending, processing } = subscriptionStatus;
 /** The newest subscription that lives. */

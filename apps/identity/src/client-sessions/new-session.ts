@@ -3,15 +3,15 @@ import { type User as Answer, type In, newSession, type Out } from '@recur/contr
 import { Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import { Callers } from '../callers/callers.js';
-import { openSession } from './client-sessions.js';
+import { signToken } from '../callers/tokens.js';
 import type { Config } from '../config.js';
 import { emailKey } from '../domain/email.js';
 import { Passwords } from '../passwords/passwords.js';
 import { type Edit, edited, filled } from '../users/edits.js';
-import { type User, users } from '../tables.js';
-import { signToken } from '../callers/tokens.js';
+import { type User, users } from '../users/tables.js';
 import { holders, insertUser, refuseTaken, updateRow } from '../users/users.js';
 import { userView } from '../users/views.js';
+import { openSession } from './client-sessions.js';
 
 const limits = { tokenSeconds: 600 } as const;
 

@@ -1,6 +1,6 @@
 import type { Gateway, MerchantCurrencies, Plan, Product, Subscription } from '@recur/contracts';
 import { copyOf } from '@recur/platform';
-import { currencyRules, gateways, plans, products, subscriptions } from '../users/tables.js';
+import { currencyRules, gateways, plans, products, subscriptions } from './tables.js';
 
 /** What identity tells or decides without asking: gateways and subscriptions of billing, the others of catalog. */
 export const copies = [

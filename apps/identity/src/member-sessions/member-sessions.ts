@@ -3,12 +3,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { MemberAccess, MerchantMember } from '@recur/contracts';
 import { CLOCK, type Clock, CONFIG, type Reader, type Tx } from '@recur/platform';
 import { Callers, type Signer, tellCallers } from '../callers/callers.js';
+import { signToken } from '../callers/tokens.js';
 import type { Config } from '../config.js';
 import { grantIn, type Roles, rolesOf } from '../members/grants.js';
-import { type LiveSession, liveSessions, memberSessions } from '../members/tables.js';
+import type { Member } from '../members/tables.js';
 import { memberViews } from '../members/views.js';
-import type { Member } from '../tables.js';
-import { signToken } from '../callers/tokens.js';
+import { type LiveSession, liveSessions, memberSessions } from './tables.js';
 
 const limits = {
   sidBytes: 16,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { Db, LOG, type Log, PeriodicTask, systemCaller, type Worker } from '@recur/platform';
+import { members } from '../members/tables.js';
 import { MemberSessions } from './member-sessions.js';
-import type { LiveSession } from '../members/tables.js';
-import { members } from '../tables.js';
+import type { LiveSession } from './tables.js';
 
 const limits = { everyMs: 30_000, idleSeconds: 28_800, endedAtOnce: 500 } as const;
 

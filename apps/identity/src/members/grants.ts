@@ -1,7 +1,7 @@
 import { everything, grantOf } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
+import type { Member } from './tables.js';
 import { type Role, roles } from './tables.js';
-import type { Member } from '../tables.js';
 
 /** Roles by their id. */
 export type Roles = ReadonlyMap<number, Role>;

@@ -4,12 +4,11 @@ import { type In, inviteMember, listMembers, resumeMember, suspendMember, update
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, contains, Db, given, Handle, type Tx } from '@recur/platform';
 import { emailKey } from '../domain/email.js';
-import type { Roles } from './grants.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
-import { type Role, roles } from './tables.js';
-import { memberEvent } from './views.js';
+import type { Roles } from './grants.js';
 import { isSetUp, SetupTokens, setupSeconds } from './setup-tokens.js';
-import { type Member, memberEmails, members } from '../tables.js';
+import { type Member, memberEmails, members, type Role, roles } from './tables.js';
+import { memberEvent } from './views.js';
 
 /** What the merchant does with its members. Locks are taken in this order: roles, member, sessions, callers. */
 @Injectable()

@@ -3,9 +3,9 @@ import { type In, logoutMember, memberProfile, resetPassword, updateMember as up
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
-import { updateMember } from './members.js';
 import { Passwords } from '../passwords/passwords.js';
-import { members } from '../tables.js';
+import { updateMember } from './members.js';
+import { members } from './tables.js';
 
 /** A member's own affairs: gateways let nobody else do them. */
 @Injectable()

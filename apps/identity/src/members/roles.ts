@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { deleteRole, editRole, grantOf, type In, listRoles, newRole, permissionsIn } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
-import { rolesOf } from './grants.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
-import { type Role, roles } from './tables.js';
+import { merchants } from '../merchants/tables.js';
+import { rolesOf } from './grants.js';
+import { members, type Role, roles } from './tables.js';
 import { roleView } from './views.js';
-import { members, merchants } from '../tables.js';
 
 const limits = { roles: 100 } as const;
 

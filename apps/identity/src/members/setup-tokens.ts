@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Reader, Tx } from '@recur/platform';
-import { setupTokens } from './tables.js';
 import { oauthAccounts } from '../sign-in/tables.js';
-import type { Member } from '../tables.js';
+import type { Member } from './tables.js';
+import { setupTokens } from './tables.js';
 
 const limits = { tokenBytes: 32 } as const;
 /** How long a token holds. */

@@ -1,5 +1,31 @@
-import type { MerchantRolePermission } from '@recur/contracts';
-import { document, int, integer, table, text } from '@recur/platform';
+import type { MerchantRolePermission, memberStatus, totpType } from '@recur/contracts';
+import { document, flag, int, integer, integers, optionalText, table, text } from '@recur/platform';
+
+export interface Member {
+  merchantId: number;
+  id: number;
+  email: string;
+  emailKey: string;
+  firstName: string;
+  lastName: string;
+  mobile: string;
+  /** argon2id, in PHC form; none: the member has no password. */
+  passwordHash: string | null;
+  /** The owner may do everything, whatever roles it has. */
+  isOwner: boolean;
+  roleIds: number[];
+  status: keyof typeof memberStatus;
+  totpType: keyof typeof totpType;
+  createTime: number;
+  version: number;
+}
+
+/** Where a member belongs. Its primary key is what makes e-mails unique in a deployment. */
+export interface MemberEmail {
+  /** SHA-256 of the normalised e-mail, base64url. */
+  emailHash: string;
+  merchantId: number;
+}
 
 /** What members may be permitted together, under a name. */
 export interface Role {
@@ -15,40 +41,6 @@ export interface Role {
   version: number;
 }
 
-/**
- * A device from which a member signs in, and its latest session there. Times are of the machine's clock, not the
- * merchant's: gateways compare with theirs.
- */
-export interface MemberSession {
-  merchantId: number;
-  memberId: number;
-  /** The device: a digest of its name and address, so that it is known when it comes again. */
-  identity: string;
-  /** The session: another one each time that the device signs in anew. */
-  sid: string;
-  name: string;
-  ip: string;
-  loginTime: number;
-  /** As it was when the session ended; while it holds, see LiveSession. */
-  activeTime: number;
-  /** When a two-factor code was last accepted there; 0: never. */
-  totpTime: number;
-  /** 0 while it holds. */
-  endedTime: number;
-}
-
-/** A session that holds: what gateways are told of it, and what a worker finds the idle ones by, across merchants. */
-export interface LiveSession {
-  sid: string;
-  merchantId: number;
-  memberId: number;
-  email: string;
-  /** What its member's roles permit, as gateways know it (see contracts' permissions.ts). */
-  granted: string;
-  activeTime: number;
-  expireTime: number;
-}
-
 /** What an invited member shows to set itself up: the newest is the one that holds. */
 export interface SetupToken {
   merchantId: number;
@@ -60,6 +52,37 @@ export interface SetupToken {
   /** 0: not yet. */
   usedTime: number;
 }
+
+export const members = table<Member>('members', {
+  key: ['merchantId', 'id'],
+  columns: {
+    merchantId: integer(),
+    id: integer(),
+    email: text(),
+    emailKey: text(),
+    firstName: text(),
+    lastName: text(),
+    mobile: { ...text(), default: '' },
+    passwordHash: optionalText(),
+    isOwner: flag(),
+    roleIds: { ...integers(), default: [] },
+    status: text(),
+    totpType: { ...text<keyof typeof totpType>(), default: 'off' },
+    createTime: integer(),
+    version: int(),
+  },
+  checks: { members_status: `status in ('active', 'suspended')` },
+  indices: {
+    members_email: { on: ['merchantId', 'emailKey'], unique: true },
+    members_newest: { on: ['merchantId', 'createTime', 'id'] },
+  },
+});
+
+export const memberEmails = table<MemberEmail>('member_emails', {
+  key: ['emailHash'],
+  columns: { emailHash: text(), merchantId: integer() },
+  infrastructure: true,
+});
 
 export const roles = table<Role>('roles', {
   key: ['merchantId', 'id'],
@@ -74,41 +97,6 @@ export const roles = table<Role>('roles', {
     version: int(),
   },
   indices: { roles_name: { on: ['merchantId', 'nameKey'], unique: true, where: 'deleted_time = 0' } },
-});
-
-export const memberSessions = table<MemberSession>('member_sessions', {
-  key: ['merchantId', 'memberId', 'identity'],
-  columns: {
-    merchantId: integer(),
-    memberId: integer(),
-    identity: text(),
-    sid: text(),
-    name: text(),
-    ip: text(),
-    loginTime: integer(),
-    activeTime: integer(),
-    totpTime: integer(),
-    endedTime: integer(),
-  },
-});
-
-export const liveSessions = table<LiveSession>('live_sessions', {
-  key: ['sid'],
-  columns: {
-    sid: text(),
-    merchantId: integer(),
-    memberId: integer(),
-    email: text(),
-    granted: text(),
-    activeTime: integer(),
-    expireTime: integer(),
-  },
-  indices: {
-    live_sessions_member: { on: ['merchantId', 'memberId'] },
-    live_sessions_idle: { on: ['activeTime'] },
-    live_sessions_expire: { on: ['expireTime'] },
-  },
-  infrastructure: true,
 });
 
 export const setupTokens = table<SetupToken>('setup_tokens', {

@@ -1,9 +1,10 @@
 import * as contract from '@recur/contracts';
 import type { Reader } from '@recur/platform';
-import { grantIn, rolesOf } from './grants.js';
-import { type LiveSession, liveSessions, type MemberSession, memberSessions, type Role } from './tables.js';
+import { type LiveSession, liveSessions, type MemberSession, memberSessions } from '../member-sessions/tables.js';
 import { type OauthAccountRow, oauthAccounts } from '../sign-in/tables.js';
-import type { Member } from '../tables.js';
+import { grantIn, rolesOf } from './grants.js';
+import type { Member } from './tables.js';
+import { type Role } from './tables.js';
 
 /** When it is seen, from which session, and the session that is just being opened and so cannot be read yet. */
 interface Seen {
@@ -101,3 +102,7 @@ function deviceView(
     status: seen.isOpened || (seen.live !== undefined && seen.live.expireTime > seen.at),
   };
 }
+
+/** The member as logs and notes name it. */
+export const memberShort = ({ id, merchantId, email, firstName, lastName, isOwner, createTime }: Member) =>
+  ({ id, merchantId, email, firstName, lastName, isOwner, createTime }) satisfies contract.MemberShort;

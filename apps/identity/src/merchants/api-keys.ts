@@ -4,10 +4,10 @@ import { type In, listApiKeys, newApiKey, revokeApiKey } from '@recur/contracts'
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import { Callers, tellCallers } from '../callers/callers.js';
-import type { Config } from '../config.js';
-import { type ApiKey, apiKeyLookups, apiKeys, merchants } from '../tables.js';
 import { signToken } from '../callers/tokens.js';
-import { apiKeyView } from '../users/views.js';
+import type { Config } from '../config.js';
+import { type ApiKey, apiKeyLookups, apiKeys, merchants } from './tables.js';
+import { apiKeyView } from './views.js';
 
 const day = 86_400;
 const limits = {

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Db, systemCaller } from '@recur/platform';
-import { ApiKeys } from './api-keys.js';
 import { emailTaken, insertMember } from '../members/members.js';
-import { members, merchants } from '../tables.js';
-import { merchantView } from '../users/views.js';
+import { members } from '../members/tables.js';
+import { ApiKeys } from './api-keys.js';
+import { merchants } from './tables.js';
+import { merchantView } from './views.js';
 
 export interface NewMerchant {
   merchantId: number;

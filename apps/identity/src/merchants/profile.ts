@@ -3,12 +3,13 @@ import { type CurrencyInfo, currencies, exponentOf, getMerchant, type In, update
 import { Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle } from '@recur/platform';
 import type { Config } from '../config.js';
+import { currencyRules, gateways } from '../copies/tables.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
-import { roleView } from '../members/views.js';
 import { allRoles } from '../members/roles.js';
-import { apiKeys, members, merchants } from '../tables.js';
-import { currencyRules, gateways } from '../users/tables.js';
-import { merchantView } from '../users/views.js';
+import { members } from '../members/tables.js';
+import { roleView } from '../members/views.js';
+import { apiKeys, merchants } from './tables.js';
+import { merchantView } from './views.js';
 
 const limits = { gateways: 100 } as const;
 

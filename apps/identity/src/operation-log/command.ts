@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
-import { LogVerification, type Verdict } from './verification.js';
 import { readLogWords } from './log-args.js';
+import { LogVerification, type Verdict } from './verification.js';
 
 /** Exit codes, as in sysexits.h: the words are wrong; what is needed is away; the log is not as it was written. */
 const exits = { usage: 64, unavailable: 69, broken: 1 } as const;

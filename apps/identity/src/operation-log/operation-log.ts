@@ -13,10 +13,10 @@ import {
   type Reader,
   type Tx,
 } from '@recur/platform';
+import { type Member, members } from '../members/tables.js';
 import { hashOf, headText } from './chain.js';
 import { type LogEntry, type LogHead, logHeads, operationLogs } from './tables.js';
-import { type Member, members } from '../tables.js';
-import { logEntryView } from '../users/views.js';
+import { logEntryView } from './views.js';
 
 @Injectable()
 export class OperationLog {

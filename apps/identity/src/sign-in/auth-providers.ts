@@ -10,9 +10,9 @@ import {
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, checkUrl, Db, Handle, Keyring, type Reader, type Tx } from '@recur/platform';
 import { addressRules, type Config } from '../config.js';
+import { merchants } from '../merchants/tables.js';
 import { chosenAlgorithms, keySourceOf, type Provider, usualSalt } from './provider-keys.js';
 import { type AuthProviderRow, authProviders } from './tables.js';
-import { merchants } from '../tables.js';
 
 const limits = { providers: 20 } as const;
 const masked = '••••••••';

@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { clearOauth, type In, updateOauth } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
+import { MemberSessions } from '../member-sessions/member-sessions.js';
+import { updateMember } from '../members/members.js';
+import { type Member, members } from '../members/tables.js';
+import { accountView } from '../members/views.js';
 import { AuthProviders } from './auth-providers.js';
 import { type Identity, IdentityTokens } from './identity-tokens.js';
-import { MemberSessions } from '../member-sessions/member-sessions.js';
-import { accountView } from '../members/views.js';
-import { updateMember } from '../members/members.js';
 import { type OauthAccountRow, oauthAccounts } from './tables.js';
-import { type Member, members } from '../tables.js';
 
 /** The external identities of members. */
 @Injectable()

@@ -3,16 +3,15 @@ import { type In, type MerchantMember, oauthLogin, oauthSetup, passwordLogin, pa
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { emailKey } from '../domain/email.js';
-import type { Identity } from './identity-tokens.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
-import { setupTokens } from '../members/tables.js';
-import { accountView } from '../members/views.js';
 import { emailHash, updateMember } from '../members/members.js';
-import { isOf, link, linked, OauthAccounts } from './oauth-accounts.js';
-import { Passwords } from '../passwords/passwords.js';
 import { isSetUp, SetupTokens } from '../members/setup-tokens.js';
+import { type Member, memberEmails, members, setupTokens } from '../members/tables.js';
+import { accountView } from '../members/views.js';
+import { Passwords } from '../passwords/passwords.js';
+import type { Identity } from './identity-tokens.js';
+import { isOf, link, linked, OauthAccounts } from './oauth-accounts.js';
 import { oauthAccounts } from './tables.js';
-import { type Member, memberEmails, members } from '../tables.js';
 import { Totps } from './totp.js';
 
 /** What a sign-in answers: the member, and a token that is kept nowhere. */

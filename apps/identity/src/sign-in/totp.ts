@@ -21,13 +21,13 @@ import {
   type Tx,
 } from '@recur/platform';
 import type { Config } from '../config.js';
-import { failed, isFresh, isLocked, passed } from './domain/totp-tries.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
-import { memberSessions } from '../members/tables.js';
+import { memberSessions } from '../member-sessions/tables.js';
 import { updateMember } from '../members/members.js';
+import { type Member, members } from '../members/tables.js';
+import { failed, isFresh, isLocked, passed } from './domain/totp-tries.js';
 import { ownRow, ownView } from './oauth-accounts.js';
 import { type MemberTotp, memberTotps } from './tables.js';
-import { type Member, members } from '../tables.js';
 import { hashOfRecoveryCode, newRecoveryCodes, newTotpKey, stepOfCode, totpUrl } from './totp-codes.js';
 
 /** The two-factor codes of members: turned on with a first code, off with another, and asked for at each sign-in. */

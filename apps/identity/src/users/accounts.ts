@@ -1,7 +1,7 @@
 import type { UserAccountDetail } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
-import type { User } from '../tables.js';
-import { gateways, plans } from './tables.js';
+import { gateways, plans } from '../copies/tables.js';
+import type { User } from './tables.js';
 import { userAccountView } from './views.js';
 
 /** A user with what belongs to others. */

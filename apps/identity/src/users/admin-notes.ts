@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { adminNoteList, type In, newAdminNote } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
-import { planNameOf } from './accounts.js';
 import { membersOf } from '../operation-log/operation-log.js';
-import { users } from '../tables.js';
-import { adminNotes } from './tables.js';
+import { planNameOf } from './accounts.js';
+import { adminNotes, users } from './tables.js';
 import { adminNoteView, userView } from './views.js';
 
 /** What members have noted on users; notes are not changed. */

@@ -3,7 +3,7 @@ import { changeUserEmail, changeUserGateway, type In, resumeUser, suspendUser } 
 import { type Caller, Db, Handle } from '@recur/platform';
 import { userLifecycle } from './domain/user.js';
 import { edited } from './edits.js';
-import { users } from '../tables.js';
+import { users } from './tables.js';
 import { holders, indicesDecide, refuseTaken, refuseUnusable, updateRow } from './users.js';
 
 /** Single changes of a user; one that changes nothing is a success without an event. */

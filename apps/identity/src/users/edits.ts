@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { In, updateUser } from '@recur/contracts';
 import { emailKey } from '../domain/email.js';
-import type { User } from '../tables.js';
+import type { User } from './tables.js';
 
 /** Fields of a user under the names of user/update; those that are absent stay. */
 export type Edit = Omit<In<typeof updateUser>, 'userId'>;

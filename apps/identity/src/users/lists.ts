@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { getUser, type In, listUsers, searchUsers, subscriptionStatus, userStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, type Condition, contains, Db, each, given, Handle, sorted } from '@recur/platform';
+import { subscriptions } from '../copies/tables.js';
 import { accountOf, accountsOf } from './accounts.js';
-import { users } from '../tables.js';
-import { subscriptions } from './tables.js';
+import { users } from './tables.js';
 
 const limits = { searched: 100, lookedAtFirst: 10_000 } as const;
 const newest = 'create_time desc, id desc';

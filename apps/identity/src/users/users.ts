@@ -10,12 +10,12 @@ import {
 } from '@recur/contracts';
 import { type Issue, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
-import { accountOf, planNameOf } from './accounts.js';
+import { gateways } from '../copies/tables.js';
 import { emailKey } from '../domain/email.js';
 import { Passwords } from '../passwords/passwords.js';
+import { accountOf, planNameOf } from './accounts.js';
 import { edited } from './edits.js';
-import { type User, users } from '../tables.js';
-import { gateways } from './tables.js';
+import { type User, users } from './tables.js';
 import { userView } from './views.js';
 
 type Names = Pick<User, 'email' | 'externalUserId'>;

@@ -1,24 +1,11 @@
 import * as contract from '@recur/contracts';
-import type { LogEntry } from '../operation-log/tables.js';
-import type { ApiKey, Member, Merchant, User } from '../tables.js';
-import type { AdminNote, GatewayCopy, PlanCopy } from './tables.js';
+import type { GatewayCopy, PlanCopy } from '../copies/tables.js';
+import type { Member } from '../members/tables.js';
+import { memberShort } from '../members/views.js';
+import type { AdminNote, User } from './tables.js';
 
-const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);
 const emptyUser = contract.emptyOf(contract.User);
 const emptyAccount = contract.emptyOf(contract.UserAccountDetail);
-
-export function merchantView({ merchantId, name, createTime, profile }: Merchant): contract.InvoiceMerchant {
-  const { defaultCurrency: _, ...told } = profile;
-  return { ...emptyMerchant, ...told, id: merchantId, name, createTime };
-}
-
-export const apiKeyView = ({ id, merchantId, jtiHash, createTime, revokedTime }: ApiKey): contract.ApiKeyState => ({
-  id,
-  merchantId,
-  jtiHash,
-  createTime,
-  revokedTime,
-});
 
 /** A user as the API shows it; `planName` is that of the subscription which it shows, where that is known. */
 export function userView(user: User, planName = ''): contract.User {
@@ -76,29 +63,3 @@ export const adminNoteView = (
   merchantMember: member ? memberShort(member) : null,
   userAccount,
 });
-
-/** An entry as the API shows it; `member` is who did it, when it was one. */
-export function logEntryView(entry: LogEntry, member: Member | undefined): contract.OperationLogEntry {
-  const { merchantId, id, createTime, optAccountType, optAccountId, optAccount, optTarget, optContent } = entry;
-  const { memberId, userId, planId, invoiceId, subscriptionId, discountCode } = entry;
-  return {
-    merchantId,
-    id,
-    createTime,
-    optAccountType,
-    optAccountId,
-    optAccount,
-    optTarget,
-    optContent,
-    memberId,
-    userId,
-    planId,
-    invoiceId,
-    subscriptionId,
-    discountCode,
-    member: member ? memberShort(member) : null,
-  };
-}
-
-const memberShort = ({ id, merchantId, email, firstName, lastName, isOwner, createTime }: Member) =>
-  ({ id, merchantId, email, firstName, lastName, isOwner, createTime }) satisfies contract.MemberShort;

@@ -3,10 +3,10 @@ import { type Caller, type Db, systemCaller, type Tx } from '@recur/platform';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose';
 import { MemberSessions } from '../../src/member-sessions/member-sessions.js';
+import { SetupTokens } from '../../src/members/setup-tokens.js';
+import { type Member, members } from '../../src/members/tables.js';
 import { Merchants } from '../../src/merchants/merchants.js';
 import { identity } from '../../src/service.js';
-import { SetupTokens } from '../../src/members/setup-tokens.js';
-import { type Member, members } from '../../src/tables.js';
 
 let t: TestService;
 let db: Db;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { memberProfile } from '@recur/contracts';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
-import { identity } from '../../src/service.js';
 import { SessionActivity } from '../../src/member-sessions/session-activity.js';
+import { identity } from '../../src/service.js';
 import { type Company, newCompany, type SignedIn } from '../company.js';
 
 let t: TestService;

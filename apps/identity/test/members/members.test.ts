@@ -10,9 +10,9 @@ import {
 } from '@recur/contracts';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { MemberSessions } from '../../src/member-sessions/member-sessions.js';
-import { link } from '../../src/sign-in/oauth-accounts.js';
-import { identity } from '../../src/service.js';
 import { SetupTokens } from '../../src/members/setup-tokens.js';
+import { identity } from '../../src/service.js';
+import { link } from '../../src/sign-in/oauth-accounts.js';
 import { type Company, newCompany } from '../company.js';
 
 let t: TestService;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type TestService, testService } from '@recur/platform/testing';
-import { LogVerification } from '../../src/operation-log/verification.js';
 import { LogChain1763683200007 } from '../../src/migrations/0007-log-chain.js';
+import { LogVerification } from '../../src/operation-log/verification.js';
 import { identity } from '../../src/service.js';
 
 const { tables, migrations } = identity.schema;

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { newAuthProvider, oauthLogin } from '@recur/contracts';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
-import { IdentityTokens } from '../../src/sign-in/identity-tokens.js';
 import { Merchants } from '../../src/merchants/merchants.js';
 import { identity } from '../../src/service.js';
-import { badTokens, goodClaims, type Scene } from './bad-tokens.js';
+import { IdentityTokens } from '../../src/sign-in/identity-tokens.js';
 import { hmac, type Json, KeyServer, Pair, signed } from '../issuers.js';
+import { badTokens, goodClaims, type Scene } from './bad-tokens.js';
 
 jest.setTimeout(60_000);
 

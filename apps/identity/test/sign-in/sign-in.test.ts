@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { verify } from '@node-rs/argon2';
 import { updateMerchant } from '@recur/contracts';
 import { decodeJwt } from 'jose';
-import { IdentityTokens } from '../../src/sign-in/identity-tokens.js';
-import { Passwords } from '../../src/passwords/passwords.js';
 import { SetupTokens } from '../../src/members/setup-tokens.js';
-import { members } from '../../src/tables.js';
+import { members } from '../../src/members/tables.js';
+import { Passwords } from '../../src/passwords/passwords.js';
+import { IdentityTokens } from '../../src/sign-in/identity-tokens.js';
 import { type Merchant, makePortal, type Portal } from '../portal.js';
 
 jest.setTimeout(60_000);

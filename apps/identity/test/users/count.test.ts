@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newUser, userCount } from '@recur/contracts';
 import { type MovableClock, type TestService, testService } from '@recur/platform/testing';
 import fc from 'fast-check';
-import { parts } from '../../src/users/domain/spans.js';
 import { identity } from '../../src/service.js';
+import { parts } from '../../src/users/domain/spans.js';
 
 let t: TestService;
 /** 30 January 2026, 23:59:30: what is made around it lies in two minutes, hours and days. */
