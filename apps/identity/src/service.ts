@@ -1,18 +1,19 @@
 import { events } from '@recur/contracts';
 import { aggregate, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
-import { type After, Callers } from './callers/callers.js';
 import { Heartbeat } from './callers/heartbeat.js';
+import { SigningKeys } from './callers/signing-keys.js';
+import { type After, CallerSnapshots } from './callers/snapshots.js';
 import { callers } from './callers/tables.js';
 import { removals } from './client-sessions/client-sessions.js';
 import { HostedPages } from './client-sessions/hosted-pages.js';
-import { Sessions } from './client-sessions/new-session.js';
+import { NewSession } from './client-sessions/new-session.js';
 import { addressRules, type Config, config } from './config.js';
 import { copies } from './copies/copies.js';
 import { emailKey } from './domain/email.js';
 import { MemberSessions } from './member-sessions/member-sessions.js';
 import { type Activity, SessionActivity } from './member-sessions/session-activity.js';
 import { Members } from './members/members.js';
-import { MemberAccount } from './members/own-account.js';
+import { OwnAccount } from './members/own-account.js';
 import { Roles } from './members/roles.js';
 import { SetupTokens } from './members/setup-tokens.js';
 import { members, roles } from './members/tables.js';
@@ -30,8 +31,9 @@ import { Customers1763683200006 } from './migrations/0006-customers.js';
 import { LogChain1763683200007 } from './migrations/0007-log-chain.js';
 import { Currencies1763683200008 } from './migrations/0008-currencies.js';
 import { Relay1763683200009 } from './migrations/0009-relay.js';
+import { logConsumptions } from './operation-log/append.js';
 import { log } from './operation-log/command.js';
-import { logConsumptions, OperationLog } from './operation-log/operation-log.js';
+import { OperationLog } from './operation-log/operation-log.js';
 import { LogVerification } from './operation-log/verification.js';
 import { Passwords } from './passwords/passwords.js';
 import { AuthProviders } from './sign-in/auth-providers.js';
@@ -83,13 +85,23 @@ export const identity: ServiceDefinition<Config> = {
   },
   copies,
   handlers: [
-    ...[MerchantProfile, ApiKeys, Members, MemberAccount, Roles, SignIn, AuthProviders, OauthAccounts, Totps],
-    ...[Users, UserChanges, UserLists, UserCount, AdminNotes, Sessions, HostedPages, OperationLog],
+    ...[MerchantProfile, ApiKeys, Members, OwnAccount, Roles, SignIn, AuthProviders, OauthAccounts, Totps],
+    ...[Users, UserChanges, UserLists, UserCount, AdminNotes, NewSession, HostedPages, OperationLog],
   ],
   providers: [
-    ...[Callers, Merchants, MemberSessions, SessionActivity, SetupTokens, Passwords, Heartbeat, LogVerification],
+    ...[
+      SigningKeys,
+      CallerSnapshots,
+      Merchants,
+      MemberSessions,
+      SessionActivity,
+      SetupTokens,
+      Passwords,
+      Heartbeat,
+      LogVerification,
+    ],
     ...[KeySets, IdentityTokens],
-    // whoever waits for a provider's keys has a command's five seconds in all
+    // fetches of providers' keys must end well within a command's five seconds
     {
       provide: Outbound,
       useFactory: (settings: Config) => new Outbound({ ...addressRules(settings), deadlineMs: 3_000 }),
@@ -100,7 +112,7 @@ export const identity: ServiceDefinition<Config> = {
   workers: app => [app.get(Heartbeat), app.get(SessionActivity)],
   removals,
   questions: app => ({
-    callers: (input: { after?: After }) => app.get(Callers).snapshot(input),
+    callers: (input: { after?: After }) => app.get(CallerSnapshots).page(input),
     activity: (input: Activity) => app.get(SessionActivity).record(input),
   }),
   commands: { merchant, log },

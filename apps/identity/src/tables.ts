@@ -8,15 +8,15 @@ import { logHeads, logTallies, operationLogs } from './operation-log/tables.js';
 import { authProviders, memberTotps, oauthAccounts } from './sign-in/tables.js';
 import { adminNotes, users, userTallies } from './users/tables.js';
 
-/** A merchant's own rows: row-level security shows them to that merchant only. */
+/** Tenant tables: row-level security shows their rows to their merchant only. */
 export const tenantTables = [
   ...[merchants, members, roles, memberSessions, setupTokens, authProviders, oauthAccounts, memberTotps, apiKeys],
   ...[users, userTallies, adminNotes, operationLogs, logHeads, logTallies, gateways, subscriptions, plans, products],
   currencyRules,
 ];
 
-/** The list of what has no row-level security here, beside the platform's own tables. */
+/** Tables without row-level security, beside the platform's own. */
 export const infrastructureTables = [signingKeys, callers, apiKeyLookups, memberEmails, liveSessions, clientSessions];
 
-/** Made and kept by `searchable`; they have no row-level security either, and `db.search` alone reads them. */
+/** Tables maintained by `searchable`, without row-level security; only `db.search` reads them. */
 export const searchTables = ['users_search', 'members_search'];

@@ -56,8 +56,8 @@ export async function newCompany(t: TestService) {
       const actor = { kind: 'member', id: String(id), display: merchantMember.email } as const;
       return { token, sid, caller: { merchantId, actor, session: sid } };
     },
-    /** What gateways would be told of a member in a snapshot. */
-    async told(id: number) {
+    /** A member as published to gateways in a snapshot. */
+    async published(id: number) {
       const reply = await t.bus.request('cmd.identity.platform.callers', '{}', t.callerOf());
       const { members } = JSON.parse(reply.bytes.toString()) as {
         members: { id: number; grant: string; sessions: { sid: string }[] }[];

@@ -9,7 +9,7 @@ import {
 } from '@recur/contracts';
 import { systemCaller } from '@recur/platform';
 import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
-import { insertMember } from '../src/members/members.js';
+import { insertMember } from '../src/members/member-rows.js';
 import { SetupTokens } from '../src/members/setup-tokens.js';
 import { members } from '../src/members/tables.js';
 import { Merchants } from '../src/merchants/merchants.js';

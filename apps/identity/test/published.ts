@@ -4,7 +4,13 @@ import type { Event } from '@recur/platform';
 let made = 0;
 
 /** An event as its owner publishes it. */
-function told(type: string, aggregate: string, aggregateId: string | number, version: number, data: object): Event {
+function published(
+  type: string,
+  aggregate: string,
+  aggregateId: string | number,
+  version: number,
+  data: object,
+): Event {
   return {
     id: `ev_told_${++made}`,
     type,
@@ -33,7 +39,7 @@ export const subscriptionOf = (userId: number, more: Partial<Subscription> = {})
 });
 /** What billing says of a subscription. */
 export const subscribed = (data: Subscription, version = 1): Event =>
-  told(
+  published(
     version === 1 ? 'subscription.created' : 'subscription.updated',
     'subscription',
     data.subscriptionId,
@@ -51,7 +57,7 @@ export const planOf = (id: number, more: Partial<Plan> = {}): Plan => ({
   ...more,
 });
 /** What catalog says of a plan. */
-export const planned = (data: Plan, version = 1): Event => told('plan.updated', 'plan', data.id, version, data);
+export const planned = (data: Plan, version = 1): Event => published('plan.updated', 'plan', data.id, version, data);
 
 export const productOf = (id: number, more: Partial<Product> = {}): Product => ({
   ...emptyOf(Product),
@@ -62,4 +68,4 @@ export const productOf = (id: number, more: Partial<Product> = {}): Product => (
 });
 /** What catalog says of a product. */
 export const produced = (data: Product, version = 1): Event =>
-  told('product.updated', 'product', data.id, version, data);
+  published('product.updated', 'product', data.id, version, data);

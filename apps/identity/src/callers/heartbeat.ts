@@ -1,34 +1,34 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Bus, LOG, type Log, PeriodicTask, type Worker } from '@recur/platform';
-import { Callers } from './callers.js';
+import { CallerSnapshots } from './snapshots.js';
 
-const limits = { beatMs: 1_000 } as const;
+const everyMs = 1_000;
 
-/** Says once a second how far `callers.changed` has come, so that a gateway knows when it has missed something. */
+/** Signals the version of `callers.changed` once a second, so that a gateway notices an event that it missed. */
 @Injectable()
 export class Heartbeat implements Worker {
-  private readonly rounds = new PeriodicTask(
-    limits.beatMs,
+  private readonly task = new PeriodicTask(
+    everyMs,
     () => this.beat(),
-    error => this.log.warn({ err: error }, 'no heartbeat: how far callers have come cannot be read'),
+    error => this.log.warn({ err: error }, 'no heartbeat: could not read the version of callers'),
   );
 
   constructor(
-    private readonly callers: Callers,
+    private readonly snapshots: CallerSnapshots,
     private readonly bus: Bus,
     @Inject(LOG) private readonly log: Log,
   ) {}
 
   start(): void {
-    this.rounds.start();
+    this.task.start();
   }
 
   stop(): Promise<void> {
-    return this.rounds.stop();
+    return this.task.stop();
   }
 
-  /** While the database is away there is no beat: gateways are to notice. */
+  /** Fails while the database is away, deliberately: gateways are to notice the silence. */
   private async beat(): Promise<void> {
-    this.bus.signal('beat.identity.callers', JSON.stringify({ version: await this.callers.version() }));
+    this.bus.signal('beat.identity.callers', JSON.stringify({ version: await this.snapshots.version() }));
   }
 }

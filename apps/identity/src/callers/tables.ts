@@ -1,19 +1,19 @@
 import { document, flag, int, integer, table, text } from '@recur/platform';
 import type { JWK } from 'jose';
 
-/** A key pair that signs tokens of all merchants. */
+/** A key pair that signs the tokens of all merchants. */
 export interface SigningKey {
-  /** The public key's thumbprint (RFC 7638). */
+  /** Thumbprint of the public key (RFC 7638). */
   kid: string;
   publicKey: JWK;
-  /** Sealed JWK (platform's Keyring). */
+  /** JWK, encrypted by the platform's Keyring. */
   sealedPrivateKey: string;
-  /** The one that signs; the others still verify. */
+  /** True for the pair that signs; the others only verify. */
   isCurrent: boolean;
   createTime: number;
 }
 
-/** What gateways follow, as one row: its lock puts all changes in order, its version counts them. */
+/** The one row behind `callers.changed`: its lock orders all changes, its version counts them. */
 export interface CallersState {
   id: string;
   version: number;

@@ -1,11 +1,11 @@
 import { importJWK, type JWTPayload, SignJWT } from 'jose';
 import type { Config } from '../config.js';
-import type { Signer } from './callers.js';
+import type { Signer } from './signing-keys.js';
 
-/** What a token is: no kind is taken for another. */
+/** The `typ` of a token: verifiers check it, so that no kind passes for another. */
 type Kind = 'api-key+jwt' | 'member+jwt' | 'client+jwt';
 
-/** A token of this deployment. `iat` and `exp` are in unix seconds, of whichever clock the kind goes by. */
+/** Signs a token of this deployment. `iat` and `exp` are unix seconds, on the clock that the kind goes by. */
 export async function signToken(
   { kid, privateKey }: Signer,
   { TOKEN_ISSUER, RECUR_ENV }: Pick<Config, 'TOKEN_ISSUER' | 'RECUR_ENV'>,

@@ -2,8 +2,10 @@ import { hash, randomBytes } from 'node:crypto';
 import { type Removal, removedAtOnce, type Tx } from '@recur/platform';
 import { type ClientSession, clientSessions } from './tables.js';
 
-const limits = { sessionBytes: 32, sessionSeconds: 36_000 } as const;
+const sessionBytes = 32;
+const sessionSeconds = 36_000;
 
+/** Deletes expired sessions in batches. */
 export const removals: readonly Removal[] = [
   {
     keptSeconds: 0,
@@ -12,18 +14,18 @@ export const removals: readonly Removal[] = [
   },
 ];
 
-/** What a session is opened for; what is absent was not said. */
+/** The purpose of a session: the user and, optionally, what the pages are to show. */
 export type Purpose = Pick<ClientSession, 'userId'> &
   Partial<
     Pick<ClientSession, 'returnUrl' | 'cancelUrl' | 'productId' | 'planId' | 'subscriptionId' | 'vatCountryCode'>
   >;
 
 /**
- * Opens a session of the hosted pages. What it returns is the only copy of the session: of it, a hash is kept.
+ * Opens a session of the hosted pages and returns the only copy of its secret: the database holds a hash.
  * `wallSeconds` is the machine's time.
  */
 export function openSession(tx: Tx, wallSeconds: number, purpose: Purpose) {
-  const clientSession = randomBytes(limits.sessionBytes).toString('base64url');
+  const clientSession = randomBytes(sessionBytes).toString('base64url');
   const sessionHash = hash('sha256', clientSession, 'base64url');
   tx.save(clientSessions, {
     returnUrl: '',
@@ -35,8 +37,8 @@ export function openSession(tx: Tx, wallSeconds: number, purpose: Purpose) {
     ...purpose,
     sessionHash,
     merchantId: tx.merchantId,
-    expireTime: tx.now + limits.sessionSeconds,
-    removeTime: wallSeconds + limits.sessionSeconds,
+    expireTime: tx.now + sessionSeconds,
+    removeTime: wallSeconds + sessionSeconds,
   });
   return { clientSession, sessionHash };
 }

@@ -17,13 +17,13 @@ import { openSession, type Purpose } from './client-sessions.js';
 import { refuseInactive } from './new-session.js';
 
 const { active, incomplete, pending, processing } = subscriptionStatus;
-/** The newest subscription that lives. */
-const newestLiving = `and status in (${[active, incomplete, pending, processing].join(', ')})
+/** Tail of the query for the newest live subscription. */
+const newestLive = `and status in (${[active, incomplete, pending, processing].join(', ')})
   order by create_time desc, id desc limit 1`;
 
-type Asked = In<typeof subscriptionUpdateUrl>;
+type PageRequest = In<typeof subscriptionUpdateUrl>;
 
-/** URLs of the hosted pages, each with a session of its own. They tell nothing of the user: the session knows it. */
+/** URLs of the hosted pages, each with a session of its own. They carry no personal data: the session has the user. */
 @Injectable()
 export class HostedPages {
   constructor(
@@ -36,8 +36,8 @@ export class HostedPages {
   subscriptionUpdate(asked: In<typeof subscriptionUpdateUrl>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const user = await activeUser(tx, asked);
-      await refuseUnfit(tx, asked);
-      const { id: subscriptionId } = await livingSubscription(tx, user.id, asked.productId);
+      await refuseUnfitPlan(tx, asked);
+      const { id: subscriptionId } = await liveSubscription(tx, user.id, asked.productId);
       tx.log(`User(${user.id})`, 'SubscriptionUpdateUrl', { userId: user.id, subscriptionId, ...planOf(asked) });
       return { url: `${this.pages(tx, user, asked, subscriptionId)}/subscription` };
     });
@@ -47,15 +47,15 @@ export class HostedPages {
   customerPortal(asked: In<typeof customerPortalUrl>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const user = await activeUser(tx, asked);
-      await refuseNoProduct(tx, asked.productId);
-      await refuseUnfit(tx, asked);
+      await refuseUnknownProduct(tx, asked.productId);
+      await refuseUnfitPlan(tx, asked);
       tx.log(`User(${user.id})`, 'CustomerPortalUrl', { userId: user.id, ...planOf(asked) });
       return { url: this.pages(tx, user, asked) };
     });
   }
 
-  /** Where the pages of a new session are. */
-  private pages(tx: Tx, { id: userId }: User, asked: Asked, subscriptionId = ''): string {
+  /** Opens a session and returns the URL of its pages. */
+  private pages(tx: Tx, { id: userId }: User, asked: PageRequest, subscriptionId = ''): string {
     const { productId, planId = 0, vatCountryCode = '', returnUrl = '', cancelUrl = '' } = asked;
     const purpose: Purpose = { userId, productId, planId, subscriptionId, vatCountryCode, returnUrl, cancelUrl };
     const { clientSession } = openSession(tx, Math.floor(this.clock.wall() / 1000), purpose);
@@ -63,31 +63,31 @@ export class HostedPages {
   }
 }
 
-const planOf = ({ planId }: Asked) => (planId ? { planId } : {});
+const planOf = ({ planId }: PageRequest) => (planId ? { planId } : {});
 
-/** The one of userId, else the one of externalUserId and of email, as far as these are given. */
-async function activeUser(tx: Tx, { userId, externalUserId, email }: Asked): Promise<User> {
+/** The active user with this userId, else the one with the externalUserId and e-mail that are given. */
+async function activeUser(tx: Tx, { userId, externalUserId, email }: PageRequest): Promise<User> {
   const named = { ...(externalUserId && { externalUserId }), ...(email && { emailKey: emailKey(email) }) };
   const user = await tx.get(users, userId ? { id: userId } : named, 'user_not_found');
   refuseInactive(user);
   return user;
 }
 
-async function livingSubscription(tx: Tx, userId: number, productId: number): Promise<SubscriptionCopy> {
-  const [newest] = await tx.all(subscriptions, { userId, productId }, newestLiving);
+async function liveSubscription(tx: Tx, userId: number, productId: number): Promise<SubscriptionCopy> {
+  const [newest] = await tx.all(subscriptions, { userId, productId }, newestLive);
   if (newest) return newest;
   throw tx.stale('subscriptions', { userId: String(userId) }, new Rejected('subscription_not_found'));
 }
 
-/** Product 0 is the default one, which every merchant has. */
-async function refuseNoProduct(tx: Tx, productId: number): Promise<void> {
+/** Refuses an unknown product. Product 0 is the default product, which every merchant has. */
+async function refuseUnknownProduct(tx: Tx, productId: number): Promise<void> {
   if (productId === 0) return;
   const product = await tx.find(products, { id: productId });
   if (!product || product.deleted) throw tx.stale('products', productId, new Rejected('product_not_found'));
 }
 
-/** A plan that is given must be an active main plan of the product. */
-async function refuseUnfit(tx: Tx, { planId = 0, productId }: Asked): Promise<void> {
+/** Refuses a plan that is not an active main plan of the product. Plan 0 is none. */
+async function refuseUnfitPlan(tx: Tx, { planId = 0, productId }: PageRequest): Promise<void> {
   if (planId === 0) return;
   const plan = await tx.find(plans, { id: planId });
   if (!plan) throw tx.stale('plans', planId, new Rejected('plan_not_found'));

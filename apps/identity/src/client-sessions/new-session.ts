@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type User as Answer, type In, newSession, type Out } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
-import { Callers } from '../callers/callers.js';
+import { SigningKeys } from '../callers/signing-keys.js';
 import { signToken } from '../callers/tokens.js';
 import type { Config } from '../config.js';
 import { emailKey } from '../domain/email.js';
@@ -13,16 +13,17 @@ import { holders, insertUser, refuseTaken, updateRow } from '../users/users.js';
 import { userView } from '../users/views.js';
 import { openSession } from './client-sessions.js';
 
-const limits = { tokenSeconds: 600 } as const;
+const clientTokenSeconds = 600;
 
 type Given = Pick<In<typeof newSession>, 'email' | 'externalUserId' | 'firstName' | 'lastName' | 'phone' | 'address'>;
 type Urls = Required<Pick<In<typeof newSession>, 'returnUrl' | 'cancelUrl'>>;
 
+/** Opens client sessions: finds or creates the user, then answers the session, a token and the URL of the pages. */
 @Injectable()
-export class Sessions {
+export class NewSession {
   constructor(
     private readonly db: Db,
-    private readonly callers: Callers,
+    private readonly signingKeys: SigningKeys,
     private readonly passwords: Passwords,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -34,7 +35,7 @@ export class Sessions {
       const { email, externalUserId = '', firstName = '', lastName = '', phone = '', address = '' } = given;
       const held = await holders(tx, { email, externalUserId });
       const found = held.byExternalId ?? held.byEmail;
-      // whoever is second with an e-mail or an external id finds the user that the first has made
+      // a concurrent request that loses the race for an e-mail or external id runs again and finds the user
       tx.onConflict('users_email', 'again');
       tx.onConflict('users_external', 'again');
       let user: Answer;
@@ -65,11 +66,11 @@ export class Sessions {
     };
   }
 
-  /** Says for a short while who the user is, to those who verify it without asking. */
+  /** A short-lived token of the user, verifiable without a request to identity. */
   private async token(tx: Tx, userId: number, sessionHash: string): Promise<string> {
     const { merchantId: merchant, now: iat } = tx;
-    const claims = { sub: String(userId), merchant, sid: sessionHash, iat, exp: iat + limits.tokenSeconds };
-    return signToken(await this.callers.signer(tx), this.config, 'client+jwt', claims);
+    const claims = { sub: String(userId), merchant, sid: sessionHash, iat, exp: iat + clientTokenSeconds };
+    return signToken(await this.signingKeys.signer(tx), this.config, 'client+jwt', claims);
   }
 }
 
@@ -78,7 +79,7 @@ export function refuseInactive({ id, status }: User): void {
   throw new Rejected('user_inactive', `User ${id} is ${status}: cannot open a session for it`);
 }
 
-/** The user with what is given and not blank; it is locked and changed only where that is something new. */
+/** Overwrites the user with the non-blank fields given; locks and saves it only if something differs. */
 async function overwrite(tx: Tx, found: User, given: Given): Promise<Answer> {
   if (!edited(found, editOf(found, given))) return userView(found);
   const user = await tx.lock(users, { id: found.id }, 'user_not_found');
@@ -87,7 +88,7 @@ async function overwrite(tx: Tx, found: User, given: Given): Promise<Answer> {
   return next ? updateRow(tx, next) : userView(user);
 }
 
-/** An e-mail that differs in its case only is the same one. */
+/** The edit that a request stands for; an e-mail that differs only in case is no change. */
 function editOf(user: User, { email, ...texts }: Given): Edit {
   return { ...filled(texts), ...(emailKey(email) !== user.emailKey && { email }) };
 }

@@ -1,6 +1,6 @@
 import { integer, table, text } from '@recur/platform';
 
-/** A session of the hosted pages, found by the hash of the secret that the user's browser has. */
+/** A session of the hosted pages, found by the hash of the secret in the user's browser. */
 export interface ClientSession {
   /** SHA-256, base64url. */
   sessionHash: string;
@@ -8,7 +8,7 @@ export interface ClientSession {
   userId: number;
   returnUrl: string;
   cancelUrl: string;
-  /** What it was opened for; 0 and '' where nothing was said. */
+  /** The product to show; 0 for none. The fields below are likewise 0 or '' for none. */
   productId: number;
   planId: number;
   /** The subscription to update. */
@@ -16,7 +16,7 @@ export interface ClientSession {
   vatCountryCode: string;
   /** Unix seconds on the merchant's clock. */
   expireTime: number;
-  /** Unix seconds of the machine: from then on it is expired wherever the merchant's clock, never behind, has come to. */
+  /** Unix seconds of the machine. By then it has expired on the merchant's clock, which is never behind. */
   removeTime: number;
 }
 

@@ -2,7 +2,7 @@ import type { Gateway, MerchantCurrencies, Plan, Product, Subscription } from '@
 import { copyOf } from '@recur/platform';
 import { currencyRules, gateways, plans, products, subscriptions } from './tables.js';
 
-/** What identity tells or decides without asking: gateways and subscriptions of billing, the others of catalog. */
+/** Copies of other services' aggregates: gateways and subscriptions of billing; plans, products, currencies of catalog. */
 export const copies = [
   copyOf('gateways', 'billing', 'gateway', gateways, (data: Gateway, merchantId, version) => ({
     merchantId,

@@ -10,7 +10,7 @@ export interface GatewayCopy {
   version: number;
 }
 
-/** A copy of billing's subscription. Of those of a user, a trigger shows one in the user's row. */
+/** A copy of billing's subscription. A trigger shows one of a user's subscriptions in the user's row. */
 export interface SubscriptionCopy {
   merchantId: number;
   id: string;
@@ -45,7 +45,7 @@ export interface ProductCopy {
   version: number;
 }
 
-/** catalog's: all rule sets of a merchant, in one row. */
+/** A copy of catalog's currency rule sets: all sets of a merchant in one row. */
 export interface CurrencyCopy {
   merchantId: number;
   sets: MerchantMultiCurrencyConfig[];

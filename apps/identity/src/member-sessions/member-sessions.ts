@@ -2,7 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { MemberAccess, MerchantMember } from '@recur/contracts';
 import { CLOCK, type Clock, CONFIG, type Reader, type Tx } from '@recur/platform';
-import { Callers, type Signer, tellCallers } from '../callers/callers.js';
+import { publishCallers } from '../callers/callers-changed.js';
+import { type Signer, SigningKeys } from '../callers/signing-keys.js';
 import { signToken } from '../callers/tokens.js';
 import type { Config } from '../config.js';
 import { grantIn, type Roles, rolesOf } from '../members/grants.js';
@@ -10,26 +11,27 @@ import type { Member } from '../members/tables.js';
 import { memberViews } from '../members/views.js';
 import { type LiveSession, liveSessions, memberSessions } from './tables.js';
 
-const limits = {
-  sidBytes: 16,
-  tokenSeconds: 86_400,
-  /** Of one member. From one device more, the session that was used least lately ends. */
-  heldAtOnce: 20,
-  /** How many devices are remembered that no session is on. */
-  formerDevices: 20,
+const sidBytes = 16;
+const tokenSeconds = 86_400;
+/** Per member. */
+const deviceLimits = {
+  /** Live sessions; one more ends the least recently used. */
+  live: 20,
+  /** Remembered devices without a session. */
+  former: 20,
 } as const;
 
-/** Where somebody signs in from: the name of its user agent and its address. */
+/** The device of a sign-in: name of the user agent, and address. */
 export interface Device {
   name: string;
   ip: string;
 }
 
-/** The sessions of members: one for each device, with a token that gateways verify by themselves. */
+/** Sessions of members, one per device, with tokens that gateways verify without a request to identity. */
 @Injectable()
 export class MemberSessions {
   constructor(
-    private readonly callers: Callers,
+    private readonly signingKeys: SigningKeys,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -54,9 +56,9 @@ export class MemberSessions {
     const held = live.filter(({ expireTime }) => expireTime > at);
     const same = held.find(session => session.sid === known?.sid);
     if (same) await tx.lockIfAny(liveSessions, { sid: same.sid });
-    const sid = same?.sid ?? randomBytes(limits.sidBytes).toString('base64url');
+    const sid = same?.sid ?? randomBytes(sidBytes).toString('base64url');
     const others = held.filter(session => session !== same);
-    const over = [...live.filter(session => !held.includes(session)), ...others.splice(limits.heldAtOnce - 1)];
+    const over = [...live.filter(session => !held.includes(session)), ...others.splice(deviceLimits.live - 1)];
     await this.forget(tx, memberId, over, identity);
     const session = {
       ...{ merchantId, memberId, identity, sid, name: device.name, ip: device.ip, loginTime: at, activeTime: at },
@@ -71,45 +73,42 @@ export class MemberSessions {
       email,
       granted: grant,
       activeTime: at,
-      expireTime: at + limits.tokenSeconds,
+      expireTime: at + tokenSeconds,
     };
     tx.save(liveSessions, opened);
     const [signer, [merchantMember]] = await Promise.all([
-      this.callers.signer(tx),
+      this.signingKeys.signer(tx),
       memberViews(tx, [member], { at, sid, opened: session }),
     ]);
-    const version = await tellCallers(tx, { members: [accessOf(member, [opened, ...others])] });
+    const version = await publishCallers(tx, { members: [accessOf(member, [opened, ...others])] });
     return {
       merchantMember: merchantMember as MerchantMember,
       token: await this.token(signer, opened, version),
     };
   }
 
-  /** Ends one session of a member whose row is locked; gateways refuse its tokens from then on. False: it had none. */
+  /** Ends one session of a locked member; gateways refuse its tokens from then on. False if there is none such. */
   async end(tx: Tx, memberId: number, sid: string): Promise<boolean> {
     return (await this.endThose(tx, memberId, session => session.sid === sid)) > 0;
   }
 
-  /** Ends all sessions of a member whose row is locked, but the one that is given; answers how many. */
-  endAllOf(tx: Tx, memberId: number, but = ''): Promise<number> {
-    return this.endThose(tx, memberId, ({ sid }) => sid !== but);
+  /** Ends all sessions of a locked member except one; returns how many. */
+  endAllOf(tx: Tx, memberId: number, except = ''): Promise<number> {
+    return this.endThose(tx, memberId, ({ sid }) => sid !== except);
   }
 
-  /** Ends those of a member's sessions that `ends` says; its row is locked. */
+  /** Ends the sessions of a locked member that `ends` selects; returns how many. */
   async endThose(tx: Tx, memberId: number, ends: (session: LiveSession) => boolean): Promise<number> {
     const live = await liveOf(tx, memberId);
     const ended = live.filter(ends);
     if (ended.length === 0) return 0;
     await this.forget(tx, memberId, ended);
     const left = live.filter(session => !ended.includes(session));
-    await tellCallers(tx, { members: [accessOf({ id: memberId, merchantId: tx.merchantId }, left)] });
+    await publishCallers(tx, { members: [accessOf({ id: memberId, merchantId: tx.merchantId }, left)] });
     return ended.length;
   }
 
-  /**
-   * What members may do has changed: tells gateways, for those of them who are signed in. Their rows are locked, and
-   * `roles` are as they will be.
-   */
+  /** Publishes changed grants of the signed-in among these locked members; `roles` are in their new state. */
   async regrant(tx: Tx, members: readonly Member[], roles: Roles): Promise<void> {
     const ids = members.map(({ id }) => id);
     const live = await tx.among(liveSessions, 'memberId', ids);
@@ -131,26 +130,26 @@ export class MemberSessions {
     if (changed.length === 0) return;
     const grants = changed.map(({ grant }) => grant);
     await tx.run(regrantText, [tx.merchantId, changed.map(({ id }) => id), grants]);
-    await tellCallers(tx, { members: changed });
+    await publishCallers(tx, { members: changed });
   }
 
-  /** Members as the API shows them; `sid` is the session that asks. */
+  /** Members as the API shows them; `sid` is the calling session. */
   views(reader: Reader, members: readonly Member[], sid = ''): Promise<MerchantMember[]> {
     return memberViews(reader, members, { at: this.seconds(), sid });
   }
 
-  /** Unix seconds of the machine, which gateways compare with theirs. */
+  /** Unix seconds of the machine, not of the merchant's clock: gateways compare them with their own. */
   seconds(): number {
     return Math.floor(this.clock.wall() / 1000);
   }
 
-  /** Of the devices that are used no more, the one that is named is kept. */
-  private async forget(tx: Tx, memberId: number, ended: readonly LiveSession[], but = ''): Promise<void> {
+  /** Deletes live sessions and prunes former devices, except the named one. */
+  private async forget(tx: Tx, memberId: number, ended: readonly LiveSession[], except = ''): Promise<void> {
     const sids = ended.map(({ sid }) => sid);
-    if (sids.length > 0) await tx.run(forgetText, [tx.merchantId, memberId, sids, this.seconds(), but]);
+    if (sids.length > 0) await tx.run(forgetText, [tx.merchantId, memberId, sids, this.seconds(), except]);
   }
 
-  /** Gateways that know of callers as of this version, or a later one, know the session. */
+  /** Signs the session's token; gateways at this version of callers, or a later one, know the session. */
   private token(signer: Signer, session: LiveSession, version: number): Promise<string> {
     const { sid, merchantId: merchant, memberId, granted, activeTime: iat, expireTime: exp } = session;
     const claims = { sub: String(memberId), merchant, sid, perm: digestOf(granted), callers: version, iat, exp };
@@ -158,12 +157,12 @@ export class MemberSessions {
   }
 }
 
-/** Of the member's devices without a session those stay that were used last. */
+/** Ends the sessions $3; of the devices without a session, the most recently used stay. */
 const forgetText = `with gone as (
     delete from live_sessions where merchant_id = $1 and member_id = $2 and sid = any($3) returning sid, active_time),
   former as (
     select identity from member_sessions where merchant_id = $1 and member_id = $2 and ended_time <> 0
-    order by ended_time desc, identity offset ${limits.formerDevices}),
+    order by ended_time desc, identity offset ${deviceLimits.former}),
   removed as (
     delete from member_sessions
     where merchant_id = $1 and member_id = $2 and identity <> $5 and identity in (select identity from former))
@@ -174,13 +173,13 @@ const regrantText = `update live_sessions s set granted = changed.granted
   from unnest($2::bigint[], $3::text[]) changed (member_id, granted)
   where s.merchant_id = $1 and s.member_id = changed.member_id`;
 
-/** The member's sessions that hold, those used last first. Who changes them has locked the member. */
+/** Locks and returns the member's live sessions, most recently used first. The member is locked. */
 async function liveOf(tx: Tx, memberId: number): Promise<LiveSession[]> {
   const live = await tx.all(liveSessions, { merchantId: tx.merchantId, memberId }, 'order by sid for update');
   return live.sort((one, other) => other.activeTime - one.activeTime);
 }
 
-/** All that gateways are to know of a member. */
+/** A member as published to gateways. */
 function accessOf({ id, merchantId }: Pick<Member, 'id' | 'merchantId'>, live: readonly LiveSession[]): MemberAccess {
   const { email = '', granted: grant = '' } = live[0] ?? {};
   return { id, merchantId, email, grant, sessions: live.map(({ sid, expireTime }) => ({ sid, expireTime })) };

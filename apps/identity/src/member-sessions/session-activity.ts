@@ -5,20 +5,21 @@ import { members } from '../members/tables.js';
 import { MemberSessions } from './member-sessions.js';
 import type { LiveSession } from './tables.js';
 
-const limits = { everyMs: 30_000, idleSeconds: 28_800, endedAtOnce: 500 } as const;
+const sweep = { everyMs: 30_000, batch: 500 } as const;
+const idleSeconds = 28_800;
 
-/** What a gateway says once a minute: which sessions were used, and when last, in unix seconds. */
+/** A gateway's report, once a minute: the sessions used and the time of their last use, in unix seconds. */
 export interface Activity {
   sessions: { sid: string; at: number }[];
 }
 
-/** Keeps count of when sessions were used, and ends those that were not for 8 hours, or whose tokens have expired. */
+/** Records the use of sessions, and ends those that were idle for 8 hours or whose tokens have expired. */
 @Injectable()
 export class SessionActivity implements Worker {
-  private readonly rounds = new PeriodicTask(
-    limits.everyMs,
+  private readonly task = new PeriodicTask(
+    sweep.everyMs,
     () => this.sweep(),
-    error => this.log.warn({ err: error }, 'idle sessions could not be ended'),
+    error => this.log.warn({ err: error }, 'could not end idle sessions'),
   );
 
   constructor(
@@ -27,7 +28,7 @@ export class SessionActivity implements Worker {
     @Inject(LOG) private readonly log: Log,
   ) {}
 
-  /** The answer to `cmd.identity.platform.activity`. Rows are locked in one order, as other gateways' reports do. */
+  /** Answers `cmd.identity.platform.activity`. Locks rows in order of sid, so that gateways' reports do not deadlock. */
   async record({ sessions }: Activity): Promise<object> {
     const sids = sessions.map(({ sid }) => sid);
     const times = sessions.map(({ at }) => at);
@@ -41,24 +42,24 @@ export class SessionActivity implements Worker {
   }
 
   start(): void {
-    this.rounds.start();
+    this.task.start();
   }
 
   stop(): Promise<void> {
-    return this.rounds.stop();
+    return this.task.stop();
   }
 
-  /** Ends what is idle or expired, member by member. */
+  /** Ends idle and expired sessions, member by member. */
   async sweep(): Promise<void> {
-    for (let due = 1; due > 0 && !this.rounds.stopped; ) {
+    for (let due = 1; due > 0 && !this.task.stopped; ) {
       const at = this.sessions.seconds();
       const rows = await this.db.infra(
         `select distinct merchant_id, member_id from (
-           (select merchant_id, member_id from live_sessions where active_time <= $1 order by active_time limit ${limits.endedAtOnce})
+           (select merchant_id, member_id from live_sessions where active_time <= $1 order by active_time limit ${sweep.batch})
            union all
-           (select merchant_id, member_id from live_sessions where expire_time <= $2 order by expire_time limit ${limits.endedAtOnce})
+           (select merchant_id, member_id from live_sessions where expire_time <= $2 order by expire_time limit ${sweep.batch})
          ) due`,
-        [at - limits.idleSeconds, at],
+        [at - idleSeconds, at],
       );
       due = rows.length;
       for (const row of rows) await this.endIdle(Number(row.merchant_id), Number(row.member_id));
@@ -70,8 +71,7 @@ export class SessionActivity implements Worker {
     await this.db.write(caller, async tx => {
       const { id } = await tx.lock(members, { id: memberId }, 'internal_error');
       const at = this.sessions.seconds();
-      const isOver = ({ activeTime, expireTime }: LiveSession) =>
-        activeTime <= at - limits.idleSeconds || expireTime <= at;
+      const isOver = ({ activeTime, expireTime }: LiveSession) => activeTime <= at - idleSeconds || expireTime <= at;
       const ended = await this.sessions.endThose(tx, id, isOver);
       if (ended > 0) tx.log(`Member(${id})`, 'EndSession');
       return {};

@@ -1,34 +1,34 @@
 import { integer, table, text } from '@recur/platform';
 
 /**
- * A device from which a member signs in, and its latest session there. Times are of the machine's clock, not the
- * merchant's: gateways compare with theirs.
+ * A device from which a member signs in, and its latest session there. Times are on the machine's clock, not the
+ * merchant's: gateways compare them with their own.
  */
 export interface MemberSession {
   merchantId: number;
   memberId: number;
-  /** The device: a digest of its name and address, so that it is known when it comes again. */
+  /** Digest of the device's name and address, which identifies it. */
   identity: string;
-  /** The session: another one each time that the device signs in anew. */
+  /** The latest session. */
   sid: string;
   name: string;
   ip: string;
   loginTime: number;
-  /** As it was when the session ended; while it holds, see LiveSession. */
+  /** Last activity, as of the end of the session; see LiveSession while it is live. */
   activeTime: number;
-  /** When a two-factor code was last accepted there; 0: never. */
+  /** Time of the last accepted two-factor code on this device; 0 for never. */
   totpTime: number;
-  /** 0 while it holds. */
+  /** 0 while live. */
   endedTime: number;
 }
 
-/** A session that holds: what gateways are told of it, and what a worker finds the idle ones by, across merchants. */
+/** A live session, across merchants: the source of gateways' snapshots and of the worker that ends idle ones. */
 export interface LiveSession {
   sid: string;
   merchantId: number;
   memberId: number;
   email: string;
-  /** What its member's roles permit, as gateways know it (see contracts' permissions.ts). */
+  /** The member's grant as published to gateways (see contracts' permissions.ts). */
   granted: string;
   activeTime: number;
   expireTime: number;

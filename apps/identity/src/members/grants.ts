@@ -6,14 +6,14 @@ import { type Role, roles } from './tables.js';
 /** Roles by their id. */
 export type Roles = ReadonlyMap<number, Role>;
 
-/** The roles that these members have. */
+/** The roles of these members. */
 export async function rolesOf(reader: Reader, members: readonly Member[]): Promise<Roles> {
   const ids = members.flatMap(({ roleIds }) => roleIds);
   const found = await reader.among(roles, 'id', ids);
   return new Map(found.map(role => [role.id, role]));
 }
 
-/** What a member may do: what any of its roles permits; the owner everything. */
+/** A member's grant: the union of its roles' permissions; everything for the owner. */
 export function grantIn(known: Roles, { isOwner, roleIds }: Member): string {
   return isOwner ? everything : grantOf(roleIds.flatMap(id => known.get(id)?.permissions ?? []));
 }

@@ -1,16 +1,16 @@
-import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type In, inviteMember, listMembers, resumeMember, suspendMember, updateMemberRole } from '@recur/contracts';
-import { invalid, Rejected } from '@recur/kernel';
+import { Rejected } from '@recur/kernel';
 import { type Caller, contains, Db, given, Handle, type Tx } from '@recur/platform';
 import { emailKey } from '../domain/email.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
 import type { Roles } from './grants.js';
+import { emailHash, emailTaken, insertMember, updateMember } from './member-rows.js';
 import { isSetUp, SetupTokens, setupSeconds } from './setup-tokens.js';
 import { type Member, memberEmails, members, type Role, roles } from './tables.js';
 import { memberEvent } from './views.js';
 
-/** What the merchant does with its members. Locks are taken in this order: roles, member, sessions, callers. */
+/** Administers a merchant's members. Lock order: roles, member, sessions, callers. */
 @Injectable()
 export class Members {
   constructor(
@@ -49,7 +49,7 @@ export class Members {
   invite({ email, firstName, lastName, roleIds }: In<typeof inviteMember>, caller: Caller) {
     return this.db.write(caller, async tx => {
       await lockRoles(tx, roleIds);
-      // of several who invite one e-mail at once, all but the first find the member that it has made
+      // of concurrent invitations of one e-mail, all but the first run again and find its member
       tx.onConflict('member_emails_pkey', 'again');
       tx.onConflict('members_email', 'again');
       const taken = await tx.find(memberEmails, { emailHash: emailHash(email) });
@@ -103,7 +103,7 @@ export class Members {
     });
   }
 
-  /** The member of this merchant who has the e-mail and was never set up, with the names and roles that are given now. */
+  /** The invited member of this merchant, not set up yet, updated with the names and roles of this invitation. */
   private async invitedBefore(
     tx: Tx,
     { email, firstName, lastName, roleIds }: Invitation,
@@ -111,7 +111,7 @@ export class Members {
   ): Promise<Member> {
     const member = await tx.lockIfAny(members, { emailKey: emailKey(email) });
     if (!member || (await isSetUp(tx, member))) throw emailTaken();
-    // whoever holds the token becomes that member, and no member may make itself the owner
+    // the token signs in as that member, and no member may become the owner
     if (member.isOwner && actor.kind === 'member') throw emailTaken();
     const next = {
       ...member,
@@ -126,44 +126,10 @@ export class Members {
 }
 
 type Invitation = Pick<Member, 'email' | 'firstName' | 'lastName' | 'roleIds'>;
-type NewRow = Invitation & Pick<Member, 'id' | 'isOwner'>;
-
-/** Where a member's e-mail is looked up, whatever merchant it belongs to. */
-export const emailHash = (email: string) => hash('sha256', emailKey(email), 'base64url');
-
-/** The refusal of an e-mail that is another member's, of whatever merchant. */
-export const emailTaken = (): Rejected =>
-  invalid('/email', 'A member with this e-mail exists already; it is unique in a deployment');
-
-/** Creates a member, with its event; the command logs it, and says what a conflict of `member_emails_pkey` means. */
-export function insertMember(tx: Tx, given: NewRow): Member {
-  const { merchantId, now } = tx;
-  const member: Member = {
-    ...given,
-    merchantId,
-    emailKey: emailKey(given.email),
-    mobile: '',
-    passwordHash: null,
-    status: 'active',
-    totpType: 'off',
-    createTime: now,
-    version: 0,
-  };
-  tx.save(memberEmails, { emailHash: emailHash(given.email), merchantId });
-  tx.save(members, member);
-  tx.emit('member.created', member, memberEvent(member));
-  return member;
-}
-
-/** Saves a member that is locked and was changed, with its event; the command logs it. */
-export function updateMember(tx: Tx, member: Member): void {
-  tx.save(members, member);
-  tx.emit('member.updated', member, memberEvent(member));
-}
 
 const sortedSet = (ids: readonly number[]) => [...new Set(ids)].sort((one, other) => one - other);
 
-/** The roles with these ids, which nobody changes or deletes until the commit. Rejects `role_not_found`. */
+/** Locks the roles with these ids. Rejects `role_not_found`. */
 async function lockRoles(tx: Tx, ids: readonly number[]): Promise<Roles> {
   const locked = new Map<number, Role>();
   for (const id of sortedSet(ids)) {

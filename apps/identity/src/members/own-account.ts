@@ -4,12 +4,12 @@ import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
 import { Passwords } from '../passwords/passwords.js';
-import { updateMember } from './members.js';
+import { updateMember } from './member-rows.js';
 import { members } from './tables.js';
 
-/** A member's own affairs: gateways let nobody else do them. */
+/** Operations of a member on its own account; the gateway admits no other caller. */
 @Injectable()
-export class MemberAccount {
+export class OwnAccount {
   constructor(
     private readonly db: Db,
     private readonly sessions: MemberSessions,
@@ -57,10 +57,10 @@ export class MemberAccount {
     const isRight = known.passwordHash !== null && (await this.passwords.verify(known.passwordHash, oldPassword));
     const passwordHash = isRight ? await this.passwords.hash(newPassword) : null;
     return this.db.write(caller, async tx => {
-      // refused here: of a repeat the old password is wrong, and it is answered all the same
+      // refused inside, so that a repeat under the same idempotency key is answered although its old password is wrong
       if (!isRight) throw wrong();
       const member = await tx.lock(members, { id }, 'permission_denied');
-      // another request has replaced it while this one verified it
+      // replaced by a concurrent request since it was verified
       if (member.passwordHash !== known.passwordHash) throw wrong();
       updateMember(tx, { ...member, passwordHash });
       await this.sessions.endAllOf(tx, id, caller.session);
@@ -70,7 +70,7 @@ export class MemberAccount {
   }
 }
 
-/** The member who asks. */
+/** The id of the calling member. */
 function ownId({ actor }: Caller): number {
   if (actor.kind !== 'member') throw new Rejected('permission_denied');
   return Number(actor.id);

@@ -8,8 +8,9 @@ import { rolesOf } from './grants.js';
 import { members, type Role, roles } from './tables.js';
 import { roleView } from './views.js';
 
-const limits = { roles: 100 } as const;
+const rolesPerMerchant = 100;
 
+/** Roles of a merchant: names for sets of permissions. */
 @Injectable()
 export class Roles {
   constructor(
@@ -28,9 +29,9 @@ export class Roles {
   @Handle(newRole)
   create({ role: name, permissions }: In<typeof newRole>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      // one after the other, so that they are counted right
+      // serializes creation, so that the count is exact
       await tx.lockIfAny(merchants, {});
-      if ((await allRoles(tx)).length >= limits.roles) throw new Rejected('too_many_roles');
+      if ((await allRoles(tx)).length >= rolesPerMerchant) throw new Rejected('too_many_roles');
       const role: Role = {
         merchantId: tx.merchantId,
         id: await tx.nextId(roles),
@@ -77,8 +78,8 @@ export class Roles {
   }
 
   /**
-   * All members who have the role are locked, signed in or not: one who is just signing in is waited for, and does so
-   * either with the old permissions, of which gateways are told here, or with the new ones.
+   * Locks all members with the role, signed in or not, and publishes their new permissions. A concurrent sign-in either
+   * commits first, with the old permissions that are replaced here, or starts with the new ones.
    */
   private async regrant(tx: Tx, role: Role): Promise<void> {
     const having = await tx.run(
@@ -92,9 +93,9 @@ export class Roles {
   }
 }
 
-/** The merchant's roles that are not deleted, the newest first. */
+/** The merchant's live roles, newest first. */
 export const allRoles = (reader: Reader): Promise<Role[]> =>
-  reader.all(roles, { deletedTime: 0 }, `order by create_time desc, id desc limit ${limits.roles}`);
+  reader.all(roles, { deletedTime: 0 }, `order by create_time desc, id desc limit ${rolesPerMerchant}`);
 
 function saveRole(tx: Tx, event: 'role.created' | 'role.updated' | 'role.deleted', role: Role): void {
   tx.onConflict('roles_name', () => invalid('/role', 'Another role has this name'));
@@ -104,8 +105,8 @@ function saveRole(tx: Tx, event: 'role.created' | 'role.updated' | 'role.deleted
 
 const named = (name: string) => ({ name: name.trim(), nameKey: name.trim().toLowerCase() });
 
-/** The same permissions in the same order, each once. */
+/** Permissions deduplicated and in canonical order. */
 const normal = (permissions: Role['permissions']) => permissionsIn(grantOf(permissions));
 
 const inUse = (n: number) =>
-  new Rejected('role_in_use', `${n === 1 ? '1 member has' : `${n} members have`} this role: take it from them first`);
+  new Rejected('role_in_use', `${n === 1 ? '1 member has' : `${n} members have`} this role: remove it from them first`);

@@ -5,23 +5,23 @@ import { oauthAccounts } from '../sign-in/tables.js';
 import type { Member } from './tables.js';
 import { setupTokens } from './tables.js';
 
-const limits = { tokenBytes: 32 } as const;
-/** How long a token holds. */
+const tokenBytes = 32;
+/** Lifetime of a token. */
 export const setupSeconds = 259_200;
 
-/** What an invited member shows once to set itself up. The member's row is locked by whoever uses these. */
+/** Single-use tokens with which invited members set themselves up. Callers lock the member's row first. */
 @Injectable()
 export class SetupTokens {
-  /** A new token, which is its only copy: of it, a hash is kept. The member's earlier one holds no more. */
+  /** Issues a token and returns its only copy: the database holds a hash. Replaces the member's earlier token. */
   async issue(tx: Tx, memberId: number): Promise<string> {
-    const token = randomBytes(limits.tokenBytes).toString('base64url');
+    const token = randomBytes(tokenBytes).toString('base64url');
     const expireTime = tx.now + setupSeconds;
     await tx.lockIfAny(setupTokens, { memberId });
     tx.save(setupTokens, { merchantId: tx.merchantId, memberId, tokenHash: hashOf(token), expireTime, usedTime: 0 });
     return token;
   }
 
-  /** Takes a token, which then holds no more; false where it is not the member's, was used or is too old. */
+  /** Uses up a token; false if it is not the member's, was used or has expired. */
   async redeem(tx: Tx, memberId: number, token: string): Promise<boolean> {
     const held = await tx.lockIfAny(setupTokens, { memberId });
     if (held?.usedTime !== 0 || held.expireTime <= tx.now || held.tokenHash !== hashOf(token)) return false;
@@ -29,13 +29,13 @@ export class SetupTokens {
     return true;
   }
 
-  /** Whether a token is the member's, though it may hold no more: who guesses is told before anything is locked. */
+  /** Whether a token is the member's latest, valid or not: guesses are refused before anything is locked. */
   async isOf(reader: Reader, memberId: number, token: string): Promise<boolean> {
     return (await reader.find(setupTokens, { memberId, tokenHash: hashOf(token) })) !== undefined;
   }
 }
 
-/** Whether a member has a way in, and so needs no other, which whoever may invite members could give away. */
+/** Whether a member can sign in already; if so it gets no setup token, which would let the inviter sign in as it. */
 export async function isSetUp(reader: Reader, { id: memberId, passwordHash }: Member): Promise<boolean> {
   return passwordHash !== null || (await reader.find(oauthAccounts, { memberId, clearedTime: 0 })) !== undefined;
 }

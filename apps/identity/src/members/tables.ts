@@ -9,9 +9,9 @@ export interface Member {
   firstName: string;
   lastName: string;
   mobile: string;
-  /** argon2id, in PHC form; none: the member has no password. */
+  /** argon2id, in PHC form; null for no password. */
   passwordHash: string | null;
-  /** The owner may do everything, whatever roles it has. */
+  /** True for the owner, who may do everything regardless of roles. */
   isOwner: boolean;
   roleIds: number[];
   status: keyof typeof memberStatus;
@@ -20,28 +20,28 @@ export interface Member {
   version: number;
 }
 
-/** Where a member belongs. Its primary key is what makes e-mails unique in a deployment. */
+/** The lookup from an e-mail to its merchant. Its primary key makes e-mails unique in a deployment. */
 export interface MemberEmail {
   /** SHA-256 of the normalised e-mail, base64url. */
   emailHash: string;
   merchantId: number;
 }
 
-/** What members may be permitted together, under a name. */
+/** A named set of permissions. */
 export interface Role {
   merchantId: number;
   id: number;
   name: string;
-  /** The name in lower case: by it names are unique among the roles that are not deleted. */
+  /** The name in lower case, unique among live roles. */
   nameKey: string;
   permissions: MerchantRolePermission[];
   createTime: number;
-  /** 0 while it lives. */
+  /** 0 while live. */
   deletedTime: number;
   version: number;
 }
 
-/** What an invited member shows to set itself up: the newest is the one that holds. */
+/** The latest setup token of an invited member. */
 export interface SetupToken {
   merchantId: number;
   memberId: number;
@@ -49,7 +49,7 @@ export interface SetupToken {
   tokenHash: string;
   /** Unix seconds on the merchant's clock. */
   expireTime: number;
-  /** 0: not yet. */
+  /** 0 for unused. */
   usedTime: number;
 }
 

@@ -6,18 +6,18 @@ import { grantIn, rolesOf } from './grants.js';
 import type { Member } from './tables.js';
 import { type Role } from './tables.js';
 
-/** When it is seen, from which session, and the session that is just being opened and so cannot be read yet. */
-interface Seen {
+/** The viewing time and session, and a session opened in this transaction, which cannot be read back yet. */
+interface Viewing {
   at: number;
   sid: string;
   opened?: MemberSession;
 }
 
-/** Members as the API shows them: with their roles, permissions and devices. */
+/** Members as the API shows them, with roles, permissions, devices and linked identities. */
 export async function memberViews(
   reader: Reader,
   members: readonly Member[],
-  { at, sid, opened }: Seen,
+  { at, sid, opened }: Viewing,
 ): Promise<contract.MerchantMember[]> {
   const ids = members.map(({ id }) => id);
   const [roles, sessions, live, accounts] = await Promise.all([
@@ -46,7 +46,7 @@ export async function memberViews(
   });
 }
 
-/** The identities that are linked to members, each one's in the order in which they were. */
+/** The identities linked to members, in the order of linking. */
 async function accountsOf(reader: Reader, memberIds: readonly number[]): Promise<OauthAccountRow[]> {
   const rows = await reader.among(oauthAccounts, 'memberId', memberIds);
   const order = ({ linkTime, issuer, subject }: OauthAccountRow) => `${linkTime} ${issuer} ${subject}`;
@@ -64,7 +64,7 @@ export const accountView = ({
   ...{ provider, providerId: subject, email, emailVerified, name, image },
 });
 
-/** A member as the API shows it without what belongs to others; and as its events do, with the ids of its roles. */
+/** The part of a member that the API and its events have in common. */
 const memberState = ({
   id,
   merchantId,
@@ -81,7 +81,7 @@ const memberState = ({
   totpType: contract.totpType[member.totpType],
 });
 
-/** What the events of a member carry. */
+/** The data of a member's events. */
 export const memberEvent = (member: Member): contract.MemberState => ({
   ...memberState(member),
   roleIds: member.roleIds,
@@ -93,16 +93,16 @@ export const roleView = ({ id, merchantId, createTime, name, permissions }: Role
 
 function deviceView(
   { identity, sid, ip, name, loginTime, activeTime, totpTime }: MemberSession,
-  seen: { at: number; sid: string; live: LiveSession | undefined; isOpened: boolean },
+  viewing: { at: number; sid: string; live: LiveSession | undefined; isOpened: boolean },
 ): contract.MemberDevice {
   return {
     ...{ identity, ipAddress: ip, name, lastLoginTime: loginTime, lastTotpVerificationTime: totpTime },
-    currentDevice: sid === seen.sid,
-    lastActiveTime: Math.max(activeTime, seen.live?.activeTime ?? 0),
-    status: seen.isOpened || (seen.live !== undefined && seen.live.expireTime > seen.at),
+    currentDevice: sid === viewing.sid,
+    lastActiveTime: Math.max(activeTime, viewing.live?.activeTime ?? 0),
+    status: viewing.isOpened || (viewing.live !== undefined && viewing.live.expireTime > viewing.at),
   };
 }
 
-/** The member as logs and notes name it. */
+/** A member as log entries and notes refer to it. */
 export const memberShort = ({ id, merchantId, email, firstName, lastName, isOwner, createTime }: Member) =>
   ({ id, merchantId, email, firstName, lastName, isOwner, createTime }) satisfies contract.MemberShort;

@@ -3,31 +3,33 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type In, listApiKeys, newApiKey, revokeApiKey } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
-import { Callers, tellCallers } from '../callers/callers.js';
+import { publishCallers } from '../callers/callers-changed.js';
+import { SigningKeys } from '../callers/signing-keys.js';
 import { signToken } from '../callers/tokens.js';
 import type { Config } from '../config.js';
 import { type ApiKey, apiKeyLookups, apiKeys, merchants } from './tables.js';
 import { apiKeyView } from './views.js';
 
 const day = 86_400;
-const limits = {
-  jtiBytes: 24,
-  /** Of one merchant. A key that ends tomorrow still holds. */
-  heldAtOnce: 20,
-  /** Of those that hold, or did within the last day: each gateway remembers for good which keys have ended. */
-  heldInADay: 100,
-  /** How long the previous keys hold beside the one that a rotation makes. */
+const jtiBytes = 24;
+/** Per merchant. */
+const keyLimits = {
+  /** Valid keys, those that will end included. */
+  valid: 20,
+  /** Keys valid within the last day: each gateway remembers ended keys forever. */
+  validInADay: 100,
+  /** Grace period of the previous keys after a rotation. */
   overlapSeconds: day,
   listed: 1_000,
 } as const;
 
-/** A key that was just made. `apiKey` is its only copy: of it, a hash of the jti is kept. */
+/** A new key. `apiKey` is its only copy: the database holds a hash of its jti. */
 export interface Issued {
   key: ApiKey;
   apiKey: string;
 }
 
-/** What an operator sees of a key. `revokedTime` is when it ended or will; 0: it holds until somebody ends it. */
+/** A key as operators see it. `revokedTime` is when it ended or will end; 0 for no end. */
 export interface KeyState extends Pick<ApiKey, 'id' | 'hint' | 'createTime' | 'revokedTime'> {
   state: 'active' | 'ending' | 'revoked';
 }
@@ -43,11 +45,12 @@ interface Rotation {
   ending: KeyState[];
 }
 
+/** API keys of merchants, for the API and for the operator's command. */
 @Injectable()
 export class ApiKeys {
   constructor(
     private readonly db: Db,
-    private readonly callers: Callers,
+    private readonly signingKeys: SigningKeys,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -70,11 +73,11 @@ export class ApiKeys {
     });
   }
 
-  /** Makes a key of the transaction's merchant. */
+  /** Issues a key of the transaction's merchant. */
   async issue(tx: Tx): Promise<Issued> {
-    const [signer, id] = await Promise.all([this.callers.signer(tx), tx.nextId(apiKeys)]);
+    const [signer, id] = await Promise.all([this.signingKeys.signer(tx), tx.nextId(apiKeys)]);
     const { merchantId, now } = tx;
-    const jti = randomBytes(limits.jtiBytes).toString('base64url');
+    const jti = randomBytes(jtiBytes).toString('base64url');
     const jtiHash = hash('sha256', jti, 'base64url');
     const hint = `key_...${jtiHash.slice(-6)}`;
     const key: ApiKey = { merchantId, id, jtiHash, hint, createTime: now, revokedTime: 0, version: 0 };
@@ -85,18 +88,18 @@ export class ApiKeys {
     return { key, apiKey: await signToken(signer, this.config, 'api-key+jwt', claims) };
   }
 
-  /** The merchant's keys, the newest first; of a great many, the newest `limits.listed`. */
+  /** The merchant's newest keys, newest first, at most `keyLimits.listed`. */
   list(caller: Caller): Promise<KeyState[]> {
     return this.db.read(caller, async reader => {
       if (!(await reader.find(merchants, {}))) throw noMerchant(caller);
-      const keys = await reader.all(apiKeys, {}, `order by id desc limit ${limits.listed}`);
+      const keys = await reader.all(apiKeys, {}, `order by id desc limit ${keyLimits.listed}`);
       return keys.map(key => this.state(key));
     });
   }
 
   /**
-   * Ends a key at once: gateways refuse it as soon as they hear of it. Ending it again changes nothing. A key does not
-   * end itself, lest a merchant be left with none.
+   * Revokes a key at once: gateways refuse it as soon as they receive the event. Idempotent. A key cannot revoke itself,
+   * which could leave the merchant with none.
    */
   revoke(caller: Caller, id: number): Promise<Revocation> {
     return this.db.write(caller, async tx => {
@@ -107,8 +110,8 @@ export class ApiKeys {
   }
 
   /**
-   * Makes a new key; those before it hold for `limits.overlapSeconds` more, or as long as an earlier rotation has left
-   * them. Rejects `too_many_api_keys` where the merchant has too many that hold, or, but for an operator, that did lately.
+   * Issues a new key; previous keys stay valid for `keyLimits.overlapSeconds`, or until an end that was set before.
+   * Rejects `too_many_api_keys` at the limit of valid keys and, unless an operator asks, at the limit for a day.
    */
   rotate(caller: Caller): Promise<Rotation> {
     return this.db.write(caller, tx => this.rotateIn(tx, caller));
@@ -119,30 +122,30 @@ export class ApiKeys {
     if (caller.actor.kind === 'key' && caller.actor.id === key.jtiHash) throw new Rejected('own_api_key');
     if (this.state(key).state === 'revoked') return { key: this.state(key), changed: false };
     const revoked = await end(tx, key, this.seconds());
-    await tellCallers(tx, { revoked: [revoked.jtiHash] });
+    await publishCallers(tx, { revoked: [revoked.jtiHash] });
     tx.log(`ApiKey(${id})`, 'Revoke');
     return { key: this.state(revoked), changed: true };
   }
 
   private async rotateIn(tx: Tx, caller: Caller): Promise<Rotation> {
-    // one rotation after the other: each ends what the one before it has made
+    // serializes rotations: each one ends the key that the one before it issued
     if (!(await tx.lockIfAny(merchants, {}))) throw noMerchant(caller);
     const now = this.seconds();
-    const lately = await tx.query(
+    const recent = await tx.query(
       `select id, revoked_time = 0 or revoked_time > $2 as holds from api_keys
        where merchant_id = $1 and (revoked_time = 0 or revoked_time > $3) order by id`,
       [tx.merchantId, now, now - day],
     );
-    const held = lately.filter(({ holds }) => holds);
-    if (held.length >= limits.heldAtOnce) throw tooMany(caller);
-    if (lately.length >= limits.heldInADay && caller.actor.kind !== 'system') throw tooManyLately(caller);
+    const valid = recent.filter(({ holds }) => holds);
+    if (valid.length >= keyLimits.valid) throw tooMany(caller);
+    if (recent.length >= keyLimits.validInADay && caller.actor.kind !== 'system') throw tooManyInADay(caller);
     const ending: ApiKey[] = [];
-    for (const { id } of held) {
+    for (const { id } of valid) {
       const key = await tx.lock(apiKeys, { id: Number(id) }, 'internal_error');
-      if (key.revokedTime === 0) ending.push(await end(tx, key, now + limits.overlapSeconds));
+      if (key.revokedTime === 0) ending.push(await end(tx, key, now + keyLimits.overlapSeconds));
     }
     const { key, apiKey } = await this.issue(tx);
-    if (ending.length > 0) await tellCallers(tx, { ending });
+    if (ending.length > 0) await publishCallers(tx, { ending });
     tx.log(`ApiKey(${key.id})`, 'Rotate');
     return { key: this.state(key), apiKey, ending: ending.map(one => this.state(one)) };
   }
@@ -152,13 +155,13 @@ export class ApiKeys {
     return { id, hint, createTime, revokedTime, state: revokedTime === 0 ? 'active' : ended };
   }
 
-  /** The machine's time, not the merchant's: gateways compare it with theirs. */
+  /** Unix seconds of the machine, not of the merchant's clock: gateways compare them with their own. */
   private seconds(): number {
     return Math.floor(this.clock.wall() / 1000);
   }
 }
 
-/** From that second on the key does not hold. Its row is locked. */
+/** Sets the time from which a key is invalid. Its row is locked. */
 async function end(tx: Tx, key: ApiKey, revokedTime: number): Promise<ApiKey> {
   const lookup = await tx.lockIfAny(apiKeyLookups, { jtiHash: key.jtiHash });
   if (!lookup) throw new Error(`the lookup of API key ${key.id} is missing`);
@@ -173,12 +176,9 @@ const noMerchant = ({ merchantId }: Caller): Rejected => invalid('/merchant', `T
 const noKey = ({ merchantId }: Caller, id: number): Rejected =>
   new Rejected('api_key_not_found', `Merchant ${merchantId} has no API key ${id}`);
 const tooMany = ({ merchantId }: Caller): Rejected =>
+  new Rejected('too_many_api_keys', `Merchant ${merchantId} has ${keyLimits.valid} valid API keys: revoke one first`);
+const tooManyInADay = ({ merchantId }: Caller): Rejected =>
   new Rejected(
     'too_many_api_keys',
-    `Merchant ${merchantId} has ${limits.heldAtOnce} API keys that hold: revoke one of them first`,
-  );
-const tooManyLately = ({ merchantId }: Caller): Rejected =>
-  new Rejected(
-    'too_many_api_keys',
-    `Merchant ${merchantId} has had ${limits.heldInADay} API keys within 24 hours: the next one can be made later`,
+    `Merchant ${merchantId} had ${keyLimits.validInADay} valid API keys within the last 24 hours: try again later`,
   );

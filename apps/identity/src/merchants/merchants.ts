@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Db, systemCaller } from '@recur/platform';
-import { emailTaken, insertMember } from '../members/members.js';
+import { emailTaken, insertMember } from '../members/member-rows.js';
 import { members } from '../members/tables.js';
 import { ApiKeys } from './api-keys.js';
 import { merchants } from './tables.js';
@@ -9,10 +9,11 @@ import { merchantView } from './views.js';
 export interface NewMerchant {
   merchantId: number;
   memberId: number;
-  /** Shown once, kept nowhere. */
+  /** The only copy. */
   apiKey: string;
 }
 
+/** Creates merchants, for the operator's command and the first run. */
 @Injectable()
 export class Merchants {
   constructor(
@@ -21,7 +22,7 @@ export class Merchants {
   ) {}
 
   /**
-   * Makes a merchant with its owner and its first API key. Rejects `invalid_parameters` at /email where a member of
+   * Creates a merchant with its owner and its first API key. Rejects `invalid_parameters` at /email where a member of
    * any merchant has that e-mail.
    */
   async create({ name, email }: { name: string; email: string }, requestId: string): Promise<NewMerchant> {

@@ -11,18 +11,18 @@ import { roleView } from '../members/views.js';
 import { apiKeys, merchants } from './tables.js';
 import { merchantView } from './views.js';
 
-const limits = { gateways: 100 } as const;
+const gatewaysShown = 100;
 
-/** All that amounts may be in, each with the sign that it is known by. */
+/** Supported currencies, each with its narrow symbol. */
 const knownCurrencies: CurrencyInfo[] = [...currencies.keys()].sort().map(currency => {
   const parts = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'narrowSymbol' });
   const symbol = parts.formatToParts(0).find(({ type }) => type === 'currency')?.value;
   return { Currency: currency, Scale: exponentOf(currency), Symbol: symbol ?? currency };
 });
-/** Node leaves out the one that every system knows, and that may be chosen like the others. */
+/** Node's list lacks UTC, which may be chosen like the others. */
 const timeZones = [...new Set([...Intl.supportedValuesOf('timeZone'), 'UTC'])];
 
-/** What a merchant tells of itself. */
+/** The merchant's own settings and company details. */
 @Injectable()
 export class MerchantProfile {
   constructor(
@@ -40,7 +40,7 @@ export class MerchantProfile {
         reader.get(merchants, {}, 'permission_denied'),
         allRoles(reader),
         reader.find(members, asking),
-        reader.all(gateways, { archived: false }, `order by id limit ${limits.gateways}`),
+        reader.all(gateways, { archived: false }, `order by id limit ${gatewaysShown}`),
         reader.all(apiKeys, { revokedTime: 0 }, 'order by id desc limit 1'),
         reader.find(currencyRules, {}),
       ]);
@@ -86,7 +86,7 @@ export class MerchantProfile {
   }
 }
 
-/** What a merchant cannot set up yet. */
+/** Settings that have no operation yet. */
 const empty = {
   ...{ cname: '', cnameDomain: '', defaultEmailGateway: '', emailGateways: {}, emailSender: null },
   ...{ globalTOPTEnabled: false, globalUSVATConfig: null },

@@ -9,24 +9,24 @@ export interface Merchant {
   version: number;
 }
 
-/** What a merchant tells of itself, under the names of the answer; what is blank is left out. */
+/** The merchant's details under the names of the API; blank ones are left out. */
 export type MerchantProfile = In<typeof updateMerchant>;
 
-/** An API key as it is remembered: the key itself was shown once and is kept nowhere. */
+/** An API key without its secret, which is shown once and stored nowhere. */
 export interface ApiKey {
   merchantId: number;
   id: number;
   /** SHA-256 of the jti, base64url. */
   jtiHash: string;
-  /** How the key is shown in lists and in the operation log. */
+  /** The masked key for lists and the operation log. */
   hint: string;
   createTime: number;
-  /** 0: it is not revoked. */
+  /** Unix seconds of the machine; 0 for not revoked. */
   revokedTime: number;
   version: number;
 }
 
-/** Where an API key belongs, and whether it still holds: gateways ask for all of them, across merchants. */
+/** The merchant and end of an API key, across merchants: the source of gateways' snapshots. */
 export interface ApiKeyLookup {
   jtiHash: string;
   merchantId: number;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { LogEntry, LogHead } from './tables.js';
 
-/** What is hashed of an entry, in this order. Entries that were written are verified by it: it never changes. */
+/** The hashed fields of an entry, in order. Must never change: stored entries are verified with it. */
 const chained = [
   'merchantId',
   'n',
@@ -20,13 +20,13 @@ const chained = [
   'discountCode',
 ] as const satisfies readonly (keyof LogEntry)[];
 
-/** An entry that has no hash yet. */
+/** An entry without its hash. */
 export type Unchained = Omit<LogEntry, 'hash'>;
 
-/** SHA-256 (base64url) of the hash before, '' before the first, and the entry as a JSON array of its fields. */
+/** SHA-256 (base64url) of the previous hash ('' for the first entry) followed by the entry's fields as a JSON array. */
 export const hashOf = (previous: string, entry: Unchained): string =>
   hash('sha256', previous + JSON.stringify(chained.map(field => entry[field])), 'base64url');
 
-/** What is signed of a head: it holds for this merchant, this many entries and this last one. */
+/** The signed text of a head: binds the merchant, the number of entries and the last hash. */
 export const headText = ({ merchantId, n, hash }: Omit<LogHead, 'signature'>): string =>
   JSON.stringify(['operation_log_heads', merchantId, n, hash]);

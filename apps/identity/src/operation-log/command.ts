@@ -1,23 +1,23 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
-import { readLogWords } from './log-args.js';
+import { readLogArgs } from './log-args.js';
 import { LogVerification, type Verdict } from './verification.js';
 
-/** Exit codes, as in sysexits.h: the words are wrong; what is needed is away; the log is not as it was written. */
+/** Exit codes, as in sysexits.h: wrong usage; a dependency is away; the log was tampered with. */
 const exits = { usage: 64, unavailable: 69, broken: 1 } as const;
 
-/** The command of an operator: tells whether the operation log is what was written. */
-export async function log(app: INestApplicationContext, words: readonly string[]): Promise<number> {
-  const read = readLogWords(words);
+/** The operator's command that verifies the operation log. Returns the exit code. */
+export async function log(app: INestApplicationContext, args: readonly string[]): Promise<number> {
+  const read = readLogArgs(args);
   if (read.wrong !== undefined) return fail(read.wrong, exits.usage);
-  const { merchant, json } = read.asked;
+  const { merchant, json } = read.options;
   const verification = app.get(LogVerification);
   const verdicts: Verdict[] = [];
   try {
     for await (const merchantId of merchant === undefined ? verification.merchants() : [merchant]) {
       const verdict = await verification.verify(merchantId);
       const isEmpty = verdict.entries === 0 && verdict.problems.length === 0;
-      // an id that was mistyped is not to be told that all is well
+      // a mistyped id must not be reported as intact
       if (isEmpty && !(await verification.knows(merchantId))) {
         return fail(`There is no merchant ${merchantId}.`, exits.usage);
       }
@@ -26,7 +26,7 @@ export async function log(app: INestApplicationContext, words: readonly string[]
     }
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
-    return fail('The database cannot be asked: nothing is known of the rest.', exits.unavailable);
+    return fail('The database is unavailable: the rest was not verified.', exits.unavailable);
   }
   const holds = verdicts.every(({ problems }) => problems.length === 0);
   if (json) process.stdout.write(`${JSON.stringify({ holds, merchants: verdicts })}\n`);
@@ -38,7 +38,7 @@ function line({ merchantId, entries, hash, problems }: Verdict): string {
   return `Merchant ${merchantId}: all ${entries} entries are as they were written. ${hash}`.trimEnd();
 }
 
-function fail(what: string, code: number): number {
-  process.stderr.write(`${what}\n`);
+function fail(message: string, code: number): number {
+  process.stderr.write(`${message}\n`);
   return code;
 }

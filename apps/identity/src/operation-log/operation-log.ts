@@ -1,23 +1,11 @@
-import { type INestApplicationContext, Injectable } from '@nestjs/common';
-import { type In, OperationLogged, operationLogList, optAccountTypeOf, services } from '@recur/contracts';
-import {
-  type Caller,
-  type Condition,
-  type Consumption,
-  Db,
-  type Event,
-  given,
-  Handle,
-  Keyring,
-  type Known,
-  type Reader,
-  type Tx,
-} from '@recur/platform';
-import { type Member, members } from '../members/tables.js';
-import { hashOf, headText } from './chain.js';
-import { type LogEntry, type LogHead, logHeads, operationLogs } from './tables.js';
+import { Injectable } from '@nestjs/common';
+import { type In, operationLogList } from '@recur/contracts';
+import { type Caller, type Condition, Db, given, Handle, type Known, type Reader } from '@recur/platform';
+import { membersById } from '../members/member-rows.js';
+import { operationLogs } from './tables.js';
 import { logEntryView } from './views.js';
 
+/** Lists the operation log. */
 @Injectable()
 export class OperationLog {
   constructor(private readonly db: Db) {}
@@ -44,14 +32,14 @@ export class OperationLog {
       ['discount_code = ?', given(filters.discountCode)],
     ];
     const where = [among('member_id', acting), among('user_id', concerned), ...exactly];
-    // how many entries are whose is counted ahead, and no more than that
+    // tallies exist per member and per user, for no other filter and not for both at once
     const uncounted = exactly.some(([, value]) => value !== undefined) || (acting && concerned);
     return this.db.read(caller, async reader => {
       const order = 'create_time desc, id desc';
       const known = uncounted ? undefined : await knownOf(reader, acting, concerned);
       const sparse = acting !== undefined || concerned !== undefined;
       const { rows, total } = await reader.page({ from: operationLogs, where, order, page, count, sparse, known });
-      const members = await membersOf(reader, rows);
+      const members = await membersById(reader, rows);
       return { merchantOperationLogs: rows.map(row => logEntryView(row, members.get(row.memberId))), total };
     });
   }
@@ -63,7 +51,7 @@ const counted = `select n, (select coalesce(sum(n), 0) from operation_log_tallie
     where merchant_id = $1 and kind = $2 and id = any($3::bigint[])) as fitting
   from operation_log_tallies where merchant_id = $1 and kind = 'all'`;
 
-/** How many entries there are of these members, or of these users, or at all. */
+/** The number of entries of these members, or of these users, or of all, from the tallies. */
 async function knownOf(reader: Reader, acting: Ids, concerned: Ids): Promise<Known> {
   const ids = acting ?? concerned ?? [0];
   const kind = acting ? 'member' : concerned ? 'user' : 'all';
@@ -72,75 +60,8 @@ async function knownOf(reader: Reader, acting: Ids, concerned: Ids): Promise<Kno
 }
 
 /**
- * One id is equality, so that its index gives the order too. Of more, the first part is that of the partial index, and
- * they are written as PostgreSQL reads them: the driver takes long over thousands.
+ * A condition on ids. A single id is an equality, so that the index yields the order. For several, the first part matches
+ * the partial index, and the array is passed as PostgreSQL text: the driver is slow on arrays of thousands.
  */
 const among = (column: string, ids: Ids): Condition =>
   ids?.length === 1 ? [`${column} = ?`, ids[0]] : [`${column} <> 0 and ${column} = any(?)`, ids && `{${ids}}`];
-
-/** The members who are named in these rows, by id. */
-export async function membersOf(reader: Reader, rows: readonly { memberId: number }[]): Promise<Map<number, Member>> {
-  const ids = [...new Set(rows.map(({ memberId }) => memberId))].filter(id => id !== 0);
-  const found = await Promise.all(ids.map(id => reader.find(members, { id })));
-  return new Map(found.flatMap(member => (member ? [[member.id, member]] : [])));
-}
-
-/** Every service, identity too, says what was done by `operation.logged`; the log is made of nothing else. */
-export const logConsumptions = (app: INestApplicationContext): Consumption[] => {
-  const keyring = app.get(Keyring);
-  return services.map(from => ({
-    name: `identity-log-${from}`,
-    from,
-    subject: 'operation.logged',
-    order: 'alone',
-    apply: (tx, events) => record(tx, events, keyring),
-  }));
-};
-
-/**
- * Appends a batch to its merchant's chain: one statement with the commit, whatever its length. Batches of one merchant,
- * of whatever replica, come one after the other, under the lock of the head; the inbox keeps an entry from coming twice.
- */
-async function record(tx: Tx, events: readonly Event[], keyring: Keyring): Promise<void> {
-  const ids = await Promise.all(events.map(() => tx.nextId(operationLogs)));
-  const entries = events.map((event, at) => entry(event, ids[at] ?? 0));
-  let { n, hash } = await lockedHead(tx);
-  for (const next of entries) {
-    next.n = ++n;
-    hash = next.hash = hashOf(hash, next);
-    tx.save(operationLogs, next);
-  }
-  const head = { merchantId: tx.merchantId, n, hash };
-  tx.save(logHeads, { ...head, signature: keyring.sign(headText(head)) });
-}
-
-async function lockedHead(tx: Tx): Promise<LogHead> {
-  const head = await tx.lockIfAny(logHeads, {});
-  if (head) return head;
-  const begin = 'insert into operation_log_heads (merchant_id, n, hash, signature) values ($1, 0, $2, $2)';
-  await tx.run(`${begin} on conflict do nothing`, [tx.merchantId, '']);
-  return tx.lock(logHeads, {}, 'internal_error');
-}
-
-/** An entry that has no place in the chain yet. */
-function entry({ merchantId, at, data }: Event, id: number): LogEntry {
-  const { actor, target, content, ids } = OperationLogged.parse(data);
-  return {
-    merchantId,
-    n: 0,
-    id,
-    createTime: at,
-    optAccountType: optAccountTypeOf(actor),
-    optAccountId: actor.id,
-    optAccount: actor.display,
-    memberId: actor.kind === 'member' ? Number(actor.id) : 0,
-    optTarget: target,
-    optContent: content,
-    userId: ids.userId ?? 0,
-    planId: ids.planId ?? 0,
-    invoiceId: ids.invoiceId ?? '',
-    subscriptionId: ids.subscriptionId ?? '',
-    discountCode: ids.discountCode ?? '',
-    hash: '',
-  };
-}

@@ -1,17 +1,18 @@
 import { int, integer, table, text } from '@recur/platform';
 
+/** One operation of one merchant, a link of its chain. */
 export interface LogEntry {
   merchantId: number;
   id: number;
-  /** 1, 2, 3 … of the merchant. */
+  /** Gapless position in the merchant's chain, from 1. */
   n: number;
-  /** Of this entry and all before it; see log-chain.ts. */
+  /** Hash over this entry and all before it; see chain.ts. */
   hash: string;
   createTime: number;
   optAccountType: number;
   optAccountId: string;
   optAccount: string;
-  /** 0 when it was no member. */
+  /** 0 unless a member did it. */
   memberId: number;
   optTarget: string;
   optContent: string;
@@ -22,14 +23,14 @@ export interface LogEntry {
   discountCode: string;
 }
 
-/** Where a merchant's chain of log entries ends: whoever appends to it locks this row. */
+/** The end of a merchant's chain of log entries; appending locks this row. */
 export interface LogHead {
   merchantId: number;
-  /** How many entries there are. */
+  /** The number of entries. */
   n: number;
-  /** That of the last entry. */
+  /** Hash of the last entry. */
   hash: string;
-  /** By the platform's Keyring: who can write to the database only cannot make it. */
+  /** Made by the platform's Keyring: write access to the database does not suffice to forge it. */
   signature: string;
 }
 
@@ -69,11 +70,11 @@ export const operationLogs = table<LogEntry>('operation_logs', {
   },
 });
 
-/** How many entries a merchant has, and how many of them are a member's or concern a user; a trigger keeps it. */
+/** Number of a merchant's entries: all, by one member, or about one user. Maintained by a trigger. */
 export interface LogTally {
   merchantId: number;
   kind: 'all' | 'member' | 'user';
-  /** Of the member or the user; 0 of all. */
+  /** Id of the member or the user; 0 for all. */
   id: number;
   n: number;
 }

@@ -3,19 +3,19 @@ import { Db, hydrate, Keyring, systemCaller } from '@recur/platform';
 import { hashOf, headText } from './chain.js';
 import { type LogHead, logHeads, operationLogs } from './tables.js';
 
-const limits = { entries: 1_000, merchants: 500 } as const;
+const pageSizes = { entries: 1_000, merchants: 500 } as const;
 
-/** What is true of a merchant's log. */
+/** The result of verifying a merchant's log. */
 export interface Verdict {
   merchantId: number;
-  /** How many entries there are by the head, and the hash of the last one. Kept elsewhere, it tells of a chain put back. */
+  /** Number of entries according to the head, and the last hash. A copy kept elsewhere reveals a restored older chain. */
   entries: number;
   hash: string;
-  /** What is wrong: the first bad entry, and the head. Empty: every entry is as it was written, and none is missing. */
+  /** The first bad entry and problems of the head. Empty: every entry is as it was written, and none is missing. */
   problems: string[];
 }
 
-/** As far as the entries are right. */
+/** The last entry that verified. */
 interface Reached {
   n: number;
   hash: string;
@@ -23,13 +23,13 @@ interface Reached {
 }
 
 const entriesAfter = `select * from operation_logs where merchant_id = $1 and (n, id) > ($2, $3) and n <= $4
-  order by n, id limit ${limits.entries}`;
-/** All that have rows here; API keys name a merchant, too, should somebody have taken it off the list. */
+  order by n, id limit ${pageSizes.entries}`;
+/** Merchants with rows here. Lookups of API keys count too, in case a merchant was removed from `tenants`. */
 const merchantsAfter = `select merchant_id from (
     select merchant_id from tenants where merchant_id > $1 union select merchant_id from api_key_lookups where merchant_id > $1
-  ) known order by merchant_id limit ${limits.merchants}`;
+  ) known order by merchant_id limit ${pageSizes.merchants}`;
 
-/** Verifies that the operation log is what was written. It reads page by page; the log may grow meanwhile. */
+/** Verifies that the operation log is as it was written. Reads page by page; the log may grow meanwhile. */
 @Injectable()
 export class LogVerification {
   constructor(
@@ -37,17 +37,17 @@ export class LogVerification {
     private readonly keyring: Keyring,
   ) {}
 
-  /** The merchants that have, or had, anything here. */
+  /** All merchants that have, or had, rows here. */
   async *merchants(): AsyncGenerator<number> {
     for (let after = 0; ; ) {
       const rows = await this.db.infra(merchantsAfter, [after]);
       for (const { merchant_id } of rows) yield Number(merchant_id);
-      if (rows.length < limits.merchants) return;
+      if (rows.length < pageSizes.merchants) return;
       after = Number(rows.at(-1)?.merchant_id);
     }
   }
 
-  /** Whether there is such a merchant, or was. */
+  /** Whether this merchant exists or existed. */
   async knows(merchantId: number): Promise<boolean> {
     const [row] = await this.db.infra(merchantsAfter, [merchantId - 1]);
     return Number(row?.merchant_id) === merchantId;
@@ -68,13 +68,13 @@ export class LogVerification {
     const { n, hash, problem } = await this.follow(merchantId, head.n);
     if (problem) return [problem];
     if (n < head.n) return [`entry ${n + 1} is missing, and all after it: there were ${head.n}`];
-    // a chain that was made anew, to the same length
+    // a chain that was rebuilt to the same length
     if (hash !== head.hash) return [`entry ${n} is not the one that the head was signed for`];
     const beyond = await this.beyond(merchantId);
     return beyond === undefined ? [] : [`entry ${beyond} was never appended`];
   }
 
-  /** Goes along the chain up to its n-th entry, or to the first that is not what it should be. */
+  /** Follows the chain to entry `to`, or to the first entry that does not verify. */
   private async follow(merchantId: number, to: number): Promise<Reached> {
     const reached: Reached = { n: 0, hash: '' };
     let from = [Number.MIN_SAFE_INTEGER, 0];
@@ -92,11 +92,11 @@ export class LogVerification {
         reached.hash = entry.hash;
         from = [n, id];
       }
-      if (rows.length < limits.entries) return reached;
+      if (rows.length < pageSizes.entries) return reached;
     }
   }
 
-  /** An entry that stands where the chain has not come to. What is appended meanwhile comes with its head. */
+  /** The position of an entry past the head; undefined for none. Concurrent appends move the head with them. */
   private async beyond(merchantId: number): Promise<number | undefined> {
     const [last] = await this.read(merchantId, 'select max(n) as n from operation_logs where merchant_id = $1', []);
     const n = Number(last?.n ?? 0);
@@ -104,7 +104,7 @@ export class LogVerification {
     return n > (head?.n ?? 0) ? n : undefined;
   }
 
-  /** A merchant of which nothing was logged has none. */
+  /** The head; undefined while nothing was logged. */
   private head(merchantId: number): Promise<LogHead | undefined> {
     return this.db.read(this.caller(merchantId), reader => reader.find(logHeads, {}));
   }

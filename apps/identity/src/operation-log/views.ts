@@ -3,7 +3,7 @@ import type { Member } from '../members/tables.js';
 import { memberShort } from '../members/views.js';
 import type { LogEntry } from './tables.js';
 
-/** An entry as the API shows it; `member` is who did it, when it was one. */
+/** An entry as the API shows it; `member` is its actor, where that is a member. */
 export function logEntryView(entry: LogEntry, member: Member | undefined): contract.OperationLogEntry {
   const { merchantId, id, createTime, optAccountType, optAccountId, optAccount, optTarget, optContent } = entry;
   const { memberId, userId, planId, invoiceId, subscriptionId, discountCode } = entry;

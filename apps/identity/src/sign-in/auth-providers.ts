@@ -11,10 +11,10 @@ import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, checkUrl, Db, Handle, Keyring, type Reader, type Tx } from '@recur/platform';
 import { addressRules, type Config } from '../config.js';
 import { merchants } from '../merchants/tables.js';
-import { chosenAlgorithms, keySourceOf, type Provider, usualSalt } from './provider-keys.js';
+import { chosenAlgorithms, defaultSalt, keySourceOf, type Provider } from './provider-keys.js';
 import { type AuthProviderRow, authProviders } from './tables.js';
 
-const limits = { providers: 20 } as const;
+const providersPerMerchant = 20;
 const masked = '••••••••';
 
 type Settings = Pick<
@@ -22,7 +22,7 @@ type Settings = Pick<
   'name' | 'issuer' | 'audience' | 'algorithms' | 'authJsSalt' | 'jwksUrl' | 'publicKey' | 'secret' | 'authJsSecret'
 >;
 
-/** The identity providers that a merchant trusts, beside the one of the deployment. */
+/** The identity providers of a merchant, beside the deployment's. */
 @Injectable()
 export class AuthProviders {
   constructor(
@@ -42,14 +42,14 @@ export class AuthProviders {
   @Handle(newAuthProvider)
   create(input: In<typeof newAuthProvider>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      // one after the other, so that they are counted right
+      // serializes creation, so that the count is exact
       await tx.lockIfAny(merchants, {});
       const [held, id] = await Promise.all([tx.all(authProviders, { deletedTime: 0 }), tx.nextId(authProviders)]);
-      if (held.length >= limits.providers) throw new Rejected('too_many_auth_providers');
+      if (held.length >= providersPerMerchant) throw new Rejected('too_many_auth_providers');
       const { merchantId, now: createTime } = tx;
       const blank: AuthProviderRow = {
         ...{ merchantId, id, name: '', issuer: '', audience: '', keySource: 'jwks', algorithms: [], jwksUrl: '' },
-        ...{ publicKey: '', sealedSecret: '', authJsSalt: usualSalt, createTime, deletedTime: 0, version: 0 },
+        ...{ publicKey: '', sealedSecret: '', authJsSalt: defaultSalt, createTime, deletedTime: 0, version: 0 },
       };
       const row = this.changed(blank, input);
       const authProvider = save(tx, row, 'provider.created');
@@ -74,22 +74,22 @@ export class AuthProviders {
   remove({ authProviderId: id }: In<typeof deleteAuthProvider>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const row = await tx.lock(authProviders, { id, deletedTime: 0 }, 'auth_provider_not_found');
-      // its secret is not kept
+      // a deleted provider keeps no secret
       save(tx, { ...row, sealedSecret: '', deletedTime: tx.now }, 'provider.deleted');
       tx.log(`AuthProvider(${id})`, 'Delete');
       return {};
     });
   }
 
-  /** Those by which the merchant's members are told; its own come before the deployment's. */
+  /** The providers that identify the merchant's members; its own come before the deployment's. */
   async trusted(reader: Reader): Promise<Provider[]> {
     const rows = await reader.all(authProviders, { deletedTime: 0 });
     const own = rows.map(row => ({ ...row, secret: row.sealedSecret && this.keyring.open(row.sealedSecret, at(row)) }));
-    const { OAUTH_PROVIDER: usual } = this.config;
-    return usual ? [...own, usual] : own;
+    const { OAUTH_PROVIDER: shared } = this.config;
+    return shared ? [...own, shared] : own;
   }
 
-  /** The row with the settings that are sent. Rejects `invalid_parameters`, naming the field. */
+  /** The row with the sent settings applied. Rejects `invalid_parameters`, naming the field. */
   private changed(row: AuthProviderRow, sent: Settings): AuthProviderRow {
     const { issuer = row.issuer, audience = row.audience } = sent;
     const name = sent.name || (row.name === row.issuer ? issuer : row.name);
@@ -105,7 +105,7 @@ export class AuthProviders {
     return { ...next, algorithms: chosenAlgorithms(next, sent.algorithms, row.algorithms) };
   }
 
-  /** The key that is sent, in place of the one before. */
+  /** The fields of the sent key, which replaces the former one of whatever kind; {} if none is sent. */
   private key(row: AuthProviderRow, sent: Settings): Partial<AuthProviderRow> {
     const keySource = keySourceOf(sent);
     if (keySource === undefined) return {};
@@ -125,7 +125,7 @@ export class AuthProviders {
 function save(tx: Tx, row: AuthProviderRow, event: string): AuthProvider {
   tx.onConflict('auth_providers_issuer', () => invalid('/issuer', 'Another provider has this issuer'));
   tx.onConflict('auth_providers_one_authjs', () =>
-    invalid('/authJsSecret', 'There is an Auth.js provider already: its tokens do not say which one they are of'),
+    invalid('/authJsSecret', 'The merchant has an Auth.js provider already, and Auth.js tokens do not name theirs'),
   );
   tx.save(authProviders, row);
   const view = providerView(row);
@@ -137,5 +137,5 @@ function providerView({ sealedSecret, deletedTime: _, version: __, ...row }: Aut
   return { ...row, secret: sealedSecret && masked, authJsSalt: row.keySource === 'authJs' ? row.authJsSalt : '' };
 }
 
-/** What a secret is bound to. */
+/** Additional data of an encrypted secret: binds it to its row. */
 const at = ({ merchantId, id }: AuthProviderRow) => `auth_providers.sealed_secret ${merchantId} ${id}`;

@@ -9,9 +9,10 @@ import { hasNameTwice } from './domain/json-names.js';
 import { KeySets } from './key-sets.js';
 import type { Provider } from './provider-keys.js';
 
-const limits = { leewaySeconds: 60, subject: 255, text: 2_000 } as const;
+const leewaySeconds = 60;
+const maxLengths = { subject: 255, text: 2_000 } as const;
 
-/** Who a token says that somebody is. */
+/** The identity that a verified token asserts. */
 export interface Identity {
   issuer: string;
   subject: string;
@@ -22,7 +23,7 @@ export interface Identity {
   image: string;
 }
 
-/** A token and what it is to be verified with; `provider` is none where it fits nobody. */
+/** A token with its verification key; without a provider for the decoy. */
 interface Candidate {
   token: string;
   provider: Provider | undefined;
@@ -31,11 +32,11 @@ interface Candidate {
 
 /**
  * Verifies the identity tokens of external providers. A token chooses neither its algorithm nor its key: its `iss` only
- * says which provider to measure it by. One that fits no provider costs the same as one that does.
+ * selects the provider. A token that fits no provider costs the same as one that does (no timing oracle).
  */
 @Injectable()
 export class IdentityTokens {
-  /** How many were verified, whatever came of it. */
+  /** Number of verifications so far, successful or not. */
   verifications = 0;
   private decoy: Promise<Candidate> | undefined;
 
@@ -46,13 +47,13 @@ export class IdentityTokens {
   ) {}
 
   /**
-   * The identity that a token shows, if one of the providers has issued it to us, it holds, and its e-mail is `email`;
-   * else undefined, whatever is wrong. Rejects `dependency_away` where the provider's keys are not to be had.
+   * The identity of a valid token that one of the providers issued to us for this e-mail; undefined otherwise, whatever
+   * the reason. Rejects `dependency_away` if the provider's keys cannot be fetched.
    */
   async verify(providers: readonly Provider[], token: string, email: string): Promise<Identity | undefined> {
     try {
       const candidate = await this.candidate(providers, token);
-      const claims = await this.opened(candidate ?? (await this.anyOther()));
+      const claims = await this.opened(candidate ?? (await this.decoyToken()));
       if (candidate?.provider === undefined) throw new Error('no provider has issued it');
       return identityIn(claims, candidate.provider, email, this.clock.wall() / 1000);
     } catch (error) {
@@ -62,9 +63,9 @@ export class IdentityTokens {
     }
   }
 
-  /** The provider whose the token seems to be, and the key that would have to verify it; undefined where there is none. */
+  /** The provider that the token names, with the key to verify it; undefined if there is none. */
   private async candidate(providers: readonly Provider[], token: string): Promise<Candidate | undefined> {
-    // decoders forgive what is no base64url, and so would let one token be written in many ways
+    // decoders tolerate characters outside base64url, which would give one token many spellings
     const parts = /^[\w.-]+$/.test(token) ? token.split('.') : [];
     if (parts.length === 5) {
       const provider = providers.find(({ keySource }) => keySource === 'authJs');
@@ -83,7 +84,7 @@ export class IdentityTokens {
     return this.keySets.find({ ...provider, url: provider.jwksUrl }, header);
   }
 
-  /** The one place where a token's cryptography is done. */
+  /** Verifies or decrypts a token; the only place that does. */
   private async opened({ token, provider, key }: Candidate): Promise<JWTPayload> {
     this.verifications++;
     if (key === undefined) {
@@ -92,14 +93,14 @@ export class IdentityTokens {
     }
     const { payload } = await jwtVerify(token, key, {
       algorithms: [...(provider?.algorithms ?? ['ES256'])],
-      clockTolerance: limits.leewaySeconds,
+      clockTolerance: leewaySeconds,
       currentDate: new Date(this.clock.wall()),
     });
     return payload;
   }
 
-  /** What is verified in place of a token that fits nobody. */
-  private anyOther(): Promise<Candidate> {
+  /** A token of our own to verify in place of one that fits no provider. */
+  private decoyToken(): Promise<Candidate> {
     this.decoy ??= generateKeyPair('ES256').then(async ({ publicKey, privateKey }) => ({
       token: await new SignJWT({}).setProtectedHeader({ alg: 'ES256' }).sign(privateKey),
       provider: undefined,
@@ -109,7 +110,7 @@ export class IdentityTokens {
   }
 }
 
-/** A part of a token as the object that it holds; undefined where it is none, or has two members of one name. */
+/** The JSON object in a part of a token; undefined if it is none or has duplicate names. */
 function objectIn(part = ''): Record<string, unknown> | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(part, 'base64url'));
@@ -121,10 +122,10 @@ function objectIn(part = ''): Record<string, unknown> | undefined {
   }
 }
 
-/** Parameters by which a token would bring its own key, or change how it is read. */
+/** Header parameters with which a token would bring its own key, or change how it is read. */
 const refusedParameters = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64', 'zip', 'enc'];
 
-/** Whether a header is that of an identity token which the provider may have signed. */
+/** Whether a header is plain: an algorithm of the provider, and no parameter beyond the known ones. */
 const isPlain = ({ alg, typ, kid, ...more }: Record<string, unknown>, { algorithms }: Provider): boolean =>
   typeof alg === 'string' &&
   algorithms.some(algorithm => algorithm === alg) &&
@@ -132,40 +133,40 @@ const isPlain = ({ alg, typ, kid, ...more }: Record<string, unknown>, { algorith
   (kid === undefined || typeof kid === 'string') &&
   !refusedParameters.some(name => name in more);
 
-/** The identity in claims that are verified. Throws where they are not meant for us, or do not hold now. */
+/** The identity in verified claims. Throws if they are not meant for us or not valid now. */
 function identityIn(claims: JWTPayload, provider: Provider, email: string, now: number): Identity {
-  const { iss, aud, sub, exp, nbf, iat, email_verified: verified = true, ...told } = claims;
+  const { iss, aud, sub, exp, nbf, iat, email_verified: verified = true, ...profile } = claims;
   const isAuthJs = provider.keySource === 'authJs';
   const audiences = Array.isArray(aud) ? aud : [aud];
   const isOurs = audiences.length === 1 && audiences[0] === provider.audience;
-  // what Auth.js encrypts for itself names neither; where it does, it counts
+  // tokens of Auth.js usually have neither; if present they must match
   if (!(isAuthJs && iss === undefined) && iss !== provider.issuer) throw new Error('another issuer');
   if (!(isAuthJs && aud === undefined) && !isOurs) throw new Error('another audience');
-  if (!isNumber(exp) || exp + limits.leewaySeconds <= now) throw new Error('expired');
+  if (!isNumber(exp) || exp + leewaySeconds <= now) throw new Error('expired');
   for (const from of [nbf ?? 0, iat ?? 0]) {
-    if (!isNumber(from) || from - limits.leewaySeconds > now) throw new Error('not valid yet');
+    if (!isNumber(from) || from - leewaySeconds > now) throw new Error('not valid yet');
   }
-  if (typeof sub !== 'string' || sub === '' || sub.length > limits.subject || !isStorable(sub)) {
+  if (typeof sub !== 'string' || sub === '' || sub.length > maxLengths.subject || !isStorable(sub)) {
     throw new Error('no subject');
   }
   if (verified !== true) throw new Error('the e-mail is not verified');
-  if (typeof told.email !== 'string' || !sameEmail(told.email, email)) throw new Error('another e-mail');
+  if (typeof profile.email !== 'string' || !sameEmail(profile.email, email)) throw new Error('another e-mail');
   return {
     issuer: provider.issuer,
     subject: sub,
     provider: provider.name,
-    email: told.email.trim(),
+    email: profile.email.trim(),
     emailVerified: claims.email_verified === true,
-    name: textOf(told.name),
-    image: textOf(told.picture),
+    name: textOf(profile.name),
+    image: textOf(profile.picture),
   };
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 
-/** What PostgreSQL can store as text. */
+/** Whether PostgreSQL can store the value as text. */
 const isStorable = (value: string) => /^[^\0\p{Cs}]*$/u.test(value);
 
-/** What is only shown: a text that can be stored, or nothing. */
+/** A display-only claim: a storable text, or ''. */
 const textOf = (value: unknown): string =>
-  typeof value === 'string' && value.length <= limits.text && isStorable(value) ? value : '';
+  typeof value === 'string' && value.length <= maxLengths.text && isStorable(value) ? value : '';

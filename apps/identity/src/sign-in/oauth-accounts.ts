@@ -3,14 +3,14 @@ import { clearOauth, type In, updateOauth } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
-import { updateMember } from '../members/members.js';
+import { updateMember } from '../members/member-rows.js';
 import { type Member, members } from '../members/tables.js';
 import { accountView } from '../members/views.js';
 import { AuthProviders } from './auth-providers.js';
 import { type Identity, IdentityTokens } from './identity-tokens.js';
 import { type OauthAccountRow, oauthAccounts } from './tables.js';
 
-/** The external identities of members. */
+/** External identities of members: linking and unlinking one's own. */
 @Injectable()
 export class OauthAccounts {
   constructor(
@@ -20,7 +20,7 @@ export class OauthAccounts {
     private readonly sessions: MemberSessions,
   ) {}
 
-  /** Whose identity token came with a request; undefined where it is nobody's. See IdentityTokens. */
+  /** The identity of the token sent with a request; undefined if it is not valid. See IdentityTokens.verify. */
   async shown(caller: Caller, email: string): Promise<Identity | undefined> {
     const trusted = await this.db.read(caller, reader => this.providers.trusted(reader));
     return this.tokens.verify(trusted, caller.sender?.identityToken ?? '', email);
@@ -59,32 +59,32 @@ export class OauthAccounts {
     });
   }
 
-  /** What was just linked or unlinked cannot be read yet. */
+  /** The answer with these accounts: a link saved in this transaction cannot be read back yet. */
   private async answer(tx: Tx, caller: Caller, member: Member, accounts: readonly OauthAccountRow[]) {
     const merchantMember = await ownView(tx, this.sessions, caller, member);
     return { merchantMember: { ...merchantMember, oauthAccounts: accounts.map(accountView) } };
   }
 }
 
-/** The row of the member who calls, locked. */
+/** Locks the calling member. */
 export const ownRow = (tx: Tx, { actor }: Caller): Promise<Member> =>
   tx.lock(members, { id: Number(actor.id) }, 'credential_invalid');
 
-/** The member who calls, as it stands in `member`. */
+/** The calling member as the API shows it, in the state of `member`. */
 export async function ownView(tx: Tx, sessions: MemberSessions, { session }: Caller, member: Member) {
   const [view] = await sessions.views(tx, [member], session);
   if (view === undefined) throw new Error(`member ${member.id} has no view`);
   return view;
 }
 
-/** The identities that are linked to a member. Who changes them has locked the member. */
+/** The identities linked to a member. Lock the member before changing them. */
 export const linked = (reader: Reader, memberId: number): Promise<OauthAccountRow[]> =>
   reader.all(oauthAccounts, { memberId, clearedTime: 0 }, 'order by link_time, issuer, subject');
 
 export const isOf = (account: OauthAccountRow, { issuer, subject }: Identity): boolean =>
   account.issuer === issuer && account.subject === subject;
 
-/** Links an identity to a member, whose row is locked. Rejects as `taken` says where it is another member's. */
+/** Links an identity to a locked member. Rejects with `taken` if another member has it. */
 export async function link(
   tx: Tx,
   memberId: number,

@@ -3,7 +3,7 @@ import type { In, KeySource, newAuthProvider, SignatureAlgorithm } from '@recur/
 import { invalid } from '@recur/kernel';
 import type { AuthProviderRow } from './tables.js';
 
-/** A provider as tokens are verified with it; `secret` is that of HS256 and its like, or of Auth.js. */
+/** A provider as it verifies tokens; `secret` is decrypted: of HS256, HS384, HS512 or Auth.js. */
 export interface Provider
   extends Pick<
     AuthProviderRow,
@@ -21,10 +21,10 @@ export interface Provider
   secret: string;
 }
 
-/** The cookie that an Auth.js application keeps its token in: what is encrypted is bound to this name. */
-export const usualSalt = 'authjs.session-token';
+/** The default session cookie of Auth.js; its name salts the encryption of the token. */
+export const defaultSalt = 'authjs.session-token';
 
-/** Where a key comes from, by the one that is sent; undefined where none is. */
+/** The key source of the settings sent; undefined if no key is sent. */
 export function keySourceOf(sent: Partial<In<typeof newAuthProvider>>): KeySource | undefined {
   if (sent.jwksUrl !== undefined) return 'jwks';
   if (sent.publicKey !== undefined) return 'publicKey';
@@ -32,7 +32,7 @@ export function keySourceOf(sent: Partial<In<typeof newAuthProvider>>): KeySourc
   return sent.authJsSecret === undefined ? undefined : 'authJs';
 }
 
-/** The provider of a deployment, out of its settings. Rejects `invalid_parameters` where its key is not usable. */
+/** The deployment's provider from its settings. Rejects `invalid_parameters` if its key is unusable. */
 export function deploymentProvider(settings: In<typeof newAuthProvider>): Provider {
   const { issuer, audience, name, jwksUrl = '', publicKey = '', secret, authJsSecret, authJsSalt } = settings;
   const keySource = keySourceOf(settings) ?? 'jwks';
@@ -40,11 +40,11 @@ export function deploymentProvider(settings: In<typeof newAuthProvider>): Provid
     ...{ merchantId: 0, id: 0, name: name || issuer, issuer, audience, keySource, jwksUrl, publicKey },
     algorithms: chosenAlgorithms({ keySource, publicKey }, settings.algorithms),
     secret: secret ?? authJsSecret ?? '',
-    authJsSalt: authJsSalt || usualSalt,
+    authJsSalt: authJsSalt || defaultSalt,
   };
 }
 
-/** What tokens may be signed with: what is asked for, what it was before as far as it fits, or what is usual. */
+/** The signature algorithms accepted: as requested, else the former ones that fit the key, else the key's default. */
 export function chosenAlgorithms(
   { keySource, publicKey }: Pick<Provider, 'keySource' | 'publicKey'>,
   asked: readonly SignatureAlgorithm[] = [],
@@ -65,7 +65,7 @@ const ofCurves: Readonly<Record<string, SignatureAlgorithm>> = {
   secp521r1: 'ES512',
 };
 
-/** The algorithms that go with a key, the usual one first: never one that would take a public key for a secret. */
+/** The algorithms that fit a key, default first; never an HMAC for a public key. */
 function fittingAlgorithms(source: KeySource, pem: string): readonly SignatureAlgorithm[] {
   if (source === 'authJs') return [];
   if (source === 'secret') return ['HS256', 'HS384', 'HS512'];
@@ -82,7 +82,7 @@ function publicKeyIn(pem: string) {
   try {
     if (pem.trim().startsWith('-----BEGIN PUBLIC KEY-----')) return createPublicKey(pem);
   } catch {
-    // what is wrong with it is said below
+    // refused below
   }
   throw invalid('/publicKey', 'publicKey must be a PEM text that begins with -----BEGIN PUBLIC KEY-----');
 }

@@ -4,7 +4,7 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { emailKey } from '../domain/email.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
-import { emailHash, updateMember } from '../members/members.js';
+import { emailHash, updateMember } from '../members/member-rows.js';
 import { isSetUp, SetupTokens } from '../members/setup-tokens.js';
 import { type Member, memberEmails, members, setupTokens } from '../members/tables.js';
 import { accountView } from '../members/views.js';

@@ -2,29 +2,29 @@ import type { KeySource, SignatureAlgorithm } from '@recur/contracts';
 import { type Column, flag, int, integer, table, text, texts } from '@recur/platform';
 import type { Tries } from './domain/totp-tries.js';
 
-/** An identity provider whose tokens a merchant believes. */
+/** An identity provider that a merchant trusts. */
 export interface AuthProviderRow {
   merchantId: number;
   id: number;
   name: string;
   issuer: string;
-  /** '' for none, which only Auth.js may have. */
+  /** '' for none, allowed for Auth.js only. */
   audience: string;
   keySource: KeySource;
   algorithms: SignatureAlgorithm[];
   jwksUrl: string;
   /** PEM. */
   publicKey: string;
-  /** Sealed (platform's Keyring); '' for none. */
+  /** Encrypted by the platform's Keyring; '' for none. */
   sealedSecret: string;
   authJsSalt: string;
   createTime: number;
-  /** 0: it is there. */
+  /** 0 while live. */
   deletedTime: number;
   version: number;
 }
 
-/** An external identity of a member: from its first link on, this is who it is, whatever its e-mail. */
+/** An external identity linked to a member, by issuer and subject; its e-mail no longer matters once linked. */
 export interface OauthAccountRow {
   merchantId: number;
   memberId: number;
@@ -36,21 +36,21 @@ export interface OauthAccountRow {
   name: string;
   image: string;
   linkTime: number;
-  /** 0: it is linked. Of one that was unlinked this row stays, so that nobody is linked by e-mail a second time. */
+  /** 0 while linked. Unlinked rows stay, so that no member is linked by e-mail a second time. */
   clearedTime: number;
 }
 
-/** The two-factor codes of a member. Times are the machine's, since an authenticator app knows no other. */
+/** Two-factor state of a member. Times are the machine's, like those of authenticator apps. */
 export interface MemberTotp extends Tries {
   merchantId: number;
   memberId: number;
-  /** Sealed; '' while codes are off. */
+  /** Encrypted; '' while two-factor is off. */
   sealedKey: string;
-  /** Sealed; the key that was asked for and is not confirmed; '' for none. */
+  /** Encrypted; the requested, unconfirmed key; '' for none. */
   pendingKey: string;
-  /** A code of `totpType`: what the pending key is for. */
+  /** The `totpType` of the pending key. */
   pendingType: number;
-  /** SHA-256 of each recovery code that is left, base64url. */
+  /** SHA-256 of each unused recovery code, base64url. */
   recoveryHashes: string[];
 }
 

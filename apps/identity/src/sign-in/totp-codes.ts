@@ -1,33 +1,35 @@
 import { hash, randomBytes } from 'node:crypto';
 import { generateSecret, generateURI, verifySync } from 'otplib';
 
-const limits = { keyBytes: 20, stepSeconds: 30, recoveryCodes: 10, recoveryBytes: 10 } as const;
+const keyBytes = 20;
+const stepSeconds = 30;
+const recovery = { codes: 10, bytes: 10 } as const;
 
 /** A key for an authenticator app, in base32 (RFC 4226 §4: 160 bits). */
-export const newTotpKey = (): string => generateSecret({ length: limits.keyBytes });
+export const newTotpKey = (): string => generateSecret({ length: keyBytes });
 
-/** What an authenticator app reads from a QR code. */
+/** The otpauth URL that an authenticator app reads from a QR code. */
 export const totpUrl = (key: string, issuer: string, label: string): string =>
   generateURI({ issuer, label, secret: key });
 
 /**
- * The time step (RFC 6238 §4) of which a six-digit code is that of the key; now, the one before and the one after count.
- * `at` is in unix seconds.
+ * The time step (RFC 6238 §4) at which the key yields a six-digit code: the current one, the one before or the one after;
+ * undefined for a wrong code. `at` is in unix seconds.
  */
 export function stepOfCode(key: string, code: string, at: number): number | undefined {
   if (!/^\d{6}$/.test(code)) return undefined;
-  const result = verifySync({ secret: key, token: code, epoch: at, epochTolerance: limits.stepSeconds });
-  return result.valid ? Math.floor(at / limits.stepSeconds) + result.delta : undefined;
+  const result = verifySync({ secret: key, token: code, epoch: at, epochTolerance: stepSeconds });
+  return result.valid ? Math.floor(at / stepSeconds) + result.delta : undefined;
 }
 
-/** Codes for the day that the device is lost, each of 80 bits: `7f3a-…`; of them the hashes are kept. */
+/** Recovery codes of 80 bits each (`7f3a-…`), and the hashes to store. */
 export function newRecoveryCodes(): { codes: string[]; hashes: string[] } {
-  const codes = Array.from({ length: limits.recoveryCodes }, () =>
-    (randomBytes(limits.recoveryBytes).toString('hex').match(/.{4}/g) ?? []).join('-'),
+  const codes = Array.from({ length: recovery.codes }, () =>
+    (randomBytes(recovery.bytes).toString('hex').match(/.{4}/g) ?? []).join('-'),
   );
   return { codes, hashes: codes.map(hashOfRecoveryCode) };
 }
 
-/** Signs and letter case that people add or leave out do not count. */
+/** Hash of a recovery code, ignoring letter case and separators. */
 export const hashOfRecoveryCode = (code: string): string =>
   hash('sha256', code.toLowerCase().replace(/[^0-9a-f]/g, ''), 'base64url');

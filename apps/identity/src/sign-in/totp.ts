@@ -23,14 +23,14 @@ import {
 import type { Config } from '../config.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
 import { memberSessions } from '../member-sessions/tables.js';
-import { updateMember } from '../members/members.js';
+import { updateMember } from '../members/member-rows.js';
 import { type Member, members } from '../members/tables.js';
 import { failed, isFresh, isLocked, passed } from './domain/totp-tries.js';
 import { ownRow, ownView } from './oauth-accounts.js';
 import { type MemberTotp, memberTotps } from './tables.js';
 import { hashOfRecoveryCode, newRecoveryCodes, newTotpKey, stepOfCode, totpUrl } from './totp-codes.js';
 
-/** The two-factor codes of members: turned on with a first code, off with another, and asked for at each sign-in. */
+/** Two-factor codes of members: enabled with a first code, disabled with another, required at each sign-in. */
 @Injectable()
 export class Totps {
   constructor(
@@ -114,14 +114,14 @@ export class Totps {
   }
 
   /**
-   * Takes a code, or a recovery code, of a member who is locked: none is returned where the member may pass. Else
-   * nothing may be saved any more: the refusal is what the command returns, and counts a code that was wrong. One that
-   * was right and is used already is no guess, and not counted.
+   * Uses up a code or a recovery code of a locked member. Returns undefined if the member may pass, else the refusal,
+   * which the command must return without saving anything else: it commits the count of a wrong code. A right but used
+   * code is no guess and is not counted.
    */
   async take(tx: Tx, member: Member, code = ''): Promise<CommittedRejection | undefined> {
     if (member.totpType === 'off') return undefined;
     const row = await this.row(tx, member);
-    if (row === undefined) throw new Error(`the codes of member ${member.id} are on, and nowhere`);
+    if (row === undefined) throw new Error(`member ${member.id} has two-factor on, but no key`);
     const now = this.now();
     if (isLocked(row, now)) return new CommittedRejection(new Rejected('totp_locked'));
     if (code.trim() === '') return new CommittedRejection(new Rejected('totp_required'));
@@ -141,7 +141,7 @@ export class Totps {
     return new CommittedRejection(new Rejected('totp_required'));
   }
 
-  /** Turns the codes of a member off, who is locked; logs it where they were on. */
+  /** Turns two-factor off for a locked member, and logs it if it was on. */
   private async off(tx: Tx, member: Member): Promise<Member> {
     if (member.totpType === 'off') return member;
     const next: Member = { ...member, totpType: 'off' };
@@ -156,7 +156,7 @@ export class Totps {
     return tx.lockIfAny(memberTotps, { memberId });
   }
 
-  /** Unix seconds of the machine: an authenticator app knows no merchant's clock. */
+  /** Unix seconds of the machine: authenticator apps do not follow the merchant's clock. */
   private now(): number {
     return Math.floor(this.clock.wall() / 1000);
   }
@@ -170,5 +170,5 @@ const blank = ({ merchantId, id: memberId }: Member): MemberTotp => ({
 const typeNamed = (code: number) =>
   (Object.keys(totpType) as (keyof typeof totpType)[]).find(name => totpType[name] === code) ?? 'other';
 
-/** What an encrypted key is bound to. */
+/** Additional data of an encrypted key: binds it to its row. */
 const at = ({ merchantId, memberId }: MemberTotp) => `member_totps ${merchantId} ${memberId}`;

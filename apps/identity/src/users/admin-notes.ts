@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { adminNoteList, type In, newAdminNote } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
-import { membersOf } from '../operation-log/operation-log.js';
+import { membersById } from '../members/member-rows.js';
 import { planNameOf } from './accounts.js';
 import { adminNotes, users } from './tables.js';
 import { adminNoteView, userView } from './views.js';
 
-/** What members have noted on users; notes are not changed. */
+/** Notes of members on users; they are never changed. */
 @Injectable()
 export class AdminNotes {
   constructor(private readonly db: Db) {}
@@ -34,14 +34,14 @@ export class AdminNotes {
         page,
         count,
       });
-      const [known, planName] = await Promise.all([membersOf(reader, rows), planNameOf(reader, user)]);
+      const [known, planName] = await Promise.all([membersById(reader, rows), planNameOf(reader, user)]);
       const userAccount = userView(user, planName);
       return { noteLists: rows.map(note => adminNoteView(note, known.get(note.memberId), userAccount)) };
     });
   }
 }
 
-/** A note is somebody's: an API key has no name to sign it with. */
+/** The author of a note: only a member can be one. */
 function memberOf({ actor }: Caller): number {
   if (actor.kind !== 'member') throw new Rejected('permission_denied', 'Only a member writes notes');
   return Number(actor.id);

@@ -4,9 +4,9 @@ import { type Caller, Db, Handle } from '@recur/platform';
 import { userLifecycle } from './domain/user.js';
 import { edited } from './edits.js';
 import { users } from './tables.js';
-import { holders, indicesDecide, refuseTaken, refuseUnusable, updateRow } from './users.js';
+import { holders, refuseTaken, refuseTakenAtCommit, refuseUnusable, updateRow } from './users.js';
 
-/** Single changes of a user; one that changes nothing is a success without an event. */
+/** Single changes of a user; a change to the present value succeeds without an event. */
 @Injectable()
 export class UserChanges {
   constructor(private readonly db: Db) {}
@@ -25,7 +25,7 @@ export class UserChanges {
   changeGateway({ userId, ...sent }: In<typeof changeUserGateway>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const user = await tx.lock(users, { id: userId }, 'user_not_found');
-      // how it pays belongs to the gateway that is left
+      // the payment method belongs to the former gateway
       const left = sent.gatewayId === user.gatewayId ? {} : { gatewayPaymentType: '', paymentMethodId: '' };
       const next = edited(user, { ...left, ...sent });
       if (!next) return {};
@@ -43,7 +43,7 @@ export class UserChanges {
       const next = edited(user, { email });
       if (!next) return {};
       refuseTaken(await holders(tx, { email, externalUserId: '' }), userId);
-      indicesDecide(tx);
+      refuseTakenAtCommit(tx);
       await updateRow(tx, next);
       tx.log(`User(${userId})`, 'ChangeEmail', { userId });
       return {};

@@ -3,12 +3,12 @@ import { type In, userCount } from '@recur/contracts';
 import { type Caller, Db, given, Handle } from '@recur/platform';
 import { parts } from './domain/spans.js';
 
-/** No user was or will be created outside of it. */
+/** Bounds (unix seconds) outside of which no user is ever created. */
 const time = { start: 0, end: 100_000_000_000 } as const;
 
 const arrays = (at: number) => `unnest($${at}::bigint[], $${at + 1}::bigint[], $${at + 2}::bigint[])`;
 
-/** $2, $3, $4: span, start and end of the parts that are counted ahead; $5 and $6: of those that are not. */
+/** $2, $3, $4: span, start and end of the tallied parts; $5, $6: start and end of the parts to count row by row. */
 const counted = `select
   (select coalesce(sum(s.n), 0) from ${arrays(2)} part (span, from_time, to_time) cross join lateral (
      select sum(n) as n from user_tallies where merchant_id = $1 and span = part.span
@@ -17,11 +17,12 @@ const counted = `select
      select count(*) as n from users where merchant_id = $1
        and create_time >= from_time and create_time < to_time) s) as total`;
 
+/** Counts users by time of creation. */
 @Injectable()
 export class UserCount {
   constructor(private readonly db: Db) {}
 
-  /** Exact at once, however many there are: whole days and minutes were counted when their users were created. */
+  /** Exact and fast at any size: whole days and minutes are tallied as users are created. */
   @Handle(userCount)
   count({ createTimeStart, createTimeEnd }: In<typeof userCount>, caller: Caller) {
     const from = Math.max(given(createTimeStart) ?? time.start, time.start);

@@ -3,10 +3,10 @@ import type { In, updateUser } from '@recur/contracts';
 import { emailKey } from '../domain/email.js';
 import type { User } from './tables.js';
 
-/** Fields of a user under the names of user/update; those that are absent stay. */
+/** Fields of a user under the names of user/update; absent fields stay. */
 export type Edit = Omit<In<typeof updateUser>, 'userId'>;
 
-/** The user with the fields that were sent; undefined where that changes nothing. A blank text clears its field. */
+/** The user with the sent fields applied; undefined if nothing changes. A blank text clears its field. */
 export function edited(user: User, { LinkedIn, tiktok, whatsApp, paymentMethodId, ...edit }: Edit): User | undefined {
   const { email, externalUserId, type, gatewayId, firstName, lastName, phone, address, language, ...texts } = edit;
   const next: User = {
@@ -21,13 +21,13 @@ export function edited(user: User, { LinkedIn, tiktok, whatsApp, paymentMethodId
   return isDeepStrictEqual(next, user) ? undefined : next;
 }
 
-/** Without the members that are undefined. */
+/** Drops undefined members. */
 const sent = <T extends object>(fields: T) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>;
   };
 
-/** Without the members that are blank. */
+/** Drops blank members. */
 export const filled = <T extends object>(fields: T): Partial<T> =>
   Object.fromEntries(
     Object.entries(fields).filter(([, value]) => !isDeepStrictEqual(value, {}) && value),

@@ -6,16 +6,18 @@ import { subscriptions } from '../copies/tables.js';
 import { accountOf, accountsOf } from './accounts.js';
 import { users } from './tables.js';
 
-const limits = { searched: 100, lookedAtFirst: 10_000 } as const;
+/** Users in a search result, and how many of the newest users a search scans before it uses the index. */
+const searchLimits = { results: 100, scannedFirst: 10_000 } as const;
 const newest = 'create_time desc, id desc';
 const subscriptionStatuses: readonly number[] = Object.values(subscriptionStatus);
 
-/** The newest that fit among so many of the newest; their texts are joined as in the column `anything` of users_search. */
+/** The newest matches among the newest users; texts are joined as in the column `anything` of users_search. */
 const newestThatFit = (among: number | 'all') => `
   select id from (select * from users where merchant_id = $1 order by ${newest} limit ${among}) newest
   where concat_ws(E'\\n', email, concat_ws(' ', first_name, last_name), external_user_id, profile ->> 'companyName')
-    ilike $2 order by ${newest} limit ${limits.searched}`;
+    ilike $2 order by ${newest} limit ${searchLimits.results}`;
 
+/** Lists and searches users. */
 @Injectable()
 export class UserLists {
   constructor(private readonly db: Db) {}
@@ -78,21 +80,21 @@ export class UserLists {
         where: [['id = any(?)', ids]],
         order: newest,
         page: 0,
-        count: limits.searched,
+        count: searchLimits.results,
       });
       return { userAccounts: await accountsOf(reader, rows) };
     });
   }
 
-  /** Where many users fit, enough of them are soon found among the newest; where few do, by the index of their texts. */
+  /** Frequent matches are found quickly among the newest users, rare ones by the trigram index. */
   private async newestFitting(caller: Caller, searchKey: string): Promise<number[]> {
     const among = (count: number | 'all') =>
       this.db.read(caller, async reader => {
         const rows = await reader.query(newestThatFit(count), [reader.merchantId, contains(searchKey)]);
         return rows.map(({ id }) => Number(id));
       });
-    const ids = await among(limits.lookedAtFirst);
-    if (ids.length === limits.searched) return ids;
+    const ids = await among(searchLimits.scannedFirst);
+    if (ids.length === searchLimits.results) return ids;
     try {
       return (await this.fitting(caller, searchKey)) ?? [];
     } catch (error) {
@@ -102,7 +104,7 @@ export class UserLists {
     }
   }
 
-  /** The ids of the users of whose texts the key is a part, and the one that it is the id of; undefined without a key. */
+  /** Ids of users whose texts contain the key, or whose id it is; undefined without a key. */
   private async fitting(caller: Caller, searchKey: string | undefined): Promise<number[] | undefined> {
     const parts = [{ column: 'anything', field: 'searchKey', part: searchKey }];
     const ids = await this.db.search(caller, 'users', parts);
@@ -111,12 +113,12 @@ export class UserLists {
   }
 }
 
-/** A single value keeps the order of the index, of which there is no need then to sort what fits. */
+/** A condition on values. A single value is an equality, so that the index yields the order without a sort. */
 function oneOf(column: string, values: readonly unknown[] | undefined): Condition {
   return values?.length === 1 ? [`${column} = ?`, values[0]] : [`${column} = any(?)`, values];
 }
 
-/** The names of the codes that are asked for; undefined where none is. */
+/** The status names of the given codes; undefined without codes. */
 function statuses(codes: readonly number[] | undefined): string[] | undefined {
   const names = Object.entries(userStatus).flatMap(([name, code]) => (codes?.includes(code) ? [name] : []));
   return given(codes) && names;

@@ -1,7 +1,7 @@
 import type { User as UserShape, userStatus } from '@recur/contracts';
 import { document, int, integer, optionalText, table, text } from '@recur/platform';
 
-/** What a user tells of itself that nothing is found by, under the names of the answer; what is blank is left out. */
+/** Details of a user that no query filters by, under the names of the API; blank ones are left out. */
 export type Profile = Partial<
   Pick<
     UserShape,
@@ -39,15 +39,15 @@ export interface User {
   phone: string;
   address: string;
   language: string;
-  /** argon2id, in PHC form; none: the user has no password. */
+  /** argon2id, in PHC form; null for no password. */
   passwordHash: string | null;
   status: keyof typeof userStatus;
   type: number;
   billingType: number;
-  /** The gateway that is usual for this user; 0: the merchant's default. */
+  /** The user's default gateway; 0 for the merchant's default. */
   gatewayId: number;
   profile: Profile;
-  /** Of the subscription that the user shows; see Customers1763683200006. '' and 0: it has none. */
+  /** The shown subscription, kept by a trigger (see Customers1763683200006); '' and 0 below for none. */
   subscriptionId: string;
   subscriptionStatus: number;
   recurringAmount: number;
@@ -56,7 +56,7 @@ export interface User {
   version: number;
 }
 
-/** How many users were created in one day or one minute, as far as one shard has counted; a trigger keeps it. */
+/** Number of users created in one day or one minute, one row per shard. Maintained by a trigger. */
 export interface UserTally {
   merchantId: number;
   /** Seconds: 86400 or 60. */
@@ -66,7 +66,7 @@ export interface UserTally {
   n: number;
 }
 
-/** What a member has noted on a user. */
+/** A member's note on a user. */
 export interface AdminNote {
   merchantId: number;
   id: number;

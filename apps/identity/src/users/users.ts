@@ -20,6 +20,7 @@ import { userView } from './views.js';
 
 type Names = Pick<User, 'email' | 'externalUserId'>;
 
+/** Creates and updates users, the merchants' customers. */
 @Injectable()
 export class Users {
   constructor(
@@ -33,7 +34,7 @@ export class Users {
     return this.db.write(caller, async tx => {
       const [held, id] = await Promise.all([holders(tx, given), tx.nextId(users)]);
       refuseTaken(held);
-      indicesDecide(tx);
+      refuseTakenAtCommit(tx);
       const user = insertUser(tx, { ...given, id, passwordHash });
       tx.log(`User(${id})`, 'New', { userId: id });
       return { user };
@@ -48,16 +49,16 @@ export class Users {
       if (!next) return { user: await accountOf(tx, user) };
       refuseTaken(await holders(tx, next), userId);
       if (next.gatewayId !== user.gatewayId) await refuseUnusable(tx, next.gatewayId);
-      indicesDecide(tx);
+      refuseTakenAtCommit(tx);
       await updateRow(tx, next);
       tx.log(`User(${userId})`, 'Update', { userId });
-      // the row is at its next version once its event is written
+      // emitting the event increments the version
       return { user: await accountOf(tx, { ...next, version: next.version + 1 }) };
     });
   }
 }
 
-/** The users of the merchant that have an e-mail, in any case, and an external id. */
+/** The users that hold this e-mail (case-insensitive) and this external id. */
 export async function holders(reader: Reader, { email, externalUserId }: Names) {
   const [byEmail, byExternalId] = await Promise.all([
     reader.find(users, { emailKey: emailKey(email) }),
@@ -66,7 +67,7 @@ export async function holders(reader: Reader, { email, externalUserId }: Names) 
   return { byEmail, byExternalId };
 }
 
-/** Refuses, naming every field, what is another user's than `own`. */
+/** Refuses values held by another user than `own`, naming every such field. */
 export function refuseTaken({ byEmail, byExternalId }: Awaited<ReturnType<typeof holders>>, own?: number): void {
   const fields = [
     ...(byEmail && byEmail.id !== own ? ['email'] : []),
@@ -75,7 +76,7 @@ export function refuseTaken({ byEmail, byExternalId }: Awaited<ReturnType<typeof
   if (fields.length > 0) throw taken(...fields);
 }
 
-/** A user may not be given a gateway that takes nothing; 0 is the merchant's default. */
+/** Refuses an unknown or archived gateway. Gateway 0 is the merchant's default. */
 export async function refuseUnusable(tx: Tx, gatewayId: number): Promise<void> {
   if (gatewayId === 0) return;
   const gateway = await tx.find(gateways, { id: gatewayId });
@@ -86,8 +87,8 @@ export async function refuseUnusable(tx: Tx, gatewayId: number): Promise<void> {
   }
 }
 
-/** What was looked up may be out of date. */
-export function indicesDecide(tx: Tx): void {
+/** Maps violations of the unique indexes to refusals, since another transaction may win after the lookup. */
+export function refuseTakenAtCommit(tx: Tx): void {
   tx.onConflict('users_email', () => taken('email'));
   tx.onConflict('users_external', () => taken('externalUserId'));
 }
@@ -99,7 +100,7 @@ function taken(...fields: string[]): Rejected {
 
 type NewRow = Names & Pick<User, 'id' | 'firstName' | 'lastName' | 'phone' | 'address' | 'language' | 'passwordHash'>;
 
-/** Creates a user, with its event; the command logs it. */
+/** Creates a user and emits its event; the caller writes the log entry. */
 export function insertUser(tx: Tx, given: NewRow): Answer {
   const user: User = {
     ...given,
@@ -118,13 +119,13 @@ export function insertUser(tx: Tx, given: NewRow): Answer {
     version: 0,
   };
   tx.save(users, user);
-  // the row is at version 1 once its first event is written
+  // emitting the first event makes it version 1
   const view = userView({ ...user, version: 1 });
   tx.emit('user.created', user, view);
   return view;
 }
 
-/** Saves a user that is locked and was changed, with its event; the command logs it. */
+/** Saves a locked, changed user and emits its event; the caller writes the log entry. */
 export async function updateRow(tx: Tx, user: User): Promise<Answer> {
   const planName = await planNameOf(tx, user);
   tx.save(users, user);

@@ -7,7 +7,7 @@ import type { AdminNote, User } from './tables.js';
 const emptyUser = contract.emptyOf(contract.User);
 const emptyAccount = contract.emptyOf(contract.UserAccountDetail);
 
-/** A user as the API shows it; `planName` is that of the subscription which it shows, where that is known. */
+/** A user as the API shows it; `planName` is the plan name of its shown subscription, if known. */
 export function userView(user: User, planName = ''): contract.User {
   const { id, merchantId, email, externalUserId, firstName, lastName, phone, address, language } = user;
   const { type, billingType, gatewayId, createTime, version } = user;
@@ -37,7 +37,7 @@ export function userView(user: User, planName = ''): contract.User {
   };
 }
 
-/** A user with what belongs to others. There are no credit accounts yet. */
+/** A user with its gateway and plan. Credit accounts do not exist yet. */
 export const userAccountView = (
   user: User,
   gateway: GatewayCopy | undefined,
@@ -49,7 +49,7 @@ export const userAccountView = (
   planId: user.planId,
 });
 
-/** A note as the API shows it; `member` is who wrote it. */
+/** A note as the API shows it; `member` is its author. */
 export const adminNoteView = (
   { id, createTime, memberId, userId, note }: AdminNote,
   member: Member | undefined,

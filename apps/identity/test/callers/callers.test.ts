@@ -158,7 +158,7 @@ describe('a rotated key', () => {
     const { version } = await ask();
     await expect(rotate()).rejects.toMatchObject({
       slug: 'too_many_api_keys',
-      message: `Merchant ${acme.merchantId} has 20 API keys that hold: revoke one of them first`,
+      message: `Merchant ${acme.merchantId} has 20 valid API keys: revoke one first`,
     });
     expect((await ask()).version).toBe(version);
     await revoke(acme, (await list())[0]?.id ?? 0);
@@ -189,18 +189,18 @@ it('however many keys have ended, gateways are told of all, page by page', async
      select h, 1, case when h like '%7' then 99999999999 else 1 end from unnest($1::text[]) h`,
     [hashes],
   );
-  const told: string[] = [];
+  const published: string[] = [];
   let pages = 0;
   for (let after: object | null | undefined; after !== null; pages++) {
     const payload = JSON.stringify({ after });
     const reply = await t.bus.request('cmd.identity.platform.callers', payload, t.callerOf({ merchantId: 0 }));
     expect(reply.bytes.length).toBeLessThan(2_000_000);
     const page = JSON.parse(reply.bytes.toString()) as Awaited<ReturnType<typeof ask>> & { next: object | null };
-    told.push(...page.revoked, ...page.ending.map(key => (key as { jtiHash: string }).jtiHash));
+    published.push(...page.revoked, ...page.ending.map(key => (key as { jtiHash: string }).jtiHash));
     after = page.next;
   }
   expect(pages).toBeGreaterThan(1);
-  expect(told.filter(hash => hash.startsWith('ended-')).sort()).toEqual(hashes.sort());
+  expect(published.filter(hash => hash.startsWith('ended-')).sort()).toEqual(hashes.sort());
   await t.rows(`delete from api_key_lookups where jti_hash like 'ended-%'`);
 });
 

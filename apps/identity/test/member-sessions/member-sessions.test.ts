@@ -51,7 +51,7 @@ const ask = async (after?: object) => {
     next: object | null;
   };
 };
-const told = async () => (await ask()).members.find(({ id }) => id === memberId);
+const published = async () => (await ask()).members.find(({ id }) => id === memberId);
 
 describe('a session', () => {
   it('comes with a token that verifies with what gateways are told, and tells them of the member', async () => {
@@ -77,7 +77,7 @@ describe('a session', () => {
       sessions: [{ sid: payload.sid, expireTime: seconds() + 86_400 }],
     };
     expect(changed).toMatchObject({ version, data: { keys: [], revoked: [], ending: [], members: [access] } });
-    expect(await told()).toEqual(access);
+    expect(await published()).toEqual(access);
   });
 
   it('shows the member with its device', async () => {
@@ -107,13 +107,13 @@ describe('a session', () => {
       { name: phone.name, lastTotpVerificationTime: 0 },
       { name: laptop.name, lastTotpVerificationTime: seconds() - 60 },
     ]);
-    expect((await told())?.sessions).toHaveLength(2);
+    expect((await published())?.sessions).toHaveLength(2);
   });
 
   it('ends for good: the device gets another one, so that no older token holds again', async () => {
     const first = decodeJwt((await login()).token);
     await withMember(async tx => ({ ended: await sessions().end(tx, memberId, String(first.sid)) }));
-    expect(await told()).toBeUndefined();
+    expect(await published()).toBeUndefined();
     const second = await login();
     expect(decodeJwt(second.token).sid).not.toBe(first.sid);
     expect(second.merchantMember.deviceList).toHaveLength(1);
@@ -127,10 +127,10 @@ describe('a session', () => {
     await login({ ...phone, ip: '192.0.2.3' });
     const { count } = await withMember(async tx => ({ count: await sessions().endAllOf(tx, memberId, own) }));
     expect(count).toBe(2);
-    expect((await told())?.sessions.map(({ sid }) => sid)).toEqual([own]);
+    expect((await published())?.sessions.map(({ sid }) => sid)).toEqual([own]);
     const all = await withMember(async tx => ({ count: await sessions().endAllOf(tx, memberId) }));
     expect(all).toEqual({ count: 1 });
-    expect(await told()).toBeUndefined();
+    expect(await published()).toBeUndefined();
     expect(await withMember(async tx => ({ ended: await sessions().end(tx, memberId, own) }))).toEqual({
       ended: false,
     });
@@ -142,7 +142,7 @@ describe('a session', () => {
       clock.advance(1);
       await login({ name: 'Many', ip: `198.51.100.${at}` });
     }
-    const held = (await told())?.sessions ?? [];
+    const held = (await published())?.sessions ?? [];
     expect(held).toHaveLength(20);
     expect(held.map(({ sid }) => sid)).not.toContain(first);
   });
@@ -172,13 +172,13 @@ describe('a session', () => {
     const all = await Promise.all(Array.from({ length: 16 }, () => login()));
     expect(new Set(all.map(({ token }) => decodeJwt(token).sid)).size).toBe(1);
     expect(await t.rows('select 1 from member_sessions where member_id = $1', [memberId])).toHaveLength(1);
-    expect((await told())?.sessions).toHaveLength(1);
+    expect((await published())?.sessions).toHaveLength(1);
   });
 
   it('is told of no more when its tokens have expired', async () => {
     await login();
     clock.advance(86_400);
-    expect(await told()).toBeUndefined();
+    expect(await published()).toBeUndefined();
   });
 });
 

@@ -31,7 +31,7 @@ const report = async (...sessions: { sid: string; at: number }[]) => {
   expect(reply.ok).toBe(true);
 };
 const sweep = () => t.app.get(SessionActivity).sweep();
-const live = async () => (await company.told(company.ownerId))?.sessions.map(({ sid }) => sid) ?? [];
+const live = async () => (await company.published(company.ownerId))?.sessions.map(({ sid }) => sid) ?? [];
 const lastActive = async () => {
   const { merchantMember } = await t.done(memberProfile, {}, first.caller);
   return merchantMember.deviceList.find(({ currentDevice }) => currentDevice)?.lastActiveTime;

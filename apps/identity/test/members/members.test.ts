@@ -199,11 +199,11 @@ describe('the roles of a member', () => {
     const [one, two] = [await company.role('plan.read'), await company.role('invoice.write', 'plan.read')];
     const { memberId } = await company.invite(one);
     await company.signIn(memberId);
-    expect((await company.told(memberId))?.grant).toBe(grantOf([{ group: 'plan', permissions: ['read'] }]));
+    expect((await company.published(memberId))?.grant).toBe(grantOf([{ group: 'plan', permissions: ['read'] }]));
     await t.emitted();
     await t.done(updateMemberRole, { memberId, roleIds: [two, one] }, company.key);
     expect(await typesAndContents()).toEqual(['member.updated', 'callers.changed', 'UpdateRole']);
-    expect((await company.told(memberId))?.grant).toBe(
+    expect((await company.published(memberId))?.grant).toBe(
       grantOf([
         { group: 'plan', permissions: ['read'] },
         { group: 'invoice', permissions: ['write'] },
@@ -241,7 +241,7 @@ describe('suspension', () => {
     expect(events.map(({ type }) => type)).toEqual(['member.updated', 'callers.changed', 'operation.logged']);
     expect(events[0]?.data).toMatchObject({ id: memberId, status: 2 });
     expect(events[1]?.data).toMatchObject({ members: [{ id: memberId, sessions: [] }] });
-    expect(await company.told(memberId)).toBeUndefined();
+    expect(await company.published(memberId)).toBeUndefined();
     const { merchantMembers } = await t.done(listMembers, {}, company.key);
     const member = merchantMembers.find(({ id }) => id === memberId);
     expect(member?.deviceList.map(({ status }) => status)).toEqual([false, false]);
@@ -277,7 +277,7 @@ describe('suspension', () => {
       }),
     );
     await Promise.all([...logins, t.done(suspendMember, { memberId }, company.key)]);
-    expect(await company.told(memberId)).toBeUndefined();
+    expect(await company.published(memberId)).toBeUndefined();
     expect(await t.rows('select 1 from live_sessions where member_id = $1', [memberId])).toEqual([]);
   });
 });

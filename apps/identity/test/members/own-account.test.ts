@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { logoutMember, memberProfile, resetPassword, updateMember } from '@recur/contracts';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
-import { updateMember as save } from '../../src/members/members.js';
+import { updateMember as save } from '../../src/members/member-rows.js';
 import { Passwords } from '../../src/passwords/passwords.js';
 import { identity } from '../../src/service.js';
 import { type Company, newCompany, type SignedIn } from '../company.js';
@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 
 const profile = async (caller = laptop.caller) => (await t.done(memberProfile, {}, caller)).merchantMember;
-const live = async () => (await company.told(memberId))?.sessions.map(({ sid }) => sid) ?? [];
+const live = async () => (await company.published(memberId))?.sessions.map(({ sid }) => sid) ?? [];
 
 describe('a profile', () => {
   it('is that of the member who asks, and says which device that is from', async () => {

@@ -111,9 +111,9 @@ describe('an edited role', () => {
         { id: two.memberId, grant: grantOf(write), sessions: [{}] },
       ],
     });
-    expect((await company.told(one.memberId))?.grant).toBe(both);
+    expect((await company.published(one.memberId))?.grant).toBe(both);
     await company.signIn(three.memberId);
-    expect((await company.told(three.memberId))?.grant).toBe(grantOf(write));
+    expect((await company.published(three.memberId))?.grant).toBe(grantOf(write));
   });
 
   it('that only changes its name tells gateways nothing; without a change nothing happens', async () => {
@@ -143,11 +143,11 @@ describe('an edited role', () => {
     await t.emitted();
     await t.done(editRole, { id, role: 'Many', permissions: write }, company.key);
     const changed = (await t.emitted()).filter(({ type }) => type === 'callers.changed');
-    const told = changed.map(({ data }) => (data as { members: { id: number; grant: string }[] }).members);
-    expect(told.map(({ length }) => length)).toEqual([1_000, 1_000, 50]);
+    const published = changed.map(({ data }) => (data as { members: { id: number; grant: string }[] }).members);
+    expect(published.map(({ length }) => length)).toEqual([1_000, 1_000, 50]);
     const version = changed[0]?.version ?? 0;
     expect(changed.map(event => event.version)).toEqual([version, version + 1, version + 2]);
-    expect(told.flat().every(({ grant }) => grant === grantOf(write))).toBe(true);
+    expect(published.flat().every(({ grant }) => grant === grantOf(write))).toBe(true);
 
     const seen: number[] = [];
     for (let after: object | null | undefined; after !== null; ) {
@@ -182,7 +182,7 @@ describe('an edited role', () => {
       t.done(updateMemberRole, { memberId: invited[0]?.memberId ?? 0, roleIds: [one] }, company.key),
     ]);
     const both = grantOf([...write, { group: 'user', permissions: ['write'] }]);
-    const grants = await Promise.all(invited.map(async ({ memberId }) => (await company.told(memberId))?.grant));
+    const grants = await Promise.all(invited.map(async ({ memberId }) => (await company.published(memberId))?.grant));
     expect(grants).toEqual([grantOf(write), ...Array.from({ length: 7 }, () => both)]);
   });
 });

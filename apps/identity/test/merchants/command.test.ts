@@ -139,7 +139,7 @@ describe('merchant create', () => {
   it('prints for a person without --json, and signs with the key that is there', async () => {
     const { out } = await run('create', '--name', 'Second', '--email', 'second@example.com');
     expect(out).toMatch(
-      /^Merchant \d+ with its owner, member \d+\. Its API key is shown this once:\n[\w-]+\.[\w-]+\.[\w-]+\n$/,
+      /^Merchant \d+ with its owner, member \d+\. Its API key, shown only once:\n[\w-]+\.[\w-]+\.[\w-]+\n$/,
     );
     const { version, keys } = await ask();
     expect([version, keys.length]).toEqual([1, 1]);
@@ -151,7 +151,7 @@ describe('merchant create', () => {
 
 describe('words that are wrong', () => {
   it.each([
-    [[], 'Say what to do.'],
+    [[], 'A command is missing.'],
     [['keys'], 'There is no command "keys".'],
     [['list', 'keys'], 'There is no command "list keys".'],
     [['create', '--name', ' ', '--email', 'nobody'], '--email must be an e-mail address.'],
@@ -159,7 +159,7 @@ describe('words that are wrong', () => {
     [['create', '--nome', 'x'], "Unknown option '--nome'"],
     [['keys', 'list'], '--merchant is required.'],
     [['keys', 'revoke', '--merchant', '1'], '--key is required.'],
-    [['keys', 'rotate', '--merchant', 'acme'], '--merchant must be a number from 1 on.'],
+    [['keys', 'rotate', '--merchant', 'acme'], '--merchant must be a positive integer.'],
     [['keys', 'rotate', '--merchant', '1', '--key', '2'], 'keys rotate takes no --key.'],
   ])('are refused with the usage: %j', async (words, sentence) => {
     const { out, err, code } = await run(...words);
@@ -191,7 +191,7 @@ describe('merchant keys', () => {
     const createTime = t.clock.now(merchantId);
     expect(keys).toEqual([{ id: expect.any(Number), hint, createTime, revokedTime: 0, state: 'active' }]);
     const { out } = await run('keys', 'list', ...of);
-    expect(out.trim()).toBe(`${keys[0].id}  ${hint}  made 2026-01-15T12:00:00Z  active`);
+    expect(out.trim()).toBe(`${keys[0].id}  ${hint}  created 2026-01-15T12:00:00Z  active`);
   });
 
   it('rotate makes a key and says how long the others hold', async () => {
@@ -200,9 +200,9 @@ describe('merchant keys', () => {
     expect(ending).toMatchObject([{ state: 'ending', revokedTime: t.clock.now(0) + 86_400 }]);
     const { out } = await run('keys', 'rotate', ...of);
     const [title, shown = '', until] = out.trimEnd().split('\n');
-    expect(title).toMatch(/^API key \d+ of merchant \d+ is shown this once:$/);
+    expect(title).toMatch(/^API key \d+ of merchant \d+, shown only once:$/);
     expect(decodeJwt(shown).sub).toBe(of[1]);
-    expect(until).toBe(`API key ${key.id} (${key.hint}) holds until 2026-01-16T12:00:00Z.`);
+    expect(until).toBe(`API key ${key.id} (${key.hint}) stays valid until 2026-01-16T12:00:00Z.`);
   });
 
   it('revoke ends a key, once, and says so each time', async () => {

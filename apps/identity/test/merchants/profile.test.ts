@@ -68,15 +68,15 @@ describe('the merchant', () => {
   it("shows its rule sets of currencies as catalog tells of them, and no other merchant's", async () => {
     const other = await newCompany(t);
     const set = (name: string) => ({ name, defaultCurrency: 'USD', lastUpdateTime: 1, currencyConfigs: [] });
-    const told = (version: number, name: string) => ({
+    const published = (version: number, name: string) => ({
       ...{ id: `ev_c${version}`, type: 'currency.updated', aggregate: 'currency', version, at: 1 },
       ...{ aggregateId: String(company.merchantId), data: { multiCurrencyConfigs: [set(name)] } },
       ...{ merchantId: company.merchantId, requestId: '', traceparent: '' },
       actor: { kind: 'system', id: '', display: 'system' } as const,
     });
     expect((await get()).multiCurrencyConfigs).toEqual([]);
-    await t.deliver('catalog', [told(1, 'first')]);
-    await t.deliver('catalog', [told(2, 'second')]);
+    await t.deliver('catalog', [published(1, 'first')]);
+    await t.deliver('catalog', [published(2, 'second')]);
     expect((await get()).multiCurrencyConfigs).toEqual([set('second')]);
     expect((await get(other.key)).multiCurrencyConfigs).toEqual([]);
   });

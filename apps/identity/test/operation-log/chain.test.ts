@@ -335,9 +335,9 @@ describe('log verify', () => {
   });
 
   it.each([
-    [[], 'Say what to do.'],
+    [[], 'A command is missing.'],
     [['prove'], 'There is no command "prove".'],
-    [['verify', '--merchant', '0'], '--merchant must be a number from 1 on.'],
+    [['verify', '--merchant', '0'], '--merchant must be a positive integer.'],
     [['verify', '--all'], "Unknown option '--all'"],
   ])('is told what is wrong with its words: %j', async (words, sentence) => {
     const { out, err, code } = await run(...words);

@@ -29,7 +29,7 @@ const gateway = (gatewayId: number, more: Partial<Gateway> = {}): Gateway => ({
   gatewayName: 'wire_transfer',
   ...more,
 });
-const told = (data: Gateway, version: number): Event => ({
+const published = (data: Gateway, version: number): Event => ({
   id: `ev_gateway_${data.gatewayId}_${version}`,
   type: version === 1 ? 'gateway.created' : 'gateway.updated',
   merchantId: 15,
@@ -169,7 +169,7 @@ describe('user/update', () => {
 describe("a user's gateway", () => {
   it('is one that billing told of, shown with the user', async () => {
     const { id } = await user();
-    await t.deliver('billing', [told(gateway(7), 1)]);
+    await t.deliver('billing', [published(gateway(7), 1)]);
     const { user: after } = await t.done(updateUser, { userId: id, gatewayId: 7 });
     expect(after).toMatchObject({ gatewayId: 7, gateway: gateway(7), version: 2 });
     expect(await t.done(getUser, { userId: id })).toEqual({ user: after });
@@ -192,10 +192,10 @@ describe("a user's gateway", () => {
 
   it('may not be archived, unless it is the one that the user has', async () => {
     const { id } = await user();
-    await t.deliver('billing', [told(gateway(9), 1)]);
+    await t.deliver('billing', [published(gateway(9), 1)]);
     await t.done(updateUser, { userId: id, gatewayId: 9 });
     const archived = gateway(9, { archive: true });
-    await t.deliver('billing', [told(archived, 2)]);
+    await t.deliver('billing', [published(archived, 2)]);
     const { user: same } = await t.done(updateUser, { userId: id, gatewayId: 9, city: 'Paris' });
     expect(same).toMatchObject({ gateway: archived, city: 'Paris' });
     const other = await user();

@@ -1,8 +1,8 @@
 const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]/gs;
 
 /**
- * Whether an object in a JSON text, which is valid, has two members of one name. Parsers disagree on which of them
- * counts, so what is signed and what is read would not be the same.
+ * Whether an object in a valid JSON text has a duplicate name. Parsers disagree on which member wins, so the signed
+ * content and the content read could differ.
  */
 export function hasNameTwice(json: string): boolean {
   const open: (Set<string> | undefined)[] = [];

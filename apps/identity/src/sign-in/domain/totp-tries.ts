@@ -1,20 +1,20 @@
-/** What is remembered of the codes that a member has tried. */
+/** State of a member's attempts at two-factor codes. */
 export interface Tries {
-  /** The last time step whose code was used: a code works once (RFC 6238 §5.2). */
+  /** The last time step used: a code works once (RFC 6238 §5.2). */
   lastStep: number;
   failures: number;
   /** Unix seconds. */
   lockedUntil: number;
 }
 
-const limits = { failures: 5, lockedSeconds: 900 } as const;
+const lockout = { failures: 5, seconds: 900 } as const;
 
 export const isLocked = ({ lockedUntil }: Tries, now: number): boolean => lockedUntil > now;
 
-/** Whether a code of this step may still be used. */
+/** Whether the code of this step is unused. */
 export const isFresh = ({ lastStep }: Tries, step: number): boolean => step > lastStep;
 
-/** After a code that was right: of a time step, or a recovery code, which has none. */
+/** The state after a right code: of a time step, or a recovery code, which has none. */
 export const passed = <T extends Tries>(tries: T, step = tries.lastStep): T => ({
   ...tries,
   lastStep: step,
@@ -22,9 +22,9 @@ export const passed = <T extends Tries>(tries: T, step = tries.lastStep): T => (
   lockedUntil: 0,
 });
 
-/** After a code that was wrong. With the last one that is allowed, no code is taken for a while. */
+/** The state after a wrong code; the last allowed failure locks codes for a while. */
 export function failed<T extends Tries>(tries: T, now: number): T {
   const failures = tries.failures + 1;
-  if (failures < limits.failures) return { ...tries, failures };
-  return { ...tries, failures: 0, lockedUntil: now + limits.lockedSeconds };
+  if (failures < lockout.failures) return { ...tries, failures };
+  return { ...tries, failures: 0, lockedUntil: now + lockout.seconds };
 }

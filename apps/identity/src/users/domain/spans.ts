@@ -1,14 +1,14 @@
-/** Seconds of the spans in which what happened is counted ahead, largest first. */
+/** Lengths in seconds of the tallied spans, largest first. */
 const spans = [86_400, 60] as const;
 
-/** A part of a time range, `from` included and `to` not; `span` seconds long parts of it are counted, or 1. */
+/** A half-open part of a time range, tallied in spans of `span` seconds; 1 for not tallied. */
 export interface Part {
   span: number;
   from: number;
   to: number;
 }
 
-/** Splits a range of seconds into whole days, whole minutes around them, and seconds at the edges; none is empty. */
+/** Splits a range of seconds into whole days, whole minutes around them and seconds at the edges; no part is empty. */
 export function parts(from: number, to: number, [span, ...finer]: readonly number[] = spans): Part[] {
   if (from >= to) return [];
   if (span === undefined) return [{ span: 1, from, to }];

@@ -1,6 +1,6 @@
 import { machine } from '@recur/kernel';
 
-/** A user's life: nothing is opened for one who is suspended. */
+/** The lifecycle of a user; a suspended user gets no client session. */
 export const userLifecycle = machine({
   active: { suspend: 'suspended' },
   suspended: { resume: 'active' },
