@@ -9,19 +9,19 @@ import { Merchants } from '../src/merchants/merchants.js';
 export interface SignedIn {
   token: string;
   sid: string;
-  /** As the gateway would send the member's requests. */
+  /** The caller of the member's requests, as the gateway sends it. */
   caller: TestCaller;
 }
 
 let made = 0;
 
-/** A merchant with its owner, and what tests do with its members. */
+/** A merchant with its owner, and helpers for its members. */
 export async function newCompany(t: TestService) {
   const email = `owner-${++made}@example.com`;
   const { merchantId, memberId, apiKey } = await t.app.get(Merchants).create({ name: 'Acme', email }, 'boot');
   const key = { merchantId };
 
-  /** Does something with a member whose row is locked, as a command would. */
+  /** Runs a transaction with a locked member, as a command would. */
   const withMember = <T extends object>(id: number, run: (tx: Tx, member: Member) => Promise<T>): Promise<T> =>
     t.db.write(systemCaller(merchantId, 'test', Number.POSITIVE_INFINITY), async tx => {
       const member = await tx.lock(members, { id }, 'member_not_found');
@@ -36,7 +36,7 @@ export async function newCompany(t: TestService) {
     apiKey,
     key,
     withMember,
-    /** A role with these permissions. */
+    /** Creates a role with these permissions. */
     async role(...permissions: Permission[]): Promise<number> {
       const groups = permissions.map(permission => {
         const [group = '', action = ''] = permission.split('.');

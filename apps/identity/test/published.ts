@@ -37,7 +37,7 @@ export const subscriptionOf = (userId: number, more: Partial<Subscription> = {})
   createTime: 1_768_000_000 + made,
   ...more,
 });
-/** What billing says of a subscription. */
+/** billing's event about a subscription. */
 export const subscribed = (data: Subscription, version = 1): Event =>
   published(
     version === 1 ? 'subscription.created' : 'subscription.updated',
@@ -56,7 +56,7 @@ export const planOf = (id: number, more: Partial<Plan> = {}): Plan => ({
   type: planType.main,
   ...more,
 });
-/** What catalog says of a plan. */
+/** catalog's event about a plan. */
 export const planned = (data: Plan, version = 1): Event => published('plan.updated', 'plan', data.id, version, data);
 
 export const productOf = (id: number, more: Partial<Product> = {}): Product => ({
@@ -66,6 +66,6 @@ export const productOf = (id: number, more: Partial<Product> = {}): Product => (
   status: 1,
   ...more,
 });
-/** What catalog says of a product. */
+/** catalog's event about a product. */
 export const produced = (data: Product, version = 1): Event =>
   published('product.updated', 'product', data.id, version, data);

@@ -5,7 +5,7 @@ import { ApiKeys } from '../../src/merchants/api-keys.js';
 import { Merchants, type NewMerchant } from '../../src/merchants/merchants.js';
 import { identity } from '../../src/service.js';
 
-/** Hears the signals that a service sends. */
+/** Records the signals that a service sends. */
 class Listening extends MemoryBus {
   heard: (subject: string, payload: string) => void = () => undefined;
   override signal(subject = '', payload = ''): void {
@@ -173,7 +173,7 @@ describe('a rotated key', () => {
     for (let made = 1; made < 100; made++) await revoke(busy, (await keys.rotate(byKey)).key.id);
     await expect(keys.rotate(byKey)).rejects.toMatchObject({
       slug: 'too_many_api_keys',
-      message: `Merchant ${busy.merchantId} has had 100 API keys within 24 hours: the next one can be made later`,
+      message: `Merchant ${busy.merchantId} had 100 valid API keys within the last 24 hours: try again later`,
     });
     const { key } = await keys.rotate(systemCaller(busy.merchantId, 'operator', Number.POSITIVE_INFINITY));
     expect(key.state).toBe('active');

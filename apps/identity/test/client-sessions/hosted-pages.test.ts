@@ -15,7 +15,7 @@ import { identity } from '../../src/service.js';
 import { planned, planOf, produced, productOf, subscribed, subscriptionOf } from '../published.js';
 
 let t: TestService;
-/** billing as it is: it has no subscriptions yet. */
+/** The real billing service, which has no subscriptions yet. */
 let owner: TestService;
 const ada = {
   email: 'Ada@Example.com',
@@ -49,7 +49,7 @@ afterAll(async () => {
   await t.close();
 });
 
-/** The owners of the copies answer: billing as it is, and catalog that it has nothing newer. */
+/** Answers for the owners of the copies: the real billing service, and a catalog with nothing newer. */
 function ownersAnswer(): void {
   const asked = owner.bus.request.bind(owner.bus);
   t.bus.answer('billing', (command, payload, caller) => asked(`cmd.billing.${command}`, payload, caller));
@@ -210,7 +210,7 @@ describe('the subscription that is updated', () => {
     expect(await t.call(subscriptionUpdateUrl, { userId, productId: 8 })).toMatchObject({
       slug: 'subscription_not_found',
     });
-    // of several that billing knows, each is stored
+    // all subscriptions that billing answers are stored
     const asked: unknown[] = [];
     const state = (subscriptionId: string, productId: number) => ({
       merchantId: 15,

@@ -31,7 +31,7 @@ beforeEach(async () => {
   await t.emitted();
 });
 
-/** Does something with a member whose row is locked, as a command would. */
+/** Runs a transaction with the locked member, as a command would. */
 const withMember = <T extends object>(run: (tx: Tx, member: Member) => Promise<T>) =>
   db.write(caller, async tx => {
     const member = await tx.lock(members, { id: memberId }, 'member_not_found');
@@ -160,7 +160,7 @@ describe('a session', () => {
     expect(rows.length).toBeLessThan(23);
     const oldest = Math.min(...rows.map(({ ip }) => Number(String(ip).split('.')[3])));
     for (let ip = 100; ip < 120; ip++) await login(at(ip));
-    // the first of these gives way, and so does an older device, but not the one that it is for
+    // the first of these is ended, and an older device is forgotten, but not the one that signs in
     const { merchantMember } = await login(at(oldest));
     expect(merchantMember.deviceList.find(({ currentDevice }) => currentDevice)?.ipAddress).toBe(at(oldest).ip);
     const kept = await t.rows('select ip from member_sessions where member_id = $1 and ended_time = 0', [memberId]);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 beforeEach(async () => {
-  // what earlier tests have left is over
+  // ends the sessions of earlier tests
   clock.advance(24 * hours);
   await sweep();
   company = await newCompany(t);
@@ -25,7 +25,7 @@ beforeEach(async () => {
   await t.emitted();
 });
 
-/** Says what a gateway would, over the bus. */
+/** Reports over the bus as a gateway does. */
 const report = async (...sessions: { sid: string; at: number }[]) => {
   const reply = await t.bus.request('cmd.identity.platform.activity', JSON.stringify({ sessions }), t.callerOf());
   expect(reply.ok).toBe(true);

@@ -107,7 +107,7 @@ describe('an invitation', () => {
   it('is how an owner who was made by an operator sets itself up; it keeps everything', async () => {
     const [owner] = await t.rows('select email from members where id = $1', [company.ownerId]);
     const input = { email: String(owner?.email), roleIds: [] };
-    // a member who could would sign in as the owner
+    // a member who may invite the owner could sign in as it
     const actor = { kind: 'member', id: String(company.ownerId + 1), display: 'ada@example.com' } as const;
     const asMember = await t.call(inviteMember, input, { ...company.key, actor });
     expect(asMember).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/email' }] });

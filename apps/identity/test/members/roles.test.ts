@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 const read = [{ group: 'plan', permissions: ['read'] }];
 const write = [{ group: 'plan', permissions: ['write'] }];
-/** Ideographs, which take three bytes each and do not repeat, so that nothing makes them shorter. */
+/** Distinct ideographs of three bytes each, which do not compress. */
 const scriptOf = (length: number) =>
   String.fromCodePoint(...Array.from({ length }, (_, at) => 0x4e00 + ((at * 7_919) % 20_000)));
 const list = async () => (await t.done(listRoles, {}, company.key)).merchantRoles;

@@ -17,7 +17,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Runs the command as the command line would; answers what it printed, and its exit code. */
+/** Runs the command as the command line would; returns its output and exit code. */
 async function run(...words: string[]) {
   const printed = { out: '', err: '' };
   const into = (stream: 'out' | 'err') => (text: string | Uint8Array) => {

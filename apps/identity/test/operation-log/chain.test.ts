@@ -35,7 +35,7 @@ const verify = (merchantId: number) => t.app.get(LogVerification).verify(merchan
 const headOf = async (merchantId: number) =>
   (await t.rows('select n::integer, hash from operation_log_heads where merchant_id = $1', [merchantId]))[0];
 
-/** As who owns the tables, and can take every guard off. The statements are one transaction. */
+/** Runs statements in one transaction as the tables' owner, who can remove every guard. */
 const asOwner = (merchantId: number, sql: string) =>
   t.rows(`set local role identity_owner; set local app.merchant_id = '${merchantId}';
     alter table operation_logs disable trigger operation_logs_keep; ${sql};
@@ -94,7 +94,7 @@ describe('the chain', () => {
     const consumers = [t, other].flatMap(of => services.map(from => consumerOf(of, from)));
     const batches = Array.from({ length: 64 }, () => batch(22, 5));
     await Promise.all(batches.map((events, at) => consumers[at % consumers.length]?.receive(22, events)));
-    // what comes again, to the other replica, is dropped
+    // a redelivery to the other replica is dropped
     await Promise.all(
       batches
         .slice(0, 8)
@@ -279,7 +279,7 @@ describe('tampering by the owner is found', () => {
 });
 
 describe('log verify', () => {
-  /** Runs the command as the command line would; answers what it printed, and its exit code. */
+  /** Runs the command as the command line would; returns its output and exit code. */
   async function run(...words: string[]) {
     const printed = { out: '', err: '' };
     const into = (stream: 'out' | 'err') => (text: string | Uint8Array) => {

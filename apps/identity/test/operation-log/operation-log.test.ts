@@ -123,7 +123,7 @@ describe('member/operation_log_list', () => {
   const names = new Map<number, string>();
   const list = (filters: object, merchant = merchantId) =>
     t.done(operationLogList, { page: 0, count: 20, ...filters }, { merchantId: merchant });
-  /** The targets of what fits, the newest first, and how many there are. */
+  /** The targets of the matching entries, newest first, and the total. */
   async function found(filters: object, merchant = merchantId) {
     const { merchantOperationLogs, total } = await list(filters, merchant);
     expect(total).toBe(merchantOperationLogs.length);
@@ -288,7 +288,7 @@ describe('a long log', () => {
     const member = `insert into members select $1, $2, $3, $3, $4, '', false, 'active', 1, 1`;
     for (const id of [1, 2, 3]) await t.rows(member, [merchantId, 600 + id, `m${id}@long.example`, `M${id}`]);
     const user = await t.done(newUser, { email: 'u@long.example', firstName: 'Uma' }, { merchantId });
-    // member 601 did two of three, 602 one of a hundred; the user is concerned by every fourth
+    // member 601 did two entries of three, 602 one of a hundred; every fourth concerns the user
     await t.rows(
       `insert into operation_logs (merchant_id, id, n, hash, create_time, opt_account_type, opt_account_id, opt_account,
          member_id, opt_target, opt_content, user_id, plan_id, invoice_id, subscription_id, discount_code)
@@ -297,7 +297,7 @@ describe('a long log', () => {
       [merchantId, user.user.id],
     );
   });
-  /** The targets of a page, computed here. */
+  /** The expected targets of a page. */
   const expected = (fits: (n: number) => boolean, page: number) =>
     Array.from({ length: 24_000 }, (_, at) => 24_000 - at)
       .filter(fits)

@@ -5,7 +5,7 @@ import { LogVerification } from '../../src/operation-log/verification.js';
 import { identity } from '../../src/service.js';
 
 const { tables, migrations } = identity.schema;
-/** Entries of each merchant, from before there was a chain. */
+/** Entries per merchant that predate the chain. */
 const counts = { 15: 2_500, 16: 1, 17: 1_000 };
 
 let t: TestService;
@@ -26,14 +26,14 @@ afterAll(() => t.close());
 
 it('what was in the log before is chained as it was written, in pages, by the owner, and its heads are signed', async () => {
   const owner = await t.owner();
-  // the settings of the service, with which migrations run, are in the environment
+  // migrations read the service's settings from the environment
   const query = async (text: string, values?: unknown[]) => (await owner.query(text, values)).rows;
   await owner.query('begin');
   delete process.env.SECRET_KEYS;
   await expect(new LogChain1763683200007().up({ query } as never)).rejects.toThrow('SECRET_KEYS is missing');
   await owner.query('rollback');
   process.env.SECRET_KEYS = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
-  // and those that came after it
+  // and the migrations after it
   for (const Migration of migrations.slice(migrations.indexOf(LogChain1763683200007))) {
     await new Migration().up({ query } as never);
   }

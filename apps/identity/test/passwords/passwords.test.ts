@@ -21,7 +21,7 @@ describe('passwords', () => {
     const many = Array.from({ length: 80 }, () => passwords.hash('x', 15));
     const all = Promise.allSettled(many.map(one => asked('many', one)));
     await Promise.all([asked('member', passwords.check(undefined, 'x')), asked('other', passwords.hash('x', 16))]);
-    // those under way when the two came, and one of each turn since
+    // the ones running when these two arrived, and one per turn since
     expect(done.filter(whose => whose === 'many').length).toBeLessThan(8);
     await all;
     expect(done.filter(whose => whose === 'many')).toHaveLength(66);

@@ -22,7 +22,7 @@ const pemOf = (type: 'ec' | 'ed25519' | 'rsa', options: object) => {
   return String(publicKey.export({ type: 'spki', format: 'pem' }));
 };
 let merchants = 1_000;
-/** A merchant that has none yet. */
+/** A merchant without providers. */
 const fresh = () => ({ merchantId: ++merchants });
 const base = { issuer: 'https://idp.example.com', audience: 'portal' };
 
@@ -37,7 +37,7 @@ describe('a provider', () => {
     });
     const authProviderId = authProvider.id;
     await t.done(editAuthProvider, { authProviderId, name: 'Ours' }, as);
-    // nothing changes: nothing is told
+    // an edit without a change emits nothing
     await t.done(editAuthProvider, { authProviderId, secret }, as);
     const { authProvider: changed } = await t.done(editAuthProvider, { authProviderId, publicKey: pair.pem }, as);
     expect(changed).toMatchObject({ name: 'Ours', keySource: 'publicKey', algorithms: ['RS256'], secret: '' });

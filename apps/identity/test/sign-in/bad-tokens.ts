@@ -3,7 +3,7 @@ import { encode } from '@auth/core/jwt';
 import { EncryptJWT, generateKeyPair, SignJWT } from 'jose';
 import { hmac, type Json, Pair, signed } from '../issuers.js';
 
-/** Who issues, to whom, when (unix seconds), and for whom. */
+/** The issuer, audience, time (unix seconds) and subject of the tokens. */
 export interface Scene {
   pair: Pair;
   issuer: string;
@@ -16,7 +16,7 @@ export interface Scene {
   authJs: { secret: string; salt: string };
 }
 
-/** The claims of a token that holds. */
+/** The claims of a valid token. */
 export const goodClaims = ({ issuer, audience, now, email }: Scene): Json => ({
   iss: issuer,
   aud: audience,
@@ -29,7 +29,7 @@ export const goodClaims = ({ issuer, audience, now, email }: Scene): Json => ({
 
 type Corpus = Record<string, string>;
 
-/** Tokens that must be refused, each for one reason, under its name. */
+/** Tokens to refuse, by the one reason of each. */
 export async function badTokens(scene: Scene): Promise<Corpus> {
   return {
     ...malformed(scene),

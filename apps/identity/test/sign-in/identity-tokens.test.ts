@@ -52,7 +52,7 @@ afterAll(async () => {
 
 const tokens = () => t.app.get(IdentityTokens);
 const sender = (identityToken: string) => ({ ip: '192.0.2.1', userAgent: 'Firefox', identityToken });
-/** The bytes that are answered to a token. */
+/** The bytes answered to a token. */
 const answerTo = async (token: string, as = email) => {
   const caller = t.callerOf({ merchantId, sender: sender(token) });
   const { ok, bytes } = await t.dispatcher.dispatch('auth.oauth_login', JSON.stringify({ email: as }), caller);
@@ -64,7 +64,7 @@ describe('a token that must be refused', () => {
   it('is one of many, each refused with the same bytes and after one verification', async () => {
     expect(corpus.length).toBeGreaterThan(100);
     expect(new Set(corpus.map(([, token]) => token)).size).toBe(corpus.length);
-    // the member is known and its identity is linked: nothing but the token is in the way
+    // the member exists and its identity is linked: only the token can be at fault
     expect(await answerTo(pair.token(claims()))).toBe('signed in');
     for (const [name, token] of corpus) {
       const before = tokens().verifications;
@@ -74,7 +74,7 @@ describe('a token that must be refused', () => {
     expect(await answerTo(pair.token(claims()))).toBe('signed in');
   });
 
-  /** Verifiers with one mistake each, all of which have been made. */
+  /** Verifiers with one mistake each, all seen in practice. */
   const weak: Record<string, (token: string) => unknown> = {
     'that only decodes': token => decodeJwt(token),
     'that takes the algorithm from the token': token => {

@@ -39,7 +39,7 @@ const tokenOf = (pair: Pair, header: Json = {}) => {
 };
 const verify = async (pair: Pair, { kid = pair.kid, id = 1 } = {}) =>
   (await tokens.verify([provider(id)], tokenOf(pair, { kid }), email)) !== undefined;
-/** From now on the provider's answer waits: `asked` resolves when it is wanted, `answer` gives it. */
+/** Holds the provider's next answers back: `asked` resolves when one is requested, `answer` releases it. */
 function hold() {
   let answer = () => {};
   const asked = new Promise<void>(heard => {
@@ -77,7 +77,7 @@ describe('rotation', () => {
     expect(await verify(old)).toBe(true);
     const { asked, answer } = hold();
     clock.advance(601);
-    // the keys are old: they are fetched beside the work, and the answer lacks the new one
+    // the stale keys are fetched in the background, and that answer lacks the new key
     expect(await verify(old)).toBe(true);
     await asked;
     const waiting = many(20, () => verify(next));
@@ -95,7 +95,7 @@ describe('rotation', () => {
     server.keys = [next.jwk];
     clock.advance(601);
     expect(await verify(next)).toBe(true);
-    // whose key is not known waits until the keys are there
+    // a token with an unknown key waits for the keys
     expect(await verify(third)).toBe(false);
     expect(await verify(old)).toBe(false);
   });

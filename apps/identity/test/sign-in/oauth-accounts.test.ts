@@ -35,7 +35,7 @@ describe('an identity', () => {
       data: { merchantMember: { id: owner.memberId } },
     });
     await p.t.emitted();
-    // once is enough
+    // linking again changes nothing
     expect(idsIn(await add(work))).toEqual([first(), work.sub]);
     expect(await p.t.emitted()).toEqual([]);
   });

@@ -247,7 +247,7 @@ describe('passwords', () => {
     const [a, b] = await Promise.all(
       both.map(({ email }) => p.login({ email, password: newPassword }, { idempotencyKey: 'k' })),
     );
-    // of one merchant, a key is one request
+    // within a merchant, an idempotency key is one request
     expect([a?.ok, b?.ok].filter(Boolean)).toHaveLength(1);
     const other = await p.merchant();
     const stranger = await p.invited(other.merchantId);

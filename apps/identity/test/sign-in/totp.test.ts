@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => p.t.close());
 beforeEach(async () => {
   owner = await p.merchant();
-  // each test in a time step of its own
+  // each test has a time step of its own
   p.clock.advance(30);
 });
 
@@ -43,7 +43,7 @@ const contents = async () =>
 const required = { ok: false, slug: 'totp_required', issues: [] };
 const locked = { ok: false, slug: 'totp_locked', issues: [] };
 
-/** Turns the owner's codes on; the code that did is used. */
+/** Turns the owner's codes on, which uses the current code. */
 async function turnOn(type = 1) {
   const key = await p.t.done(totpKey, { totpType: type }, p.as(owner));
   const on = await p.t.done(confirmTotpKey, { totpCode: codeOf(key.totpKey) }, p.as(owner));
@@ -54,7 +54,7 @@ async function turnOn(type = 1) {
 
 describe('codes', () => {
   it('are those of RFC 6238, of the step before, this one and the next', () => {
-    // appendix B, of which six digits are asked for
+    // the test vectors of appendix B, cut to six digits
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     for (const [at, code] of [
       [1_111_111_111, '050471'],
@@ -132,7 +132,7 @@ describe('codes', () => {
     const results = await Promise.all(Array.from({ length: 50 }, () => login(code)));
     expect(results.filter(({ ok }) => ok)).toHaveLength(1);
     for (const result of results) if (!result.ok) expect(result).toEqual(required);
-    // nor does one of an earlier step, though it would be in time
+    // an earlier step's code fails too, though it is within the window
     expect(await login(codeOf(secret, -1))).toEqual(required);
     expect(await login(codeOf(secret, 1))).toMatchObject({ ok: true });
   });
@@ -148,7 +148,7 @@ describe('codes', () => {
     p.clock.advance(1);
     for (let at = 0; at < 4; at++) expect(await login(wrong(secret))).toEqual(required);
     expect(await login(codeOf(secret))).toMatchObject({ ok: true });
-    // a right one forgets the wrong ones before it
+    // a right code resets the count of wrong ones
     for (let at = 0; at < 4; at++) expect(await login(wrong(secret))).toEqual(required);
     p.clock.advance(30);
     expect(await login(codeOf(secret))).toMatchObject({ ok: true });
@@ -173,7 +173,7 @@ describe('codes', () => {
       expect(await login(codeOf(secret), as)).toMatchObject({ ok: true, replayOf: expect.any(String) });
     p.clock.advance(30);
     expect(await login(codeOf(secret))).toMatchObject({ ok: true });
-    // a refusal is not kept: the same key and code are tried, and counted, each time
+    // refusals are not stored: the same idempotency key and code are tried and counted each time
     const again = { idempotencyKey: 'twice', identityToken };
     for (let at = 0; at < 5; at++) expect(await login(wrong(secret), again)).toEqual(required);
     expect(await login(wrong(secret), again)).toEqual(locked);

@@ -107,7 +107,7 @@ describe('user/change_gateway', () => {
     expect(await shown(id)).toMatchObject({ ...after, gateway: { gatewayId: 3 } });
     await t.done(changeUserGateway, { userId: id, gatewayId: 3, ...paying });
     expect(await t.emitted()).toEqual([]);
-    // on the same gateway, what is not sent stays; on another, it is of no use
+    // fields that are not sent stay on the same gateway, and are cleared on another
     await t.done(changeUserGateway, { userId: id, gatewayId: 3, paymentMethodId: 'pm_2' });
     expect(await shown(id)).toMatchObject({ ...after, paymentMethod: 'pm_2' });
     await t.done(changeUserGateway, { userId: id, gatewayId: 4 });
@@ -153,7 +153,7 @@ describe('user/change_email', () => {
     for (const email of ['', 'nobody', 'a b@c', other.email.toUpperCase(), 7]) {
       expect(await t.call(changeUserEmail, { userId: own.id, email })).toMatchObject(refused);
     }
-    // of another merchant it may be
+    // another merchant's user may have the e-mail
     const theirs = await user(16);
     expect(await t.call(changeUserEmail, { userId: own.id, email: theirs.email })).toMatchObject({ ok: true });
   });

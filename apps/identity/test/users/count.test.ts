@@ -6,7 +6,7 @@ import { identity } from '../../src/service.js';
 import { parts } from '../../src/users/domain/spans.js';
 
 let t: TestService;
-/** 30 January 2026, 23:59:30: what is made around it lies in two minutes, hours and days. */
+/** 30 January 2026, 23:59:30: users created around it fall into two minutes, hours and days. */
 const start = 1_769_817_570;
 const fill = (merchantId: number, times: string) =>
   t.rows(

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-/** The positions in `all` of the users that a list answers. */
+/** The positions in `all` of the users in an answer. */
 async function listed(input: object, merchantId?: number): Promise<number[]> {
   const { userAccounts, total } = await t.done(listUsers, { page: 0, count: 20, ...input }, { merchantId });
   expect(total).toBe(userAccounts.length);
@@ -62,7 +62,7 @@ describe('user/list', () => {
     expect(await listed({ searchKey: String(all[1]?.id), email: 'grace' })).toEqual([1]);
     expect(await listed({ searchKey: '999999999999999' })).toEqual([]);
     expect(await listed({ searchKey: 'ada', lastName: 'hopper' })).toEqual([]);
-    // what was changed is found no more
+    // the former text no longer matches
     await t.done(updateUser, { userId: all[2]?.id, companyName: '' });
     expect(await listed({ searchKey: 'bletchley' })).toEqual([]);
   });
@@ -133,7 +133,7 @@ describe('user/search', () => {
     const last = (word: string, to: number) => Array.from({ length: 100 }, (_, at) => `${word}${to - at}`);
     for (const key of ['many', 'jo lu', 'wide co']) expect(await search(key, 18)).toEqual(last('Many', 1_010_499));
     expect(await search('jo lu x', 18)).toEqual([]);
-    // they are old by now
+    // makes them older than the newest users scanned first
     await many(1_020_000, 10_000, 'New', 'Narrow');
     for (const key of ['many', 'wide co']) expect(await search(key, 18)).toEqual(last('Many', 1_010_499));
     expect(await search('jo lu', 18)).toEqual(last('New', 1_029_999));

@@ -43,7 +43,7 @@ describe('the subscription that a user shows', () => {
       recurringAmount: 2_500,
     };
     expect(await shown(id)).toEqual(after);
-    // what is older comes too late
+    // an older version is dropped
     await tell({ ...first, status: cancelled }, 1);
     expect(await shown(id)).toEqual(after);
   });

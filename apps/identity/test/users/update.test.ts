@@ -22,7 +22,7 @@ const issuesOf = async (input: object) => {
   return [result.slug, ...result.issues.map(({ path }) => path)];
 };
 
-/** A gateway as billing's event tells of it. */
+/** billing's event about a gateway. */
 const gateway = (gatewayId: number, more: Partial<Gateway> = {}): Gateway => ({
   ...emptyOf(Gateway),
   gatewayId,
@@ -135,7 +135,7 @@ describe('user/update', () => {
     expect(await issuesOf({ city: 'x' })).toEqual(['invalid_parameters', '/userId']);
     expect(await issuesOf({ userId: 0 })).toEqual(['invalid_parameters', '/userId']);
     expect(await t.emitted()).toEqual([]);
-    // its own, in another case, is no conflict
+    // the user's own e-mail in another case is no conflict
     const { user: after } = await t.done(updateUser, {
       userId: two.id,
       email: 'TWO@example.com',

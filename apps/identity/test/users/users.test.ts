@@ -97,7 +97,7 @@ describe('user/new', () => {
       '/language',
       '/phone',
     ]);
-    // the longest that are accepted fit the unique indices
+    // the longest accepted values fit the unique indexes
     const longest = (length: number) =>
       String.fromCodePoint(...Array.from({ length }, (_, at) => 0x20000 + ((at * 7919) % 40_000)));
     const externalUserId = longest(127);
