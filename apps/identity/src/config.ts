@@ -2,10 +2,10 @@ import { newAuthProvider, validate } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { checkUrl, serviceConfig, toggle } from '@recur/platform';
 import { z } from 'zod';
-import { deploymentProvider, type Provider } from './provider-keys.js';
+import { deploymentProvider, type Provider } from './sign-in/provider-keys.js';
 
 const settings = serviceConfig.extend({
-  // twice as many as may wait for the passwords of one merchant's users
+  // above the number that may wait for a password hash, so that other commands still run
   COMMANDS_AT_ONCE: serviceConfig.shape.COMMANDS_AT_ONCE.unwrap()
     .default(128)
     .describe('commands run at once per replica of identity'),
@@ -23,10 +23,10 @@ const settings = serviceConfig.extend({
         : undefined;
     })
     .describe('JSON of an identity provider that every merchant trusts beside its own; see docs/sign-in.md'),
-  OAUTH_ALLOW_LOOPBACK: toggle(false).describe('let JWKS URLs lead to this machine: local stacks and tests only'),
+  OAUTH_ALLOW_LOOPBACK: toggle(false).describe('allow JWKS URLs on this machine: local stacks and tests only'),
 });
 
-/** What is wrong with the provider of the deployment; never the text itself, which may hold a secret. */
+/** Problems of the deployment's provider settings; never quotes the text, which may hold a secret. */
 function problemsIn(text: string): string[] {
   try {
     const checked = validate(newAuthProvider.input, JSON.parse(text));
@@ -45,11 +45,11 @@ export const config = settings
   })
   .refine(one => !one.OAUTH_PROVIDER?.jwksUrl || !checkUrl(one.OAUTH_PROVIDER.jwksUrl, addressRules(one)), {
     path: ['OAUTH_PROVIDER'],
-    message: 'jwksUrl may not lead to an address that is not public; in production it must be https',
+    message: 'jwksUrl must not resolve to a private address; in production it must be https',
   });
 export type Config = z.output<typeof config>;
 
-/** Which URLs the keys of providers may be fetched from in this deployment. */
+/** Rules for the URLs from which providers' keys are fetched in this deployment. */
 export const addressRules = ({
   RECUR_ENV,
   OAUTH_ALLOW_LOOPBACK,

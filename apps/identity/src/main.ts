@@ -1,15 +1,15 @@
 import { startService } from '@recur/platform';
-import { readLogWords } from './log-words.js';
-import { readWords } from './merchant-words.js';
+import { readMerchantArgs } from './merchants/merchant-args.js';
+import { readLogArgs } from './operation-log/log-args.js';
 import { identity } from './service.js';
 
-const [command = '', ...words] = process.argv.slice(2);
-// how a command is used can be seen without a database
-const readers = new Map<string, (words: readonly string[]) => { wrong?: string }>([
-  ['merchant', readWords],
-  ['log', readLogWords],
+const [command = '', ...args] = process.argv.slice(2);
+// usage errors are reported without a database
+const readers = new Map<string, (args: readonly string[]) => { wrong?: string }>([
+  ['merchant', readMerchantArgs],
+  ['log', readLogArgs],
 ]);
-const wrong = readers.get(command)?.(words).wrong;
+const wrong = readers.get(command)?.(args).wrong;
 if (wrong !== undefined) {
   process.stderr.write(`${wrong}\n`);
   process.exit(64);

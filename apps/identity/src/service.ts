@@ -1,27 +1,28 @@
 import { events } from '@recur/contracts';
 import { aggregate, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
-import { AdminNotes } from './admin-notes.js';
-import { ApiKeys } from './api-keys.js';
-import { AuthProviders } from './auth-providers.js';
-import { Callers } from './callers.js';
-import { removals } from './client-sessions.js';
+import { GatewayQuestions } from './callers/gateway-questions.js';
+import { Heartbeat } from './callers/heartbeat.js';
+import { SigningKeys } from './callers/signing-keys.js';
+import { CallerSnapshots } from './callers/snapshots.js';
+import { callers } from './callers/tables.js';
+import { removals } from './client-sessions/client-sessions.js';
+import { HostedPages } from './client-sessions/hosted-pages.js';
+import { NewSession } from './client-sessions/new-session.js';
 import { addressRules, type Config, config } from './config.js';
-import { copies } from './copies.js';
+import { copies } from './copies/copies.js';
 import { emailKey } from './domain/email.js';
-import { GatewayQuestions } from './gateway-questions.js';
-import { Heartbeat } from './heartbeat.js';
-import { HostedPages } from './hosted-pages.js';
-import { IdentityTokens } from './identity-tokens.js';
-import { KeySets } from './jwks.js';
-import { log } from './log-command.js';
-import { LogVerification } from './log-verify.js';
-import { MemberAccount } from './member-account.js';
-import { MemberSessions } from './member-sessions.js';
-import { roles } from './member-tables.js';
-import { Members } from './members.js';
-import { merchant } from './merchant-command.js';
-import { MerchantProfile } from './merchant-profile.js';
-import { Merchants } from './merchants.js';
+import { MemberSessions } from './member-sessions/member-sessions.js';
+import { SessionActivity } from './member-sessions/session-activity.js';
+import { Members } from './members/members.js';
+import { OwnAccount } from './members/own-account.js';
+import { Roles } from './members/roles.js';
+import { SetupTokens } from './members/setup-tokens.js';
+import { members, roles } from './members/tables.js';
+import { ApiKeys } from './merchants/api-keys.js';
+import { merchant } from './merchants/command.js';
+import { Merchants } from './merchants/merchants.js';
+import { MerchantProfile } from './merchants/profile.js';
+import { apiKeys, merchants } from './merchants/tables.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Users1763683200002 } from './migrations/0002-users.js';
 import { OperationLog1763683200003 } from './migrations/0003-operation-log.js';
@@ -31,23 +32,27 @@ import { Customers1763683200006 } from './migrations/0006-customers.js';
 import { LogChain1763683200007 } from './migrations/0007-log-chain.js';
 import { Currencies1763683200008 } from './migrations/0008-currencies.js';
 import { Relay1763683200009 } from './migrations/0009-relay.js';
-import { OauthAccounts } from './oauth-accounts.js';
-import { logConsumptions, OperationLog } from './operation-log.js';
-import { Passwords } from './passwords.js';
-import { Roles } from './roles.js';
-import { SessionActivity } from './session-activity.js';
-import { Sessions } from './sessions.js';
-import { SetupTokens } from './setup-tokens.js';
-import { SignIn } from './sign-in.js';
-import { authProviders } from './sign-in-tables.js';
+import { logConsumptions } from './operation-log/append.js';
+import { log } from './operation-log/command.js';
+import { OperationLog } from './operation-log/operation-log.js';
+import { LogVerification } from './operation-log/verification.js';
+import { Passwords } from './passwords/passwords.js';
+import { AuthProviders } from './sign-in/auth-providers.js';
+import { IdentityTokens } from './sign-in/identity-tokens.js';
+import { KeySets } from './sign-in/key-sets.js';
+import { OauthAccounts } from './sign-in/oauth-accounts.js';
+import { SignIn } from './sign-in/sign-in.js';
+import { authProviders } from './sign-in/tables.js';
+import { Totps } from './sign-in/totp.js';
 import { System } from './system.js';
-import { apiKeys, callers, infrastructureTables, members, merchants, tenantTables, users } from './tables.js';
-import { Totps } from './totp.js';
-import { UserChanges } from './user-changes.js';
-import { UserCount } from './user-count.js';
-import { UserLists } from './user-lists.js';
-import { Users } from './users.js';
-import { userView } from './views.js';
+import { infrastructureTables, tenantTables } from './tables.js';
+import { AdminNotes } from './users/admin-notes.js';
+import { UserChanges } from './users/changes.js';
+import { UserCount } from './users/count.js';
+import { UserLists } from './users/lists.js';
+import { users } from './users/tables.js';
+import { Users } from './users/users.js';
+import { userView } from './users/views.js';
 
 export const identity: ServiceDefinition<Config> = {
   name: 'identity',
@@ -82,15 +87,25 @@ export const identity: ServiceDefinition<Config> = {
   },
   copies,
   controllers: [
-    ...[System, MerchantProfile, ApiKeys, Members, MemberAccount, Roles, SignIn, AuthProviders, OauthAccounts, Totps],
-    ...[GatewayQuestions, Users, UserChanges, UserLists, UserCount, AdminNotes, Sessions, HostedPages, OperationLog],
+    ...[System, MerchantProfile, ApiKeys, Members, OwnAccount, Roles, SignIn, AuthProviders, OauthAccounts, Totps],
+    ...[GatewayQuestions, Users, UserChanges, UserLists, UserCount, AdminNotes, NewSession, HostedPages, OperationLog],
   ],
   providers: [
     // controllers whose methods other classes call
     ...[ApiKeys, AuthProviders, OauthAccounts, Totps],
-    ...[Callers, Merchants, MemberSessions, SessionActivity, SetupTokens, Passwords, Heartbeat, LogVerification],
+    ...[
+      SigningKeys,
+      CallerSnapshots,
+      Merchants,
+      MemberSessions,
+      SessionActivity,
+      SetupTokens,
+      Passwords,
+      Heartbeat,
+      LogVerification,
+    ],
     ...[KeySets, IdentityTokens],
-    // whoever waits for a provider's keys has a command's five seconds in all
+    // fetches of providers' keys must end well within a command's five seconds
     {
       provide: Outbound,
       useFactory: (settings: Config) => new Outbound({ ...addressRules(settings), deadlineMs: 3_000 }),

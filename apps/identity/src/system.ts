@@ -1,4 +1,4 @@
-import { Inject, Controller } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { type CurrencyInfo, currencies, exponentOf, systemInformation } from '@recur/contracts';
 import { CONFIG, Handle } from '@recur/platform';
 import type { Config } from './config.js';

@@ -2,26 +2,26 @@ import { inviteMember, newRole, type Permission } from '@recur/contracts';
 import { systemCaller, type Tx } from '@recur/platform';
 import type { TestCaller, TestService } from '@recur/platform/testing';
 import { decodeJwt } from 'jose';
-import { MemberSessions } from '../src/member-sessions.js';
-import { Merchants } from '../src/merchants.js';
-import { type Member, members } from '../src/tables.js';
+import { MemberSessions } from '../src/member-sessions/member-sessions.js';
+import { type Member, members } from '../src/members/tables.js';
+import { Merchants } from '../src/merchants/merchants.js';
 
 export interface SignedIn {
   token: string;
   sid: string;
-  /** As the gateway would send the member's requests. */
+  /** The caller of the member's requests, as the gateway sends it. */
   caller: TestCaller;
 }
 
 let made = 0;
 
-/** A merchant with its owner, and what tests do with its members. */
+/** A merchant with its owner, and helpers for its members. */
 export async function newCompany(t: TestService) {
   const email = `owner-${++made}@example.com`;
   const { merchantId, memberId, apiKey } = await t.app.get(Merchants).create({ name: 'Acme', email }, 'boot');
   const key = { merchantId };
 
-  /** Does something with a member whose row is locked, as a command would. */
+  /** Runs a transaction with a locked member, as a command would. */
   const withMember = <T extends object>(id: number, run: (tx: Tx, member: Member) => Promise<T>): Promise<T> =>
     t.db.write(systemCaller(merchantId, 'test', Number.POSITIVE_INFINITY), async tx => {
       const member = await tx.lock(members, { id }, 'member_not_found');
@@ -36,7 +36,7 @@ export async function newCompany(t: TestService) {
     apiKey,
     key,
     withMember,
-    /** A role with these permissions. */
+    /** Creates a role with these permissions. */
     async role(...permissions: Permission[]): Promise<number> {
       const groups = permissions.map(permission => {
         const [group = '', action = ''] = permission.split('.');
@@ -56,8 +56,8 @@ export async function newCompany(t: TestService) {
       const actor = { kind: 'member', id: String(id), display: merchantMember.email } as const;
       return { token, sid, caller: { merchantId, actor, session: sid } };
     },
-    /** What gateways would be told of a member in a snapshot. */
-    async told(id: number) {
+    /** A member as published to gateways in a snapshot. */
+    async published(id: number) {
       const reply = await t.bus.request('cmd.identity.platform.callers', '{}', t.callerOf());
       const { members } = JSON.parse(reply.bytes.toString()) as {
         members: { id: number; grant: string; sessions: { sid: string }[] }[];

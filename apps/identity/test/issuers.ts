@@ -2,10 +2,10 @@ import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, typ
 import { http, type Listening } from '@recur/platform/testing';
 
 export type Json = Record<string, unknown>;
-/** Of a token: texts and bytes stand in it as they are. */
+/** A part of a token; texts and bytes are used verbatim. */
 type Part = Json | string | Buffer;
 
-/** A key pair of an issuer, and how it signs. */
+/** A key pair of an issuer that signs tokens. */
 export class Pair {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
@@ -24,14 +24,14 @@ export class Pair {
     return { ...this.publicKey.export({ format: 'jwk' }), kid: this.kid, use: 'sig', alg: 'RS256' };
   }
 
-  /** RS256 over whatever stands in the header. */
+  /** Signs with RS256, whatever the header says. */
   token(claims: Part, header: Json | string = {}): string {
     const more = typeof header === 'string' ? header : { alg: 'RS256', kid: this.kid, ...header };
     return signed(more, claims, data => sign('sha256', data, this.privateKey));
   }
 }
 
-/** A compact JWS made by hand, so that nothing is too odd to be written. Texts stand as they are. */
+/** A compact JWS built by hand, so that malformed ones can be written. Texts are used verbatim. */
 export function signed(header: Part, claims: Part, signature: (data: Buffer) => Buffer): string {
   const part = (value: Part) =>
     Buffer.from(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value)).toString(
@@ -46,7 +46,7 @@ export const hmac =
   (data: Buffer) =>
     createHmac(hash, secret).update(data).digest();
 
-/** An identity provider's key endpoint on this machine: a real one, that can be rotated, slowed and switched off. */
+/** An identity provider's key endpoint on this machine that can be rotated, slowed down and switched off. */
 export class KeyServer {
   fetches = 0;
   /** Runs before each answer. */

@@ -9,18 +9,18 @@ import {
 } from '@recur/contracts';
 import { systemCaller } from '@recur/platform';
 import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
-import { insertMember } from '../src/members.js';
-import { Merchants } from '../src/merchants.js';
+import { insertMember } from '../src/members/member-rows.js';
+import { SetupTokens } from '../src/members/setup-tokens.js';
+import { members } from '../src/members/tables.js';
+import { Merchants } from '../src/merchants/merchants.js';
 import { identity } from '../src/service.js';
-import { SetupTokens } from '../src/setup-tokens.js';
-import { members } from '../src/tables.js';
 import { type Json, Pair } from './issuers.js';
 
 const pair = new Pair('portal');
 const issuer = 'https://idp.example.com';
 const audience = 'portal';
 
-/** Somebody at the identity provider. */
+/** A person at the identity provider. */
 export interface Person {
   email: string;
   sub?: string;
@@ -32,14 +32,14 @@ export interface Merchant {
   email: string;
 }
 
-/** Identity with a clock to move, merchants that trust one provider, and the sign-in as a portal calls it. */
+/** Identity with a movable clock, merchants that trust one provider, and sign-in as a portal calls it. */
 export async function makePortal(env: Record<string, string> = {}) {
   const clock = new MovableClock();
   const t = await testService(identity, { clock, env });
   const caller = (merchantId: number) => systemCaller(merchantId, 'test', Number.POSITIVE_INFINITY);
   const sender = { ip: '192.0.2.1', userAgent: 'Firefox on Linux' };
 
-  /** An identity token; what is undefined is left out. */
+  /** An identity token; undefined claims are left out. */
   const token = ({ email, sub = email }: Person, more: Json = {}) => {
     const now = clock.now();
     return pair.token({
@@ -53,7 +53,7 @@ export async function makePortal(env: Record<string, string> = {}) {
       ...more,
     });
   };
-  /** Calls as a portal: with the API key of its merchant and the member's identity token, or as nobody. */
+  /** Calls as a portal: with its merchant's API key and the member's identity token, or anonymously. */
   const call = <Op extends Operation>(
     operation: Op,
     input: object,
@@ -70,14 +70,14 @@ export async function makePortal(env: Record<string, string> = {}) {
     token,
     call,
     caller,
-    /** A merchant with its owner, which trusts the provider. */
+    /** Creates a merchant with its owner that trusts the provider. */
     async merchant(): Promise<Merchant> {
       const email = `owner-${randomUUID()}@example.com`;
       const { merchantId, memberId } = await t.app.get(Merchants).create({ name: 'Acme', email }, 'boot');
       await t.done(newAuthProvider, { name: 'idp', issuer, audience, publicKey: pair.pem }, { merchantId });
       return { merchantId, memberId, email };
     },
-    /** A member who was invited. */
+    /** Creates an invited member. */
     invited(merchantId: number, email = `member-${randomUUID()}@example.com`) {
       return t.db.write(caller(merchantId), async tx => {
         const id = await tx.nextId(members);
@@ -108,7 +108,7 @@ export async function makePortal(env: Record<string, string> = {}) {
     setPassword(input: { email: string; setupToken: string; newPassword: string }, as: TestCaller = {}) {
       return call(passwordSetup, input, { merchantId: 0, ...as });
     },
-    /** A member who calls with a token of its own. */
+    /** The caller of a member's own requests. */
     as: ({ merchantId, memberId, email }: Merchant): TestCaller => ({
       merchantId,
       actor: { kind: 'member', id: String(memberId), display: email },

@@ -1,9 +1,9 @@
-/** What makes two e-mail addresses the same: upper and lower case count alike. */
+/** The key by which e-mail addresses are compared: case-insensitive. */
 export const emailKey = (email: string): string => email.toLowerCase();
 
 /**
- * Whether a verified e-mail is the one that was asked for. One in which a letter outside ASCII becomes one inside when it
- * is lowered (the Kelvin sign, a k) is nobody's: it would be taken for another.
+ * Whether a verified e-mail equals the requested one. Refuses an address in which lower-casing turns a non-ASCII letter
+ * into an ASCII one (the Kelvin sign into k), since it would match somebody else's address.
  */
 export const sameEmail = (verified: string, asked: string): boolean =>
   emailKey(verified.trim()) === emailKey(asked.trim()) && foreign(verified) === foreign(emailKey(verified));

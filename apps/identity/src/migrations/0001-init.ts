@@ -2,8 +2,8 @@ import { createPlatformTablesV1, secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Merchants, members, API keys, users and the operation log; keys that sign, what gateways follow, and the lookups
- * from a hash to its merchant. There are no foreign keys: rows of one aggregate are written by one statement.
+ * Merchants, members, API keys, users and the operation log; signing keys, the row of callers, and the lookups from a
+ * hash to its merchant. No foreign keys: rows of one aggregate are written by one statement.
  */
 export class Init1763683200001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

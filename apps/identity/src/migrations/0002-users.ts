@@ -2,11 +2,11 @@ import { searchable, secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Users with the whole profile, found and counted fast among a million; copies of billing's gateways; client sessions.
+ * Users with the whole profile, searchable and countable among a million; copies of billing's gateways; client sessions.
  *
- * user_tallies: how many users were created in each day and in each minute (`span`, seconds), kept by a trigger that
- * sees all rows of an insert at once. A shard is a connection's own, so that commands that create users of one merchant
- * at the same time do not wait for each other. Users are never deleted and their create_time never changes.
+ * user_tallies: the number of users created in each day and in each minute (`span`, seconds), maintained by a trigger
+ * that sees all rows of an insert at once. Each connection counts in a shard, so that concurrent inserts for one merchant
+ * do not wait for each other. Users are never deleted and their create_time never changes.
  */
 export class Users1763683200002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -26,7 +26,7 @@ const texts = {
   email: 'new.email',
   first_name: 'new.first_name',
   last_name: 'new.last_name',
-  // what a search key may be part of; a name may be looked for as a whole
+  // the texts that a search key matches; first and last name match as one
   anything: `concat_ws(E'\\n', new.email, concat_ws(' ', new.first_name, new.last_name), new.external_user_id,
     new.profile ->> 'companyName')`,
 };

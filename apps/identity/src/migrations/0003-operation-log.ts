@@ -1,7 +1,7 @@
 import { searchable } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What the operation log is filtered by: members by any part of their names and e-mails, entries by their ids. */
+/** Indexes for the filters of the operation log: parts of members' names and e-mails, and the ids in entries. */
 export class OperationLog1763683200003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const texts = { first_name: 'new.first_name', last_name: 'new.last_name', email: 'new.email' };
@@ -18,8 +18,8 @@ export class OperationLog1763683200003 implements MigrationInterface {
 }
 
 /**
- * Most entries have but one or two of these, so each index holds only the entries that do. Those of members and users
- * hold each other's column: who looks for both need not read the entries of a busy one.
+ * Partial indexes, since most entries have only one or two of these ids. The indexes on members and users include each
+ * other's column, so that a filter on both need not read all entries of a busy member or user.
  */
 const filters = [
   ['member', 'member_id, create_time, id, user_id', 'member_id <> 0'],

@@ -2,8 +2,8 @@ import { secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Members with their roles, the devices that they sign in from and the tokens that set them up. Members emit events
- * from now on, so those that there are begin to be counted: their rows have had none.
+ * Roles of members, their devices and their setup tokens. Members emit events from now on, so versions of existing rows,
+ * which have emitted none, start at 0.
  */
 export class Members1763683200004 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -2,11 +2,11 @@ import { secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Copies of subscriptions, plans and products; what a client session was opened for; notes on users.
+ * Copies of subscriptions, plans and products; the purpose of a client session; notes on users.
  *
- * A user shows one of its subscriptions: the newest that lives (active, incomplete, pending, processing), else the
- * newest of all. A trigger keeps it in the user's row, so that lists of users find it by an index of theirs. It locks
- * the user before it looks, since two subscriptions of one user may change at once.
+ * A user shows one of its subscriptions: the newest live one (active, incomplete, pending, processing), else the newest
+ * of all. A trigger keeps it in the user's row, where lists of users can filter by index. The trigger locks the user
+ * before it reads, since two subscriptions of one user may change concurrently.
  */
 export class Customers1763683200006 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

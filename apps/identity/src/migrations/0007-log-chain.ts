@@ -1,16 +1,16 @@
 import { hydrate, Keyring, secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { hashOf, headText } from '../log-chain.js';
-import { operationLogs } from '../log-tables.js';
+import { hashOf, headText } from '../operation-log/chain.js';
+import { operationLogs } from '../operation-log/tables.js';
 
 const page = 1_000;
 
 /**
- * The operation log becomes a chain per merchant that is only appended to. What stands in it already is chained as it
- * was written, and the heads are signed: `migrate` runs with the service's settings, and SECRET_KEYS is one of them.
+ * Turns the operation log into an append-only hash chain per merchant. Existing entries are chained in the order they
+ * were written, and the heads are signed: `migrate` runs with the service's settings, SECRET_KEYS among them.
  *
- * operation_log_tallies: how many entries are each member's and each user's, so that a list by names knows beforehand
- * how many fit. One batch of a merchant is written at a time, under the lock of its head.
+ * operation_log_tallies: the number of entries per member and per user, so that a list filtered by names knows its total
+ * in advance. A merchant's batches are written one at a time, under the lock of its head.
  */
 export class LogChain1763683200007 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -46,7 +46,7 @@ async function chain(runner: QueryRunner, merchantId: number): Promise<void> {
     full = rows.length === page;
   }
   const keys = process.env.SECRET_KEYS;
-  if (!keys) throw new Error('SECRET_KEYS is missing: the heads of the operation log are signed by it');
+  if (!keys) throw new Error('SECRET_KEYS is missing: it signs the heads of the operation log');
   const head = { merchantId, n, hash };
   await runner.query('insert into operation_log_heads values ($1, $2, $3, $4)', [
     merchantId,
@@ -89,7 +89,7 @@ const after = [
     add constraint operation_logs_n check (n > 0)`,
   `create unique index operation_logs_chain on operation_logs (merchant_id, n)`,
   `revoke update, delete, truncate on operation_logs from identity_app`,
-  // an app from before, which may still run beside, must wait, not give up: it takes this for a collision
+  // an older app that still runs must retry, not give up: it treats this as a serialization failure
   `create function operation_logs_chained() returns trigger language plpgsql as $$ begin
     raise exception 'an entry of an app that is older than the chain' using errcode = 'serialization_failure';
   end $$`,

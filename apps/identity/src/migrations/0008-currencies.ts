@@ -1,7 +1,7 @@
 import { secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Copies of the rule sets by which merchants' amounts are converted: merchant/get answers them. */
+/** Copies of merchants' currency rule sets, which merchant/get answers. */
 export class Currencies1763683200008 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`create table currency_copies (

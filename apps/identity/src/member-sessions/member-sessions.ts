@@ -1,0 +1,189 @@
+import { hash, randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { MemberAccess, MerchantMember } from '@recur/contracts';
+import { CLOCK, type Clock, CONFIG, type Reader, type Tx } from '@recur/platform';
+import { publishCallers } from '../callers/callers-changed.js';
+import { type Signer, SigningKeys } from '../callers/signing-keys.js';
+import { signToken } from '../callers/tokens.js';
+import type { Config } from '../config.js';
+import { grantIn, type Roles, rolesOf } from '../members/grants.js';
+import type { Member } from '../members/tables.js';
+import { memberViews } from '../members/views.js';
+import { type LiveSession, liveSessions, memberSessions } from './tables.js';
+
+const sidBytes = 16;
+const tokenSeconds = 86_400;
+/** Per member. */
+const deviceLimits = {
+  /** Live sessions; one more ends the least recently used. */
+  live: 20,
+  /** Remembered devices without a session. */
+  former: 20,
+} as const;
+
+/** The device of a sign-in: name of the user agent, and address. */
+export interface Device {
+  name: string;
+  ip: string;
+}
+
+/** Sessions of members, one per device, with tokens that gateways verify without a request to identity. */
+@Injectable()
+export class MemberSessions {
+  constructor(
+    private readonly signingKeys: SigningKeys,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Signs a member in, whose row is locked and not changed since: a device that has a session keeps it, with a new
+   * token; any other gets one. The command logs it. The token is kept nowhere.
+   */
+  async open(
+    tx: Tx,
+    member: Member,
+    { device, totpVerified }: { device: Device; totpVerified: boolean },
+  ): Promise<{ merchantMember: MerchantMember; token: string }> {
+    const at = this.seconds();
+    const { merchantId, id: memberId, email } = member;
+    const identity = identityOf(device);
+    const [known, live, grant] = await Promise.all([
+      tx.lockIfAny(memberSessions, { memberId, identity }),
+      liveOf(tx, memberId),
+      rolesOf(tx, [member]).then(roles => grantIn(roles, member)),
+    ]);
+    const held = live.filter(({ expireTime }) => expireTime > at);
+    const same = held.find(session => session.sid === known?.sid);
+    if (same) await tx.lockIfAny(liveSessions, { sid: same.sid });
+    const sid = same?.sid ?? randomBytes(sidBytes).toString('base64url');
+    const others = held.filter(session => session !== same);
+    const over = [...live.filter(session => !held.includes(session)), ...others.splice(deviceLimits.live - 1)];
+    await this.forget(tx, memberId, over, identity);
+    const session = {
+      ...{ merchantId, memberId, identity, sid, name: device.name, ip: device.ip, loginTime: at, activeTime: at },
+      totpTime: totpVerified ? at : (known?.totpTime ?? 0),
+      endedTime: 0,
+    };
+    tx.save(memberSessions, session);
+    const opened = {
+      sid,
+      merchantId,
+      memberId,
+      email,
+      granted: grant,
+      activeTime: at,
+      expireTime: at + tokenSeconds,
+    };
+    tx.save(liveSessions, opened);
+    const [signer, [merchantMember]] = await Promise.all([
+      this.signingKeys.signer(tx),
+      memberViews(tx, [member], { at, sid, opened: session }),
+    ]);
+    const version = await publishCallers(tx, { members: [accessOf(member, [opened, ...others])] });
+    return {
+      merchantMember: merchantMember as MerchantMember,
+      token: await this.token(signer, opened, version),
+    };
+  }
+
+  /** Ends one session of a locked member; gateways refuse its tokens from then on. False if there is none such. */
+  async end(tx: Tx, memberId: number, sid: string): Promise<boolean> {
+    return (await this.endThose(tx, memberId, session => session.sid === sid)) > 0;
+  }
+
+  /** Ends all sessions of a locked member except one; returns how many. */
+  endAllOf(tx: Tx, memberId: number, except = ''): Promise<number> {
+    return this.endThose(tx, memberId, ({ sid }) => sid !== except);
+  }
+
+  /** Ends the sessions of a locked member that `ends` selects; returns how many. */
+  async endThose(tx: Tx, memberId: number, ends: (session: LiveSession) => boolean): Promise<number> {
+    const live = await liveOf(tx, memberId);
+    const ended = live.filter(ends);
+    if (ended.length === 0) return 0;
+    await this.forget(tx, memberId, ended);
+    const left = live.filter(session => !ended.includes(session));
+    await publishCallers(tx, { members: [accessOf({ id: memberId, merchantId: tx.merchantId }, left)] });
+    return ended.length;
+  }
+
+  /** Publishes changed grants of the signed-in among these locked members; `roles` are in their new state. */
+  async regrant(tx: Tx, members: readonly Member[], roles: Roles): Promise<void> {
+    const ids = members.map(({ id }) => id);
+    const live = await tx.among(liveSessions, 'memberId', ids);
+    const byMember = new Map<number, LiveSession[]>(ids.map(id => [id, []]));
+    for (const session of live) byMember.get(session.memberId)?.push(session);
+    const changed = members.flatMap(member => {
+      const granted = grantIn(roles, member);
+      const held = byMember.get(member.id) ?? [];
+      const isSame = held.every(session => session.granted === granted);
+      return isSame
+        ? []
+        : [
+            accessOf(
+              member,
+              held.map(session => ({ ...session, granted })),
+            ),
+          ];
+    });
+    if (changed.length === 0) return;
+    const grants = changed.map(({ grant }) => grant);
+    await tx.run(regrantText, [tx.merchantId, changed.map(({ id }) => id), grants]);
+    await publishCallers(tx, { members: changed });
+  }
+
+  /** Members as the API shows them; `sid` is the calling session. */
+  views(reader: Reader, members: readonly Member[], sid = ''): Promise<MerchantMember[]> {
+    return memberViews(reader, members, { at: this.seconds(), sid });
+  }
+
+  /** Unix seconds of the machine, not of the merchant's clock: gateways compare them with their own. */
+  seconds(): number {
+    return Math.floor(this.clock.wall() / 1000);
+  }
+
+  /** Deletes live sessions and prunes former devices, except the named one. */
+  private async forget(tx: Tx, memberId: number, ended: readonly LiveSession[], except = ''): Promise<void> {
+    const sids = ended.map(({ sid }) => sid);
+    if (sids.length > 0) await tx.run(forgetText, [tx.merchantId, memberId, sids, this.seconds(), except]);
+  }
+
+  /** Signs the session's token; gateways at this version of callers, or a later one, know the session. */
+  private token(signer: Signer, session: LiveSession, version: number): Promise<string> {
+    const { sid, merchantId: merchant, memberId, granted, activeTime: iat, expireTime: exp } = session;
+    const claims = { sub: String(memberId), merchant, sid, perm: digestOf(granted), callers: version, iat, exp };
+    return signToken(signer, this.config, 'member+jwt', claims);
+  }
+}
+
+/** Ends the sessions $3; of the devices without a session, the most recently used stay. */
+const forgetText = `with gone as (
+    delete from live_sessions where merchant_id = $1 and member_id = $2 and sid = any($3) returning sid, active_time),
+  former as (
+    select identity from member_sessions where merchant_id = $1 and member_id = $2 and ended_time <> 0
+    order by ended_time desc, identity offset ${deviceLimits.former}),
+  removed as (
+    delete from member_sessions
+    where merchant_id = $1 and member_id = $2 and identity <> $5 and identity in (select identity from former))
+  update member_sessions s set ended_time = $4, active_time = gone.active_time from gone
+  where s.merchant_id = $1 and s.member_id = $2 and s.sid = gone.sid`;
+
+const regrantText = `update live_sessions s set granted = changed.granted
+  from unnest($2::bigint[], $3::text[]) changed (member_id, granted)
+  where s.merchant_id = $1 and s.member_id = changed.member_id`;
+
+/** Locks and returns the member's live sessions, most recently used first. The member is locked. */
+async function liveOf(tx: Tx, memberId: number): Promise<LiveSession[]> {
+  const live = await tx.all(liveSessions, { merchantId: tx.merchantId, memberId }, 'order by sid for update');
+  return live.sort((one, other) => other.activeTime - one.activeTime);
+}
+
+/** A member as published to gateways. */
+function accessOf({ id, merchantId }: Pick<Member, 'id' | 'merchantId'>, live: readonly LiveSession[]): MemberAccess {
+  const { email = '', granted: grant = '' } = live[0] ?? {};
+  return { id, merchantId, email, grant, sessions: live.map(({ sid, expireTime }) => ({ sid, expireTime })) };
+}
+
+const digestOf = (text: string) => hash('sha256', text, 'base64url');
+const identityOf = ({ name, ip }: Device) => digestOf(JSON.stringify([name, ip]));

@@ -1,0 +1,139 @@
+import { Controller } from '@nestjs/common';
+import { type In, inviteMember, listMembers, resumeMember, suspendMember, updateMemberRole } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, contains, Db, given, Handle, type Tx } from '@recur/platform';
+import { emailKey } from '../domain/email.js';
+import { MemberSessions } from '../member-sessions/member-sessions.js';
+import type { Roles } from './grants.js';
+import { emailHash, emailTaken, insertMember, updateMember } from './member-rows.js';
+import { isSetUp, SetupTokens, setupSeconds } from './setup-tokens.js';
+import { type Member, memberEmails, members, type Role, roles } from './tables.js';
+import { memberEvent } from './views.js';
+
+/** Administers a merchant's members. Lock order: roles, member, sessions, callers. */
+@Controller()
+export class Members {
+  constructor(
+    private readonly db: Db,
+    private readonly sessions: MemberSessions,
+    private readonly setupTokens: SetupTokens,
+  ) {}
+
+  @Handle(listMembers)
+  list(
+    { email, searchKey, roleIds, createTimeStart, createTimeEnd, page, count }: In<typeof listMembers>,
+    caller: Caller,
+  ) {
+    return this.db.read(caller, async reader => {
+      const { rows, total } = await reader.page({
+        from: members,
+        where: [
+          ['email ilike ?', email ? contains(email) : undefined],
+          [
+            `concat_ws(E'\\n', email, concat_ws(' ', first_name, last_name)) ilike ?`,
+            searchKey ? contains(searchKey) : undefined,
+          ],
+          ['role_ids && ?::bigint[]', given(roleIds)],
+          ['create_time >= ?', given(createTimeStart)],
+          ['create_time <= ?', given(createTimeEnd)],
+        ],
+        order: 'create_time desc, id desc',
+        page,
+        count,
+      });
+      return { merchantMembers: await this.sessions.views(reader, rows, caller.session), total };
+    });
+  }
+
+  @Handle(inviteMember)
+  invite({ email, firstName, lastName, roleIds }: In<typeof inviteMember>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await lockRoles(tx, roleIds);
+      // of concurrent invitations of one e-mail, all but the first run again and find its member
+      tx.onConflict('member_emails_pkey', 'again');
+      tx.onConflict('members_email', 'again');
+      const taken = await tx.find(memberEmails, { emailHash: emailHash(email) });
+      const ids = sortedSet(roleIds);
+      const member = taken
+        ? await this.invitedBefore(tx, { email, firstName, lastName, roleIds: ids }, caller)
+        : insertMember(tx, { id: await tx.nextId(members), email, firstName, lastName, isOwner: false, roleIds: ids });
+      const setupToken = await this.setupTokens.issue(tx, member.id);
+      tx.log(`Member(${member.id})`, 'Invite');
+      return { memberId: member.id, setupToken, setupTokenExpireTime: tx.now + setupSeconds };
+    });
+  }
+
+  @Handle(updateMemberRole)
+  updateRole({ memberId, roleIds }: In<typeof updateMemberRole>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const roles = await lockRoles(tx, roleIds);
+      const member = await tx.lock(members, { id: memberId }, 'member_not_found');
+      if (member.isOwner) throw new Rejected('owner_protected');
+      const next = { ...member, roleIds: sortedSet(roleIds) };
+      if (next.roleIds.join() === member.roleIds.join()) return {};
+      updateMember(tx, next);
+      await this.sessions.regrant(tx, [next], roles);
+      tx.log(`Member(${memberId})`, 'UpdateRole');
+      return {};
+    });
+  }
+
+  @Handle(suspendMember)
+  suspend({ memberId }: In<typeof suspendMember>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const member = await tx.lock(members, { id: memberId }, 'member_not_found');
+      if (member.isOwner) throw new Rejected('owner_protected');
+      if (caller.actor.kind === 'member' && Number(caller.actor.id) === memberId) throw new Rejected('self_suspension');
+      if (member.status === 'suspended') return {};
+      updateMember(tx, { ...member, status: 'suspended' });
+      await this.sessions.endAllOf(tx, memberId);
+      tx.log(`Member(${memberId})`, 'Suspend');
+      return {};
+    });
+  }
+
+  @Handle(resumeMember)
+  resume({ memberId }: In<typeof resumeMember>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const member = await tx.lock(members, { id: memberId }, 'member_not_found');
+      if (member.status === 'active') return {};
+      updateMember(tx, { ...member, status: 'active' });
+      tx.log(`Member(${memberId})`, 'Resume');
+      return {};
+    });
+  }
+
+  /** The invited member of this merchant, not set up yet, updated with the names and roles of this invitation. */
+  private async invitedBefore(
+    tx: Tx,
+    { email, firstName, lastName, roleIds }: Invitation,
+    { actor }: Caller,
+  ): Promise<Member> {
+    const member = await tx.lockIfAny(members, { emailKey: emailKey(email) });
+    if (!member || (await isSetUp(tx, member))) throw emailTaken();
+    // the token signs in as that member, and no member may become the owner
+    if (member.isOwner && actor.kind === 'member') throw emailTaken();
+    const next = {
+      ...member,
+      firstName: firstName || member.firstName,
+      lastName: lastName || member.lastName,
+      roleIds: member.isOwner ? member.roleIds : roleIds,
+    };
+    const changed = memberEvent(next);
+    if (JSON.stringify(changed) !== JSON.stringify(memberEvent(member))) updateMember(tx, next);
+    return next;
+  }
+}
+
+type Invitation = Pick<Member, 'email' | 'firstName' | 'lastName' | 'roleIds'>;
+
+const sortedSet = (ids: readonly number[]) => [...new Set(ids)].sort((one, other) => one - other);
+
+/** Locks the roles with these ids. Rejects `role_not_found`. */
+async function lockRoles(tx: Tx, ids: readonly number[]): Promise<Roles> {
+  const locked = new Map<number, Role>();
+  for (const id of sortedSet(ids)) {
+    locked.set(id, await tx.lock(roles, { id, deletedTime: 0 }, 'role_not_found'));
+  }
+  return locked;
+}

@@ -1,0 +1,112 @@
+import { Controller } from '@nestjs/common';
+import { deleteRole, editRole, grantOf, type In, listRoles, newRole, permissionsIn } from '@recur/contracts';
+import { invalid, Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
+import { MemberSessions } from '../member-sessions/member-sessions.js';
+import { merchants } from '../merchants/tables.js';
+import { rolesOf } from './grants.js';
+import { members, type Role, roles } from './tables.js';
+import { roleView } from './views.js';
+
+const rolesPerMerchant = 100;
+
+/** Roles of a merchant: names for sets of permissions. */
+@Controller()
+export class Roles {
+  constructor(
+    private readonly db: Db,
+    private readonly sessions: MemberSessions,
+  ) {}
+
+  @Handle(listRoles)
+  list(_input: In<typeof listRoles>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const merchantRoles = (await allRoles(reader)).map(roleView);
+      return { merchantRoles, total: merchantRoles.length };
+    });
+  }
+
+  @Handle(newRole)
+  create({ role: name, permissions }: In<typeof newRole>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      // serializes creation, so that the count is exact
+      await tx.lockIfAny(merchants, {});
+      if ((await allRoles(tx)).length >= rolesPerMerchant) throw new Rejected('too_many_roles');
+      const role: Role = {
+        merchantId: tx.merchantId,
+        id: await tx.nextId(roles),
+        ...named(name),
+        permissions: normal(permissions),
+        createTime: tx.now,
+        deletedTime: 0,
+        version: 0,
+      };
+      saveRole(tx, 'role.created', role);
+      tx.log(`Role(${role.id})`, 'New');
+      return { merchantRole: roleView(role) };
+    });
+  }
+
+  @Handle(editRole)
+  edit({ id, role: name, permissions }: In<typeof editRole>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const role = await tx.lock(roles, { id, deletedTime: 0 }, 'role_not_found');
+      const next = { ...role, ...named(name), permissions: normal(permissions) };
+      const isRegranted = grantOf(next.permissions) !== grantOf(role.permissions);
+      if (!isRegranted && next.name === role.name) return { merchantRole: roleView(role) };
+      saveRole(tx, 'role.updated', next);
+      if (isRegranted) await this.regrant(tx, next);
+      tx.log(`Role(${id})`, 'Edit');
+      return { merchantRole: roleView(next) };
+    });
+  }
+
+  @Handle(deleteRole)
+  delete({ id }: In<typeof deleteRole>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const role = await tx.lock(roles, { id, deletedTime: 0 }, 'role_not_found');
+      const [having] = await tx.query(
+        'select count(*) as n from members where merchant_id = $1 and $2::bigint = any(role_ids)',
+        [tx.merchantId, id],
+      );
+      const n = Number(having?.n);
+      if (n > 0) throw inUse(n);
+      saveRole(tx, 'role.deleted', { ...role, deletedTime: tx.now });
+      tx.log(`Role(${id})`, 'Delete');
+      return {};
+    });
+  }
+
+  /**
+   * Locks all members with the role, signed in or not, and publishes their new permissions. A concurrent sign-in either
+   * commits first, with the old permissions that are replaced here, or starts with the new ones.
+   */
+  private async regrant(tx: Tx, role: Role): Promise<void> {
+    const having = await tx.run(
+      'select id from members where merchant_id = $1 and $2::bigint = any(role_ids) order by id for update',
+      [tx.merchantId, role.id],
+    );
+    const ids = having.map(({ id }) => Number(id));
+    const locked = await tx.among(members, 'id', ids);
+    const known = new Map(await rolesOf(tx, locked)).set(role.id, role);
+    await this.sessions.regrant(tx, locked, known);
+  }
+}
+
+/** The merchant's live roles, newest first. */
+export const allRoles = (reader: Reader): Promise<Role[]> =>
+  reader.all(roles, { deletedTime: 0 }, `order by create_time desc, id desc limit ${rolesPerMerchant}`);
+
+function saveRole(tx: Tx, event: 'role.created' | 'role.updated' | 'role.deleted', role: Role): void {
+  tx.onConflict('roles_name', () => invalid('/role', 'Another role has this name'));
+  tx.save(roles, role);
+  tx.emit(event, role, roleView(role));
+}
+
+const named = (name: string) => ({ name: name.trim(), nameKey: name.trim().toLowerCase() });
+
+/** Permissions deduplicated and in canonical order. */
+const normal = (permissions: Role['permissions']) => permissionsIn(grantOf(permissions));
+
+const inUse = (n: number) =>
+  new Rejected('role_in_use', `${n === 1 ? '1 member has' : `${n} members have`} this role: remove it from them first`);

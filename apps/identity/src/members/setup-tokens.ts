@@ -1,0 +1,43 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Reader, Tx } from '@recur/platform';
+import { oauthAccounts } from '../sign-in/tables.js';
+import type { Member } from './tables.js';
+import { setupTokens } from './tables.js';
+
+const tokenBytes = 32;
+/** Lifetime of a token. */
+export const setupSeconds = 259_200;
+
+/** Single-use tokens with which invited members set themselves up. Callers lock the member's row first. */
+@Injectable()
+export class SetupTokens {
+  /** Issues a token and returns its only copy: the database holds a hash. Replaces the member's earlier token. */
+  async issue(tx: Tx, memberId: number): Promise<string> {
+    const token = randomBytes(tokenBytes).toString('base64url');
+    const expireTime = tx.now + setupSeconds;
+    await tx.lockIfAny(setupTokens, { memberId });
+    tx.save(setupTokens, { merchantId: tx.merchantId, memberId, tokenHash: hashOf(token), expireTime, usedTime: 0 });
+    return token;
+  }
+
+  /** Uses up a token; false if it is not the member's, was used or has expired. */
+  async redeem(tx: Tx, memberId: number, token: string): Promise<boolean> {
+    const held = await tx.lockIfAny(setupTokens, { memberId });
+    if (held?.usedTime !== 0 || held.expireTime <= tx.now || held.tokenHash !== hashOf(token)) return false;
+    tx.save(setupTokens, { ...held, usedTime: tx.now });
+    return true;
+  }
+
+  /** Whether a token is the member's latest, valid or not: guesses are refused before anything is locked. */
+  async isOf(reader: Reader, memberId: number, token: string): Promise<boolean> {
+    return (await reader.find(setupTokens, { memberId, tokenHash: hashOf(token) })) !== undefined;
+  }
+}
+
+/** Whether a member can sign in already; if so it gets no setup token, which would let the inviter sign in as it. */
+export async function isSetUp(reader: Reader, { id: memberId, passwordHash }: Member): Promise<boolean> {
+  return passwordHash !== null || (await reader.find(oauthAccounts, { memberId, clearedTime: 0 })) !== undefined;
+}
+
+const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url');

@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { Db, systemCaller } from '@recur/platform';
+import { emailTaken, insertMember } from '../members/member-rows.js';
+import { members } from '../members/tables.js';
+import { ApiKeys } from './api-keys.js';
+import { merchants } from './tables.js';
+import { merchantView } from './views.js';
+
+export interface NewMerchant {
+  merchantId: number;
+  memberId: number;
+  /** The only copy. */
+  apiKey: string;
+}
+
+/** Creates merchants, for the operator's command and the first run. */
+@Injectable()
+export class Merchants {
+  constructor(
+    private readonly db: Db,
+    private readonly apiKeys: ApiKeys,
+  ) {}
+
+  /**
+   * Creates a merchant with its owner and its first API key. Rejects `invalid_parameters` at /email where a member of
+   * any merchant has that e-mail.
+   */
+  async create({ name, email }: { name: string; email: string }, requestId: string): Promise<NewMerchant> {
+    const [sequence] = await this.db.infra(`select nextval('merchants_id_seq') as id`);
+    const merchantId = Number(sequence?.id);
+    const caller = systemCaller(merchantId, requestId, Number.POSITIVE_INFINITY);
+    return this.db.write(caller, async tx => {
+      const memberId = await tx.nextId(members);
+      const createTime = tx.now;
+      const merchant = { merchantId, name, profile: {}, createTime, version: 0 };
+      tx.onConflict('member_emails_pkey', emailTaken);
+      tx.save(merchants, merchant);
+      tx.emit('merchant.created', merchant, merchantView(merchant));
+      insertMember(tx, { id: memberId, email, firstName: '', lastName: '', isOwner: true, roleIds: [] });
+      tx.log(`Merchant(${merchantId})`, 'New');
+      const { apiKey } = await this.apiKeys.issue(tx);
+      return { merchantId, memberId, apiKey };
+    });
+  }
+}

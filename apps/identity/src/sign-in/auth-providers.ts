@@ -1,0 +1,141 @@
+import { Controller, Inject } from '@nestjs/common';
+import {
+  type AuthProvider,
+  deleteAuthProvider,
+  editAuthProvider,
+  type In,
+  listAuthProviders,
+  newAuthProvider,
+} from '@recur/contracts';
+import { invalid, Rejected } from '@recur/kernel';
+import { type Caller, CONFIG, checkUrl, Db, Handle, Keyring, type Reader, type Tx } from '@recur/platform';
+import { addressRules, type Config } from '../config.js';
+import { merchants } from '../merchants/tables.js';
+import { chosenAlgorithms, defaultSalt, keySourceOf, type Provider } from './provider-keys.js';
+import { type AuthProviderRow, authProviders } from './tables.js';
+
+const providersPerMerchant = 20;
+const masked = '••••••••';
+
+type Settings = Pick<
+  In<typeof editAuthProvider>,
+  'name' | 'issuer' | 'audience' | 'algorithms' | 'authJsSalt' | 'jwksUrl' | 'publicKey' | 'secret' | 'authJsSecret'
+>;
+
+/** The identity providers of a merchant, beside the deployment's. */
+@Controller()
+export class AuthProviders {
+  constructor(
+    private readonly db: Db,
+    private readonly keyring: Keyring,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  @Handle(listAuthProviders)
+  list(_input: object, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const rows = await reader.all(authProviders, { deletedTime: 0 }, 'order by create_time desc, id desc');
+      return { authProviders: rows.map(providerView) };
+    });
+  }
+
+  @Handle(newAuthProvider)
+  create(input: In<typeof newAuthProvider>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      // serializes creation, so that the count is exact
+      await tx.lockIfAny(merchants, {});
+      const [held, id] = await Promise.all([tx.all(authProviders, { deletedTime: 0 }), tx.nextId(authProviders)]);
+      if (held.length >= providersPerMerchant) throw new Rejected('too_many_auth_providers');
+      const { merchantId, now: createTime } = tx;
+      const blank: AuthProviderRow = {
+        ...{ merchantId, id, name: '', issuer: '', audience: '', keySource: 'jwks', algorithms: [], jwksUrl: '' },
+        ...{ publicKey: '', sealedSecret: '', authJsSalt: defaultSalt, createTime, deletedTime: 0, version: 0 },
+      };
+      const row = this.changed(blank, input);
+      const authProvider = save(tx, row, 'provider.created');
+      tx.log(`AuthProvider(${id})`, 'New');
+      return { authProvider };
+    });
+  }
+
+  @Handle(editAuthProvider)
+  edit({ authProviderId: id, ...settings }: In<typeof editAuthProvider>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const row = await tx.lock(authProviders, { id, deletedTime: 0 }, 'auth_provider_not_found');
+      const next = this.changed(row, settings);
+      if (JSON.stringify(next) === JSON.stringify(row)) return { authProvider: providerView(row) };
+      const authProvider = save(tx, next, 'provider.updated');
+      tx.log(`AuthProvider(${id})`, 'Edit');
+      return { authProvider };
+    });
+  }
+
+  @Handle(deleteAuthProvider)
+  remove({ authProviderId: id }: In<typeof deleteAuthProvider>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const row = await tx.lock(authProviders, { id, deletedTime: 0 }, 'auth_provider_not_found');
+      // a deleted provider keeps no secret
+      save(tx, { ...row, sealedSecret: '', deletedTime: tx.now }, 'provider.deleted');
+      tx.log(`AuthProvider(${id})`, 'Delete');
+      return {};
+    });
+  }
+
+  /** The providers that identify the merchant's members; its own come before the deployment's. */
+  async trusted(reader: Reader): Promise<Provider[]> {
+    const rows = await reader.all(authProviders, { deletedTime: 0 });
+    const own = rows.map(row => ({ ...row, secret: row.sealedSecret && this.keyring.open(row.sealedSecret, at(row)) }));
+    const { OAUTH_PROVIDER: shared } = this.config;
+    return shared ? [...own, shared] : own;
+  }
+
+  /** The row with the sent settings applied. Rejects `invalid_parameters`, naming the field. */
+  private changed(row: AuthProviderRow, sent: Settings): AuthProviderRow {
+    const { issuer = row.issuer, audience = row.audience } = sent;
+    const name = sent.name || (row.name === row.issuer ? issuer : row.name);
+    const next = {
+      ...row,
+      name,
+      issuer,
+      audience,
+      authJsSalt: sent.authJsSalt || row.authJsSalt,
+      ...this.key(row, sent),
+    };
+    if (next.keySource !== 'authJs' && audience.trim() === '') throw invalid('/audience', 'audience is required');
+    return { ...next, algorithms: chosenAlgorithms(next, sent.algorithms, row.algorithms) };
+  }
+
+  /** The fields of the sent key, which replaces the former one of whatever kind; {} if none is sent. */
+  private key(row: AuthProviderRow, sent: Settings): Partial<AuthProviderRow> {
+    const keySource = keySourceOf(sent);
+    if (keySource === undefined) return {};
+    const { jwksUrl = '', publicKey = '', secret = sent.authJsSecret } = sent;
+    const problem = jwksUrl && checkUrl(jwksUrl, addressRules(this.config));
+    if (problem) throw invalid('/jwksUrl', `jwksUrl ${problem}`);
+    const isSame = secret !== undefined && this.isSecretOf(row, secret);
+    const sealedSecret = secret === undefined ? '' : isSame ? row.sealedSecret : this.keyring.seal(secret, at(row));
+    return { keySource, jwksUrl, publicKey, sealedSecret };
+  }
+
+  private isSecretOf(row: AuthProviderRow, secret: string): boolean {
+    return row.sealedSecret !== '' && this.keyring.open(row.sealedSecret, at(row)) === secret;
+  }
+}
+
+function save(tx: Tx, row: AuthProviderRow, event: string): AuthProvider {
+  tx.onConflict('auth_providers_issuer', () => invalid('/issuer', 'Another provider has this issuer'));
+  tx.onConflict('auth_providers_one_authjs', () =>
+    invalid('/authJsSecret', 'The merchant has an Auth.js provider already, and Auth.js tokens do not name theirs'),
+  );
+  tx.save(authProviders, row);
+  const view = providerView(row);
+  tx.emit(event, row, view);
+  return view;
+}
+
+function providerView({ sealedSecret, deletedTime: _, version: __, ...row }: AuthProviderRow): AuthProvider {
+  return { ...row, secret: sealedSecret && masked, authJsSalt: row.keySource === 'authJs' ? row.authJsSalt : '' };
+}
+
+/** Additional data of an encrypted secret: binds it to its row. */
+const at = ({ merchantId, id }: AuthProviderRow) => `auth_providers.sealed_secret ${merchantId} ${id}`;

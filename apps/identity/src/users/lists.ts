@@ -1,0 +1,125 @@
+import { Controller } from '@nestjs/common';
+import { getUser, type In, listUsers, searchUsers, subscriptionStatus, userStatus } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, type Condition, contains, Db, each, given, Handle, sorted } from '@recur/platform';
+import { subscriptions } from '../copies/tables.js';
+import { accountOf, accountsOf } from './accounts.js';
+import { users } from './tables.js';
+
+/** Users in a search result, and how many of the newest users a search scans before it uses the index. */
+const searchLimits = { results: 100, scannedFirst: 10_000 } as const;
+const newest = 'create_time desc, id desc';
+const subscriptionStatuses: readonly number[] = Object.values(subscriptionStatus);
+
+/** The newest matches among the newest users; texts are joined as in the column `anything` of users_search. */
+const newestThatFit = (among: number | 'all') => `
+  select id from (select * from users where merchant_id = $1 order by ${newest} limit ${among}) newest
+  where concat_ws(E'\\n', email, concat_ws(' ', first_name, last_name), external_user_id, profile ->> 'companyName')
+    ilike $2 order by ${newest} limit ${searchLimits.results}`;
+
+/** Lists and searches users. */
+@Controller()
+export class UserLists {
+  constructor(private readonly db: Db) {}
+
+  @Handle(getUser)
+  get({ userId }: In<typeof getUser>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const row = await reader.get(users, { id: userId }, 'user_not_found');
+      return { user: await accountOf(reader, row) };
+    });
+  }
+
+  @Handle(listUsers)
+  async list(input: In<typeof listUsers>, caller: Caller) {
+    const { email, firstName, lastName, searchKey, page, count } = input;
+    const withStatus = statuses(input.status);
+    const subStatus = given(input.subStatus)?.filter(code => subscriptionStatuses.includes(code));
+    if (withStatus?.length === 0 || subStatus?.length === 0) return { userAccounts: [], total: 0 };
+    const [named, keyed] = await Promise.all([
+      this.db.search(caller, 'users', [
+        { column: 'email', field: 'email', part: email },
+        { column: 'first_name', field: 'firstName', part: firstName },
+        { column: 'last_name', field: 'lastName', part: lastName },
+      ]),
+      this.fitting(caller, searchKey),
+    ]);
+    return this.db.read(caller, async reader => {
+      const subscriptionId = given(input.subscriptionId);
+      const subscription = subscriptionId ? await reader.find(subscriptions, { id: subscriptionId }) : undefined;
+      if (subscriptionId && !subscription) return { userAccounts: [], total: 0 };
+      const { rows, total } = await reader.page({
+        from: users,
+        where: [
+          ['id = ?', given(input.userId)],
+          ['id = ?', subscription?.userId],
+          ['external_user_id = ?', given(input.externalUserId)],
+          ['id = any(?)', named],
+          ['id = any(?)', keyed],
+          oneOf('status', withStatus),
+          oneOf('gateway_id', given(input.gatewayIds)),
+          each('plan_id', given(input.planIds)),
+          each('subscription_status', subStatus),
+          ['create_time >= ?', given(input.createTimeStart)],
+          ['create_time <= ?', given(input.createTimeEnd)],
+        ],
+        order: sorted({ createTime: 'create_time' }, input),
+        page,
+        count,
+      });
+      return { userAccounts: await accountsOf(reader, rows), total };
+    });
+  }
+
+  @Handle(searchUsers)
+  async search({ searchKey }: In<typeof searchUsers>, caller: Caller) {
+    const ids = searchKey ? await this.newestFitting(caller, searchKey) : undefined;
+    return this.db.read(caller, async reader => {
+      const { rows } = await reader.page({
+        from: users,
+        where: [['id = any(?)', ids]],
+        order: newest,
+        page: 0,
+        count: searchLimits.results,
+      });
+      return { userAccounts: await accountsOf(reader, rows) };
+    });
+  }
+
+  /** Frequent matches are found quickly among the newest users, rare ones by the trigram index. */
+  private async newestFitting(caller: Caller, searchKey: string): Promise<number[]> {
+    const among = (count: number | 'all') =>
+      this.db.read(caller, async reader => {
+        const rows = await reader.query(newestThatFit(count), [reader.merchantId, contains(searchKey)]);
+        return rows.map(({ id }) => Number(id));
+      });
+    const ids = await among(searchLimits.scannedFirst);
+    if (ids.length === searchLimits.results) return ids;
+    try {
+      return (await this.fitting(caller, searchKey)) ?? [];
+    } catch (error) {
+      const many = error instanceof Rejected && error.slug === 'invalid_parameters';
+      if (many) return among('all');
+      throw error;
+    }
+  }
+
+  /** Ids of users whose texts contain the key, or whose id it is; undefined without a key. */
+  private async fitting(caller: Caller, searchKey: string | undefined): Promise<number[] | undefined> {
+    const parts = [{ column: 'anything', field: 'searchKey', part: searchKey }];
+    const ids = await this.db.search(caller, 'users', parts);
+    const isId = /^\d{1,15}$/.test(searchKey ?? '');
+    return ids && isId ? [...ids, Number(searchKey)] : ids;
+  }
+}
+
+/** A condition on values. A single value is an equality, so that the index yields the order without a sort. */
+function oneOf(column: string, values: readonly unknown[] | undefined): Condition {
+  return values?.length === 1 ? [`${column} = ?`, values[0]] : [`${column} = any(?)`, values];
+}
+
+/** The status names of the given codes; undefined without codes. */
+function statuses(codes: readonly number[] | undefined): string[] | undefined {
+  const names = Object.entries(userStatus).flatMap(([name, code]) => (codes?.includes(code) ? [name] : []));
+  return given(codes) && names;
+}

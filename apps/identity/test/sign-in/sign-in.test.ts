@@ -1,0 +1,288 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { verify } from '@node-rs/argon2';
+import { updateMerchant } from '@recur/contracts';
+import { decodeJwt } from 'jose';
+import { SetupTokens } from '../../src/members/setup-tokens.js';
+import { members } from '../../src/members/tables.js';
+import { Passwords } from '../../src/passwords/passwords.js';
+import { IdentityTokens } from '../../src/sign-in/identity-tokens.js';
+import { type Merchant, makePortal, type Portal } from '../portal.js';
+
+jest.setTimeout(60_000);
+
+let p: Portal;
+let owner: Merchant;
+beforeAll(async () => {
+  p = await makePortal();
+});
+afterAll(() => p.t.close());
+beforeEach(async () => {
+  owner = await p.merchant();
+  await p.t.emitted();
+});
+
+const invalid = { ok: false, slug: 'credential_invalid', issues: [] };
+const logged = async () =>
+  (await p.t.emitted())
+    .filter(({ type }) => type === 'operation.logged')
+    .map(({ data, actor }) => [actor.kind, (data as { content: string }).content]);
+const done = <T extends { ok: boolean }>(result: T) => {
+  if (!result.ok) throw new Error(JSON.stringify(result));
+  return (result as T & { data: { merchantMember: Record<string, unknown>; token: string } }).data;
+};
+const verifications = () => p.t.app.get(IdentityTokens).verifications;
+const checks = () => p.t.app.get(Passwords).checks;
+
+describe('oauth/login', () => {
+  it('links the owner by its e-mail the first time, as its own doing, and opens a session', async () => {
+    const { merchantMember, token } = done(await p.oauthLogin(owner.merchantId, { email: owner.email, sub: 'u1' }));
+    expect(merchantMember).toMatchObject({
+      id: owner.memberId,
+      email: owner.email,
+      isOwner: true,
+      isBlankPasswd: true,
+      oauthAccounts: [{ provider: 'idp', providerId: 'u1', email: owner.email, emailVerified: true }],
+      deviceList: [{ name: 'Firefox on Linux', ipAddress: '192.0.2.1', currentDevice: true, status: true }],
+    });
+    expect(decodeJwt(token)).toMatchObject({ sub: String(owner.memberId), merchant: owner.merchantId });
+    expect(await logged()).toEqual([['member', 'LinkIdentity, SignIn']]);
+    const again = done(await p.oauthLogin(owner.merchantId, { email: owner.email.toUpperCase(), sub: 'u1' }));
+    expect(again.merchantMember).toMatchObject({ oauthAccounts: [{ providerId: 'u1' }] });
+    expect(await logged()).toEqual([['member', 'SignIn']]);
+  });
+
+  it('knows a member by issuer and subject from then on, whatever its e-mail', async () => {
+    done(await p.oauthLogin(owner.merchantId, { email: owner.email, sub: 'u2' }));
+    const moved = done(await p.oauthLogin(owner.merchantId, { email: 'married@example.com', sub: 'u2' }));
+    expect(moved.merchantMember).toMatchObject({ id: owner.memberId, email: owner.email });
+    expect(await p.oauthLogin(owner.merchantId, { email: owner.email, sub: 'thief' })).toEqual(invalid);
+  });
+
+  it('refuses all alike, after one verification each', async () => {
+    const { merchantId } = owner;
+    done(await p.oauthLogin(merchantId, { email: owner.email, sub: 'u3' }));
+    const pending = await p.invited(merchantId);
+    const suspended = await p.invited(merchantId);
+    done(await p.oauthSetup(merchantId, suspended, suspended));
+    await p.suspend(suspended.memberId);
+    const other = await p.merchant();
+    done(await p.oauthLogin(other.merchantId, { email: other.email }));
+    const attempts: Record<string, () => Promise<unknown>> = {
+      'an unknown e-mail': () => p.oauthLogin(merchantId, { email: 'nobody@example.com' }),
+      'a wrong token': () => p.oauthLogin(merchantId, owner, { identityToken: p.token(owner, { aud: 'other' }) }),
+      'no token at all': () => p.oauthLogin(merchantId, owner, { identityToken: '' }),
+      'the token of another e-mail': () => p.oauthLogin(merchantId, owner, { identityToken: p.token(pending) }),
+      'an identity that is not linked': () => p.oauthLogin(merchantId, { email: owner.email, sub: 'u4' }),
+      'a member who is not set up': () => p.oauthLogin(merchantId, pending),
+      'a suspended member': () => p.oauthLogin(merchantId, suspended),
+      "another merchant's member": () => p.oauthLogin(merchantId, { email: other.email }),
+    };
+    await p.t.emitted();
+    for (const [name, attempt] of Object.entries(attempts)) {
+      const before = verifications();
+      expect([name, await attempt()]).toEqual([name, invalid]);
+      expect([name, verifications() - before]).toEqual([name, 1]);
+    }
+    expect(await p.t.emitted()).toEqual([]);
+  });
+
+  it('answers a repeat with the same token, and never to the token of somebody else', async () => {
+    const identityToken = p.token(owner);
+    const as = { idempotencyKey: 'once', identityToken };
+    const first = done(await p.oauthLogin(owner.merchantId, owner, as));
+    const second = await p.oauthLogin(owner.merchantId, owner, as);
+    expect(second).toMatchObject({ ok: true, replayOf: expect.any(String), data: first });
+    const other = p.token(owner, { jti: 'another' });
+    expect(await p.oauthLogin(owner.merchantId, owner, { ...as, identityToken: other })).toMatchObject({
+      slug: 'idempotency_reused',
+    });
+    p.clock.advance(400);
+    expect(await p.oauthLogin(owner.merchantId, owner, as)).toEqual(invalid);
+    const all = await p.t.rows('select t::text from idempotency t');
+    for (const secret of [first.token, identityToken]) expect(JSON.stringify(all)).not.toContain(secret);
+  });
+
+  it('links one identity of 64 that come at once for a member', async () => {
+    const attempts = Array.from({ length: 64 }, (_, at) =>
+      p.oauthLogin(owner.merchantId, { email: owner.email, sub: `race-${at % 2}` }),
+    );
+    const results = await Promise.all(attempts);
+    expect(results.filter(({ ok }) => ok)).toHaveLength(32);
+    for (const result of results) if (!result.ok) expect(result).toEqual(invalid);
+    const rows = await p.t.rows('select subject from oauth_accounts where member_id = $1', [owner.memberId]);
+    expect(rows).toHaveLength(1);
+  });
+});
+
+describe('oauth/setup', () => {
+  it('links the identity, sets the password and signs in; the setup token works once', async () => {
+    const member = await p.invited(owner.merchantId);
+    await p.t.emitted();
+    const given = { setupToken: member.setupToken, newPassword: 'correct horse' };
+    const { merchantMember } = done(await p.oauthSetup(owner.merchantId, member, given));
+    expect(merchantMember).toMatchObject({
+      id: member.memberId,
+      isBlankPasswd: false,
+      oauthAccounts: [{ provider: 'idp', providerId: member.email }],
+    });
+    expect(await logged()).toEqual([['member', 'SetUp']]);
+    expect(await p.oauthSetup(owner.merchantId, member, given)).toEqual(invalid);
+    expect(done(await p.oauthLogin(owner.merchantId, member)).merchantMember).toMatchObject({ id: member.memberId });
+    const [row] = await p.t.rows('select password_hash from members where id = $1', [member.memberId]);
+    expect(await verify(String(row?.password_hash), 'correct horse')).toBe(true);
+  });
+
+  it('refuses another token, an old one, and that of another member, and takes none of them', async () => {
+    const member = await p.invited(owner.merchantId);
+    const other = await p.invited(owner.merchantId);
+    const setup = (setupToken: string) => p.oauthSetup(owner.merchantId, member, { setupToken });
+    expect(await setup('x')).toEqual(invalid);
+    expect(await setup(other.setupToken)).toEqual(invalid);
+    p.clock.advance(3 * 86_400);
+    expect(await setup(member.setupToken)).toEqual(invalid);
+    expect(await p.oauthSetup(owner.merchantId, { email: 'nobody@example.com' }, member)).toEqual(invalid);
+  });
+
+  it('refuses a password that is too short or too long', async () => {
+    const member = await p.invited(owner.merchantId);
+    for (const newPassword of ['1234567', 'x'.repeat(129)]) {
+      const result = await p.oauthSetup(owner.merchantId, member, { ...member, newPassword });
+      expect(result).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/newPassword' }] });
+    }
+  });
+
+  it('refuses an identity that another member has, and keeps the setup token', async () => {
+    done(await p.oauthLogin(owner.merchantId, { email: owner.email, sub: 'mine' }));
+    const member = await p.invited(owner.merchantId);
+    const same = { email: member.email, sub: 'mine' };
+    expect(await p.oauthSetup(owner.merchantId, same, member)).toMatchObject({ slug: 'oauth_account_taken' });
+    expect(await p.oauthSetup(owner.merchantId, member, member)).toMatchObject({ ok: true });
+  });
+
+  it('takes one of 64 at once', async () => {
+    const member = await p.invited(owner.merchantId);
+    const results = await Promise.all(
+      Array.from({ length: 64 }, () => p.oauthSetup(owner.merchantId, member, { setupToken: member.setupToken })),
+    );
+    expect(results.filter(({ ok }) => ok)).toHaveLength(1);
+  });
+
+  it('is for members who have no way in yet', async () => {
+    done(await p.oauthLogin(owner.merchantId, { email: owner.email, sub: 'mine' }));
+    const tokens = p.t.app.get(SetupTokens);
+    const { setupToken } = await p.t.db.write(p.caller(owner.merchantId), async tx => {
+      tx.log('Member', 'Test');
+      return { setupToken: await tokens.issue(tx, owner.memberId) };
+    });
+    const thief = { email: owner.email, sub: 'thief' };
+    expect(await p.oauthSetup(owner.merchantId, thief, { setupToken })).toEqual(invalid);
+    expect(await p.setPassword({ email: owner.email, setupToken, newPassword: 'stolen horse' })).toEqual(invalid);
+  });
+});
+
+describe('passwords', () => {
+  const newPassword = 'correct horse';
+
+  it('are set with a setup token and sign in, from nobody, to the right merchant', async () => {
+    const member = await p.invited(owner.merchantId);
+    const setup = { email: member.email, setupToken: member.setupToken, newPassword };
+    expect(done(await p.setPassword(setup)).merchantMember).toMatchObject({ id: member.memberId });
+    expect(await p.setPassword(setup)).toEqual(invalid);
+    await p.t.emitted();
+    const { merchantMember, token } = done(
+      await p.login({ email: ` ${member.email.toUpperCase()}`, password: newPassword }),
+    );
+    expect(merchantMember).toMatchObject({ id: member.memberId, merchantId: owner.merchantId, oauthAccounts: [] });
+    expect(decodeJwt(token)).toMatchObject({ merchant: owner.merchantId, sub: String(member.memberId) });
+    expect(await logged()).toEqual([['member', 'SignIn']]);
+  });
+
+  it('are refused all alike, after one check each', async () => {
+    const [member, suspended, blank] = await Promise.all([1, 2, 3].map(() => p.invited(owner.merchantId)));
+    if (!member || !suspended || !blank) throw new Error('three members');
+    for (const one of [member, suspended]) done(await p.setPassword({ ...one, newPassword }));
+    await p.suspend(suspended.memberId);
+    await p.t.emitted();
+    const attempts = [
+      { email: 'nobody@example.com', password: newPassword },
+      { email: member.email, password: 'wrong horse' },
+      { email: suspended.email, password: newPassword },
+      { email: blank.email, password: newPassword },
+      { email: 'no e-mail', password: 'x' },
+    ];
+    for (const attempt of attempts) {
+      const before = checks();
+      expect([attempt, await p.login(attempt)]).toEqual([attempt, invalid]);
+      expect(checks() - before).toBe(1);
+    }
+    expect(await p.t.emitted()).toEqual([]);
+  });
+
+  it('of nothing but spaces sign in too', async () => {
+    const member = await p.invited(owner.merchantId);
+    const spaces = ' '.repeat(8);
+    done(await p.setPassword({ ...member, newPassword: spaces }));
+    expect(await p.login({ email: member.email, password: spaces })).toMatchObject({ ok: true });
+    expect(await p.login({ email: member.email, password: '' })).toMatchObject({
+      slug: 'invalid_parameters',
+      issues: [{ path: '/password' }],
+    });
+  });
+
+  it('are not set by a wrong token, which is found out without the member: nobody hears whether there is one', async () => {
+    const member = await p.invited(owner.merchantId);
+    const as = { email: member.email, newPassword };
+    const heard = await p.t.db.write(p.caller(owner.merchantId), async tx => {
+      await tx.lock(members, { id: member.memberId }, 'member_not_found');
+      return { setup: await p.setPassword({ ...as, setupToken: 'guessed' }) };
+    });
+    expect(heard.setup).toEqual(invalid);
+    expect(await p.setPassword({ ...as, setupToken: member.setupToken })).toMatchObject({ ok: true });
+  });
+
+  it('of callers who send one key by chance are told apart', async () => {
+    const both = await Promise.all([1, 2].map(() => p.invited(owner.merchantId)));
+    for (const one of both) done(await p.setPassword({ ...one, newPassword }));
+    const [a, b] = await Promise.all(
+      both.map(({ email }) => p.login({ email, password: newPassword }, { idempotencyKey: 'k' })),
+    );
+    // within a merchant, an idempotency key is one request
+    expect([a?.ok, b?.ok].filter(Boolean)).toHaveLength(1);
+    const other = await p.merchant();
+    const stranger = await p.invited(other.merchantId);
+    done(await p.setPassword({ ...stranger, newPassword }));
+    expect(await p.login({ email: stranger.email, password: newPassword }, { idempotencyKey: 'k' })).toMatchObject({
+      ok: true,
+    });
+  });
+
+  it('cannot be guessed from what is kept of a request', async () => {
+    const member = await p.invited(owner.merchantId);
+    done(await p.setPassword({ ...member, newPassword }));
+    const input = { email: member.email, password: newPassword };
+    const edit = { companyName: 'Renamed' };
+    done(await p.login(input, { idempotencyKey: 'login' }));
+    await p.t.done(updateMerchant, edit, { merchantId: owner.merchantId, idempotencyKey: 'edit' });
+    const kept = async (key: string) =>
+      (await p.t.rows('select fingerprint from idempotency where key = $1', [key]))[0]?.fingerprint;
+    const plain = (command: string, body: object) =>
+      createHash('sha256')
+        .update(`${command}\n${JSON.stringify(body)}`)
+        .digest('base64');
+    expect(await kept('edit')).toBe(plain('merchant.update', edit));
+    expect(await kept('login')).not.toBe(plain('auth.login', input));
+  });
+
+  it('stand nowhere', async () => {
+    const member = await p.invited(owner.merchantId);
+    done(await p.setPassword({ ...member, newPassword: 'canary-in-the-tables' }));
+    done(await p.login({ email: member.email, password: 'canary-in-the-tables' }, { idempotencyKey: 'canary' }));
+    const setupHash = createHash('sha256').update(member.setupToken).digest('base64url');
+    expect(await p.t.rows('select 1 from setup_tokens where token_hash = $1', [setupHash])).toHaveLength(1);
+    for (const { tablename } of await p.t.rows(`select tablename from pg_tables where schemaname = 'public'`)) {
+      const everything = JSON.stringify(await p.t.rows(`select t::text from "${tablename}" t`));
+      for (const secret of ['canary-in-the-tables', member.setupToken]) expect(everything).not.toContain(secret);
+    }
+  });
+});
