@@ -6,8 +6,8 @@ const settings = serviceConfig.extend({
   RATES_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('where exchange rates are fetched each hour; unset, they are imported from files'),
-  RATES_ALLOW_LOOPBACK: toggle(false).describe('let RATES_URL lead to this machine: local stacks and tests only'),
+    .describe('URL of the exchange rates, fetched every hour; unset, they are imported from files'),
+  RATES_ALLOW_LOOPBACK: toggle(false).describe('allow RATES_URL on loopback addresses: local stacks and tests only'),
 });
 
 export const config = settings
@@ -17,11 +17,11 @@ export const config = settings
   })
   .refine(one => !one.RATES_URL || !checkUrl(one.RATES_URL, addressRules(one)), {
     path: ['RATES_URL'],
-    message: 'may not lead to an address that is not public; in production it must be https',
+    message: 'must be a public address, and https in production',
   });
 export type Config = z.output<typeof config>;
 
-/** Which URLs rates may be fetched from in this deployment. */
+/** Restrictions on RATES_URL in this deployment. */
 export const addressRules = ({
   RECUR_ENV,
   RATES_ALLOW_LOOPBACK,

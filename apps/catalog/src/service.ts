@@ -1,12 +1,18 @@
 import { events } from '@recur/contracts';
 import { aggregate, CONFIG, type ServiceDefinition } from '@recur/platform';
-import { Checkouts } from './checkouts.js';
+import { Checkouts } from './checkouts/checkouts.js';
+import { checkouts } from './checkouts/tables.js';
+import { checkoutView } from './checkouts/views.js';
 import { addressRules, type Config, config } from './config.js';
-import { Currencies } from './currencies.js';
-import { currencyRules, infrastructureTables } from './currency-tables.js';
-import { metrics, planMetrics } from './metric-tables.js';
-import { metricView } from './metric-views.js';
-import { Metrics } from './metrics.js';
+import { Currencies } from './currencies/currencies.js';
+import { rates } from './currencies/rates/command.js';
+import { httpSource } from './currencies/rates/http.js';
+import { Rates, removals } from './currencies/rates/rates.js';
+import { RATE_SOURCE, RatesWorker, rateStatus } from './currencies/rates/worker.js';
+import { currencyRules, infrastructureTables } from './currencies/tables.js';
+import { Metrics } from './metrics/metrics.js';
+import { metrics } from './metrics/tables.js';
+import { metricView } from './metrics/views.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Lists1795262400002 } from './migrations/0002-lists.js';
 import { Filters1795262400003 } from './migrations/0003-filters.js';
@@ -15,17 +21,16 @@ import { Checkouts1795262400005 } from './migrations/0005-checkouts.js';
 import { Metrics1795262400006 } from './migrations/0006-metrics.js';
 import { Plans1795262400007 } from './migrations/0007-plans.js';
 import { Relay1795262400008 } from './migrations/0008-relay.js';
-import { PlanLimits } from './plan-limits.js';
-import { PlanList } from './plan-list.js';
-import { PlanMoves } from './plan-moves.js';
-import { Plans } from './plans.js';
-import { Products } from './products.js';
-import { Rates, removals } from './rates.js';
-import { rates } from './rates-command.js';
-import { httpSource } from './rates-http.js';
-import { RATE_SOURCE, RatesWorker, toldOf } from './rates-worker.js';
-import { checkouts, plans, products } from './tables.js';
-import { checkoutView, planView, productView } from './views.js';
+import { CheckoutLinks } from './plans/checkout-links.js';
+import { PlanLimits } from './plans/limits.js';
+import { PlanList } from './plans/list.js';
+import { PlanMoves } from './plans/moves.js';
+import { Plans } from './plans/plans.js';
+import { planMetrics, plans } from './plans/tables.js';
+import { planView } from './plans/views.js';
+import { Products } from './products/products.js';
+import { products } from './products/tables.js';
+import { productView } from './products/views.js';
 
 export const catalog: ServiceDefinition<Config> = {
   name: 'catalog',
@@ -52,7 +57,7 @@ export const catalog: ServiceDefinition<Config> = {
     metric: aggregate(metrics, 'id', metricView),
     currency: aggregate(currencyRules, 'merchantId', ({ sets }) => ({ multiCurrencyConfigs: sets })),
   },
-  controllers: [Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts],
+  controllers: [Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts, CheckoutLinks],
   providers: [
     Rates,
     RatesWorker,
@@ -64,6 +69,6 @@ export const catalog: ServiceDefinition<Config> = {
   ],
   workers: app => [app.get(RatesWorker)],
   removals,
-  details: app => ({ exchangeRates: async () => toldOf(await app.get(Rates).newest()) }),
+  details: app => ({ exchangeRates: async () => rateStatus(await app.get(Rates).newest()) }),
   commands: { rates },
 };

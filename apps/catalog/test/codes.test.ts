@@ -8,11 +8,12 @@ import {
   productStatus,
   publishStatus,
 } from '@recur/contracts';
-import { planLifecycle, publishLifecycle } from '../src/domain/plan.js';
-import { productLifecycle } from '../src/domain/product.js';
-import { metrics } from '../src/metric-tables.js';
-import { plans, products } from '../src/tables.js';
-import { named } from '../src/views.js';
+import { named } from '../src/codes.js';
+import { metrics } from '../src/metrics/tables.js';
+import { planLifecycle, publishLifecycle } from '../src/plans/domain/plan.js';
+import { plans } from '../src/plans/tables.js';
+import { productLifecycle } from '../src/products/domain/product.js';
+import { products } from '../src/products/tables.js';
 
 it.each([
   ['productStatus', productStatus, productLifecycle],

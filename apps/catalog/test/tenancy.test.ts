@@ -41,9 +41,9 @@ import {
 } from '@recur/contracts';
 import { platformTables } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
-import { infrastructureTables } from '../src/currency-tables.js';
+import { infrastructureTables } from '../src/currencies/tables.js';
+import { searchTables } from '../src/search.js';
 import { catalog } from '../src/service.js';
-import { searchTables } from '../src/tables.js';
 
 let t: TestService;
 const plan = { amount: 1, currency: 'USD', planName: 'Basic', intervalUnit: 'month', intervalCount: 1 };

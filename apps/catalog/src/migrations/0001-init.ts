@@ -1,7 +1,7 @@
 import { createPlatformTablesV1, secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Products and plans. What a plan refers to is checked by the command that makes it; there are no foreign keys. */
+/** Products and plans. References of plans are checked by commands; there are no foreign keys. */
 export class Init1763683200001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await createPlatformTablesV1(runner, 'catalog');

@@ -2,8 +2,8 @@ import { searchable } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What lists of plans are filtered and sorted by. The default stays: an app of the version before still writes plans.
- * The texts are searched as one: whoever looks for a part does not say in which of them it is.
+ * Columns and indexes for filtering and sorting lists of plans. The default stays, since an app of the previous version
+ * still writes plans. All texts are searched together: a search names no field.
  */
 export class Filters1795262400003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Filters in the order of their lists, where they were in another or had no index. The last one holds the intervals in
- * the order: of those that are longer than some, many are met on the way to a far page.
+ * Indexes of filters in the order of their lists. The last one includes the interval, so that a filter by least interval
+ * is decided within the index on the way to a far page.
  */
 export class Orders1795262400004 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

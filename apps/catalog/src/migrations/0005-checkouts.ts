@@ -1,7 +1,7 @@
 import { secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Checkout templates. All that are not archived are one answer: so they are counted, and one merchant's made in turn. */
+/** Checkout templates. A list returns all that are not archived, so a trigger limits their number per merchant. */
 export class Checkouts1795262400005 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);

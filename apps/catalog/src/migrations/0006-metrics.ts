@@ -2,8 +2,8 @@ import { searchable, secure } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Metrics, and which plans use them: what a plan's documents name is kept as rows by a trigger. There is nothing to take
- * over, since no plan could name a metric before there were any.
+ * Metrics, and their uses by plans: a trigger derives the rows from a plan's documents. No backfill: no plan could refer
+ * to a metric before.
  */
 export class Metrics1795262400006 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -48,7 +48,7 @@ const tables = [
 
 const texts = ['code', 'metric_name', 'metric_description'].map(column => `new.${column}`).join(` || E'\\x1f' || `);
 
-/** A row that is there already keeps its id: it may have been made with the plan, so that its id could be answered. */
+/** An existing row keeps its id: the command may have inserted it to return the id. */
 const kept = [
   `create function plan_metrics_keep() returns trigger language plpgsql as $$ begin
     if tg_op = 'UPDATE' and (new.metric_limits, new.metric_metered_charge, new.metric_recurring_charge)

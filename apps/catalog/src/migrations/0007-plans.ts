@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Plans that were deleted, how they are charged, and the orders of lists that had no index. The defaults stay: an app
- * of the version before still writes plans and products. What is deleted is in no list, and so in no index of one.
+ * Deletion of plans, their charging rules, and indexes for the remaining list orders. The defaults stay, since an app of
+ * the previous version still writes plans and products. Deleted rows are in no index of a list.
  */
 export class Plans1795262400007 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,7 +1,7 @@
 import { listStatementsV2 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Events wait to be published by the statement that wrote them. */
+/** Pending events are listed per statement that wrote them. */
 export class Relay1795262400008 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await listStatementsV2(runner);

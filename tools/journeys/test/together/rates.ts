@@ -43,7 +43,7 @@ describe('exchange rates', () => {
         <gesmes:name>European Central Bank</gesmes:name></gesmes:Sender><Cube><Cube time="${day}">
         <Cube currency="USD" rate="1.0456"/><Cube currency="JPY" rate="163.21"/></Cube></Cube></gesmes:Envelope>`,
     );
-    const said = `2 rates of ${day} from European Central Bank are taken over.\n`;
+    const said = `2 rates of ${day} from European Central Bank are imported.\n`;
     expect(rates('import', file)).toMatchObject({ status: 0, stdout: said });
     expect(rates('import', path.join(folder, 'nowhere'))).toMatchObject({ status: 66, stdout: '' });
 

@@ -1,0 +1,152 @@
+import { Controller } from '@nestjs/common';
+import {
+  archiveCheckout,
+  checkoutDetail,
+  editCheckout,
+  type In,
+  listCheckouts,
+  type MerchantCheckout,
+  newCheckout,
+  publishCheckout,
+  setDefaultCheckout,
+} from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
+import { archive, type Checkout, checkLive, edit, publish } from './domain/checkout.js';
+import { checkouts } from './tables.js';
+import { checkoutView } from './views.js';
+
+@Controller()
+export class Checkouts {
+  constructor(private readonly db: Db) {}
+
+  @Handle(newCheckout)
+  create(input: In<typeof newCheckout>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const checkout: Checkout = {
+        ...input,
+        merchantId: tx.merchantId,
+        id: await tx.nextId(checkouts),
+        version: 0,
+        status: 'live',
+        isDefault: false,
+        createTime: tx.now,
+        modifyTime: tx.now,
+      };
+      tx.onConflict('checkouts_limit', () => new Rejected('too_many_checkouts'));
+      tx.log(`Checkout(${checkout.id})`, 'New');
+      return { merchantCheckout: saved(tx, checkout, 'checkout.created') };
+    });
+  }
+
+  @Handle(editCheckout)
+  edit({ checkoutId, ...sent }: In<typeof editCheckout>, caller: Caller) {
+    const step = (checkout: Checkout, now: number) => edit(checkout, sent, now);
+    return this.db.write(caller, tx => change(tx, checkoutId, step, 'checkout.updated', 'Edit'));
+  }
+
+  @Handle(publishCheckout)
+  publish({ checkoutId }: In<typeof publishCheckout>, caller: Caller) {
+    return this.db.write(caller, tx => change(tx, checkoutId, publish, 'checkout.published', 'Publish'));
+  }
+
+  @Handle(archiveCheckout)
+  archive({ checkoutId }: In<typeof archiveCheckout>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await change(tx, checkoutId, archive, 'checkout.archived', 'Archive');
+      return {};
+    });
+  }
+
+  @Handle(setDefaultCheckout)
+  setDefault({ checkoutId }: In<typeof setDefaultCheckout>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const live = await tx.all(checkouts, { status: 'live' });
+      // locks every live template in id order: another one may become the default before the locks are held
+      const ids = [...new Set([...live.map(({ id }) => id), checkoutId])].sort((a, b) => a - b);
+      const all = (await Promise.all(ids.map(id => tx.lockIfAny(checkouts, { id })))).flatMap(row => row ?? []);
+      const chosen = all.find(({ id }) => id === checkoutId);
+      if (!chosen) throw new Rejected('checkout_not_found');
+      checkLive(chosen, 'choose');
+      if (chosen.isDefault) return { merchantCheckout: checkoutView(chosen) };
+      const before = all.filter(({ isDefault }) => isDefault);
+      // cleared first: the unique index allows one default at any time, within a statement too
+      await tx.run('update checkouts set is_default = false where merchant_id = $1 and id = any($2)', [
+        tx.merchantId,
+        before.map(({ id }) => id),
+      ]);
+      for (const one of before) saved(tx, { ...one, isDefault: false, modifyTime: tx.now }, 'checkout.updated');
+      tx.onConflict('checkouts_one_default', 'again');
+      tx.log(`Checkout(${checkoutId})`, 'SetDefault');
+      const changed = { ...chosen, isDefault: true, modifyTime: tx.now };
+      return { merchantCheckout: saved(tx, changed, 'checkout.updated') };
+    });
+  }
+
+  @Handle(checkoutDetail)
+  detail({ checkoutId }: In<typeof checkoutDetail>, caller: Caller) {
+    return this.db.read(caller, async reader => ({
+      merchantCheckout: checkoutView(await getTemplate(reader, checkoutId)),
+    }));
+  }
+
+  @Handle(listCheckouts)
+  list({ SearchKey = '' }: In<typeof listCheckouts>, caller: Caller) {
+    const key = SearchKey.trim();
+    return this.db.read(caller, async reader => {
+      const rows = await reader.all(checkouts, { status: 'live' }, 'order by create_time desc, id desc');
+      return { merchantCheckouts: rows.filter(fits(key)).map(checkoutView) };
+    });
+  }
+}
+
+/** Saves a template and emits its event; returns its view. */
+function saved(tx: Tx, checkout: Checkout, event: string): MerchantCheckout {
+  const view = checkoutView(checkout);
+  tx.save(checkouts, checkout);
+  tx.emit(event, checkout, view);
+  return view;
+}
+
+/** Matches templates in memory: a merchant has at most 50. */
+const fits = (key: string) => {
+  const part = key.toLowerCase();
+  return ({ id, name, description }: Checkout) =>
+    String(id) === key || [name, description].some(text => text.toLowerCase().includes(part));
+};
+
+/**
+ * Checks a plan's template when it changes (`before` is the current one, 0 is none). Throws Rejected
+ * `checkout_not_found` or `checkout_archived`.
+ */
+export async function checkTemplate(reader: Reader, id: number, before = 0): Promise<void> {
+  if (id === 0 || id === before) return;
+  const template = await reader.find(checkouts, { id });
+  const path = '/checkoutTemplateId';
+  if (!template) throw new Rejected('checkout_not_found', undefined, [{ path, message: 'names no checkout template' }]);
+  checkLive(template, 'use');
+}
+
+/** A template, else Rejected `checkout_not_found`. */
+export const getTemplate = (reader: Reader, id: number): Promise<Checkout> =>
+  reader.get(checkouts, { id }, 'checkout_not_found');
+
+/** True when a template exists and is not archived. */
+export async function liveTemplate(reader: Reader, id: number): Promise<boolean> {
+  return (await reader.find(checkouts, { id, status: 'live' })) !== undefined;
+}
+
+/** Applies a step to a locked template; without a change there is no event and no log entry. Returns its view. */
+async function change(
+  tx: Tx,
+  id: number,
+  step: (checkout: Checkout, now: number) => Checkout | undefined,
+  event: string,
+  what: string,
+): Promise<{ merchantCheckout: MerchantCheckout }> {
+  const checkout = await tx.lock(checkouts, { id }, 'checkout_not_found');
+  const changed = step(checkout, tx.now);
+  if (!changed) return { merchantCheckout: checkoutView(checkout) };
+  tx.log(`Checkout(${id})`, what);
+  return { merchantCheckout: saved(tx, changed, event) };
+}

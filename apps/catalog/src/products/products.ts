@@ -1,0 +1,182 @@
+import { Controller } from '@nestjs/common';
+import {
+  activateProduct,
+  copyProduct,
+  deleteProduct,
+  editProduct,
+  type In,
+  inactivateProduct,
+  listProducts,
+  newProduct,
+  type Product,
+  productDetail,
+  productStatus,
+} from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, Db, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
+import { named, namesOf } from '../codes.js';
+import { sortNameOf } from '../columns.js';
+import { conditions } from '../lists.js';
+import { plansOfProduct } from '../plan-references.js';
+import { usVatConfigOf } from '../us-vat.js';
+import { activate, DEFAULT_PRODUCT, deactivate, defaultProduct, edit, remove } from './domain/product.js';
+import { type ProductRow, products } from './tables.js';
+import { productView } from './views.js';
+
+@Controller()
+export class Products {
+  constructor(private readonly db: Db) {}
+
+  @Handle(newProduct)
+  create({ status, usVATConfig, ...texts }: In<typeof newProduct>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const id = await tx.nextId(products);
+      const product: ProductRow = {
+        ...texts,
+        merchantId: tx.merchantId,
+        id,
+        version: 0,
+        status: named(productStatus, status),
+        usVatConfig: usVatConfigOf(usVATConfig),
+        createTime: tx.now,
+        modifyTime: tx.now,
+        deletedTime: 0,
+        sortName: sortNameOf(texts.productName),
+      };
+      return { product: added(tx, product, 'New') };
+    });
+  }
+
+  @Handle(copyProduct)
+  copy({ productId }: In<typeof copyProduct>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const [original, id] = await Promise.all([findProduct(tx, productId), tx.nextId(products)]);
+      const copy = { ...original, id, version: 0, createTime: tx.now, modifyTime: tx.now };
+      return { product: added(tx, copy, `Copy: ${productId}`) };
+    });
+  }
+
+  @Handle(activateProduct)
+  activate({ productId }: In<typeof activateProduct>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await change(tx, productId, 'Activate', activate);
+      return {};
+    });
+  }
+
+  @Handle(inactivateProduct)
+  inactivate({ productId }: In<typeof inactivateProduct>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await change(tx, productId, 'Inactivate', deactivate);
+      return {};
+    });
+  }
+
+  @Handle(deleteProduct)
+  delete({ productId }: In<typeof deleteProduct>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await change(tx, productId, 'Delete', async (product, now) =>
+        remove(product, await plansOfProduct(tx, productId), now),
+      );
+      return {};
+    });
+  }
+
+  @Handle(editProduct)
+  edit({ productId, status, usVATConfig, ...texts }: In<typeof editProduct>, caller: Caller) {
+    const sent = {
+      ...texts,
+      ...(status !== undefined && { status: named(productStatus, status) }),
+      ...(usVATConfig && { usVatConfig: usVatConfigOf(usVATConfig) }),
+      ...(texts.productName !== undefined && { sortName: sortNameOf(texts.productName) }),
+    };
+    return this.db.write(caller, async tx => ({
+      product: productView(await change(tx, productId, 'Edit', (product, now) => edit(product, sent, now))),
+    }));
+  }
+
+  @Handle(productDetail)
+  detail({ productId }: In<typeof productDetail>, caller: Caller) {
+    return this.db.read(caller, async reader => ({ product: productView(await findProduct(reader, productId)) }));
+  }
+
+  @Handle(listProducts)
+  list({ status, page, count, ...sorting }: In<typeof listProducts>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const newest = sorting.sortField !== 'productName';
+      const { rows, total } = await reader.page({
+        from: products,
+        where: [
+          ['id <> ? and deleted_time = 0', DEFAULT_PRODUCT],
+          ...conditions(newest, [['status', namesOf(productStatus, given(status))]], []),
+        ],
+        order: sorted({ createTime: 'create_time', productName: 'sort_name' }, sorting),
+        page,
+        count,
+        covered: true,
+      });
+      return { products: rows.map(productView), total };
+    });
+  }
+}
+
+/** Saves a new product, with its event and log entry; returns its view. */
+function added(tx: Tx, product: ProductRow, what: string): Product {
+  const view = productView(product);
+  tx.save(products, product);
+  tx.emit('product.created', product, view);
+  tx.log(`Product(${product.id})`, what);
+  return view;
+}
+
+const eventOf = {
+  Edit: 'product.updated',
+  Activate: 'product.activated',
+  Inactivate: 'product.inactivated',
+  Delete: 'product.deleted',
+} as const;
+
+/** Changes a product; without a change there is no event and no log entry. The default product gets its row here. */
+async function change(
+  tx: Tx,
+  id: number,
+  what: keyof typeof eventOf,
+  step: (product: ProductRow, now: number) => ProductRow | undefined | Promise<ProductRow>,
+): Promise<ProductRow> {
+  const known = await tx.lockIfAny(products, { id, deletedTime: 0 });
+  const product = known ?? withoutRow(tx.merchantId, id);
+  const changed = await step(product, tx.now);
+  if (!changed) return product;
+  tx.onConflict('products_pkey', 'again');
+  tx.save(products, changed);
+  tx.emit(eventOf[what], changed, productView(changed));
+  tx.log(`Product(${id})`, what);
+  return changed;
+}
+
+/** Locks a plan's product so that it is not deleted before the plan is committed; the default one cannot be deleted. */
+export async function holdProduct(tx: Tx, id: number): Promise<void> {
+  if (id !== DEFAULT_PRODUCT) await tx.lock(products, { id, deletedTime: 0 }, 'product_not_found');
+}
+
+/** Views of the products with these ids by id; deleted products are left out, the default one exists without a row. */
+export async function productsAmong(reader: Reader, ids: readonly number[]): Promise<Map<number, Product>> {
+  const rows = await reader.among(products, 'id', ids);
+  const views = new Map(rows.filter(({ deletedTime }) => deletedTime === 0).map(row => [row.id, productView(row)]));
+  if (ids.includes(DEFAULT_PRODUCT) && !views.has(DEFAULT_PRODUCT)) {
+    views.set(DEFAULT_PRODUCT, productView(withoutRow(reader.merchantId, DEFAULT_PRODUCT)));
+  }
+  return views;
+}
+
+/** A product that is not deleted, else Rejected `product_not_found`. The default product exists without a row. */
+async function findProduct(reader: Reader, id: number): Promise<ProductRow> {
+  return (await reader.find(products, { id, deletedTime: 0 })) ?? withoutRow(reader.merchantId, id);
+}
+
+/** State of a product that has no row: only the default one exists without. */
+function withoutRow(merchantId: number, id: number): ProductRow {
+  if (id !== DEFAULT_PRODUCT) throw new Rejected('product_not_found');
+  const product = defaultProduct(merchantId);
+  return { ...product, usVatConfig: null, sortName: sortNameOf(product.productName) };
+}
