@@ -11,7 +11,7 @@ import {
   routed,
   updateEndpoint,
 } from '@recur/contracts';
-import { bodyOf } from '../../apps/notification/src/intake.js';
+import { bodyOf } from '../../apps/notification/src/deliveries/fan-out.js';
 import { apiReference } from '../docs/apiReference.js';
 import { examples } from '../docs/examples.js';
 import { inputTable } from '../docs/fields.js';

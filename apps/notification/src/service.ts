@@ -1,15 +1,25 @@
-import { events as registry } from '@recur/contracts';
-import { aggregate, CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
+import { AutomationRequest, events as registry } from '@recur/contracts';
+import { aggregate, type Caller, CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
 
-import { Automation } from './automation.js';
-import { CatchUp } from './catch-up.js';
+import { Hooks } from './automation/hooks.js';
+import { OAuth } from './automation/oauth.js';
+import { Automation } from './automation/operations.js';
+import { connectionLookups, connections } from './automation/tables.js';
 import { addressRules, type Config, config } from './config.js';
-import { Deliveries, RANDOM } from './deliveries.js';
-import { Doorbell } from './doorbell.js';
-import { Endpoints, endpointView } from './endpoints.js';
-import { Hooks } from './hooks.js';
-import { intake } from './intake.js';
-import { Logs } from './logs.js';
+import { CatchUp } from './deliveries/catch-up.js';
+import { fanOut } from './deliveries/fan-out.js';
+import { Logs } from './deliveries/logs.js';
+import { Redelivery } from './deliveries/redelivery.js';
+import { Replays } from './deliveries/replays/operations.js';
+import { Replayer } from './deliveries/replays/replayer.js';
+import { replays, runningReplays } from './deliveries/replays/tables.js';
+import { Retention } from './deliveries/retention.js';
+import { DeliveryWaker } from './deliveries/sending/delivery-waker.js';
+import { Dispatcher, RANDOM } from './deliveries/sending/dispatcher.js';
+import { attempts, catchUps, deliveries, due, events } from './deliveries/tables.js';
+import { Endpoints } from './endpoints/operations.js';
+import { endpoints } from './endpoints/tables.js';
+import { endpointView } from './endpoints/views.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Attempts1763683200002 } from './migrations/0002-attempts.js';
 import { Ordering1763683200003 } from './migrations/0003-ordering.js';
@@ -17,23 +27,9 @@ import { Log1763683200004 } from './migrations/0004-log.js';
 import { Automation1763683200005 } from './migrations/0005-automation.js';
 import { Replays1763683200006 } from './migrations/0006-replays.js';
 import { Relay1763683200007 } from './migrations/0007-relay.js';
-import { OAuth } from './oauth.js';
-import { Redelivery } from './redelivery.js';
-import { Replayer } from './replayer.js';
-import { Replays } from './replays.js';
-import { Retention } from './retention.js';
-import {
-  attempts,
-  catchUps,
-  connectionLookups,
-  connections,
-  deliveries,
-  due,
-  endpoints,
-  events,
-  replays,
-  runningReplays,
-} from './tables.js';
+
+/** Tables without row-level security, beside the platform's own. */
+export const infrastructure = [due.table, catchUps.table, runningReplays.table, connectionLookups.table];
 
 export const notification: ServiceDefinition<Config> = {
   name: 'notification',
@@ -64,16 +60,15 @@ export const notification: ServiceDefinition<Config> = {
   },
   events: registry,
   aggregates: { endpoint: aggregate(endpoints, 'endpointId', endpointView) },
-  controllers: [Endpoints, Logs, Redelivery, Replays, Automation, Hooks],
+  controllers: [Endpoints, Logs, Redelivery, Replays, Automation],
   providers: [
-    // a controller whose methods other classes call
-    Endpoints,
     CatchUp,
-    Deliveries,
-    Doorbell,
+    Dispatcher,
+    DeliveryWaker,
     Replayer,
     Retention,
     OAuth,
+    Hooks,
     { provide: RANDOM, useValue: Math.random },
     {
       provide: Outbound,
@@ -82,8 +77,11 @@ export const notification: ServiceDefinition<Config> = {
     },
   ],
   consumptions: app => {
-    const doorbell = app.get(Doorbell);
-    return intake(app.get<Clock>(CLOCK), (merchantId, endpointId) => doorbell.ring(merchantId, endpointId));
+    const waker = app.get(DeliveryWaker);
+    return fanOut(app.get<Clock>(CLOCK), (merchantId, endpointIds) => waker.wake(merchantId, endpointIds));
   },
-  workers: app => [app.get(Doorbell), app.get(Replayer), app.get(Retention)],
+  workers: app => [app.get(DeliveryWaker), app.get(Replayer), app.get(Retention)],
+  questions: app => ({
+    automation: (request: unknown, caller: Caller) => app.get(Hooks).answer(AutomationRequest.parse(request), caller),
+  }),
 };

@@ -5,7 +5,7 @@ import { type In, newEndpoint } from '@recur/contracts';
 import { newId } from '@recur/kernel';
 import type { Event } from '@recur/platform';
 import { http, MovableClock, testService } from '@recur/platform/testing';
-import { Deliveries, RANDOM } from '../src/deliveries.js';
+import { Dispatcher, RANDOM } from '../src/deliveries/sending/dispatcher.js';
 import { notification } from '../src/service.js';
 
 /** Runs something 64 times at once. */
@@ -90,14 +90,14 @@ export async function makeStand(env: Record<string, string> = {}) {
       data: { invoiceId: `in_${sequence}`, lines: [] },
       ...over,
     }),
-    deliver: (endpointId: number) => t.app.get(Deliveries).deliver(merchant.merchantId, endpointId),
+    deliver: (endpointId: number) => t.app.get(Dispatcher).deliver(merchant.merchantId, endpointId),
     deliveriesOf: (endpointId: number) =>
       t.rows(
         'select state, attempts, next_at_ms, last_outcome from deliveries where endpoint_id = $1 order by delivery_id',
         [endpointId],
       ),
     /** As if in another process: it knows nothing of what the service's own worker does. */
-    anotherWorker: () => t.app.get(ModuleRef).create(Deliveries),
+    anotherWorker: () => t.app.get(ModuleRef).create(Dispatcher),
     /** Moves the clock to the next attempt to an endpoint; false where nothing is due any more. */
     async untilDue(endpointId: number): Promise<boolean> {
       const [row] = await t.rows('select min(due_at_ms) as at from due where endpoint_id = $1 and not held', [

@@ -4,10 +4,9 @@ import { listEndpointLogs, rotateSecret } from '@recur/contracts';
 import { newId } from '@recur/kernel';
 import { platformTables } from '@recur/platform';
 import { http, type Listening, MovableClock, type TestService, testService } from '@recur/platform/testing';
-import { Deliveries } from '../src/deliveries.js';
-import { Retention } from '../src/retention.js';
-import { notification } from '../src/service.js';
-import { infrastructure } from '../src/tables.js';
+import { Retention } from '../src/deliveries/retention.js';
+import { Dispatcher } from '../src/deliveries/sending/dispatcher.js';
+import { infrastructure, notification } from '../src/service.js';
 
 const { tables, migrations } = notification.schema;
 const before = migrations.slice(0, 2);
@@ -78,7 +77,7 @@ it('every table of it has row-level security, but for those that are listed', as
 });
 
 it('what was scheduled is sent, what was logged is there, and an event is still taken once', async () => {
-  await t.app.get(Deliveries).deliver(merchantId, 1);
+  await t.app.get(Dispatcher).deliver(merchantId, 1);
   expect(heard).toEqual([newerId]);
   const { endpointLogList } = await t.done(listEndpointLogs, { endpointId: 1 });
   expect(endpointLogList.map(({ requestId }) => requestId)).toEqual([newerId, oldId]);

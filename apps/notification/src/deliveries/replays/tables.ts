@@ -1,0 +1,45 @@
+import { flag, int, integer, optionalInteger, table, text, texts } from '@recur/platform';
+import { oneOf } from '../../state-check.js';
+import { type Replay, replayLifecycle } from './domain/replay.js';
+
+/** A replay as stored. */
+export interface ReplayRow extends Omit<Replay, 'events'> {
+  events: string[];
+  /** Attempts with a higher id were made since the replay began: their deliveries are skipped. Null: skip none. */
+  attemptsAfter: number | null;
+}
+
+/** Work list of replays that are not over, for any worker. */
+export interface RunningReplayRow {
+  replayId: string;
+  merchantId: number;
+  endpointId: number;
+}
+
+export const replays = table<ReplayRow>('replays', {
+  key: ['merchantId', 'replayId'],
+  columns: {
+    merchantId: integer(),
+    replayId: text(),
+    endpointId: integer(),
+    state: text(),
+    events: texts(),
+    deliveredToo: flag(),
+    cursor: text(),
+    until: text(),
+    attemptsAfter: optionalInteger(),
+    total: int(),
+    scheduled: int(),
+    createTime: integer(),
+    endTime: integer(),
+  },
+  checks: { replays_state: oneOf(replayLifecycle.states) },
+  // at most one per endpoint
+  indices: { replays_running: { on: ['merchantId', 'endpointId'], unique: true, where: `state = 'running'` } },
+});
+
+export const runningReplays = table<RunningReplayRow>('running_replays', {
+  infrastructure: true,
+  key: ['replayId'],
+  columns: { replayId: text(), merchantId: integer(), endpointId: integer() },
+});
