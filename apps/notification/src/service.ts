@@ -1,5 +1,5 @@
-import { AutomationRequest, events as registry } from '@recur/contracts';
-import { aggregate, type Caller, CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
+import { events as registry } from '@recur/contracts';
+import { aggregate, CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
 
 import { Hooks } from './automation/hooks.js';
 import { OAuth } from './automation/oauth.js';
@@ -60,7 +60,7 @@ export const notification: ServiceDefinition<Config> = {
   },
   events: registry,
   aggregates: { endpoint: aggregate(endpoints, 'endpointId', endpointView) },
-  controllers: [Endpoints, Logs, Redelivery, Replays, Automation],
+  controllers: [Endpoints, Logs, Redelivery, Replays, Automation, Hooks],
   providers: [
     CatchUp,
     Dispatcher,
@@ -68,7 +68,8 @@ export const notification: ServiceDefinition<Config> = {
     Replayer,
     Retention,
     OAuth,
-    Hooks,
+    // a controller whose methods other classes call
+    Endpoints,
     { provide: RANDOM, useValue: Math.random },
     {
       provide: Outbound,
@@ -81,7 +82,4 @@ export const notification: ServiceDefinition<Config> = {
     return fanOut(app.get<Clock>(CLOCK), (merchantId, endpointIds) => waker.wake(merchantId, endpointIds));
   },
   workers: app => [app.get(DeliveryWaker), app.get(Replayer), app.get(Retention)],
-  questions: app => ({
-    automation: (request: unknown, caller: Caller) => app.get(Hooks).answer(AutomationRequest.parse(request), caller),
-  }),
 };

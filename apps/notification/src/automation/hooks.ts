@@ -1,7 +1,7 @@
-import { Injectable } from '@nestjs/common';
-import type { AutomationAnswer, AutomationRequest, Slug } from '@recur/contracts';
+import { Controller } from '@nestjs/common';
+import { type AutomationAnswer, type AutomationRequest, automationStep, type Slug } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, Db, type Reader, type Tx } from '@recur/platform';
+import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { sampleBodies } from '../deliveries/samples.js';
 import { Endpoints } from '../endpoints/operations.js';
 import { endpointsOfConnection, lockEndpointOfConnection } from '../endpoints/rows.js';
@@ -15,7 +15,7 @@ import { connections } from './tables.js';
 type ByToken<S> = Extract<AutomationRequest, { step: S; token: string }>['input'];
 
 /** Requests of automation platforms: OAuth (oauth.ts) and, with an access token, the endpoints of the connection. */
-@Injectable()
+@Controller()
 export class Hooks {
   constructor(
     private readonly db: Db,
@@ -24,6 +24,7 @@ export class Hooks {
   ) {}
 
   /** A rejection is returned as an answer, never thrown. */
+  @Handle(automationStep)
   async answer(request: AutomationRequest, caller: Caller): Promise<AutomationAnswer> {
     try {
       if ('fields' in request) return await this.oauth[request.step](request.fields, caller);
