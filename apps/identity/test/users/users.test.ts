@@ -91,7 +91,7 @@ describe('user/new', () => {
 
   it('names every field that is wrong', async () => {
     expect(await issuesOf({})).toEqual(['invalid_parameters', '/email']);
-    expect(await issuesOf({ email: 'nobody', phone: 7, language: null })).toEqual([
+    expect(await issuesOf({ email: 'nobody', phone: 7, language: 8 })).toEqual([
       'invalid_parameters',
       '/email',
       '/language',

@@ -126,7 +126,7 @@ describe('an endpoint that wants events in order', () => {
     await deliver(endpointId);
     expect(arrived('in_a').sort()).toEqual([1, 3]);
     for (const operation of [newEndpoint, updateEndpoint]) {
-      for (const ordered of ['true', 1, null]) {
+      for (const ordered of ['true', 1, []]) {
         const result = await t.call(operation, { endpointId, url, ordered }, merchant);
         expect(result).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/ordered' }] });
       }
