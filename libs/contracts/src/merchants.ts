@@ -75,7 +75,7 @@ export const newApiKey = operation({
   name: 'apikey.new',
   methods: ['POST'],
   path: '/merchant/new_apikey',
-  summary: 'Make a new API key, shown this once; those before it hold for 24 hours more',
+  summary: 'Make a new API key, shown only once; older keys stay valid for 24 hours. For the owner and API keys only',
   effect: 'write',
   permission: 'admin.write',
   input: z.object({}),

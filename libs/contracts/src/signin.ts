@@ -57,6 +57,10 @@ export const passwordLogin = operation({
     provider: line.optional().describe('Changes nothing: an identity is linked by its token alone'),
     providerId: line.optional().describe('Changes nothing, like provider'),
     totpCode: line.optional(),
+    merchantId: z
+      .int()
+      .optional()
+      .describe('Needed only where the e-mail and password fit members of several merchants, which 51 then lists'),
   }),
   output: signedIn,
   errors: ['totp_required', 'totp_locked'],
@@ -73,7 +77,12 @@ export const passwordSetup = operation({
   permission: 'my-account.access',
   anonymous: true,
   signIn: true,
-  input: z.object({ email: filled, setupToken: filled, newPassword }),
+  input: z.object({
+    email: filled,
+    setupToken: filled,
+    newPassword,
+    merchantId: z.int().optional().describe('Needed only where more than eight merchants have the e-mail'),
+  }),
   output: signedIn,
   errors: [],
   secretOutput: true,
@@ -115,9 +124,9 @@ export const newAuthProvider = operation({
   name: 'auth.provider_new',
   methods: ['POST'],
   path: '/merchant/auth/provider/new',
-  summary: "Trust an identity provider to tell who the merchant's members are",
+  summary: "Trust an identity provider to identify the merchant's members",
   effect: 'write',
-  permission: 'configuration.write',
+  permission: 'admin.write',
   input: rule(
     z.object({
       ...settings,
@@ -138,9 +147,9 @@ export const editAuthProvider = operation({
   name: 'auth.provider_edit',
   methods: ['POST'],
   path: '/merchant/auth/provider/edit',
-  summary: 'Change the fields that are sent; another key replaces the one before, whatever its kind',
+  summary: 'Change the fields that are sent; another key or issuer unlinks the accounts that the provider has linked',
   effect: 'write',
-  permission: 'configuration.write',
+  permission: 'admin.write',
   input: rule(
     z.object({
       authProviderId: z.int(),
@@ -162,9 +171,9 @@ export const deleteAuthProvider = operation({
   name: 'auth.provider_delete',
   methods: ['POST'],
   path: '/merchant/auth/provider/delete',
-  summary: 'Trust an identity provider no longer; accounts that it has linked stay, and cannot sign in',
+  summary: 'Stop trusting an identity provider; accounts that it has linked can no longer sign in with it',
   effect: 'write',
-  permission: 'configuration.write',
+  permission: 'admin.write',
   input: z.object({ authProviderId: z.int() }),
   output: Empty,
   errors: ['auth_provider_not_found'],
