@@ -122,7 +122,8 @@ export const resetPassword = operation({
   ...base,
   name: 'member.reset_password',
   path: '/merchant/member/passwordReset',
-  summary: 'Replace your own password: all sessions end, and a new one is opened for this device with the token answered',
+  summary:
+    'Replace your own password: all sessions end, and a new one is opened for this device with the token answered',
   permission: 'my-account.write',
   input: z.object({ oldPassword: line, newPassword }),
   output: z.object({ token: text }),

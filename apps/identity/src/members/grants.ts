@@ -32,23 +32,23 @@ const allPermissions: readonly Permission[] = permissionGroups.flatMap(group =>
 
 /** Whether one grant includes another. The owner's includes every grant, and nothing less includes the owner's. */
 export const covers = (grant: string, other: string): boolean =>
-  grant === everything || lacking(grant, other).length === 0;
+  grant === everything || (other !== everything && lacking(grant, other).length === 0);
 
 /** The permissions of `other` that `grant` lacks. */
-function lacking(grant: string, other: string): string[] {
-  if (grant === everything) return [];
-  if (other === everything) return [everything];
-  return allPermissions.filter(permission => allows(other, permission) && !allows(grant, permission));
-}
+const lacking = (grant: string, other: string): Permission[] =>
+  allPermissions.filter(permission => allows(other, permission) && !allows(grant, permission));
 
 /**
  * Refuses a caller that would give a member permissions which the caller does not hold. `given` is the member's new
  * grant; permissions that it had `before` do not count.
  */
 export async function refuseExcess(reader: Reader, caller: Caller, given: string, before = ''): Promise<void> {
-  const missing = lacking(await grantOfCaller(reader, caller), given).filter(
-    permission => permission === everything || !allows(before, permission as Permission),
-  );
+  const added = lacking(before, given);
+  if (added.length === 0) return;
+  const grant = await grantOfCaller(reader, caller);
+  if (grant === everything) return;
+  if (given === everything) throw new Rejected('permission_denied', 'Only the owner and API keys may do that');
+  const missing = added.filter(permission => !allows(grant, permission));
   if (missing.length === 0) return;
   throw new Rejected('permission_denied', `You cannot grant permissions that you do not hold: ${missing.join(', ')}`);
 }

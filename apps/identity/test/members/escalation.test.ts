@@ -25,7 +25,7 @@ import {
 import { MovableClock, type TestCaller, type TestService, testService } from '@recur/platform/testing';
 import { decodeJwt } from 'jose';
 import { identity } from '../../src/service.js';
-import { type Company, newCompany } from '../company.js';
+import { byGroup, type Company, newCompany } from '../company.js';
 import { hmac, signed } from '../issuers.js';
 
 jest.setTimeout(60_000);
@@ -59,11 +59,6 @@ const emailOf = async (id: number) => String((await t.rows('select email from me
 const all: Permission[] = permissionGroups.flatMap(group =>
   permissionActions.map((action): Permission => `${group}.${action}`),
 );
-const asRole = (permissions: readonly Permission[]) =>
-  permissions.map(permission => {
-    const [group = '', action = ''] = permission.split('.');
-    return { group, permissions: [action] };
-  });
 
 /** A set-up member with a password and these permissions, signed in. */
 async function member(...permissions: Permission[]) {
@@ -104,13 +99,13 @@ async function victims() {
 /** What an attacker reaches with each operation: the best grant that it can act with afterwards. */
 const attempts: Record<string, (attacker: Attacker) => Promise<string[]>> = {
   'role.new': async attacker => {
-    const made = await tryAs(attacker, newRole, { role: 'Mine', permissions: asRole(all) });
+    const made = await tryAs(attacker, newRole, { role: 'Mine', permissions: byGroup(all) });
     const id = made.ok ? (made.data as { merchantRole: { id: number } }).merchantRole.id : 0;
     await tryAs(attacker, updateMemberRole, { memberId: attacker.memberId, roleIds: [id] });
     return [await grantNow(attacker.memberId)];
   },
   'role.edit': async attacker => {
-    await tryAs(attacker, editRole, { id: attacker.roleId, role: 'Mine', permissions: asRole(all) });
+    await tryAs(attacker, editRole, { id: attacker.roleId, role: 'Mine', permissions: byGroup(all) });
     return [await grantNow(attacker.memberId)];
   },
   'role.delete': async attacker => {
@@ -177,9 +172,9 @@ const harmless = [
   ...['merchant.update', 'apikey.revoke', 'member.update', 'member.suspend', 'member.resume', 'member.logout'],
   // one's own credentials, for which the present one is needed
   ...['member.reset_password', 'member.update_oauth', 'member.clear_oauth'],
-  ...['member.totp_key', 'member.confirm_totp_key', 'member.reset_totp', 'member.delete_totp_device'],
+  ...['member.get_totp_key', 'member.confirm_totp_key', 'member.reset_totp', 'member.delete_totp_device'],
   // takes a second factor away, which is no use without the first
-  'member.clear_totp',
+  'member.clear_member_totp',
   // signing in needs a token, a password or a setup token
   ...['auth.oauth_login', 'auth.oauth_setup', 'auth.login', 'auth.password_setup'],
 ];
