@@ -32,16 +32,19 @@ import { Customers1763683200006 } from './migrations/0006-customers.js';
 import { LogChain1763683200007 } from './migrations/0007-log-chain.js';
 import { Currencies1763683200008 } from './migrations/0008-currencies.js';
 import { Relay1763683200009 } from './migrations/0009-relay.js';
+import { Hardening1763683200010 } from './migrations/0010-hardening.js';
 import { logConsumptions } from './operation-log/append.js';
 import { log } from './operation-log/command.js';
 import { OperationLog } from './operation-log/operation-log.js';
 import { LogVerification } from './operation-log/verification.js';
 import { Passwords } from './passwords/passwords.js';
 import { AuthProviders } from './sign-in/auth-providers.js';
+import { Entry } from './sign-in/entry.js';
 import { IdentityTokens } from './sign-in/identity-tokens.js';
 import { KeySets } from './sign-in/key-sets.js';
 import { OauthAccounts } from './sign-in/oauth-accounts.js';
-import { SignIn } from './sign-in/sign-in.js';
+import { OauthSignIn } from './sign-in/oauth-sign-in.js';
+import { PasswordSignIn } from './sign-in/password-sign-in.js';
 import { authProviders } from './sign-in/tables.js';
 import { Totps } from './sign-in/totp.js';
 import { System } from './system.js';
@@ -69,6 +72,7 @@ export const identity: ServiceDefinition<Config> = {
       LogChain1763683200007,
       Currencies1763683200008,
       Relay1763683200009,
+      Hardening1763683200010,
     ],
     worksFrom: 9,
   },
@@ -87,7 +91,19 @@ export const identity: ServiceDefinition<Config> = {
   },
   copies,
   controllers: [
-    ...[System, MerchantProfile, ApiKeys, Members, OwnAccount, Roles, SignIn, AuthProviders, OauthAccounts, Totps],
+    ...[
+      System,
+      MerchantProfile,
+      ApiKeys,
+      Members,
+      OwnAccount,
+      Roles,
+      OauthSignIn,
+      PasswordSignIn,
+      AuthProviders,
+      OauthAccounts,
+      Totps,
+    ],
     ...[GatewayQuestions, Users, UserChanges, UserLists, UserCount, AdminNotes, NewSession, HostedPages, OperationLog],
   ],
   providers: [
@@ -104,7 +120,7 @@ export const identity: ServiceDefinition<Config> = {
       Heartbeat,
       LogVerification,
     ],
-    ...[KeySets, IdentityTokens],
+    ...[KeySets, IdentityTokens, Entry],
     // fetches of providers' keys must end well within a command's five seconds
     {
       provide: Outbound,

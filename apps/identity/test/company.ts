@@ -15,6 +15,13 @@ export interface SignedIn {
 
 let made = 0;
 
+/** Permissions as a role lists them. */
+export const byGroup = (permissions: readonly Permission[]) =>
+  [...new Set(permissions.map(permission => permission.split('.')[0] ?? ''))].map(group => ({
+    group,
+    permissions: permissions.filter(one => one.startsWith(`${group}.`)).map(one => one.slice(group.length + 1)),
+  }));
+
 /** A merchant with its owner, and helpers for its members. */
 export async function newCompany(t: TestService) {
   const email = `owner-${++made}@example.com`;
@@ -38,11 +45,8 @@ export async function newCompany(t: TestService) {
     withMember,
     /** Creates a role with these permissions. */
     async role(...permissions: Permission[]): Promise<number> {
-      const groups = permissions.map(permission => {
-        const [group = '', action = ''] = permission.split('.');
-        return { group, permissions: [action] };
-      });
-      const { merchantRole } = await t.done(newRole, { role: `Role ${++made}`, permissions: groups }, key);
+      const input = { role: `Role ${++made}`, permissions: byGroup(permissions) };
+      const { merchantRole } = await t.done(newRole, input, key);
       return merchantRole.id;
     },
     async invite(...roleIds: number[]) {

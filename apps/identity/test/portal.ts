@@ -1,12 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  newAuthProvider,
-  type Operation,
-  oauthLogin,
-  oauthSetup,
-  passwordLogin,
-  passwordSetup,
-} from '@recur/contracts';
+import { type Operation, oauthLogin, oauthSetup, passwordLogin, passwordSetup } from '@recur/contracts';
 import { systemCaller } from '@recur/platform';
 import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
 import { insertMember } from '../src/members/member-rows.js';
@@ -32,10 +25,11 @@ export interface Merchant {
   email: string;
 }
 
-/** Identity with a movable clock, merchants that trust one provider, and sign-in as a portal calls it. */
+/** Identity with a movable clock, a provider of the deployment, and sign-in as a portal calls it. */
 export async function makePortal(env: Record<string, string> = {}) {
   const clock = new MovableClock();
-  const t = await testService(identity, { clock, env });
+  const OAUTH_PROVIDER = JSON.stringify({ name: 'idp', issuer, audience, publicKey: pair.pem });
+  const t = await testService(identity, { clock, env: { OAUTH_PROVIDER, ...env } });
   const caller = (merchantId: number) => systemCaller(merchantId, 'test', Number.POSITIVE_INFINITY);
   const sender = { ip: '192.0.2.1', userAgent: 'Firefox on Linux' };
 
@@ -70,11 +64,11 @@ export async function makePortal(env: Record<string, string> = {}) {
     token,
     call,
     caller,
-    /** Creates a merchant with its owner that trusts the provider. */
+    /** Creates a merchant with its owner. */
     async merchant(): Promise<Merchant> {
       const email = `owner-${randomUUID()}@example.com`;
       const { merchantId, memberId } = await t.app.get(Merchants).create({ name: 'Acme', email }, 'boot');
-      await t.done(newAuthProvider, { name: 'idp', issuer, audience, publicKey: pair.pem }, { merchantId });
+
       return { merchantId, memberId, email };
     },
     /** Creates an invited member. */
@@ -102,10 +96,13 @@ export async function makePortal(env: Record<string, string> = {}) {
     ) {
       return call(oauthSetup, { email: person.email, ...input }, { merchantId, identityToken: token(person), ...as });
     },
-    login(input: { email: string; password: string; totpCode?: string }, as: TestCaller = {}) {
+    login(input: { email: string; password: string; totpCode?: string; merchantId?: number }, as: TestCaller = {}) {
       return call(passwordLogin, input, { merchantId: 0, ...as });
     },
-    setPassword(input: { email: string; setupToken: string; newPassword: string }, as: TestCaller = {}) {
+    setPassword(
+      input: { email: string; setupToken: string; newPassword: string; merchantId?: number },
+      as: TestCaller = {},
+    ) {
       return call(passwordSetup, input, { merchantId: 0, ...as });
     },
     /** The caller of a member's own requests. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type AutomationAnswer, AutomationRequest } from './notification/automation.js';
 import type { Slug } from './errors.js';
 import { ApiKeyState, CallersChanged, EventEnvelope } from './events.js';
+import { type AutomationAnswer, AutomationRequest } from './notification/automation.js';
 import { type InternalOperation, internal, type Service, services } from './operation.js';
 
 // Questions that services and the gateway ask each other: operations with `internal: true`.

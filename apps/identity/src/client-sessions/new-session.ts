@@ -6,6 +6,7 @@ import { SigningKeys } from '../callers/signing-keys.js';
 import { signToken } from '../callers/tokens.js';
 import type { Config } from '../config.js';
 import { emailKey } from '../domain/email.js';
+import { usersLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
 import { type Edit, edited, filled } from '../users/edits.js';
 import { type User, users } from '../users/tables.js';
@@ -44,7 +45,7 @@ export class NewSession {
         refuseTaken(held, found.id);
         user = await overwrite(tx, found, given);
       } else {
-        const passwordHash = password ? await this.passwords.hash(password, tx.merchantId) : null;
+        const passwordHash = password ? await this.passwords.hash(password, usersLine(tx.merchantId)) : null;
         const texts = { email, externalUserId, firstName, lastName, phone, address, language: '' };
         user = insertUser(tx, { ...texts, id: await tx.nextId(users), passwordHash });
       }

@@ -27,6 +27,18 @@ export interface Device {
   ip: string;
 }
 
+interface Opening {
+  device: Device;
+  totpVerified: boolean;
+  /** Ends all other sessions of the member. */
+  alone?: boolean;
+}
+
+export interface OpenedSession {
+  merchantMember: MerchantMember;
+  token: string;
+}
+
 /** Sessions of members, one per device, with tokens that gateways verify without a request to identity. */
 @Injectable()
 export class MemberSessions {
@@ -37,14 +49,9 @@ export class MemberSessions {
   ) {}
 
   /**
-   * Signs a member in, whose row is locked and not changed since: a device that has a session keeps it, with a new
-   * token; any other gets one. The command logs it. The token is kept nowhere.
+   * Opens a session for a locked member. The device's former session ends, and with `alone` all others too. Returns the only copy of the token; the caller writes the log entry.
    */
-  async open(
-    tx: Tx,
-    member: Member,
-    { device, totpVerified }: { device: Device; totpVerified: boolean },
-  ): Promise<{ merchantMember: MerchantMember; token: string }> {
+  async open(tx: Tx, member: Member, { device, totpVerified, alone = false }: Opening): Promise<OpenedSession> {
     const at = this.seconds();
     const { merchantId, id: memberId, email } = member;
     const identity = identityOf(device);
@@ -53,13 +60,12 @@ export class MemberSessions {
       liveOf(tx, memberId),
       rolesOf(tx, [member]).then(roles => grantIn(roles, member)),
     ]);
-    const held = live.filter(({ expireTime }) => expireTime > at);
-    const same = held.find(session => session.sid === known?.sid);
-    if (same) await tx.lockIfAny(liveSessions, { sid: same.sid });
-    const sid = same?.sid ?? randomBytes(sidBytes).toString('base64url');
-    const others = held.filter(session => session !== same);
-    const over = [...live.filter(session => !held.includes(session)), ...others.splice(deviceLimits.live - 1)];
-    await this.forget(tx, memberId, over, identity);
+    const sid = randomBytes(sidBytes).toString('base64url');
+    const kept = live
+      .filter(session => !alone && session.expireTime > at && session.sid !== known?.sid)
+      .slice(0, deviceLimits.live - 1);
+    const ended = live.filter(session => !kept.includes(session));
+    await this.forget(tx, memberId, ended, identity);
     const session = {
       ...{ merchantId, memberId, identity, sid, name: device.name, ip: device.ip, loginTime: at, activeTime: at },
       totpTime: totpVerified ? at : (known?.totpTime ?? 0),
@@ -80,11 +86,17 @@ export class MemberSessions {
       this.signingKeys.signer(tx),
       memberViews(tx, [member], { at, sid, opened: session }),
     ]);
-    const version = await publishCallers(tx, { members: [accessOf(member, [opened, ...others])] });
+    const version = await publishCallers(tx, { members: [accessOf(member, [opened, ...kept])] });
     return {
       merchantMember: merchantMember as MerchantMember,
       token: await this.token(signer, opened, version),
     };
+  }
+
+  /** The device of a session; a blank one if it is no longer known. */
+  async deviceOf(reader: Reader, memberId: number, sid = ''): Promise<Device> {
+    const { name = '', ip = '' } = (await reader.find(memberSessions, { memberId, sid })) ?? {};
+    return { name, ip };
   }
 
   /** Ends one session of a locked member; gateways refuse its tokens from then on. False if there is none such. */
@@ -92,9 +104,9 @@ export class MemberSessions {
     return (await this.endThose(tx, memberId, session => session.sid === sid)) > 0;
   }
 
-  /** Ends all sessions of a locked member except one; returns how many. */
-  endAllOf(tx: Tx, memberId: number, except = ''): Promise<number> {
-    return this.endThose(tx, memberId, ({ sid }) => sid !== except);
+  /** Ends all sessions of a locked member; returns how many. */
+  endAllOf(tx: Tx, memberId: number): Promise<number> {
+    return this.endThose(tx, memberId, () => true);
   }
 
   /** Ends the sessions of a locked member that `ends` selects; returns how many. */

@@ -10,11 +10,10 @@ type NewRow = Pick<Member, 'email' | 'firstName' | 'lastName' | 'roleIds'> & Pic
 /** The key of an e-mail in the lookup across merchants. */
 export const emailHash = (email: string) => hash('sha256', emailKey(email), 'base64url');
 
-/** The refusal of an e-mail that belongs to another member, of any merchant. */
-export const emailTaken = (): Rejected =>
-  invalid('/email', 'A member with this e-mail exists already; it is unique in a deployment');
+/** The refusal of an e-mail that another member of the merchant has. */
+export const emailTaken = (): Rejected => invalid('/email', 'A member with this e-mail exists already');
 
-/** Creates a member and emits its event; the caller writes the log entry and maps a conflict of `member_emails_pkey`. */
+/** Creates a member, not set up yet, and emits its event; the caller writes the log entry and maps conflicts. */
 export function insertMember(tx: Tx, given: NewRow): Member {
   const { merchantId, now } = tx;
   const member: Member = {
@@ -28,7 +27,7 @@ export function insertMember(tx: Tx, given: NewRow): Member {
     createTime: now,
     version: 0,
   };
-  tx.save(memberEmails, { emailHash: emailHash(given.email), merchantId });
+  tx.save(memberEmails, { emailHash: emailHash(given.email), merchantId, pending: true });
   tx.save(members, member);
   tx.emit('member.created', member, memberEvent(member));
   return member;
@@ -39,6 +38,19 @@ export function updateMember(tx: Tx, member: Member): void {
   tx.save(members, member);
   tx.emit('member.updated', member, memberEvent(member));
 }
+
+/** Saves a locked member that completes its setup, and emits its event; the caller writes the log entry. */
+export async function setUpMember(tx: Tx, member: Member): Promise<Member> {
+  updateMember(tx, member);
+  const { merchantId, email } = member;
+  const lookup = await tx.lockIfAny(memberEmails, { emailHash: emailHash(email), merchantId });
+  if (lookup?.pending) tx.save(memberEmails, { ...lookup, pending: false });
+  return member;
+}
+
+/** The merchant's member with this e-mail. */
+export const memberWithEmail = (reader: Reader, email: string): Promise<Member | undefined> =>
+  reader.find(members, { emailKey: emailKey(email.trim()) });
 
 /** The members that these rows refer to, by id. */
 export async function membersById(reader: Reader, rows: readonly { memberId: number }[]): Promise<Map<number, Member>> {

@@ -1,13 +1,21 @@
 import { Controller } from '@nestjs/common';
-import { type In, inviteMember, listMembers, resumeMember, suspendMember, updateMemberRole } from '@recur/contracts';
+import {
+  grantOf,
+  type In,
+  inviteMember,
+  listMembers,
+  resumeMember,
+  suspendMember,
+  updateMemberRole,
+} from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, contains, Db, given, Handle, type Tx } from '@recur/platform';
 import { emailKey } from '../domain/email.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
-import type { Roles } from './grants.js';
-import { emailHash, emailTaken, insertMember, updateMember } from './member-rows.js';
+import { grantIn, type Roles, refuseExcess, rolesOf } from './grants.js';
+import { emailTaken, insertMember, updateMember } from './member-rows.js';
 import { isSetUp, SetupTokens, setupSeconds } from './setup-tokens.js';
-import { type Member, memberEmails, members, type Role, roles } from './tables.js';
+import { type Member, members, type Role, roles } from './tables.js';
 import { memberEvent } from './views.js';
 
 /** Administers a merchant's members. Lock order: roles, member, sessions, callers. */
@@ -48,15 +56,17 @@ export class Members {
   @Handle(inviteMember)
   invite({ email, firstName, lastName, roleIds }: In<typeof inviteMember>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      await lockRoles(tx, roleIds);
+      const roles = await lockRoles(tx, roleIds);
+      // the inviter is given the setup token, and could set itself up with it
+      await refuseExcess(tx, caller, grantOf([...roles.values()].flatMap(({ permissions }) => permissions)));
       // of concurrent invitations of one e-mail, all but the first run again and find its member
       tx.onConflict('member_emails_pkey', 'again');
       tx.onConflict('members_email', 'again');
-      const taken = await tx.find(memberEmails, { emailHash: emailHash(email) });
-      const ids = sortedSet(roleIds);
-      const member = taken
-        ? await this.invitedBefore(tx, { email, firstName, lastName, roleIds: ids }, caller)
-        : insertMember(tx, { id: await tx.nextId(members), email, firstName, lastName, isOwner: false, roleIds: ids });
+      const held = await tx.lockIfAny(members, { emailKey: emailKey(email) });
+      const invitation = { email, firstName, lastName, roleIds: sortedSet(roleIds) };
+      const member = held
+        ? await this.inviteAgain(tx, held, invitation, caller)
+        : insertMember(tx, { ...invitation, id: await tx.nextId(members), isOwner: false });
       const setupToken = await this.setupTokens.issue(tx, member.id);
       tx.log(`Member(${member.id})`, 'Invite');
       return { memberId: member.id, setupToken, setupTokenExpireTime: tx.now + setupSeconds };
@@ -71,6 +81,8 @@ export class Members {
       if (member.isOwner) throw new Rejected('owner_protected');
       const next = { ...member, roleIds: sortedSet(roleIds) };
       if (next.roleIds.join() === member.roleIds.join()) return {};
+      const before = grantIn(await rolesOf(tx, [member]), member);
+      await refuseExcess(tx, caller, grantIn(roles, next), before);
       updateMember(tx, next);
       await this.sessions.regrant(tx, [next], roles);
       tx.log(`Member(${memberId})`, 'UpdateRole');
@@ -103,16 +115,15 @@ export class Members {
     });
   }
 
-  /** The invited member of this merchant, not set up yet, updated with the names and roles of this invitation. */
-  private async invitedBefore(
+  /** Updates a locked member that is not set up yet with the names and roles of a further invitation. */
+  private async inviteAgain(
     tx: Tx,
-    { email, firstName, lastName, roleIds }: Invitation,
+    member: Member,
+    { firstName, lastName, roleIds }: Invitation,
     { actor }: Caller,
   ): Promise<Member> {
-    const member = await tx.lockIfAny(members, { emailKey: emailKey(email) });
-    if (!member || (await isSetUp(tx, member))) throw emailTaken();
     // the token signs in as that member, and no member may become the owner
-    if (member.isOwner && actor.kind === 'member') throw emailTaken();
+    if ((member.isOwner && actor.kind === 'member') || (await isSetUp(tx, member))) throw emailTaken();
     const next = {
       ...member,
       firstName: firstName || member.firstName,

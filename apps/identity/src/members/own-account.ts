@@ -3,6 +3,7 @@ import { type In, logoutMember, memberProfile, resetPassword, updateMember as up
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
+import { memberLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
 import { updateMember } from './member-rows.js';
 import { members } from './tables.js';
@@ -53,19 +54,23 @@ export class OwnAccount {
   @Handle(resetPassword)
   async reset({ oldPassword, newPassword }: In<typeof resetPassword>, caller: Caller) {
     const id = ownId(caller);
+    const line = memberLine(caller.merchantId, id);
     const known = await this.db.read(caller, reader => reader.get(members, { id }, 'permission_denied'));
-    const isRight = known.passwordHash !== null && (await this.passwords.verify(known.passwordHash, oldPassword));
-    const passwordHash = isRight ? await this.passwords.hash(newPassword) : null;
+    const isRight = known.passwordHash !== null && (await this.passwords.verify(known.passwordHash, oldPassword, line));
+    const passwordHash = isRight ? await this.passwords.hash(newPassword, line) : null;
     return this.db.write(caller, async tx => {
       // refused inside, so that a repeat under the same idempotency key is answered although its old password is wrong
       if (!isRight) throw wrong();
       const member = await tx.lock(members, { id }, 'permission_denied');
       // replaced by a concurrent request since it was verified
       if (member.passwordHash !== known.passwordHash) throw wrong();
-      updateMember(tx, { ...member, passwordHash });
-      await this.sessions.endAllOf(tx, id, caller.session);
+      const next = { ...member, passwordHash };
+      updateMember(tx, next);
+      const device = await this.sessions.deviceOf(tx, id, caller.session);
+      // the calling session ends too: somebody else may have its token
+      const { token } = await this.sessions.open(tx, next, { device, totpVerified: false, alone: true });
       tx.log(`Member(${id})`, 'ResetPassword');
-      return {};
+      return { token };
     });
   }
 }

@@ -4,7 +4,7 @@ import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
 import { merchants } from '../merchants/tables.js';
-import { rolesOf } from './grants.js';
+import { refuseExcess, rolesOf } from './grants.js';
 import { members, type Role, roles } from './tables.js';
 import { roleView } from './views.js';
 
@@ -31,6 +31,7 @@ export class Roles {
     return this.db.write(caller, async tx => {
       // serializes creation, so that the count is exact
       await tx.lockIfAny(merchants, {});
+      await refuseExcess(tx, caller, grantOf(permissions));
       if ((await allRoles(tx)).length >= rolesPerMerchant) throw new Rejected('too_many_roles');
       const role: Role = {
         merchantId: tx.merchantId,
@@ -54,6 +55,7 @@ export class Roles {
       const next = { ...role, ...named(name), permissions: normal(permissions) };
       const isRegranted = grantOf(next.permissions) !== grantOf(role.permissions);
       if (!isRegranted && next.name === role.name) return { merchantRole: roleView(role) };
+      await refuseExcess(tx, caller, grantOf(next.permissions), grantOf(role.permissions));
       saveRole(tx, 'role.updated', next);
       if (isRegranted) await this.regrant(tx, next);
       tx.log(`Role(${id})`, 'Edit');

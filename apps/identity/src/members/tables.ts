@@ -20,11 +20,13 @@ export interface Member {
   version: number;
 }
 
-/** The lookup from an e-mail to its merchant. Its primary key makes e-mails unique in a deployment. */
+/** The lookup from an e-mail to the merchants that have a member with it. */
 export interface MemberEmail {
   /** SHA-256 of the normalised e-mail, base64url. */
   emailHash: string;
   merchantId: number;
+  /** True until the member is set up; others come first where the number of merchants looked at is limited. */
+  pending: boolean;
 }
 
 /** A named set of permissions. */
@@ -79,8 +81,8 @@ export const members = table<Member>('members', {
 });
 
 export const memberEmails = table<MemberEmail>('member_emails', {
-  key: ['emailHash'],
-  columns: { emailHash: text(), merchantId: integer() },
+  key: ['emailHash', 'merchantId'],
+  columns: { emailHash: text(), merchantId: integer(), pending: { ...flag(), default: false } },
   infrastructure: true,
 });
 

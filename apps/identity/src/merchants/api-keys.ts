@@ -1,12 +1,13 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Controller, Inject } from '@nestjs/common';
-import { type In, listApiKeys, newApiKey, revokeApiKey } from '@recur/contracts';
+import { everything, type In, listApiKeys, newApiKey, revokeApiKey } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import { publishCallers } from '../callers/callers-changed.js';
 import { SigningKeys } from '../callers/signing-keys.js';
 import { signToken } from '../callers/tokens.js';
 import type { Config } from '../config.js';
+import { refuseExcess } from '../members/grants.js';
 import { type ApiKey, apiKeyLookups, apiKeys, merchants } from './tables.js';
 import { apiKeyView } from './views.js';
 
@@ -57,7 +58,11 @@ export class ApiKeys {
 
   @Handle(newApiKey)
   create(_input: In<typeof newApiKey>, caller: Caller) {
-    return this.db.write(caller, async tx => ({ apiKey: (await this.rotateIn(tx, caller)).apiKey }));
+    return this.db.write(caller, async tx => {
+      // an API key acts as the owner, so that no other member may have one
+      await refuseExcess(tx, caller, everything);
+      return { apiKey: (await this.rotateIn(tx, caller)).apiKey };
+    });
   }
 
   @Handle(listApiKeys)

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Db, systemCaller } from '@recur/platform';
-import { emailTaken, insertMember } from '../members/member-rows.js';
+import { insertMember } from '../members/member-rows.js';
 import { members } from '../members/tables.js';
 import { ApiKeys } from './api-keys.js';
 import { merchants } from './tables.js';
@@ -21,10 +21,7 @@ export class Merchants {
     private readonly apiKeys: ApiKeys,
   ) {}
 
-  /**
-   * Creates a merchant with its owner and its first API key. Rejects `invalid_parameters` at /email where a member of
-   * any merchant has that e-mail.
-   */
+  /** Creates a merchant with its owner and its first API key. */
   async create({ name, email }: { name: string; email: string }, requestId: string): Promise<NewMerchant> {
     const [sequence] = await this.db.infra(`select nextval('merchants_id_seq') as id`);
     const merchantId = Number(sequence?.id);
@@ -33,7 +30,7 @@ export class Merchants {
       const memberId = await tx.nextId(members);
       const createTime = tx.now;
       const merchant = { merchantId, name, profile: {}, createTime, version: 0 };
-      tx.onConflict('member_emails_pkey', emailTaken);
+
       tx.save(merchants, merchant);
       tx.emit('merchant.created', merchant, merchantView(merchant));
       insertMember(tx, { id: memberId, email, firstName: '', lastName: '', isOwner: true, roleIds: [] });

@@ -10,8 +10,10 @@ import {
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, checkUrl, Db, Handle, Keyring, type Reader, type Tx } from '@recur/platform';
 import { addressRules, type Config } from '../config.js';
+import { covers, grantOfCaller } from '../members/grants.js';
 import { merchants } from '../merchants/tables.js';
 import { chosenAlgorithms, defaultSalt, keySourceOf, type Provider } from './provider-keys.js';
+import { isOtherKey, unlinkIssuers } from './provider-trust.js';
 import { type AuthProviderRow, authProviders } from './tables.js';
 
 const providersPerMerchant = 20;
@@ -47,11 +49,21 @@ export class AuthProviders {
       const [held, id] = await Promise.all([tx.all(authProviders, { deletedTime: 0 }), tx.nextId(authProviders)]);
       if (held.length >= providersPerMerchant) throw new Rejected('too_many_auth_providers');
       const { merchantId, now: createTime } = tx;
+      const granted = await grantOfCaller(tx, caller);
       const blank: AuthProviderRow = {
         ...{ merchantId, id, name: '', issuer: '', audience: '', keySource: 'jwks', algorithms: [], jwksUrl: '' },
-        ...{ publicKey: '', sealedSecret: '', authJsSalt: defaultSalt, createTime, deletedTime: 0, version: 0 },
+        ...{
+          publicKey: '',
+          sealedSecret: '',
+          authJsSalt: defaultSalt,
+          granted,
+          createTime,
+          deletedTime: 0,
+          version: 0,
+        },
       };
       const row = this.changed(blank, input);
+      await unlinkIssuers(tx, [row.issuer]);
       const authProvider = save(tx, row, 'provider.created');
       tx.log(`AuthProvider(${id})`, 'New');
       return { authProvider };
@@ -62,8 +74,10 @@ export class AuthProviders {
   edit({ authProviderId: id, ...settings }: In<typeof editAuthProvider>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const row = await tx.lock(authProviders, { id, deletedTime: 0 }, 'auth_provider_not_found');
-      const next = this.changed(row, settings);
+      const edited = this.changed(row, settings);
+      const next = { ...edited, granted: await this.grantAfter(tx, caller, row, edited, settings) };
       if (JSON.stringify(next) === JSON.stringify(row)) return { authProvider: providerView(row) };
+      if (isOtherKey(row, next)) await unlinkIssuers(tx, [row.issuer, next.issuer]);
       const authProvider = save(tx, next, 'provider.updated');
       tx.log(`AuthProvider(${id})`, 'Edit');
       return { authProvider };
@@ -74,6 +88,7 @@ export class AuthProviders {
   remove({ authProviderId: id }: In<typeof deleteAuthProvider>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const row = await tx.lock(authProviders, { id, deletedTime: 0 }, 'auth_provider_not_found');
+      await unlinkIssuers(tx, [row.issuer]);
       // a deleted provider keeps no secret
       save(tx, { ...row, sealedSecret: '', deletedTime: tx.now }, 'provider.deleted');
       tx.log(`AuthProvider(${id})`, 'Delete');
@@ -84,9 +99,24 @@ export class AuthProviders {
   /** The providers that identify the merchant's members; its own come before the deployment's. */
   async trusted(reader: Reader): Promise<Provider[]> {
     const rows = await reader.all(authProviders, { deletedTime: 0 });
-    const own = rows.map(row => ({ ...row, secret: row.sealedSecret && this.keyring.open(row.sealedSecret, at(row)) }));
+    const own = rows.map(row => ({
+      ...row,
+      secret: row.sealedSecret && this.keyring.open(row.sealedSecret, at(row)),
+      isDeployments: false,
+    }));
     const { OAUTH_PROVIDER: shared } = this.config;
     return shared ? [...own, shared] : own;
+  }
+
+  /**
+   * The grant that an edited provider records: the caller's if it changes which tokens are accepted, or sends the present
+   * key again and may do at least as much as whoever set it; else the former one.
+   */
+  private async grantAfter(tx: Tx, caller: Caller, row: AuthProviderRow, next: AuthProviderRow, sent: Settings) {
+    const grant = await grantOfCaller(tx, caller);
+    const changesTokens = isOtherKey(row, next) || row.audience !== next.audience || row.authJsSalt !== next.authJsSalt;
+    const confirmsKey = keySourceOf(sent) !== undefined && covers(grant, row.granted);
+    return changesTokens || confirmsKey ? grant : row.granted;
   }
 
   /** The row with the sent settings applied. Rejects `invalid_parameters`, naming the field. */
@@ -133,7 +163,13 @@ function save(tx: Tx, row: AuthProviderRow, event: string): AuthProvider {
   return view;
 }
 
-function providerView({ sealedSecret, deletedTime: _, version: __, ...row }: AuthProviderRow): AuthProvider {
+function providerView({
+  sealedSecret,
+  granted: _,
+  deletedTime: __,
+  version: ___,
+  ...row
+}: AuthProviderRow): AuthProvider {
   return { ...row, secret: sealedSecret && masked, authJsSalt: row.keySource === 'authJs' ? row.authJsSalt : '' };
 }
 

@@ -21,6 +21,8 @@ export interface Identity {
   emailVerified: boolean;
   name: string;
   image: string;
+  /** The provider that verified the token. */
+  source: Provider;
 }
 
 /** A token with its verification key; without a provider for the decoy. */
@@ -159,6 +161,7 @@ function identityIn(claims: JWTPayload, provider: Provider, email: string, now: 
     emailVerified: claims.email_verified === true,
     name: textOf(profile.name),
     image: textOf(profile.picture),
+    source: provider,
   };
 }
 

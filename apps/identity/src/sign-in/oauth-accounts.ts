@@ -8,6 +8,7 @@ import { type Member, members } from '../members/tables.js';
 import { accountView } from '../members/views.js';
 import { AuthProviders } from './auth-providers.js';
 import { type Identity, IdentityTokens } from './identity-tokens.js';
+import { lockUnchanged, mayIdentify } from './provider-trust.js';
 import { type OauthAccountRow, oauthAccounts } from './tables.js';
 
 /** External identities of members: linking and unlinking one's own. */
@@ -34,6 +35,7 @@ export class OauthAccounts {
       const member = await ownRow(tx, caller);
       const accounts = await linked(tx, member.id);
       if (accounts.some(account => isOf(account, identity))) return this.answer(tx, caller, member, accounts);
+      if (!(await mayIdentify(tx, identity.source, member))) throw new Rejected('permission_denied', excessMessage);
       const account = await link(tx, member.id, identity);
       updateMember(tx, member);
       tx.log(`Member(${member.id})`, 'LinkIdentity');
@@ -66,6 +68,9 @@ export class OauthAccounts {
   }
 }
 
+const excessMessage =
+  'A member with fewer permissions than you set the key of this provider: the owner must set it again before you link it';
+
 /** Locks the calling member. */
 export const ownRow = (tx: Tx, { actor }: Caller): Promise<Member> =>
   tx.lock(members, { id: Number(actor.id) }, 'credential_invalid');
@@ -88,17 +93,18 @@ export const isOf = (account: OauthAccountRow, { issuer, subject }: Identity): b
 export async function link(
   tx: Tx,
   memberId: number,
-  identity: Identity,
+  { source, ...account }: Identity,
   taken = () => new Rejected('oauth_account_taken'),
 ): Promise<OauthAccountRow> {
-  const { issuer, subject } = identity;
+  const { issuer, subject } = account;
   tx.onConflict('oauth_accounts_identity', taken);
   const [others] = await Promise.all([
     tx.all(oauthAccounts, { issuer, subject, clearedTime: 0 }, 'limit 1'),
     tx.lockIfAny(oauthAccounts, { memberId, issuer, subject }),
   ]);
   if (others.length > 0) throw taken();
-  const row = { ...identity, merchantId: tx.merchantId, memberId, linkTime: tx.now, clearedTime: 0 };
+  await lockUnchanged(tx, source);
+  const row = { ...account, merchantId: tx.merchantId, memberId, linkTime: tx.now, clearedTime: 0 };
   tx.save(oauthAccounts, row);
   return row;
 }

@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto';
-import type { In, KeySource, newAuthProvider, SignatureAlgorithm } from '@recur/contracts';
+import { everything, type In, type KeySource, type newAuthProvider, type SignatureAlgorithm } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import type { AuthProviderRow } from './tables.js';
 
@@ -17,8 +17,12 @@ export interface Provider
     | 'jwksUrl'
     | 'publicKey'
     | 'authJsSalt'
+    | 'granted'
+    | 'version'
   > {
   secret: string;
+  /** True for the deployment's provider, which only operators set; false for a merchant's own. */
+  isDeployments: boolean;
 }
 
 /** The default session cookie of Auth.js; its name salts the encryption of the token. */
@@ -41,6 +45,7 @@ export function deploymentProvider(settings: In<typeof newAuthProvider>): Provid
     algorithms: chosenAlgorithms({ keySource, publicKey }, settings.algorithms),
     secret: secret ?? authJsSecret ?? '',
     authJsSalt: authJsSalt || defaultSalt,
+    ...{ granted: everything, version: 0, isDeployments: true },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { KeySource, SignatureAlgorithm } from '@recur/contracts';
+import { everything, type KeySource, type SignatureAlgorithm } from '@recur/contracts';
 import { type Column, flag, int, integer, table, text, texts } from '@recur/platform';
 import type { Tries } from './domain/totp-tries.js';
 
@@ -18,6 +18,8 @@ export interface AuthProviderRow {
   /** Encrypted by the platform's Keyring; '' for none. */
   sealedSecret: string;
   authJsSalt: string;
+  /** The grant of whoever last set the key; the provider identifies no member that may do more. */
+  granted: string;
   createTime: number;
   /** 0 while live. */
   deletedTime: number;
@@ -68,6 +70,7 @@ export const authProviders = table<AuthProviderRow>('auth_providers', {
     publicKey: text(),
     sealedSecret: text(),
     authJsSalt: text(),
+    granted: { ...text(), default: everything },
     createTime: integer(),
     deletedTime: integer(),
     version: int(),

@@ -12,6 +12,7 @@ import { type Issue, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { gateways } from '../copies/tables.js';
 import { emailKey } from '../domain/email.js';
+import { usersLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
 import { accountOf, planNameOf } from './accounts.js';
 import { edited } from './edits.js';
@@ -30,7 +31,7 @@ export class Users {
 
   @Handle(newUser)
   async create({ password, ...given }: In<typeof newUser>, caller: Caller) {
-    const passwordHash = password ? await this.passwords.hash(password, caller.merchantId) : null;
+    const passwordHash = password ? await this.passwords.hash(password, usersLine(caller.merchantId)) : null;
     return this.db.write(caller, async tx => {
       const [held, id] = await Promise.all([holders(tx, given), tx.nextId(users)]);
       refuseTaken(held);

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { logoutMember, memberProfile, resetPassword, updateMember } from '@recur/contracts';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
+import { decodeJwt } from 'jose';
 import { updateMember as save } from '../../src/members/member-rows.js';
+import { memberLine } from '../../src/passwords/lines.js';
 import { Passwords } from '../../src/passwords/passwords.js';
 import { identity } from '../../src/service.js';
 import { type Company, newCompany, type SignedIn } from '../company.js';
@@ -76,19 +78,30 @@ describe('a password', () => {
     t.call(resetPassword, { oldPassword, newPassword }, laptop.caller);
   const setPassword = (password: string) =>
     company.withMember(memberId, async (tx, member) => {
-      save(tx, { ...member, passwordHash: await t.app.get(Passwords).hash(password) });
+      save(tx, { ...member, passwordHash: await t.app.get(Passwords).hash(password, memberLine(1, memberId)) });
       return {};
     });
   const refused = { slug: 'invalid_parameters', issues: [{ path: '/oldPassword' }] };
 
-  it('is replaced by who knows it; the other devices sign in again', async () => {
+  it('is replaced by who knows it; all sessions end but a fresh one of the device that asks', async () => {
     await setPassword('correct horse');
     await t.emitted();
     expect(await reset('wrong horse', 'battery staple')).toMatchObject(refused);
     expect(await live()).toHaveLength(2);
     expect(await t.emitted()).toEqual([]);
-    expect((await reset('correct horse', 'battery staple')).ok).toBe(true);
-    expect(await live()).toEqual([laptop.sid]);
+    const { token } = await t.done(
+      resetPassword,
+      { oldPassword: 'correct horse', newPassword: 'battery staple' },
+      laptop.caller,
+    );
+    const { sid } = decodeJwt(token);
+    expect(await live()).toEqual([sid]);
+    // whoever else has the token of the calling session is signed out too
+    expect([laptop.sid, phone.sid]).not.toContain(sid);
+    const current = (await profile({ ...laptop.caller, session: String(sid) })).deviceList.filter(
+      ({ currentDevice }) => currentDevice,
+    );
+    expect(current).toMatchObject([{ name: 'Firefox', ipAddress: '192.0.2.1', status: true }]);
     const events = await t.emitted();
     expect(events.map(({ type }) => type)).toEqual(['member.updated', 'callers.changed', 'operation.logged']);
     expect(JSON.stringify(events)).not.toMatch(/argon2|horse|staple/);

@@ -196,7 +196,7 @@ describe('a deleted role', () => {
     await t.emitted();
     expect(await t.call(deleteRole, { id }, company.key)).toMatchObject({
       slug: 'role_in_use',
-      message: '2 members have this role: take it from them first',
+      message: '2 members have this role: remove it from them first',
     });
     await company.invite();
     await t.rows('update members set role_ids = $1 where role_ids <> $1 and id <> $2', ['{}', memberId]);

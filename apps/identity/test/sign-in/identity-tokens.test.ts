@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { encode } from '@auth/core/jwt';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { newAuthProvider, oauthLogin } from '@recur/contracts';
+import { newAuthProvider, oauthLogin, updateOauth } from '@recur/contracts';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { Merchants } from '../../src/merchants/merchants.js';
@@ -36,7 +36,8 @@ beforeAll(async () => {
   corpus = Object.entries(await badTokens(scene));
   t = await testService(identity, { clock, env: { OAUTH_ALLOW_LOOPBACK: 'true' } });
   server = await KeyServer.start([pair.jwk]);
-  ({ merchantId } = await t.app.get(Merchants).create({ name: 'Acme', email }, 'boot'));
+  const made = await t.app.get(Merchants).create({ name: 'Acme', email }, 'boot');
+  ({ merchantId } = made);
   const providers = [
     { issuer, audience, jwksUrl: server.url },
     { issuer: scene.pem.issuer, audience, publicKey: scene.pem.pair.pem },
@@ -44,6 +45,8 @@ beforeAll(async () => {
     { issuer: 'Portal', authJsSecret: scene.authJs.secret },
   ];
   for (const provider of providers) await t.done(newAuthProvider, provider, { merchantId });
+  const owner = { merchantId, actor: { kind: 'member', id: String(made.memberId), display: email } } as const;
+  await t.done(updateOauth, { email }, { ...owner, sender: sender(pair.token(claims())) });
 });
 afterAll(async () => {
   await t.close();
@@ -138,6 +141,7 @@ describe('a token that holds', () => {
     expect(await tokens().verify(await trusted(), session, email)).toEqual({
       ...{ issuer: 'Portal', provider: 'Portal', subject: 'user-7', email, emailVerified: false },
       ...{ name: 'Kim', image: 'p' },
+      source: expect.objectContaining({ issuer: 'Portal', isDeployments: false }),
     });
   });
 
@@ -162,6 +166,11 @@ it('a provider of the deployment is trusted by every merchant, after its own', a
     expect(await login(usual.token(claims()))).toMatchObject({ ok: true });
     await other.done(newAuthProvider, { issuer, audience, publicKey: pair.pem }, { merchantId: made.merchantId });
     expect(await login(usual.token(claims()))).toMatchObject({ slug: 'credential_invalid' });
+    // its own provider does not link the owner by e-mail, and the link of the other key has ended
+    expect(await login(pair.token(claims()))).toMatchObject({ slug: 'credential_invalid' });
+    const actor = { kind: 'member', id: String(made.memberId), display: email } as const;
+    const as = { merchantId: made.merchantId, actor, sender: sender(pair.token(claims())) };
+    expect(await other.call(updateOauth, { email }, as)).toMatchObject({ ok: true });
     expect(await login(pair.token(claims()))).toMatchObject({ ok: true });
   } finally {
     await other.close();

@@ -28,7 +28,16 @@ afterEach(async () => {
 
 const provider = (id = 1): Provider => ({
   ...{ merchantId: 15, id, name: 'idp', issuer: 'https://idp.example.com', audience: 'portal', keySource: 'jwks' },
-  ...{ algorithms: ['RS256'], jwksUrl: server.url, publicKey: '', secret: '', authJsSalt: '' },
+  ...{
+    algorithms: ['RS256'],
+    jwksUrl: server.url,
+    publicKey: '',
+    secret: '',
+    authJsSalt: '',
+    granted: '*',
+    version: 0,
+    isDeployments: false,
+  },
 });
 const tokenOf = (pair: Pair, header: Json = {}) => {
   const now = clock.now();

@@ -7,7 +7,7 @@ export const newApiKey = operation({
   name: 'apikey.new',
   methods: ['POST'],
   path: '/merchant/new_apikey',
-  summary: 'Create an API key, shown only once; earlier keys stay valid for 24 hours',
+  summary: 'Create an API key, shown only once; earlier keys stay valid for 24 hours. For the owner and API keys',
   effect: 'write',
   permission: 'admin.write',
   input: z.object({}),

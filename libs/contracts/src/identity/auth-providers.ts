@@ -81,7 +81,7 @@ export const newAuthProvider = operation({
   path: '/merchant/auth/provider/new',
   summary: 'Add an identity provider trusted to sign members in',
   effect: 'write',
-  permission: 'configuration.write',
+  permission: 'admin.write',
   input: input.rule(
     z.object({
       ...settings,
@@ -102,9 +102,9 @@ export const editAuthProvider = operation({
   name: 'auth.provider_edit',
   methods: ['POST'],
   path: '/merchant/auth/provider/edit',
-  summary: 'Update the fields sent; a new key replaces the previous one, whatever its kind',
+  summary: 'Update the fields sent; a different key or issuer unlinks the accounts that the provider has linked',
   effect: 'write',
-  permission: 'configuration.write',
+  permission: 'admin.write',
   input: input.rule(
     z.object({
       authProviderId: z.int(),
@@ -126,9 +126,9 @@ export const deleteAuthProvider = operation({
   name: 'auth.provider_delete',
   methods: ['POST'],
   path: '/merchant/auth/provider/delete',
-  summary: 'Remove an identity provider; accounts linked to it remain but cannot sign in with it',
+  summary: 'Remove an identity provider; accounts that it has linked can no longer sign in with it',
   effect: 'write',
-  permission: 'configuration.write',
+  permission: 'admin.write',
   input: z.object({ authProviderId: z.int() }),
   output: Empty,
   errors: ['auth_provider_not_found'],

@@ -56,6 +56,10 @@ export const passwordLogin = operation({
     provider: input.line.optional().describe('No effect: identities are linked by token only'),
     providerId: input.line.optional().describe('No effect, like provider'),
     totpCode: input.line.optional(),
+    merchantId: z
+      .int()
+      .optional()
+      .describe('Needed only where the e-mail and password fit members of several merchants, which 51 then lists'),
   }),
   output: signedIn,
   errors: ['totp_required', 'totp_locked'],
@@ -72,7 +76,12 @@ export const passwordSetup = operation({
   permission: 'my-account.access',
   anonymous: true,
   signIn: true,
-  input: z.object({ email: input.filled, setupToken: input.filled, newPassword: input.newPassword }),
+  input: z.object({
+    email: input.filled,
+    setupToken: input.filled,
+    newPassword: input.newPassword,
+    merchantId: z.int().optional().describe('Needed only where more than eight merchants have the e-mail'),
+  }),
   output: signedIn,
   errors: [],
   secretOutput: true,

@@ -127,13 +127,17 @@ describe.each(kinds)('with identity tokens of %s', (_, header, tokenOf) => {
 });
 
 describe('the owner', () => {
-  it('signs in by the verified e-mail the first time, and after the provider has rotated its keys', async () => {
+  it('is linked with a setup token, not by e-mail, and signs in after the provider has rotated its keys', async () => {
     const identityToken = () => issuer.token({ sub: 'owner', email: owner, aud });
-    const first = signedIn(await signIn('login', 'X-Auth-Token', await identityToken(), { email: owner }));
+    const byEmail = await signIn('login', 'X-Auth-Token', await identityToken(), { email: owner });
+    expectFailure(byEmail, 401, 61, 'credential_invalid');
+    const { setupToken } = await invite(owner);
+    const body = { email: owner, setupToken };
+    const first = signedIn(await signIn('setup', 'X-Auth-Token', await identityToken(), body));
     expect(first.merchantMember).toMatchObject({ email: owner, oauthAccounts: [{ providerId: 'owner' }] });
     await issuer.rotate();
-    signedIn(await signIn('login', 'X-Auth-Token', await identityToken(), { email: owner }));
-    expect(await as(first.token).get('/merchant/plan/list')).toMatchObject({ total: 0 });
+    const { token } = signedIn(await signIn('login', 'X-Auth-Token', await identityToken(), { email: owner }));
+    expect(await as(token).get('/merchant/plan/list')).toMatchObject({ total: 0 });
   });
 
   it('of one merchant is nobody at another', async () => {
