@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { type Operation, subjectOf, validate } from '@recur/contracts';
+import { type Operation, type Slug, subjectOf, validate } from '@recur/contracts';
 import { type Issue, invalid, Rejected } from '@recur/kernel';
 import { Bus, type Caller, CLOCK, type Clock } from '@recur/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -147,6 +147,6 @@ function principalOf({ principal }: FastifyRequest, operation: Operation): Princ
 }
 
 function rejectionIn(bytes: Uint8Array | string): Rejected {
-  const answer: { slug: string; message?: string; issues?: Issue[] } = JSON.parse(Buffer.from(bytes).toString());
+  const answer: { slug: Slug; message?: string; issues?: Issue[] } = JSON.parse(Buffer.from(bytes).toString());
   return new Rejected(answer.slug, answer.message, answer.issues);
 }

@@ -42,8 +42,7 @@ export class SignIn {
       const member = await activeRow(tx, found);
       const isFirst = !(await linked(tx, member.id)).some(account => isOf(account, identity));
       if (isFirst && !(await mayBeLinked(tx, member, identity))) throw refused();
-      const refusal = await this.totps.take(tx, member, totpCode);
-      if (refusal) return refusal;
+      await this.totps.take(tx, member, totpCode);
       if (!isFirst) return this.enter(tx, caller, member, 'SignIn');
       await link(tx, member.id, identity, refused);
       return this.enter(tx, caller, member, 'LinkIdentity, SignIn', identity);
@@ -71,8 +70,8 @@ export class SignIn {
     return this.db.write(actingAs(caller, found), async tx => {
       const member = await activeRow(tx, found);
       if (member.passwordHash !== found.passwordHash) throw refused();
-      const refusal = await this.totps.take(tx, member, totpCode);
-      return refusal ?? this.enter(tx, caller, member, 'SignIn');
+      await this.totps.take(tx, member, totpCode);
+      return this.enter(tx, caller, member, 'SignIn');
     });
   }
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type EventName, emptyOf, type In, events as registry, resendWebhook, testEvent } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
+import { type ErrorSlug, Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, Db, Handle, type Tx } from '@recur/platform';
 import { anew, scheduleAnew } from './again.js';
 import { newDelivery } from './domain/delivery.js';
@@ -74,7 +74,7 @@ export class Redelivery {
 }
 
 /** The endpoint, locked: who changes its deliveries holds it first. Rejected where it cannot be sent anything. */
-export async function enabledOne(tx: Tx, endpointId: number, slug: string): Promise<EndpointRow> {
+export async function enabledOne(tx: Tx, endpointId: number, slug: ErrorSlug): Promise<EndpointRow> {
   const endpoint = await tx.lock(endpoints, living(endpointId), slug);
   if (endpoint.state !== 'enabled') throw new Rejected('endpoint_disabled');
   return endpoint;

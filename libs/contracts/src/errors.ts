@@ -121,6 +121,11 @@ export const errors = {
 
 export type Slug = keyof typeof errors;
 
+declare global {
+  /** Types the slugs of kernel's `Rejected`. */
+  interface ErrorSlugs extends Record<Slug, true> {}
+}
+
 /** What any operation may answer, whatever its own list says. */
 export const commonErrors: readonly Slug[] = [
   'internal_error',

@@ -105,24 +105,24 @@ export const OperationLogged = z.object({
 });
 export type OperationLogged = z.output<typeof OperationLogged>;
 
-interface EventKind<D> {
+interface EventKind<D, A extends string> {
   /** The only service that emits it. */
   owner: Service | 'every';
   /** The kind of object it is about; versions are counted per object. */
-  aggregate: string;
+  aggregate: A;
   /** It goes to webhook endpoints; an event without this is seen by services only. */
   webhook: boolean;
   /** The whole state after the step; of a webhook the very shape that the API answers. */
   data: Shape<D>;
 }
 
-const webhook = <D>(owner: Service, aggregate: string, data: Shape<D>): EventKind<D> => ({
+const webhook = <D, A extends string>(owner: Service, aggregate: A, data: Shape<D>): EventKind<D, A> => ({
   owner,
   aggregate,
   webhook: true,
   data,
 });
-const internal = <D>(owner: Service | 'every', aggregate: string, data: Shape<D>): EventKind<D> => ({
+const internal = <D, A extends string>(owner: Service | 'every', aggregate: A, data: Shape<D>): EventKind<D, A> => ({
   owner,
   aggregate,
   webhook: false,

@@ -1,4 +1,4 @@
-import { invalid, machine, Rejected, type StateOf } from '@recur/kernel';
+import { type ErrorSlug, invalid, machine, Rejected, type StateOf } from '@recur/kernel';
 import { type InvoiceAmounts, type LineAmounts, type LineItem, price } from './price.js';
 
 /**
@@ -237,7 +237,7 @@ export function checkOpen(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'delet
 function step(
   invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>,
   move: InvoiceMove,
-  slug: string,
+  slug: ErrorSlug,
 ): InvoiceStatus {
   const subject = `Invoice ${invoice.invoiceId}`;
   if (invoice.deletedTime !== 0) throw new Rejected(slug, `${subject} is deleted: cannot ${move} it`);

@@ -22,7 +22,7 @@ export interface Publication {
 }
 
 /** What of a caller travels with its command. */
-type Sent = Omit<Caller, 'fingerprint' | 'written' | 'secretOutput'>;
+type Sent = Omit<Caller, 'fingerprint' | 'secretOutput'>;
 
 /** What goes with an answer: which of a message's commands it answers, and how. */
 type Told = Pick<Reply, 'replayOf'> & { at: number; ok: boolean };
@@ -282,7 +282,6 @@ function callerOf(sent: Sent): Caller {
     sender: sent.sender,
     // all that a command's caller may come to have: an object that grows is slow, at every look at it
     fingerprint: undefined,
-    written: undefined,
     secretOutput: undefined,
   };
 }

@@ -7,9 +7,10 @@ import type { Clock } from '../runtime/clock.js';
 import type { Log } from '../runtime/log.js';
 import type { Keyring } from '../runtime/secrets.js';
 import { commandSeconds } from '../runtime/telemetry.js';
-import { Replayed } from '../store/answers.js';
+import { answerBytes } from '../store/answer-bytes.js';
+import { asRejection, isUnsent } from '../store/errors.js';
 import { jsonOfAnswer } from '../store/json.js';
-import { asRejection, isUnsent } from '../store/session.js';
+import { Replayed } from '../store/outcomes.js';
 
 type Run = (input: never, caller: Caller) => Promise<object>;
 
@@ -79,13 +80,13 @@ export class Dispatcher {
     }
   }
 
-  /** Never throws: whatever happens becomes a reply. `caller` is of this command alone: it is changed. */
+  /** Never throws: every failure becomes a reply. */
   async dispatch(command: string, payload: string, caller: Caller): Promise<Reply> {
     const started = this.clock.wall();
     let slug = 'ok';
     try {
-      caller.deadline = Math.min(caller.deadline, started + this.limits.budgetMs);
-      return await this.answer(command, payload, caller);
+      const deadline = Math.min(caller.deadline, started + this.limits.budgetMs);
+      return await this.answer(command, payload, { ...caller, deadline });
     } catch (error) {
       const known = asRejection(error, !isUnsent(error));
       const rejection = known instanceof Rejected ? known : this.bug(command, error, caller);
@@ -107,28 +108,28 @@ export class Dispatcher {
     }
   }
 
-  private async answer(command: string, payload: string, caller: Caller): Promise<Reply> {
+  private async answer(command: string, payload: string, sent: Caller): Promise<Reply> {
     const handler = this.handlers.get(command);
     if (!handler) throw new Rejected('unknown_path');
-    if (handler.operation.effect === 'read' || caller.idempotencyKey === undefined) {
-      caller.idempotencyKey = undefined;
-      return this.inTurn(handler, payload, caller);
+    const { effect, secretInput, secretOutput = false } = handler.operation;
+    const { idempotencyKey } = sent;
+    if (effect === 'read' || idempotencyKey === undefined) {
+      return this.inTurn(handler, payload, { ...sent, secretOutput, idempotencyKey: undefined });
     }
-    const fingerprint = fingerprintOf(handler.operation, payload, caller);
-    // what asks for a secret may hold one, and a plain digest of a password is as good as the password
-    const { secretInput, secretOutput } = handler.operation;
-    caller.fingerprint = secretInput || secretOutput ? this.keyring.digest(fingerprint) : fingerprint;
-    // of callers who are nobody yet, a key means something only together with what they ask
-    const scope = caller.merchantId === 0 ? caller.fingerprint : caller.merchantId;
-    const key = `${scope} ${caller.idempotencyKey}`;
+    const digest = fingerprintOf(handler.operation, payload, sent);
+    // the input may hold a secret, and a plain digest of a password can be guessed from
+    const fingerprint = secretInput || secretOutput ? this.keyring.digest(digest) : digest;
+    const caller = { ...sent, secretOutput, fingerprint };
+    // anonymous callers share merchant 0, so their keys are scoped by request fingerprint
+    const key = `${caller.merchantId === 0 ? fingerprint : caller.merchantId} ${idempotencyKey}`;
     for (let first = this.underway.get(key); first; first = this.underway.get(key)) {
       const reply = await Promise.race([first.reply?.catch(() => undefined), this.untilDeadline(caller)]);
       if (reply === undefined) continue;
-      if (first.fingerprint !== caller.fingerprint) throw new Rejected('idempotency_reused');
+      if (first.fingerprint !== fingerprint) throw new Rejected('idempotency_reused');
       return { ...reply, replayOf: reply.replayOf ?? first.requestId };
     }
     const reply = this.inTurn(handler, payload, caller);
-    const own: Underway = { requestId: caller.requestId, fingerprint: caller.fingerprint, reply };
+    const own: Underway = { requestId: caller.requestId, fingerprint, reply };
     this.underway.set(key, own);
     try {
       return await reply;
@@ -192,15 +193,12 @@ function fingerprintOf({ name, memberOnly }: Operation, payload: string, { sende
 async function run({ operation, run }: Handler, payload: string, caller: Caller): Promise<Reply> {
   const parsed = validate(operation.input, JSON.parse(payload || '{}'));
   if (!parsed.ok) throw new Rejected('invalid_parameters', undefined, parsed.issues);
-  if (operation.secretOutput) caller.secretOutput = true;
   try {
     const output = await run(parsed.value as never, caller);
-    // or a repeat under the same key would get another answer than the first
-    const { written } = caller;
-    if (written && written.answer !== output) {
-      throw new Error(`${operation.name} does not answer what its write has returned`);
-    }
-    return { ok: true, bytes: written?.json ?? jsonOfAnswer(output) };
+    const bytes = operation.effect === 'write' ? answerBytes(output) : jsonOfAnswer(output);
+    // a repeat under the same key would get a different answer
+    if (bytes === undefined) throw new Error(`${operation.name} does not answer what its write has returned`);
+    return { ok: true, bytes };
   } catch (error) {
     if (error instanceof Replayed) return { ok: true, bytes: error.answer, replayOf: error.requestId };
     throw error;

@@ -1,7 +1,9 @@
 import type pg from 'pg';
-import type { Event } from '../events/envelope.js';
-import { textArray, wholeArray } from './fast/binary-arrays.js';
-import { prepared, type Session, violatedIndex } from './session.js';
+import { violatedIndex } from './errors.js';
+import type { Event } from './event.js';
+import type { Arrays } from './paths.js';
+import { prepared } from './pool.js';
+import type { Session } from './session.js';
 
 /** An event that came too early: events from version `from` on are missing before it. */
 export interface Early {
@@ -33,12 +35,17 @@ export const raiseGates = `${openGates}
   where gate.version < excluded.version`;
 
 /** The values of `raiseGates`. */
-export const gateValues = (consumer: string, merchantId: number, gates: readonly Gate[]): unknown[] => [
+export const gateValues = (
+  consumer: string,
+  merchantId: number,
+  gates: readonly Gate[],
+  { texts, wholes }: Arrays,
+): unknown[] => [
   consumer,
   merchantId,
-  textArray(gates.map(({ aggregate }) => aggregate)),
-  textArray(gates.map(({ aggregateId }) => aggregateId)),
-  wholeArray(gates.map(({ version }) => version)),
+  texts(gates.map(({ aggregate }) => aggregate)),
+  texts(gates.map(({ aggregateId }) => aggregateId)),
+  wholes(gates.map(({ version }) => version)),
 ];
 
 /** What a consumer is given at once: events of one merchant, in order. */
@@ -46,8 +53,9 @@ export interface Intake {
   consumer: string;
   order: 'every' | 'latest' | 'alone';
   events: readonly Event[];
-  /** Epoch seconds. */
+  /** Unix seconds. */
   now: number;
+  arrays: Arrays;
 }
 
 /**
@@ -59,7 +67,7 @@ export interface Intake {
  */
 export async function takeIn(
   session: Session,
-  { consumer, order, events, now }: Intake,
+  { consumer, order, events, now, arrays }: Intake,
   unseen: boolean,
 ): Promise<{ fresh: Event[]; early: Early[]; raise: pg.QueryConfig[] }> {
   const ids = new Set(events.map(({ id }) => id));
@@ -100,7 +108,7 @@ export async function takeIn(
   return {
     fresh,
     early,
-    raise: raise.map(({ text, of }) => prepared(text, gateValues(consumer, session.merchantId, of))),
+    raise: raise.map(({ text, of }) => prepared(text, gateValues(consumer, session.merchantId, of, arrays))),
   };
 }
 

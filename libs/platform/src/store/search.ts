@@ -1,5 +1,5 @@
 import { Rejected } from '@recur/kernel';
-import type { Row } from './session.js';
+import type { Row } from './pool.js';
 
 /** A part of a text that is looked for: in which column, and which field of the input asked for it. */
 export interface Part {

@@ -1,5 +1,5 @@
 import { Rejected } from '@recur/kernel';
-import type { Row } from './session.js';
+import type { Row } from './pool.js';
 import type { Table } from './table.js';
 
 /** What rows of one question may come to as text: they are read whole into memory, several questions at once. */

@@ -18,7 +18,7 @@ type TableOptions<T> = {
 export interface Table<T> {
   readonly holds?: T;
   readonly table: string;
-  readonly key: readonly (keyof T & string)[];
+  readonly key: readonly string[];
   readonly columns: readonly ColumnInfo[];
   /** Of these, whole numbers that are never null; and the others. */
   readonly wholes: readonly ColumnInfo[];

@@ -4,14 +4,14 @@ import type { Issue } from '@recur/kernel';
 import pg from 'pg';
 import type { QueryRunner } from 'typeorm';
 import type { Bus, Reply } from '../bus/bus.js';
-import { type Event, eventIn } from '../events/envelope.js';
 import type { Caller, Sender } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import type { ServiceConfig } from '../runtime/config.js';
 import { createLog } from '../runtime/log.js';
 import { answerQuestion, assemble, type Parts, type ServiceDefinition } from '../service/service.js';
+import { type Event, eventIn } from '../store/event.js';
 import { connected, migrate, type Schema } from '../store/migrate.js';
-import { createPool, type Row } from '../store/session.js';
+import { createPool, type Row } from '../store/pool.js';
 
 /** A clock that a test moves: merchant time and wall time are one. */
 export class MovableClock implements Clock {
