@@ -18,8 +18,8 @@ import {
   listStatementsV2,
   money,
   type ServiceDefinition,
-  searchable,
-  secure,
+  searchableV1,
+  secureV1,
   serviceConfig,
   sorted,
   table,
@@ -66,13 +66,13 @@ class Things1700000000001 implements MigrationInterface {
     await runner.query(`create table colours (merchant_id bigint not null, id text not null, name text not null,
       version integer not null, constraint colours_pkey primary key (merchant_id, id))`);
     for (const name of ['things', 'colours']) {
-      await runner.query(secure(name));
+      await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to catalog_app`);
     }
     await runner.query('grant usage on sequence things_id_seq to catalog_app');
     await runner.query(`select set_config('app.merchant_id', '99', false)`);
     await runner.query(`insert into things values (99, 0, 'before it was searchable', 1, 1)`);
-    await runner.query(searchable('catalog', 'things', 'id', { name: 'new.name' }));
+    await runner.query(searchableV1('catalog', 'things', 'id', { name: 'new.name' }));
   }
   async down(): Promise<void> {}
 }

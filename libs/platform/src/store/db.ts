@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/clock.js';
 import { crashPoint } from '../runtime/crash.js';
 import type { Keyring } from '../runtime/secrets.js';
 import type { Aggregate, Lookup } from './aggregate.js';
-import { markAnswer } from './answer-bytes.js';
+import { markAnswer, markRead } from './answer-bytes.js';
 import { StoredAnswers } from './answers.js';
 import { Appender } from './appender.js';
 import { committing, repeated } from './attempts.js';
@@ -85,11 +85,14 @@ export class Db {
     return repeated(this.repetition, caller, () => this.statement(caller, run));
   }
 
-  /** Reads of one merchant. GETs go through here: nothing can be written. */
+  /**
+   * Reads of one merchant; nothing can be written. Each point read is a question by itself, batched with others, until
+   * `page` opens a snapshot for it and what follows.
+   */
   async read<T>(caller: Caller, run: (reader: Reader) => Promise<T>): Promise<T> {
     const session = this.reading(caller.merchantId);
     try {
-      return await run(new Reader(session, this.parts.clock.now(caller.merchantId)));
+      return markRead(await run(new Reader(session, this.parts.clock.now(caller.merchantId))));
     } catch (error) {
       throw asRejection(error, false);
     } finally {
@@ -135,7 +138,7 @@ export class Db {
     }
   }
 
-  /** Writes what is no command of anybody: a copy's row. No log entry, no stored answer. */
+  /** A transaction that is not a command, such as storing a copy's row: no log entry, no stored answer. */
   async apply(caller: Caller, run: (tx: Tx) => Promise<void>): Promise<void> {
     const session = this.session(caller.merchantId);
     try {
@@ -146,14 +149,14 @@ export class Db {
     }
   }
 
-  /** The tables that belong to no merchant (see `platformTables` and each service's own list). */
+  /** A statement on tables that belong to no merchant (see `platformTables` and each service's own list). */
   infra(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return queryOn(this.parts.pool, prepared(text, values));
   }
 
   /**
-   * The ids of the merchant's rows of a searchable table (see search.ts) in which every given text holds its part,
-   * whatever its case; undefined where no part is given. Rejects `invalid_parameters` where too many fit.
+   * The ids of the merchant's rows of a searchable table (see search.ts) in which every given text contains its part,
+   * ignoring case; undefined if no part is given. Rejects `invalid_parameters` if too many match.
    */
   async search(caller: Caller, table: string, parts: readonly Part[]): Promise<number[] | undefined> {
     const asked = parts.filter(({ part }) => part);
@@ -169,7 +172,7 @@ export class Db {
     }
   }
 
-  /** Lets go of the database; nothing may be asked any more. */
+  /** Releases the database; it cannot be used afterwards. */
   async close(): Promise<void> {
     await Promise.all([this.paths.close(), this.parts.readPool.end()]);
   }
@@ -214,7 +217,7 @@ export class Db {
     }
   }
 
-  /** What a command commits, with its answer under its key; undefined: nothing. */
+  /** Everything a command commits, with its answer under its key; undefined if there is nothing to commit. */
   private async effectsOf(recorded: Recorded, caller: Caller, answer: object): Promise<WriteSet | undefined> {
     const { changed, logged, emitted } = recorded;
     if (changed && !logged) throw new Error('a command that changes something writes its log entry');
@@ -223,7 +226,7 @@ export class Db {
     return { ...recorded, answers: [this.answers.keep(caller, answer, emitted, this.keptFrom())] };
   }
 
-  /** The last statement of what is no command. */
+  /** The last statement of a transaction that is not a command. */
   private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<void>): Promise<pg.QueryConfig[]> {
     const recorder = new Recorder(this.context(caller));
     await run(new Tx(session, recorder));
