@@ -16,7 +16,7 @@ import type { Event } from '../src/store/event.js';
 import { CommittedRejection } from '../src/store/outcomes.js';
 import { ask, createPool, prepared, queryOn } from '../src/store/pool.js';
 import { Session } from '../src/store/session.js';
-import type { Written } from '../src/store/write-set.js';
+import type { Written } from '../src/store/sql/write-set.js';
 import { type TestService, testService } from '../src/testing/index.js';
 import { TestNats } from '../src/testing/nats.js';
 import { growThing, newThing, sample, things } from './sample.js';

@@ -4,7 +4,6 @@ import { binaryArrays } from '../src/store/fast/binary-arrays.js';
 import type { Arrays } from '../src/store/paths.js';
 import { plainArrays } from '../src/store/plain.js';
 import { createPool } from '../src/store/pool.js';
-import { rowsText, rowsValues, rowsWidth } from '../src/store/rows.js';
 import {
   document,
   flag,
@@ -20,7 +19,8 @@ import {
   table,
   text,
   texts,
-} from '../src/store/table.js';
+} from '../src/store/schema/table.js';
+import { rowsText, rowsValues, rowsWidth } from '../src/store/sql/rows.js';
 
 interface Every {
   id: number;

@@ -20,6 +20,11 @@ const newRow = (tx: Tx | Appender, id: number): Thing => ({
   ...{ id, name: name(), size: 0n, version: 0 },
 });
 
+/** A helper that serves both ways to write. */
+async function createIn(tx: Tx | Appender) {
+  return tx.step(thingAggregate, newRow(tx, await tx.nextId(things)), 'thing.created', { log: 'New' });
+}
+
 describe('a command that reads before it writes', () => {
   it('loses no update when it locks what it reads, however many run at once', async () => {
     const { id } = await made();
@@ -117,7 +122,9 @@ describe('a step', () => {
     const { id } = await made();
     const version = await t.db.write(t.callerOf(), async tx => {
       const thing = await tx.lock(thingAggregate, id, 'unknown_path');
-      const answer = { version: tx.emit(thingAggregate, thing, 'thing.grown', { id: thing.id }) };
+      const answer = {
+        version: tx.emit(thingAggregate, thing, 'thing.grown', { id, name: 'other', size: 7, version: 0 }),
+      };
       tx.log('Thing', 'Grow');
       return answer;
     });
@@ -130,8 +137,7 @@ describe('an append', () => {
   it('writes nothing when it is refused', async () => {
     await t.emitted();
     const refused = t.db.append(t.callerOf({ idempotencyKey: 'refused' }), async appender => {
-      const thing = newRow(appender, await appender.nextId(things));
-      appender.step(thingAggregate, thing, 'thing.created', { log: 'New' });
+      await createIn(appender);
       throw new Rejected('invoice_not_open');
     });
     await expect(refused).rejects.toMatchObject({ slug: 'invoice_not_open' });
@@ -167,7 +173,7 @@ describe('types', () => {
   });
 
   it('know which slugs are registered', () => {
-    holds<'invoice_not_open' extends ErrorSlug ? true : false, 'invoice_eaten' extends ErrorSlug ? true : false>();
+    holds<'invoice_not_open' extends ErrorSlug ? true : false, 'thing_eaten' extends ErrorSlug ? true : false>();
   });
 
   it('say which way of writing a handler is in', () => {

@@ -6,9 +6,9 @@ import type { Clock } from '../runtime/clock.js';
 import type { Aggregate, Loader, Lookup } from '../store/aggregate.js';
 import type { Db } from '../store/db.js';
 import { type EventKinds, eventIn } from '../store/event.js';
-import { bounded, isCut, upTo } from '../store/size-limits.js';
-import { columnOf, selectText } from '../store/statements.js';
-import { hydrate, type Table } from '../store/table.js';
+import { hydrate, type Table } from '../store/schema/table.js';
+import { bounded, isCut, upTo } from '../store/sql/size-limits.js';
+import { columnOf, selectText } from '../store/sql/statements.js';
 import type { Tx } from '../store/tx.js';
 import type { Consumption } from './consumer.js';
 

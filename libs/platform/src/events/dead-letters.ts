@@ -1,9 +1,9 @@
 import type { Db } from '../store/db.js';
-import { gateValues, raiseGates } from '../store/dedupe.js';
 import type { Event } from '../store/event.js';
 import { plainArrays } from '../store/plain.js';
 import type { Row } from '../store/pool.js';
-import { upTo } from '../store/size-limits.js';
+import { gateValues, raiseGates } from '../store/sql/dedupe.js';
+import { upTo } from '../store/sql/size-limits.js';
 
 const limits = { page: 500, pageBytes: 16_777_216 } as const;
 

@@ -6,8 +6,8 @@ import { crashPoint } from '../runtime/crash.js';
 import type { Log } from '../runtime/log.js';
 import { eventsPublished, outboxWaiting } from '../runtime/telemetry.js';
 import { ask, connectionOf, prepared, queryOn, type Row } from '../store/pool.js';
-import { isCut, upTo } from '../store/size-limits.js';
-import type { Written } from '../store/write-set.js';
+import { isCut, upTo } from '../store/sql/size-limits.js';
+import type { Written } from '../store/sql/write-set.js';
 import { packed } from './envelope.js';
 import { ensureStream } from './stream.js';
 

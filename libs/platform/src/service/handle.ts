@@ -7,9 +7,9 @@ import type { Clock } from '../runtime/clock.js';
 import type { Log } from '../runtime/log.js';
 import type { Keyring } from '../runtime/secrets.js';
 import { commandSeconds } from '../runtime/telemetry.js';
-import { answerBytes } from '../store/answer-bytes.js';
+import { answerBytes } from '../store/answers/answer-bytes.js';
+import { jsonOfAnswer } from '../store/answers/json.js';
 import { asRejection, isUnsent } from '../store/errors.js';
-import { jsonOfAnswer } from '../store/json.js';
 import { Replayed } from '../store/outcomes.js';
 
 type Run = (input: never, caller: Caller) => Promise<object>;

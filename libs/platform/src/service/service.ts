@@ -21,10 +21,10 @@ import type { Aggregate } from '../store/aggregate.js';
 import { Db } from '../store/db.js';
 import type { Event, EventKinds } from '../store/event.js';
 import { fastPaths } from '../store/fast/fast-paths.js';
-import { migrate, type Schema, schemaProblem } from '../store/migrate.js';
 import { plainPaths } from '../store/plain.js';
 import { createPool } from '../store/pool.js';
-import type { Written } from '../store/write-set.js';
+import { migrate, type Schema, schemaProblem } from '../store/schema/migrate.js';
+import type { Written } from '../store/sql/write-set.js';
 import { Janitor, type Removal } from '../work/janitor.js';
 import { Dispatcher, handlersOf } from './handle.js';
 

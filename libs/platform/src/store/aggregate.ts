@@ -1,7 +1,7 @@
 import type { OperationLogged } from '@recur/contracts';
 import type { z } from 'zod';
 import type { EventKind, EventKinds } from './event.js';
-import type { Table } from './table.js';
+import type { Table } from './schema/table.js';
 
 /** Equality conditions on a table's properties. */
 export type Where<T> = { [K in keyof T]?: T[K] };
@@ -43,19 +43,20 @@ export interface Aggregate {
   readonly lookups?: Readonly<Record<string, (value: string) => object>>;
 }
 
-/** A declared aggregate: rows T, states S (a row with its parts), events named E. */
-export interface EventSource<E extends string, T, S> extends Aggregate {
+/** A declared aggregate: rows T, states S (a row with its parts), events named E whose data is V. */
+export interface EventSource<E extends string, T, S, V extends object = object> extends Aggregate {
   readonly name: string;
   readonly title: string;
   readonly table: Table<T>;
   readonly emits?: E;
+  readonly carries?: V;
   load?(loader: Loader, row: T): Promise<S>;
   target?(state: S): string;
   ids?(state: S): LogIds;
 }
 
-/** A declared aggregate whose events carry its view V. */
-export interface AggregateOf<E extends string, T, S, V extends object> extends EventSource<E, T, S> {
+/** A declared aggregate whose events carry its view. */
+export interface AggregateOf<E extends string, T, S, V extends object> extends EventSource<E, T, S, V> {
   view(state: S): V;
 }
 
@@ -97,7 +98,7 @@ export function aggregate<K extends EventKinds, N extends AggregateName<K>, T ex
 ): AggregateOf<EventOf<K, N>, T, S, DataOf<K, N>>;
 export function aggregate<K extends EventKinds, N extends AggregateName<K>, T extends Numbered, S extends T = T>(
   declaration: Declared<K, N, T, S>,
-): EventSource<EventOf<K, N>, T, S>;
+): EventSource<EventOf<K, N>, T, S, DataOf<K, N>>;
 /** The form for commands that save and emit by hand. */
 export function aggregate<T>(
   table: Table<T>,

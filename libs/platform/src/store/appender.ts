@@ -3,8 +3,8 @@ import type { AggregateOf, LogIds, Lookup, Where } from './aggregate.js';
 import { Stale } from './outcomes.js';
 import { type Peeks, rowsAmong, rowsWhere } from './reads.js';
 import type { Conflict, Recorder, StepOptions } from './recorder.js';
+import type { Table } from './schema/table.js';
 import type { Source } from './session.js';
-import type { Table } from './table.js';
 
 /**
  * Writes new rows without a transaction that is held: what is added goes out as one statement, which shares its commit

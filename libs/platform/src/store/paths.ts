@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Ask } from './session.js';
-import type { WriteSet, Written } from './write-set.js';
+import type { WriteSet, Written } from './sql/write-set.js';
 
 /** How arrays of values are passed to the database. */
 export interface Arrays {

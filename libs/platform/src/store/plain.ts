@@ -1,8 +1,8 @@
 import type { Arrays, PathParts, Paths } from './paths.js';
 import { prepared, queryOn } from './pool.js';
 import { Session } from './session.js';
-import { commitText } from './statements.js';
-import { commitValues, publishedRows } from './write-set.js';
+import { commitText } from './sql/statements.js';
+import { commitValues, publishedRows } from './sql/write-set.js';
 
 export const plainArrays: Arrays = {
   texts: values => values,

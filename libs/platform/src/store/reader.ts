@@ -1,10 +1,10 @@
 import { type ErrorSlug, Rejected } from '@recur/kernel';
 import { type AggregateOf, isAggregate, type Loader, loaded, type Where, whereOf } from './aggregate.js';
-import { type List, type Page, pageOf } from './list.js';
 import type { Row } from './pool.js';
 import { rowsAmong, rowsWhere } from './reads.js';
+import type { Table } from './schema/table.js';
 import type { Session } from './session.js';
-import type { Table } from './table.js';
+import { type List, type Page, pageOf } from './sql/list.js';
 
 /** Reads of one merchant's rows. Asked for together, they share one round trip. */
 export class Reader implements Loader {

@@ -1,10 +1,10 @@
 import type { Rejected } from '@recur/kernel';
 import type { Lookup, Where } from './aggregate.js';
 import type { Stale } from './outcomes.js';
+import { hydrate, type Table } from './schema/table.js';
 import type { Source } from './session.js';
-import { assertComplete } from './size-limits.js';
-import { amongText, selectText } from './statements.js';
-import { hydrate, type Table } from './table.js';
+import { assertComplete } from './sql/size-limits.js';
+import { amongText, selectText } from './sql/statements.js';
 
 /**
  * Reads that decide nothing for certain: another command may change what they show before this one commits. Both ways

@@ -1,13 +1,14 @@
 import type { EventName, OperationLogged } from '@recur/contracts';
 import { invalid, Outcome, type Rejected } from '@recur/kernel';
-import type { AggregateOf, EventSource, LogIds } from './aggregate.js';
-import type { Context } from './context.js';
+import type { Caller } from '../runtime/caller.js';
+import type { Aggregate, AggregateOf, EventSource, LogIds } from './aggregate.js';
 import { violatedIndex } from './errors.js';
-import { written } from './event.js';
-import type { RowToWrite } from './rows.js';
-import type { Change } from './statements.js';
-import type { Table } from './table.js';
-import type { EventRow, WriteSet } from './write-set.js';
+import { type EventKinds, written } from './event.js';
+import type { Arrays } from './paths.js';
+import type { Table } from './schema/table.js';
+import type { RowToWrite } from './sql/rows.js';
+import type { Change } from './sql/statements.js';
+import type { EventRow, WriteSet } from './sql/write-set.js';
 
 /**
  * The largest event data. Well below NATS's `max_payload`: an event that the bus refuses would stay in the outbox for
@@ -17,7 +18,21 @@ const limits = { eventBytes: 3_145_728 } as const;
 
 const LOGGED = 'operation.logged' satisfies EventName;
 
-/** What a violated unique index means: how to refuse, or `again` to run the command once more. */
+/** The surroundings of one run of a command. */
+export interface Context {
+  readonly caller: Caller;
+  /** Unix seconds on the merchant's clock. */
+  readonly now: number;
+  /** Unix seconds on the machine's clock, by which expired rows are removed. */
+  readonly keptFrom: number;
+  readonly aggregates: Readonly<Record<string, Aggregate>>;
+  readonly events: EventKinds;
+  readonly arrays: Arrays;
+  newId(prefix: `${string}_`): string;
+  nextId(table: string): Promise<number>;
+}
+
+/** The meaning of a violated unique index: how to refuse, or `again` to run the command once more. */
 export type Conflict = (() => Rejected) | 'again';
 
 /** A conflict after which the command runs again and finds what the other has made. */
@@ -29,7 +44,7 @@ export class RunAgain extends Outcome {
   }
 }
 
-/** What a step says beside what happened. */
+/** The optional parts of a step. */
 export interface StepOptions {
   /** The content of the operation log's entry, such as `Cancel`: the command logs this step. */
   log?: string;
@@ -37,7 +52,7 @@ export interface StepOptions {
   ids?: LogIds;
 }
 
-/** What a command leaves behind. */
+/** Everything a command leaves behind, apart from its stored answer. */
 export interface Recorded extends Omit<WriteSet, 'answers'> {
   /** Finds an event by the data it was made of. */
   emitted: ReadonlyMap<object, EventRow>;
@@ -61,7 +76,7 @@ interface Emission {
   data: object;
 }
 
-/** Collects what one run of a command leaves behind: rows, events, the log entry, and what conflicts mean. */
+/** Collects the effects of one run of a command: rows, events, the log entry, and the meaning of conflicts. */
 export class Recorder {
   private readonly tracked = new Map<string, Tracked>();
   private readonly emissions: Emission[] = [];

@@ -14,10 +14,10 @@ import type { Row } from './pool.js';
 import { Reader } from './reader.js';
 import type { Peeks } from './reads.js';
 import type { Conflict, Recorder, StepOptions } from './recorder.js';
-import { rowsValues } from './rows.js';
+import type { Table } from './schema/table.js';
 import type { Session } from './session.js';
-import { upsertText } from './statements.js';
-import type { Table } from './table.js';
+import { rowsValues } from './sql/rows.js';
+import { upsertText } from './sql/statements.js';
 
 /**
  * A transaction that writes. It begins with its first statement, and everything read in it is read in it. Reads and
@@ -127,7 +127,12 @@ export class Tx extends Reader implements Peeks {
    * Like `step`, for an event whose data is not the view: returns the version. The second form is for rows saved by
    * hand.
    */
-  emit<E extends string, T, S>(of: EventSource<E, T, S>, state: NoInfer<S>, event: NoInfer<E>, data: object): number;
+  emit<E extends string, T, S, V extends object>(
+    of: EventSource<E, T, S, V>,
+    state: NoInfer<S>,
+    event: NoInfer<E>,
+    data: NoInfer<V>,
+  ): number;
   emit(type: string, row: object, data: object): void;
   emit(of: EventSource<string, unknown, unknown> | string, row: unknown, event: unknown, data?: object): unknown {
     if (typeof of === 'string') return this.recorder.emitFor(of, row, event as object);

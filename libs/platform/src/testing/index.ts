@@ -10,8 +10,8 @@ import type { ServiceConfig } from '../runtime/config.js';
 import { createLog } from '../runtime/log.js';
 import { answerQuestion, assemble, type Parts, type ServiceDefinition } from '../service/service.js';
 import { type Event, eventIn } from '../store/event.js';
-import { connected, migrate, type Schema } from '../store/migrate.js';
 import { createPool, type Row } from '../store/pool.js';
+import { connected, migrate, type Schema } from '../store/schema/migrate.js';
 
 /** A clock that a test moves: merchant time and wall time are one. */
 export class MovableClock implements Clock {

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { oncePerTurn } from '../../runtime/once-per-turn.js';
 import { isConnectionLoss } from '../errors.js';
 import { prepared, queryOn, type Row } from '../pool.js';
-import { commitText, shapeOf } from '../statements.js';
-import { commitValues, publishedRows, type WriteSet, type Written } from '../write-set.js';
+import { commitText, shapeOf } from '../sql/statements.js';
+import { commitValues, publishedRows, type WriteSet, type Written } from '../sql/write-set.js';
 import { binaryArrays } from './binary-arrays.js';
 
 interface Pending {

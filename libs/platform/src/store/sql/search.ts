@@ -1,5 +1,5 @@
 import { Rejected } from '@recur/kernel';
-import type { Row } from './pool.js';
+import type { Row } from '../pool.js';
 
 /** A substring to search for: in which column, and the input field that asked for it. */
 export interface Part {

@@ -1,8 +1,8 @@
-import type { Arrays } from './paths.js';
-import type { Row } from './pool.js';
+import type { Arrays } from '../paths.js';
+import type { Row } from '../pool.js';
+import type { Table } from '../schema/table.js';
 import { type RowToWrite, rowsValues } from './rows.js';
 import type { Change } from './statements.js';
-import type { Table } from './table.js';
 
 /** A row of the outbox; `envelope` is published byte for byte, `data` is the complete JSON of the event's data. */
 export interface EventRow {

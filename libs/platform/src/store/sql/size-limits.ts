@@ -1,6 +1,6 @@
 import { Rejected } from '@recur/kernel';
-import type { Row } from './pool.js';
-import type { Table } from './table.js';
+import type { Row } from '../pool.js';
+import type { Table } from '../schema/table.js';
 
 /** The largest result of one query, as text: results are held in memory, several at once. */
 const limits = { readBytes: 33_554_432, shortDocument: 2_048 } as const;

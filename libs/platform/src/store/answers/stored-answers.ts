@@ -1,11 +1,11 @@
 import { Rejected } from '@recur/kernel';
-import type { Caller } from '../runtime/caller.js';
-import type { Keyring } from '../runtime/secrets.js';
-import { type EventKinds, wholeIn } from './event.js';
+import type { Caller } from '../../runtime/caller.js';
+import type { Keyring } from '../../runtime/secrets.js';
+import { type EventKinds, wholeIn } from '../event.js';
+import { Replayed } from '../outcomes.js';
+import type { Row } from '../pool.js';
+import type { AnswerRow, EventRow } from '../sql/write-set.js';
 import { jsonOfAnswer } from './json.js';
-import { Replayed } from './outcomes.js';
-import type { Row } from './pool.js';
-import type { AnswerRow, EventRow } from './write-set.js';
 
 /** Asks the platform's tables. */
 type Infra = (text: string, values: readonly unknown[]) => Promise<Row[]>;

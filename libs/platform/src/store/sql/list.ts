@@ -1,6 +1,6 @@
-import type { Session } from './session.js';
+import { hydrate, type Table } from '../schema/table.js';
+import type { Session } from '../session.js';
 import { assertComplete, bounded } from './size-limits.js';
-import { hydrate, type Table } from './table.js';
 
 /** A condition in SQL and the value of its `?`; it does not apply if the value is undefined. See `each`. */
 export type Condition = readonly [sql: string, value: unknown, column?: string];

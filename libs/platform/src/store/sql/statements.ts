@@ -1,6 +1,6 @@
+import type { ColumnInfo, Table } from '../schema/table.js';
 import { rowsText, rowsWidth } from './rows.js';
 import { bounded } from './size-limits.js';
-import type { ColumnInfo, Table } from './table.js';
 import { widths } from './write-set.js';
 
 /** How a command changes a table: it inserts rows, or updates rows that it has locked. */
