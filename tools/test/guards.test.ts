@@ -120,6 +120,17 @@ const guards: Record<string, Guard> = {
       ),
     planted: { file: 'apps/billing/src/x.ts', text: 'const row = value as any;' },
   },
+  'a migration uses nothing of the platform but what is frozen by version': {
+    over: appSources.filter(({ file }) => file.includes('/migrations/')),
+    find: ({ file, text }) =>
+      [...text.matchAll(/import (?!type\b)\{([^}]*)\} from '@recur\/platform'/g)]
+        .flatMap(([, names = '']) => names.split(','))
+        .map(name => name.trim())
+        // hydrate and Keyring read rows and secrets, and make no SQL
+        .filter(name => name !== '' && !/^type |V\d+$|^(hydrate|Keyring)$/.test(name))
+        .map(name => `${file} imports ${name}`),
+    planted: { file: 'apps/billing/src/migrations/x.ts', text: "import { secureV1, secure } from '@recur/platform';" },
+  },
   'a file is one idea': {
     over: allSources,
     find: ({ file, text }) => (text.split('\n').length > 500 ? [`${file} has more than 500 lines`] : []),

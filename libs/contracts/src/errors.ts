@@ -125,6 +125,11 @@ export const errors = {
 
 export type Slug = keyof typeof errors;
 
+declare global {
+  /** Types the slugs of kernel's `Rejected`. */
+  interface ErrorSlugs extends Record<Slug, true> {}
+}
+
 /** Errors that every operation can answer, in addition to its own. */
 export const commonErrors: readonly Slug[] = [
   'internal_error',

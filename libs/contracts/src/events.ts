@@ -104,24 +104,24 @@ export const OperationLogged = z.object({
 });
 export type OperationLogged = z.output<typeof OperationLogged>;
 
-interface EventKind<D> {
+interface EventKind<D, A extends string> {
   /** The only service that emits the event. */
   owner: Service | 'every';
   /** The kind of object the event is about; versions count per object. */
-  aggregate: string;
+  aggregate: A;
   /** Whether the event is delivered to webhook endpoints; others are internal to services. */
   webhook: boolean;
   /** The whole state after the step, for webhooks in the shape of the API. */
   data: Shape<D>;
 }
 
-const webhook = <D>(owner: Service, aggregate: string, data: Shape<D>): EventKind<D> => ({
+const webhook = <D, A extends string>(owner: Service, aggregate: A, data: Shape<D>): EventKind<D, A> => ({
   owner,
   aggregate,
   webhook: true,
   data,
 });
-const internal = <D>(owner: Service | 'every', aggregate: string, data: Shape<D>): EventKind<D> => ({
+const internal = <D, A extends string>(owner: Service | 'every', aggregate: A, data: Shape<D>): EventKind<D, A> => ({
   owner,
   aggregate,
   webhook: false,

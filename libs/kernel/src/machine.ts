@@ -1,4 +1,4 @@
-import { Rejected } from './rejected.js';
+import { type ErrorSlug, Rejected } from './rejected.js';
 
 type Table = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
@@ -30,7 +30,7 @@ export function machine<const T extends Table>(table: T) {
     /** The state after `move`, or undefined if the table does not allow it. */
     next: follow,
     /** The state after `move`. Throws Rejected(slug), naming state and move, if it is not allowed. */
-    step(state: State, move: Move, slug: string, subject: string): State {
+    step(state: State, move: Move, slug: ErrorSlug, subject: string): State {
       const next = follow(state, move);
       if (next === undefined) throw new Rejected(slug, `${subject} is ${state}: cannot ${move} it`);
       return next;

@@ -20,13 +20,16 @@ describe('machine', () => {
       for (const move of door.moves) {
         const expected: string | undefined = (door.table[state] as Record<string, string>)[move];
         expect(door.next(state, move)).toBe(expected);
-        const outcome = attempt(() => door.step(state, move, 'door_stuck', 'Door(1)'));
+        const outcome = attempt(() => door.step(state, move, 'plan_not_activatable', 'Door(1)'));
         if (expected !== undefined) {
           expect(outcome).toBe(expected);
         } else {
           refused++;
           expect(outcome).toBeInstanceOf(Rejected);
-          expect(outcome).toMatchObject({ slug: 'door_stuck', message: `Door(1) is ${state}: cannot ${move} it` });
+          expect(outcome).toMatchObject({
+            slug: 'plan_not_activatable',
+            message: `Door(1) is ${state}: cannot ${move} it`,
+          });
         }
       }
     }

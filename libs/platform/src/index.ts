@@ -4,7 +4,7 @@ export { type Reply, rejectionIn } from './bus/message.js';
 export { type CommandPacket, NatsClient } from './bus/nats-client.js';
 export type { Consumption } from './events/consumer.js';
 export { type Copy, copyOf } from './events/copies.js';
-export { type Event, eventsIn } from './events/envelope.js';
+export { eventsIn } from './events/envelope.js';
 export { streamOf } from './events/stream.js';
 export { type AddressRules, checkUrl } from './outbound/address.js';
 export { Outbound, type OutboundOptions, type Result as OutboundResult } from './outbound/outbound.js';
@@ -35,12 +35,28 @@ export {
   startService,
   type Worker,
 } from './service/service.js';
+export {
+  type Aggregate,
+  type AggregateOf,
+  aggregate,
+  type EventSource,
+  type Loader,
+  type LogIds,
+  type Where,
+} from './store/aggregate.js';
+export { Appender } from './store/appender.js';
 export { Db } from './store/db.js';
-export { type Condition, each, given, type Known, type List, type Page, sorted } from './store/list.js';
-export { createPlatformTablesV1, listStatementsV2, platformTables } from './store/platform-tables.js';
-export { contains, searchable } from './store/search.js';
-export type { Row } from './store/session.js';
-export * from './store/table.js';
-export { type Aggregate, aggregate, CommittedRejection, type LogIds, Reader, Tx } from './store/tx.js';
+export { isConnectionLoss } from './store/errors.js';
+export type { Event } from './store/event.js';
+export { CommittedRejection } from './store/outcomes.js';
+export type { Row } from './store/pool.js';
+export { Reader } from './store/reader.js';
+export type { Peeks } from './store/reads.js';
+export { coarseV1, searchableV1, secureV1 } from './store/schema/migration-helpers.js';
+export { createPlatformTablesV1, listStatementsV2, platformTables } from './store/schema/platform-tables.js';
+export * from './store/schema/table.js';
+export { type Condition, each, given, type Known, type List, type Page, sorted } from './store/sql/list.js';
+export { contains } from './store/sql/search.js';
+export { Tx } from './store/tx.js';
 export { type Removal, removedAtOnce } from './work/janitor.js';
 export { PeriodicTask } from './work/periodic-task.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { snapshotText } from '../src/events/copies.js';
-import type { Event } from '../src/events/envelope.js';
-import type { Table } from '../src/store/table.js';
+import type { Event } from '../src/store/event.js';
+import type { Table } from '../src/store/schema/table.js';
 import { type TestService, testService } from '../src/testing/index.js';
 import { sample, things } from './sample.js';
 

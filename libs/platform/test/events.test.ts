@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Bus } from '../src/bus/bus.js';
 import { Consumer } from '../src/events/consumer.js';
-import { type Event, eventIn } from '../src/events/envelope.js';
 import { Relay } from '../src/events/relay.js';
 import { systemClock } from '../src/runtime/clock.js';
 import { createLog } from '../src/runtime/log.js';
-import { createPool } from '../src/store/session.js';
+import { type Event, eventIn } from '../src/store/event.js';
+import { createPool } from '../src/store/pool.js';
 import { type TestService, testService } from '../src/testing/index.js';
 import { TestNats } from '../src/testing/nats.js';
 import { colours, growThing, newThing, sample } from './sample.js';

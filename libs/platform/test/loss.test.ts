@@ -6,13 +6,17 @@ import { Rejected } from '@recur/kernel';
 import type pg from 'pg';
 import { Bus } from '../src/bus/bus.js';
 import { Consumer, type Consumption } from '../src/events/consumer.js';
-import { type Event, eventsIn } from '../src/events/envelope.js';
-import { Relay, type Written } from '../src/events/relay.js';
+import { eventsIn } from '../src/events/envelope.js';
+import { Relay } from '../src/events/relay.js';
 import { ensureStream, streamOf } from '../src/events/stream.js';
 import { systemClock } from '../src/runtime/clock.js';
 import { createLog } from '../src/runtime/log.js';
-import { createPool, isConnectionLoss } from '../src/store/session.js';
-import { CommittedRejection } from '../src/store/tx.js';
+import { ConnectionLost, isConnectionLoss, isUnsent, NoConnection } from '../src/store/errors.js';
+import type { Event } from '../src/store/event.js';
+import { CommittedRejection } from '../src/store/outcomes.js';
+import { ask, createPool, prepared, queryOn } from '../src/store/pool.js';
+import { Session } from '../src/store/session.js';
+import type { Written } from '../src/store/sql/write-set.js';
 import { type TestService, testService } from '../src/testing/index.js';
 import { TestNats } from '../src/testing/nats.js';
 import { growThing, newThing, sample, things } from './sample.js';
@@ -74,11 +78,17 @@ describe('a connection that breaks', () => {
   it('at the commit of a refusal does not count it twice: no answer is kept that would tell', async () => {
     let attempts = 0;
     const caller = { ...t.callerOf({ idempotencyKey: 'refused' }), fingerprint: 'f' };
+    let pid: unknown;
+    const commit = Session.prototype.commit;
+    jest.spyOn(Session.prototype, 'commit').mockImplementationOnce(async function (this: Session, last) {
+      await end(pid);
+      return commit.call(this, last);
+    });
     const write = t.db.write(caller, async tx => {
-      const [backend] = await tx.run('select pg_backend_pid() as pid', []);
-      if (++attempts === 1) await end(backend?.pid);
+      [pid] = (await tx.run('select pg_backend_pid() as pid', [])).map(row => row.pid);
+      attempts++;
       tx.log('Thing(1)', 'Refuse');
-      return new CommittedRejection(new Rejected('invoice_not_open'));
+      throw new CommittedRejection(new Rejected('invoice_not_open'));
     });
     await expect(write).rejects.toMatchObject({ slug: 'deadline_exceeded' });
     expect(attempts).toBe(1);
@@ -95,9 +105,35 @@ describe('a connection that breaks', () => {
     }
   });
 
+  it('is told by codes and classes, whatever the words of a message', async () => {
+    expect(isConnectionLoss(new Error('Connection terminated unexpectedly: timeout'))).toBe(false);
+    expect(isConnectionLoss(new ConnectionLost())).toBe(true);
+    const nowhere = createPool('postgres://nobody:none@127.0.0.1:1/none', 1);
+    const refused = await queryOn(nowhere, prepared('select 1', [])).catch(error => error);
+    expect(refused).toBeInstanceOf(NoConnection);
+    expect([isConnectionLoss(refused), isUnsent(refused)]).toEqual([true, true]);
+    await nowhere.end();
+    const own = createPool(process.env.TEST_PG_ADMIN_URL ?? '', 1);
+    const client = await own.connect();
+    const [backend] = await ask(client, 'select pg_backend_pid() as pid');
+    await end(backend?.pid);
+    // the server's last word, then what the driver says of a connection that is gone
+    for (let times = 0; times < 2; times++) {
+      const lost = await ask(client, 'select 1').catch(error => error);
+      expect([isConnectionLoss(lost), isUnsent(lost)]).toEqual([true, false]);
+    }
+    client.release(true);
+    const wrong = (values: unknown[]) => queryOn(own, { text: 'select $1::integer', values }).catch(error => error);
+    expect(isConnectionLoss(await wrong(['no number']))).toBe(false);
+    const circle: unknown[] = [{}];
+    Object.assign(circle[0] as object, { circle });
+    expect(await wrong(circle)).toBeInstanceOf(TypeError);
+    await own.end();
+  });
+
   it('while it is looked for under which request a key was used leaves that unknown', async () => {
     const { thing } = await t.done(newThing, { name: 'looked for', size: 1 });
-    const infra = jest.spyOn(t.db, 'infra').mockRejectedValueOnce(new Error('Connection terminated unexpectedly'));
+    const infra = jest.spyOn(t.db, 'infra').mockRejectedValueOnce(new ConnectionLost());
     const answer = await t.call(growThing, { id: thing.id + 1_000, by: 1 }, { idempotencyKey: 'looked for' });
     infra.mockRestore();
     expect(answer).toMatchObject({ slug: 'deadline_exceeded' });
@@ -267,7 +303,7 @@ describe('on the way from one service to another', () => {
     const applied = new Set<string>();
     const apply: Consumption['apply'] = async (_, events) => {
       tries++;
-      if (away) throw new Error('Connection terminated unexpectedly');
+      if (away) throw new ConnectionLost();
       for (const { aggregateId } of events) applied.add(aggregateId);
     };
     const newOne = () => consumer({ name: 'patient', order: 'alone', apply }, async () => []);
@@ -353,7 +389,7 @@ describe('on the way from one service to another', () => {
     const apply = async () => {
       throw new Error('poisoned');
     };
-    const infra = jest.spyOn(t.db, 'infra').mockRejectedValueOnce(new Error('Connection terminated unexpectedly'));
+    const infra = jest.spyOn(t.db, 'infra').mockRejectedValueOnce(new ConnectionLost());
     const event = JSON.parse(String(row?.envelope)) as Event;
     const unlucky = consumer({ name: 'unlucky', order: 'alone', apply }, async () => []);
     expect(await unlucky.receive(15, [event])).toBe(true);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { countIn, type EventKinds, eventIn, eventsIn, packed, wholeIn, written } from '../src/events/envelope.js';
-import type { Row } from '../src/store/session.js';
+import { countIn, eventsIn, packed } from '../src/events/envelope.js';
+import { type EventKinds, eventIn, wholeIn, written } from '../src/store/event.js';
+import type { Row } from '../src/store/pool.js';
 import { sample } from './sample.js';
 
 const rowOf = (seq: number, object: number, type: string, envelope = `{"n":${seq}}`): Row => ({

@@ -1,7 +1,9 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { rowsText, rowsValues, rowsWidth } from '../src/store/rows.js';
-import { createPool } from '../src/store/session.js';
+import { binaryArrays } from '../src/store/fast/binary-arrays.js';
+import type { Arrays } from '../src/store/paths.js';
+import { plainArrays } from '../src/store/plain.js';
+import { createPool } from '../src/store/pool.js';
 import {
   document,
   flag,
@@ -17,7 +19,8 @@ import {
   table,
   text,
   texts,
-} from '../src/store/table.js';
+} from '../src/store/schema/table.js';
+import { rowsText, rowsValues, rowsWidth } from '../src/store/sql/rows.js';
 
 interface Every {
   id: number;
@@ -60,10 +63,11 @@ const names = table<{ name: string }>('names', { key: ['name'], columns: { name:
 const pool = createPool(process.env.TEST_PG_ADMIN_URL ?? '', 1);
 afterAll(() => pool.end());
 
-async function through<T>(of: Table<T>, rows: readonly T[], version = 0): Promise<T[]> {
+async function through<T>(arrays: Arrays, of: Table<T>, rows: readonly T[], version = 0): Promise<T[]> {
   const values = rowsValues(
     of,
     rows.map(row => ({ row, version })),
+    arrays,
   );
   expect(values).toHaveLength(rowsWidth(of));
   const list = of.columns.map(({ column }) => `r.${column}`).join(', ');
@@ -104,10 +108,13 @@ const row: fc.Arbitrary<Every> = fc.record({
   version: fc.constant(7),
 });
 
-describe('rows', () => {
+describe.each([
+  ['in binary', binaryArrays],
+  ['in text', plainArrays],
+])('rows %s', (_, arrays) => {
   it('of every type reach the database as they are, in their order, and with the version that is given', async () => {
     const some = fc.array(row, { minLength: 1, maxLength: 6 });
-    await fc.assert(fc.asyncProperty(some, async rows => expect(await through(every, rows, 7)).toEqual(rows)));
+    await fc.assert(fc.asyncProperty(some, async rows => expect(await through(arrays, every, rows, 7)).toEqual(rows)));
   });
 
   it('may be of whole numbers, or of texts, alone', async () => {
@@ -115,20 +122,20 @@ describe('rows', () => {
       { merchantId: 1, n: 5 },
       { merchantId: 2, n: -6 },
     ];
-    expect(await through(counts, tallies)).toEqual(tallies);
-    expect(await through(names, [{ name: 'a' }, { name: '' }])).toEqual([{ name: 'a' }, { name: '' }]);
-    expect(await through(names, [])).toEqual([]);
+    expect(await through(arrays, counts, tallies)).toEqual(tallies);
+    expect(await through(arrays, names, [{ name: 'a' }, { name: '' }])).toEqual([{ name: 'a' }, { name: '' }]);
+    expect(await through(arrays, names, [])).toEqual([]);
   });
 
   it.each([2 ** 63, 1.5, 1e300, 2n ** 63n, -(2n ** 63n) - 1n, Number.NaN, null, undefined, 'five'])(
     'with %p for a whole number are refused',
     n => {
-      const write = () => rowsValues(counts, [{ row: { merchantId: 1, n }, version: 0 }]);
+      const write = () => rowsValues(counts, [{ row: { merchantId: 1, n }, version: 0 }], arrays);
       expect(write).toThrow(/64 bits|BigInt/);
     },
   );
 
   it('with a number that is too large for its column are refused by the database', async () => {
-    await expect(through(counts, [{ merchantId: 1, n: 2 ** 31 }])).rejects.toThrow('integer out of range');
+    await expect(through(arrays, counts, [{ merchantId: 1, n: 2 ** 31 }])).rejects.toThrow('integer out of range');
   });
 });

@@ -18,8 +18,8 @@ import {
   listStatementsV2,
   money,
   type ServiceDefinition,
-  searchable,
-  secure,
+  searchableV1,
+  secureV1,
   serviceConfig,
   sorted,
   table,
@@ -66,13 +66,13 @@ class Things1700000000001 implements MigrationInterface {
     await runner.query(`create table colours (merchant_id bigint not null, id text not null, name text not null,
       version integer not null, constraint colours_pkey primary key (merchant_id, id))`);
     for (const name of ['things', 'colours']) {
-      await runner.query(secure(name));
+      await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to catalog_app`);
     }
     await runner.query('grant usage on sequence things_id_seq to catalog_app');
     await runner.query(`select set_config('app.merchant_id', '99', false)`);
     await runner.query(`insert into things values (99, 0, 'before it was searchable', 1, 1)`);
-    await runner.query(searchable('catalog', 'things', 'id', { name: 'new.name' }));
+    await runner.query(searchableV1('catalog', 'things', 'id', { name: 'new.name' }));
   }
   async down(): Promise<void> {}
 }
@@ -151,6 +151,25 @@ export const listThings = operation({
 
 const view = ({ id, name, size, version }: Thing) => ({ id, name, size: Number(size), version });
 
+/** The registry of events; contracts has the services' own. */
+export const sampleEvents = {
+  'thing.created': { aggregate: 'thing', data: ThingShape },
+  'thing.grown': { aggregate: 'thing', data: ThingShape },
+  'colour.changed': { aggregate: 'colour' },
+  'shade.made': { aggregate: 'shade', owner: 'catalog' },
+  'tone.made': { aggregate: 'tone', owner: 'identity' },
+} as const;
+
+export const thingAggregate = aggregate({
+  name: 'thing',
+  title: 'Thing',
+  events: sampleEvents,
+  table: things,
+  key: 'id',
+  view,
+  lookups: { version: version => ({ version: Number(version) }) },
+});
+
 @Controller()
 export class Things {
   /** Ways to misbehave that a test can switch on. */
@@ -161,8 +180,8 @@ export class Things {
 
   @Handle(newThing)
   create({ name, size, colour }: z.output<typeof newThing.input>, caller: Caller) {
-    return this.db.write(caller, async tx => {
-      const [known, id] = await Promise.all([colour ? tx.find(colours, { id: colour }) : undefined, tx.nextId(things)]);
+    return this.db.append(caller, async tx => {
+      const [known, id] = await Promise.all([colour ? tx.peek(colours, { id: colour }) : undefined, tx.nextId(things)]);
       if (colour && !known) throw tx.stale('colours', colour, refused('colour'));
       if (Things.misbehave === 'bug') throw new TypeError('a planted bug');
       if (Things.misbehave === 'slow')
@@ -171,23 +190,18 @@ export class Things {
         });
       const thing: Thing = { merchantId: tx.merchantId, id, name, size: BigInt(size), version: 0 };
       tx.onConflict('things_name', () => refused('name'));
-      tx.save(things, thing);
-      tx.emit('thing.created', thing, view(thing));
-      if (Things.misbehave !== 'no-log') tx.log(`Thing(${id})`, 'New');
-      return { thing: view(thing) };
+      const log = Things.misbehave === 'no-log' ? undefined : 'New';
+      return { thing: tx.step(thingAggregate, thing, 'thing.created', { log }) };
     });
   }
 
   @Handle(growThing)
   async grow({ id, by, twice }: z.output<typeof growThing.input>, caller: Caller) {
     const answer = await this.db.write(caller, async tx => {
-      const thing = await tx.lock(things, { id }, 'unknown_path');
+      const thing = await tx.lock(thingAggregate, id, 'unknown_path');
       const grown = { ...thing, size: thing.size + BigInt(by) };
-      tx.save(things, grown);
-      tx.emit('thing.grown', grown, view(grown));
-      if (twice) tx.emit('thing.grown', grown, view(grown));
-      tx.log(`Thing(${id})`, 'Grow');
-      return { thing: view(grown) };
+      if (twice) tx.step(thingAggregate, grown, 'thing.grown');
+      return { thing: tx.step(thingAggregate, grown, 'thing.grown', { log: 'Grow' }) };
     });
     return Things.misbehave === 'another-answer' ? { thing: answer.thing } : answer;
   }
@@ -195,12 +209,10 @@ export class Things {
   @Handle(wearThing)
   wear({ id, hold }: z.output<typeof wearThing.input>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const thing = await tx.lock(things, { id }, 'unknown_path');
-      const worn = { ...thing, size: thing.size + 1n };
-      tx.save(things, worn);
-      tx.emit('thing.grown', worn, view(worn));
-      tx.log(`Thing(${id})`, 'Wear');
-      return hold ? { thing: view(worn) } : new CommittedRejection(new Rejected('invoice_not_open'));
+      const thing = await tx.lock(thingAggregate, id, 'unknown_path');
+      const worn = tx.step(thingAggregate, { ...thing, size: thing.size + 1n }, 'thing.grown', { log: 'Wear' });
+      if (!hold) throw new CommittedRejection(new Rejected('invoice_not_open'));
+      return { thing: worn };
     });
   }
 
@@ -214,18 +226,15 @@ export class Things {
     });
   }
 
-  /** Finds it, or makes it: whoever is second finds what the first has made. */
+  /** Finds it, or makes it: the second of two at once runs again, and finds what the first has made. */
   @Handle(ensureThing)
   ensure({ name }: z.output<typeof ensureThing.input>, caller: Caller) {
-    return this.db.write(caller, async tx => {
-      const [known, id] = await Promise.all([tx.find(things, { name }), tx.nextId(things)]);
+    return this.db.append(caller, async tx => {
+      const [known, id] = await Promise.all([tx.peek(things, { name }), tx.nextId(things)]);
       if (known) return { thing: view(known) };
       const thing: Thing = { merchantId: tx.merchantId, id, name, size: 0n, version: 0 };
       tx.onConflict('things_name', 'again');
-      tx.save(things, thing);
-      tx.emit('thing.created', thing, view(thing));
-      tx.log(`Thing(${id})`, 'New');
-      return { thing: view({ ...thing, version: 1 }) };
+      return { thing: tx.step(thingAggregate, thing, 'thing.created', { log: 'New' }) };
     });
   }
 
@@ -259,14 +268,8 @@ export const sample: ServiceDefinition = {
   name: 'catalog',
   config: serviceConfig,
   schema: { tables: [things, colours], migrations: [Things1700000000001] },
-  events: {
-    'thing.created': { aggregate: 'thing', data: ThingShape },
-    'thing.grown': { aggregate: 'thing', data: ThingShape },
-    'colour.changed': { aggregate: 'colour' },
-    'shade.made': { aggregate: 'shade', owner: 'catalog' },
-    'tone.made': { aggregate: 'tone', owner: 'identity' },
-  },
-  aggregates: { thing: aggregate(things, 'id', view, { version: version => ({ version: Number(version) }) }) },
+  events: sampleEvents,
+  aggregates: { thing: thingAggregate },
   copies: [
     copyOf('colours', 'identity', 'colour', colours, (data: { id: string; name: string }, merchantId, version) => ({
       ...data,

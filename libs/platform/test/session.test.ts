@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { expect, it } from '@jest/globals';
-import { begin, createPool, prepared, Session } from '../src/store/session.js';
+import { createPool, prepared } from '../src/store/pool.js';
+import { begin, Session } from '../src/store/session.js';
 
 it('queries of one turn reach the database in one piece', async () => {
   const pool = createPool(process.env.TEST_PG_ADMIN_URL ?? '', 1);
@@ -66,7 +67,7 @@ it('a key is found by its index where the statistics do not know the merchant', 
   const one = prepared('select * from held where merchant_id = $1 and id = $2', [5, 'key5x1']);
   expect((await client.query(one)).rows).toHaveLength(1);
   client.release();
-  const session = new Session(pool, 5, () => Promise.reject(new Error('asked outside of the transaction')));
+  const session = new Session(pool, 5);
   await session.open();
   const explain = `explain (analyze) execute "${one.name}" (5, 'key5x1')`;
   // what is asked once is planned by its values, here for the worse; what comes after it is not

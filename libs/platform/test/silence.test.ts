@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { isConnectionLoss } from '../src/store/errors.js';
 import { ReadBatcher } from '../src/store/fast/read-batcher.js';
-import { createPool, isConnectionLoss, prepared, queryOn } from '../src/store/session.js';
+import { createPool, prepared, queryOn } from '../src/store/pool.js';
 import { type Listening, tcp } from '../src/testing/servers.js';
 
 /** On the way to the database: connections that were made before `fallSilent` carry nothing any more, and stay open. */

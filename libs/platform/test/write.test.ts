@@ -58,7 +58,7 @@ describe('a refusal that leaves a trace', () => {
       t.db.write(caller, async tx => {
         tx.save(things, { ...(await tx.lock(things, { id: thing.id }, 'unknown_path')), size: 99n });
         tx.log('Thing', 'Never');
-        return new CommittedRejection(new Rejected('invoice_not_open'));
+        throw new CommittedRejection(new Rejected('invoice_not_open'));
       });
     const [stored] = await t.rows('select fingerprint from idempotency where key = $1', [key.idempotencyKey]);
     await expect(write({ ...t.callerOf(key), fingerprint: String(stored?.fingerprint) })).rejects.toMatchObject({

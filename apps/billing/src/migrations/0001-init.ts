@@ -1,4 +1,4 @@
-import { coarse, createPlatformTablesV1, secure } from '@recur/platform';
+import { coarseV1, createPlatformTablesV1, secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
@@ -18,7 +18,7 @@ export class Init1763683200001 implements MigrationInterface {
       'user_copies',
       'plan_copies',
     ]) {
-      await runner.query(secure(name));
+      await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to billing_app`);
     }
     for (const name of ['invoices', 'gateways']) {
@@ -53,7 +53,7 @@ const statements = [
     promo_amount bigint not null, discount_amount bigint not null, tax bigint not null, amount bigint not null,
     origin_amount bigint not null,
     constraint invoice_lines_pkey primary key (merchant_id, invoice_id, line_no))`,
-  coarse('invoice_lines'),
+  coarseV1('invoice_lines'),
   `create table payments (
     merchant_id bigint not null, payment_id text not null, version integer not null, status text not null,
     invoice_id text not null, user_id bigint not null, gateway_id bigint not null, currency text not null,

@@ -1,4 +1,4 @@
-import { searchable } from '@recur/platform';
+import { searchableV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
@@ -9,7 +9,7 @@ export class Lists1763683200004 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
     const texts = { first_name: `new.data ->> 'firstName'`, last_name: `new.data ->> 'lastName'` };
-    await runner.query(searchable('billing', 'user_copies', 'id', texts));
+    await runner.query(searchableV1('billing', 'user_copies', 'id', texts));
   }
 
   /** Forward only. */

@@ -1,4 +1,4 @@
-import { createPlatformTablesV1, secure } from '@recur/platform';
+import { createPlatformTablesV1, secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Products and plans. References of plans are checked by commands; there are no foreign keys. */
@@ -7,7 +7,7 @@ export class Init1763683200001 implements MigrationInterface {
     await createPlatformTablesV1(runner, 'catalog');
     for (const statement of statements) await runner.query(statement);
     for (const name of ['products', 'plans']) {
-      await runner.query(secure(name));
+      await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to catalog_app`);
       await runner.query(`create sequence ${name}_id_seq`);
       await runner.query(`grant usage on sequence ${name}_id_seq to catalog_app`);

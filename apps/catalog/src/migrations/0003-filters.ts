@@ -1,4 +1,4 @@
-import { searchable } from '@recur/platform';
+import { searchableV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
@@ -11,7 +11,7 @@ export class Filters1795262400003 implements MigrationInterface {
     for (const [name, columns] of Object.entries(indices)) {
       await runner.query(`create index ${name} on plans (merchant_id, ${columns}, id)`);
     }
-    await runner.query(searchable('catalog', 'plans', 'id', { texts }));
+    await runner.query(searchableV1('catalog', 'plans', 'id', { texts }));
   }
 
   /** Forward only. */

@@ -1,11 +1,11 @@
-import { secure } from '@recur/platform';
+import { secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Checkout templates. A list returns all that are not archived, so a trigger limits their number per merchant. */
 export class Checkouts1795262400005 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
-    await runner.query(secure('checkouts'));
+    await runner.query(secureV1('checkouts'));
   }
 
   /** Forward only. */

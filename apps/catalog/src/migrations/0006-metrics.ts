@@ -1,4 +1,4 @@
-import { searchable, secure } from '@recur/platform';
+import { searchableV1, secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
@@ -9,13 +9,13 @@ export class Metrics1795262400006 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of tables) await runner.query(statement);
     for (const name of ['metrics', 'plan_metrics']) {
-      await runner.query(secure(name));
+      await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to catalog_app`);
       await runner.query(`create sequence ${name}_id_seq`);
       await runner.query(`grant usage on sequence ${name}_id_seq to catalog_app`);
     }
     for (const statement of kept) await runner.query(statement);
-    await runner.query(searchable('catalog', 'metrics', 'id', { texts }));
+    await runner.query(searchableV1('catalog', 'metrics', 'id', { texts }));
     for (const statement of currencies) await runner.query(statement);
   }
 
@@ -85,7 +85,7 @@ const currencies = [
   `create table currency_rules (
     merchant_id bigint not null, version integer not null, sets jsonb not null, modify_time bigint not null,
     constraint currency_rules_pkey primary key (merchant_id))`,
-  secure('currency_rules'),
+  secureV1('currency_rules'),
   `create table rate_tables (
     id bigint not null, source text not null, at bigint not null, digest text not null, taken_time bigint not null,
     constraint rate_tables_pkey primary key (id))`,

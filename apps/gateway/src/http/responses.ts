@@ -70,7 +70,7 @@ export class Responses {
 
   private failureOf(error: unknown, { id: requestId, principal, traceparent }: FastifyRequest): Failure {
     if (error instanceof Rejected && isRegistered(error.slug)) {
-      return { slug: error.slug, message: error.message, issues: error.issues };
+      return { slug: error.slug, message: error.message || undefined, issues: error.issues };
     }
     const traceId = traceparent.split('-')[1];
     this.log.error(

@@ -1,4 +1,4 @@
-import { createPlatformTablesV1, secure } from '@recur/platform';
+import { createPlatformTablesV1, secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
@@ -10,7 +10,7 @@ export class Init1763683200001 implements MigrationInterface {
     await createPlatformTablesV1(runner, 'identity');
     for (const statement of statements) await runner.query(statement);
     for (const name of ['merchants', 'members', 'api_keys', 'users', 'operation_logs']) {
-      await runner.query(secure(name));
+      await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to identity_app`);
       await runner.query(`create sequence ${name}_id_seq`);
       await runner.query(`grant usage on sequence ${name}_id_seq to identity_app`);

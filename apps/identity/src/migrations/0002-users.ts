@@ -1,4 +1,4 @@
-import { searchable, secure } from '@recur/platform';
+import { searchableV1, secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
@@ -11,8 +11,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Users1763683200002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
-    await runner.query(searchable('identity', 'users', 'id', texts));
-    for (const name of ['user_tallies', 'gateway_copies']) await runner.query(secure(name));
+    await runner.query(searchableV1('identity', 'users', 'id', texts));
+    for (const name of ['user_tallies', 'gateway_copies']) await runner.query(secureV1(name));
     for (const name of ['user_tallies', 'gateway_copies', 'client_sessions']) {
       await runner.query(`grant select, insert, update, delete on ${name} to identity_app`);
     }

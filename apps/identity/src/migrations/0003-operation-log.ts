@@ -1,11 +1,11 @@
-import { searchable } from '@recur/platform';
+import { searchableV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Indexes for the filters of the operation log: parts of members' names and e-mails, and the ids in entries. */
 export class OperationLog1763683200003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const texts = { first_name: 'new.first_name', last_name: 'new.last_name', email: 'new.email' };
-    await runner.query(searchable('identity', 'members', 'id', texts));
+    await runner.query(searchableV1('identity', 'members', 'id', texts));
     for (const [name, columns, where] of filters) {
       await runner.query(
         `create index operation_logs_${name} on operation_logs (merchant_id, ${columns}) where ${where}`,

@@ -1,4 +1,4 @@
-import { secure } from '@recur/platform';
+import { secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
@@ -8,7 +8,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Members1763683200004 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
-    for (const name of ['roles', 'member_sessions', 'setup_tokens']) await runner.query(secure(name));
+    for (const name of ['roles', 'member_sessions', 'setup_tokens']) await runner.query(secureV1(name));
     for (const name of ['roles', 'member_sessions', 'setup_tokens', 'live_sessions']) {
       await runner.query(`grant select, insert, update, delete on ${name} to identity_app`);
     }

@@ -1,4 +1,4 @@
-import { secure } from '@recur/platform';
+import { secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Identity providers, the external identities of members, and their two-factor codes. */
@@ -6,7 +6,7 @@ export class SignIn1763683200005 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
     for (const name of ['auth_providers', 'oauth_accounts', 'member_totps']) {
-      await runner.query(secure(name));
+      await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to identity_app`);
     }
     await runner.query('create sequence auth_providers_id_seq');

@@ -1,4 +1,4 @@
-import { secure } from '@recur/platform';
+import { secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
@@ -12,7 +12,7 @@ export class Customers1763683200006 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
     for (const name of ['subscription_copies', 'plan_copies', 'product_copies', 'admin_notes']) {
-      await runner.query(secure(name));
+      await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to identity_app`);
     }
     await runner.query('create sequence admin_notes_id_seq');

@@ -1,4 +1,4 @@
-import { hydrate, Keyring, secure } from '@recur/platform';
+import { hydrate, Keyring, secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { hashOf, headText } from '../operation-log/chain.js';
 import { operationLogs } from '../operation-log/tables.js';
@@ -18,7 +18,7 @@ export class LogChain1763683200007 implements MigrationInterface {
     const merchants = await runner.query('select distinct merchant_id from operation_logs');
     for (const { merchant_id } of merchants) await chain(runner, Number(merchant_id));
     for (const statement of after) await runner.query(statement);
-    for (const name of ['operation_log_heads', 'operation_log_tallies']) await runner.query(secure(name));
+    for (const name of ['operation_log_heads', 'operation_log_tallies']) await runner.query(secureV1(name));
   }
 
   /** Forward only. */

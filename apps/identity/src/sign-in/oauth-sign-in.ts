@@ -37,8 +37,7 @@ export class OauthSignIn {
       if (!(await mayIdentify(tx, identity.source, member))) throw refused();
       const isFirst = !(await linked(tx, member.id)).some(account => isOf(account, identity));
       if (isFirst && !(await mayLinkByEmail(tx, member, identity))) throw refused();
-      const refusal = await this.totps.take(tx, member, totpCode);
-      if (refusal) return refusal;
+      await this.totps.take(tx, member, totpCode);
       if (!isFirst) return this.entry.open(tx, caller, member, 'SignIn');
       await link(tx, member.id, identity, refused);
       return this.entry.open(tx, caller, member, 'LinkIdentity, SignIn', identity);

@@ -34,8 +34,8 @@ export class PasswordSignIn {
     return this.db.write(actingAs(caller, found), async tx => {
       const member = await lockActive(tx, found);
       if (member.passwordHash !== found.passwordHash) throw refused();
-      const refusal = await this.totps.take(tx, member, totpCode);
-      return refusal ?? this.entry.open(tx, caller, member, 'SignIn');
+      await this.totps.take(tx, member, totpCode);
+      return this.entry.open(tx, caller, member, 'SignIn');
     });
   }
 

@@ -63,7 +63,7 @@ export class Totps {
       if (row === undefined || row.pendingKey === '') throw new Rejected('totp_not_asked');
       if (isLocked(row, this.now())) throw new Rejected('totp_locked');
       const step = stepOfCode(this.keyring.open(row.pendingKey, at(row)), totpCode.trim(), this.now());
-      if (step === undefined) return this.wrong(tx, row);
+      if (step === undefined) throw this.wrong(tx, row);
       const { codes: recoveryCodes, hashes } = newRecoveryCodes();
       const on = { ...row, sealedKey: row.pendingKey, pendingKey: '', recoveryHashes: hashes };
       tx.save(memberTotps, passed(on, step));
@@ -78,8 +78,7 @@ export class Totps {
   reset({ totpCode }: In<typeof resetTotp>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const member = await ownRow(tx, caller);
-      const refusal = await this.take(tx, member, totpCode);
-      if (refusal) return refusal;
+      await this.take(tx, member, totpCode);
       const next = await this.off(tx, member);
       return { merchantMember: await ownView(tx, this.sessions, caller, next) };
     });
@@ -114,25 +113,23 @@ export class Totps {
   }
 
   /**
-   * Uses up a code or a recovery code of a locked member. Returns undefined if the member may pass, else the refusal,
-   * which the command must return without saving anything else: it commits the count of a wrong code. A right but used
-   * code is no guess and is not counted.
+   * Uses up a code or a recovery code of a locked member. Throws CommittedRejection unless the member may pass: the count
+   * of wrong codes is committed. A right but used code is no guess and is not counted.
    */
-  async take(tx: Tx, member: Member, code = ''): Promise<CommittedRejection | undefined> {
-    if (member.totpType === 'off') return undefined;
+  async take(tx: Tx, member: Member, code = ''): Promise<void> {
+    if (member.totpType === 'off') return;
     const row = await this.row(tx, member);
     if (row === undefined) throw new Error(`member ${member.id} has two-factor on, but no key`);
     const now = this.now();
-    if (isLocked(row, now)) return new CommittedRejection(new Rejected('totp_locked'));
-    if (code.trim() === '') return new CommittedRejection(new Rejected('totp_required'));
+    if (isLocked(row, now)) throw new CommittedRejection(new Rejected('totp_locked'));
+    if (code.trim() === '') throw new CommittedRejection(new Rejected('totp_required'));
     const step = stepOfCode(this.keyring.open(row.sealedKey, at(row)), code.trim(), now);
-    if (step !== undefined && !isFresh(row, step)) return new CommittedRejection(new Rejected('totp_required'));
+    if (step !== undefined && !isFresh(row, step)) throw new CommittedRejection(new Rejected('totp_required'));
     const recovery = hashOfRecoveryCode(code);
-    if (step === undefined && !row.recoveryHashes.includes(recovery)) return this.wrong(tx, row);
+    if (step === undefined && !row.recoveryHashes.includes(recovery)) throw this.wrong(tx, row);
     const recoveryHashes =
       step === undefined ? row.recoveryHashes.filter(hash => hash !== recovery) : row.recoveryHashes;
     tx.save(memberTotps, passed({ ...row, recoveryHashes }, step));
-    return undefined;
   }
 
   private wrong(tx: Tx, row: MemberTotp): CommittedRejection {

@@ -33,7 +33,12 @@ export class Hooks {
       return { kind: 'data', merchantId: holder.merchantId, data: await this.run(request, holder) };
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
-      return { kind: 'rejected', slug: error.slug as Slug, message: error.message, issues: [...error.issues] };
+      return {
+        kind: 'rejected',
+        slug: error.slug as Slug,
+        message: error.message || undefined,
+        issues: [...error.issues],
+      };
     }
   }
 

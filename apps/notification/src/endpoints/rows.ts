@@ -1,4 +1,4 @@
-import { Rejected } from '@recur/kernel';
+import { type ErrorSlug, Rejected } from '@recur/kernel';
 import type { Reader, Tx } from '@recur/platform';
 import type { Endpoint } from './domain/endpoint.js';
 import { type EndpointRow, endpoints } from './tables.js';
@@ -18,15 +18,18 @@ export const findEndpoint = (reader: Reader, endpointId: number): Promise<Endpoi
  * Locks an endpoint. Every transaction that changes existing deliveries of an endpoint locks its row first; several
  * endpoints are locked in the order of their ids.
  */
-export const lockEndpoint = (tx: Tx, endpointId: number, slug = 'endpoint_not_found'): Promise<EndpointRow> =>
-  tx.lock(endpoints, living(endpointId), slug);
+export const lockEndpoint = (
+  tx: Tx,
+  endpointId: number,
+  slug: ErrorSlug = 'endpoint_not_found',
+): Promise<EndpointRow> => tx.lock(endpoints, living(endpointId), slug);
 
 /** As `lockEndpoint`; undefined when the endpoint does not exist or is deleted. */
 export const lockEndpointIfAny = (tx: Tx, endpointId: number): Promise<EndpointRow | undefined> =>
   tx.lockIfAny(endpoints, living(endpointId));
 
 /** As `lockEndpoint`; rejects with `endpoint_disabled` when nothing can be sent to the endpoint. */
-export async function lockEnabledEndpoint(tx: Tx, endpointId: number, slug?: string): Promise<EndpointRow> {
+export async function lockEnabledEndpoint(tx: Tx, endpointId: number, slug?: ErrorSlug): Promise<EndpointRow> {
   const endpoint = await lockEndpoint(tx, endpointId, slug);
   if (endpoint.state !== 'enabled') throw new Rejected('endpoint_disabled');
   return endpoint;

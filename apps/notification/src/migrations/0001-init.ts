@@ -1,4 +1,4 @@
-import { createPlatformTablesV1, secure } from '@recur/platform';
+import { createPlatformTablesV1, secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Endpoints, the events they wanted, deliveries, and what of these is due. */
@@ -7,7 +7,7 @@ export class Init1763683200001 implements MigrationInterface {
     await createPlatformTablesV1(runner, 'notification');
     for (const statement of statements) await runner.query(statement);
     for (const name of ['endpoints', 'events', 'deliveries']) {
-      await runner.query(secure(name));
+      await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to notification_app`);
     }
     await runner.query('grant select, insert, update, delete on due to notification_app');

@@ -1,11 +1,11 @@
-import { secure } from '@recur/platform';
+import { secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Endpoints can be deleted; the log of attempts. */
 export class Attempts1763683200002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
-    await runner.query(secure('attempts'));
+    await runner.query(secureV1('attempts'));
     await runner.query('grant select, insert, update, delete on attempts to notification_app');
     await runner.query('grant usage on sequence attempts_id_seq to notification_app');
   }

@@ -1,4 +1,4 @@
-import { secure } from '@recur/platform';
+import { secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Secrets rotate; replays; events, deliveries and attempts stand in partitions of a week each, and go with them. */
@@ -11,13 +11,13 @@ export class Log1763683200004 implements MigrationInterface {
       ['attempts', 'create_time', 'merchant_id, id, create_time'],
     ] as const) {
       await runner.query(partitioned(name, by, key));
-      await runner.query(secure(name));
+      await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to notification_app`);
     }
     // its index goes with the table that it was made for
     await runner.query('create unique index deliveries_once on deliveries (merchant_id, endpoint_id, event_id)');
     for (const statement of [...keeping, ...replays]) await runner.query(statement);
-    await runner.query(secure('replays'));
+    await runner.query(secureV1('replays'));
     await runner.query('grant select, insert, update, delete on replays, running_replays to notification_app');
   }
 

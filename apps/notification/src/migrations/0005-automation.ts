@@ -1,11 +1,11 @@
-import { secure } from '@recur/platform';
+import { secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** Connections of automation platforms, and whose endpoints are theirs. */
 export class Automation1763683200005 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
-    await runner.query(secure('connections'));
+    await runner.query(secureV1('connections'));
     await runner.query('grant select, insert, update, delete on connections, connection_lookups to notification_app');
   }
 

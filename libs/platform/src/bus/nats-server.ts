@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type CustomTransportStrategy, type MessageHandler, Server } from '@nestjs/microservices';
-import { type AnyOperation, isInternal, patternOf, type Service, validate } from '@recur/contracts';
+import { type AnyOperation, isInternal, type Operation, patternOf, type Service, validate } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { isObservable, lastValueFrom } from 'rxjs';
 import type { Caller } from '../runtime/caller.js';
@@ -8,9 +8,10 @@ import type { Clock } from '../runtime/clock.js';
 import type { Log } from '../runtime/log.js';
 import type { Keyring } from '../runtime/secrets.js';
 import { commandSeconds } from '../runtime/telemetry.js';
-import { Replayed } from '../store/answers.js';
-import { jsonOfAnswer } from '../store/json.js';
-import { asRejection, isUnsent } from '../store/session.js';
+import { answerBytes } from '../store/answers/answer-bytes.js';
+import { jsonOfAnswer } from '../store/answers/json.js';
+import { asRejection, isUnsent } from '../store/errors.js';
+import { Replayed } from '../store/outcomes.js';
 import type { Bus } from './bus.js';
 import { CommandQueue } from './command-queue.js';
 import { KeyGuard } from './key-guard.js';
@@ -124,28 +125,26 @@ export class NatsServer extends Server implements CustomTransportStrategy {
 
   /** The caller of one command, as its handler and `db.write` get it. */
   private callerOf(operation: AnyOperation, payload: string, sent: Sent): Caller {
-    const isWrite = !isInternal(operation) && operation.effect === 'write';
-    const secretOutput = isWrite && operation.secretOutput;
-    const caller: Caller = {
+    const key = isWrite(operation) ? sent.idempotencyKey : undefined;
+    return {
       merchantId: sent.merchantId,
       actor: sent.actor,
       session: sent.session,
       requestId: sent.requestId,
       traceparent: sent.traceparent,
       deadline: sent.deadline,
-      idempotencyKey: undefined,
+      idempotencyKey: key,
       sender: sent.sender,
-      fingerprint: undefined,
-      written: undefined,
-      secretOutput,
+      fingerprint: key === undefined ? undefined : this.fingerprint(operation, payload, sent),
+      secretOutput: isWrite(operation) && operation.secretOutput,
     };
-    if (!isWrite || sent.idempotencyKey === undefined) return caller;
-    const fingerprint = fingerprintOf(operation, payload, sent);
-    // of a command that may hold a secret a keyed digest is stored: a plain one of a password could be guessed from
-    const isSecret = operation.secretInput || operation.secretOutput;
-    caller.fingerprint = isSecret ? this.parts.keyring.digest(fingerprint) : fingerprint;
-    caller.idempotencyKey = sent.idempotencyKey;
-    return caller;
+  }
+
+  /** A keyed digest where the command may hold a secret: a plain digest of a password could be guessed from. */
+  private fingerprint(operation: AnyOperation, payload: string, sent: Sent): string {
+    const digest = fingerprintOf(operation, payload, sent);
+    const isSecret = isWrite(operation) && (operation.secretInput || operation.secretOutput);
+    return isSecret ? this.parts.keyring.digest(digest) : digest;
   }
 
   private bug(command: string, error: unknown, { requestId, merchantId }: Sent): Rejected {
@@ -187,7 +186,7 @@ async function execute({ operation, run }: Handler, payload: string, caller: Cal
     const result: unknown = await run(parsed.value, caller);
     // interceptors and filters answer with an Observable
     const output = (isObservable(result) ? await lastValueFrom(result) : result) as object;
-    return { ok: true, bytes: bytesOf(operation, output, caller) };
+    return { ok: true, bytes: bytesOf(operation, output) };
   } catch (error) {
     if (error instanceof Replayed) return { ok: true, bytes: error.answer, replayOf: error.requestId };
     throw error;
@@ -195,10 +194,14 @@ async function execute({ operation, run }: Handler, payload: string, caller: Cal
 }
 
 /** The bytes that a write has stored, which a repeat under its key will get; of any other answer its JSON. */
-function bytesOf({ name }: AnyOperation, output: object, { written }: Caller): string {
-  if (written && written.answer !== output) throw new Error(`${name} does not answer what its write has returned`);
-  return written?.json ?? jsonOfAnswer(output);
+function bytesOf(operation: AnyOperation, output: object): string {
+  const bytes = isWrite(operation) ? answerBytes(output) : jsonOfAnswer(output);
+  if (bytes === undefined) throw new Error(`${operation.name} does not answer what its write has returned`);
+  return bytes;
 }
+
+const isWrite = (operation: AnyOperation): operation is Operation =>
+  !isInternal(operation) && operation.effect === 'write';
 
 function inputIn(payload: string): unknown {
   try {

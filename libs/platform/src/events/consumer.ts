@@ -4,12 +4,14 @@ import { Rejected } from '@recur/kernel';
 import type { Bus } from '../bus/bus.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Log } from '../runtime/log.js';
+import { oncePerTurn } from '../runtime/once-per-turn.js';
 import { eventsConsumed } from '../runtime/telemetry.js';
 import type { Db } from '../store/db.js';
-import { isCollision, isConnectionLoss } from '../store/session.js';
+import { isCollision, isConnectionLoss } from '../store/errors.js';
+import type { Event, EventKinds } from '../store/event.js';
 import type { Tx } from '../store/tx.js';
 import { DeadLetters } from './dead-letters.js';
-import { countIn, type Event, type EventKinds, eventsIn } from './envelope.js';
+import { countIn, eventsIn } from './envelope.js';
 import { ensureConsumer, ensureStream } from './stream.js';
 
 export interface Consumption {
@@ -68,6 +70,7 @@ export class Consumer {
   private stopped = false;
   private opening: Promise<void> | undefined;
   private created = '';
+  private readonly pumpSoon = oncePerTurn(() => this.startPump());
 
   constructor(
     private readonly parts: ConsumerParts,
@@ -148,6 +151,10 @@ export class Consumer {
     this.buffer.push({ message, count });
     this.held += count;
     // what is not acknowledged comes again
+    this.pumpSoon();
+  }
+
+  private startPump(): void {
     this.pumping ??= this.pump()
       .catch(error => this.parts.log.error({ err: error, consumer: this.what.name }, 'events could not be taken'))
       .finally(() => {
@@ -156,8 +163,6 @@ export class Consumer {
   }
 
   private async pump(): Promise<void> {
-    // what arrived in this turn of the event loop goes together
-    await new Promise(setImmediate);
     for (let last = 0; this.buffer.length > 0 && !this.stopped; ) {
       if (last >= limits.busy && this.held < limits.batch) await pause(limits.lingerMs);
       const batch = this.nextBatch().map(({ message }) => ({ message, events: this.eventsOf(message) }));

@@ -12,22 +12,26 @@ import { ask } from '../bus/ask.js';
 import type { Bus } from '../bus/bus.js';
 import { type Caller, systemCaller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
+import type { Aggregate, Loader, Lookup } from '../store/aggregate.js';
 import type { Db } from '../store/db.js';
-import { rowsValues } from '../store/rows.js';
-import { bounded, isCut, upTo } from '../store/size-limits.js';
-import { columnOf, selectText, upsertText } from '../store/statements.js';
-import { hydrate, type Table } from '../store/table.js';
-import type { Aggregate, Known, Tx } from '../store/tx.js';
+import { type EventKinds, eventIn } from '../store/event.js';
+import { hydrate, type Table } from '../store/schema/table.js';
+import { bounded, isCut, upTo } from '../store/sql/size-limits.js';
+import { columnOf, selectText } from '../store/sql/statements.js';
+import type { Tx } from '../store/tx.js';
 import type { Consumption } from './consumer.js';
-import { type Event, type EventKinds, eventIn } from './envelope.js';
 
 /** A service's copy of another's aggregate. Rows carry merchantId and `version`; older never overwrites newer. */
 export interface Copy {
   name: string;
   owner: Service;
   aggregate: string;
-  table: Table<unknown>;
-  row(data: unknown, merchantId: number, version: number): unknown;
+  table: Table<Versioned>;
+  row(data: unknown, merchantId: number, version: number): Versioned;
+}
+
+interface Versioned {
+  version: number;
 }
 
 /** Declares a copy: where it stands, and how a row is made of one state; `data` is the owner's view of the aggregate. */
@@ -38,7 +42,7 @@ export function copyOf<D, T extends { version: number }>(
   table: Table<T>,
   row: (data: D, merchantId: number, version: number) => T,
 ): Copy {
-  return { name, owner, aggregate, table, row } as unknown as Copy;
+  return { name, owner, aggregate, table, row: (data, merchantId, version) => row(data as D, merchantId, version) };
 }
 
 type Operations = ReturnType<typeof snapshotOperations>;
@@ -96,7 +100,7 @@ export class Copies {
    * Asks the owner for the newest state of an object, or of the objects that a name of another kind finds, within the
    * time the caller has left. SnapshotSource away: Rejected 56.
    */
-  async refresh(name: string, id: Known, caller: Caller): Promise<void> {
+  async refresh(name: string, id: Lookup, caller: Caller): Promise<void> {
     const copy = this.copies.find(candidate => candidate.name === name);
     if (!copy) throw new Error(`no copy ${name}`);
     const { aggregate, owner } = copy;
@@ -115,8 +119,10 @@ export class Copies {
   }
 
   private async put(tx: Tx, copy: Copy, states: readonly { version: number; data: unknown }[]): Promise<void> {
-    const rows = states.map(({ data, version }) => ({ row: copy.row(data, tx.merchantId, version), version }));
-    await tx.query(upsertText(copy.table), rowsValues(copy.table, rows));
+    await tx.upsert(
+      copy.table,
+      states.map(({ data, version }) => copy.row(data, tx.merchantId, version)),
+    );
   }
 }
 
@@ -149,23 +155,20 @@ export class SnapshotSource {
 
   async state({ aggregate, id, by = {} }: In<Operations['state']>, caller: Caller): Promise<State> {
     if (this.awaited.has(aggregate)) return { item: null };
-    const { table, key, view, also } = this.of(aggregate);
+    const { table, key, lookups, ...of } = this.of(aggregate);
     const [name = '', value = ''] = Object.entries(by)[0] ?? [];
-    const where = id === undefined ? value && also[name]?.(value) : { [key]: id };
+    const where = id === undefined ? value && lookups[name]?.(value) : { [key]: id };
     if (!where) throw new Rejected('invalid_parameters', `no ${aggregate} is known by ${name || 'nothing'}`);
     const newest = `order by ${columnOf(table, key)} desc limit ${limits.alike}`;
-    const rows = await this.db.read(caller, reader =>
-      reader.all(table as Table<Record<string, unknown>>, where, newest),
-    );
-    const [item = null, ...more] = rows.map(
-      (row): AggregateState => ({ merchantId: caller.merchantId, version: versionOf(row), data: view(row) }),
+    const [item = null, ...more] = await this.db.read(caller, async reader =>
+      itemsOf(of, reader, await reader.all(table, where, newest)),
     );
     return { item, ...(more.length > 0 && { more }) };
   }
 
   async snapshot({ aggregate, merchantId, after }: In<Operations['snapshot']>, caller: Caller): Promise<Snapshot> {
     if (this.awaited.has(aggregate)) return { items: [], next: null };
-    const { table, key, view } = this.of(aggregate);
+    const { table, key, ...of } = this.of(aggregate);
     const [tenant] = await this.db.infra(
       'select merchant_id from tenants where merchant_id >= $1 order by merchant_id limit 1',
       [merchantId],
@@ -173,12 +176,11 @@ export class SnapshotSource {
     if (!tenant) return { items: [], next: null };
     const at = Number(tenant.merchant_id);
     const from = at === merchantId ? after : '';
-    const rows = await this.db.read({ ...caller, merchantId: at }, reader =>
-      reader.query(snapshotText(table, key, from !== ''), from === '' ? [at] : [at, from]),
-    );
-    const all = rows
-      .map(raw => hydrate(table, raw))
-      .map(row => ({ merchantId: at, version: versionOf(row), data: view(row) }));
+    const { rows, all } = await this.db.read({ ...caller, merchantId: at }, async reader => {
+      const rows = await reader.query(snapshotText(table, key, from !== ''), from === '' ? [at] : [at, from]);
+      const found = rows.map(row => hydrate(table, row));
+      return { rows, all: await itemsOf(of, reader, found) };
+    });
     const items = sendable(all);
     const ended = all.length < limits.page && items.length === all.length && !isCut(rows, limits.answerBytes);
     const last = rows[items.length - 1]?.[columnOf(table, key)];
@@ -188,14 +190,30 @@ export class SnapshotSource {
   /** The first events of one aggregate from a version on that the outbox still keeps, up to before `to`. */
   async events({ aggregate, aggregateId, from, to }: In<Operations['events']>, caller: Caller) {
     const rows = await this.db.infra(missedText, [caller.merchantId, aggregate, aggregateId, from, to]);
-    return { events: sendable(rows.map(({ envelope }) => eventIn(String(envelope), this.kinds) as Event)) };
+    const events = rows.flatMap(({ envelope }) => eventIn(String(envelope), this.kinds) ?? []);
+    return { events: sendable(events) };
   }
 
-  private of(aggregate: string): Required<Aggregate> {
+  private of(aggregate: string) {
     const found = this.aggregates[aggregate];
     if (!found?.view) throw new Rejected('invalid_parameters', `no aggregate ${aggregate} here`);
-    return { ...found, view: found.view, also: found.also ?? {} };
+    const { table, key, view, load, lookups = {} } = found;
+    return { table, key, view, load, lookups };
   }
+}
+
+/** The states of an aggregate's rows, as others keep them. */
+function itemsOf(
+  { view, load }: Pick<Required<Aggregate>, 'view'> & Pick<Aggregate, 'load'>,
+  loader: Loader,
+  rows: readonly unknown[],
+): Promise<AggregateState[]> {
+  const items = rows.map(async row => ({
+    merchantId: loader.merchantId,
+    version: versionOf(row),
+    data: view(load ? await load(loader, row) : row),
+  }));
+  return Promise.all(items);
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { Db } from '../store/db.js';
-import { gateValues, raiseGates } from '../store/dedupe.js';
-import type { Row } from '../store/session.js';
-import { upTo } from '../store/size-limits.js';
-import type { Event } from './envelope.js';
+import type { Event } from '../store/event.js';
+import { plainArrays } from '../store/plain.js';
+import type { Row } from '../store/pool.js';
+import { gateValues, raiseGates } from '../store/sql/dedupe.js';
+import { upTo } from '../store/sql/size-limits.js';
 
 const limits = { page: 500, pageBytes: 16_777_216 } as const;
 
@@ -63,6 +64,6 @@ export class DeadLetters {
   /** Lets the gate pass to before `event` although earlier events were never seen: their owner no longer keeps them. */
   async openGate({ merchantId, aggregate, aggregateId, version }: Event): Promise<void> {
     const gate = { aggregate, aggregateId, version: version - 1 };
-    await this.db.infra(raiseGates, gateValues(this.consumer, merchantId, [gate]));
+    await this.db.infra(raiseGates, gateValues(this.consumer, merchantId, [gate], plainArrays));
   }
 }

@@ -5,8 +5,9 @@ import type { Clock } from '../runtime/clock.js';
 import { crashPoint } from '../runtime/crash.js';
 import type { Log } from '../runtime/log.js';
 import { eventsPublished, outboxWaiting } from '../runtime/telemetry.js';
-import { prepared, queryOn, type Row } from '../store/session.js';
-import { isCut, upTo } from '../store/size-limits.js';
+import { ask, connectionOf, prepared, queryOn, type Row } from '../store/pool.js';
+import { isCut, upTo } from '../store/sql/size-limits.js';
+import type { Written } from '../store/sql/write-set.js';
 import { packed } from './envelope.js';
 import { ensureStream } from './stream.js';
 
@@ -31,12 +32,6 @@ const listWeight = `characters + cardinality(seqs) * ${eventWeight}`;
 const unpublished = batchOf('select first, seqs, characters from unpublished', listWeight, 'first');
 const listed = `select ${columns} from outbox where seq = any($1) order by seq`;
 const kept = batchOf(`select ${columns} from outbox where seq > $1 and seq <= $2`, 'octet_length(envelope)', 'seq');
-
-/** What one statement wrote to the outbox, all of it, as `packed` takes it; `first` is its name in `unpublished`. */
-export interface Written {
-  first: unknown;
-  rows: readonly Row[];
-}
 
 interface RelayParts {
   service: string;
@@ -135,13 +130,13 @@ export class Relay {
   }
 
   private async elect(): Promise<boolean> {
-    const client = await this.parts.pool.connect();
+    const client = await connectionOf(this.parts.pool);
     const lock = `select pg_try_advisory_lock(hashtext('relay ' || $1)) as won`;
-    const { rows } = await client.query<{ won: boolean }>(lock, [this.parts.service]).catch(error => {
+    const [answer] = await ask(client, { text: lock, values: [this.parts.service] }).catch(error => {
       client.release(true);
       throw error;
     });
-    if (!rows[0]?.won) {
+    if (!answer?.won) {
       client.release();
       return false;
     }

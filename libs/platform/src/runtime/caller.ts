@@ -1,31 +1,29 @@
 import type { Actor } from '@recur/contracts';
 
-/** Who sent a request, as far as the network and its headers tell. `identityToken` is a secret: it is never logged. */
+/** The sender of a request, as far as the network and its headers tell. `identityToken` is a secret and never logged. */
 export interface Sender {
-  ip: string;
-  userAgent: string;
-  identityToken?: string;
+  readonly ip: string;
+  readonly userAgent: string;
+  readonly identityToken?: string;
 }
 
-/** One command's context, from the gateway to the database: who, for which merchant, until when, under which key. */
+/** The context of one command, from the gateway to the database: actor, merchant, deadline, idempotency key. Immutable. */
 export interface Caller {
-  merchantId: number;
-  actor: Actor;
-  /** The actor's session, where it has signed in. */
-  session?: string;
-  requestId: string;
-  traceparent: string;
+  readonly merchantId: number;
+  readonly actor: Actor;
+  /** The actor's session, if it has signed in. */
+  readonly session?: string;
+  readonly requestId: string;
+  readonly traceparent: string;
   /** Unix milliseconds after which nobody waits for the answer. */
-  deadline: number;
-  idempotencyKey?: string;
-  /** Digest of operation and input: tells a repeat from another request under the same key. */
-  fingerprint?: string;
-  /** Where the request came from: of operations whose contract asks for it. */
-  sender?: Sender;
-  /** What `db.write` has returned, and its JSON. */
-  written?: { answer: object; json: string };
-  /** The answer holds a secret: what is kept of it for a repeat is encrypted. */
-  secretOutput?: boolean;
+  readonly deadline: number;
+  readonly idempotencyKey?: string;
+  /** Digest of operation and input: tells a repeat from a different request under the same key. */
+  readonly fingerprint?: string;
+  /** Where the request came from; only for operations whose contract asks for it. */
+  readonly sender?: Sender;
+  /** The answer holds a secret: it is stored encrypted for a repeat. */
+  readonly secretOutput?: boolean;
 }
 
 /** The caller of a job or a consumer: the system, acting for one merchant. */

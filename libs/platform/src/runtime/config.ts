@@ -43,6 +43,7 @@ export const serviceConfig = baseConfig.extend({
   DATABASE_OWNER_URL: database.optional().describe('postgres:// as <service>_owner; only the migrate step needs it'),
   DATABASE_POOL: z.coerce.number().int().min(4).max(100).default(12).describe('connections per replica'),
   SECRET_KEYS: keyring.describe('keys that encrypt secrets at rest'),
+  STORE_FAST: toggle(true).describe('batch the reads and commits of different commands; false: one at a time'),
   COMMANDS_AT_ONCE: z.coerce.number().int().min(1).default(64).describe('commands run at once per replica'),
   COMMANDS_WAITING: z.coerce.number().int().min(0).default(1024).describe('commands that may wait for their turn'),
   EVENT_ACK_SECONDS: z.coerce

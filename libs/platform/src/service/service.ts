@@ -11,8 +11,7 @@ import { NatsServer } from '../bus/nats-server.js';
 import { RejectionFilter } from '../bus/rejection-filter.js';
 import { Consumer, type Consumption } from '../events/consumer.js';
 import { askOwner, Copies, type Copy, SnapshotSource } from '../events/copies.js';
-import type { Event, EventKinds } from '../events/envelope.js';
-import { Relay, type Written } from '../events/relay.js';
+import { Relay } from '../events/relay.js';
 import { systemCaller } from '../runtime/caller.js';
 import { type Clock, systemClock } from '../runtime/clock.js';
 import { parseConfig, type ServiceConfig } from '../runtime/config.js';
@@ -22,10 +21,14 @@ import { serveHealth, told } from '../runtime/health.js';
 import { createLog, type Log } from '../runtime/log.js';
 import { pooledRandom } from '../runtime/random.js';
 import { Keyring } from '../runtime/secrets.js';
+import type { Aggregate } from '../store/aggregate.js';
 import { Db } from '../store/db.js';
-import { migrate, type Schema, schemaProblem } from '../store/migrate.js';
-import { createPool } from '../store/session.js';
-import type { Aggregate } from '../store/tx.js';
+import type { Event, EventKinds } from '../store/event.js';
+import { fastPaths } from '../store/fast/fast-paths.js';
+import { plainPaths } from '../store/plain.js';
+import { createPool } from '../store/pool.js';
+import { migrate, type Schema, schemaProblem } from '../store/schema/migrate.js';
+import type { Written } from '../store/sql/write-set.js';
 import { Janitor, type Removal } from '../work/janitor.js';
 import { snapshotController } from './snapshot-controller.js';
 
@@ -95,6 +98,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     keyring,
     aggregates: definition.aggregates,
     events: definition.events,
+    paths: config.STORE_FAST ? fastPaths : plainPaths,
     newId: idGenerator(() => clock.wall(), pooledRandom),
     random: Math.random,
     committed: parts.committed,

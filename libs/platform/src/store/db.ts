@@ -1,126 +1,97 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { Rejected } from '@recur/kernel';
 import type pg from 'pg';
-import type { Event, EventKinds } from '../events/envelope.js';
-import type { Written } from '../events/relay.js';
 import { type Caller, systemCaller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import { crashPoint } from '../runtime/crash.js';
 import type { Keyring } from '../runtime/secrets.js';
-import { StoredAnswers } from './answers.js';
-import { type Early, type Intake, isSeen, takeIn } from './dedupe.js';
-import { CommitBatcher } from './fast/commit-batcher.js';
-import { ReadBatcher } from './fast/read-batcher.js';
-import { Sequences } from './fast/sequences.js';
-import { jsonOfAnswer } from './json.js';
-import { contains, idsOf, type Part, searchText } from './search.js';
-import {
-  type Ask,
-  asRejection,
-  isCollision,
-  isConnectionLoss,
-  isUnsent,
-  prepared,
-  queryOn,
-  type Row,
-  Session,
-  violatedIndex,
-} from './session.js';
-import { commitText } from './statements.js';
-import { type Aggregate, CommittedRejection, type Known, Reader, Stale, Tx, type TxContext } from './tx.js';
-import { commitValues, type EventRow, type WriteSet } from './write-set.js';
-
-const limits = { attempts: 6, backoffMs: 20 } as const;
+import type { Aggregate, Lookup } from './aggregate.js';
+import { markAnswer, markRead } from './answers/answer-bytes.js';
+import { jsonOfAnswer } from './answers/json.js';
+import { StoredAnswers } from './answers/stored-answers.js';
+import { Appender } from './appender.js';
+import { committing, repeated } from './attempts.js';
+import { asRejection } from './errors.js';
+import type { Event, EventKinds } from './event.js';
+import { CommittedRejection } from './outcomes.js';
+import type { PathParts, Paths } from './paths.js';
+import { prepared, queryOn, type Row } from './pool.js';
+import { Reader } from './reader.js';
+import { type Context, type Recorded, Recorder } from './recorder.js';
+import { ReadSession, Session, type Source } from './session.js';
+import { type Early, type Intake, isSeen, takeIn } from './sql/dedupe.js';
+import { contains, idsOf, type Part, searchText } from './sql/search.js';
+import { commitText } from './sql/statements.js';
+import { commitValues, type WriteSet, type Written } from './sql/write-set.js';
+import { Tx } from './tx.js';
 
 /** Asks the owner of a copy for its newest state of one object and stores it; see copies.ts. */
-export type Refresh = (copy: string, id: Known, caller: Caller) => Promise<void>;
+export type Refresh = (copy: string, id: Lookup, caller: Caller) => Promise<void>;
 
 export interface DbParts {
   pool: pg.Pool;
   /**
-   * Connections beside those of commands: for lists, so that many long ones hold up no command, and for what a command
-   * needs while it holds its own connection, which it might else wait for in vain.
+   * Connections beside those of commands: for lists, so that many long ones delay no command, and for what a command
+   * needs while it holds its own connection, which it could otherwise wait for in vain.
    */
   readPool: pg.Pool;
   clock: Clock;
   keyring: Keyring;
   aggregates: Readonly<Record<string, Aggregate>>;
   events: EventKinds;
+  paths(parts: PathParts): Paths;
   /** A time-ordered unique id with a prefix. */
   newId(prefix: `${string}_`): string;
   random(): number;
-  /** Told after each commit that wrote events; of `written` where no lock was held for it. */
+  /** Called after each commit that wrote events; with `written` where no transaction was held for it. */
   committed(written?: Written): void;
 }
 
 /** The only way to a service's database. */
 export class Db {
   refresh: Refresh = () => Promise.reject(new Error('this service declares no copies'));
-  private readonly grouped: CommitBatcher;
-  private readonly gathered: ReadBatcher;
+  private readonly paths: Paths;
   private readonly tenants = new Set<number>();
-  private readonly sequences: Sequences;
   private readonly answers: StoredAnswers;
-  private readonly ask: Ask = (...question) => this.gathered.ask(...question);
+  private readonly repetition: Parameters<typeof repeated>[0];
 
   constructor(private readonly parts: DbParts) {
-    this.sequences = new Sequences(parts.readPool);
+    const { pool, readPool, clock, random } = parts;
     this.answers = new StoredAnswers(parts.keyring, parts.events);
-    this.grouped = new CommitBatcher(parts.pool, written => this.committed(written));
-    this.gathered = new ReadBatcher(parts.pool);
+    this.paths = parts.paths({ pool, readPool, written: written => this.committed(written) });
+    this.repetition = {
+      clock,
+      random,
+      replay: caller => this.answers.replay(caller, (text, values) => this.infra(text, values)),
+      refresh: ({ copy, id }, caller) => this.refresh(copy, id, caller),
+    };
   }
 
   /**
-   * Runs one command: begin, effect, events, stored answer, commit. `run` may be called more than once and must
-   * only touch the world through `tx`. What it returns is the answer, sent and stored as it is.
-   * Throws Rejected, or Replayed where the caller's key has an answer already. See CommittedRejection.
+   * Runs one command in a transaction: begin, effect, events, stored answer, commit. `run` may be called more than once
+   * and must only touch the world through `tx`. What it returns is the answer, sent and stored as it is.
+   * Throws Rejected, or Replayed if the caller's key has an answer already. See CommittedRejection.
    */
-  async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T | CommittedRejection>): Promise<T> {
-    const refreshed = new Set<string>();
-    let unknown = false;
-    for (let attempt = 1; ; attempt++) {
-      const session = this.session(caller.merchantId);
-      const tx = new Tx(session, this.context(caller));
-      let committing = false;
-      let kept = caller;
-      let result: T | CommittedRejection;
-      let emitted: ReadonlyMap<object, EventRow>;
-      try {
-        result = await run(tx);
-        const refusal = result instanceof CommittedRejection ? result.rejection : undefined;
-        if (refusal) {
-          await this.replay(refusal, caller);
-          kept = { ...caller, idempotencyKey: undefined };
-        }
-        committing = true;
-        emitted = await this.commit(session, tx, kept, result);
-      } catch (error) {
-        await session.rollback();
-        unknown ||= committing && isConnectionLoss(error) && !isUnsent(error);
-        const again = tx.runsAgainAfter(error) || this.runAgain(error, kept, committing);
-        if (again && attempt < limits.attempts) {
-          await this.backOff(attempt);
-          continue;
-        }
-        await this.replay(error, caller);
-        if (!(error instanceof Stale)) throw tx.rejectionFor(error) ?? asRejection(error, unknown);
-        const asked = JSON.stringify([error.copy, error.id]);
-        if (refreshed.has(asked)) throw error.rejection;
-        await this.refresh(error.copy, error.id, caller);
-        refreshed.add(asked);
-        continue;
-      }
-      if (result instanceof CommittedRejection) throw result.rejection;
-      caller.written = { answer: result, json: jsonOfAnswer(result, value => emitted.get(value)?.data) };
-      return result;
-    }
+  async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T>): Promise<T> {
+    const result = await repeated(this.repetition, caller, () => this.transaction(caller, run));
+    if (result instanceof CommittedRejection) throw result.rejection;
+    return result;
   }
 
-  /** Reads of one merchant. GETs go through here: nothing can be written. */
+  /**
+   * Runs one command that only adds rows: no transaction is held, everything goes out as one statement. As `write`, but
+   * it cannot lock; see Appender.
+   */
+  append<T extends object>(caller: Caller, run: (appender: Appender) => Promise<T>): Promise<T> {
+    return repeated(this.repetition, caller, () => this.statement(caller, run));
+  }
+
+  /**
+   * Reads of one merchant; nothing can be written. Each point read is a question by itself, batched with others, until
+   * `page` opens a snapshot for it and what follows.
+   */
   async read<T>(caller: Caller, run: (reader: Reader) => Promise<T>): Promise<T> {
-    const session = this.snapshot(caller.merchantId);
+    const session = this.reading(caller.merchantId);
     try {
-      return await run(new Reader(session, this.context(caller)));
+      return markRead(await run(new Reader(session, this.parts.clock.now(caller.merchantId))));
     } catch (error) {
       throw asRejection(error, false);
     } finally {
@@ -139,7 +110,7 @@ export class Db {
     events: readonly Event[],
     apply: (tx: Tx, fresh: readonly Event[]) => Promise<void>,
   ): Promise<Early[]> {
-    const intake = { consumer, order, events, now: Math.floor(this.parts.clock.wall() / 1000) };
+    const intake = { consumer, order, events, now: this.keptFrom(), arrays: this.paths.arrays };
     return this.take(merchantId, intake, true, apply).catch(error => {
       if (!isSeen(error)) throw error;
       return this.take(merchantId, intake, false, apply);
@@ -156,7 +127,6 @@ export class Db {
     const caller = systemCaller(merchantId, first?.requestId ?? '', Number.POSITIVE_INFINITY, first?.traceparent);
     const session = this.session(merchantId);
     try {
-      await session.open();
       const { fresh, early, raise } = await takeIn(session, intake, unseen);
       const last = fresh.length > 0 ? await this.effect(session, caller, tx => apply(tx, fresh)) : [];
       await session.commit([...last, ...raise]);
@@ -167,11 +137,10 @@ export class Db {
     }
   }
 
-  /** Writes what is no command of anybody: a copy's row. No log entry, no stored answer. */
+  /** A transaction that is not a command, such as storing a copy's row: no log entry, no stored answer. */
   async apply(caller: Caller, run: (tx: Tx) => Promise<void>): Promise<void> {
     const session = this.session(caller.merchantId);
     try {
-      await session.open();
       await session.commit(await this.effect(session, caller, run));
     } catch (error) {
       await session.rollback();
@@ -179,22 +148,21 @@ export class Db {
     }
   }
 
-  /** The tables that belong to no merchant (see `platformTables` and each service's own list). */
+  /** A statement on tables that belong to no merchant (see `platformTables` and each service's own list). */
   infra(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return queryOn(this.parts.pool, prepared(text, values));
   }
 
   /**
-   * The ids of the merchant's rows of a searchable table (see search.ts) in which every given text holds its part,
-   * whatever its case; undefined where no part is given. Rejects `invalid_parameters` where too many fit.
+   * The ids of the merchant's rows of a searchable table (see search.ts) in which every given text contains its part,
+   * ignoring case; undefined if no part is given. Rejects `invalid_parameters` if too many match.
    */
   async search(caller: Caller, table: string, parts: readonly Part[]): Promise<number[] | undefined> {
     const asked = parts.filter(({ part }) => part);
     if (asked.length === 0) return undefined;
     const values = [caller.merchantId, ...asked.map(({ part = '' }) => contains(part))];
-    const session = this.snapshot(caller.merchantId);
+    const session = this.reading(caller.merchantId);
     try {
-      await session.open();
       return idsOf(await session.once(searchText(table, asked), values), asked);
     } catch (error) {
       throw asRejection(error, false);
@@ -203,47 +171,73 @@ export class Db {
     }
   }
 
-  context(caller: Caller): TxContext {
-    const { clock, aggregates, events, newId } = this.parts;
-    return {
-      caller,
-      now: clock.now(caller.merchantId),
-      keptFrom: Math.floor(clock.wall() / 1000),
-      aggregates,
-      events,
-      newId,
-      nextId: table => this.sequences.next(table),
-    };
-  }
-
-  private session(merchantId: number): Session {
-    return new Session(this.parts.pool, merchantId, this.ask);
-  }
-
-  private snapshot(merchantId: number): Session {
-    return new Session(this.parts.readPool, merchantId, this.ask, ' isolation level repeatable read read only');
-  }
-
-  /** Lets go of the database; nothing may be asked any more. */
+  /** Releases the database; it cannot be used afterwards. */
   async close(): Promise<void> {
-    await Promise.all([this.gathered.close(), this.parts.readPool.end()]);
+    await Promise.all([this.paths.close(), this.parts.readPool.end()]);
   }
 
-  /** Commits what the command leaves behind; answers its events by their data. */
-  private async commit(session: Session, tx: Tx, caller: Caller, result: object) {
-    const { changes, rows, events, emitted, logged, ran } = tx.outcome();
-    const changed = ran || changes.length > 0;
+  /** One attempt of a command, in a transaction. */
+  private async transaction<T extends object>(
+    caller: Caller,
+    run: (tx: Tx) => Promise<T>,
+  ): Promise<T | CommittedRejection> {
+    const session = this.session(caller.merchantId);
+    const recorder = new Recorder(this.context(caller));
+    try {
+      const result = await run(new Tx(session, recorder)).catch(committedRejectionIn);
+      const refused = result instanceof CommittedRejection;
+      if (refused) await this.answers.replay(caller, (text, values) => session.query(text, values));
+      const key = refused ? undefined : caller.idempotencyKey;
+      const recorded = recorder.outcome();
+      const effects = await this.effectsOf(recorded, { ...caller, idempotencyKey: key }, result);
+      if (effects === undefined) await session.rollback();
+      else await committing(session.commit([this.commitOf(caller.merchantId, effects)]), key !== undefined);
+      if (recorded.events.length > 0) this.committed();
+      return refused ? result : marked(result, recorded);
+    } catch (error) {
+      await session.rollback();
+      throw recorder.meaningOf(error);
+    }
+  }
+
+  /** One attempt of a command that only adds rows, as one statement. */
+  private async statement<T extends object>(caller: Caller, run: (appender: Appender) => Promise<T>): Promise<T> {
+    const { merchantId, idempotencyKey } = caller;
+    const recorder = new Recorder(this.context(caller));
+    const query: Source['query'] = (text, values) => this.paths.ask(merchantId, text, values);
+    try {
+      const answer = await run(new Appender({ merchantId, query }, recorder));
+      const recorded = recorder.outcome();
+      const effects = await this.effectsOf(recorded, caller, answer);
+      if (effects) await committing(this.paths.commit(merchantId, effects), idempotencyKey !== undefined);
+      return marked(answer, recorded);
+    } catch (error) {
+      throw recorder.meaningOf(error);
+    }
+  }
+
+  /** Everything a command commits, with its answer under its key; undefined if there is nothing to commit. */
+  private async effectsOf(recorded: Recorded, caller: Caller, answer: object): Promise<WriteSet | undefined> {
+    const { changed, logged, emitted } = recorded;
     if (changed && !logged) throw new Error('a command that changes something writes its log entry');
     if (changed) await this.knowTenant(caller.merchantId);
-    const answers = caller.idempotencyKey ? [this.answers.keep(caller, result, emitted, tx.context.keptFrom)] : [];
-    const effects = { changes, rows, events, answers };
-    if (!changed && answers.length === 0) await session.rollback();
-    else if (!session.isOpen) await this.grouped.commit(caller.merchantId, effects);
-    else {
-      await session.commit([commitOf(caller.merchantId, effects)]);
-      if (events.length > 0) this.committed();
-    }
-    return emitted;
+    if (caller.idempotencyKey === undefined) return changed ? { ...recorded, answers: [] } : undefined;
+    return { ...recorded, answers: [this.answers.keep(caller, answer, emitted, this.keptFrom())] };
+  }
+
+  /** The last statement of a transaction that is not a command. */
+  private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<void>): Promise<pg.QueryConfig[]> {
+    const recorder = new Recorder(this.context(caller));
+    await run(new Tx(session, recorder));
+    const recorded = recorder.outcome();
+    if (recorded.changes.length === 0) return [];
+    await this.knowTenant(caller.merchantId);
+    if (recorded.events.length > 0) session.onCommit(() => this.parts.committed());
+    return [this.commitOf(caller.merchantId, { ...recorded, answers: [] })];
+  }
+
+  private commitOf(merchantId: number, effects: WriteSet): pg.QueryConfig {
+    return prepared(commitText(effects.changes), commitValues(merchantId, [effects], this.paths.arrays));
   }
 
   private committed(written?: Written): void {
@@ -251,29 +245,30 @@ export class Db {
     this.parts.committed(written);
   }
 
-  private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<void>): Promise<pg.QueryConfig[]> {
-    const tx = new Tx(session, this.context(caller));
-    await run(tx);
-    const { changes, rows, events } = tx.outcome();
-    if (changes.length === 0) return [];
-    await this.knowTenant(caller.merchantId);
-    if (events.length > 0) session.onCommit(() => this.parts.committed());
-    return [commitOf(caller.merchantId, { changes, rows, events, answers: [] })];
+  private context(caller: Caller): Context {
+    const { clock, aggregates, events, newId } = this.parts;
+    return {
+      caller,
+      now: clock.now(caller.merchantId),
+      keptFrom: this.keptFrom(),
+      aggregates,
+      events,
+      newId,
+      nextId: this.paths.nextId,
+      arrays: this.paths.arrays,
+    };
   }
 
-  /** Throws Replayed where the key has an answer: because of a conflict, or because a repeat was refused. */
-  private async replay(error: unknown, caller: Caller): Promise<void> {
-    const refused = error instanceof Rejected || error instanceof Stale || violatedIndex(error) !== undefined;
-    if (!caller.idempotencyKey || !refused) return;
-    const stored = await this.answers.find(caller, (text, values) => this.infra(text, values));
-    if (stored) throw stored;
+  private keptFrom(): number {
+    return Math.floor(this.parts.clock.wall() / 1000);
   }
 
-  private runAgain(error: unknown, { idempotencyKey, deadline }: Caller, committing: boolean): boolean {
-    if (isCollision(error)) return true;
-    // with a key, an unknown commit can be tried again: if it did happen, its stored answer is found
-    const mayTryAgain = committing && idempotencyKey !== undefined && isConnectionLoss(error);
-    return mayTryAgain && this.parts.clock.wall() < deadline;
+  private session(merchantId: number): Session {
+    return new Session(this.parts.pool, merchantId);
+  }
+
+  private reading(merchantId: number): Session {
+    return new ReadSession(this.parts.readPool, merchantId, this.paths.ask);
   }
 
   private async knowTenant(merchantId: number): Promise<void> {
@@ -282,12 +277,17 @@ export class Db {
     await queryOn(this.parts.readPool, prepared(text, [merchantId]));
     this.tenants.add(merchantId);
   }
-
-  private backOff(attempt: number): Promise<void> {
-    const ms = limits.backoffMs * 2 ** (attempt - 1) * (0.5 + this.parts.random());
-    return pause(ms);
-  }
 }
 
-const commitOf = (merchantId: number, effects: WriteSet) =>
-  prepared(commitText(effects.changes), commitValues(merchantId, [effects]));
+/** A refusal that commits is a result; anything else that is thrown goes on. */
+function committedRejectionIn(error: unknown): CommittedRejection {
+  if (error instanceof CommittedRejection) return error;
+  throw error;
+}
+
+/** The answer, with its bytes: views that are an event's data have the event's bytes, as a repeat would get them. */
+const marked = <T extends object>(answer: T, { emitted }: Recorded): T =>
+  markAnswer(
+    answer,
+    jsonOfAnswer(answer, value => emitted.get(value)?.data),
+  );

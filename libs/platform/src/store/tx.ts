@@ -1,330 +1,156 @@
-import type { EventName, OperationLogged } from '@recur/contracts';
-import { invalid, Rejected } from '@recur/kernel';
-import { type EventKinds, written } from '../events/envelope.js';
-import type { Caller } from '../runtime/caller.js';
-import { type List, type Page, pageOf } from './list.js';
-import type { RowToWrite } from './rows.js';
-import { type Row, type Session, violatedIndex } from './session.js';
-import { assertComplete } from './size-limits.js';
-import { amongText, type Change, selectText } from './statements.js';
-import { hydrate, type Table } from './table.js';
-import type { EventRow, WriteSet } from './write-set.js';
+import { type ErrorSlug, Rejected } from '@recur/kernel';
+import {
+  type AggregateOf,
+  type EventSource,
+  isAggregate,
+  type LogIds,
+  type Lookup,
+  loaded,
+  type Where,
+  whereOf,
+} from './aggregate.js';
+import { Stale } from './outcomes.js';
+import type { Row } from './pool.js';
+import { Reader } from './reader.js';
+import type { Peeks } from './reads.js';
+import type { Conflict, Recorder, StepOptions } from './recorder.js';
+import type { Table } from './schema/table.js';
+import type { Session } from './session.js';
+import { rowsValues } from './sql/rows.js';
+import { upsertText } from './sql/statements.js';
 
 /**
- * Of an event's data, whole. Well below what the bus carries (`max_payload`): an event that it does not carry would wait
- * in the outbox for ever, and an object could not be answered any more.
+ * A transaction that writes. It begins with its first statement, and everything read in it is read in it. Reads and
+ * locks run at once; saves, steps and the log entry are collected and go out with the commit, in one round trip.
  */
-const limits = { eventBytes: 3_145_728 } as const;
-
-/** How an aggregate stands in its table, so that its events can be numbered under its row lock; made by `aggregate`. */
-export interface Aggregate {
-  table: Table<unknown>;
-  key: string;
-  view?(row: unknown): object;
-  also?: Readonly<Record<string, (value: string) => object>>;
-}
-
-/**
- * Declares an aggregate: its table, the property that identifies it within its merchant, and, where others may keep
- * copies, its state as events and snapshots show it. `also` is what else identifies it to those who know no id: the
- * name of a field, and the condition that finds its value.
- */
-export function aggregate<T>(
-  table: Table<T>,
-  key: keyof T & string,
-  view?: (row: T) => object,
-  also?: Readonly<Record<string, (value: string) => Where<T>>>,
-): Aggregate {
-  return { table, key, view, also } as unknown as Aggregate;
-}
-
-/** What identifies an object to its owner: its id, or one field of another name, such as `{ email }` (see `aggregate`). */
-export type Known = string | number | Readonly<Record<string, string>>;
-
-export interface TxContext {
-  caller: Caller;
-  /** Unix seconds on the merchant's clock. */
-  now: number;
-  /** Unix seconds on the machine's clock, by which what is kept for some time is removed. */
-  keptFrom: number;
-  aggregates: Readonly<Record<string, Aggregate>>;
-  events: EventKinds;
-  newId(prefix: `${string}_`): string;
-  nextId(table: string): Promise<number>;
-}
-
-/** A row was refused because of a copy that may be behind its owner: `db.write` asks the owner and runs again. */
-export class Stale {
+export class Tx extends Reader implements Peeks {
   constructor(
-    readonly copy: string,
-    readonly id: Known,
-    readonly rejection: Rejected,
-  ) {}
-}
-
-/**
- * What a command returns that is refused and yet leaves a trace, such as a count of failed attempts: what it saved is
- * committed, then `rejection` is thrown. No answer is kept, and where the caller's key has one already that is the
- * answer, and nothing is committed.
- */
-export class CommittedRejection {
-  constructor(readonly rejection: Rejected) {}
-}
-
-/** Ids of other objects that an operation concerned, for the operation log's filters. */
-export type LogIds = OperationLogged['ids'];
-
-/** A unique index that was violated: how to refuse, or `again` to run the command once more. */
-type Conflict = (() => Rejected) | 'again';
-
-type Where<T> = { [K in keyof T]?: T[K] };
-
-/** Reads of one merchant's rows. Asked for together, they share one round trip. */
-export class Reader {
-  constructor(
-    protected readonly session: Session,
-    readonly context: TxContext,
-  ) {}
-
-  /** Unix seconds on the merchant's clock. */
-  get now(): number {
-    return this.context.now;
+    session: Session,
+    private readonly recorder: Recorder,
+  ) {
+    super(session, recorder.context.now);
   }
 
-  get merchantId(): number {
-    return this.session.merchantId;
+  /**
+   * Locks an aggregate with its parts, or a row, until the commit. Throws Rejected(slug). Lock parents before children.
+   * A row that this command has saved since it was locked is returned as saved.
+   */
+  lock<T, S>(of: EventSource<string, T, S>, which: string | number | Where<T>, slug: ErrorSlug): Promise<S>;
+  lock<T>(from: Table<T>, where: Where<T>, slug: ErrorSlug): Promise<T>;
+  async lock<T, S>(
+    of: EventSource<string, T, S> | Table<T>,
+    which: string | number | Where<T>,
+    slug: ErrorSlug,
+  ): Promise<T | S> {
+    const found = isAggregate(of) ? await this.lockIfAny(of, which) : await this.lockIfAny(of, which as Where<T>);
+    if (found === undefined) throw new Rejected(slug);
+    return found;
   }
 
-  async find<T>(from: Table<T>, where: Where<T>): Promise<T | undefined> {
-    const [row] = await this.all(from, where, 'limit 1');
+  lockIfAny<T, S>(of: EventSource<string, T, S>, which: string | number | Where<T>): Promise<S | undefined>;
+  lockIfAny<T>(from: Table<T>, where: Where<T>): Promise<T | undefined>;
+  async lockIfAny<T, S>(
+    of: EventSource<string, T, S> | Table<T>,
+    which: string | number | Where<T>,
+  ): Promise<T | S | undefined> {
+    if (!isAggregate(of)) return this.part(of, which as Where<T>);
+    const row = await this.part(of.table, whereOf(of, which));
+    return row === undefined ? undefined : loaded(of, this, row);
+  }
+
+  /** Locks a row, if there is one. */
+  override async part<T>(from: Table<T>, where: Where<T>): Promise<T | undefined> {
+    const [row] = await this.parts(from, where);
     return row;
   }
 
-  /** The row, or Rejected(slug). */
-  async get<T>(from: Table<T>, where: Where<T>, slug: string): Promise<T> {
-    const row = await this.find(from, where);
-    if (row === undefined) throw new Rejected(slug);
-    return row;
+  /** Locks rows, in the order of `tail`. */
+  override async parts<T>(from: Table<T>, where: Where<T>, tail = ''): Promise<T[]> {
+    const rows = await this.all(from, where, `${tail} for update`);
+    return rows.map(row => this.recorder.locked(from, row));
   }
 
-  /** Rows equal in the given properties; `tail` is SQL after the conditions: order by, limit. */
-  async all<T>(from: Table<T>, where: Where<T>, tail = ''): Promise<T[]> {
-    const conditions = this.conditions(from, where);
-    const rows = await this.session.query(selectText(from, Object.keys(conditions), tail), Object.values(conditions));
-    return rows.map(row => hydrate(from, row));
+  /** Like `find`; see `Peeks`. */
+  peek<T>(from: Table<T>, where: Where<T>): Promise<T | undefined> {
+    return this.find(from, where);
   }
 
-  /** The rows of which a property is one of `values`, in one question. Rejects `answer_too_large`. */
-  async among<T, K extends keyof T & string>(from: Table<T>, property: K, values: readonly T[K][]): Promise<T[]> {
-    if (values.length === 0) return [];
-    const asked = [...new Set(values)];
-    const rows = await this.session.query(amongText(from, property), [this.merchantId, asked]);
-    return assertComplete(rows).map(row => hydrate(from, row));
+  peekAll<T>(from: Table<T>, where: Where<T>, tail?: string): Promise<T[]> {
+    return this.all(from, where, tail);
   }
 
-  /** A page of a list, and how many rows fit it. What is read after it is of the same moment. */
-  page<T>(list: List<T>): Promise<Page<T>> {
-    return pageOf(this.session, list);
+  peekAmong<T, K extends keyof T & string>(from: Table<T>, property: K, values: readonly T[K][]): Promise<T[]> {
+    return this.among(from, property, values);
   }
 
-  /** A hand-written read; row-level security still holds. */
-  query(text: string, values: readonly unknown[]): Promise<Row[]> {
-    return this.session.query(text, values);
-  }
-
-  protected conditions<T>(from: Table<T>, where: Where<T>): Record<string, unknown> {
-    return from.infrastructure ? { ...where } : { merchantId: this.merchantId, ...where };
-  }
-}
-
-type Outcome = Omit<WriteSet, 'answers'> & { emitted: ReadonlyMap<object, EventRow>; logged: boolean; ran: boolean };
-
-const LOGGED = 'operation.logged' satisfies EventName;
-
-interface Tracked {
-  table: Table<never>;
-  change: Change;
-  row: unknown;
-  version: number;
-  saved: boolean;
-}
-
-interface Emission {
-  type: string;
-  aggregate: string;
-  aggregateId: string;
-  data: object;
-  of?: Tracked;
-}
-
-/**
- * The one handle to write with. Reads and locks run at once; saves, events and the log entry are collected and go out
- * together with the commit. A command that takes no lock needs no open transaction: its rows are one statement.
- */
-export class Tx extends Reader {
-  private readonly tracked = new Map<string, Tracked>();
-  private readonly emissions: Emission[] = [];
-  private readonly conflicts = new Map<string, Conflict>();
-  private entry: OperationLogged | undefined;
-  private ran = false;
-
-  /** Locks a row until the commit and returns it, or throws Rejected(slug). Lock parents before children. */
-  async lock<T>(from: Table<T>, where: Where<T>, slug: string): Promise<T> {
-    const row = await this.lockIfAny(from, where);
-    if (row === undefined) throw new Rejected(slug);
-    return row;
-  }
-
-  /** A row that this command has locked before is answered as it was saved since, if it was. */
-  async lockIfAny<T>(from: Table<T>, where: Where<T>): Promise<T | undefined> {
-    await this.session.open();
-    const [row] = await this.all(from, where, 'for update');
-    if (row === undefined) return undefined;
-    return (this.tracked.get(keyOf(from, row)) ?? this.track(from, row, 'update')).row as T;
-  }
-
-  /** A hand-written statement that writes or locks, in the transaction that is held until the commit. */
-  async run(text: string, values: readonly unknown[]): Promise<Row[]> {
-    this.ran = true;
-    await this.session.open();
+  /** A hand-written statement that writes or locks. */
+  run(text: string, values: readonly unknown[]): Promise<Row[]> {
+    this.recorder.wrote();
     return this.session.query(text, values);
   }
 
   /** The next integer id of a table, from its sequence `<table>_id_seq`. */
   nextId<T>(of: Table<T>): Promise<number> {
-    return this.context.nextId(of.table);
+    return this.recorder.context.nextId(of.table);
   }
 
   /** A time-ordered unique id with a prefix, for objects that the API names by a string. */
   newId(prefix: `${string}_`): string {
-    return this.context.newId(prefix);
+    return this.recorder.context.newId(prefix);
   }
 
   /** Inserts the row, or updates it where this transaction has locked it. */
   save<T>(into: Table<T>, row: T): void {
-    const known = this.tracked.get(keyOf(into, row));
-    if (known) {
-      known.row = row;
-      known.saved = true;
-    } else {
-      this.track(into, row, 'insert').saved = true;
-    }
+    this.recorder.save(into, row);
+  }
+
+  /** Inserts rows of a table with a version, or updates those that are there with an older one; runs at once. */
+  async upsert<T extends { version: number }>(into: Table<T>, rows: readonly T[]): Promise<void> {
+    const written = rows.map(row => ({ row, version: row.version }));
+    await this.session.query(upsertText(into), rowsValues(into, written, this.recorder.context.arrays));
+  }
+
+  /**
+   * Something happened to an aggregate: saves its row (an insert, or an update where it is locked), numbers it, and
+   * emits `event` with its view, which is returned. `log` adds the command's entry to the operation log.
+   */
+  step<E extends string, T, S, V extends object>(
+    of: AggregateOf<E, T, S, V>,
+    state: NoInfer<S>,
+    event: NoInfer<E>,
+    options?: StepOptions,
+  ): V {
+    return this.recorder.step(of, state, event, options);
+  }
+
+  /**
+   * Like `step`, for an event whose data is not the view: returns the version. The second form is for rows saved by
+   * hand.
+   */
+  emit<E extends string, T, S, V extends object>(
+    of: EventSource<E, T, S, V>,
+    state: NoInfer<S>,
+    event: NoInfer<E>,
+    data: NoInfer<V>,
+  ): number;
+  emit(type: string, row: object, data: object): void;
+  emit(of: EventSource<string, unknown, unknown> | string, row: unknown, event: unknown, data?: object): unknown {
+    if (typeof of === 'string') return this.recorder.emitFor(of, row, event as object);
+    return this.recorder.emit(of, row, event as string, data as object);
+  }
+
+  /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */
+  log(target: string, content: string, ids?: LogIds): void {
+    this.recorder.log(target, content, ids);
   }
 
   /** What a violated unique index means to the caller. */
   onConflict(index: string, means: Conflict): void {
-    this.conflicts.set(index, means);
-  }
-
-  /** Records that something happened to the saved `row`; `data` is its whole state after the step. */
-  emit<T>(type: string, row: T, data: object): void {
-    const { aggregate } = this.context.events[type] ?? fail(`event ${type} is not registered`);
-    const { table, key } =
-      this.context.aggregates[aggregate] ?? fail(`aggregate ${aggregate} of ${type} is not declared`);
-    const of = this.tracked.get(keyOf(table, row));
-    if (!of?.saved) throw new Error(`${type}: save the row before its event`);
-    const aggregateId = String((row as Record<string, unknown>)[key]);
-    this.emissions.push({ type, aggregate, aggregateId, data, of });
-  }
-
-  /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */
-  log(target: string, content: string, ids: LogIds = {}): void {
-    if (this.entry) throw new Error('one command, one log entry');
-    this.entry = { actor: this.context.caller.actor, target, content, ids };
+    this.recorder.onConflict(index, means);
   }
 
   /** The refusal to throw where a copy, which may be behind its owner, says no. */
-  stale(copy: string, id: Known, rejection: Rejected): Stale {
+  stale(copy: string, id: Lookup, rejection: Rejected): Stale {
     return new Stale(copy, id, rejection);
   }
-
-  /** What the commit has to write; for the write path only. `emitted` finds an event by its data. */
-  outcome(): Outcome {
-    const entry = this.entry && { type: LOGGED, aggregate: 'operation', aggregateId: '', data: this.entry };
-    const emissions = [...this.emissions, ...(entry ? [entry] : [])];
-    const events = emissions.map(emission => this.outboxRow(emission));
-    const byTable = new Map<string, { table: Table<unknown>; change: Change; rows: RowToWrite[] }>();
-    for (const { table, change, row, version, saved } of this.tracked.values()) {
-      if (!saved) continue;
-      const key = `${table.table} ${change}`;
-      const group = byTable.get(key) ?? { table: table as unknown as Table<unknown>, change, rows: [] };
-      byTable.set(key, group);
-      group.rows.push({ row, version });
-    }
-    const groups = [...byTable.values()];
-    return {
-      changes: groups.map(({ table, change }) => [table, change] as const),
-      rows: groups.map(({ rows }) => rows),
-      events,
-      emitted: new Map(emissions.map(({ data }, at) => [data, events[at] as EventRow])),
-      logged: this.entry !== undefined,
-      ran: this.ran,
-    };
-  }
-
-  rejectionFor(error: unknown): Rejected | undefined {
-    const means = this.conflictOf(error);
-    return means === 'again' ? undefined : means?.();
-  }
-
-  /** The command ran into what another has made meanwhile, and finds it when it runs again. */
-  runsAgainAfter(error: unknown): boolean {
-    return this.conflictOf(error) === 'again';
-  }
-
-  private conflictOf(error: unknown): Conflict | undefined {
-    const index = violatedIndex(error);
-    return index === undefined ? undefined : this.conflicts.get(index);
-  }
-
-  private track<T>(table: Table<T>, row: T, change: Change): Tracked {
-    const version = Number((row as { version?: number }).version ?? 0);
-    const tracked = {
-      table: table as unknown as Table<never>,
-      change,
-      row,
-      version,
-      saved: false,
-    };
-    this.tracked.set(keyOf(table, row), tracked);
-    return tracked;
-  }
-
-  private outboxRow({ type, aggregate, aggregateId, data, of }: Emission): EventRow {
-    const id = this.context.newId('ev_');
-    const { actor, requestId, traceparent, merchantId } = this.context.caller;
-    const version = of ? ++of.version : 1;
-    const subject = aggregateId || id;
-    const at = this.now;
-    const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at, actor, requestId, traceparent };
-    const { envelope, data: json } = written(head, data, this.context.events[type]);
-    checkSize(json, `${aggregate} ${subject}`);
-    return {
-      id,
-      type,
-      aggregate,
-      aggregateId: subject,
-      version,
-      envelope,
-      data: json,
-      createdAt: this.context.keptFrom,
-    };
-  }
-}
-
-/** What comes in many small steps may grow without end, though each of them is bounded. */
-function checkSize(data: string, subject: string): void {
-  if (data.length * 3 <= limits.eventBytes) return;
-  const bytes = Buffer.byteLength(data);
-  if (bytes <= limits.eventBytes) return;
-  throw invalid('', `${subject} would have ${bytes} bytes as JSON, and can have ${limits.eventBytes} at most`);
-}
-
-function keyOf(table: { table: string; key: readonly string[] }, row: unknown): string {
-  const values = row as Record<string, unknown>;
-  return `${table.table} ${table.key.map(property => String(values[property])).join(' ')}`;
-}
-
-function fail(why: string): never {
-  throw new Error(why);
 }

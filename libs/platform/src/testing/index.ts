@@ -5,14 +5,14 @@ import pg from 'pg';
 import type { QueryRunner } from 'typeorm';
 import type { Answer, Bus } from '../bus/bus.js';
 import { callerIn, headersOf, type Reply } from '../bus/message.js';
-import { type Event, eventIn } from '../events/envelope.js';
 import type { Caller, Sender } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import type { ServiceConfig } from '../runtime/config.js';
 import { createLog } from '../runtime/log.js';
 import { assemble, type Parts, type ServiceDefinition } from '../service/service.js';
-import { connected, migrate, type Schema } from '../store/migrate.js';
-import { createPool, type Row } from '../store/session.js';
+import { type Event, eventIn } from '../store/event.js';
+import { createPool, type Row } from '../store/pool.js';
+import { connected, migrate, type Schema } from '../store/schema/migrate.js';
 
 /** A clock that a test moves: merchant time and wall time are one. */
 export class MovableClock implements Clock {

@@ -1,4 +1,4 @@
-import { invalid, machine, Rejected, type StateOf } from '@recur/kernel';
+import { type ErrorSlug, invalid, machine, Rejected, type StateOf } from '@recur/kernel';
 import { type InvoiceAmounts, type LineAmounts, type LineItem, price } from '../../pricing/price.js';
 
 /**
@@ -239,7 +239,7 @@ export function assertOpen(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'dele
 function step(
   invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>,
   move: InvoiceMove,
-  slug: string,
+  slug: ErrorSlug,
 ): InvoiceStatus {
   const subject = `Invoice ${invoice.invoiceId}`;
   if (invoice.deletedTime !== 0) throw new Rejected(slug, `${subject} is deleted: cannot ${move} it`);

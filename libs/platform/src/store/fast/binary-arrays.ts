@@ -1,12 +1,14 @@
+import type { Arrays } from '../paths.js';
+
 // Arrays in PostgreSQL's binary format (array_send: dimensions, null flag, element type, length and lower bound, then
-// length and bytes of each element). Values pass so without being escaped here and parsed there.
+// length and bytes of each element), which saves escaping here and parsing there. It relies on behaviour of pg that is
+// meant for bytea: a Buffer is sent as a binary parameter, whatever the parameter's type.
 
 const oids = { bigint: 20, text: 25 } as const;
-/** Texts up to so many characters are written here: to call the engine's encoder takes longer than to do it. */
+/** Texts up to this many characters are encoded here: calling V8's encoder takes longer than encoding them. */
 const shortText = 64;
 
-/** A text[]. */
-export function textArray(values: readonly (string | null)[]): Buffer {
+function textArray(values: readonly (string | null)[]): Buffer {
   let most = 0;
   for (const value of values) most += 4 + (value === null ? 0 : mostBytes(value));
   const { bytes, view, begin } = arrayOf(oids.text, values.length, values.includes(null), most);
@@ -19,14 +21,13 @@ export function textArray(values: readonly (string | null)[]): Buffer {
   return bytes.subarray(0, at);
 }
 
-/** A bigint[] without nulls; throws where a value is no whole number of 64 bits. */
-export function wholeArray(values: readonly unknown[]): Buffer {
+function wholeArray(values: readonly unknown[]): Buffer {
   const { bytes, view, begin } = arrayOf(oids.bigint, values.length, false, values.length * 12);
   let at = begin;
   for (const value of values) {
     view.setInt32(at, 8);
     if (Number.isSafeInteger(value)) {
-      // in two halves: to make a bigint of each number takes longer
+      // in two halves: converting each number to a bigint takes longer
       view.setInt32(at + 4, Math.floor((value as number) / 2 ** 32));
       view.setUint32(at + 8, (value as number) >>> 0);
     } else {
@@ -37,7 +38,7 @@ export function wholeArray(values: readonly unknown[]): Buffer {
   return bytes;
 }
 
-/** An array that has its head, and room for its elements from `begin` on. One that is empty has no dimension. */
+/** An array's header, and room for its elements from `begin` on. An empty array has no dimension. */
 function arrayOf(oid: number, length: number, nulls: boolean, room: number) {
   const head = length === 0 ? [0, 0, oid] : [1, nulls ? 1 : 0, oid, length, 1];
   const begin = head.length * 4;
@@ -54,9 +55,11 @@ function ofInt64(value: bigint): bigint {
   return value;
 }
 
+export const binaryArrays: Arrays = { texts: textArray, wholes: wholeArray };
+
 const mostBytes = (text: string) => (text.length > shortText ? Buffer.byteLength(text) : text.length * 3);
 
-/** Writes a text as UTF-8; returns how many bytes it took. */
+/** Writes a text as UTF-8; returns its length in bytes. */
 function write(bytes: Buffer, text: string, at: number): number {
   const { length } = text;
   if (length > shortText) return bytes.write(text, at);

@@ -1,8 +1,10 @@
 import type pg from 'pg';
-import type { Written } from '../../events/relay.js';
-import { isConnectionLoss, prepared, queryOn, type Row } from '../session.js';
-import { commitText, shapeOf } from '../statements.js';
-import { commitValues, type EventRow, type WriteSet } from '../write-set.js';
+import { oncePerTurn } from '../../runtime/once-per-turn.js';
+import { isConnectionLoss } from '../errors.js';
+import { prepared, queryOn, type Row } from '../pool.js';
+import { commitText, shapeOf } from '../sql/statements.js';
+import { commitValues, publishedRows, type WriteSet, type Written } from '../sql/write-set.js';
+import { binaryArrays } from './binary-arrays.js';
 
 interface Pending {
   effects: WriteSet;
@@ -10,7 +12,7 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** Commands of one merchant that leave the same kinds of rows; `underway`: a statement of theirs is waited for. */
+/** Commands of one merchant that write the same kinds of rows; `underway`: the next wait for a statement of theirs. */
 interface Queue {
   text: string;
   merchantId: number;
@@ -21,24 +23,24 @@ interface Queue {
 const limits = { statementsAtOnce: 6, commandsPerStatement: 64, patienceMs: 200 } as const;
 
 /**
- * Commits of independent commands share a statement: of one merchant, those that leave the same kinds of rows within one
- * turn of the event loop, and while a statement like theirs is under way, go out together, their rows as one longer array
- * each. Two such statements side by side would write to the same pages, and take longer than one after the other; only
- * of one that takes very long the next do not wait for the end. A statement is one transaction; when it fails, its
- * commands are tried again one by one, so none fails for another.
+ * Commits of independent commands share a statement. Commands of one merchant that write the same kinds of rows go out
+ * together if they are ready in one turn of the event loop, or while a statement like theirs is under way: two such
+ * statements side by side write to the same pages and take longer than one after the other. After `patienceMs` the next
+ * no longer wait. A statement is one transaction; if it fails, its commands are tried one by one, so that none fails
+ * because of another.
  */
 export class CommitBatcher {
   private readonly queues = new Map<string, Queue>();
   private running = 0;
-  private due: NodeJS.Immediate | undefined;
+  private readonly nextSoon = oncePerTurn(() => this.next());
 
   constructor(
     private readonly pool: pg.Pool,
-    /** Told of each statement that wrote events. */
+    /** Called after each statement that wrote events. */
     private readonly written: (written: Written) => void,
   ) {}
 
-  /** Resolves when the effects of one command are durable. They must be inserts: an update needs its lock held. */
+  /** Resolves when the effects of one command are durable. They must be inserts: an update needs a lock that is held. */
   commit(merchantId: number, effects: WriteSet): Promise<void> {
     const text = commitText(effects.changes);
     return new Promise((resolve, reject) => {
@@ -46,10 +48,7 @@ export class CommitBatcher {
       const queue = this.queues.get(key) ?? { text, merchantId, pending: [], underway: false };
       this.queues.set(key, queue);
       queue.pending.push({ effects, resolve, reject });
-      this.due ??= setImmediate(() => {
-        this.due = undefined;
-        this.next();
-      });
+      this.nextSoon();
     });
   }
 
@@ -59,7 +58,7 @@ export class CommitBatcher {
       if (queue.underway) continue;
       this.queues.delete(key);
       if (queue.pending.length === 0) continue;
-      // at the end of the line: a busy merchant does not hold up the others
+      // requeued last: a busy merchant does not delay the others
       this.queues.set(key, queue);
       this.setOut(queue);
     }
@@ -87,20 +86,15 @@ export class CommitBatcher {
     const all = batch.map(({ effects }) => effects);
     let listed: Row | undefined;
     try {
-      [listed] = await queryOn(this.pool, prepared(text, commitValues(merchantId, all)));
+      [listed] = await queryOn(this.pool, prepared(text, commitValues(merchantId, all, binaryArrays)));
     } catch (error) {
-      // a broken connection leaves the outcome unknown: to try again here could do it twice
+      // the outcome is unknown: trying again here could commit twice
       if (batch.length === 1 || isConnectionLoss(error)) for (const { reject } of batch) reject(error);
       else for (const command of batch) await this.send(merchantId, text, [command]);
       return;
     }
     for (const { resolve } of batch) resolve();
-    if (listed) this.written({ first: listed.first, rows: all.flatMap(({ events }) => published(merchantId, events)) });
+    if (listed)
+      this.written({ first: listed.first, rows: all.flatMap(({ events }) => publishedRows(merchantId, events)) });
   }
 }
-
-/** No more of events than is published: what they were made of would be kept until then. */
-const published = (merchantId: number, events: readonly EventRow[]): Row[] =>
-  events.map(({ id, type, aggregate, aggregateId, envelope }) => {
-    return { id, type, merchant_id: merchantId, aggregate, aggregate_id: aggregateId, envelope };
-  });

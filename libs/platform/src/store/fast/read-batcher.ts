@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { forgetOldPlans, prepared, type Row } from '../session.js';
+import { oncePerTurn } from '../../runtime/once-per-turn.js';
+import { ask, connectionOf, forgetOldPlans, prepared, type Row } from '../pool.js';
 
 interface Question {
   merchantId: number;
@@ -10,32 +11,33 @@ interface Question {
 
 const limits = { connections: 2, atOnce: 128 } as const;
 
-/** A connection that is kept for reads, and the merchant whose rows it sees. */
+/** A connection kept for reads, and the merchant whose rows it sees. */
 interface Lane {
   client: Promise<pg.PoolClient>;
   merchantId: number | undefined;
-  /** That it sees them, and can only read. */
+  /** Setting that merchant, and read-only mode. */
   seen: Promise<unknown> | undefined;
 }
 
 const see = `select set_config('app.merchant_id', $1, false), set_config('default_transaction_read_only', 'on', false)`;
 
 /**
- * Point reads of many commands, gathered: what is asked for within one turn of the event loop goes out together, and
- * equal questions are asked once. The rows are shared: do not change them. Each question is a transaction of its own;
- * the connections are used for nothing else and can only read, so what merchant they see is set when that changes.
+ * Batches point reads of many commands: questions of one turn of the event loop go out together, and equal questions are
+ * asked once. The rows are shared, so they must not be changed. Each question is a transaction of its own. The
+ * connections are used for nothing else and are read-only; their merchant is set whenever it changes.
  */
 export class ReadBatcher {
-  /** By text, then by merchant and values: long texts are not hashed anew for every question. */
+  /** By text, then by merchant and values: long texts are not hashed again for every question. */
   private waiting = new Map<string, Map<string, Question>>();
   private readonly lanes: (Lane | undefined)[] = [];
   private turn = 0;
+  private readonly sendSoon = oncePerTurn(() => this.sendAll());
 
   constructor(private readonly pool: pg.Pool) {}
 
   ask(merchantId: number, text: string, values: readonly unknown[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      if (this.waiting.size === 0) setImmediate(() => this.sendAll());
+      this.sendSoon();
       const alike = this.waiting.get(text) ?? new Map<string, Question>();
       this.waiting.set(text, alike);
       const key = `${merchantId} ${JSON.stringify(values)}`;
@@ -85,12 +87,12 @@ export class ReadBatcher {
       forgetOldPlans(client);
       if (lane.merchantId !== merchantId) {
         lane.merchantId = merchantId;
-        lane.seen = client.query(prepared(see, [String(merchantId)]));
+        lane.seen = ask(client, prepared(see, [String(merchantId)]));
       }
       const { seen } = lane;
-      const rows = questions.map(({ text, values }) => client.query<Row>(prepared(text, values)).then(r => r.rows));
+      const rows = questions.map(({ text, values }) => ask(client, prepared(text, values)));
       const [set, ...results] = await Promise.allSettled([seen, ...rows]);
-      // they may be answers about the merchant before
+      // the answers may be about the previous merchant
       if (set?.status === 'rejected') throw set.reason;
       return results as PromiseSettledResult<Row[]>[];
     } catch (reason) {
@@ -102,7 +104,7 @@ export class ReadBatcher {
   private open(at: number): Lane {
     const connect = async () => {
       try {
-        const client = await this.pool.connect();
+        const client = await connectionOf(this.pool);
         client.once('error', error => {
           if (this.lanes[at] !== lane) return;
           this.lanes[at] = undefined;

@@ -1,11 +1,11 @@
 import type pg from 'pg';
-import { prepared, queryOn } from '../session.js';
+import { prepared, queryOn } from '../pool.js';
 
 const blocks = { first: 32, largest: 512 } as const;
 
 /**
- * Integer ids from a table's sequence `<table>_id_seq`, taken in blocks: most commands get theirs without a round
- * trip. A block that a process did not use up is lost, so ids are unique and ascending per process, not dense.
+ * Integer ids from a table's sequence `<table>_id_seq`, taken in blocks, so that most commands need no round trip for
+ * theirs. What a process does not use of a block is lost: ids are unique and ascend per process, but are not dense.
  */
 export class Sequences {
   private readonly blocks = new Map<string, number[]>();

@@ -1,15 +1,14 @@
 import type { QueryRunner } from 'typeorm';
-import { coarse } from './table.js';
+import { coarseV1 } from './migration-helpers.js';
 
 /**
- * The tables that every service has beside its own. They belong to no merchant: no row-level security,
- * and only the platform and `db.infra` touch them.
+ * The infrastructure tables of every service. They belong to no merchant, have no row-level security, and are reached
+ * only by the platform and through `db.infra`.
  *
- * outbox: events, written with the effect. unpublished: a row for each statement that wrote events, until JetStream has
- * acknowledged all of them, named by its first, with the characters of all (counted as bytes, which the server knows
- * without reading a text, and which are no fewer); one short row is cheaper to add and remove than a column of each long
- * row is to change.
- * relay_state: which stream (by its creation time) the outbox was published to, and how far a republication got.
+ * outbox: events, written with the effect. unpublished: one row per statement that wrote events, until JetStream has
+ * acknowledged all of them; its key is the first event, `characters` is an upper bound of their length (octet_length
+ * needs no detoasting). Adding and removing one short row is cheaper than updating a column of each long one.
+ * relay_state: the stream (by its creation time) that the outbox was published to, and the progress of a republication.
  * idempotency: stored answers. inbox, gate, dead_letter: see consumer.ts. tenants: merchants that have rows here.
  */
 export async function createPlatformTablesV1(runner: QueryRunner, service: string): Promise<void> {
@@ -36,7 +35,7 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
     `create table dead_letter (consumer text not null, event_id text not null, merchant_id bigint not null,
        aggregate text not null, aggregate_id text not null, version integer not null, envelope text not null,
        reason text not null, parked_at bigint not null, primary key (consumer, event_id))`,
-    ...['outbox', 'idempotency', 'inbox'].flatMap(name => [`alter table ${name} set (${shortLived})`, coarse(name)]),
+    ...['outbox', 'idempotency', 'inbox'].flatMap(name => [`alter table ${name} set (${shortLived})`, coarseV1(name)]),
     `create table copy_state (copy text primary key, built_at bigint not null)`,
     `create table tenants (merchant_id bigint primary key)`,
     `grant select, insert, update, delete on outbox, unpublished, relay_state, idempotency, inbox, gate, dead_letter, copy_state,
@@ -47,8 +46,8 @@ export async function createPlatformTablesV1(runner: QueryRunner, service: strin
 }
 
 /**
- * `unpublished` has a row for each statement, instead of one for each event. An app from before would publish the first
- * event of each, and take all of them off: a schema with this names its own number as what it works from.
+ * `unpublished` gets one row per statement, instead of one per event. An older app would publish only the first event of
+ * each and remove the row, so a schema with this migration names its own number as `worksFrom`.
  */
 export async function listStatementsV2(runner: QueryRunner): Promise<void> {
   for (const statement of [
@@ -63,12 +62,12 @@ export async function listStatementsV2(runner: QueryRunner): Promise<void> {
 }
 
 /**
- * What is inserted once, found by its key and removed in bulk after a month is not worth being frozen meanwhile, nor
- * counted at every tenth more: both read all that is new, and freezing writes it once more.
+ * Autovacuum for rows that are inserted once, found by key and removed in bulk after a month. Freezing them, and
+ * analyzing at every tenth more, would read everything that is new, and write it once more.
  */
 const shortLived = 'autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_scale_factor = 1';
 
-/** Those tables and the migrations' own: the one list of what has no row-level security in every service. */
+/** The tables of every service without row-level security: the infrastructure tables and those of migrations. */
 export const platformTables = [
   'outbox',
   'unpublished',

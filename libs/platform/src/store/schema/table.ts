@@ -1,6 +1,6 @@
 import type { EntitySchemaColumnOptions, EntitySchemaOptions } from 'typeorm';
 
-/** How one property of T stands in its table; made by the functions below. */
+/** The column of one property of T; made by the functions below. */
 export type Column<V> = EntitySchemaColumnOptions & { readonly holds?: V };
 
 type TableOptions<T> = {
@@ -10,28 +10,28 @@ type TableOptions<T> = {
   checks?: Record<string, string>;
   /** Index name → property names; `where` makes it partial. */
   indices?: Record<string, { on: readonly (keyof T & string)[]; unique?: true; where?: string }>;
-  /** Has no merchant_id and no row-level security; reached through `db.infra` only. */
+  /** A table without merchant_id and row-level security; reached only through `db.infra`. */
   infrastructure?: true;
 };
 
-/** What the write path needs to know of a table whose rows are T. */
+/** A table whose rows are T, as the write path needs it. */
 export interface Table<T> {
   readonly holds?: T;
   readonly table: string;
-  readonly key: readonly (keyof T & string)[];
+  readonly key: readonly string[];
   readonly columns: readonly ColumnInfo[];
-  /** Of these, whole numbers that are never null; and the others. */
+  /** The columns that are whole numbers and never null, and the others. */
   readonly wholes: readonly ColumnInfo[];
   readonly others: readonly ColumnInfo[];
   readonly infrastructure: boolean;
-  /** What TypeORM needs to know of it, to migrate (see migrate.ts). */
+  /** The table as TypeORM needs it to compare schemas (see migrate.ts). */
   readonly entity: EntitySchemaOptions<unknown>;
 }
 
 export interface ColumnInfo {
   property: string;
   column: string;
-  /** As SQL names it. */
+  /** The SQL type. */
   type: string;
   transformer?: { from(value: unknown): unknown };
 }
@@ -79,7 +79,7 @@ export function table<T>(name: string, options: TableOptions<T>): Table<T> {
   };
 }
 
-/** A row as the driver gives it, as T: bigint columns arrive as text. */
+/** Converts a row of the driver to T: bigint columns arrive as text. */
 export function hydrate<T>(into: Table<T>, row: Record<string, unknown>): T {
   const value: Record<string, unknown> = {};
   for (const { property, column, transformer } of into.columns) {
@@ -111,19 +111,3 @@ export const integers = (): Column<number[]> => ({
   transformer: { from: (values: unknown) => (values as string[]).map(Number), to: (values: unknown) => values },
 });
 export const texts = (): Column<string[]> => ({ type: 'text', array: true });
-
-/** SQL that gives a tenant table its row-level security: a row is visible to its own merchant's transaction only. */
-export const secure = (name: string) => `
-  alter table ${name} enable row level security;
-  alter table ${name} force row level security;
-  create policy ${name}_of_merchant on ${name}
-    using (merchant_id = current_setting('app.merchant_id')::bigint)
-    with check (merchant_id = current_setting('app.merchant_id')::bigint);`;
-
-/**
- * SQL that has a table sampled coarsely, for one that grows fast and is asked by its key alone: at the usual target of
- * 100 PostgreSQL reads and sorts 30000 rows at each look, for up to 0.4 s; at 10 for a tenth of that.
- */
-export const coarse = (name: string): string => `do $$ declare named text; begin
-  for named in select attname from pg_attribute where attrelid = '${name}'::regclass and attnum > 0 loop
-    execute format('alter table ${name} alter %I set statistics 10', named); end loop; end $$`;

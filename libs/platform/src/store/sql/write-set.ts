@@ -1,9 +1,10 @@
-import { textArray } from './fast/binary-arrays.js';
+import type { Arrays } from '../paths.js';
+import type { Row } from '../pool.js';
+import type { Table } from '../schema/table.js';
 import { type RowToWrite, rowsValues } from './rows.js';
 import type { Change } from './statements.js';
-import type { Table } from './table.js';
 
-/** An event as it goes into the outbox; `envelope` is what will be published, byte for byte, and `data` JSON in it. */
+/** A row of the outbox; `envelope` is published byte for byte, `data` is the complete JSON of the event's data. */
 export interface EventRow {
   id: string;
   type: string;
@@ -16,8 +17,8 @@ export interface EventRow {
 }
 
 /**
- * An answer kept under an Idempotency-Key. `plain` is the bytes of `data`; in `events`, members that are an event's
- * data are named by the event's id instead of written twice; `sealed` is an encrypted answer.
+ * An answer stored under an idempotency key. `plain` is its bytes; in `events`, members that are an event's data refer to
+ * the event instead of being stored twice; `sealed` is encrypted.
  */
 export interface AnswerRow {
   key: string;
@@ -28,12 +29,18 @@ export interface AnswerRow {
   createdAt: number;
 }
 
-/** All that one command leaves behind. `rows[i]` are the rows that change as `changes[i]` says. */
+/** Everything one command commits. `rows[i]` are the rows that change as `changes[i]` says. */
 export interface WriteSet {
   changes: readonly (readonly [Table<unknown>, Change])[];
   rows: readonly (readonly RowToWrite[])[];
   events: readonly EventRow[];
   answers: readonly AnswerRow[];
+}
+
+/** The events that one statement wrote, as rows of the outbox; `first` is the statement's key in `unpublished`. */
+export interface Written {
+  first: unknown;
+  rows: readonly Row[];
 }
 
 const eventColumns = ['id', 'type', 'aggregate', 'aggregateId', 'version', 'envelope', 'createdAt'] as const;
@@ -42,8 +49,14 @@ const answerColumns = ['key', 'fingerprint', 'requestId', 'form', 'answer', 'cre
 /** How many parameters of `commitText` events and answers take, after the merchant and the changed tables. */
 export const widths = { events: eventColumns.length, answers: answerColumns.length } as const;
 
+/** Events as the relay publishes them, without what they were made of, which would be kept until then. */
+export const publishedRows = (merchantId: number, events: readonly EventRow[]): Row[] =>
+  events.map(({ id, type, aggregate, aggregateId, envelope }) => {
+    return { id, type, merchant_id: merchantId, aggregate, aggregate_id: aggregateId, envelope };
+  });
+
 /** The values of the statement that `commitText` writes, for commands of one merchant that change the same tables. */
-export function commitValues(merchantId: number, commands: readonly WriteSet[]): unknown[] {
+export function commitValues(merchantId: number, commands: readonly WriteSet[], arrays: Arrays): unknown[] {
   const changes = commands[0]?.changes ?? [];
   const events = commands.flatMap(command => command.events);
   const answers = commands.flatMap(command => command.answers);
@@ -53,9 +66,10 @@ export function commitValues(merchantId: number, commands: readonly WriteSet[]):
       rowsValues(
         table,
         commands.flatMap(({ rows }) => rows[at] ?? []),
+        arrays,
       ),
     ),
-    ...eventColumns.map(column => textArray(events.map(event => String(event[column])))),
-    ...answerColumns.map(column => textArray(answers.map(answer => String(answer[column])))),
+    ...eventColumns.map(column => arrays.texts(events.map(event => String(event[column])))),
+    ...answerColumns.map(column => arrays.texts(answers.map(answer => String(answer[column])))),
   ];
 }

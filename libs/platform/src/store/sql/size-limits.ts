@@ -1,13 +1,13 @@
 import { Rejected } from '@recur/kernel';
-import type { Row } from './session.js';
-import type { Table } from './table.js';
+import type { Row } from '../pool.js';
+import type { Table } from '../schema/table.js';
 
-/** What rows of one question may come to as text: they are read whole into memory, several questions at once. */
+/** The largest result of one query, as text: results are held in memory, several at once. */
 const limits = { readBytes: 33_554_432, shortDocument: 2_048 } as const;
 
 /**
- * The rows of `select` as far as their `bytes` come to `most`, and the one that passes it; `carried` counts them. `order`
- * is theirs, if they have one.
+ * SQL for the first rows of `select` whose `bytes` add up to `most`, and the one that exceeds it; `carried` is the sum.
+ * `order` is the order of the rows, if they have one.
  */
 export function upTo(most: number, select: string, bytes: string, order = ''): string {
   return `select * from (
@@ -17,8 +17,8 @@ export function upTo(most: number, select: string, bytes: string, order = ''): s
 }
 
 /**
- * The same for rows of a table, where they hold documents: everything else of a row is short. A document is written
- * out to be weighed, since its text may be many times as long as what is stored, unless it is short and not compressed.
+ * `upTo` for the rows of a table that has documents (everything else in a row is short). Documents are measured as text,
+ * which may be many times as long as what is stored, unless they are short and not compressed.
  */
 export function bounded<T>(from: Table<T>, select: string, order = '', most: number = limits.readBytes): string {
   const documents = from.columns.filter(({ type }) => type === 'jsonb');
@@ -30,12 +30,12 @@ export function bounded<T>(from: Table<T>, select: string, order = '', most: num
   return upTo(most, select, sizes.join(' + '), order);
 }
 
-/** What was read with `upTo` ended because of its size. */
+/** The rows read with `upTo` were cut because of their size. */
 export const isCut = (rows: readonly Row[], most: number) => rows.some(({ carried }) => Number(carried ?? 0) > most);
 
-/** All that was asked for with `bounded`. Throws Rejected where it was more than memory is to hold. */
+/** The rows read with `bounded`. Throws Rejected `answer_too_large` if they were cut. */
 export function assertComplete<R extends Row>(rows: readonly R[]): readonly R[] {
   if (!isCut(rows, limits.readBytes)) return rows;
-  const why = 'What has to be read for this would be too large: ask for fewer entries at once (count)';
+  const why = 'The answer would be too large: ask for fewer entries at once (count)';
   throw new Rejected('answer_too_large', why);
 }

@@ -1,32 +1,26 @@
 import { Rejected } from '@recur/kernel';
-import { type EventKinds, wholeIn } from '../events/envelope.js';
-import type { Caller } from '../runtime/caller.js';
-import type { Keyring } from '../runtime/secrets.js';
+import type { Caller } from '../../runtime/caller.js';
+import type { Keyring } from '../../runtime/secrets.js';
+import { type EventKinds, wholeIn } from '../event.js';
+import { Replayed } from '../outcomes.js';
+import type { Row } from '../pool.js';
+import type { AnswerRow, EventRow } from '../sql/write-set.js';
 import { jsonOfAnswer } from './json.js';
-import type { Row } from './session.js';
-import type { AnswerRow, EventRow } from './write-set.js';
 
-/** The answer that was stored under the caller's Idempotency-Key: thrown out of `write`, caught by the dispatcher. */
-export class Replayed {
-  constructor(
-    readonly answer: string,
-    readonly requestId: string,
-  ) {}
-}
-
+/** Asks the platform's tables. */
 type Infra = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
-/** An event's place in a kept answer. No member of an answer looks like this by itself. */
+/** Stands for an event's data in a stored answer. No member of an answer has this form by itself. */
 const placeOf = ({ aggregate, aggregateId, version }: EventRow) => ({ $event: [aggregate, aggregateId, version] });
 
-/** What is kept of answers, so that a repeat gets the same bytes. */
+/** Answers stored under idempotency keys, so that a repeat gets the same bytes. */
 export class StoredAnswers {
   constructor(
     private readonly keyring: Keyring,
     private readonly kinds: EventKinds,
   ) {}
 
-  /** The row to store with the effect. A view that an event carries too is kept once, in the outbox. */
+  /** The row to store with the effect. A view that is an event's data too is stored once, in the outbox. */
   keep(caller: Caller, result: object, emitted: ReadonlyMap<object, EventRow>, createdAt: number): AnswerRow {
     const { merchantId, idempotencyKey: key = '', fingerprint = '', requestId } = caller;
     if (caller.secretOutput) {
@@ -42,8 +36,16 @@ export class StoredAnswers {
     return { key, fingerprint, requestId, form, answer, createdAt };
   }
 
-  /** What the caller's key has an answer to, if it has one. Throws Rejected where that was another request. */
-  async find({ merchantId, idempotencyKey = '', fingerprint }: Caller, infra: Infra): Promise<Replayed | undefined> {
+  /** Throws Replayed if the caller's key has an answer, or Rejected if that was given to another request. */
+  async replay(caller: Caller, infra: Infra): Promise<void> {
+    const stored = caller.idempotencyKey === undefined ? undefined : await this.find(caller, infra);
+    if (stored) throw stored;
+  }
+
+  private async find(
+    { merchantId, idempotencyKey = '', fingerprint }: Caller,
+    infra: Infra,
+  ): Promise<Replayed | undefined> {
     const [stored] = await infra(
       'select fingerprint, request_id, answer, form from idempotency where merchant_id = $1 and key = $2',
       [merchantId, idempotencyKey],

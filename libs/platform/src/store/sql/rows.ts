@@ -1,7 +1,7 @@
-import { textArray, wholeArray } from './fast/binary-arrays.js';
-import type { ColumnInfo, Table } from './table.js';
+import type { Arrays } from '../paths.js';
+import type { ColumnInfo, Table } from '../schema/table.js';
 
-/** A row as it is to be written: its `version`, where its table has one, is this. */
+/** A row to write; `version` replaces the row's own, if its table has one. */
 export interface RowToWrite {
   row: unknown;
   version: number;
@@ -10,10 +10,10 @@ export interface RowToWrite {
 type Columns = Pick<Table<unknown>, 'columns' | 'wholes' | 'others'>;
 
 /**
- * Rows of a table as `r`, from parameter $at on: the same prepared statement serves any number of them. The whole numbers
- * of all rows are one bigint[], row after row, since an element of an array without nulls is found by its place; of what
- * else there is, each column is a text[]. PostgreSQL reads this in half the time of JSON, which it validates, parses and
- * looks up name by name.
+ * SQL for rows of a table as `r`, from parameter $at on: one prepared statement serves any number of rows. The whole
+ * numbers of all rows are one bigint[], row after row (elements of an array without nulls are found by offset); every
+ * other column is a text[]. PostgreSQL reads this in half the time of JSON, which it validates, parses and looks up by
+ * name.
  */
 export function rowsText(of: Columns, at: number): string {
   const { wholes, others } = of;
@@ -35,14 +35,14 @@ export function rowsText(of: Columns, at: number): string {
 }
 
 /** The parameters of `rowsText`. */
-export function rowsValues({ wholes, others }: Columns, rows: readonly RowToWrite[]): Buffer[] {
-  const texts = others.map(column => textArray(rows.map(({ row }) => textOf(column, member(row, column)))));
+export function rowsValues({ wholes, others }: Columns, rows: readonly RowToWrite[], arrays: Arrays): unknown[] {
+  const texts = others.map(column => arrays.texts(rows.map(({ row }) => textOf(column, member(row, column)))));
   if (wholes.length === 0) return texts;
   const numbers: unknown[] = [];
   for (const { row, version } of rows) {
     for (const column of wholes) numbers.push(column.property === 'version' ? version : member(row, column));
   }
-  return [wholeArray(numbers), ...texts];
+  return [arrays.wholes(numbers), ...texts];
 }
 
 /** How many parameters those are. */

@@ -1,14 +1,14 @@
-import type { Session } from './session.js';
+import { hydrate, type Table } from '../schema/table.js';
+import type { Session } from '../session.js';
 import { assertComplete, bounded } from './size-limits.js';
-import { hydrate, type Table } from './table.js';
 
-/** A condition in SQL and the value that stands at its `?`; one whose value is undefined does not apply. See `each`. */
+/** A condition in SQL and the value of its `?`; it does not apply if the value is undefined. See `each`. */
 export type Condition = readonly [sql: string, value: unknown, column?: string];
 
 /** One page of a merchant's rows. */
 export interface List<T> {
   from: Table<T>;
-  /** All must hold. The SQL is the service's own, the values are the caller's. */
+  /** Conditions, all of which must hold. The SQL is the service's, the values are the caller's. */
   where: readonly Condition[];
   /** Columns that are never null, each with the same direction, the last one unique. See `sorted`. */
   order: string;
@@ -16,17 +16,17 @@ export interface List<T> {
   page: number;
   count: number;
   /**
-   * What fits may lie far from the first page, where the planner expects it everywhere: it is collected from the filters'
-   * indexes and sorted, instead of met along the index of the order. Where more than `limits.collected` fit, these are
-   * met soon.
+   * Matching rows may lie far from the first page, while the planner expects them evenly spread. They are collected from
+   * the filters' indexes and sorted, instead of met along the index of the order. If more than `limits.collected` match,
+   * they are met soon.
    */
   sparse?: boolean;
   /**
-   * Some index in the order holds the columns of all filters, too: where more than a few fit, it is read from its
-   * beginning. The planner would rather fetch all that fit from all over the table, and sort them.
+   * An index in the list's order also holds the columns of all filters, so it is read from its beginning. The planner
+   * would prefer to fetch all matching rows from all over the table and sort them.
    */
   covered?: boolean;
-  /** How many fit, and how many rows the merchant has, where both are known: then nothing is counted, nor tried. */
+  /** How many rows match, and how many the merchant has, if both are known: then nothing is counted or tried. */
   known?: Known;
 }
 
@@ -37,21 +37,21 @@ export interface Known {
 
 export interface Page<T> {
   rows: T[];
-  /** How many rows fit, counted up to `limits.counted`: no page lies beyond it. */
+  /** How many rows match, counted up to `limits.counted`: no page lies beyond it. */
   total: number;
 }
 
 const limits = { counted: 10_000, collected: 100_000, branches: 24 } as const;
 
-/** What was asked for: a filter that is absent, '', 0 or [] does not filter. */
+/** The value of a filter; absent, '', 0 or [] does not filter. */
 export function given<V>(value: V): V | undefined {
   const blank = value === '' || value === 0 || (Array.isArray(value) && value.length === 0);
   return blank ? undefined : value;
 }
 
 /**
- * One of several values. Where they are few, each is looked for by itself, so that an index on (column, the list's
- * order) gives the order too; say so only of a column that has one.
+ * Equality with one of several values. A few values are searched one by one, so that an index on (column, the list's
+ * order) gives the order too; use it only for a column that has such an index.
  */
 export const each = (column: string, values: readonly unknown[] | undefined): Condition => [
   `${column} = any(?)`,
@@ -76,7 +76,7 @@ export function sorted<F extends string>(
 /**
  * Asks for a page and its total in one round trip of one snapshot. The statements are not prepared: each set of
  * filters has a text of its own, and the planner has to see the values to choose the index. Rejects `answer_too_large`
- * where the rows of a page come to more than memory is to hold.
+ * if the rows of a page exceed the size limit.
  */
 export async function pageOf<T>(session: Session, list: List<T>): Promise<Page<T>> {
   await session.open();
@@ -87,20 +87,20 @@ export async function pageOf<T>(session: Session, list: List<T>): Promise<Page<T
 }
 
 /**
- * One of more values than are looked for by themselves. The planner expects them among the newest as often as anywhere;
- * where the newest are all of others, it read through hundreds of thousands of these.
+ * A condition has more values than are searched one by one. The planner expects them to be evenly spread; if the newest
+ * rows have other values, it reads through hundreds of thousands of them.
  */
 const isScattered = ({ where }: Pick<List<unknown>, 'where'>) =>
   where.some(([, value, column]) => column !== undefined && Array.isArray(value) && value.length > limits.branches);
 
 /**
- * Whether fewer rows are read by collecting all that fit than by meeting those of the page: these lie among
- * `end * among / fitting` rows.
+ * Collecting all matching rows reads fewer rows than meeting those of the page, which lie among `end * among / fitting`
+ * rows.
  */
 const isSparse = ({ page, count }: Pick<List<unknown>, 'page' | 'count'>, { fitting, among }: Known) =>
   fitting <= limits.collected && fitting ** 2 < (page + 1) * count * among;
 
-/** The page as it is met along the index of its order, or along those of its branches. */
+/** The page, read along the index of its order, or along those of its branches. */
 async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
   const { values, branches } = sourceOf(session, list, limits.branches);
   const end = (list.page + 1) * list.count;
@@ -121,10 +121,10 @@ async function met<T>(session: Session, list: List<T>): Promise<Page<T>> {
   return { rows: assertComplete(rows).map(row => hydrate(list.from, row)), total: Math.min(total, limits.counted) };
 }
 
-/** The page of a sparse list of which it is known how many fit. */
+/** The page of a sparse list whose number of matching rows is known. */
 async function gathered<T>(session: Session, list: List<T>, { fitting }: Known): Promise<Page<T>> {
   const { values, branches } = sourceOf(session, list, 1);
-  // the offset keeps the planner from meeting them along the index of the order
+  // an optimization fence: the planner would read along the index of the order
   const all = `(select ${keysOf(list)} ${branches.join()} offset 0)`;
   const [, rows] = await Promise.all([
     session.query(planning(list), []),
@@ -133,13 +133,13 @@ async function gathered<T>(session: Session, list: List<T>, { fitting }: Known):
   return { rows: assertComplete(rows).map(row => hydrate(list.from, row)), total: Math.min(fitting, limits.counted) };
 }
 
-/** The page of a sparse list; undefined where too many fit to be collected. */
+/** The page of a sparse list; undefined if too many rows match to be collected. */
 async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | undefined> {
   const { values, branches } = sourceOf(session, list, 1);
   const fitting = `fitting as materialized (select ${keysOf(list)} ${branches.join()} limit ${limits.collected + 1})`;
   const [, rows] = await Promise.all([
     session.query(planning(list), []),
-    // one row at least, which tells the total
+    // at least one row, which holds the total
     session.once(
       `with ${fitting}, ${pageIn(list, 'fitting')} select total, row.* from (select count(*) as total from fitting) counted
        left join lateral (${rowsOf(list)}) row on true order by ${list.order}`,
@@ -155,8 +155,8 @@ async function collected<T>(session: Session, list: List<T>): Promise<Page<T> | 
 }
 
 /**
- * Every filter has its index, which the planner does not always believe: a merchant's rows may all stand at the end of
- * a table, where it expects them everywhere. What a page costs is too little for several workers, or for compiling.
+ * Planner settings for a page. Every filter has an index, but the planner may prefer a sequential scan: a merchant's rows
+ * may all be at the end of the table, while it expects them evenly spread. A page is too cheap for workers or JIT.
  */
 const planning = <T>({ covered }: List<T>) => {
   const off = ['enable_seqscan', 'jit', ...(covered ? ['enable_bitmapscan'] : [])];
@@ -164,7 +164,7 @@ const planning = <T>({ covered }: List<T>) => {
     set_config('max_parallel_workers_per_gather', '0', true)`;
 };
 
-/** The combinations of values that are looked for by themselves: the first conditions that allow it, up to `most` in all. */
+/** The combinations of values that are searched one by one: of the first conditions that allow it, up to `most` in all. */
 function alternatives(conditions: readonly Condition[], most: number): Condition[][] {
   return conditions.reduce<Condition[][]>(
     (branches, condition) => {
@@ -178,7 +178,7 @@ function alternatives(conditions: readonly Condition[], most: number): Condition
   );
 }
 
-/** Where the rows of a list come from, as SQL: one source, or several, each in the order of the list. */
+/** The sources of a list's rows, as SQL: one or several, each in the order of the list. */
 function sourceOf<T>(session: Session, { from, where }: List<T>, most: number) {
   const values: unknown[] = [];
   const written = ([sql, value]: Condition) => sql.replaceAll('?', `$${values.push(value)}`);
@@ -194,8 +194,8 @@ const keysOf = <T>({ order }: List<T>) =>
   [...new Set(order.split(', ').map(term => term.replace(/ \w+$/, '')))].join(', ');
 
 /**
- * The keys of a page, found by the columns of the order alone: an index that holds these and those of the filters is
- * then all that has to be read of what stands before the page.
+ * The keys of a page, found by the columns of the order alone, so that an index-only scan can skip the rows before the
+ * page.
  */
 const pageIn = <T>({ order, page, count }: List<T>, source: string) =>
   `page as materialized (select * from ${source} keys order by ${order} limit ${count} offset ${page * count})`;

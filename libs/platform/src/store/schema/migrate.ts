@@ -14,7 +14,7 @@ export interface Schema {
 
 const LOCK = 7_262_871;
 
-/** Connects TypeORM to the database of one service: as owner it migrates, and a test asks it for drift. Nobody else loads it. */
+/** TypeORM's connection to the database of one service, for migrations and drift checks only. */
 export async function connected(url: string, { tables, migrations }: Schema): Promise<DataSource> {
   const { DataSource, EntitySchema } = await import('typeorm');
   return new DataSource({
@@ -51,7 +51,7 @@ export async function migrate(url: string, service: string, schema: Schema): Pro
   }
 }
 
-/** Why an app with this schema must not start on that database, or undefined. */
+/** The reason why an app with this schema must not start on that database; undefined if it may. */
 export async function schemaProblem(pool: pg.Pool, { migrations }: Schema): Promise<string | undefined> {
   const { rows } = await pool
     .query<{ version: number; works_from: number }>('select version, works_from from schema_state')

@@ -1,9 +1,11 @@
 import type pg from 'pg';
-import type { Event } from '../events/envelope.js';
-import { textArray, wholeArray } from './fast/binary-arrays.js';
-import { prepared, type Session, violatedIndex } from './session.js';
+import { violatedIndex } from '../errors.js';
+import type { Event } from '../event.js';
+import type { Arrays } from '../paths.js';
+import { prepared } from '../pool.js';
+import type { Session } from '../session.js';
 
-/** An event that came too early: events from version `from` on are missing before it. */
+/** An event that came too early: the events from version `from` up to its own are missing. */
 export interface Early {
   event: Event;
   from: number;
@@ -18,7 +20,7 @@ const gates = `select aggregate, aggregate_id, version from gate
   where consumer = $1 and merchant_id = $2 and aggregate_id = any($3)`;
 const forget = 'delete from inbox where consumer = $1 and event_id = any($2)';
 
-/** How far a consumer has come with an object. */
+/** The version of an aggregate up to which a consumer has applied events. */
 export interface Gate {
   aggregate: string;
   aggregateId: string;
@@ -33,37 +35,43 @@ export const raiseGates = `${openGates}
   where gate.version < excluded.version`;
 
 /** The values of `raiseGates`. */
-export const gateValues = (consumer: string, merchantId: number, gates: readonly Gate[]): unknown[] => [
+export const gateValues = (
+  consumer: string,
+  merchantId: number,
+  gates: readonly Gate[],
+  { texts, wholes }: Arrays,
+): unknown[] => [
   consumer,
   merchantId,
-  textArray(gates.map(({ aggregate }) => aggregate)),
-  textArray(gates.map(({ aggregateId }) => aggregateId)),
-  wholeArray(gates.map(({ version }) => version)),
+  texts(gates.map(({ aggregate }) => aggregate)),
+  texts(gates.map(({ aggregateId }) => aggregateId)),
+  wholes(gates.map(({ version }) => version)),
 ];
 
-/** What a consumer is given at once: events of one merchant, in order. */
+/** A batch of one merchant's events for one consumer, in order. */
 export interface Intake {
   consumer: string;
   order: 'every' | 'latest' | 'alone';
   events: readonly Event[];
-  /** Epoch seconds. */
+  /** Unix seconds. */
   now: number;
+  arrays: Arrays;
 }
 
 /**
- * Takes one merchant's events into the inbox, within an open transaction, and sorts them: `fresh` are to be applied,
- * in order; `early` came before something that is missing. Seen and older ones are dropped. `raise` goes with the commit.
+ * Adds one merchant's events to the inbox, in the session's transaction, and sorts them: `fresh` are to be applied, in
+ * order; `early` wait for something that is missing; seen and older ones are dropped. `raise` goes with the commit.
  *
- * Nearly always all events are new, and to insert them `unseen` costs half of what it costs to look at each. Where that
- * is wrong it throws, see `isSeen`, and nothing has happened.
+ * Nearly always all events are new, and inserting them as `unseen` costs half of checking each. If one is not new, this
+ * throws (see `isSeen`), and the transaction has to be run again without `unseen`.
  */
 export async function takeIn(
   session: Session,
-  { consumer, order, events, now }: Intake,
+  { consumer, order, events, now, arrays }: Intake,
   unseen: boolean,
 ): Promise<{ fresh: Event[]; early: Early[]; raise: pg.QueryConfig[] }> {
   const ids = new Set(events.map(({ id }) => id));
-  // the first event of an object has no gate to look for: where there is one, opening it says that it is not unseen
+  // the first event of an aggregate has no gate yet; if there is one, inserting it fails, and the event is not unseen
   const following = order === 'alone' ? [] : events.filter(({ version }) => !unseen || version > 1);
   const objects = [...new Set(following.map(({ aggregateId }) => aggregateId))];
   const [, reached] = await Promise.all([
@@ -100,14 +108,14 @@ export async function takeIn(
   return {
     fresh,
     early,
-    raise: raise.map(({ text, of }) => prepared(text, gateValues(consumer, session.merchantId, of))),
+    raise: raise.map(({ text, of }) => prepared(text, gateValues(consumer, session.merchantId, of, arrays))),
   };
 }
 
-/** An event that was taken for new had been taken in before, or is being taken in elsewhere. */
+/** An event inserted as new had been taken before, or is being taken elsewhere. */
 export const isSeen = (error: unknown) => ['inbox_pkey', 'gate_pkey'].includes(violatedIndex(error) ?? '');
 
-/** Those of the events that this transaction has taken in. */
+/** The events that this transaction has added to the inbox. */
 async function newOf(session: Session, consumer: string, ids: ReadonlySet<string>): Promise<string[]> {
   const rows = await session.query(receivedNow, [consumer, [...ids]]);
   return rows.map(row => String(row.event_id));

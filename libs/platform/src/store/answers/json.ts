@@ -1,4 +1,4 @@
-/** JSON of an answer; `instead` may give other JSON for a member that is an object. */
+/** JSON of an answer; `instead` may replace the JSON of a member that is an object. */
 export function jsonOfAnswer(answer: object, instead?: (value: object) => string | undefined): string {
   const members: string[] = [];
   for (const [name, value] of Object.entries(answer)) {

@@ -1,9 +1,9 @@
+import type { ColumnInfo, Table } from '../schema/table.js';
 import { rowsText, rowsWidth } from './rows.js';
 import { bounded } from './size-limits.js';
-import type { ColumnInfo, Table } from './table.js';
 import { widths } from './write-set.js';
 
-/** How one command changes one table: as an insert, or as an update of rows that it has locked. */
+/** How a command changes a table: it inserts rows, or updates rows that it has locked. */
 export type Change = 'insert' | 'update';
 
 const cache = new Map<string, string>();
@@ -28,9 +28,8 @@ export function selectText<T>(from: Table<T>, properties: readonly string[], tai
 }
 
 /**
- * `select` by a list of values of one property of a tenant table: each is looked for by itself, whatever the planner
- * thinks of the list. A prepared statement is planned for a merchant of average size, and for that it may as well read
- * all rows of the merchant.
+ * `select` by a list of values of one property of a tenant table, with one index lookup per value. Left to itself, a
+ * generic plan, made for a merchant of average size, may read all rows of the merchant.
  */
 export function amongText<T>(from: Table<T>, property: keyof T & string): string {
   return once(`a ${from.table} ${property}`, () => {
@@ -73,7 +72,7 @@ export function upsertText<T>(into: Table<T>): string {
 
 const keysOf = <T>(of: Table<T>) => of.key.map(property => columnOf(of, property));
 
-/** All columns but those of the key, as they are in `from`. */
+/** Assigns all columns except the key from `from`. */
 const assignments = <T>(of: Table<T>, from: string) =>
   of.columns
     .map(({ column }) => column)
@@ -96,14 +95,14 @@ const insertAnswers = (at: number) => `insert into idempotency
   select ($1::text)::bigint, r.key, r.fingerprint, r.request_id, r.form, r.answer, r.created_at::bigint
   from ctx, unnest(${arrays(at, widths.answers)}) r(key, fingerprint, request_id, form, answer, created_at)`;
 
-/** Names what a command changes: commands of one shape have one statement. */
+/** The shape of a command: the tables it changes, and how. Commands of one shape share a statement. */
 export const shapeOf = (changes: readonly (readonly [Table<unknown>, Change])[]) =>
   changes.map(([{ table }, change]) => `${change} ${table}`).join();
 
 /**
- * Everything a command leaves behind as one statement: its changes, its events, its stored answer. It answers the name
- * of its row in `unpublished` (see outbox.ts), if it has events.
- * $1 is the merchant, then come the rows of each changed table, then the columns of events and answers (see
+ * Everything a command commits, as one statement: its changes, its events, its stored answer. It returns the key of its
+ * row in `unpublished` (see platform-tables.ts), if it has events.
+ * $1 is the merchant, followed by the rows of each changed table and the columns of events and answers (see
  * `commitValues`). `ctx` sets the merchant before any row is produced, so that row-level security holds when the
  * statement is a transaction of its own.
  */

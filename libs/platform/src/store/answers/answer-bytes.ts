@@ -1,0 +1,21 @@
+import { jsonOfAnswer } from './json.js';
+
+const written = new WeakMap<object, string>();
+const read = new WeakSet<object>();
+
+/** Marks a command's answer with the bytes that were stored for a repeat; returns the answer. */
+export function markAnswer<T extends object>(answer: T, bytes: string): T {
+  written.set(answer, bytes);
+  return answer;
+}
+
+/** Marks what a read has returned: the answer of a command that writes nothing, such as a dry run. */
+export function markRead<T>(answer: T): T {
+  if (typeof answer === 'object' && answer !== null) read.add(answer);
+  return answer;
+}
+
+/** The bytes of an answer, as `Db` has returned it; undefined if it is another object. */
+export function answerBytes(answer: object): string | undefined {
+  return written.get(answer) ?? (read.has(answer) ? jsonOfAnswer(answer) : undefined);
+}

@@ -1,0 +1,74 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Outcome, Rejected } from '@recur/kernel';
+import type { Caller } from '../runtime/caller.js';
+import type { Clock } from '../runtime/clock.js';
+import { asRejection, isCollision, isConnectionLoss, isUnsent, violatedIndex } from './errors.js';
+import { Stale } from './outcomes.js';
+import { RunAgain } from './recorder.js';
+
+const limits = { attempts: 6, backoffMs: 20 } as const;
+
+/** A commit failed because the connection did. `answerKept`: its answer goes with it, so a repeat would find it. */
+class CommitLost extends Outcome {
+  constructor(
+    override readonly cause: unknown,
+    readonly answerKept: boolean,
+  ) {
+    super('the connection was lost at the commit');
+  }
+}
+
+/** Runs a commit, so that `repeated` knows that it was the commit that failed. */
+export async function committing<T>(commit: Promise<T>, answerKept: boolean): Promise<T> {
+  try {
+    return await commit;
+  } catch (error) {
+    throw isConnectionLoss(error) ? new CommitLost(error, answerKept) : error;
+  }
+}
+
+interface Repetition {
+  clock: Clock;
+  random(): number;
+  /** Throws Replayed if the caller's key has an answer. */
+  replay(caller: Caller): Promise<void>;
+  /** Brings a copy up to date. */
+  refresh(stale: Stale, caller: Caller): Promise<void>;
+}
+
+/**
+ * Runs a command until it is decided. An attempt that got in another's way, or whose commit may have been lost under a
+ * key, runs again, with back-off; one that was refused because of a copy runs again once the copy was refreshed.
+ */
+export async function repeated<T>(parts: Repetition, caller: Caller, attempt: () => Promise<T>): Promise<T> {
+  const refreshed = new Set<string>();
+  let outcomeUnknown = false;
+  for (let times = 1; ; times++) {
+    try {
+      return await attempt();
+    } catch (thrown) {
+      const lost = thrown instanceof CommitLost;
+      const error = lost || thrown instanceof RunAgain ? thrown.cause : thrown;
+      outcomeUnknown ||= lost && !isUnsent(error);
+      if (times < limits.attempts && mayRunAgain(parts, thrown, caller)) {
+        await pause(limits.backoffMs * 2 ** (times - 1) * (0.5 + parts.random()));
+        continue;
+      }
+      if (caller.idempotencyKey !== undefined && isRefusal(error)) await parts.replay(caller);
+      if (!(error instanceof Stale)) throw asRejection(error, outcomeUnknown);
+      const copy = JSON.stringify([error.copy, error.id]);
+      if (refreshed.has(copy)) throw error.rejection;
+      await parts.refresh(error, caller);
+      refreshed.add(copy);
+    }
+  }
+}
+
+function mayRunAgain({ clock }: Repetition, thrown: unknown, { deadline }: Caller): boolean {
+  if (thrown instanceof RunAgain || isCollision(thrown)) return true;
+  return thrown instanceof CommitLost && thrown.answerKept && clock.wall() < deadline;
+}
+
+/** The command was refused, which the first request under the same key may be the reason for. */
+const isRefusal = (error: unknown) =>
+  error instanceof Rejected || error instanceof Stale || violatedIndex(error) !== undefined;

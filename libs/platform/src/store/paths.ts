@@ -1,0 +1,38 @@
+import type pg from 'pg';
+import type { Ask } from './session.js';
+import type { WriteSet, Written } from './sql/write-set.js';
+
+/** How arrays of values are passed to the database. */
+export interface Arrays {
+  /** A text[]. */
+  texts(values: readonly (string | null)[]): unknown;
+  /** A bigint[] without nulls; throws if a value is not a whole number of 64 bits. */
+  wholes(values: readonly unknown[]): unknown;
+}
+
+/**
+ * What is done outside of a held transaction. There are two implementations of the same behaviour: `fastPaths` batches
+ * and takes ids in blocks; `plainPaths` does one thing at a time. The setting STORE_FAST chooses.
+ */
+export interface Paths {
+  readonly arrays: Arrays;
+  /** A point read, as a read-only transaction of its own. */
+  readonly ask: Ask;
+  /**
+   * Commits what one command leaves behind, as a transaction of its own; resolves when it is durable. Inserts only: an
+   * update needs a lock that is held.
+   */
+  commit(merchantId: number, effects: WriteSet): Promise<void>;
+  /** The next id from the sequence `<table>_id_seq`. */
+  nextId(table: string): Promise<number>;
+  /** Gives back what it holds of the pools. */
+  close(): Promise<void>;
+}
+
+export interface PathParts {
+  pool: pg.Pool;
+  /** For what a command may need while it holds a connection of `pool`. */
+  readPool: pg.Pool;
+  /** Called after each statement that wrote events. */
+  written(written: Written): void;
+}

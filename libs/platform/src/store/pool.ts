@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { Socket } from 'node:net';
+import pg from 'pg';
+import { oncePerTurn } from '../runtime/once-per-turn.js';
+import { asQueryError, isConnectionLoss, NoConnection } from './errors.js';
+
+export type Row = Record<string, unknown>;
+
+const settings = [
+  // a replica whose machine is gone holds its locks for 25 seconds at most
+  'tcp_keepalives_idle=10',
+  'tcp_keepalives_interval=5',
+  'tcp_keepalives_count=3',
+  // Generic plans are made for a merchant of average size. A custom plan for a merchant that the statistics do not know
+  // expects one row, so any index that begins with the merchant looks as good as the one that holds the key, and all
+  // rows of the merchant are read for one. Statements that depend on their values are planned with `Session.once`.
+  'plan_cache_mode=force_generic_plan',
+];
+
+/** The pool of one service. Queries of one connection are sent without waiting for each other's answers. */
+export function createPool(url: string, size: number): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: size,
+    pipeline: true,
+    stream: () => coalescing(new Socket()),
+    options: settings.map(setting => `-c ${setting}`).join(' '),
+    statement_timeout: 3_000,
+    // a little longer than the server's: it may be unreachable
+    query_timeout: 4_000,
+    idle_in_transaction_session_timeout: 10_000,
+    connectionTimeoutMillis: 3_000,
+    keepAlive: true,
+    // idle connections stay: a new one has to plan every statement again
+    idleTimeoutMillis: 0,
+  } as pg.PoolConfig);
+  // a broken connection fails its queries and is replaced, so the event itself needs no handling
+  pool.on('error', () => undefined);
+  pool.on('connect', client => client.on('error', () => undefined));
+  return pool;
+}
+
+/** A socket that sends everything written within one turn in one system call, which costs more than a short query. */
+function coalescing(socket: Socket): Socket {
+  const write = socket.write.bind(socket) as (...values: unknown[]) => boolean;
+  const uncork = oncePerTurn(() => {
+    corked = false;
+    socket.uncork();
+  }, process.nextTick);
+  let corked = false;
+  // only once it is connected: connecting resets `write`
+  return socket.once('connect', () => {
+    socket.write = (...values: unknown[]) => {
+      // a flag of our own: the driver corks and uncorks around each query
+      if (!corked) {
+        corked = true;
+        socket.cork();
+        uncork();
+      }
+      return write(...values);
+    };
+  });
+}
+
+const names = new Map<string, string>();
+
+/** A statement that is prepared once per connection, under a name derived from its text. */
+export function prepared(text: string, values: readonly unknown[]): pg.QueryConfig {
+  let name = names.get(text);
+  if (name === undefined) {
+    name = createHash('sha256').update(text).digest('base64url');
+    names.set(text, name);
+  }
+  return { name, text, values: values as unknown[] };
+}
+
+/** A connection of the pool. Throws NoConnection. */
+export function connectionOf(pool: pg.Pool): Promise<pg.PoolClient> {
+  return pool.connect().catch(error => {
+    throw new NoConnection(error);
+  });
+}
+
+/** One statement on a connection. Throws pg.DatabaseError, or ConnectionLost. */
+export async function ask(client: pg.PoolClient, query: string | pg.QueryConfig): Promise<Row[]> {
+  try {
+    return (await client.query<Row>(query)).rows;
+  } catch (error) {
+    throw asQueryError(error);
+  }
+}
+
+/**
+ * One statement on a connection of the pool. Unlike `pool.query` it keeps the connection when the statement fails: a new
+ * connection costs more than a hundred refused statements.
+ */
+export async function queryOn(pool: pg.Pool, query: pg.QueryConfig): Promise<Row[]> {
+  const client = await connectionOf(pool);
+  forgetOldPlans(client);
+  try {
+    const rows = await ask(client, query);
+    client.release();
+    return rows;
+  } catch (error) {
+    client.release(isConnectionLoss(error));
+    throw error;
+  }
+}
+
+/** How often connections of this process were used, and how often that had doubled when each last dropped its plans. */
+let uses = 0;
+const plannedAt = new WeakMap<pg.PoolClient, number>();
+
+/**
+ * Drops a connection's plans each time the uses of all connections have doubled. A prepared statement keeps its plan,
+ * and one made while a table was nearly empty may read all rows of a merchant for one, until the table's statistics
+ * change, minutes later. No table can have grown much more than the uses have.
+ */
+export function forgetOldPlans(client: pg.PoolClient): void {
+  const doublings = Math.floor(Math.log2(++uses));
+  const planned = plannedAt.get(client) ?? doublings;
+  plannedAt.set(client, doublings);
+  if (planned < doublings) client.query('discard plans').catch(() => undefined);
+}
