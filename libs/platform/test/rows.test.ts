@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { binaryArrays } from '../src/store/fast/binary-arrays.js';
-import type { Arrays } from '../src/store/paths.js';
 import { plainArrays } from '../src/store/plain.js';
 import { createPool } from '../src/store/pool.js';
 import {
@@ -20,6 +19,7 @@ import {
   text,
   texts,
 } from '../src/store/schema/table.js';
+import type { Arrays } from '../src/store/sql/arrays.js';
 import { rowsText, rowsValues, rowsWidth } from '../src/store/sql/rows.js';
 
 interface Every {

@@ -1,14 +1,7 @@
 import type pg from 'pg';
 import type { Ask } from './session.js';
+import type { Arrays } from './sql/arrays.js';
 import type { WriteSet, Written } from './sql/write-set.js';
-
-/** How arrays of values are passed to the database. */
-export interface Arrays {
-  /** A text[]. */
-  texts(values: readonly (string | null)[]): unknown;
-  /** A bigint[] without nulls; throws if a value is not a whole number of 64 bits. */
-  wholes(values: readonly unknown[]): unknown;
-}
 
 /**
  * What is done outside of a held transaction. There are two implementations of the same behaviour: `fastPaths` batches

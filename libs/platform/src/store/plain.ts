@@ -1,6 +1,7 @@
-import type { Arrays, PathParts, Paths } from './paths.js';
+import type { PathParts, Paths } from './paths.js';
 import { prepared, queryOn } from './pool.js';
 import { Session } from './session.js';
+import type { Arrays } from './sql/arrays.js';
 import { commitText } from './sql/statements.js';
 import { commitValues, publishedRows } from './sql/write-set.js';
 

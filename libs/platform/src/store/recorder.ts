@@ -4,11 +4,10 @@ import type { Caller } from '../runtime/caller.js';
 import type { Aggregate, AggregateOf, EventSource, LogIds } from './aggregate.js';
 import { violatedIndex } from './errors.js';
 import { type EventKinds, written } from './event.js';
-import type { Arrays } from './paths.js';
 import type { Table } from './schema/table.js';
+import type { Arrays } from './sql/arrays.js';
 import type { RowToWrite } from './sql/rows.js';
-import type { Change } from './sql/statements.js';
-import type { EventRow, WriteSet } from './sql/write-set.js';
+import type { Change, EventRow, WriteSet } from './sql/write-set.js';
 
 /**
  * The largest event data. Well below NATS's `max_payload`: an event that the bus refuses would stay in the outbox for

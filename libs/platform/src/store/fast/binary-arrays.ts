@@ -1,4 +1,4 @@
-import type { Arrays } from '../paths.js';
+import type { Arrays } from '../sql/arrays.js';
 
 // Arrays in PostgreSQL's binary format (array_send: dimensions, null flag, element type, length and lower bound, then
 // length and bytes of each element), which saves escaping here and parsing there. It relies on behaviour of pg that is

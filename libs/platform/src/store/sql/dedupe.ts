@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { violatedIndex } from '../errors.js';
 import type { Event } from '../event.js';
-import type { Arrays } from '../paths.js';
 import { prepared } from '../pool.js';
 import type { Session } from '../session.js';
+import type { Arrays } from './arrays.js';
 
 /** An event that came too early: the events from version `from` up to its own are missing. */
 export interface Early {

@@ -1,5 +1,5 @@
-import type { Arrays } from '../paths.js';
 import type { ColumnInfo, Table } from '../schema/table.js';
+import type { Arrays } from './arrays.js';
 
 /** A row to write; `version` replaces the row's own, if its table has one. */
 export interface RowToWrite {

@@ -1,10 +1,7 @@
 import type { ColumnInfo, Table } from '../schema/table.js';
 import { rowsText, rowsWidth } from './rows.js';
 import { bounded } from './size-limits.js';
-import { widths } from './write-set.js';
-
-/** How a command changes a table: it inserts rows, or updates rows that it has locked. */
-export type Change = 'insert' | 'update';
+import { type Change, widths } from './write-set.js';
 
 const cache = new Map<string, string>();
 

@@ -1,8 +1,10 @@
-import type { Arrays } from '../paths.js';
 import type { Row } from '../pool.js';
 import type { Table } from '../schema/table.js';
+import type { Arrays } from './arrays.js';
 import { type RowToWrite, rowsValues } from './rows.js';
-import type { Change } from './statements.js';
+
+/** How a command changes a table: it inserts rows, or updates rows that it has locked. */
+export type Change = 'insert' | 'update';
 
 /** A row of the outbox; `envelope` is published byte for byte, `data` is the complete JSON of the event's data. */
 export interface EventRow {
