@@ -211,7 +211,7 @@ const guards: Record<string, Guard> = {
   'every app has a user of its own on NATS, whose password NATS is given in quotes': {
     find(texts) {
       const { services } = compose(texts);
-      const { environment } = services.nats ?? { environment: {} };
+      const environment = services.nats?.environment ?? ({} as Record<string, string>);
       const users = [...texts.natsUsers.matchAll(/user: (\w+), password: \$(\w+)/g)];
       return [
         ...only(

@@ -17,7 +17,7 @@ export function success(data: Uint8Array | string, merchantId: number, requestId
   return whole;
 }
 
-/** What a failure says; without a message of its own it says the registered one. */
+/** A failure; without a message of its own it gets the registered one. */
 export interface Failure {
   slug: Slug;
   message?: string;
