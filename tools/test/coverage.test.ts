@@ -6,12 +6,15 @@ import {
   operations,
   patternOf,
   planned,
+  routed,
   type Service,
   services,
+  subjectOf,
 } from '@recur/contracts';
 import { operationsOf, type ServiceDefinition, snapshotController } from '@recur/platform/testing';
 import { billing } from '../../apps/billing/src/service.js';
 import { catalog } from '../../apps/catalog/src/service.js';
+import { openApi } from '../../apps/gateway/src/docs/openapi.js';
 import { identity } from '../../apps/identity/src/service.js';
 import { notification } from '../../apps/notification/src/service.js';
 
@@ -45,6 +48,16 @@ describe('operations and handlers', () => {
   it('fit one to one', () => {
     expect(definitions.map(({ name }) => name)).toEqual(services);
     expect(problems(definitions)).toEqual([]);
+  });
+
+  it('internal ones are neither routed nor described, and have subjects of their own', () => {
+    const api = JSON.stringify(openApi(routed, 'test', 'http://x'));
+    for (const { service, name } of internalOperations) {
+      expect(routed.some(operation => operation.service === service && operation.name === name)).toBe(false);
+      expect(api).not.toContain(name);
+    }
+    const subjects = [...operations, ...internalOperations].map(subjectOf);
+    expect(new Set(subjects).size).toBe(subjects.length);
   });
 
   it('would be missed, doubled or misplaced not unnoticed', () => {

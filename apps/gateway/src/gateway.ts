@@ -25,7 +25,7 @@ export interface GatewayParts {
   bus: Bus;
   clock: Clock;
   log: Log;
-  /** What is served; all that has a handler, but in tests. */
+  /** The operations to serve; by default all that have a handler. */
   operations?: readonly Operation[];
 }
 

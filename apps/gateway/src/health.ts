@@ -7,10 +7,10 @@ import { Bus, isReady, metrics } from '@recur/platform';
 import { Callers } from './callers/callers.js';
 import { Responses } from './http/responses.js';
 
-/** When this was compiled, in unix seconds; the form of the version is part of the API. */
+/** The build time in unix seconds; the form of the version is part of the API. */
 export const version = `daily,buildtime:${Math.floor(statSync(fileURLToPath(import.meta.url)).mtimeMs / 1000)}`;
 
-/** Tells those who run it how the gateway is: these answers are no envelopes, the tools that read them expect none. */
+/** Probes and metrics for operators: plain answers without an envelope, as the tools that read them expect. */
 @Injectable()
 export class Health implements OnModuleInit {
   constructor(
@@ -33,7 +33,7 @@ export class Health implements OnModuleInit {
     });
   }
 
-  /** Without the bus it is still ready: it answers at once what is away, and other replicas have no other bus. */
+  /** Ready without the bus, too: requests are answered 56 at once, and other replicas share the same bus. */
   private checks(): Record<string, boolean | string> {
     return {
       callers: this.callers.known,

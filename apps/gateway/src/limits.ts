@@ -5,7 +5,7 @@ export const gatewayLimits = {
   formBytes: 16_384,
   headerBytes: 16_384,
   tokenBytes: 4_096,
-  /** From a body that has arrived to the answer; clients should wait a little longer. */
+  /** Time from the end of a request body to the response; clients should wait a little longer. */
   deadlineMs: 8_000,
   headersMs: 10_000,
   requestMs: 20_000,

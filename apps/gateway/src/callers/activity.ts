@@ -4,10 +4,10 @@ import { ask, Bus, CLOCK, type Clock, LOG, type Log, systemCaller } from '@recur
 
 const limits = { everyMs: 60_000, askMs: 3_000, sessionsAtOnce: 5_000 } as const;
 
-/** When members' sessions were last used here: identity is told once a minute, and ends those that nobody uses. */
+/** Records when sessions were last used here, and reports it to identity once a minute; identity ends idle ones. */
 @Injectable()
 export class Activity implements OnApplicationBootstrap, OnApplicationShutdown {
-  /** Unix seconds of the last use since identity was told. */
+  /** Unix seconds of the last use since the last report. */
   private used = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -17,7 +17,7 @@ export class Activity implements OnApplicationBootstrap, OnApplicationShutdown {
     @Inject(LOG) private readonly log: Log,
   ) {}
 
-  /** A request of this session was let in. */
+  /** Records a request of this session. */
   seen(sid: string): void {
     this.used.set(sid, Math.floor(this.clock.wall() / 1000));
   }
@@ -31,7 +31,7 @@ export class Activity implements OnApplicationBootstrap, OnApplicationShutdown {
     await this.report();
   }
 
-  /** Tells identity what it was not told yet; what it does not take is told again with the next report. */
+  /** Reports to identity; sessions that it did not take are reported again next time. */
   async report(): Promise<void> {
     const due = [...this.used].map(([sid, at]) => ({ sid, at }));
     this.used = new Map();

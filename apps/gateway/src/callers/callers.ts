@@ -27,7 +27,7 @@ import { SignedIn, type SignedInMember } from './signed-in.js';
 
 const times = {
   ...{ askMs: 3_000, retryMs: 500, refreshMs: 300_000, behindMs: 900, silentMs: 5_000 },
-  /** How long the event is waited for that tells of a session whose token is here already. */
+  /** Longest wait for the event of a session whose token has already arrived. */
   newsMs: 2_000,
 } as const;
 
@@ -39,22 +39,22 @@ const Beat = z.object({ version: z.int().min(0) });
 export type PublicKeys = ReadonlyMap<string, JWK>;
 
 /**
- * What the gateway knows of callers: a snapshot from identity, then its events in order. Identity's heartbeat tells
- * whether one was missed; then, after a reconnection and every five minutes, the snapshot is taken again. It is all in
- * memory: no request waits for it.
+ * The gateway's knowledge of callers: a snapshot from identity, then its events in order. Identity's heartbeat tells
+ * whether one was missed; then, after a reconnection and every five minutes, the snapshot is taken again. Everything is
+ * kept in memory, so requests do not wait for it.
  */
 @Injectable()
 export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   private publicKeys: PublicKeys = new Map();
   private revoked = new Set<string>();
-  /** When those end that hold for some time yet, in unix seconds. */
+  /** API keys that will end, with the unix second at which they do. */
   private ending = new Map<string, number>();
   /** The number of identity's last event that is known here; none before the first snapshot. */
   private version: number | undefined;
   private readonly signedIn = new SignedIn();
-  /** What identity has said that it is at, while that is not known here; and when it said so. */
+  /** The version of identity's last heartbeat while it is ahead of ours, and when it came. */
   private awaited: { version: number; atMs: number } | undefined;
-  /** All that identity had changed at that time is known here. */
+  /** The latest time whose changes in identity are all known here. */
   private currentAtMs = Number.NEGATIVE_INFINITY;
   private lastBeatMs = Number.NEGATIVE_INFINITY;
   /** The events that came while a snapshot is being taken, page by page. */
@@ -72,17 +72,17 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     @Inject(LOG) private readonly log: Log,
   ) {}
 
-  /** Whether a snapshot was taken. Before that nobody can be told apart from a stranger. */
+  /** True once a snapshot was taken; before, no credential can be judged. */
   get known(): boolean {
     return this.version !== undefined;
   }
 
-  /** Whether identity was heard of lately; what it has ended since would be known. */
+  /** True while identity's heartbeats arrive. */
   get inTouch(): boolean {
     return this.clock.wall() - this.lastBeatMs < times.silentMs;
   }
 
-  /** Whether what identity has changed until 5 seconds ago is known. Only then can a member be told by its token. */
+  /** True while everything that identity changed up to 5 seconds ago is known. Only then are members' tokens accepted. */
   get current(): boolean {
     return this.clock.wall() - this.currentAtMs < times.silentMs;
   }
@@ -93,8 +93,8 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /**
-   * Waits for a moment until what identity has told up to `version` is known; false: it is not. Where identity says
-   * meanwhile that it has told less, that will never come: it was restored from a backup, and all that it knows is known.
+   * Waits briefly until version `version` of identity is known; resolves to false if it is not. A heartbeat with an older
+   * version ends the wait with true: identity was restored from a backup, and everything it knows is known here.
    */
   async knows(version: number): Promise<boolean> {
     const sinceMs = this.clock.wall();
@@ -117,7 +117,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     return this.version !== undefined && this.version >= version;
   }
 
-  /** Replaced as a whole when it changes, so that what was verified with an older set can be told. */
+  /** Replaced as a whole on change, so that proofs verified with an older set can be recognised. */
   get keys(): PublicKeys {
     return this.publicKeys;
   }
@@ -143,7 +143,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     this.stream?.stop();
   }
 
-  /** Follows anew and takes a snapshot; again and again until it succeeds. */
+  /** Subscribes again and takes a snapshot; retries until it succeeds. */
   private sync(why: string): void {
     if (this.syncing || this.stopped) return;
     this.syncing = true;
@@ -159,8 +159,8 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /**
-   * In this order nothing is lost in between: an event that comes before the first page is in it, and one that comes
-   * after it is applied to all of them. A page that has it already is as it would be with it.
+   * Follows before asking, so that nothing is lost: an event before the first page is in it, and one that comes
+   * after it is applied to all of them; applying one twice changes nothing.
    */
   private async takeUp(why: string): Promise<void> {
     await this.follow().catch(error => this.log.debug({ err: error }, "identity's events cannot be followed yet"));
@@ -187,7 +187,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     return ask(this.bus, callersSnapshot, after ? { after } : {}, caller);
   }
 
-  /** A snapshot is the truth, also one that is older than what was known: identity was restored from a backup. */
+  /** Takes over a snapshot, even one older than what was known: identity was restored from a backup. */
   private take(snapshot: CallersSnapshot, askedMs: number): void {
     const keys = keysOf(snapshot.keys);
     if (!isDeepStrictEqual(keys, this.publicKeys)) this.publicKeys = keys;
@@ -244,7 +244,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const member of data.members) this.signedIn.set(member);
   }
 
-  /** More is known than before, or that it is all there is. */
+  /** Wakes those who wait for a version, after more has become known. */
   private told(): void {
     if (this.awaited !== undefined && this.isKnown(this.awaited.version)) {
       this.currentAtMs = this.awaited.atMs;
@@ -253,7 +253,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const look of this.waiting) look();
   }
 
-  /** An event may be a moment behind the beat that counts it; if it stays away, it was missed. */
+  /** Handles a heartbeat. An event may come shortly after the beat that counts it; one that stays away was missed. */
   private heard(payload: string): void {
     const beat = Beat.safeParse(parsed(payload));
     if (!beat.success) return;

@@ -9,12 +9,12 @@ import { gatewayLimits } from '../limits.js';
 import { Callers, type PublicKeys } from './callers.js';
 import type { SignedInMember } from './signed-in.js';
 
-/** Who sent a request, shown by its credential. */
+/** The verified sender of a request. */
 export type Principal = KeyHolder | Member;
 
 interface KeyHolder {
   kind: 'key';
-  /** What its rate is counted under and what revokes it: the SHA-256 of its jti, base64url. */
+  /** SHA-256 of the jti, base64url: its rate is counted under this, and it is revoked by it. */
   id: string;
   merchantId: number;
   actor: Actor;
@@ -22,26 +22,26 @@ interface KeyHolder {
 
 interface Member {
   kind: 'member';
-  /** What its rate is counted under: its session. */
+  /** The session; its rate is counted under it. */
   id: string;
   merchantId: number;
   actor: Actor;
-  /** What its roles permit, as identity has told last. */
+  /** Permissions of its roles, as last received from identity. */
   grant: string;
 }
 
-/** An API key acts as the owner: it may do all but a member's own affairs. A member may do what its roles permit. */
+/** An API key acts as the owner, except for members' own affairs. A member may do what its roles permit. */
 export function mayCall(principal: Principal, operation: Operation): boolean {
   if (principal.kind === 'key') return operation.memberOnly === undefined;
   return allows(principal.grant, operation.permission);
 }
 
-/** A credential that was verified, so that only its first use costs a signature. */
+/** A verified credential: only its first use costs a signature check. */
 interface Proof {
   principal: Principal;
-  /** What was known of the member; where it is something else now, its token is verified again. */
+  /** The member at the time of verification; once it has changed, the token is verified again. */
   member?: SignedInMember;
-  /** The public keys it was verified with; when they are others now, it is verified again. */
+  /** The public keys it was verified with; once they change, it is verified again. */
   keys: PublicKeys;
   expiresMs: number;
 }
@@ -50,10 +50,10 @@ type Shown = Pick<Proof, 'principal' | 'member'>;
 /** The scheme may be missing: clients of this API family send the bare token. */
 const bearer = /^(?:Bearer +)?([\w-]+\.[\w-]+\.[\w-]+)$/i;
 
-/** Tells callers by their credentials. Who asks is told the same whatever is wrong with a credential. */
+/** Verifies credentials. The answer is the same whatever is wrong with one. */
 @Injectable()
 export class Credentials {
-  /** By digest: the credentials themselves are not kept. In the order of their last use. */
+  /** By digest, since credentials themselves are not kept; in order of last use. */
   private readonly proofs = new Map<string, Proof>();
 
   constructor(
@@ -75,16 +75,16 @@ export class Credentials {
     return proof.principal;
   }
 
-  /** What was shown is still so: nothing that concerns it has been heard of since. */
+  /** Whether a proof still holds: nothing that it depends on has changed since. */
   private holds({ principal, member }: Proof): boolean {
     if (member === undefined) return !this.callers.isRevoked(principal.id);
     return this.callers.current && this.callers.member(principal.id) === member;
   }
 
   /**
-   * Verifies an Authorization header. Rejects with `credential_invalid`, whatever is wrong with it; of a member's with
-   * `permissions_changed` where it was signed for others than it has, and with `dependency_away` while it is not known
-   * which these are.
+   * Verifies an Authorization header. Rejects with `credential_invalid`, whatever is wrong with it; a member's also with
+   * `permissions_changed` when it was signed for other permissions than the member has, and with `dependency_away` while
+   * these are not known.
    */
   async verify(authorization: string | undefined, requestId: string): Promise<Principal> {
     if (!this.callers.known) {
@@ -135,13 +135,13 @@ export class Credentials {
     };
   }
 
-  /** A token may be here before the event that tells of its session: it names the event, which is waited for. */
+  /** A token may arrive before the event of its session; it names that event's version, which is awaited. */
   private async member({ sub, merchant, sid, perm, exp, callers: told }: JWTPayload): Promise<Shown> {
     const id = idIn(sub);
     if (typeof sid !== 'string' || exp === undefined) throw new Error('no session, or one without an end');
     if (!Number.isSafeInteger(told)) throw new Error('no version of what gateways were told');
     if (!this.callers.current || !(await this.callers.knows(Number(told)))) {
-      throw new Rejected('dependency_away', 'It is not known now whether this member may call; nothing was done');
+      throw new Rejected('dependency_away', 'It is currently not known whether this member may call; nothing was done');
     }
     const member = this.callers.member(sid);
     if (member?.id !== id || member.merchantId !== merchant) throw new Error('the session has ended');
@@ -162,7 +162,7 @@ export class Credentials {
   }
 }
 
-/** The id that a token names as its subject. */
+/** The subject of a token as an id. */
 function idIn(sub: string | undefined): number {
   const id = typeof sub === 'string' && /^[1-9]\d{0,15}$/.test(sub) ? Number(sub) : Number.NaN;
   if (!Number.isSafeInteger(id)) throw new Error('no subject');

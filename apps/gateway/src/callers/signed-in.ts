@@ -2,32 +2,32 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { MemberAccess } from '@recur/contracts';
 
-/** A member with sessions that hold, and the digest of its grant that tokens name. */
+/** A member with valid sessions, and the digest of its grant that its tokens name. */
 export interface SignedInMember extends MemberAccess {
   perm: string;
 }
 
 /**
- * The members who are signed in, by their sessions: no more of them are kept than hold. A member is replaced as a whole
- * when anything of it changes, so that what was verified before can be told.
+ * Signed-in members by session; only valid sessions are kept. A member is replaced as a whole on change, so that proofs
+ * verified before can be recognised.
  */
 export class SignedIn {
   private members = new Map<number, SignedInMember>();
   private sessions = new Map<string, SignedInMember>();
 
-  /** How many sessions are known. */
+  /** The number of known sessions. */
   get size(): number {
     return this.sessions.size;
   }
 
-  /** The member whose session this is, if it holds; `nowMs` is the time of this machine. */
+  /** The member of a valid session; `nowMs` is this machine's time. */
   find(sid: string, nowMs: number): SignedInMember | undefined {
     const member = this.sessions.get(sid);
     const session = member?.sessions.find(one => one.sid === sid);
     return session !== undefined && session.expireTime * 1000 > nowMs ? member : undefined;
   }
 
-  /** What is known of a member from now on. */
+  /** Replaces what is known of a member. */
   set(access: MemberAccess): void {
     const known = this.members.get(access.id);
     for (const { sid } of known?.sessions ?? []) this.sessions.delete(sid);
@@ -35,7 +35,7 @@ export class SignedIn {
     if (access.sessions.length > 0) this.add(memberOf(access, known));
   }
 
-  /** All that is known from now on: who is not among these is signed in no more. */
+  /** Replaces everything: members who are not in `all` are signed out. */
   replace(all: readonly MemberAccess[]): void {
     const before = this.members;
     this.members = new Map();
@@ -49,7 +49,7 @@ export class SignedIn {
   }
 }
 
-/** The same object where nothing has changed. */
+/** The known object, if nothing has changed. */
 function memberOf(access: MemberAccess, known: SignedInMember | undefined): SignedInMember {
   const perm = createHash('sha256').update(access.grant).digest('base64url');
   const member = { ...access, perm };

@@ -11,14 +11,14 @@ import { OPERATIONS } from '../http/routes.js';
 import { openApi } from './openapi.js';
 
 const viewer = createRequire(import.meta.url);
-/** What of Swagger UI's package the page loads. */
+/** Files of Swagger UI's package that the page loads. */
 const files = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'favicon-32x32.png': 'image/png',
 } as const;
 
-/** All that the page needs is served from here, and it may load nothing else: it works without the internet. */
+/** Allows only what is served from here: the page works without the internet. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

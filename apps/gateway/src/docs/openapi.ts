@@ -175,7 +175,7 @@ function queryOf(input: Json): Json[] {
   }));
 }
 
-/** One response for each status, naming the errors that have it. */
+/** A response for each status, naming its errors. */
 function failuresOf({ errors: own }: Operation, hasBody: boolean, honoursKey: boolean): Json {
   const byStatus = new Map<number, Slug[]>();
   for (const slug of [...commonErrors, ...own]) {
@@ -241,5 +241,5 @@ const isBounded = (schema: Json | null): schema is { minimum?: number } =>
   !('default' in schema || 'enum' in schema) &&
   ('minimum' in schema || 'maximum' in schema);
 
-/** What is sent may be less than what is answered under the same name. */
+/** The name of a shape; inputs and outputs of one name may differ. */
 const nameOf = (id: string, io: 'input' | 'output') => (io === 'input' ? `${id}Input` : id);

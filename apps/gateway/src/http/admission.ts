@@ -10,14 +10,14 @@ import type { GatewayConfig } from '../config.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks; null until its credential is verified. */
+    /** The verified sender; null until its credential is verified. */
     principal: Principal | null;
     /** The trace that the request is part of, with our own span. */
     traceparent: string;
   }
 }
 
-/** Tells who sends a request, and how often they may: before the body is read. */
+/** Authenticates requests and limits their rate, before the body is read. */
 @Injectable()
 export class Admission {
   private readonly buckets: Buckets;
@@ -67,21 +67,21 @@ export class Admission {
     done(this.count(reply, principal.id));
   }
 
-  /** Once the body is here, which may have taken its time: throws a Rejected where the credential has ended meanwhile. */
+  /** Checks the credential again after the body has arrived, which may take long. Throws Rejected where it has ended. */
   async confirm(request: FastifyRequest): Promise<void> {
     const { authorization = '' } = request.headers;
     request.principal = this.credentials.remembered(authorization) ?? null;
     request.principal ??= await this.credentials.verify(authorization, request.id);
   }
 
-  /** For what needs no credential: it is counted by address. */
+  /** Admits requests that need no credential; they are counted by address. */
   admitAnyone(request: FastifyRequest, reply: FastifyReply, done: (rejection?: Rejected) => void): void {
     done(this.count(reply, `address ${request.ip}`));
   }
 
   /** Throws `rate_limited` where somebody tries to sign in with an e-mail, or its password, from one address too often. */
   countAttempt(request: FastifyRequest, reply: FastifyReply, email: string): void {
-    // e-mails may be long, and of a bucket nothing but its name has to be told from others
+    // hashed because e-mails may be long, and a bucket only needs a distinct name
     const who = createHash('sha256').update(email.trim().toLowerCase()).update(`\n${request.ip}`).digest('base64');
     const rejection = this.count(reply, who, this.signIns);
     if (rejection !== undefined) throw rejection;

@@ -12,12 +12,12 @@ export function jsonOf(body: Buffer | undefined): unknown {
   try {
     return JSON.parse(body.toString());
   } catch {
-    // the parser's own message repeats a part of the body
+    // the parser's own message would repeat part of the body
     throw new Rejected('malformed_json');
   }
 }
 
-/** Nesting is bounded before anything recurses over it, such as schemas and the writer of the command. */
+/** Bounds nesting before anything recurses over it, such as schemas and JSON.stringify. */
 function isTooDeep(body: Buffer): boolean {
   if (body.length <= gatewayLimits.bodyDepth) return false;
   let depth = 0;

@@ -21,7 +21,7 @@ const slugs: Record<string, Slug> = {
   FST_ERR_MAX_PARAM_LENGTH: 'unknown_path',
 };
 
-/** Nest on Fastify, with every answer that Fastify and Node would give by themselves made an envelope. */
+/** Nest on Fastify, with the envelope in place of every response that Fastify and Node make by themselves. */
 export class Edge extends FastifyAdapter {
   constructor(config: GatewayConfig, responses: Responses, newRequestId: () => string) {
     super({
@@ -37,7 +37,7 @@ export class Edge extends FastifyAdapter {
         headersTimeout: gatewayLimits.headersMs,
         connectionsCheckingInterval: 2_000,
         maxHeaderSize: gatewayLimits.headerBytes,
-        // a second Authorization is joined to the first, and so not valid; Node would drop it
+        // joins a second Authorization to the first, which makes it invalid; Node would drop it silently
         joinDuplicateHeaders: true,
         requireHostHeader: false,
       },
@@ -71,7 +71,7 @@ export class Edge extends FastifyAdapter {
     );
   }
 
-  /** Ours are set already. */
+  /** No-op: the adapter's own handlers are set in the constructor. */
   override setErrorHandler() {
     return this.getInstance();
   }
@@ -81,7 +81,7 @@ export class Edge extends FastifyAdapter {
   }
 }
 
-/** A mistake of the client that Fastify found becomes our error; anything else stays what it is: a bug. */
+/** Maps client errors found by Fastify to ours; anything else stays a bug. */
 function rejectionOf(error: unknown): unknown {
   if (error instanceof Rejected || !(error instanceof Error)) return error;
   const { code, statusCode } = error as { code?: string; statusCode?: number };
@@ -100,11 +100,11 @@ const clientErrors: Record<string, Rejected> = {
   ERR_HTTP_REQUEST_TIMEOUT: tooSlow,
 };
 
-const noRequest = new Rejected('invalid_parameters', 'What was sent is no HTTP request');
+const noRequest = new Rejected('invalid_parameters', 'The request is not valid HTTP');
 
 /**
- * Responses a connection whose bytes are no HTTP request, and ends it. Where they come after a whole request, which may
- * just have been longer than it said, the answer to that one is the last.
+ * Answers a connection whose bytes are not an HTTP request, and ends it. After a complete request, whose body may have
+ * been longer than announced, the response to that one is the last.
  */
 function refuseRaw(socket: Duplex, rejection: Rejected, requestId: string): void {
   const due = responseDueOn(socket);

@@ -2,8 +2,8 @@ import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node
 import { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-// The one place that knows how Node's HTTP server works inside. Tried on Node 20; drain.test.ts and edge.test.ts fail
-// where a later Node behaves otherwise.
+// The one place that knows how Node's HTTP server works inside. Tried on Node 20 and 26; drain.test.ts and edge.test.ts
+// fail where a later Node behaves otherwise.
 
 /** The last response begun on each connection. Node keeps the same in the private `socket._httpMessage`. */
 const responses = new WeakMap<Duplex, ServerResponse>();

@@ -16,7 +16,7 @@ const requestSeconds = new Histogram({
   registers: [metrics],
 });
 
-/** Headers of every answer. An answer is for one caller and is no page: nothing may keep, sniff, frame or load from it. */
+/** Headers of every response: it is for one caller and not a page, so it must not be cached, sniffed, framed or run. */
 const always = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -24,10 +24,10 @@ const always = {
   'referrer-policy': 'no-referrer',
 } as const;
 
-/** Responses requests: the envelope, its status and headers, and what the log and the metrics have of it. */
+/** Sends responses: envelope, status and headers, log entry and metrics. */
 @Injectable()
 export class Responses {
-  /** From then on each answer is the last on its connection. */
+  /** While set, each response closes its connection. */
   draining = false;
   private readonly headers: Record<string, string>;
 
@@ -39,13 +39,13 @@ export class Responses {
     this.headers = { ...always, ...(https && { 'strict-transport-security': 'max-age=31536000' }) };
   }
 
-  /** Called for every request before all else. */
+  /** Sets the headers of every response, before anything else happens to a request. */
   begin(request: FastifyRequest, reply: FastifyReply): void {
     reply.headers(this.headers).header('x-request-id', request.id);
     if (this.draining) reply.header('connection', 'close');
   }
 
-  /** `replayOf` is the first request with this Idempotency-Key: the envelope is the one that it was given. */
+  /** `replayOf` is the first request with this Idempotency-Key, whose envelope is repeated. */
   succeed(reply: FastifyReply, operation: Operation, data: Uint8Array | string, replayOf?: string): void {
     const { request } = reply;
     if (replayOf !== undefined) reply.header('idempotency-replayed', 'true');
@@ -54,7 +54,7 @@ export class Responses {
     this.record(reply, operation, 'ok');
   }
 
-  /** Responses what went wrong: a rejection as its error is registered; anything else is a bug of ours, and is logged. */
+  /** Responds with a failure: a rejection as its error is registered; anything else is a bug, and is logged. */
   refuse(reply: FastifyReply, error: unknown, operation?: Operation): void {
     const { request } = reply;
     const failed = this.failureOf(error, request);
@@ -62,7 +62,7 @@ export class Responses {
     if ((http === 503 || http === 429) && !reply.hasHeader('retry-after')) {
       reply.header('retry-after', String(gatewayLimits.retryAfterSeconds));
     }
-    // the parser of bodies asks for an end of the connection, but a client that is still sending would miss the answer
+    // Fastify's body parser asks to close the connection, but a client that is still sending would miss the response
     if (!this.draining) reply.removeHeader('connection');
     this.send(reply, http, failure(failed, request.principal?.merchantId ?? 0, request.id));
     this.record(reply, operation, failed.slug);

@@ -24,11 +24,11 @@ declare module 'fastify' {
   }
 }
 
-/** Who calls what needs no credential: the service that is asked finds out who it is. */
+/** The principal of anonymous operations; the service finds out who it is. */
 const nobody = { kind: 'nobody', merchantId: 0, actor: { kind: 'system', id: '', display: 'nobody' } } as const;
 const printable = /^[\x20-\x7e]{1,255}$/;
 
-/** Serves every operation of the contract table alike: who asks, may they, is the input right, what is the answer. */
+/** Serves every operation of the contract table: authentication, permission, validation, command, response. */
 @Injectable()
 export class Routes implements OnModuleInit {
   private inFlight = 0;
@@ -63,7 +63,7 @@ export class Routes implements OnModuleInit {
     http.addHook('onRequest', (request, reply, done) => (request.is404 ? this.unknown(request, reply) : done()));
   }
 
-  /** Never throws: whatever happens is answered. */
+  /** Never throws: every outcome becomes a response. */
   private async run(operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     this.inFlight++;
     try {
@@ -104,7 +104,7 @@ export class Routes implements OnModuleInit {
     };
   }
 
-  /** The validated input: what the schema does not know is not passed on. */
+  /** The validated input; fields unknown to the schema are dropped. */
   private inputOf(operation: Operation, { method, query, body }: FastifyRequest): unknown {
     const asked = method === 'POST' ? jsonOf(body as Buffer | undefined) : saidIn(query as Record<string, unknown>);
     const checked = validate(operation.input, asked);
@@ -115,13 +115,13 @@ export class Routes implements OnModuleInit {
   /** The input as the command's payload. */
   private payloadOf(input: unknown): string {
     const payload = JSON.stringify(input);
-    // what is written may be longer than what was read (defaults, escapes), and the bus has a limit of its own
+    // the payload may be longer than the body (defaults, escapes), and the bus has its own limit
     const most = (this.bus.nc.info?.max_payload ?? gatewayLimits.bodyBytes) - gatewayLimits.commandHeaderBytes;
     if (payload.length * 3 > most && Buffer.byteLength(payload) > most) throw new Rejected('body_too_large');
     return payload;
   }
 
-  /** No operation has this path, or none with this method. The body is not read; who asks is told if it can be. */
+  /** Responds to an unknown path or method without reading the body; names the merchant if the credential is valid. */
   private unknown(request: FastifyRequest, reply: FastifyReply): void {
     const path = request.url.split('?', 1)[0];
     const methods = this.operations.find(operation => operation.path === path)?.methods.join(' or ');
@@ -136,7 +136,7 @@ export class Routes implements OnModuleInit {
   }
 }
 
-/** What a query says: a field without a text, as forms send each that is left empty, is not given. */
+/** The fields of a query; an empty one, as forms send it, counts as absent. */
 const saidIn = (query: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
 

@@ -3,11 +3,11 @@ import { invalid } from '@recur/kernel';
 import type { Sender } from '@recur/platform';
 import type { FastifyRequest } from 'fastify';
 
-/** Of a header that people write, this much is kept. */
+/** Characters kept of a header that clients write freely. */
 const limits = { userAgent: 255 } as const;
 
 /**
- * Where a request came from, for operations that sign somebody in or take an identity token; others need not know.
+ * The sender of a request, for operations that sign in or take an identity token; undefined for others.
  * Throws `invalid_parameters` unless exactly one of the operation's token headers is sent, once.
  */
 export function senderOf({ oneOfHeaders, signIn }: Operation, request: FastifyRequest): Sender | undefined {
@@ -17,7 +17,7 @@ export function senderOf({ oneOfHeaders, signIn }: Operation, request: FastifyRe
   return oneOfHeaders === undefined ? sender : { ...sender, identityToken: tokenIn(oneOfHeaders, raw.headersDistinct) };
 }
 
-/** The one token. Node joins what a header says twice; here each time counts. */
+/** The only token. Node joins repeated headers; here each counts. */
 function tokenIn(names: readonly string[], headers: Readonly<Record<string, string[] | undefined>>): string {
   const sent = names.flatMap(name => headers[name.toLowerCase()] ?? []).filter(token => token !== '');
   const [token] = sent;

@@ -6,7 +6,7 @@ const randomHex = (bytes: number) => pooledRandom(bytes).toString('hex');
 
 /**
  * The trace context of a request (https://www.w3.org/TR/trace-context/#traceparent-header): the trace that its client
- * is in goes on with a span of ours; without one, or with one that is not valid, a trace starts here.
+ * is in continues with a span of ours; without a valid one, a trace starts here.
  */
 export function traceparentOf(incoming: string | undefined): string {
   const [, version, trace, flags, more] = (incoming !== undefined && shape.exec(incoming)) || [];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** All that a page looks like; it loads nothing. */
+/** The style of every page. Pages load nothing. */
 const style = `body{margin:0;font:16px/1.5 system-ui,sans-serif;color:#1b1f24;background:#f4f5f7}
 main{max-width:32rem;margin:4rem auto;padding:2rem;background:#fff;border:1px solid #d0d7de;border-radius:8px}
 h1{margin:0 0 1rem;font-size:1.35rem}li{margin:.25rem 0}strong,code{overflow-wrap:anywhere}
@@ -12,7 +12,7 @@ button:focus-visible{outline:3px solid #f5a623;outline-offset:2px}
 button{background:#21262d;border-color:#8b949e;color:#e6edf3}}`;
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** What a page may do: be shown in no frame, and send its form here, from where it may lead to `target`, an origin. */
+/** Content security policy of a page: no frames, forms to this origin only, and redirects from there to `target`, an origin. */
 export const policyOf = (target = '') =>
   `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; frame-ancestors 'none'; ` +
   `form-action 'self' ${/^https?:\/\/[\w.:[\]-]+$/.test(target) ? target : ''}`.trimEnd();
@@ -37,7 +37,7 @@ ${content}
 </html>
 `;
 
-/** Asks whether an automation platform may see to its own webhooks. */
+/** Page that asks whether an automation platform may manage its own webhooks. */
 export function consentPage(merchantId: number, returnUrl: string, fields: Readonly<Record<string, string>>): string {
   const hidden = Object.entries(fields).map(
     ([name, value]) => `        <input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`,
@@ -60,7 +60,7 @@ ${hidden.join('\n')}
   );
 }
 
-/** Shows a code to a person whose platform has no address of its own. */
+/** Page that shows the code to the user of a platform without a redirect address of its own. */
 export const codePage = (code: string) =>
   page(
     'Copy the code',

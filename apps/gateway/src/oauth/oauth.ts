@@ -23,7 +23,7 @@ type Step = keyof typeof hookInputs;
 
 /**
  * The HTTP forms of automation connections: OAuth 2.0 for platforms (RFC 6749, 7009, 7636, 8414), and what their
- * access tokens are for. notification decides; here is only what is sent, as a page, a redirection, OAuth's JSON or the
+ * access tokens are for. notification decides; this class turns its answers into pages, redirects, OAuth's JSON or the
  * envelope.
  */
 @Injectable()
@@ -38,7 +38,7 @@ export class OAuth implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    // in a scope of their own: no other path takes forms
+    // a Fastify scope of its own: no other path accepts forms
     void this.host.httpAdapter.getInstance<FastifyInstance>().register(async http => {
       http.addContentTypeParser(
         FORM,
@@ -119,7 +119,7 @@ export class OAuth implements OnModuleInit {
     return ask(this.bus, automationStep, step, caller);
   }
 
-  /** Never throws: whatever happens is answered. */
+  /** Never throws: every outcome becomes a response. */
   private async answered(reply: FastifyReply, ask: () => Promise<AutomationAnswer>): Promise<void> {
     try {
       this.send(reply, await ask());
@@ -156,7 +156,7 @@ export class OAuth implements OnModuleInit {
     }
   }
 
-  /** The page to which a platform without an address of its own is led back. */
+  /** Shows the code to the user of a platform without a redirect address of its own. */
   private shown({ code, error_description: why }: Fields, reply: FastifyReply): void {
     reply.header('content-security-policy', policyOf()).type(html);
     reply.send(typeof code === 'string' ? codePage(code) : messagePage('Not connected', String(why ?? 'No code came')));

@@ -191,7 +191,7 @@ export class Bus {
     return bytes.length * 3 <= most || Buffer.byteLength(bytes) <= most - limits.replyHeaderBytes;
   }
 
-  /** Whether the stream has acknowledged a message. */
+  /** True if the stream has acknowledged the message. */
   private store({ subject, id, payload }: Publication): Promise<boolean> {
     const sent = headers();
     sent.set('Nats-Msg-Id', id);

@@ -103,7 +103,7 @@ export function rejectionIn({ bytes }: Reply): Rejected {
 export const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength).toString();
 
-/** One pass over all headers: `MsgHdrs.get` searches the whole list for each name. */
+/** Reads all headers in a single pass: `MsgHdrs.get` searches the whole list for each name. */
 function fieldsIn(received: MsgHdrs | undefined): Fields {
   const fields: Fields = {};
   for (const [name, values] of received ?? []) {

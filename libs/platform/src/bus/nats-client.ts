@@ -3,7 +3,7 @@ import type { Caller } from '../runtime/caller.js';
 import type { Bus } from './bus.js';
 import type { Reply } from './message.js';
 
-/** What a `NatsClient` sends: the JSON of an operation's input, and on whose behalf. */
+/** The data of `NatsClient.send`: the JSON of an operation's input, and its caller. */
 export interface CommandPacket {
   payload: string;
   caller: Caller;

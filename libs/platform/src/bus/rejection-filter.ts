@@ -3,7 +3,7 @@ import { RpcException } from '@nestjs/microservices';
 import { Rejected } from '@recur/kernel';
 import { type Observable, throwError } from 'rxjs';
 
-/** What Nest throws when a guard answers false. */
+/** Nest's message when a guard answers false. */
 const FORBIDDEN = 'Forbidden resource';
 
 /**

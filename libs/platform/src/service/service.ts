@@ -32,13 +32,13 @@ import type { Written } from '../store/sql/write-set.js';
 import { Janitor, type Removal } from '../work/janitor.js';
 import { snapshotController } from './snapshot-controller.js';
 
-/** Something that runs beside the commands: started when the service is, stopped before it ends. */
+/** A background part of a service: started with it, stopped before it ends. */
 export interface Worker {
   start(): void | Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Does one thing and answers the exit code. */
+/** A command-line command; resolves to the exit code. */
 export type Command = (app: INestApplicationContext, words: readonly string[]) => Promise<number>;
 
 /**
@@ -57,9 +57,9 @@ export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig>
   copies?: readonly Copy[];
   consumptions?(app: INestApplicationContext): Consumption[];
   workers?(app: INestApplicationContext): Worker[];
-  /** What the janitor removes from the service's own infrastructure tables. */
+  /** Rows that the janitor removes from the service's own infrastructure tables. */
   removals?: readonly Removal[];
-  /** What /readyz tells beside its checks, by name. It never makes the service unready. */
+  /** Facts that /readyz shows beside its checks, by name. They never make the service unready. */
   details?(app: INestApplicationContext): Record<string, () => Promise<string>>;
   /** Words after the app's name on the command line that do one thing and exit. */
   commands?: Record<string, Command>;
@@ -69,13 +69,13 @@ export const CLOCK = Symbol('clock');
 export const CONFIG = Symbol('config');
 export const LOG = Symbol('log');
 
-/** As in sysexits.h: what is needed is away. A command's own 1 means something else. */
+/** EX_UNAVAILABLE of sysexits.h: a dependency is away. Commands use 1 for themselves. */
 const unavailable = 69;
 
-/** Who asks /readyz waits for some seconds at most. */
+/** Short, because probes of /readyz time out after a few seconds. */
 const probe = { text: 'select 1', query_timeout: 1_000 };
 
-/** How many lists of one replica the database makes at once, among others; the rest wait their turn. */
+/** Connections for lists and other reads that a command waits for beside its own. */
 const READ_POOL_SIZE = 4;
 
 /** The parts of a running service; `assemble` makes them alike for a process and for a test. */
@@ -142,7 +142,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   return { app: app as INestMicroservice, server, db, keyring, copies, consumers, janitor, workers };
 }
 
-/** What the service's events tell of and it does not keep yet. */
+/** Aggregates that the service's events name and it does not keep yet. */
 const awaitedOf = ({ name, events, aggregates }: ServiceDefinition) =>
   new Set(
     Object.values(events).flatMap(({ owner, aggregate }) =>

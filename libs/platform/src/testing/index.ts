@@ -43,7 +43,7 @@ export class MemoryBus {
     this.answer(service, answer);
     return async () => undefined;
   }
-  /** From now on a service is away. */
+  /** Takes a service away. */
   remove(service: string): void {
     this.services.delete(service);
   }
@@ -234,7 +234,7 @@ export async function testService<C extends ServiceConfig>(
         }
       }
     },
-    /** One more replica of the service, on the same database. */
+    /** Starts another replica of the service on the same database. */
     async replica(): Promise<typeof running> {
       const own = createPool(config.DATABASE_URL, config.DATABASE_POOL);
       const parts = { config, clock, log, bus: bus as unknown as Bus, pool: own, committed };
@@ -252,7 +252,7 @@ export async function testService<C extends ServiceConfig>(
       await client.connect();
       return client;
     },
-    /** What TypeORM would change to make the database fit the mapping; empty when there is no drift. */
+    /** The statements that TypeORM would run to make the database fit the mapping; empty when there is no drift. */
     async drift(): Promise<string[]> {
       const probe = await connected(urlOf(database), definition.schema);
       const { upQueries } = await probe.driver.createSchemaBuilder().log();
