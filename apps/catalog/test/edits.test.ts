@@ -152,9 +152,7 @@ describe('plan/edit', () => {
     const half = Array.from({ length: 600 }, () => ({}));
     expect(await t.call(editPlan, { planId, multiTrials: [half, half] })).toMatchObject({
       slug: 'invalid_parameters',
-      issues: [
-        { path: '/multiTrials', message: 'multiTrials must have at most 1000 entries in total' },
-      ],
+      issues: [{ path: '/multiTrials', message: 'multiTrials must have at most 1000 entries in total' }],
     });
     const { plan } = await t.done(editPlan, { planId, multiTrials: [half, ...half.slice(0, 400)] });
     expect(plan.multiTrials).toHaveLength(1_000);
