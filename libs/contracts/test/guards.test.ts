@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 const source = fileURLToPath(new URL('../src/', import.meta.url));
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'));
 
-/** The modules that a source text imports, but for zod and files beside it. */
+/** Modules that a source imports, except zod and files of this library. */
 const foreignImports = (text: string) =>
   [...text.matchAll(/(?:from|import|require)\s*\(?\s*['"]([^'"]+)['"]/g)]
     .map(([, name = '']) => name)
