@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { checkoutRoot } from '../local/home.js';
 
-/** The page as the repository's formatter has it, so that the linter finds nothing to say about a page that was made. */
+/** A page in the repository's format, so that the linter accepts generated pages. */
 export function formatted(page: string, file: string): string {
   const root = checkoutRoot();
   const biome = path.join(root, 'node_modules/.bin/biome');

@@ -3,7 +3,7 @@ import { bounds, schemaOf, table, typeOf } from './fields.js';
 
 const marks = { begin: '<!-- settings: made by tools/docs/write.ts -->', end: '<!-- /settings -->' } as const;
 
-/** The page with its table of settings made anew from the schemas of the apps. */
+/** The page with its table of settings regenerated from the schemas of the apps. */
 export function withSettings(page: string, schemas: Readonly<Record<string, z.ZodType>>): string {
   const [before, rest = ''] = page.split(marks.begin);
   const [, after] = rest.split(marks.end);

@@ -102,7 +102,7 @@ export const errors = {
   ),
   totp_on: forbidden('Two-factor authentication is already on: turn it off with a code first'),
   totp_protected: forbidden(
-    "Turn off your own two-factor authentication with a code; the owner's only with an API key",
+    "Turn off your own two-factor authentication with a code; the owner's can only be cleared with an API key",
   ),
   totp_not_asked: forbidden('There is no key to confirm: request one first'),
   oauth_account_taken: forbidden('The identity is linked to another member'),
@@ -115,7 +115,7 @@ export const errors = {
   self_suspension: forbidden('You cannot suspend yourself'),
   own_api_key: forbidden('An API key cannot revoke itself: use the key that replaces it'),
   too_many_api_keys: forbidden(
-    'The merchant has 20 valid API keys, of which one must be revoked first, or created 100 within 24 hours',
+    'The merchant has 20 valid API keys (revoke one first), or has created 100 within 24 hours',
   ),
   endpoint_disabled: forbidden('The webhook endpoint is disabled: enable it with update_endpoint'),
   event_not_kept: forbidden('The event is too old and no longer stored'),

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { currencies, exponentOf } from '../src/catalog/currencies.js';
 import * as codes from '../src/codes.js';
 
-/** Fixed by the integrations that exist: copied here by hand, so that nobody renumbers by mistake. */
+/** Codes fixed by existing integrations, copied by hand so that renumbering one by mistake fails. */
 const fixed: Record<string, string> = {
   productStatus: '1 active · 2 inactive',
   planStatus: '1 editing · 2 active · 4 softArchived · 5 hardArchived',

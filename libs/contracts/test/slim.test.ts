@@ -25,7 +25,7 @@ function anyOf(shape: z.core.$ZodType): fc.Arbitrary<unknown> {
 }
 
 let depth = 0;
-/** Shapes name each other in circles: further in, everything is empty. */
+/** Bounds the depth of generated values, since shapes are recursive: below it everything is empty. */
 function deep(empty: unknown, make: () => fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   if (depth > 1) return fc.constant(empty);
   depth++;

@@ -27,7 +27,7 @@ describe('the contracts against the wire', () => {
   });
 });
 
-/** The problems that `break` causes in what is a faultless pair. */
+/** The problems found after planting a violation in a matching pair. */
 function planted(plant: (wire: Wire) => void, listed = deviations): string[] {
   const wire = wireContract();
   plant(wire);

@@ -38,7 +38,7 @@ export function wireContract(): Wire {
   };
 }
 
-/** The operations of the first journey that the wire contract lacks, in their own short notation. */
+/** Operations of the first journey that the wire contract lacks, in a short notation. */
 export function lifecycleContract(): Wire {
   type Short = { request: string; response: string; oneOfHeaders?: string[] };
   type Raw = { operations: Record<string, Short>; shapes: Record<string, string> };
@@ -82,7 +82,7 @@ interface Walk {
   shapes: Wire['shapes'];
   root: Node;
   found: string[];
-  /** Where the walk is: operation and field. */
+  /** The current operation and field. */
   at: string;
 }
 
@@ -104,7 +104,7 @@ const jsonType = (type: string) => {
   return primitives.includes(type) ? type : 'object';
 };
 
-/** What is wrong with the answers and inputs of `operations`, measured by the wire; empty when all is there. */
+/** Mismatches of answers and inputs of `operations` with the wire; empty if everything matches. */
 export function problems(wire: Wire, operations: readonly Operation[], deviations?: readonly Deviation[]): string[] {
   const found: string[] = [];
   const stricter: Stricter[] = [];
@@ -130,7 +130,7 @@ export function problems(wire: Wire, operations: readonly Operation[], deviation
 const methodsOf = ({ name }: Operation, methods: readonly string[]) =>
   name.endsWith('list') ? ['GET', 'POST'] : [...methods].sort();
 
-/** Every field of an answer: present, always, with the wire's type; null only in place of an object. */
+/** Checks that every field of an answer is always present with the wire's type, null only in place of an object. */
 function answer(walk: Walk, fields: Fields, node: Node, seen: Set<string>) {
   for (const [name, type] of Object.entries(fields)) {
     const at = `${walk.at}.${name}`;
@@ -162,7 +162,7 @@ interface Stricter {
   keywords: string[];
 }
 
-/** Every field of an input takes the wire's type; answers what is stricter than that. */
+/** Checks that every field of an input accepts the wire's type; returns where it is stricter. */
 function request(walk: Walk, fields: Fields, node: Node, prefix: string, operation: string): Stricter[] {
   const whole = { operation, field: prefix.replace(/\.$/, ''), keywords: 'x-rule' in node ? ['x-rule'] : [] };
   const inner = Object.entries(fields).flatMap(([name, wireType]) => {
@@ -204,7 +204,7 @@ function taken(walk: Walk, type: string, property: Node, field: string, operatio
     : [{ ...own, keywords: more }, ...request(walk, shape, node, `${field}.`, operation)];
 }
 
-/** Limits of size hold everywhere; they are listed once, for '*'. */
+/** Strictness that is not listed, or listed but absent. Size limits apply everywhere and are listed once, for '*'. */
 function unlisted(stricter: Stricter[], deviations: readonly Deviation[]): string[] {
   const everywhere = deviations.filter(({ field }) => field === '*').flatMap(({ adds }) => adds);
   const used = new Set<string>();

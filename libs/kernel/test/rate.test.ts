@@ -78,7 +78,7 @@ describe('an exchange', () => {
     expect(convert(0n, '149.5', 'USD', 'JPY')).toBe(0n);
   });
 
-  /** What is asked of it, and nothing of how it is done: it is the whole number nearest to the exact quotient. */
+  /** The specification, independent of the implementation: the integer nearest to the exact quotient. */
   function isNearest(converted: bigint, amount: bigint, rate: Rate, from: number, to: number): boolean {
     const exact = { over: amount * rate * 10n ** BigInt(to), under: one * 10n ** BigInt(from) };
     const apart = 2n * abs(converted * exact.under - exact.over);
