@@ -1,3 +1,4 @@
+import type { CreditNote } from './credit-note.js';
 import type { Composition } from './price.js';
 import type { TaxGroup } from './tax.js';
 
@@ -74,6 +75,38 @@ export function explain({ lines, taxes, amounts }: Composition, facts: readonly 
   };
 }
 
+/** A line of the refunded invoice. */
+export interface NoteFact {
+  name: string;
+  taxReason: string;
+}
+
+/**
+ * Explains the credit note of a refund or of bank charges. Its lines are numbered `<noteId>_<position>`, like those of an
+ * invoice; `factOf` gives the facts of the invoice's line.
+ */
+export function explainNote(note: CreditNote, noteId: string, factOf: (lineId: string) => NoteFact): Explanation {
+  return {
+    lines: note.lines.map(({ sourceLineId, ratePpm, amountExcludingTax, tax, amount }, i) => {
+      const { name, taxReason } = factOf(sourceLineId);
+      return {
+        lineId: `${noteId}_${i + 1}`,
+        text: `Share of ${name}: ${amountExcludingTax} + ${tax} tax = ${amount}`,
+        formula: 'amountExcludingTax + tax',
+        inputs: { amountExcludingTax: Number(amountExcludingTax), tax: Number(tax), taxRatePpm: ratePpm },
+        sourceLineId,
+        taxReason,
+        amount,
+      };
+    }),
+    totals: [
+      { text: 'Subtotal', amount: note.totalAmountExcludingTax },
+      ...note.taxes.map(({ ratePpm, net, tax }) => ({ text: taxText({ ratePpm, net, reason: '' }), amount: tax })),
+      { text: 'Total', amount: note.totalAmount },
+    ],
+  };
+}
+
 const words: Readonly<Record<string, string>> = {
   discount: 'discount',
   promoCredit: 'promo credit',
@@ -101,7 +134,7 @@ function totalsOf(
 }
 
 /** `Tax 8.875 % on 100000: Standard rate of DE`. */
-const taxText = ({ ratePpm, net, reason }: TaxGroup): string =>
+const taxText = ({ ratePpm, net, reason }: Pick<TaxGroup, 'ratePpm' | 'net' | 'reason'>): string =>
   `Tax ${percentText(ratePpm)} % on ${net}${reason && `: ${reason}`}`;
 
 /** Parts per million as a percentage in decimal digits, exactly. */

@@ -33,12 +33,15 @@ export interface TaxGroup extends Omit<TaxRate, 'components'> {
   components: readonly (TaxComponent & { tax: bigint })[];
 }
 
+/** Parts per million in the API's unit of a percentage, of which 10000 are 100 %. */
+const ppmPerUnit = 100;
+
 /** A percentage of the API (10000 = 100 %) as a rate: exact. */
-export const ppmOf = (percentage: number): number => percentage * 100;
+export const ppmOf = (percentage: number): number => percentage * ppmPerUnit;
 
 /** A rate as a percentage of the API (10000 = 100 %), rounded half away from zero. */
 export const percentageOf = (ratePpm: number): number =>
-  Number(ratio(BigInt(ratePpm), 1n, 100n, 'half-away-from-zero'));
+  Number(ratio(BigInt(ratePpm), 1n, BigInt(ppmPerUnit), 'half-away-from-zero'));
 
 /** The percentage that all rates have in common, else 0. */
 export function commonPercentage(rates: readonly Pick<TaxRate, 'ratePpm'>[]): number {

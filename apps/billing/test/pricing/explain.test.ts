@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { explain, percentText } from '../../src/pricing/explain.js';
+import { creditNoteOf } from '../../src/pricing/credit-note.js';
+import { explain, explainNote, percentText } from '../../src/pricing/explain.js';
 import { compose } from '../../src/pricing/price.js';
-import { line, rate } from './samples.js';
+import { refund } from '../../src/pricing/refund.js';
+import { ledgerOf, line, rate } from './samples.js';
 
 const fact = (lineId: string, name: string, unitAmountExcludingTax: bigint, quantity = 1) => ({
   ...{ lineId, name, unitAmountExcludingTax, quantity },
@@ -55,6 +57,24 @@ describe('V2 explain', () => {
       { text: 'Tax 7 % on 283: Standard rate of EE', amount: 20n },
       { text: 'Total', amount: 640n },
     ]);
+  });
+
+  it('explains a credit note by the lines that it gives back', () => {
+    const [, made] = refund(ledgerOf(compose([line(333n, rate(19)), line(333n, rate(7))])), 400n);
+    const note = creditNoteOf('in_1', made.lines);
+    const { lines, totals } = explainNote(note, 'in_2', lineId => ({ name: lineId, taxReason: 'Standard rate' }));
+    expect(lines[0]).toEqual({
+      lineId: 'in_2_1',
+      text: 'Share of in_1_1: -177 + -34 tax = -211',
+      formula: 'amountExcludingTax + tax',
+      inputs: { amountExcludingTax: -177, tax: -34, taxRatePpm: 190_000 },
+      sourceLineId: 'in_1_1',
+      taxReason: 'Standard rate',
+      amount: -211n,
+    });
+    expect(lines.reduce((total, { amount }) => total + amount, 0n)).toBe(-400n);
+    expect(totals.map(({ text }) => text)).toEqual(['Subtotal', 'Tax 19 % on -177', 'Tax 7 % on -177', 'Total']);
+    expect(totals.at(-1)?.amount).toBe(-400n);
   });
 
   it('writes rates exactly', () => {
