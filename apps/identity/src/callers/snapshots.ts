@@ -13,7 +13,7 @@ export interface After {
   jtiHash?: string;
 }
 
-/** What gateways know of callers as of `version`, with one page of the signed-in members and of the ended keys. */
+/** The state of callers as of `version`, with one page of the signed-in members and of the ended keys. */
 export interface CallersSnapshot extends CallersChanged {
   version: number;
   next: After | null;
