@@ -57,6 +57,7 @@ describe('operations', () => {
       'member.confirm_totp_key',
       'member.get_totp_key',
       'member.new',
+      'member.reset_password',
       'session.customer_portal_url',
       'session.new_session',
       'session.user_sub_update_url',

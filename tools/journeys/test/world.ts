@@ -196,4 +196,5 @@ export const nameless: Readonly<Record<string, string>> = {
   autoUpgradePlanId: 'kept as it is: nothing is read by it yet',
   providerId: 'a word of the identity provider',
   subscriptionId: 'there are no subscriptions yet',
+  merchantId: 'one of the merchants of an e-mail, chosen by whoever knows the password',
 };

@@ -135,7 +135,7 @@ export class AuthProviders {
     return { ...next, algorithms: chosenAlgorithms(next, sent.algorithms, row.algorithms) };
   }
 
-  /** The fields of the sent key, which replaces the former one of whatever kind; {} if none is sent. */
+  /** The fields of the sent key, which replaces the former one of any kind; {} if none is sent. */
   private key(row: AuthProviderRow, sent: Settings): Partial<AuthProviderRow> {
     const keySource = keySourceOf(sent);
     if (keySource === undefined) return {};

@@ -14,8 +14,8 @@ import { oauthAccounts } from './tables.js';
 import { Totps } from './totp.js';
 
 /**
- * Signs members in with identity tokens. Every refusal is the same and costs the same: one token is verified, for nobody
- * too.
+ * Signs members in with identity tokens. Every refusal is the same and costs the same: one token is verified, even if
+ * there is no such member.
  */
 @Controller()
 export class OauthSignIn {

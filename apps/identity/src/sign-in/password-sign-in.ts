@@ -16,7 +16,7 @@ const merchantsPerEmail = 8;
 
 /**
  * Signs members in with passwords, without a credential. Every refusal is the same and costs at least one password hash,
- * for nobody too. Several merchants may have members with one e-mail; each of them costs a hash.
+ * even if there is no such member. Each merchant that has a member with the e-mail costs a hash.
  */
 @Controller()
 export class PasswordSignIn {

@@ -97,7 +97,7 @@ async function victims() {
   return { ownerEmail, full };
 }
 
-/** What an attacker reaches with each operation: the best grant that it can act with afterwards. */
+/** The grants that an attacker can act with after it has tried each operation. */
 const attempts: Record<string, (attacker: Attacker) => Promise<string[]>> = {
   'role.new': async attacker => {
     const made = await tryAs(attacker, newRole, { role: 'Mine', permissions: byGroup(all) });

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type OperationLogged, services } from '@recur/contracts';
-import { type Event, Keyring } from '@recur/platform';
+import { services } from '@recur/contracts';
+import { Keyring } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
 import { hashOf, headText } from '../../src/operation-log/chain.js';
-import { LogVerification } from '../../src/operation-log/verification.js';
 import { identity } from '../../src/service.js';
+import { batch, consumerOf, logScene } from './log-scene.js';
 
 let t: TestService;
 beforeAll(async () => {
@@ -15,31 +15,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-const actor = { kind: 'key', id: 'hash', display: 'key_…123456' } as const;
-let made = 0;
-function logged(merchantId: number, target = 'Invoice(in_1)'): Event {
-  const id = `ev_${++made}`;
-  const data: OperationLogged = { actor, target, content: 'New', ids: { userId: made, invoiceId: 'in_"ü\\' } };
-  const envelope = { id, type: 'operation.logged', merchantId, aggregate: 'operation', aggregateId: id, version: 1 };
-  return { ...envelope, at: 1_700_000_000 + made, actor, requestId: '', traceparent: '', data };
-}
-const batch = (merchantId: number, count: number) => Array.from({ length: count }, () => logged(merchantId));
-const consumerOf = (of: Pick<TestService, 'consumers'>, from: string) => {
-  const found = of.consumers.find(({ what }) => what.name === `identity-log-${from}`);
-  if (!found) throw new Error(from);
-  return found;
-};
-const append = (merchantId: number, count: number) =>
-  consumerOf(t, 'billing').receive(merchantId, batch(merchantId, count));
-const verify = (merchantId: number) => t.app.get(LogVerification).verify(merchantId);
-const headOf = async (merchantId: number) =>
-  (await t.rows('select n::integer, hash from operation_log_heads where merchant_id = $1', [merchantId]))[0];
-
-/** Runs statements in one transaction as the tables' owner, who can remove every guard. */
-const asOwner = (merchantId: number, sql: string) =>
-  t.rows(`set local role identity_owner; set local app.merchant_id = '${merchantId}';
-    alter table operation_logs disable trigger operation_logs_keep; ${sql};
-    alter table operation_logs enable trigger operation_logs_keep`);
+const { append, verify, headOf, asOwner } = logScene(() => t);
 
 describe('the chain', () => {
   it('numbers the entries from 1 on and hashes each with the one before; its head is signed', async () => {
@@ -275,74 +251,5 @@ describe('tampering by the owner is found', () => {
       `update operation_log_heads set hash = '${other?.hash}', signature = '${other?.signature}'`,
     );
     expect((await verify(merchantId)).problems).toEqual(['the head is not as it was signed']);
-  });
-});
-
-describe('log verify', () => {
-  /** Runs the command as the command line would; returns its output and exit code. */
-  async function run(...words: string[]) {
-    const printed = { out: '', err: '' };
-    const into = (stream: 'out' | 'err') => (text: string | Uint8Array) => {
-      printed[stream] += text;
-      return true;
-    };
-    jest.spyOn(process.stdout, 'write').mockImplementation(into('out'));
-    jest.spyOn(process.stderr, 'write').mockImplementation(into('err'));
-    const code = await identity.commands?.log?.(t.app, words);
-    jest.restoreAllMocks();
-    return { ...printed, code };
-  }
-
-  it('tells of one merchant, for a person and for a program', async () => {
-    await append(500, 2);
-    const hash = String((await headOf(500))?.hash);
-    expect(await run('verify', '--merchant', '500')).toEqual({
-      out: `Merchant 500: all 2 entries are as they were written. ${hash}\n`,
-      err: '',
-      code: 0,
-    });
-    const { out, code } = await run('verify', '--merchant', '500', '--json');
-    expect(JSON.parse(out)).toEqual({ holds: true, merchants: [{ merchantId: 500, entries: 2, hash, problems: [] }] });
-    expect(code).toBe(0);
-    await asOwner(500, `update operation_logs set opt_content = 'x' where n = 2`);
-    const broken = await run('verify', '--merchant', '500');
-    expect(broken.out).toMatch(/^Merchant 500: entry 2 \(id \d+\) is not as it was written\.\n$/);
-    expect(broken.code).toBe(1);
-  });
-
-  it('does not tell of a merchant that is not there that all is well', async () => {
-    for (const more of [[], ['--json']]) {
-      const refused = await run('verify', '--merchant', '999999', ...more);
-      expect(refused).toEqual({ out: '', err: 'There is no merchant 999999.\n', code: 64 });
-    }
-  });
-
-  it('tells of all merchants, and names each that is broken', async () => {
-    const { out, code } = await run('verify', '--json');
-    const { holds, merchants } = JSON.parse(out);
-    expect([code, holds]).toEqual([1, false]);
-    const broken = new Set(
-      merchants.flatMap((one: { merchantId: number; problems: string[] }) =>
-        one.problems.length > 0 ? [one.merchantId] : [],
-      ),
-    );
-    expect(broken).toContain(500);
-    expect(broken).toContain(101);
-    expect(broken).not.toContain(20);
-    expect(merchants.map((one: { merchantId: number }) => one.merchantId)).toEqual(
-      expect.arrayContaining([20, 22, 23]),
-    );
-  });
-
-  it.each([
-    [[], 'A command is missing.'],
-    [['prove'], 'There is no command "prove".'],
-    [['verify', '--merchant', '0'], '--merchant must be a positive integer.'],
-    [['verify', '--all'], "Unknown option '--all'"],
-  ])('is told what is wrong with its words: %j', async (words, sentence) => {
-    const { out, err, code } = await run(...words);
-    expect([out, code]).toEqual(['', 64]);
-    expect(err).toContain(sentence);
-    expect(err).toContain('Usage: npm run log -- verify');
   });
 });
