@@ -29,12 +29,18 @@ export interface Merchant {
   apiKey: string;
 }
 
-/** The settings of a home; made up when it has none yet. */
+/** The settings of a home; undefined when it has none yet, or they are damaged. */
+export function storedSettings(home: Home): Settings | undefined {
+  const stored = readJson<Settings>(settingsFile(home));
+  return stored?.ports && stored.passwords && stored.secretKeys ? stored : undefined;
+}
+
+/** The settings of a home; created when it has none yet. */
 export function readSettings(home: Home): Settings {
   const file = settingsFile(home);
-  const stored = readJson<Settings>(file);
-  if (stored?.ports && stored.passwords && stored.secretKeys) return stored;
-  // the secrets are gone that the data were written with
+  const stored = storedSettings(home);
+  if (stored !== undefined) return stored;
+  // the secrets that the data were written with are lost
   if (existsSync(file)) {
     throw new Failure(`${file} is damaged: "npm run reset" erases the local data and starts anew.`, 78);
   }
