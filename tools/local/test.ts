@@ -28,6 +28,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const jest = await runJest(args);
   const failed = checks.filter(passed => !passed).length + jest.failed;
   const passed = checks.filter(Boolean).length + jest.passed;
+  say(`Node ${process.versions.node}`);
   say(`${passed} passed, ${failed} failed${jest.skipped > 0 ? `, ${jest.skipped} skipped` : ''}`);
   return failed === 0 && jest.exitCode === 0 ? 0 : 1;
 }

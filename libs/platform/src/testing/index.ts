@@ -10,8 +10,9 @@ import type { Clock } from '../runtime/clock.js';
 import type { ServiceConfig } from '../runtime/config.js';
 import { createLog } from '../runtime/log.js';
 import { answerQuestion, assemble, type Parts, type ServiceDefinition } from '../service/service.js';
-import { connected, migrate, type Schema } from '../store/migrate.js';
+import { migrate, type Schema } from '../store/migrate.js';
 import { createPool, type Row } from '../store/session.js';
+import { schemaDifference } from './drift.js';
 
 /** A clock that a test moves: merchant time and wall time are one. */
 export class MovableClock implements Clock {
@@ -248,12 +249,9 @@ export async function testService<C extends ServiceConfig>(
       await client.connect();
       return client;
     },
-    /** What TypeORM would change to make the database fit the mapping; empty when there is no drift. */
-    async drift(): Promise<string[]> {
-      const probe = await connected(urlOf(database), definition.schema);
-      const { upQueries } = await probe.driver.createSchemaBuilder().log();
-      await probe.destroy();
-      return upQueries.map(({ query }) => query);
+    /** Statements by which the database differs from the declared tables; empty when there is no drift. */
+    drift(): Promise<string[]> {
+      return schemaDifference(urlOf(database), definition.schema);
     },
     async close(): Promise<void> {
       for (const each of [...replicas, { running, pool }]) {
@@ -271,5 +269,7 @@ export type TestService = Awaited<ReturnType<typeof testService>>;
 
 export { handlersOf } from '../service/handle.js';
 export type { ServiceDefinition } from '../service/service.js';
+export { migrate, type Schema } from '../store/migrate.js';
+export { schemaDifference } from './drift.js';
 export { freePort, TestNats } from './nats.js';
 export { canary, closed, http, type Listening, tcp } from './servers.js';
