@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Api } from '../journeys/api.js';
-import type { Ask } from '../journeys/oracle.js';
+import type { Ask } from '../journeys/ask.js';
 import type { Delivery } from '../journeys/receiver.js';
 import { order, type Shop } from '../journeys/shop.js';
 

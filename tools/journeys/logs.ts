@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { services } from '@recur/contracts';
-import type { Ask, Row } from './oracle.js';
+import type { Ask, Row } from './ask.js';
 
 // What the oracle knows of the operation log.
 

@@ -2,13 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { events as registry, type Service, services, slimming } from '@recur/contracts';
 import pg from 'pg';
 import type { StackFacts } from '../local/facts.js';
+import type { Ask, Row } from './ask.js';
 import { chains, entries } from './logs.js';
 
-export type Row = Record<string, unknown>;
-/** Asks one service's database, past row-level security. */
-export type Ask = (service: Service, text: string) => Promise<Row[]>;
-
-/** A rule over the databases. Each row it gives is a violation, told in its column `what`. */
+/** A rule over the databases; returns its violations. */
 type Rule = (ask: Ask) => Promise<string[]>;
 
 const told = async (ask: Ask, service: Service, text: string): Promise<string[]> =>

@@ -13,6 +13,7 @@ import { answerQuestion, assemble, type Parts, type ServiceDefinition } from '..
 import { migrate, type Schema } from '../store/migrate.js';
 import { createPool, type Row } from '../store/session.js';
 import { schemaDifference } from './drift.js';
+import { record } from './record.js';
 
 /** A clock that a test moves: merchant time and wall time are one. */
 export class MovableClock implements Clock {
@@ -130,6 +131,8 @@ async function template({ name, schema }: ServiceDefinition): Promise<string> {
   return database;
 }
 
+const emittedTypes = 'select distinct type from outbox';
+
 /** Starts a service on a fresh real database, without network: `call` goes through its dispatcher. */
 export async function testService<C extends ServiceConfig>(
   definition: ServiceDefinition<C>,
@@ -203,7 +206,10 @@ export async function testService<C extends ServiceConfig>(
     async call<Op extends Operation>(operation: Op, input: unknown, caller?: TestCaller): Promise<Result<Out<Op>>> {
       const reply = await dispatcher.dispatch(operation.name, JSON.stringify(input), callerOf(caller));
       const answer = JSON.parse(reply.bytes.toString());
-      if (!reply.ok) return { ok: false, issues: [], ...answer };
+      if (!reply.ok) {
+        record('error', `${operation.name} ${answer.slug}`);
+        return { ok: false, issues: [], ...answer };
+      }
       operation.output.parse(answer);
       return { ok: true, data: answer as Out<Op>, ...(reply.replayOf && { replayOf: reply.replayOf }) };
     },
@@ -254,6 +260,8 @@ export async function testService<C extends ServiceConfig>(
       return schemaDifference(urlOf(database), definition.schema);
     },
     async close(): Promise<void> {
+      const { rows } = await admin.query(emittedTypes);
+      for (const { type } of rows) record('event', type);
       for (const each of [...replicas, { running, pool }]) {
         await each.running.app.close();
         await each.running.db.close();
