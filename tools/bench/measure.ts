@@ -1,6 +1,6 @@
 import type { TemporaryStack } from '../local/temporary.js';
 
-/** One line of the result. A ratio above 1 is better than the limit, whichever way the measure points. */
+/** A line of the result. A ratio above 1 is better than the limit, whichever way the measure points. */
 export interface Measure {
   value: number;
   unit: string;
@@ -36,7 +36,7 @@ export interface Seconds {
   round: number;
 }
 
-/** One run of the benchmark. */
+/** A run of the benchmark. */
 export interface Bench {
   stack: TemporaryStack;
   /** Path of the pgbench program. */

@@ -1,7 +1,7 @@
 import { deviations, type Operation, webhookEventNames } from '@recur/contracts';
 import { z } from 'zod';
 
-/** What is read of a JSON Schema; `x-rule` is a rule that it cannot say, `x-of` the field that the rule is about. */
+/** Parts of a JSON Schema that are read; `x-rule` is a rule it cannot express, `x-of` the field of that rule. */
 export interface Schema {
   $ref?: string;
   $defs?: Record<string, Schema>;

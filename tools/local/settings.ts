@@ -10,7 +10,7 @@ export type App = Service | 'gateway';
 export type Dependency = 'postgres' | 'nats' | 'redis';
 export type PartName = App | Dependency;
 
-/** What a stack must find again the next time: where it listens, its secrets, its demo merchant. */
+/** Settings that a stack keeps between runs: ports, secrets, demo merchant. */
 export interface Settings {
   ports: Partial<Record<PartName, number>>;
   /** Passwords of the database roles: `postgres` and `<service>_owner`, `<service>_app`. */
@@ -22,7 +22,7 @@ export interface Settings {
   demo?: Merchant;
 }
 
-/** What making a merchant answers. */
+/** Output of creating a merchant. */
 export interface Merchant {
   merchantId: number | string;
   memberId?: number | string;

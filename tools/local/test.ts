@@ -6,7 +6,7 @@ import { inSeconds, say } from './progress.js';
 import { deprecations, provocationFaults } from './provoked.js';
 import { readJson } from './settings.js';
 
-/** What jest counts, as its --json writes it. */
+/** Counts in jest's --json output. */
 interface JestResult {
   numPassedTests: number;
   numFailedTests: number;

@@ -9,7 +9,7 @@ import { notification } from '../../apps/notification/src/service.js';
 type Definition = Pick<ServiceDefinition, 'name' | 'handlers'>;
 const definitions: readonly Definition[] = [identity, catalog, billing, notification];
 
-/** What is wrong between the contracts and the handlers of these services. */
+/** Mismatches between the contracts and the handlers of these services. */
 function problems(of: readonly Definition[]): string[] {
   const handled = of.flatMap(({ name, handlers }) =>
     handlers.flatMap(type => handlersOf(Object.create(type.prototype)).map(({ operation }) => ({ name, operation }))),
@@ -35,7 +35,7 @@ describe('operations and handlers', () => {
     expect(problems(definitions)).toEqual([]);
   });
 
-  it('would be missed, doubled or misplaced not unnoticed', () => {
+  it('detects missing, duplicate and misplaced handlers', () => {
     const without = definitions.filter(({ name }) => name !== 'billing');
     expect(problems(without)).toContain('invoice.new has no handler');
     expect(problems([...definitions, billing])).toContain('invoice.new has two handlers');
