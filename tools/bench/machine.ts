@@ -4,7 +4,7 @@ import path from 'node:path';
 import pg from 'pg';
 import { median } from './load.js';
 
-/** What must be said beside every figure: processors, PostgreSQL's version, what one fdatasync of the disk takes. */
+/** Conditions of every figure: processors, PostgreSQL's version, duration of an fdatasync. */
 export async function describeMachine(serverUrl: string): Promise<string> {
   const client = new pg.Client(serverUrl);
   await client.connect();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
-/** What a sink has heard since it was asked to begin anew. */
+/** Requests that a sink received since its last reset. */
 export interface Heard {
   requests: number;
   /** Different webhook-ids at different paths. */
@@ -19,7 +19,7 @@ export async function startSink() {
   const [port] = (await once(sink, 'message')) as [number];
   return {
     url: `http://127.0.0.1:${port}`,
-    /** What has been heard, after which it is forgotten. */
+    /** Returns the counts and resets them. */
     async heard(): Promise<Heard> {
       sink.send('heard');
       return ((await once(sink, 'message')) as [Heard])[0];
