@@ -17,6 +17,8 @@ import { catalogTimes } from './plans.js';
 import { readRates } from './reads.js';
 import { countTimes, filterTimes, listRate } from './sizes.js';
 import { lagBesideTrouble } from './trouble.js';
+import { webhookBurst } from './webhook-burst.js';
+import { webhookSteady } from './webhook-steady.js';
 import { deliveryRate } from './webhooks.js';
 import { ageServer, invoiceYardstick } from './yardstick.js';
 
@@ -62,6 +64,10 @@ export async function run(args: readonly string[]): Promise<number> {
     add('plan_list', plans, 'the slowest p99 of every filter and order at 100 000');
     add('product_list', products, 'the slowest p99 of every filter and order at 100 000');
     add('webhook_deliveries', await deliveryRate(stack));
+    const steady = await webhookSteady(stack);
+    add('webhook_steady', steady.measure, steady.more);
+    const burst = await webhookBurst(stack);
+    add('webhook_burst', burst.measure, burst.more);
     const lag = await lagBesideTrouble(stack);
     add('webhook_lag', lag.measure, lag.more);
     await growing(stack, reads.echo, add);
