@@ -40,8 +40,8 @@ export class Dispatcher {
   private readonly leaseMs: number;
   private readonly queues = new Queues(limits.batch);
   private readonly keys: SigningKeys;
-  private readonly claims = new KeyedThrottle<MerchantQueue>(limits.claims, merchant => this.claim(merchant));
-  private readonly records = new KeyedThrottle<MerchantQueue>(limits.records, merchant => this.record(merchant));
+  private readonly claims: KeyedThrottle<MerchantQueue>;
+  private readonly records: KeyedThrottle<MerchantQueue>;
   private stopped = false;
 
   constructor(
@@ -53,6 +53,9 @@ export class Dispatcher {
     @Inject(LOG) private readonly log: Log,
     @Inject(CONFIG) config: Config,
   ) {
+    const nowMs = () => clock.wall();
+    this.claims = new KeyedThrottle(limits.claims, nowMs, merchant => this.claim(merchant));
+    this.records = new KeyedThrottle(limits.records, nowMs, merchant => this.record(merchant));
     this.keys = new SigningKeys(keyring);
     this.leaseMs = config.WEBHOOK_LEASE_SECONDS * 1000;
   }
@@ -95,25 +98,28 @@ export class Dispatcher {
     await Promise.all(all.map(({ idle }) => idle));
   }
 
-  /** Claims for all endpoints of a merchant that may have something due. */
-  private async claim(merchant: MerchantQueue): Promise<void> {
-    if (this.stopped) return;
+  /** Claims for all endpoints of a merchant that may have something due; returns the number of deliveries. */
+  private async claim(merchant: MerchantQueue): Promise<number> {
+    if (this.stopped) return 0;
     const slots = this.queues.allocate(merchant);
-    if (slots.size === 0) return;
-    for (const [queue, count] of slots) {
+    if (slots.size === 0) return 0;
+    for (const [queue, room] of slots) {
       merchant.pending.delete(queue);
-      this.queues.take(queue, count);
+      this.queues.take(queue, room);
     }
+    let count = 0;
     const claims = await this.claimed(merchant, slots);
-    for (const [queue, count] of slots) {
+    for (const [queue, room] of slots) {
       const claim = claims.get(queue.endpointId);
-      this.queues.take(queue, -count);
+      this.queues.take(queue, -room);
+      count += claim?.due.length ?? 0;
       if (claim) this.begin(queue, claim);
       if (claim?.open === false) await this.miss(queue);
       this.queues.closeIfIdle(queue);
     }
     if ([...slots.keys()].some(queue => this.queues.isWorthClaiming(queue))) this.claims.request(merchant);
     this.resumeBlocked();
+    return count;
   }
 
   private async claimed(
@@ -189,10 +195,10 @@ export class Dispatcher {
     for (const merchant of this.queues.takeBlocked()) this.claims.request(merchant);
   }
 
-  /** Records the attempts of a merchant that have finished since the previous time, in one transaction. */
-  private async record(merchant: MerchantQueue): Promise<void> {
+  /** Records the attempts of a merchant that have finished since the previous time, in one transaction; returns their number. */
+  private async record(merchant: MerchantQueue): Promise<number> {
     const batch = merchant.ended.splice(0, merchant.batch);
-    if (batch.length === 0) return;
+    if (batch.length === 0) return 0;
     crashPoint('after-post');
     const attempts = batch.map(({ attempt }) => attempt);
     const recorded = await this.recorded(merchant, attempts);
@@ -211,6 +217,7 @@ export class Dispatcher {
     for (const queue of new Set(batch.map(entry => entry.queue))) this.resume(queue);
     if (!recorded) await pause(limits.retryMs);
     if (merchant.ended.length > 0) this.records.request(merchant);
+    return batch.length;
   }
 
   /** Attempts that were not recorded and whose leases are still valid. */
