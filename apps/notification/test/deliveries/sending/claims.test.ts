@@ -108,7 +108,6 @@ describe('the buffers that a claim reads for a delivery', () => {
       const lowest = Math.min(...Object.values(measured));
       const tooMany = Object.entries(measured).filter(([, buffers]) => !(buffers <= 1.5 * lowest));
       expect({ tooMany, measured }).toEqual({ tooMany: [], measured });
-      if (process.env.SHOW) console.log(mode, measured);
     },
   );
 });
