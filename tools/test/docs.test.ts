@@ -72,7 +72,7 @@ describe('docs/api-reference.md', () => {
 
   it('lists no event that nothing emits', () => {
     const sources = apps.flatMap(app =>
-      readdirSync(path.join(root, 'apps', app, 'src'))
+      readdirSync(path.join(root, 'apps', app, 'src'), { recursive: true, encoding: 'utf8' })
         .filter(file => file.endsWith('.ts'))
         .map(file => read(`apps/${app}/src/${file}`)),
     );
