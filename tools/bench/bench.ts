@@ -13,6 +13,8 @@ import { type BenchOptions, benchOptions } from './options.js';
 import { catalogTimes } from './plans.js';
 import { readRates } from './reads.js';
 import { lagBesideTrouble } from './trouble.js';
+import { webhookBurst } from './webhook-burst.js';
+import { webhookSteady } from './webhook-steady.js';
 import { deliveryRate } from './webhooks.js';
 import { ageServer } from './yardstick.js';
 
@@ -79,6 +81,14 @@ async function takeAll(bench: Bench): Promise<void> {
   if (bench.wants('user_count', 'event_list')) await readRates(bench);
   if (bench.wants('plan_list', 'product_list')) await catalogTimes(bench);
   if (bench.wants('webhook_deliveries')) bench.add('webhook_deliveries', await deliveryRate(stack));
+  if (bench.wants('webhook_steady')) {
+    const { measure, more } = await webhookSteady(stack);
+    bench.add('webhook_steady', measure, more);
+  }
+  if (bench.wants('webhook_burst')) {
+    const { measure, more } = await webhookBurst(stack);
+    bench.add('webhook_burst', measure, more);
+  }
   if (bench.wants('webhook_lag')) {
     const { measure, more } = await lagBesideTrouble(stack);
     bench.add('webhook_lag', measure, more);

@@ -43,6 +43,21 @@ export function memoryOf(pids: readonly number[]): number {
   return kilobytes.reduce((sum, value) => sum + value, 0) / 1024;
 }
 
+/** Processor time that a process and its living descendants have used, in seconds (Linux). */
+export function processorSeconds(pid: number): number {
+  const ticksPerSecond = 100;
+  let ticks = 0;
+  for (const name of readdirSync('/proc').filter(entry => /^\d+$/.test(entry))) {
+    const stat = readOrNothing(`/proc/${name}/stat`);
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [own, ended] = [Number(fields[11]) + Number(fields[12]), Number(fields[13]) + Number(fields[14])];
+    // children that have ended are in the sums of the parent that waited for them
+    if (Number(name) === pid) ticks += own + ended;
+    else if (Number(fields[1]) === pid) ticks += own;
+  }
+  return ticks / ticksPerSecond;
+}
+
 /** A process may end while it is being looked at. */
 function readOrNothing(file: string): string {
   try {

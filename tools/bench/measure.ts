@@ -18,6 +18,8 @@ export const measureNames = [
   'plan_list',
   'product_list',
   'webhook_deliveries',
+  'webhook_steady',
+  'webhook_burst',
   'webhook_lag',
   'invoice_list_10k',
   'invoice_list_1m',

@@ -58,7 +58,7 @@ function partsOf(home: Home, settings: Settings): [PartName, Test][] {
       ({ args, environment, cwd = '/' }) => {
         const at = args.findIndex(arg => path.resolve(cwd, arg) === mainOf(home, app));
         // words behind it make it a command that ends by itself, such as `migrate`
-        return at >= 0 && args[at + 1] === undefined && environment.includes(`\0NATS_URL=${natsUrl(settings)}\0`);
+        return at >= 0 && args[at + 1] === undefined && environment.includes(`\0NATS_URL=${natsUrl(settings, app)}\0`);
       },
     ]),
     // its children, which end with it, have titles without arguments

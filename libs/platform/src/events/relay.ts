@@ -11,7 +11,10 @@ import type { Written } from '../store/sql/write-set.js';
 import { packed } from './envelope.js';
 import { ensureStream } from './stream.js';
 
-/** Under load (`busy` rows in a batch) the next batch is let grow for a moment: a batch costs little more than a row. */
+/**
+ * Under load (`busy` rows in a batch) the next batch is left to grow for `lingerTimes` as long as the last one took, at
+ * most `lingerMs`: a batch costs little more than a row, and the delay follows the load.
+ */
 const limits = {
   batch: 512,
   batchCharacters: 16_777_216,
@@ -20,6 +23,7 @@ const limits = {
   checkMs: 10_000,
   lookMs: 5_000,
   busy: 8,
+  lingerTimes: 3,
   lingerMs: 60,
 } as const;
 
@@ -112,9 +116,12 @@ export class Relay {
           continue;
         }
         await this.checkStream();
+        const startedMs = this.parts.clock.wall();
         const published = (await this.publish(this.takeHanded())) + (await this.publish(await this.takeListed()));
         const again = await this.republish();
-        if (published >= limits.busy && !this.behind) await pause(limits.lingerMs);
+        const tookMs = this.parts.clock.wall() - startedMs;
+        if (published >= limits.busy && !this.behind)
+          await pause(Math.min(tookMs * limits.lingerTimes, limits.lingerMs));
         else if (!again && !this.looking && this.handed.length === 0) {
           outboxWaiting.set(0);
           await this.rest(limits.idleMs);
