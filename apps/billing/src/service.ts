@@ -11,6 +11,7 @@ import { Payments1763683200002 } from './migrations/0002-payments.js';
 import { Purchases1763683200003 } from './migrations/0003-purchases.js';
 import { Lists1763683200004 } from './migrations/0004-lists.js';
 import { Relay1763683200005 } from './migrations/0005-relay.js';
+import { Work1763683200006 } from './migrations/0006-work.js';
 import { Opening } from './opening.js';
 import { PaymentList } from './payment-list.js';
 import { Payments } from './payments.js';
@@ -29,6 +30,7 @@ export const billing: ServiceDefinition<Config> = {
       Purchases1763683200003,
       Lists1763683200004,
       Relay1763683200005,
+      Work1763683200006,
     ],
     worksFrom: 5,
   },

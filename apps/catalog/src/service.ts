@@ -15,6 +15,7 @@ import { Checkouts1795262400005 } from './migrations/0005-checkouts.js';
 import { Metrics1795262400006 } from './migrations/0006-metrics.js';
 import { Plans1795262400007 } from './migrations/0007-plans.js';
 import { Relay1795262400008 } from './migrations/0008-relay.js';
+import { Work1795262400009 } from './migrations/0009-work.js';
 import { PlanLimits } from './plan-limits.js';
 import { PlanList } from './plan-list.js';
 import { PlanMoves } from './plan-moves.js';
@@ -41,6 +42,7 @@ export const catalog: ServiceDefinition<Config> = {
       Metrics1795262400006,
       Plans1795262400007,
       Relay1795262400008,
+      Work1795262400009,
     ],
     worksFrom: 8,
   },

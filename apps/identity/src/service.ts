@@ -30,6 +30,7 @@ import { Customers1763683200006 } from './migrations/0006-customers.js';
 import { LogChain1763683200007 } from './migrations/0007-log-chain.js';
 import { Currencies1763683200008 } from './migrations/0008-currencies.js';
 import { Relay1763683200009 } from './migrations/0009-relay.js';
+import { Work1763683200010 } from './migrations/0010-work.js';
 import { OauthAccounts } from './oauth-accounts.js';
 import { logConsumptions, OperationLog } from './operation-log.js';
 import { Passwords } from './passwords.js';
@@ -62,6 +63,7 @@ export const identity: ServiceDefinition<Config> = {
       LogChain1763683200007,
       Currencies1763683200008,
       Relay1763683200009,
+      Work1763683200010,
     ],
     worksFrom: 9,
   },

@@ -41,3 +41,5 @@ export * from './store/table.js';
 export { type Aggregate, aggregate, CommittedRejection, type LogIds, Reader, Tx } from './store/tx.js';
 export { type Removal, removedAtOnce } from './work/janitor.js';
 export { PeriodicTask } from './work/periodic-task.js';
+export { createWorkTablesV1 } from './work/tables.js';
+export { eachItem, type Work, type WorkItem, type WorkOptions, work } from './work/work.js';

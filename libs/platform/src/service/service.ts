@@ -23,6 +23,8 @@ import { migrate, type Schema, schemaProblem } from '../store/migrate.js';
 import { createPool } from '../store/session.js';
 import type { Aggregate } from '../store/tx.js';
 import { Janitor, type Removal } from '../work/janitor.js';
+import type { Work } from '../work/work.js';
+import { WorkRunner } from '../work/work-runner.js';
 import { Dispatcher, handlersOf } from './handle.js';
 
 /** Something that runs beside the commands: started when the service is, stopped before it ends. */
@@ -48,6 +50,8 @@ export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig> {
   providers?: readonly Provider[];
   consumptions?(app: INestApplicationContext): Consumption[];
   workers?(app: INestApplicationContext): Worker[];
+  /** What is done when it falls due; see `work`. */
+  work?(app: INestApplicationContext): Work[];
   /** What the janitor removes from the service's own infrastructure tables. */
   removals?: readonly Removal[];
   /** What /readyz tells beside its checks, by name. It never makes the service unready. */
@@ -83,11 +87,13 @@ export interface Parts {
 
 export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const { config, clock, log, bus, pool } = parts;
+  const clocksMove = config.RECUR_ENV === 'sandbox';
   const keyring = new Keyring(config.SECRET_KEYS);
   const db = new Db({
     pool,
     readPool: createPool(config.DATABASE_URL, READ_POOL_SIZE),
     clock,
+    clocksMove,
     keyring,
     aggregates: definition.aggregates,
     events: definition.events,
@@ -125,8 +131,10 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     consumption => new Consumer(consumerParts, consumption),
   );
   const janitor = new Janitor(db, clock, log, definition.removals);
-  const workers: Worker[] = [...(definition.workers?.(app) ?? []), janitor];
-  return { app, db, keyring, copies, dispatcher, questions, consumers, janitor, workers };
+  const work = new WorkRunner({ db, clock, log, random: Math.random, clocksMove }, definition.work?.(app) ?? []);
+  db.onDue = (merchantId, kind) => work.wake(merchantId, kind);
+  const workers: Worker[] = [...(definition.workers?.(app) ?? []), work, janitor];
+  return { app, db, keyring, copies, dispatcher, questions, consumers, janitor, work, workers };
 }
 
 /** What the service's events tell of and it does not keep yet. */
@@ -138,8 +146,8 @@ const awaitedOf = ({ name, events, aggregates }: ServiceDefinition) =>
   );
 
 /**
- * Runs a service as a process: `main.js` serves, `main.js migrate` migrates, `main.js resume` applies parked events
- * again, other words are its own commands.
+ * Runs a service as a process: `main.js` serves, `main.js migrate` migrates, `main.js resume` has parked events and
+ * parked work tried again, other words are its own commands.
  */
 export async function startService(definition: ServiceDefinition, argv = process.argv.slice(2)): Promise<void> {
   tuneEngine();
@@ -170,7 +178,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   };
   const running = await assemble(definition, parts);
   if (word !== undefined) {
-    const command = word === 'resume' ? resume(running.consumers) : definition.commands?.[word];
+    const command = word === 'resume' ? resume(running.consumers, running.work) : definition.commands?.[word];
     if (!command) fatal(log, `${definition.name} has no command ${word}`);
     const code = await command(running.app, words);
     await running.db.close();
@@ -223,12 +231,15 @@ function connect(name: string, config: ServiceConfig, log: Log, patient: boolean
   );
 }
 
-/** The `resume` command: what was parked is applied again. */
+/** The `resume` command: parked events are applied again, and parked work is due again. */
 const resume =
-  (consumers: readonly Consumer[]): Command =>
+  (consumers: readonly Consumer[], work: WorkRunner): Command =>
   async () => {
     for (const consumer of consumers) {
       process.stdout.write(`${consumer.what.name}: ${await consumer.resume()} events taken up again\n`);
+    }
+    for (const [kind, items] of Object.entries(await work.resume())) {
+      process.stdout.write(`${kind}: ${items} items of work due again\n`);
     }
     return 0;
   };

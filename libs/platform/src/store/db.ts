@@ -8,10 +8,13 @@ import type { Clock } from '../runtime/clock.js';
 import { crashPoint } from '../runtime/crash.js';
 import type { Keyring } from '../runtime/secrets.js';
 import { StoredAnswers } from './answers.js';
+import { clockOffset } from './clocks.js';
 import { type Early, type Intake, isSeen, takeIn } from './dedupe.js';
+import type { WorkChanges } from './due-work.js';
 import { CommitBatcher } from './fast/commit-batcher.js';
 import { ReadBatcher } from './fast/read-batcher.js';
 import { Sequences } from './fast/sequences.js';
+import { indexedOn } from './indexed.js';
 import { jsonOfAnswer } from './json.js';
 import { contains, idsOf, type Part, searchText } from './search.js';
 import {
@@ -43,6 +46,8 @@ export interface DbParts {
    */
   readPool: pg.Pool;
   clock: Clock;
+  /** Whether merchants' clocks can be moved: in a sandbox. Elsewhere none is read. */
+  clocksMove: boolean;
   keyring: Keyring;
   aggregates: Readonly<Record<string, Aggregate>>;
   events: EventKinds;
@@ -56,6 +61,8 @@ export interface DbParts {
 /** The only way to a service's database. */
 export class Db {
   refresh: Refresh = () => Promise.reject(new Error('this service declares no copies'));
+  /** Called after a commit that scheduled work of this kind that is due now; without a kind, when a clock moved. */
+  onDue: (merchantId: number, kind?: string) => void = () => undefined;
   private readonly grouped: CommitBatcher;
   private readonly gathered: ReadBatcher;
   private readonly tenants = new Set<number>();
@@ -80,12 +87,13 @@ export class Db {
     let unknown = false;
     for (let attempt = 1; ; attempt++) {
       const session = this.session(caller.merchantId);
-      const tx = new Tx(session, this.context(caller));
+      let tx: Tx | undefined;
       let committing = false;
       let kept = caller;
       let result: T | CommittedRejection;
       let emitted: ReadonlyMap<object, EventRow>;
       try {
+        tx = new Tx(session, await this.contextIn(session, caller));
         result = await run(tx);
         const refusal = result instanceof CommittedRejection ? result.rejection : undefined;
         if (refusal) {
@@ -97,13 +105,13 @@ export class Db {
       } catch (error) {
         await session.rollback();
         unknown ||= committing && isConnectionLoss(error) && !isUnsent(error);
-        const again = tx.runsAgainAfter(error) || this.runAgain(error, kept, committing);
+        const again = tx?.runsAgainAfter(error) || this.runAgain(error, kept, committing);
         if (again && attempt < limits.attempts) {
           await this.backOff(attempt);
           continue;
         }
         await this.replay(error, caller);
-        if (!(error instanceof Stale)) throw tx.rejectionFor(error) ?? asRejection(error, unknown);
+        if (!(error instanceof Stale)) throw tx?.rejectionFor(error) ?? asRejection(error, unknown);
         const asked = JSON.stringify([error.copy, error.id]);
         if (refreshed.has(asked)) throw error.rejection;
         await this.refresh(error.copy, error.id, caller);
@@ -120,7 +128,7 @@ export class Db {
   async read<T>(caller: Caller, run: (reader: Reader) => Promise<T>): Promise<T> {
     const session = this.snapshot(caller.merchantId);
     try {
-      return await run(new Reader(session, this.context(caller)));
+      return await run(new Reader(session, await this.contextIn(session, caller)));
     } catch (error) {
       throw asRejection(error, false);
     } finally {
@@ -184,6 +192,11 @@ export class Db {
     return queryOn(this.parts.pool, prepared(text, values));
   }
 
+  /** Like `infra`, for tables whose size varies by the minute: see indexed.ts for what the statement must be like. */
+  indexed(text: string, values: readonly unknown[]): Promise<Row[]> {
+    return indexedOn(this.parts.pool, text, values);
+  }
+
   /**
    * The ids of the merchant's rows of a searchable table (see search.ts) in which every given text holds its part,
    * whatever its case; undefined where no part is given. Rejects `invalid_parameters` where too many fit.
@@ -203,11 +216,16 @@ export class Db {
     }
   }
 
-  context(caller: Caller): TxContext {
-    const { clock, aggregates, events, newId } = this.parts;
+  private async contextIn(session: Session, caller: Caller): Promise<TxContext> {
+    return this.context(caller, this.parts.clocksMove ? await clockOffset(session) : 0);
+  }
+
+  context(caller: Caller, offsetSeconds = 0): TxContext {
+    const { clock, clocksMove, aggregates, events, newId } = this.parts;
     return {
       caller,
-      now: clock.now(caller.merchantId),
+      now: clock.now(caller.merchantId) + offsetSeconds,
+      clocksMove,
       keptFrom: Math.floor(clock.wall() / 1000),
       aggregates,
       events,
@@ -231,18 +249,20 @@ export class Db {
 
   /** Commits what the command leaves behind; answers its events by their data. */
   private async commit(session: Session, tx: Tx, caller: Caller, result: object) {
-    const { changes, rows, events, emitted, logged, ran } = tx.outcome();
+    const { changes, rows, events, emitted, logged, ran, work, clockMoved } = tx.outcome();
     const changed = ran || changes.length > 0;
     if (changed && !logged) throw new Error('a command that changes something writes its log entry');
     if (changed) await this.knowTenant(caller.merchantId);
     const answers = caller.idempotencyKey ? [this.answers.keep(caller, result, emitted, tx.context.keptFrom)] : [];
-    const effects = { changes, rows, events, answers };
-    if (!changed && answers.length === 0) await session.rollback();
+    await work.remove(session);
+    const effects = withWork({ changes, rows, events, answers }, work);
+    if (!changed && !work.any && answers.length === 0) await session.rollback();
     else if (!session.isOpen) await this.grouped.commit(caller.merchantId, effects);
     else {
       await session.commit([commitOf(caller.merchantId, effects)]);
       if (events.length > 0) this.committed();
     }
+    this.wake(tx, work, clockMoved);
     return emitted;
   }
 
@@ -251,10 +271,18 @@ export class Db {
     this.parts.committed(written);
   }
 
+  private wake({ merchantId, now }: Tx, work: WorkChanges, clockMoved: boolean): void {
+    if (clockMoved) this.onDue(merchantId);
+    for (const kind of work.dueBy(now)) this.onDue(merchantId, kind);
+  }
+
   private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<void>): Promise<pg.QueryConfig[]> {
-    const tx = new Tx(session, this.context(caller));
+    const tx = new Tx(session, await this.contextIn(session, caller));
     await run(tx);
-    const { changes, rows, events } = tx.outcome();
+    const { work, clockMoved, ...outcome } = tx.outcome();
+    await work.remove(session);
+    const { changes, rows, events } = withWork({ ...outcome, answers: [] }, work);
+    session.onCommit(() => this.wake(tx, work, clockMoved));
     if (changes.length === 0) return [];
     await this.knowTenant(caller.merchantId);
     if (events.length > 0) session.onCommit(() => this.parts.committed());
@@ -288,6 +316,11 @@ export class Db {
     return pause(ms);
   }
 }
+
+const withWork = (effects: WriteSet, work: WorkChanges): WriteSet => {
+  const { changes, rows } = work.writes();
+  return { ...effects, changes: [...effects.changes, ...changes], rows: [...effects.rows, ...rows] };
+};
 
 const commitOf = (merchantId: number, effects: WriteSet) =>
   prepared(commitText(effects.changes), commitValues(merchantId, [effects]));

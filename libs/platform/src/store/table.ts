@@ -12,6 +12,8 @@ type TableOptions<T> = {
   indices?: Record<string, { on: readonly (keyof T & string)[]; unique?: true; where?: string }>;
   /** Has no merchant_id and no row-level security; reached through `db.infra` only. */
   infrastructure?: true;
+  /** A row that is inserted replaces the one with its key. */
+  replaced?: true;
 };
 
 /** What the write path needs to know of a table whose rows are T. */
@@ -24,6 +26,7 @@ export interface Table<T> {
   readonly wholes: readonly ColumnInfo[];
   readonly others: readonly ColumnInfo[];
   readonly infrastructure: boolean;
+  readonly replaced: boolean;
   /** What TypeORM needs to know of it, to migrate (see migrate.ts). */
   readonly entity: EntitySchemaOptions<unknown>;
 }
@@ -75,6 +78,7 @@ export function table<T>(name: string, options: TableOptions<T>): Table<T> {
     wholes: infos.filter(isWhole),
     others: infos.filter(column => !isWhole(column)),
     infrastructure: options.infrastructure ?? false,
+    replaced: options.replaced ?? false,
     entity,
   };
 }

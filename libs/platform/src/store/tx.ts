@@ -2,6 +2,8 @@ import type { EventName, OperationLogged } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type EventKinds, written } from '../events/envelope.js';
 import type { Caller } from '../runtime/caller.js';
+import { moveClock } from './clocks.js';
+import { type LeasedItems, WorkChanges } from './due-work.js';
 import { type List, type Page, pageOf } from './list.js';
 import type { RowToWrite } from './rows.js';
 import { type Row, type Session, violatedIndex } from './session.js';
@@ -51,6 +53,8 @@ export interface TxContext {
   events: EventKinds;
   newId(prefix: `${string}_`): string;
   nextId(table: string): Promise<number>;
+  /** Whether merchants' clocks can be moved here: in a sandbox. */
+  clocksMove: boolean;
 }
 
 /** A row was refused because of a copy that may be behind its owner: `db.write` asks the owner and runs again. */
@@ -137,7 +141,13 @@ export class Reader {
   }
 }
 
-type Outcome = Omit<WriteSet, 'answers'> & { emitted: ReadonlyMap<object, EventRow>; logged: boolean; ran: boolean };
+type Outcome = Omit<WriteSet, 'answers'> & {
+  emitted: ReadonlyMap<object, EventRow>;
+  logged: boolean;
+  ran: boolean;
+  work: WorkChanges;
+  clockMoved: boolean;
+};
 
 const LOGGED = 'operation.logged' satisfies EventName;
 
@@ -155,6 +165,7 @@ interface Emission {
   aggregateId: string;
   data: object;
   of?: Tracked;
+  caller: Caller;
 }
 
 /**
@@ -165,8 +176,46 @@ export class Tx extends Reader {
   private readonly tracked = new Map<string, Tracked>();
   private readonly emissions: Emission[] = [];
   private readonly conflicts = new Map<string, Conflict>();
-  private entry: OperationLogged | undefined;
-  private ran = false;
+  private readonly entries = new Map<string, Emission>();
+  private readonly did = { run: false, moveClock: false };
+  private readonly work = new WorkChanges();
+
+  /**
+   * The same transaction on behalf of one item of work: events have the item's request id, and the log its own entry.
+   */
+  item({ requestId }: { requestId: string }): Tx {
+    const context = { ...this.context, caller: { ...this.context.caller, requestId } };
+    return Object.create(this, { context: { value: context } });
+  }
+
+  /**
+   * Has work done at `at`, in unix seconds on the clock of its kind; goes out with the commit. One item of a kind has one
+   * time: this replaces an earlier one, and a worker that is at the item meanwhile leaves the new one alone.
+   */
+  schedule(kind: string, key: string, at: number): void {
+    this.work.schedule(this.merchantId, kind, key, at);
+  }
+
+  /** Takes work off the schedule, if it is there. A worker that has begun it is not stopped. */
+  unschedule(kind: string, key: string): void {
+    this.work.unschedule(this.merchantId, kind, key);
+  }
+
+  /** For the work runner: deletes items that are done with this transaction; answers those that are not its own any more. */
+  settle(items: LeasedItems): Promise<string[]> {
+    return this.work.settle(this.session, items);
+  }
+
+  /**
+   * Moves the merchant's clock to `offsetSeconds` ahead of the machine's, never back; only in a sandbox. Answers the
+   * merchant's new time; `now` stays what it was when the command began.
+   */
+  async moveClock(offsetSeconds: number): Promise<number> {
+    if (!this.context.clocksMove) throw new Error('clocks are moved in a sandbox only');
+    this.did.moveClock = true;
+    const offset = await moveClock((text, values) => this.run(text, values), this.merchantId, offsetSeconds);
+    return this.context.keptFrom + offset;
+  }
 
   /** Locks a row until the commit and returns it, or throws Rejected(slug). Lock parents before children. */
   async lock<T>(from: Table<T>, where: Where<T>, slug: string): Promise<T> {
@@ -185,7 +234,7 @@ export class Tx extends Reader {
 
   /** A hand-written statement that writes or locks, in the transaction that is held until the commit. */
   async run(text: string, values: readonly unknown[]): Promise<Row[]> {
-    this.ran = true;
+    this.did.run = true;
     await this.session.open();
     return this.session.query(text, values);
   }
@@ -224,13 +273,15 @@ export class Tx extends Reader {
     const of = this.tracked.get(keyOf(table, row));
     if (!of?.saved) throw new Error(`${type}: save the row before its event`);
     const aggregateId = String((row as Record<string, unknown>)[key]);
-    this.emissions.push({ type, aggregate, aggregateId, data, of });
+    this.emissions.push({ type, aggregate, aggregateId, data, of, caller: this.context.caller });
   }
 
   /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */
   log(target: string, content: string, ids: LogIds = {}): void {
-    if (this.entry) throw new Error('one command, one log entry');
-    this.entry = { actor: this.context.caller.actor, target, content, ids };
+    const { caller } = this.context;
+    if (this.entries.has(caller.requestId)) throw new Error('one command, one log entry');
+    const data = { actor: caller.actor, target, content, ids } satisfies OperationLogged;
+    this.entries.set(caller.requestId, { type: LOGGED, aggregate: 'operation', aggregateId: '', data, caller });
   }
 
   /** The refusal to throw where a copy, which may be behind its owner, says no. */
@@ -240,8 +291,7 @@ export class Tx extends Reader {
 
   /** What the commit has to write; for the write path only. `emitted` finds an event by its data. */
   outcome(): Outcome {
-    const entry = this.entry && { type: LOGGED, aggregate: 'operation', aggregateId: '', data: this.entry };
-    const emissions = [...this.emissions, ...(entry ? [entry] : [])];
+    const emissions = [...this.emissions, ...this.entries.values()];
     const events = emissions.map(emission => this.outboxRow(emission));
     const byTable = new Map<string, { table: Table<unknown>; change: Change; rows: RowToWrite[] }>();
     for (const { table, change, row, version, saved } of this.tracked.values()) {
@@ -252,13 +302,16 @@ export class Tx extends Reader {
       group.rows.push({ row, version });
     }
     const groups = [...byTable.values()];
+    const { run: ran, moveClock: clockMoved } = this.did;
     return {
       changes: groups.map(({ table, change }) => [table, change] as const),
       rows: groups.map(({ rows }) => rows),
       events,
       emitted: new Map(emissions.map(({ data }, at) => [data, events[at] as EventRow])),
-      logged: this.entry !== undefined,
-      ran: this.ran,
+      logged: this.entries.size > 0,
+      ran,
+      work: this.work,
+      clockMoved,
     };
   }
 
@@ -290,9 +343,9 @@ export class Tx extends Reader {
     return tracked;
   }
 
-  private outboxRow({ type, aggregate, aggregateId, data, of }: Emission): EventRow {
+  private outboxRow({ type, aggregate, aggregateId, data, of, caller }: Emission): EventRow {
     const id = this.context.newId('ev_');
-    const { actor, requestId, traceparent, merchantId } = this.context.caller;
+    const { actor, requestId, traceparent, merchantId } = caller;
     const version = of ? ++of.version : 1;
     const subject = aggregateId || id;
     const at = this.now;

@@ -1,0 +1,137 @@
+import { indexOnly, planAsUsual } from './indexed.js';
+import type { RowToWrite } from './rows.js';
+import type { Row, Session } from './session.js';
+import type { Change } from './statements.js';
+import { int, integer, optionalInteger, optionalText, type Table, table, text } from './table.js';
+
+/** Work that falls due, as its row; see work/tables.ts. */
+interface DueWork {
+  merchantId: number;
+  kind: string;
+  key: string;
+  dueAt: number;
+  attempts: number;
+  leaseUntil: number | null;
+  lease: string | null;
+  reason: string | null;
+  parkedAt: number | null;
+}
+
+/** `replaced`: scheduling an item again replaces its row, and with it the lease of a worker that is at it. */
+const dueWork = table<DueWork>('due_work', {
+  key: ['merchantId', 'kind', 'key'],
+  columns: {
+    merchantId: integer(),
+    kind: text(),
+    key: text(),
+    dueAt: integer(),
+    attempts: int(),
+    leaseUntil: optionalInteger(),
+    lease: optionalText(),
+    reason: optionalText(),
+    parkedAt: optionalInteger(),
+  },
+  infrastructure: true,
+  replaced: true,
+}) as unknown as Table<unknown>;
+
+/** Items of one merchant and kind that a worker has leased. */
+export interface LeasedItems {
+  kind: string;
+  keys: readonly string[];
+  lease: string;
+}
+
+const removeText = `delete from due_work w using unnest($2::text[], $3::text[]) r(kind, key)
+  where w.merchant_id = $1 and w.kind = r.kind and w.key = r.key`;
+
+const settleText = `delete from due_work w using unnest($3::text[]) r(key)
+  where w.merchant_id = $1 and w.kind = $2 and w.key = r.key and w.lease = $4 returning w.key`;
+
+const rescheduledText = `select w.key from unnest($3::text[]) r(key) cross join lateral
+  (select key from due_work where merchant_id = $1 and kind = $2 and key = r.key and lease is null offset 0) w`;
+
+/** What one transaction schedules, takes off the schedule and settles. */
+export class WorkChanges {
+  private readonly scheduled = new Map<string, DueWork>();
+  private readonly unscheduled = new Map<string, DueWork>();
+  private settled = false;
+
+  schedule(merchantId: number, kind: string, key: string, dueAt: number): void {
+    if (!Number.isSafeInteger(dueAt)) throw new Error(`${kind} ${key}: due at ${dueAt}, which is no unix second`);
+    const row = {
+      merchantId,
+      kind,
+      key,
+      dueAt,
+      attempts: 0,
+      leaseUntil: null,
+      lease: null,
+      reason: null,
+      parkedAt: null,
+    };
+    this.unscheduled.delete(nameOf(row));
+    this.scheduled.set(nameOf(row), row);
+  }
+
+  unschedule(merchantId: number, kind: string, key: string): void {
+    const name = nameOf({ kind, key });
+    this.scheduled.delete(name);
+    this.unscheduled.set(name, { merchantId, kind, key } as DueWork);
+  }
+
+  /** Whether there is anything to commit. */
+  get any(): boolean {
+    return this.settled || this.scheduled.size > 0 || this.unscheduled.size > 0;
+  }
+
+  /** The scheduled items, for the statement of the commit: in the order of their keys, or two commits could deadlock. */
+  writes(): { changes: (readonly [Table<unknown>, Change])[]; rows: RowToWrite[][] } {
+    if (this.scheduled.size === 0) return { changes: [], rows: [] };
+    const rows = [...this.scheduled].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => ({ row, version: 0 }));
+    return { changes: [[dueWork, 'insert']], rows: [rows] };
+  }
+
+  /** Deletes what was taken off the schedule; opens the transaction if there is any. Called right before the commit. */
+  async remove(session: Session): Promise<void> {
+    if (this.unscheduled.size === 0) return;
+    const rows = [...this.unscheduled].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+    await session.open();
+    await indexed(session, removeText, [session.merchantId, rows.map(({ kind }) => kind), rows.map(({ key }) => key)]);
+  }
+
+  /**
+   * Deletes leased items, which are done with this transaction. Answers the keys of those that are not this worker's any
+   * more: taken over after the lease was over, or unscheduled. Items rescheduled meanwhile stay as they are.
+   */
+  async settle(session: Session, { kind, keys, lease }: LeasedItems): Promise<string[]> {
+    this.settled = true;
+    await session.open();
+    const { merchantId } = session;
+    const deleted = await indexed(session, settleText, [merchantId, kind, keys, lease]);
+    if (deleted.length === keys.length) return [];
+    const done = new Set(deleted.map(({ key }) => key));
+    const left = keys.filter(key => !done.has(key));
+    const rescheduled = await indexed(session, rescheduledText, [merchantId, kind, left]);
+    const kept = new Set(rescheduled.map(({ key }) => key));
+    return left.filter(key => !kept.has(key));
+  }
+
+  /** The kinds of which something is due by `now`, in unix seconds, once this is committed. */
+  dueBy(now: number): string[] {
+    const due = [...this.scheduled.values()].filter(({ dueAt }) => dueAt <= now);
+    return [...new Set(due.map(({ kind }) => kind))];
+  }
+}
+
+const nameOf = ({ kind, key }: { kind: string; key: string }) => `${kind} ${key}`;
+
+/** A statement in the transaction that is held, planned for indexes alone; all three travel together. */
+async function indexed(session: Session, statement: string, values: readonly unknown[]): Promise<Row[]> {
+  const [, rows] = await Promise.all([
+    session.query(indexOnly, []),
+    session.query(statement, values),
+    session.query(planAsUsual, []),
+  ]);
+  return rows;
+}
