@@ -41,7 +41,10 @@ export async function workshop(options: Partial<WorkOptions> & { env?: Record<st
     },
     schedule: (key: string, at: number, { merchantId = 15, kind = 'thing.wilt' } = {}) =>
       t.db.apply(systemCaller(merchantId, 'test', Number.POSITIVE_INFINITY), async tx => tx.schedule(kind, key, at)),
-    rows: (columns = 'key') => t.rows(`select ${columns} from due_work order by kind, merchant_id, due_at, key`),
+    rows: (columns = 'key') =>
+      t.rows(
+        `select ${columns} from due_work ${columns.includes('count') ? '' : 'order by kind, merchant_id, due_at, key'}`,
+      ),
     /** `count` items from second `from` on, one each second. */
     fill: (count: number, from: number, { merchantId = 15, kind = 'thing.wilt' } = {}) =>
       t.rows(`insert into due_work select $1, $2, lpad(n::text, 6, '0'), $3 + n, 0 from generate_series(0, $4 - 1) n`, [
@@ -59,3 +62,12 @@ export async function workshop(options: Partial<WorkOptions> & { env?: Record<st
 }
 
 export type Workshop = Awaited<ReturnType<typeof workshop>>;
+
+/** Resolves `opened` when it is opened, so that a test knows how far something is, or holds it up. */
+export function gate() {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>(resolve => {
+    open = resolve;
+  });
+  return { open, opened };
+}

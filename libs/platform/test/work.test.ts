@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { LOG, systemCaller, type WorkItem } from '../src/index.js';
 import { claim } from '../src/work/lease.js';
 import { newThing } from './sample.js';
-import { type Workshop, workshop } from './work-sample.js';
+import { gate, type Workshop, workshop } from './work-sample.js';
 
 let s: Workshop;
 beforeAll(async () => {
@@ -18,15 +18,6 @@ const keys = (items: readonly WorkItem[]) => items.map(({ key }) => key);
 const system = (merchantId = 15) => systemCaller(merchantId, 'test', Number.POSITIVE_INFINITY);
 const thing = async () => String((await s.t.done(newThing, { name: `thing ${Math.random()}`, size: 0 })).thing.id);
 const sizeOf = async (id: string) => Number((await s.t.rows('select size from things where id = $1', [id]))[0]?.size);
-/** Resolves when it is called, so that a test knows how far something is. */
-function gate() {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>(resolve => {
-    open = resolve;
-  });
-  return { open, opened };
-}
-
 describe('an item', () => {
   it('is done when it is due and not before, once, and leaves the schedule', async () => {
     await s.schedule('a', s.now() + 60);

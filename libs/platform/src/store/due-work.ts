@@ -42,13 +42,26 @@ export interface LeasedItems {
   lease: string;
 }
 
-const removeText = `delete from due_work w using unnest($2::text[], $3::text[]) r(kind, key)
-  where w.merchant_id = $1 and w.kind = r.kind and w.key = r.key`;
+/**
+ * Rows that are changed are first looked up key by key and locked, then found by their place: a join may be planned so
+ * that it reads all of a merchant's items.
+ */
+const named = `select w.at from unnest($2::text[], $3::text[]) r(kind, key) cross join lateral
+  (select ctid as at from due_work where merchant_id = $1 and kind = r.kind and key = r.key offset 0 for update) w`;
 
-const settleText = `delete from due_work w using unnest($3::text[]) r(key)
-  where w.merchant_id = $1 and w.kind = $2 and w.key = r.key and w.lease = $4 returning w.key`;
+/** Locks items ($2 kinds, $3 keys), which `removeText` then finds where they are. */
+export const lockText = named;
+export const removeText = `with named as materialized (${named})
+  delete from due_work where ctid = any (array(select at from named))`;
 
-const rescheduledText = `select w.key from unnest($3::text[]) r(key) cross join lateral
+/** The items of merchant $1 and kind $2 with keys $3 that are still leased to $4, as `leased`. */
+export const leased = `leased as materialized (select w.at from unnest($3::text[]) r(key) cross join lateral
+  (select ctid as at from due_work where merchant_id = $1 and kind = $2 and key = r.key and lease = $4
+    offset 0 for update) w)`;
+
+export const settleText = `with ${leased} delete from due_work where ctid = any (array(select at from leased)) returning key`;
+
+export const rescheduledText = `select w.key from unnest($3::text[]) r(key) cross join lateral
   (select key from due_work where merchant_id = $1 and kind = $2 and key = r.key and lease is null offset 0) w`;
 
 /** What one transaction schedules, takes off the schedule and settles. */
@@ -97,7 +110,8 @@ export class WorkChanges {
     if (this.unscheduled.size === 0) return;
     const rows = [...this.unscheduled].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
     await session.open();
-    await indexed(session, removeText, [session.merchantId, rows.map(({ kind }) => kind), rows.map(({ key }) => key)]);
+    const values = [session.merchantId, rows.map(({ kind }) => kind), rows.map(({ key }) => key)];
+    await Promise.all([indexed(session, lockText, values), indexed(session, removeText, values)]);
   }
 
   /**

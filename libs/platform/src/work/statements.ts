@@ -1,3 +1,5 @@
+import { leased } from '../store/due-work.js';
+
 /**
  * The statements of work that falls due; run by `db.indexed`, so that each is planned for indexes alone. An item is
  * ready when its `coalesce(lease_until, due_at)` has passed: never claimed and due, its lease over, or its pause over.
@@ -48,25 +50,25 @@ export const aheadText = `select k.kind, c.merchant_id, d.at - c.offset_seconds 
  * claimed before, or one that was, which is done alone. $3 is the machine's time, $4 the time on the clock of the kind.
  */
 export const claimText = `with found as materialized (
-    select key, due_at, lease_until from due_work
+    select ctid as at, lease_until from due_work
       where kind = $1 and merchant_id = $2::bigint and parked_at is null and ${ready} <= $4::bigint
         and (lease_until is null or lease_until <= $3::bigint)
       order by ${ready}, due_at, key limit $7 for update skip locked),
-  head as materialized (select key, lease_until from found limit 1),
+  head as materialized (select at, lease_until from found limit 1),
   chosen as (
-    select key from found where lease_until is null and (select lease_until is null from head)
-    union all select key from head where lease_until is not null)
-  update due_work w set lease = $5, lease_until = $6::bigint, attempts = attempts + 1 from chosen
-    where w.merchant_id = $2::bigint and w.kind = $1 and w.key = chosen.key
-    returning w.key, w.due_at, w.attempts, w.reason, (select lease_until is not null from head) as alone`;
+    select at from found where lease_until is null and (select lease_until is null from head)
+    union all select at from head where lease_until is not null)
+  update due_work set lease = $5, lease_until = $6::bigint, attempts = attempts + 1
+    where ctid = any (array(select at from chosen))
+    returning key, due_at, attempts, reason, (select lease_until is not null from head) as alone`;
 
 /**
  * Gives leased items back: they may be claimed again, one by one, from $5 on. $6 is added to their attempts, $7 is why,
  * $8 when they were parked, if they were. Answers those that were still leased.
  */
-export const releaseText = `update due_work w set lease = null, lease_until = $5::bigint, attempts = attempts + $6::int,
-    reason = $7, parked_at = $8::bigint from unnest($3::text[]) r(key)
-  where w.merchant_id = $1 and w.kind = $2 and w.key = r.key and w.lease = $4 returning w.key`;
+export const releaseText = `with ${leased}
+  update due_work set lease = null, lease_until = $5::bigint, attempts = attempts + $6::int, reason = $7,
+    parked_at = $8::bigint where ctid = any (array(select at from leased)) returning key`;
 
 /** How many items of each kind ($1) are parked, as far as it counts. */
 export const parkedText = `select k.kind, d.items from unnest($1::text[]) k(kind) cross join lateral
@@ -75,7 +77,7 @@ export const parkedText = `select k.kind, d.items from unnest($1::text[]) k(kind
 
 /** Has parked items of a kind ($1) tried again, from $2 on; those that were parked first come first. */
 export const resumeText = `with parked as materialized (
-    select merchant_id, key from due_work where kind = $1 and parked_at > 0 and parked_at is not null
+    select ctid as at from due_work where kind = $1 and parked_at > 0 and parked_at is not null
       order by parked_at limit 1000 for update skip locked)
-  update due_work w set parked_at = null, lease_until = $2::bigint, attempts = 0 from parked
-    where w.merchant_id = parked.merchant_id and w.kind = $1 and w.key = parked.key returning 1`;
+  update due_work set parked_at = null, lease_until = $2::bigint, attempts = 0
+    where ctid = any (array(select at from parked)) returning 1`;
