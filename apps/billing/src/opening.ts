@@ -6,7 +6,7 @@ import type { Config } from './config.js';
 import * as domain from './domain/invoice.js';
 import { type Opening as OpeningOf, open, type Payment } from './domain/payment.js';
 import type { StoredInvoice } from './drafting.js';
-import { expiries, type Gateway, invoices, payments } from './tables.js';
+import { type Gateway, invoices, payments } from './tables.js';
 import { invoiceView, paymentView } from './views.js';
 
 /** The term of an invoice that is opened as it is made. */
@@ -50,7 +50,7 @@ export class Opening {
     const view = invoiceView(opened, gateway, payment);
     tx.save(invoices, opened);
     tx.save(payments, payment);
-    tx.save(expiries, { dueTime: domain.expiryTime(opened), merchantId: tx.merchantId, invoiceId: opened.invoiceId });
+    tx.schedule('invoice.expire', opened.invoiceId, domain.expiryTime(opened));
     tx.emit('invoice.process', opened, view);
     tx.emit('payment.created', payment, paymentView(payment));
     return { view, payment };

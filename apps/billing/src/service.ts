@@ -16,14 +16,14 @@ import { Opening } from './opening.js';
 import { PaymentList } from './payment-list.js';
 import { Payments } from './payments.js';
 import { Purchases } from './purchases.js';
-import { expiries, gateways, invoiceLines, invoices, numberings, payments, plans, users } from './tables.js';
+import { gateways, invoiceLines, invoices, numberings, payments, plans, users } from './tables.js';
 import { gatewayView, paymentView } from './views.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
   config,
   schema: {
-    tables: [invoices, invoiceLines, payments, gateways, numberings, expiries, users, plans],
+    tables: [invoices, invoiceLines, payments, gateways, numberings, users, plans],
     migrations: [
       Init1763683200001,
       Payments1763683200002,
@@ -43,5 +43,5 @@ export const billing: ServiceDefinition<Config> = {
   copies,
   handlers: [Gateways, Invoices, InvoiceList, Payments, PaymentList, Purchases],
   providers: [Expiries, Opening],
-  workers: app => [app.get(Expiries)],
+  work: app => [app.get(Expiries).work],
 };

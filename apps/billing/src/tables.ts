@@ -52,14 +52,6 @@ export interface Numbering {
   lastNumber: number;
 }
 
-/** When an open invoice expires, for the worker that sees to it. The row outlives an invoice that was paid or cancelled. */
-export interface Expiry {
-  /** Unix seconds. */
-  dueTime: number;
-  merchantId: number;
-  invoiceId: string;
-}
-
 export interface UserCopy {
   merchantId: number;
   id: number;
@@ -232,13 +224,6 @@ export const numberings = table<Numbering>('numberings', {
   columns: { merchantId: integer(), lastNumber: integer() },
 });
 
-export const expiries = table<Expiry>('expiries', {
-  infrastructure: true,
-  // the time first: it is what is looked for, and one index is all that opening an invoice has to pay for
-  key: ['dueTime', 'merchantId', 'invoiceId'],
-  columns: { dueTime: integer(), merchantId: integer(), invoiceId: text() },
-});
-
 export const users = table<UserCopy>('user_copies', {
   key: ['merchantId', 'id'],
   columns: {
@@ -264,4 +249,4 @@ export const plans = table<PlanCopy>('plan_copies', {
 });
 
 /** What belongs to no merchant, beside the platform's own tables. */
-export const infrastructure = [expiries.table, 'user_copies_search'];
+export const infrastructure = ['expiries', 'user_copies_search'];

@@ -14,7 +14,6 @@ import {
   User,
 } from '@recur/contracts';
 import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
-import { Expiries } from '../src/expiries.js';
 import { billing } from '../src/service.js';
 
 /** Every state that an invoice can be found in. */
@@ -78,7 +77,7 @@ export async function shop() {
   };
   /** Three days, and twenty minutes. */
   const term = 3 * 86_400 + 1_200;
-  const expiries = t.app.get(Expiries);
+  const expiries = { round: () => t.work.drain() };
   const into: Record<InvoiceState, (invoiceId: string) => Promise<unknown>> = {
     draft: async () => undefined,
     deleted: moves.delete,

@@ -71,7 +71,7 @@ export class WorkRunner {
 
   /** Does all that is due, and what becomes due by it. For tests and commands: a running service need not be told. */
   async drain(): Promise<void> {
-    while (await this.look()) await this.idle();
+    while ((await this.look()) || this.entries.size > 0) await this.idle();
   }
 
   /** Has parked items tried again; answers how many of each kind. */
