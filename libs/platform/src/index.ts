@@ -61,4 +61,4 @@ export { Tx } from './store/tx.js';
 export { type Removal, removedAtOnce } from './work/janitor.js';
 export { PeriodicTask } from './work/periodic-task.js';
 export { createWorkTablesV1 } from './work/tables.js';
-export { eachItem, type Work, type WorkItem, type WorkOptions, work } from './work/work.js';
+export { eachItem, fetchedWork, type Work, type WorkItem, type WorkOptions, work } from './work/work.js';

@@ -145,7 +145,7 @@ export class Db {
   }
 
   /** A transaction that is not a command, such as storing a copy's row: no log entry, no stored answer. */
-  async apply(caller: Caller, run: (tx: Tx) => Promise<void>): Promise<void> {
+  async apply(caller: Caller, run: (tx: Tx) => Promise<unknown>): Promise<void> {
     const session = this.session(caller.merchantId);
     try {
       await session.commit(await this.effect(session, caller, run));
@@ -239,7 +239,7 @@ export class Db {
   }
 
   /** The last statement of a transaction that is not a command. */
-  private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<void>): Promise<pg.QueryConfig[]> {
+  private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<unknown>): Promise<pg.QueryConfig[]> {
     const recorder = new Recorder(await this.context(caller, session));
     await run(new Tx(session, recorder));
     const recorded = recorder.outcome();

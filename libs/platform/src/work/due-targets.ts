@@ -4,15 +4,15 @@ import type { Row } from '../store/pool.js';
 import { aheadText, othersText, parkedText, readyText, windows } from './statements.js';
 import type { Work } from './work.js';
 
-/** A merchant that has work of one kind to be done. */
+/** A merchant that has work of one kind to do. */
 export interface Target {
   work: Work;
   merchantId: number;
 }
 
 /**
- * Finds who has something due, the longest waiting first. Where the first items of a kind are too many to see past, other
- * merchants are looked for one by one, from where the last look ended: a long queue of one hides no other.
+ * Finds merchants that have something due, the longest waiting first. If the first items of a kind fill the window, other
+ * merchants are looked for one by one, from where the last look ended, so that a long queue of one hides no other.
  */
 export class DueTargets {
   private readonly seenUpTo = new Map<string, number>();
@@ -44,7 +44,7 @@ export class DueTargets {
     return this.targetsOf([...rows, ...others]);
   }
 
-  /** Shows how many items are parked. */
+  /** Updates the metric of parked items. */
   async countParked(): Promise<void> {
     for (const { kind, items } of await this.db.indexed(parkedText, [this.kinds])) {
       workParked.set({ kind: String(kind) }, Number(items));

@@ -14,7 +14,7 @@ export interface LeaseParts {
   log: Log;
   /** From 0 up to 1. */
   random(): number;
-  /** Whether merchants' clocks can be moved: in a sandbox. */
+  /** The merchants' clocks can be moved: in a sandbox. */
   clocksMove: boolean;
 }
 
@@ -25,11 +25,11 @@ export interface Lease {
   merchantId: number;
   /** In order of due_at. */
   items: readonly WorkItem[];
-  /** Claimed before, and not done: by itself, so that what ends a worker is found out. */
+  /** The item was claimed before and not done: it is leased by itself, so that an item that ends its worker is found. */
   alone: boolean;
 }
 
-/** Leases what is due of one kind and merchant, durably; undefined where there is nothing. Parks what was tried too often. */
+/** Leases due items of one kind and merchant, durably; undefined if there are none. Parks an item out of attempts. */
 export async function claim(parts: LeaseParts, work: Work, merchantId: number): Promise<Lease | undefined> {
   const now = Math.floor(parts.clock.wall() / 1000);
   const id = randomUUID();
@@ -63,12 +63,12 @@ async function offsetOf({ db, clocksMove }: LeaseParts, merchantId: number): Pro
   return Number(row?.offset_seconds ?? 0);
 }
 
-/** Gives items back that failed together, or were not begun: they are due at once, one by one. */
+/** Gives back items that failed together: they are due at once, one by one. */
 export async function release(parts: LeaseParts, lease: Lease, items: readonly WorkItem[]): Promise<void> {
   await giveBack(parts, lease, items, { at: Math.floor(parts.clock.wall() / 1000), attempts: -1 });
 }
 
-/** An item that failed alone waits for its next attempt, or is parked after the last one. */
+/** Lets an item that failed alone wait for its next attempt; parks it after the last one. */
 export async function fail(parts: LeaseParts, lease: Lease, error: unknown): Promise<void> {
   const { work, merchantId, items } = lease;
   const [item] = items;

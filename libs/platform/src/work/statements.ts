@@ -2,17 +2,17 @@ import { leased } from '../store/due/work-changes.js';
 
 /**
  * The statements of work that falls due; run by `db.indexed`, so that each is planned for indexes alone. An item is
- * ready when its `coalesce(lease_until, due_at)` has passed: never claimed and due, its lease over, or its pause over.
+ * ready when its `coalesce(lease_until, due_at)` has passed: it is due and was never claimed, or its lease or pause ended.
  */
 
 const ready = 'coalesce(lease_until, due_at)';
 
-/** How many of the first ready items of a kind are looked at, and how many more merchants when that is not all. */
+/** The window of a look: the first ready items of a kind, and more merchants if there are more items. */
 export const windows = { items: 500, merchants: 200 } as const;
 
 /**
- * Of each kind ($1), the merchants of the first items that are ready on the machine's clock ($2), how many items these
- * are, and the first one's time.
+ * For each kind ($1): the merchants of the first items that are ready on the machine's clock ($2), with the number of
+ * these items and the time of the first.
  */
 export const readyText = `select k.kind, d.merchant_id, count(*) as items, min(d.at) as first
   from unnest($1::text[]) k(kind) cross join lateral
@@ -22,9 +22,8 @@ export const readyText = `select k.kind, d.merchant_id, count(*) as items, min(d
   group by k.kind, d.merchant_id`;
 
 /**
- * Merchants of a kind ($1) after merchant $3 that have something ready ($2), whatever it is that comes before: each
- * merchant costs a step or two in an index, however much it has. The last one looked at is answered too, with or
- * without; none at the end.
+ * Merchants of a kind ($1) after merchant $3 that have something ready ($2). Each merchant costs one or two steps in an
+ * index, however many items it has. The last one looked at is returned even if it has nothing ready.
  */
 export const othersText = `with recursive m(merchant_id, n) as (
     select (select merchant_id from due_work where kind = $1 and parked_at is null and merchant_id > $3::bigint
@@ -63,19 +62,19 @@ export const claimText = `with found as materialized (
     returning key, due_at, attempts, reason, (select lease_until is not null from head) as alone`;
 
 /**
- * Gives leased items back: they may be claimed again, one by one, from $5 on. $6 is added to their attempts, $7 is why,
- * $8 when they were parked, if they were. Answers those that were still leased.
+ * Gives leased items back: they can be claimed again, one by one, from $5 on. $6 is added to their attempts, $7 is the
+ * reason, $8 the time at which they are parked, or null. Returns those that were still leased.
  */
 export const releaseText = `with ${leased}
   update due_work set lease = null, lease_until = $5::bigint, attempts = attempts + $6::int, reason = $7,
     parked_at = $8::bigint where ctid = any (array(select at from leased)) returning key`;
 
-/** How many items of each kind ($1) are parked, as far as it counts. */
+/** The number of parked items of each kind ($1), up to 1000. */
 export const parkedText = `select k.kind, d.items from unnest($1::text[]) k(kind) cross join lateral
   (select count(*) as items from (select from due_work where kind = k.kind and parked_at > 0 and parked_at is not null
     order by parked_at limit 1000) p) d`;
 
-/** Has parked items of a kind ($1) tried again, from $2 on; those that were parked first come first. */
+/** Makes parked items of a kind ($1) claimable again, from $2 on; those that were parked first come first. */
 export const resumeText = `with parked as materialized (
     select ctid as at from due_work where kind = $1 and parked_at > 0 and parked_at is not null
       order by parked_at limit 1000 for update skip locked)

@@ -1,15 +1,15 @@
 import type { QueryRunner } from 'typeorm';
 
 /**
- * due_work: work that falls due, an item for each (merchant, kind, key); merchant 0 where there is none. `due_at` is in
+ * due_work: work that falls due, one item per (merchant, kind, key); merchant 0 if it belongs to none. `due_at` is in
  * unix seconds on the clock of its kind: the merchant's, or the machine's. `lease_until` is the machine time before which
- * nobody may claim an item: it is leased (`lease`), or waits after a failure; null until it is claimed for the first time.
- * A parked item (`parked_at`, `reason`) is not tried again until somebody resumes it.
- * clocks: how far the clocks of a sandbox's merchants are ahead of the machine's; those that are not have no row.
+ * an item cannot be claimed: it is leased (`lease`), or waits after a failure; null until it is claimed for the first
+ * time. A parked item (`parked_at`, `reason`) is not retried until the resume command.
+ * clocks: how far the clocks of a sandbox's merchants are ahead of the machine's; others have no row.
  *
- * The indexes of what can be claimed are partial so that statements that name an item by its key, and do not say
- * `parked_at is null`, can use nothing but the primary key (see store/due/indexed.ts). Rows come and go by the minute: they
- * are vacuumed early, and not worth freezing.
+ * The indexes of claimable items are partial so that statements that name an item by its key, and do not say
+ * `parked_at is null`, can only use the primary key (see store/due/indexed.ts). Rows come and go by the minute: they are
+ * vacuumed early, and not worth freezing.
  */
 export async function createWorkTablesV1(runner: QueryRunner, service: string): Promise<void> {
   for (const statement of [

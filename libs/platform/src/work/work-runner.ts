@@ -1,21 +1,22 @@
 import { systemCaller } from '../runtime/caller.js';
 import { workItems } from '../runtime/telemetry.js';
+import type { Tx } from '../store/tx.js';
 import { DueTargets, type Target } from './due-targets.js';
 import { claim, fail, type Lease, type LeaseParts, release } from './lease.js';
 import { PeriodicTask } from './periodic-task.js';
 import { resumeText } from './statements.js';
 import type { Work, WorkItem } from './work.js';
 
-/** `batches`: how many a replica does at once, of all kinds; commands need connections too. */
+/** `batches`: the most that a replica does at once, of all kinds; commands need connections too. */
 const limits = { everyMs: 1_000, batches: 4, parkedEveryMs: 60_000 } as const;
 
-/** A target that is waiting or under way; `again`: it is to be looked at once more. */
+/** A target that is waiting or under way; `again`: something became due meanwhile. */
 interface Entry extends Target {
   running: boolean;
   again: boolean;
 }
 
-/** The items were given to another worker meanwhile: this one's work is undone. */
+/** The items were given to another worker meanwhile: the transaction is rolled back. */
 class LeaseLost extends Error {
   constructor(readonly keys: readonly string[]) {
     super('another worker has taken the items over');
@@ -24,8 +25,8 @@ class LeaseLost extends Error {
 
 /**
  * Does a service's work when it falls due. Any number of replicas work side by side: a batch of one merchant's items is
- * leased, done in one transaction and taken off the schedule by it. Merchants take turns, a batch each, and a kind has
- * only some of the places, so a long queue or a slow kind holds up no other.
+ * leased, done in one transaction and taken off the schedule by it. Merchants take turns, a batch each, and a kind may
+ * use only some of the places, so a long queue or a slow kind delays no other.
  */
 export class WorkRunner {
   private readonly works: ReadonlyMap<string, Work>;
@@ -53,14 +54,14 @@ export class WorkRunner {
     this.parked.start();
   }
 
-  /** Ends when the batches that are under way are done. */
+  /** Resolves when the batches that are under way are done. */
   async stop(): Promise<void> {
     await Promise.all([this.poll.stop(), this.parked.stop()]);
     for (const [name, { running }] of this.entries) if (!running) this.entries.delete(name);
     await this.idle();
   }
 
-  /** Something of this kind is due now; without a kind, the merchant's clock has moved. */
+  /** Called when something of this kind is due now; without a kind, the merchant's clock has moved. */
   wake(merchantId: number, kind?: string): void {
     if (!this.poll.running) return;
     for (const work of this.works.values()) {
@@ -69,12 +70,12 @@ export class WorkRunner {
     this.next();
   }
 
-  /** Does all that is due, and what becomes due by it. For tests and commands: a running service need not be told. */
+  /** Does everything that is due, and that becomes due by it. For tests and commands: a running service needs no call. */
   async drain(): Promise<void> {
     while ((await this.look()) || this.entries.size > 0) await this.idle();
   }
 
-  /** Has parked items tried again; answers how many of each kind. */
+  /** Makes parked items due again; returns how many of each kind. */
   async resume(): Promise<Record<string, number>> {
     const resumed: Record<string, number> = {};
     for (const kind of this.works.keys()) {
@@ -90,7 +91,7 @@ export class WorkRunner {
     return Math.floor(this.parts.clock.wall() / 1000);
   }
 
-  /** Whether there is anything to be done. */
+  /** True if there is anything to do. */
   private async look(): Promise<boolean> {
     if (this.works.size === 0) return false;
     const found = await this.targets.find(this.now());
@@ -106,7 +107,7 @@ export class WorkRunner {
     else this.entries.set(name, { ...target, running: false, again: false });
   }
 
-  /** Begins what there are places for, in the order in which it was found. */
+  /** Starts targets in the order in which they were found, as far as there are places. */
   private next(): void {
     const running = [...this.entries.values()].filter(entry => entry.running);
     for (const [name, entry] of this.entries) {
@@ -128,15 +129,15 @@ export class WorkRunner {
     entry.again = false;
     const { work, merchantId } = entry;
     const claimed = await this.attempt(entry).catch(error => {
-      // the items are claimable again when their lease is over
+      // the items can be claimed again when their lease is over
       this.parts.log.warn({ err: error, kind: work.kind, merchantId }, 'work could not be done');
       return 'none' as const;
     });
     this.entries.delete(name);
-    // at the end: others have their turn first
+    // requeued last: others have their turn first
     const again = claimed === 'maybe more' || entry.again;
     if (again && !this.poll.stopped) this.entries.set(name, { work, merchantId, running: false, again: false });
-    // a look sees so far only: what is behind shows when these are done
+    // a look sees a limited window: the items behind it show when these are done
     else if (this.entries.size === 0 && claimed !== 'none') this.poll.wake();
     this.next();
   }
@@ -162,7 +163,7 @@ export class WorkRunner {
     }
   }
 
-  /** What another worker has is left to it; the others are done, now or later. */
+  /** Leaves the lost items to the other worker; the rest are done now. */
   private async withoutLost(lease: Lease, items: readonly WorkItem[], { keys }: LeaseLost): Promise<void> {
     workItems.inc({ kind: lease.work.kind, outcome: 'lost' }, keys.length);
     const rest = items.filter(({ key }) => !keys.includes(key));
@@ -172,11 +173,14 @@ export class WorkRunner {
   private async transaction({ id, work, merchantId }: Lease, items: readonly WorkItem[]): Promise<void> {
     const [first] = items;
     const requestId = items.length === 1 && first ? first.requestId : `${work.kind}_${id}`;
-    await this.parts.db.write(systemCaller(merchantId, requestId, Number.POSITIVE_INFINITY), async tx => {
-      await work.run(tx, items);
+    const caller = systemCaller(merchantId, requestId, Number.POSITIVE_INFINITY);
+    const run = await work.prepare(items);
+    const effect = async (tx: Tx) => {
+      await run(tx);
       const lost = await tx.settle({ kind: work.kind, keys: items.map(({ key }) => key), lease: id });
       if (lost.length > 0) throw new LeaseLost(lost);
       return {};
-    });
+    };
+    await (work.logged ? this.parts.db.write(caller, effect) : this.parts.db.apply(caller, effect));
   }
 }

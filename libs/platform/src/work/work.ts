@@ -1,54 +1,83 @@
 import type { Tx } from '../store/tx.js';
 
-/** One thing that is due. */
+/** An item of work that is due. */
 export interface WorkItem {
-  /** 0 where it belongs to no merchant. */
+  /** 0 if it belongs to no merchant. */
   merchantId: number;
   kind: string;
   key: string;
   /** Unix seconds on the clock of its kind. */
   dueAt: number;
-  /** Which attempt this is, from 1. */
+  /** The number of this attempt, from 1. */
   attempt: number;
-  /** `<kind>_<key>`: of the item's events and log entry, whichever attempt succeeds. */
+  /** `<kind>_<key>`: the request id of the item's events and log entry, whichever attempt succeeds. */
   requestId: string;
 }
 
 export interface WorkOptions {
   /**
-   * Which clock `due_at` is on: the merchant's, which can be moved in a sandbox, or the machine's, as for sessions and
-   * what is kept for some time. Merchant 0 has the machine's.
+   * The clock that `due_at` is on: the merchant's, which can be moved in a sandbox, or the machine's, as for sessions and
+   * retention. Merchant 0 has the machine's.
    */
   time: 'merchant' | 'machine';
-  /** How many items one transaction does at most. Default 50. */
+  /** The most items in one transaction. Default 50. */
   batch?: number;
-  /** How often an item is tried before it is parked. Default 10, in some three hours. */
+  /** Attempts before an item is parked. Default 10, in some three hours. */
   attempts?: number;
-  /** For how long a worker has its items to itself. Must be longer than a batch takes. Default 60. */
+  /** How long a worker has its items to itself. Must be longer than a batch takes. Default 60. */
   leaseSeconds?: number;
-  /** How many batches of this kind one replica does at once. Default 2. */
+  /** Batches of this kind that one replica does at once. Default 2. */
   atOnce?: number;
+  /**
+   * False for upkeep that is nobody's command, such as working off a queue: it changes rows without an entry in the
+   * operation log. Default true: an item that changes something writes its entry.
+   */
+  logged?: boolean;
 }
 
-/** A kind of work, and what is done when it is due; made by `work`. */
+/** A kind of work; made by `work` or `fetchedWork`. */
 export interface Work extends Required<WorkOptions> {
   kind: string;
-  run(tx: Tx, items: readonly WorkItem[]): Promise<void>;
+  /** Prepares items outside of a transaction; returns the part that is done in it. */
+  prepare(items: readonly WorkItem[]): Promise<(tx: Tx) => Promise<void>>;
+}
+
+const defaults = { batch: 50, attempts: 10, leaseSeconds: 60, atOnce: 2, logged: true } as const;
+
+/**
+ * Declares work that falls due: `tx.schedule(kind, key, at)` schedules it, and `run` does it, in one transaction with
+ * taking it off the schedule. `items` are of one merchant, in order of due_at; when they fail together they are done one
+ * by one. For each, `tx.item(item)` is the transaction with the item's own request id and log entry. `run` may schedule
+ * the item again, and throws if it cannot be done now: it is retried later.
+ */
+export function work(
+  kind: string,
+  options: WorkOptions,
+  run: (tx: Tx, items: readonly WorkItem[]) => Promise<void>,
+): Work {
+  return { ...defaults, ...options, kind, prepare: async items => tx => run(tx, items) };
 }
 
 /**
- * Declares work that falls due: `tx.schedule(kind, key, at)` plans it, and `run` does it, in one transaction with taking it
- * off the schedule. `items` are of one merchant, in order of due_at; when they fail together they are done one by one. For
- * each, `tx.item(item)` is the transaction with the item's own request id and log entry. `run` may schedule the item
- * again, and throws when it cannot be done: it is tried later.
+ * Declares work that needs something from outside the database, such as an answer of another server: `fetch` gets it
+ * before the transaction begins, while the items are leased, so one replica at a time does. Otherwise as `work`.
  */
-export function work(kind: string, options: WorkOptions, run: Work['run']): Work {
-  return { batch: 50, attempts: 10, leaseSeconds: 60, atOnce: 2, ...options, kind, run };
+export function fetchedWork<F>(
+  kind: string,
+  options: WorkOptions,
+  fetch: (items: readonly WorkItem[]) => Promise<F>,
+  run: (tx: Tx, items: readonly WorkItem[], fetched: F) => Promise<void>,
+): Work {
+  const prepare: Work['prepare'] = async items => {
+    const fetched = await fetch(items);
+    return tx => run(tx, items, fetched);
+  };
+  return { ...defaults, ...options, kind, prepare };
 }
 
-/** For work whose items are done one after the other, each under its own request id. */
+/** The `run` of work whose items are done one after the other, each under its own request id. */
 export const eachItem =
-  (run: (tx: Tx, item: WorkItem) => Promise<void>): Work['run'] =>
-  async (tx, items) => {
+  (run: (tx: Tx, item: WorkItem) => Promise<void>) =>
+  async (tx: Tx, items: readonly WorkItem[]): Promise<void> => {
     for (const item of items) await run(tx.item(item), item);
   };
