@@ -131,7 +131,8 @@ export const identity: ServiceDefinition<Config> = {
     },
   ],
   consumptions: logConsumptions,
-  workers: app => [app.get(Heartbeat), app.get(SessionActivity)],
+  workers: app => [app.get(Heartbeat)],
+  work: app => [app.get(SessionActivity).work],
   removals,
   commands: { merchant, log },
 };
