@@ -47,7 +47,8 @@ const always: Record<string, Rule> = {
       ask,
       'billing',
       `select i.invoice_id || ' is open, and will not expire' as what from invoices i where i.status = 'processing'
-         and not exists (select 1 from expiries e where e.merchant_id = i.merchant_id and e.invoice_id = i.invoice_id)`,
+         and not exists (select 1 from due_work w
+           where w.merchant_id = i.merchant_id and w.kind = 'invoice.expire' and w.key = i.invoice_id)`,
     ),
   'numbers go from 1 to n': ask =>
     told(

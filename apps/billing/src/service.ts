@@ -12,7 +12,7 @@ import { InvoiceList } from './invoicing/invoice-list.js';
 import { Invoices } from './invoicing/invoices.js';
 import { PaymentNew } from './invoicing/payment-new.js';
 import { Payments } from './invoicing/payments.js';
-import { expiries, invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
+import { invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
 import { paymentView } from './invoicing/views.js';
 import { migrations } from './migrations/index.js';
 
@@ -20,7 +20,7 @@ export const billing: ServiceDefinition<Config> = {
   name: 'billing',
   config,
   schema: {
-    tables: [invoices, invoiceLines, payments, gateways, numberings, expiries, users, plans],
+    tables: [invoices, invoiceLines, payments, gateways, numberings, users, plans],
     migrations,
     worksFrom: 5,
   },
@@ -33,8 +33,8 @@ export const billing: ServiceDefinition<Config> = {
   copies,
   controllers: [Gateways, Invoices, InvoiceList, Payments, PaymentNew],
   providers: [InvoiceExpiry, InvoiceFinalizer],
-  workers: app => [app.get(InvoiceExpiry)],
+  work: app => [app.get(InvoiceExpiry).work],
 };
 
 /** Tables without row-level security, besides the platform's own. */
-export const infrastructure = [expiries.table, 'user_copies_search'];
+export const infrastructure = ['expiries', 'user_copies_search'];

@@ -352,7 +352,7 @@ describe('the oracle', () => {
     [
       'is open, and will not expire',
       'billing',
-      [`update invoices set status = 'processing' where status = 'paid'`, 'delete from expiries'],
+      [`update invoices set status = 'processing' where status = 'paid'`, 'delete from due_work'],
     ],
     ['numbers go from 1 to n', 'billing', [`update invoices set number = '9999' where number = '2'`]],
     ['numbers go from 1 to n', 'billing', ['update numberings set last_number = last_number + 1']],

@@ -67,6 +67,9 @@ export function upsertText<T>(into: Table<T>): string {
   );
 }
 
+const replacing = <T>(into: Table<T>) =>
+  into.replaced ? ` on conflict (${keysOf(into).join(', ')}) do update set ${assignments(into, 'excluded')}` : '';
+
 const keysOf = <T>(of: Table<T>) => of.key.map(property => columnOf(of, property));
 
 /** Assigns all columns except the key from `from`. */
@@ -107,7 +110,7 @@ export function commitText(changes: readonly (readonly [Table<unknown>, Change])
   return once(shapeOf(changes), () => {
     let at = 2;
     const parts = changes.map(([table, change]) => {
-      const text = change === 'insert' ? insertText(table, at, 'ctx, ') : updateText(table, at);
+      const text = change === 'insert' ? insertText(table, at, 'ctx, ') + replacing(table) : updateText(table, at);
       at += rowsWidth(table);
       return text;
     });

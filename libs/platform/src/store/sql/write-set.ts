@@ -31,6 +31,13 @@ export interface AnswerRow {
   createdAt: number;
 }
 
+/** Rows of one table that change in one way. */
+export interface RowGroup {
+  readonly table: Table<unknown>;
+  readonly change: Change;
+  readonly rows: readonly RowToWrite[];
+}
+
 /** Everything one command commits. `rows[i]` are the rows that change as `changes[i]` says. */
 export interface WriteSet {
   changes: readonly (readonly [Table<unknown>, Change])[];
