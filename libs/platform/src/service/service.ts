@@ -28,7 +28,6 @@ import { fastPaths } from '../store/fast/fast-paths.js';
 import { plainPaths } from '../store/plain.js';
 import { createPool } from '../store/pool.js';
 import { migrate, type Schema, schemaProblem } from '../store/schema/migrate.js';
-import type { Written } from '../store/sql/write-set.js';
 import { Janitor, type Removal } from '../work/janitor.js';
 import type { Work } from '../work/work.js';
 import { WorkRunner } from '../work/work-runner.js';
@@ -89,7 +88,7 @@ export interface Parts {
   log: Log;
   bus: Bus;
   pool: ReturnType<typeof createPool>;
-  committed(written?: Written): void;
+  committed(): void;
 }
 
 export async function assemble(definition: ServiceDefinition, parts: Parts) {
@@ -187,7 +186,7 @@ export async function startService(definition: ServiceDefinition, argv = process
     log,
     bus,
     pool,
-    committed: (written?: Written) => relay.committed(written),
+    committed: () => relay.committed(),
   };
   const running = await assemble(definition, parts);
   if (word !== undefined) {

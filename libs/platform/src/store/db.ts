@@ -21,7 +21,7 @@ import { ReadSession, Session, type Source } from './session.js';
 import { type Early, type Intake, isSeen, takeIn } from './sql/dedupe.js';
 import { type Part, searched } from './sql/search.js';
 import { commitText } from './sql/statements.js';
-import { commitValues, type WriteSet, type Written } from './sql/write-set.js';
+import { commitValues, type WriteSet } from './sql/write-set.js';
 import { Tx } from './tx.js';
 
 /** Asks the owner of a copy for its newest state of one object and stores it; see copies.ts. */
@@ -44,8 +44,8 @@ export interface DbParts {
   /** A time-ordered unique id with a prefix. */
   newId(prefix: `${string}_`): string;
   random(): number;
-  /** Called after each commit that wrote events; with `written` where no transaction was held for it. */
-  committed(written?: Written): void;
+  /** Called after each commit that wrote events. */
+  committed(): void;
 }
 
 const knowTenantText = 'insert into tenants (merchant_id) values ($1) on conflict do nothing';
@@ -63,7 +63,7 @@ export class Db {
   constructor(private readonly parts: DbParts) {
     const { pool, readPool, clock, random } = parts;
     this.answers = new StoredAnswers(parts.keyring, parts.events);
-    this.paths = parts.paths({ pool, readPool, written: written => this.committed(written) });
+    this.paths = parts.paths({ pool, readPool });
     this.repetition = {
       clock,
       random,
@@ -222,6 +222,7 @@ export class Db {
       const recorded = recorder.outcome();
       const effects = await this.effectsOf(recorded, caller, answer);
       if (effects) await committing(this.paths.commit(merchantId, effects), idempotencyKey !== undefined);
+      if (recorded.events.length > 0) this.committed();
       this.wake(merchantId, recorded);
       return markAnswer(answer, recorded.emitted);
     } catch (error) {
@@ -255,9 +256,9 @@ export class Db {
     return prepared(commitText(effects.changes), commitValues(merchantId, [effects], this.paths.arrays));
   }
 
-  private committed(written?: Written): void {
+  private committed(): void {
     crashPoint('after-commit');
-    this.parts.committed(written);
+    this.parts.committed();
   }
 
   private wake(merchantId: number, { due }: Recorded): void {

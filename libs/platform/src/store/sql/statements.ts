@@ -100,8 +100,8 @@ export const shapeOf = (changes: readonly (readonly [Table<unknown>, Change])[])
   changes.map(([{ table }, change]) => `${change} ${table}`).join();
 
 /**
- * Everything a command commits, as one statement: its changes, its events, its stored answer. It returns the key of its
- * row in `unpublished` (see platform-tables.ts), if it has events.
+ * Everything a command commits, as one statement: its changes, its events with their row in `unpublished` (see
+ * platform-tables.ts), its stored answer.
  * $1 is the merchant, followed by the rows of each changed table and the columns of events and answers (see
  * `commitValues`). `ctx` sets the merchant before any row is produced, so that row-level security holds when the
  * statement is a transaction of its own.
@@ -118,6 +118,6 @@ export function commitText(changes: readonly (readonly [Table<unknown>, Change])
     const named = parts.map((part, index) => `w${index} as (${part})`);
     return `with ctx as materialized (select set_config('app.merchant_id', $1::text, true)), ${named.join(', ')}
       insert into unpublished select min(seq), array_agg(seq), sum(characters) from w${changes.length}
-      having count(*) > 0 returning first`;
+      having count(*) > 0`;
   });
 }
