@@ -15,7 +15,7 @@ export function placesOf(geonames: string): Places {
   const rows = new Map<string, Row>();
   for (const line of geonames.split('\n').filter(line => line !== '')) {
     const [, zip = '', place = '', , code = ''] = line.split('\t');
-    const military = /^(APO|FPO|DPO) A[AEP]$/.exec(place)?.[1];
+    const military = /^(APO|FPO|DPO)\b/.exec(place)?.[1];
     // a ZIP code that has two rows is kept as a civilian one
     if (military && !rows.has(zip)) rows.set(zip, { zip, city: military, state: areaOf(zip) });
     else if (code !== '') rows.set(zip, { zip, city: place, state: code });
