@@ -1,6 +1,6 @@
 import { type User, type UsVatConfig, userType } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import type { Reader } from '@recur/platform';
+import type { Reader, Tx } from '@recur/platform';
 import { findUser } from '../customers/users.js';
 import {
   decideTax,
@@ -16,7 +16,7 @@ import { ruleOf, settingsOf } from './settings.js';
 import { taxExemptions, usTaxRates } from './tables.js';
 import { placeOfZip, stateCode } from './us-places.js';
 import { parseVatNumber } from './vat-number.js';
-import { answerAbout } from './vat-numbers.js';
+import { answerAbout, markPending } from './vat-numbers.js';
 
 /** The parties of a sale. */
 export interface TaxParties {
@@ -98,6 +98,11 @@ export function rateOf(facts: TaxFacts, { requested, gatewayName, plan, product,
     countryRates: ratesOf(facts.buyer.countryCode),
     at,
   });
+}
+
+/** To be called when a document is finished: a number that it relies on without an answer of VIES is checked daily. */
+export async function followUp(tx: Tx, { buyer }: TaxFacts, decisions: readonly TaxDecision[]): Promise<void> {
+  if (buyer.vatNumber && decisions.some(({ pending }) => pending)) await markPending(tx, buyer.vatNumber.number);
 }
 
 /** US sales tax is switched on by having nexus. */

@@ -90,17 +90,28 @@ export class VatNumbers {
     return row;
   }
 
+  /** What VIES says about pending numbers, one after the other: the fetch of the work `tax.recheck`, whose keys they are. */
+  async askAgain(items: readonly { merchantId: number; key: string }[]): Promise<Map<string, ViesAnswer | undefined>> {
+    const answers = new Map<string, ViesAnswer | undefined>();
+    for (const { merchantId, key } of items) answers.set(key, await this.ask(merchantId, await parseVatNumber(key)));
+    return answers;
+  }
+
   /**
-   * Work of kind `tax.recheck`, whose items are pending numbers, each by itself (batch 1). VIES is asked before the first
-   * statement, while no transaction is open yet. Returns the keys of items that are still pending: to be tried in a day.
+   * Checks pending numbers again with what VIES said about them: the work `tax.recheck`. `itemOf` is the transaction of
+   * an item. Returns the items whose numbers are still pending: they are due again in a day.
    */
-  async recheck(tx: Tx, items: readonly { key: string }[]): Promise<string[]> {
-    const stillPending: string[] = [];
-    for (const { key } of items) {
-      const parsed = await parseVatNumber(key);
-      const answer = await this.ask(tx.merchantId, parsed);
-      if (answer === undefined || answer.kind === 'unavailable') stillPending.push(key);
-      else await this.record(tx, parsed, answer);
+  async recheck<I extends { key: string }>(
+    tx: Tx,
+    items: readonly I[],
+    answers: ReadonlyMap<string, ViesAnswer | undefined>,
+    itemOf: (item: I) => Tx = () => tx,
+  ): Promise<I[]> {
+    const stillPending: I[] = [];
+    for (const item of items) {
+      const answer = answers.get(item.key);
+      if (answer === undefined || answer.kind === 'unavailable') stillPending.push(item);
+      else await this.record(itemOf(item), await parseVatNumber(item.key), answer);
     }
     return stillPending;
   }

@@ -13,7 +13,7 @@ import { MovableClock, type TestService, testService } from '@recur/platform/tes
 import { compose } from '../../src/pricing/price.js';
 import { type TaxDecision, taxPoint } from '../../src/pricing/tax-decision.js';
 import { billing } from '../../src/service.js';
-import { decide, rateOf, type TaxItem, type TaxParties, taxFacts } from '../../src/tax/decide.js';
+import { decide, followUp, rateOf, type TaxItem, type TaxParties, taxFacts } from '../../src/tax/decide.js';
 import { setGatewayRules, setReverseChargePending } from '../../src/tax/settings.js';
 import { line } from '../pricing/samples.js';
 import { business, knowUser } from './customers.js';
@@ -145,6 +145,24 @@ describe('reverse charge', () => {
     vies.next = unknown;
     await validate('EL094259216');
     expect(await decided({ userId: users.greek })).toMatchObject({ category: 'S', ratePpm: 240_000 });
+  });
+
+  it('of an unconfirmed number is followed up when a document is finished', async () => {
+    const finish = (userId: number) =>
+      settings(async tx => {
+        const facts = await taxFacts(tx, { userId, sellerCountryCode: 'DE' });
+        await followUp(tx, facts, [rateOf(facts, { gatewayName: 'sandbox', at: tx.now })]);
+        return {};
+      });
+    await finish(users.greek);
+    await finish(users.estonian);
+    await finish(users.private);
+    expect(await t.rows('select number, country_code, pending_since from vat_numbers')).toEqual([
+      { number: 'EL094259216', country_code: 'GR', pending_since: String(clock.now()) },
+    ]);
+    expect(await decided({ userId: users.greek })).toMatchObject({ pending: true });
+    await validate('EL094259216');
+    expect(await t.rows('select pending_since from vat_numbers')).toEqual([{ pending_since: '0' }]);
   });
 
   it('of unconfirmed numbers can be switched off', async () => {

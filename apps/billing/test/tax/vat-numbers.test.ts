@@ -33,13 +33,16 @@ const pend = (number: string) =>
     tx.log('VatNumber(test)', 'Pend');
     return {};
   });
-const recheck = async (number: string) => {
-  let pending: string[] = [];
-  await t.db.write(t.callerOf(), async tx => {
-    pending = await t.app.get(VatNumbers).recheck(tx, [{ key: number }]);
+const recheck = async (number: string, of = t) => {
+  const numbers = of.app.get(VatNumbers);
+  const items = [{ merchantId: 15, key: number }];
+  const answers = await numbers.askAgain(items);
+  let pending: typeof items = [];
+  await of.db.write(of.callerOf(), async tx => {
+    pending = await numbers.recheck(tx, items, answers);
     return {};
   });
-  return pending;
+  return pending.map(({ key }) => key);
 };
 const changes = async () => (await t.emitted()).filter(({ type }) => type !== 'operation.logged');
 
@@ -211,10 +214,7 @@ describe('without VIES_URL', () => {
       });
       expect(await off.done(validateVatNumber, input)).toEqual({ vatNumberValidate });
       expect((await off.done(listVatNumberValidations, {})).total).toBe(1);
-      await off.db.write(off.callerOf(), async tx => {
-        expect(await off.app.get(VatNumbers).recheck(tx, [{ key: 'EE100931558' }])).toEqual(['EE100931558']);
-        return {};
-      });
+      expect(await recheck('EE100931558', off)).toEqual(['EE100931558']);
     } finally {
       await off.close();
     }
