@@ -7,9 +7,7 @@ const settings = serviceConfig.extend({
     .url({ protocol: /^https?$/ })
     .transform(url => url.replace(/\/+$/, ''))
     .optional()
-    .describe(
-      'base URL of the VIES REST API, such as https://ec.europa.eu/taxation_customs/vies/rest-api; unset, VAT numbers are checked by format and checksum alone',
-    ),
+    .describe('base URL of the VIES REST API; unset, VAT numbers go by format and checksum alone'),
   VIES_ALLOW_LOOPBACK: toggle(false).describe('allow VIES_URL on loopback addresses: local stacks and tests only'),
 });
 
