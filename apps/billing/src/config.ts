@@ -1,7 +1,32 @@
-import { serviceConfig } from '@recur/platform';
+import { checkUrl, serviceConfig, toggle } from '@recur/platform';
 import { z } from 'zod';
 
-export const config = serviceConfig.extend({
+const settings = serviceConfig.extend({
   PORTAL_BASE: z.url().default('http://localhost:3000/portal').describe('where the hosted pages are'),
+  VIES_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform(url => url.replace(/\/+$/, ''))
+    .optional()
+    .describe('base URL of the VIES REST API; unset, VAT numbers go by format and checksum alone'),
+  VIES_ALLOW_LOOPBACK: toggle(false).describe('allow VIES_URL on loopback addresses: local stacks and tests only'),
 });
+
+export const config = settings
+  .refine(({ RECUR_ENV, VIES_ALLOW_LOOPBACK }) => RECUR_ENV !== 'production' || !VIES_ALLOW_LOOPBACK, {
+    path: ['VIES_ALLOW_LOOPBACK'],
+    message: 'may not be true in production',
+  })
+  .refine(one => !one.VIES_URL || !checkUrl(one.VIES_URL, addressRules(one)), {
+    path: ['VIES_URL'],
+    message: 'must be a public address, and https in production',
+  });
 export type Config = z.output<typeof config>;
+
+/** Restrictions on VIES_URL in this deployment. */
+export const addressRules = ({
+  RECUR_ENV,
+  VIES_ALLOW_LOOPBACK,
+}: Pick<z.output<typeof settings>, 'RECUR_ENV' | 'VIES_ALLOW_LOOPBACK'>) => ({
+  httpsOnly: RECUR_ENV === 'production',
+  allowLoopback: VIES_ALLOW_LOOPBACK,
+});

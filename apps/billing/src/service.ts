@@ -1,5 +1,5 @@
 import { events } from '@recur/contracts';
-import { aggregate, type ServiceDefinition } from '@recur/platform';
+import { aggregate, CONFIG, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
 import { copies } from './customers/copies.js';
 import { plans, users } from './customers/tables.js';
@@ -15,12 +15,21 @@ import { Payments } from './invoicing/payments.js';
 import { invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
 import { paymentView } from './invoicing/views.js';
 import { migrations } from './migrations/index.js';
+import { Places } from './tax/places.js';
+import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
+import { TaxSetup } from './tax/tax-setup.js';
+import { VatNumberOperations } from './tax/vat-number-operations.js';
+import { VatNumbers, vatNumberAggregate } from './tax/vat-numbers.js';
+import { Vies } from './tax/vies.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
   config,
   schema: {
-    tables: [invoices, invoiceLines, payments, gateways, numberings, users, plans],
+    tables: [
+      ...[invoices, invoiceLines, payments, gateways, numberings, users, plans],
+      ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
+    ],
     migrations,
     worksFrom: 5,
   },
@@ -29,10 +38,16 @@ export const billing: ServiceDefinition<Config> = {
     invoice: aggregate(invoices, 'invoiceId'),
     payment: aggregate(payments, 'paymentId', paymentView),
     gateway: aggregate(gateways, 'gatewayId', gateway => gatewayView(gateway)),
+    vat_number: vatNumberAggregate,
   },
   copies,
-  controllers: [Gateways, Invoices, InvoiceList, Payments, PaymentNew],
-  providers: [InvoiceExpiry, InvoiceFinalizer],
+  controllers: [Gateways, Invoices, InvoiceList, Payments, PaymentNew, Places, TaxSetup, VatNumberOperations],
+  providers: [
+    InvoiceExpiry,
+    InvoiceFinalizer,
+    VatNumbers,
+    { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
+  ],
   work: app => [app.get(InvoiceExpiry).work],
 };
 

@@ -10,6 +10,7 @@ const allowed: Record<string, readonly string[]> = {
   pricing: [],
   gateways: [],
   customers: [],
+  tax: ['pricing', 'customers', 'config'],
   migrations: [],
 };
 

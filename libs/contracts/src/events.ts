@@ -3,6 +3,7 @@ import { Gateway } from './billing/gateways.js';
 import { Invoice } from './billing/invoice-shape.js';
 import { Payment } from './billing/payment-shape.js';
 import { Subscription } from './billing/subscription-shape.js';
+import { VatNumberState } from './billing/taxes.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
 import { MerchantCurrencies } from './catalog/exchange.js';
 import { MerchantMetric } from './catalog/metrics.js';
@@ -191,6 +192,7 @@ export const events = {
   'invoice.deleted': internal('billing', 'invoice', Invoice),
   'gateway.created': internal('billing', 'gateway', Gateway),
   'gateway.updated': internal('billing', 'gateway', Gateway),
+  'vat.number.invalid': internal('billing', 'vat_number', VatNumberState),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.updated': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.deleted': internal('notification', 'endpoint', WebhookEndpoint),

@@ -4,6 +4,7 @@ import { Purchases1763683200003 } from './0003-purchases.js';
 import { Lists1763683200004 } from './0004-lists.js';
 import { Relay1763683200005 } from './0005-relay.js';
 import { Work1763683200006 } from './0006-work.js';
+import { Tax1763683200012 } from './0012-tax.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -13,4 +14,5 @@ export const migrations = [
   Lists1763683200004,
   Relay1763683200005,
   Work1763683200006,
+  Tax1763683200012,
 ];
