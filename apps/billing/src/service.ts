@@ -1,6 +1,8 @@
 import { events } from '@recur/contracts';
 import { aggregate, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
+import { creditAccount, creditConfig } from './credits/aggregates.js';
+import { creditAccounts, creditConfigs, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
 import { plans, users } from './customers/tables.js';
 import { Gateways } from './gateways/gateways.js';
@@ -20,7 +22,10 @@ export const billing: ServiceDefinition<Config> = {
   name: 'billing',
   config,
   schema: {
-    tables: [invoices, invoiceLines, payments, gateways, numberings, expiries, users, plans],
+    tables: [
+      ...[invoices, invoiceLines, payments, gateways, numberings, expiries, users, plans],
+      ...[creditConfigs, creditAccounts, creditTransactions],
+    ],
     migrations,
     worksFrom: 5,
   },
@@ -29,6 +34,8 @@ export const billing: ServiceDefinition<Config> = {
     invoice: aggregate(invoices, 'invoiceId'),
     payment: aggregate(payments, 'paymentId', paymentView),
     gateway: aggregate(gateways, 'gatewayId', gateway => gatewayView(gateway)),
+    creditAccount,
+    creditConfig,
   },
   copies,
   controllers: [Gateways, Invoices, InvoiceList, Payments, PaymentNew],
