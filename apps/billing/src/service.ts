@@ -1,7 +1,10 @@
 import { events } from '@recur/contracts';
 import { aggregate, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
+import { CreditAccounts } from './credits/accounts.js';
 import { creditAccount, creditConfig } from './credits/aggregates.js';
+import { CreditConfigs } from './credits/configs.js';
+import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
 import { plans, users } from './customers/tables.js';
@@ -38,7 +41,10 @@ export const billing: ServiceDefinition<Config> = {
     creditConfig,
   },
   copies,
-  controllers: [Gateways, Invoices, InvoiceList, Payments, PaymentNew],
+  controllers: [
+    ...[Gateways, Invoices, InvoiceList, Payments, PaymentNew],
+    ...[CreditAccounts, CreditConfigs, PromoChanges],
+  ],
   providers: [InvoiceExpiry, InvoiceFinalizer],
   workers: app => [app.get(InvoiceExpiry)],
 };

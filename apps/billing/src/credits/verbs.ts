@@ -3,9 +3,9 @@ import type { Reader, Tx } from '@recur/platform';
 import type { CreditMove } from '../pricing/credit.js';
 import { promoOn } from '../pricing/promo.js';
 import { settle } from '../pricing/settle.js';
-import { type AccountType, type CreditTerms, termsOf } from './domain/config.js';
 import { type AccountKey, lockAccount, openAccount, postTo } from './ledger.js';
-import { creditAccounts, creditConfigs, creditTransactions } from './tables.js';
+import { withTerms } from './lookup.js';
+import { creditAccounts, creditTransactions } from './tables.js';
 import { creditAccountView } from './views.js';
 
 // Verbs for other wings. They write no log entry: the command that calls them does. A transaction that uses both
@@ -51,7 +51,8 @@ export async function returnPromo(
   if (credits === 0n) return;
   const account = await openAccount(tx, { userId, type: 'promo', currency });
   const where = { creditId: account.creditId, invoiceId, move: 'payout' } as const;
-  const [spent] = await tx.all(creditTransactions, where, 'order by sequence desc limit 1');
+  // by the index on invoices, whose condition it repeats
+  const [spent] = await tx.all(creditTransactions, where, `and invoice_id <> '' order by id desc limit 1`);
   const exchangeRate = spent?.exchangeRate ?? account.terms.exchangeRate;
   await postTo(tx, account, { move: 'refund', delta: credits, exchangeRate, invoiceId, bizId: invoiceId });
 }
@@ -104,16 +105,6 @@ function moveOf(type: number): CreditMove {
 
 /** The user's accounts as the API shows them, oldest first. */
 export async function accountsOf(reader: Reader, userId: number): Promise<CreditAccount[]> {
-  const [rows, configs] = await Promise.all([
-    reader.all(creditAccounts, { userId }, 'order by credit_id'),
-    reader.all(creditConfigs, {}),
-  ]);
-  return rows.map(row => {
-    const config = configs.find(({ type, currency }) => type === row.type && currency === row.currency);
-    return creditAccountView({ ...row, terms: termsOf(config) });
-  });
+  const rows = await reader.all(creditAccounts, { userId }, 'order by credit_id');
+  return (await withTerms(reader, rows)).map(account => creditAccountView(account));
 }
-
-/** The terms of accounts of a type and currency: those of the config, or the defaults. */
-export const creditTermsOf = async (reader: Reader, type: AccountType, currency: string): Promise<CreditTerms> =>
-  termsOf(await reader.find(creditConfigs, { type, currency }));
