@@ -3,6 +3,8 @@ import { creditTransactionType } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
 import * as credits from '../../src/credits/verbs.js';
+import { promoOn } from '../../src/pricing/promo.js';
+import { settle } from '../../src/pricing/settle.js';
 import { billing } from '../../src/service.js';
 
 let t: TestService;
@@ -205,6 +207,18 @@ describe('accounts', () => {
        where before <> previous or after <> before + delta or sequence <> place or total <> balance or after < 0`,
     );
     expect(broken).toEqual([]);
+    // each spending took what it would have taken alone from the balance that it met
+    const spendings = (await chain(userId)).filter(({ move }) => move === 'payout');
+    expect(spendings.length).toBeGreaterThan(16);
+    for (const { type, delta, before, invoice_id: invoiceId } of spendings) {
+      const at = Number(String(invoiceId).split('_').at(-1));
+      const promo = { balance: BigInt(Number(before)), exchangeRate: 100n, decimals: 2 };
+      const alone =
+        type === 'promo'
+          ? promoOn(BigInt(700 * (at + 1)), promo).credits
+          : settle(BigInt(900 * (at + 1)), promo.balance, 100n).creditSpent;
+      expect(-Number(delta)).toBe(Number(alone));
+    }
   });
 });
 
