@@ -8,9 +8,13 @@ import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
 import { plans, users } from './customers/tables.js';
+import { Discounts } from './discounts/discounts.js';
+import { DiscountLists } from './discounts/lists.js';
+import { discounts, userDiscounts } from './discounts/tables.js';
 import { Gateways } from './gateways/gateways.js';
 import { gateways } from './gateways/tables.js';
 import { gatewayView } from './gateways/views.js';
+import { DiscountPreview } from './invoicing/discount-preview.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
 import { InvoiceList } from './invoicing/invoice-list.js';
@@ -27,7 +31,7 @@ export const billing: ServiceDefinition<Config> = {
   schema: {
     tables: [
       ...[invoices, invoiceLines, payments, gateways, numberings, expiries, users, plans],
-      ...[creditConfigs, creditAccounts, creditTransactions],
+      ...[creditConfigs, creditAccounts, creditTransactions, discounts, userDiscounts],
     ],
     migrations,
     worksFrom: 5,
@@ -44,6 +48,7 @@ export const billing: ServiceDefinition<Config> = {
   controllers: [
     ...[Gateways, Invoices, InvoiceList, Payments, PaymentNew],
     ...[CreditAccounts, CreditConfigs, PromoChanges],
+    ...[Discounts, DiscountLists, DiscountPreview],
   ],
   providers: [InvoiceExpiry, InvoiceFinalizer],
   workers: app => [app.get(InvoiceExpiry)],

@@ -1,5 +1,6 @@
 import * as addresses from './billing/addresses.js';
 import * as credits from './billing/credits.js';
+import * as discounts from './billing/discounts.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices.js';
 import * as payments from './billing/payments.js';
@@ -55,6 +56,7 @@ export const operations: readonly Operation[] = [
   invoices,
   payments,
   credits,
+  discounts,
   subscriptions,
   usage,
   addresses,
