@@ -29,44 +29,44 @@ export class Discounts {
       tx.onConflict('discounts_code', () => invalid('/code', 'is the code of another discount'));
       tx.save(discounts, discount);
       log(tx, discount, 'New');
-      return { discount: discountView(discount, tx.now) };
+      return shown(discount, tx.now);
     });
   }
 
   @Handle(editDiscount)
   edit(input: In<typeof editDiscount>, caller: Caller) {
-    return this.change(input.id, caller, 'Edit', discount => domain.edit(discount, settingsOf(input)));
+    return this.change(input.id, caller, 'Edit', discount => domain.edit(discount, settingsOf(input)), shown);
   }
 
   @Handle(activateDiscount)
-  async activate({ id }: In<typeof activateDiscount>, caller: Caller) {
-    await this.change(id, caller, 'Activate', domain.activate);
-    return {};
+  activate({ id }: In<typeof activateDiscount>, caller: Caller) {
+    return this.change(id, caller, 'Activate', domain.activate, empty);
   }
 
   @Handle(deactivateDiscount)
-  async deactivate({ id }: In<typeof deactivateDiscount>, caller: Caller) {
-    await this.change(id, caller, 'Deactivate', domain.deactivate);
-    return {};
+  deactivate({ id }: In<typeof deactivateDiscount>, caller: Caller) {
+    return this.change(id, caller, 'Deactivate', domain.deactivate, empty);
   }
 
   @Handle(deleteDiscount)
-  async delete({ id }: In<typeof deleteDiscount>, caller: Caller) {
-    await this.change(id, caller, 'Delete', domain.remove);
-    return {};
+  delete({ id }: In<typeof deleteDiscount>, caller: Caller) {
+    return this.change(id, caller, 'Delete', domain.remove, empty);
   }
 
   @Handle(incrementDiscountQuantity)
   incrementQuantity({ id, amount }: In<typeof incrementDiscountQuantity>, caller: Caller) {
-    return this.change(id, caller, 'IncrementQuantity', discount => domain.incrementQuantity(discount, amount));
+    const move = (discount: domain.Discount) => domain.incrementQuantity(discount, amount);
+    return this.change(id, caller, 'IncrementQuantity', move, shown);
   }
 
-  private change(
+  /** Moves a locked discount; a move that changes nothing leaves no trace. */
+  private change<A extends object>(
     discountId: number,
     caller: Caller,
     content: string,
     move: (discount: domain.Discount, now: number) => domain.Discount,
-  ) {
+    answer: (discount: domain.Discount, now: number) => A,
+  ): Promise<A> {
     return this.db.write(caller, async tx => {
       const discount = await tx.lock(discounts, { discountId, deletedTime: 0 }, 'discount_not_found');
       const changed = move(discount, tx.now);
@@ -74,10 +74,13 @@ export class Discounts {
         tx.save(discounts, changed);
         log(tx, changed, content);
       }
-      return { discount: discountView(changed, tx.now) };
+      return answer(changed, tx.now);
     });
   }
 }
+
+const shown = (discount: domain.Discount, now: number) => ({ discount: discountView(discount, now) });
+const empty = () => ({});
 
 const log = (tx: Tx, { discountId, code }: domain.Discount, content: string) =>
   tx.log(`Discount(${discountId}-${code})`, content, { discountCode: code });

@@ -187,7 +187,7 @@ describe('the lists', () => {
     expect(await found({ status: '4' })).toEqual(['EXPIRES']);
     expect(await found({ status: [2] })).toEqual(['FROZEN']);
     expect(await found({ status: '10' })).toEqual(['MOVES']);
-    expect(await found({ discountType: 2 })).toEqual(['ALL']);
+    expect(await found({ discountType: '2' })).toEqual(['ALL']);
     expect(await found({ billingType: [2] })).toEqual(['ALL']);
     expect(await found({ code: 'FREE' })).toEqual(['FREE']);
     expect(await found({ searchKey: 'rozE' })).toEqual(['FROZEN']);

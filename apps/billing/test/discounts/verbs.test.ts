@@ -2,15 +2,16 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { activateDiscount, deleteDiscount, getDiscount, newDiscount } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
-import { type TestService, testService } from '@recur/platform/testing';
+import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import * as discounts from '../../src/discounts/verbs.js';
 import { compose } from '../../src/pricing/price.js';
 import { billing } from '../../src/service.js';
 import { line } from '../pricing/samples.js';
 
+const clock = new MovableClock();
 let t: TestService;
 beforeAll(async () => {
-  t = await testService(billing);
+  t = await testService(billing, { clock });
 });
 afterAll(() => t.close());
 
@@ -43,7 +44,7 @@ async function code(name: string, over: object = {}) {
 
 const plan = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
 const submit = (name: string, over: Partial<discounts.Submit> = {}): discounts.Submit => ({
-  ...{ code: name, userId: 1, plan, currency: 'EUR', moment: t.clock.now(), operation: 'create', paidInvoices: 0 },
+  ...{ code: name, userId: 1, plan, currency: 'EUR', moment: clock.now(), operation: 'create', paidInvoices: 0 },
   ...over,
 });
 let invoices = 0;
@@ -183,10 +184,10 @@ describe('a recurring discount', () => {
   });
 
   it('outlives its endTime and its deletion, and ends with a plan that it does not fit', async () => {
-    const over = { billingType: 2, planApplyType: 1, planIds: [7], endTime: t.clock.now() + 100 };
+    const over = { billingType: 2, planApplyType: 1, planIds: [7], endTime: clock.now() + 100 };
     const id = await code('BOUND', over);
     await reserve('BOUND', { ...bound, invoiceId: 'in_b1' });
-    t.clock.advance(200);
+    clock.advance(200);
     expect(await reason(reserve('BOUND'))).toBe('Discount code BOUND has expired');
     await t.done(deleteDiscount, { id });
     expect(await reason(reserve('BOUND'))).toBe('There is no discount code BOUND');
