@@ -1,11 +1,20 @@
 import { events } from '@recur/contracts';
 import { aggregate, CONFIG, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
+import { CreditAccounts } from './credits/accounts.js';
+import { creditAccount, creditConfig } from './credits/aggregates.js';
+import { CreditConfigs } from './credits/configs.js';
+import { PromoChanges } from './credits/promo-changes.js';
+import { creditAccounts, creditConfigs, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
 import { plans, users } from './customers/tables.js';
+import { Discounts } from './discounts/discounts.js';
+import { DiscountLists } from './discounts/lists.js';
+import { discounts, userDiscounts } from './discounts/tables.js';
 import { Gateways } from './gateways/gateways.js';
 import { gateways } from './gateways/tables.js';
 import { gatewayView } from './gateways/views.js';
+import { DiscountPreview } from './invoicing/discount-preview.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
 import { InvoiceList } from './invoicing/invoice-list.js';
@@ -28,6 +37,7 @@ export const billing: ServiceDefinition<Config> = {
   schema: {
     tables: [
       ...[invoices, invoiceLines, payments, gateways, numberings, users, plans],
+      ...[creditConfigs, creditAccounts, creditTransactions, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
     ],
     migrations,
@@ -38,10 +48,17 @@ export const billing: ServiceDefinition<Config> = {
     invoice: aggregate(invoices, 'invoiceId'),
     payment: aggregate(payments, 'paymentId', paymentView),
     gateway: aggregate(gateways, 'gatewayId', gateway => gatewayView(gateway)),
+    creditAccount,
+    creditConfig,
     vat_number: vatNumberAggregate,
   },
   copies,
-  controllers: [Gateways, Invoices, InvoiceList, Payments, PaymentNew, Places, TaxSetup, VatNumberOperations],
+  controllers: [
+    ...[Gateways, Invoices, InvoiceList, Payments, PaymentNew],
+    ...[CreditAccounts, CreditConfigs, PromoChanges],
+    ...[Discounts, DiscountLists, DiscountPreview],
+    ...[Places, TaxSetup, VatNumberOperations],
+  ],
   providers: [
     InvoiceExpiry,
     InvoiceFinalizer,

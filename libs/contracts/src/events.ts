@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CreditAccount, CreditConfig } from './billing/credits.js';
 import { Gateway } from './billing/gateways.js';
 import { Invoice } from './billing/invoice-shape.js';
 import { Payment } from './billing/payment-shape.js';
@@ -190,6 +191,9 @@ export const events = {
   'currency.updated': internal('catalog', 'currency', MerchantCurrencies),
   'invoice.updated': internal('billing', 'invoice', Invoice),
   'invoice.deleted': internal('billing', 'invoice', Invoice),
+  'credit.account.updated': internal('billing', 'creditAccount', CreditAccount),
+  'credit.config.created': internal('billing', 'creditConfig', CreditConfig),
+  'credit.config.updated': internal('billing', 'creditConfig', CreditConfig),
   'gateway.created': internal('billing', 'gateway', Gateway),
   'gateway.updated': internal('billing', 'gateway', Gateway),
   'vat.number.invalid': internal('billing', 'vat_number', VatNumberState),
