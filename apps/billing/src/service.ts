@@ -1,5 +1,5 @@
 import { events } from '@recur/contracts';
-import { aggregate, type ServiceDefinition } from '@recur/platform';
+import type { ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
 import { CreditAccounts } from './credits/accounts.js';
 import { creditAccount, creditConfig } from './credits/aggregates.js';
@@ -8,17 +8,18 @@ import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
 import { plans, users } from './customers/tables.js';
+import { gatewayAggregate } from './gateways/aggregates.js';
 import { Gateways } from './gateways/gateways.js';
 import { gateways } from './gateways/tables.js';
-import { gatewayView } from './gateways/views.js';
+import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
+import { InvoiceDrafts } from './invoicing/invoice-drafts.js';
 import { InvoiceList } from './invoicing/invoice-list.js';
 import { Invoices } from './invoicing/invoices.js';
 import { PaymentNew } from './invoicing/payment-new.js';
 import { Payments } from './invoicing/payments.js';
 import { expiries, invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
-import { paymentView } from './invoicing/views.js';
 import { migrations } from './migrations/index.js';
 
 export const billing: ServiceDefinition<Config> = {
@@ -34,15 +35,15 @@ export const billing: ServiceDefinition<Config> = {
   },
   events,
   aggregates: {
-    invoice: aggregate(invoices, 'invoiceId'),
-    payment: aggregate(payments, 'paymentId', paymentView),
-    gateway: aggregate(gateways, 'gatewayId', gateway => gatewayView(gateway)),
+    invoice: invoiceAggregate,
+    payment: paymentAggregate,
+    gateway: gatewayAggregate,
     creditAccount,
     creditConfig,
   },
   copies,
   controllers: [
-    ...[Gateways, Invoices, InvoiceList, Payments, PaymentNew],
+    ...[Gateways, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
     ...[CreditAccounts, CreditConfigs, PromoChanges],
   ],
   providers: [InvoiceExpiry, InvoiceFinalizer],

@@ -52,6 +52,7 @@ export { CommittedRejection } from './store/outcomes.js';
 export type { Row } from './store/pool.js';
 export { Reader } from './store/reader.js';
 export type { Peeks } from './store/reads.js';
+export type { StepOptions } from './store/recorder.js';
 export { coarseV1, searchableV1, secureV1 } from './store/schema/migration-helpers.js';
 export { createPlatformTablesV1, listStatementsV2, platformTables } from './store/schema/platform-tables.js';
 export * from './store/schema/table.js';

@@ -10,10 +10,9 @@ import {
   systemCaller,
   type Worker,
 } from '@recur/platform';
+import { invoiceAggregate, paymentAggregate } from './aggregates.js';
 import { expireInvoice } from './domain/collection.js';
-import { loadInvoiceParts } from './parts.js';
-import { type Expiry, expiries, invoices, payments } from './tables.js';
-import { invoiceView, paymentView } from './views.js';
+import { type Expiry, expiries } from './tables.js';
 
 const sweep = { everyMs: 10_000, batch: 500 } as const;
 
@@ -87,18 +86,14 @@ export class InvoiceExpiry implements Worker {
     return this.db.write(callerOf(merchantId, invoiceId), async tx => {
       // another worker may be handling it: the one that deletes the row expires the invoice
       if (!(await tx.lockIfAny(expiries, expiry))) return {};
-      const row = await tx.lock(invoices, { invoiceId }, 'invoice_not_found');
-      if (row.status !== 'processing' || tx.now < expiry.dueTime) return {};
-      const { invoice, gateway, payment } = await loadInvoiceParts(tx, row);
-      const [failed, expired] = expireInvoice(invoice, payment, tx.now);
+      const invoice = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
+      if (invoice.status !== 'processing' || tx.now < expiry.dueTime) return {};
+      const [failed, expired] = expireInvoice(invoice, invoice.payment, tx.now);
       await tx.run(settle, settlement(merchantId, [expiry]));
-      if (failed) {
-        tx.save(payments, failed);
-        tx.emit('payment.failure', failed, paymentView(failed));
-      }
-      tx.save(invoices, expired);
-      tx.emit('invoice.failed', expired, invoiceView(expired, gateway, failed ?? payment));
-      tx.log(`Invoice(${invoiceId})`, 'Expire', { invoiceId, userId: expired.userId });
+      if (failed) tx.step(paymentAggregate, failed, 'payment.failure');
+      tx.step(invoiceAggregate, { ...expired, payment: failed ?? invoice.payment }, 'invoice.failed', {
+        log: 'Expire',
+      });
       return {};
     });
   }
