@@ -1,5 +1,5 @@
 import { events } from '@recur/contracts';
-import { aggregate, CONFIG, type ServiceDefinition } from '@recur/platform';
+import { CONFIG, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
 import { CreditAccounts } from './credits/accounts.js';
 import { creditAccount, creditConfig } from './credits/aggregates.js';
@@ -11,18 +11,19 @@ import { plans, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
+import { gatewayAggregate } from './gateways/aggregates.js';
 import { Gateways } from './gateways/gateways.js';
 import { gateways } from './gateways/tables.js';
-import { gatewayView } from './gateways/views.js';
+import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
 import { DiscountPreview } from './invoicing/discount-preview.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
+import { InvoiceDrafts } from './invoicing/invoice-drafts.js';
 import { InvoiceList } from './invoicing/invoice-list.js';
 import { Invoices } from './invoicing/invoices.js';
 import { PaymentNew } from './invoicing/payment-new.js';
 import { Payments } from './invoicing/payments.js';
 import { invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
-import { paymentView } from './invoicing/views.js';
 import { migrations } from './migrations/index.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
@@ -45,16 +46,16 @@ export const billing: ServiceDefinition<Config> = {
   },
   events,
   aggregates: {
-    invoice: aggregate(invoices, 'invoiceId'),
-    payment: aggregate(payments, 'paymentId', paymentView),
-    gateway: aggregate(gateways, 'gatewayId', gateway => gatewayView(gateway)),
+    invoice: invoiceAggregate,
+    payment: paymentAggregate,
+    gateway: gatewayAggregate,
     creditAccount,
     creditConfig,
     vat_number: vatNumberAggregate,
   },
   copies,
   controllers: [
-    ...[Gateways, Invoices, InvoiceList, Payments, PaymentNew],
+    ...[Gateways, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
     ...[CreditAccounts, CreditConfigs, PromoChanges],
     ...[Discounts, DiscountLists, DiscountPreview],
     ...[Places, TaxSetup, VatNumberOperations],

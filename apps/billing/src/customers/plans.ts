@@ -1,15 +1,15 @@
 import { type Plan, planStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import type { Reader, Tx } from '@recur/platform';
+import type { Peeking, Peeks } from '@recur/platform';
 import { type PlanCopy, plans } from './tables.js';
 
 /** Copies of the plans that lines name, by id; undefined for a plan without a copy. */
 export type Plans = ReadonlyMap<number, PlanCopy | undefined>;
 
 /** The plans with these ids; 0 stands for no plan. */
-export async function plansById(reader: Reader, planIds: readonly number[]): Promise<Plans> {
+export async function plansById(reader: Peeking, planIds: readonly number[]): Promise<Plans> {
   const ids = [...new Set(planIds.filter(id => id !== 0))];
-  const copies = await Promise.all(ids.map(id => reader.find(plans, { id })));
+  const copies = await Promise.all(ids.map(id => reader.peek(plans, { id })));
   return new Map(ids.map((id, at) => [id, copies[at]]));
 }
 
@@ -17,7 +17,7 @@ export async function plansById(reader: Reader, planIds: readonly number[]): Pro
  * The plan, if it may be sold; `path` is the input field that names it. A missing or inactive copy is checked with
  * catalog first: throws Stale, carrying Rejected `plan_not_found` or `plan_not_active`.
  */
-export function assertSellable(tx: Tx, planId: number, copies: Plans, path: string): Plan {
+export function assertSellable(tx: Peeks, planId: number, copies: Plans, path: string): Plan {
   const copy = copies.get(planId);
   if (!copy) {
     const issues = [{ path, message: 'names no plan' }];

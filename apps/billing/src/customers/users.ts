@@ -1,6 +1,6 @@
 import { type User, userStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import type { Reader, Tx } from '@recur/platform';
+import type { Peeking, Peeks, Reader } from '@recur/platform';
 import { type UserCopy, users } from './tables.js';
 
 /** Identifiers by which a command names a user; the first one given decides. */
@@ -23,12 +23,12 @@ export async function usersById(reader: Reader, ids: readonly number[]): Promise
   return new Map(rows.map(({ id, data }) => [id, data]));
 }
 
-export async function findUser(reader: Reader, key: UserKey): Promise<UserCopy | undefined> {
+export async function findUser(reader: Peeking, key: UserKey): Promise<UserCopy | undefined> {
   const { userId, externalUserId, email = '' } = key;
-  if (userId !== undefined) return reader.find(users, { id: userId });
+  if (userId !== undefined) return reader.peek(users, { id: userId });
   const where = externalUserId ? { externalUserId } : { emailKey: emailKey(email) };
   // if a stale copy makes two users match, the younger one is more likely to be the current holder
-  const [user] = await reader.all(users, where, 'order by id desc limit 1');
+  const [user] = await reader.peekAll(users, where, 'order by id desc limit 1');
   return user;
 }
 
@@ -36,7 +36,7 @@ export async function findUser(reader: Reader, key: UserKey): Promise<UserCopy |
  * The user that `findUser` found, suspended or not. A missing copy is asked of identity first: throws Stale, carrying
  * Rejected `user_not_found`.
  */
-export function assertUser(tx: Tx, key: UserKey, user: UserCopy | undefined): UserCopy {
+export function assertUser(tx: Peeks, key: UserKey, user: UserCopy | undefined): UserCopy {
   if (user) return user;
   const { userId, externalUserId, email = '' } = key;
   throw tx.stale('users', userId ?? (externalUserId ? { externalUserId } : { email }), new Rejected('user_not_found'));
@@ -46,7 +46,7 @@ export function assertUser(tx: Tx, key: UserKey, user: UserCopy | undefined): Us
  * The user that `findUser` found, if it may be invoiced. A missing or suspended copy is checked with identity first:
  * throws Stale, carrying Rejected `user_not_found` or `user_inactive`.
  */
-export function assertBuyer(tx: Tx, key: UserKey, found: UserCopy | undefined): UserCopy {
+export function assertBuyer(tx: Peeks, key: UserKey, found: UserCopy | undefined): UserCopy {
   const user = assertUser(tx, key, found);
   if (user.status !== userStatus.active) {
     const message = `User ${user.id} is suspended: cannot make an invoice for it`;

@@ -9,6 +9,7 @@ import {
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, Keyring } from '@recur/platform';
+import { gatewayAggregate } from './aggregates.js';
 import { type Gateway, WIRE_TRANSFER } from './domain/gateway.js';
 import { allGateways } from './lookup.js';
 import { gateways } from './tables.js';
@@ -45,10 +46,7 @@ export class Gateways {
       };
       tx.onConflict('gateways_name', exists);
       tx.onConflict('gateways_one_default', exists);
-      tx.save(gateways, gateway);
-      // the event leaves the bank account out: other services must not see it
-      tx.emit('gateway.created', gateway, gatewayView(gateway));
-      tx.log(`Gateway(${gatewayId}-${WIRE_TRANSFER})`, 'New');
+      tx.step(gatewayAggregate, gateway, 'gateway.created', { log: 'New' });
       return { gateway: this.withBank(gateway) };
     });
   }
@@ -66,7 +64,7 @@ export class Gateways {
     return this.db.write(caller, async tx => {
       const ids = (await tx.all(gateways, {}, 'order by gateway_id')).map(row => row.gatewayId);
       // lock all of them, in id order: the default may change until they are locked
-      const all = await Promise.all(ids.map(id => tx.lock(gateways, { gatewayId: id }, 'gateway_not_found')));
+      const all = await Promise.all(ids.map(id => tx.lock(gatewayAggregate, id, 'gateway_not_found')));
       const chosen = all.find(gateway => gateway.gatewayId === gatewayId);
       if (!chosen) throw new Rejected('gateway_not_found');
       if (chosen.archived) {
@@ -75,13 +73,12 @@ export class Gateways {
       if (chosen.isDefault) return { gateway: this.withBank(chosen) };
       // the unique index is checked per row: clear the old default before setting the new one
       await tx.run('update gateways set is_default = false where merchant_id = $1 and is_default', [tx.merchantId]);
-      for (const gateway of [...all.filter(({ isDefault }) => isDefault), chosen]) {
-        const changed = { ...gateway, isDefault: gateway === chosen };
-        tx.save(gateways, changed);
-        tx.emit('gateway.updated', changed, gatewayView(changed));
+      for (const gateway of all.filter(({ isDefault }) => isDefault)) {
+        tx.step(gatewayAggregate, { ...gateway, isDefault: false }, 'gateway.updated');
       }
-      tx.log(`Gateway(${gatewayId}-${chosen.gatewayName})`, 'SetDefault');
-      return { gateway: this.withBank({ ...chosen, isDefault: true }) };
+      const changed = { ...chosen, isDefault: true };
+      tx.step(gatewayAggregate, changed, 'gateway.updated', { log: 'SetDefault' });
+      return { gateway: this.withBank(changed) };
     });
   }
 

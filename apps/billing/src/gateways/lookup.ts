@@ -1,15 +1,16 @@
-import type { Reader } from '@recur/platform';
+import type { Loader, Peeks, Reader } from '@recur/platform';
 import type { Gateway } from './domain/gateway.js';
 import { gateways } from './tables.js';
 
 /** All gateways of the merchant, archived ones included: they are few. */
-export const allGateways = (reader: Reader): Promise<Gateway[]> => reader.all(gateways, {});
+export const allGateways = (reader: Peeks): Promise<Gateway[]> => reader.peekAll(gateways, {});
 
 export const gatewaysById = async (reader: Reader): Promise<ReadonlyMap<number, Gateway>> =>
-  new Map((await allGateways(reader)).map(gateway => [gateway.gatewayId, gateway]));
+  new Map((await reader.all(gateways, {})).map(gateway => [gateway.gatewayId, gateway]));
 
-export const findGateway = (reader: Reader, gatewayId: number): Promise<Gateway | undefined> =>
-  reader.find(gateways, { gatewayId });
+/** The gateway of an invoice or payment; undefined for none. */
+export const findGateway = async (loader: Loader, gatewayId: number): Promise<Gateway | undefined> =>
+  gatewayId === 0 ? undefined : loader.find(gateways, { gatewayId });
 
 /** Throws Rejected `gateway_not_found`. */
 export const getGateway = (reader: Reader, gatewayId: number): Promise<Gateway> =>

@@ -4,7 +4,7 @@ import { usersById } from '../customers/users.js';
 import { gatewaysById } from '../gateways/lookup.js';
 import { gatewayView } from '../gateways/views.js';
 import type { Payment } from './domain/payment.js';
-import { linesByInvoice } from './lines.js';
+import { linesByInvoice } from './state.js';
 import { type InvoiceRow, invoices, payments } from './tables.js';
 import { invoiceView, paymentView } from './views.js';
 
@@ -22,8 +22,13 @@ export async function invoicesOf(reader: Reader, rows: readonly InvoiceRow[]): P
     usersById(reader, userIds),
   ]);
   return rows.map(row => {
-    const invoice = { ...row, lines: lines.get(row.invoiceId) ?? [] };
-    return invoiceView(invoice, gateways.get(row.gatewayId), paymentsById.get(row.paymentId), users.get(row.userId));
+    return invoiceView({
+      ...row,
+      lines: lines.get(row.invoiceId) ?? [],
+      gateway: gateways.get(row.gatewayId),
+      payment: paymentsById.get(row.paymentId),
+      user: users.get(row.userId),
+    });
   });
 }
 
@@ -39,7 +44,9 @@ export async function paymentDetailsOf(reader: Reader, rows: readonly Payment[])
   ]);
   const invoiceOf = ({ invoiceId }: Payment) => {
     const row = invoicesById.get(invoiceId);
-    return row && invoiceView({ ...row, lines: lines.get(invoiceId) ?? [] }, gateways.get(row.gatewayId));
+    if (!row) return undefined;
+    const parts = { lines: lines.get(invoiceId) ?? [], gateway: gateways.get(row.gatewayId), payment: undefined };
+    return invoiceView({ ...row, ...parts });
   };
   return rows.map(row => {
     const gateway = gateways.get(row.gatewayId);

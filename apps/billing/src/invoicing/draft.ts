@@ -1,29 +1,36 @@
 import type { Invoice } from '@recur/contracts';
-import type { Tx } from '@recur/platform';
+import { Appender, type Tx } from '@recur/platform';
 import type { Plans } from '../customers/plans.js';
 import type { Gateway } from '../gateways/domain/gateway.js';
+import { invoiceAggregate } from './aggregates.js';
 import * as domain from './domain/invoice.js';
-import { lineRows, planIn, type StoredInvoice } from './lines.js';
-import { invoiceLines, invoices } from './tables.js';
-import { invoiceView } from './views.js';
+import { lineRows, planIn } from './lines.js';
+import type { InvoiceState } from './state.js';
+import { invoiceLines } from './tables.js';
 
-/** Saves a new draft and emits `invoice.created`. The log entry is left to the caller. */
+/** The operation log's entry of a command that makes a draft. */
+export type DraftLog = 'New' | undefined;
+
+/** Saves a new draft and emits `invoice.created`. */
 export function saveDraft(
-  tx: Tx,
+  tx: Tx | Appender,
   given: domain.Draft,
   gateway: Gateway | undefined,
   copies: Plans,
-): { draft: StoredInvoice; view: Invoice } {
+  log?: DraftLog,
+): { draft: InvoiceState; view: Invoice } {
   const drafted = domain.draft(given, {
     invoiceId: tx.newId('in_'),
     merchantId: tx.merchantId,
     gatewayId: gateway?.gatewayId ?? 0,
     now: tx.now,
   });
-  const draft = Object.assign(drafted, { lines: lineRows(drafted, planIn(copies)) });
-  for (const line of draft.lines) tx.save(invoiceLines, line);
-  tx.save(invoices, draft);
-  const view = invoiceView(draft, gateway);
-  tx.emit('invoice.created', draft, view);
+  const lines = lineRows(drafted, planIn(copies));
+  const draft: InvoiceState = Object.assign(drafted, { lines, gateway, payment: undefined });
+  for (const line of lines) {
+    if (tx instanceof Appender) tx.add(invoiceLines, line);
+    else tx.save(invoiceLines, line);
+  }
+  const view = tx.step(invoiceAggregate, draft, 'invoice.created', { log });
   return { draft, view };
 }

@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
+import { invoiceAggregate, paymentAggregate } from './aggregates.js';
 import { expireInvoice } from './domain/collection.js';
-import { loadInvoiceParts } from './parts.js';
-import { invoices, payments } from './tables.js';
-import { invoiceView, paymentView } from './views.js';
 
 const open = `select invoice_id from invoices where merchant_id = $1 and invoice_id = any($2) and status = 'processing'`;
 
@@ -20,16 +18,10 @@ export class InvoiceExpiry {
   }
 
   private async expireOne(tx: Tx, invoiceId: string): Promise<void> {
-    const row = await tx.lock(invoices, { invoiceId }, 'invoice_not_found');
-    if (row.status !== 'processing') return;
-    const { invoice, gateway, payment } = await loadInvoiceParts(tx, row);
-    const [failed, expired] = expireInvoice(invoice, payment, tx.now);
-    if (failed) {
-      tx.save(payments, failed);
-      tx.emit('payment.failure', failed, paymentView(failed));
-    }
-    tx.save(invoices, expired);
-    tx.emit('invoice.failed', expired, invoiceView(expired, gateway, failed ?? payment));
-    tx.log(`Invoice(${invoiceId})`, 'Expire', { invoiceId, userId: expired.userId });
+    const invoice = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
+    if (invoice.status !== 'processing') return;
+    const [failed, expired] = expireInvoice(invoice, invoice.payment, tx.now);
+    if (failed) tx.step(paymentAggregate, failed, 'payment.failure');
+    tx.step(invoiceAggregate, { ...expired, payment: failed ?? invoice.payment }, 'invoice.failed', { log: 'Expire' });
   }
 }

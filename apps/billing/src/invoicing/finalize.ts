@@ -1,18 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Invoice } from '@recur/contracts';
-import { CONFIG, type Tx } from '@recur/platform';
+import { CONFIG, type StepOptions, type Tx } from '@recur/platform';
 import type { Config } from '../config.js';
-import type { Gateway } from '../gateways/domain/gateway.js';
+import { invoiceAggregate, paymentAggregate } from './aggregates.js';
 import { openPayment } from './domain/collection.js';
 import * as domain from './domain/invoice.js';
 import type { Payment, PaymentDraft } from './domain/payment.js';
-import type { StoredInvoice } from './lines.js';
-import { invoices, payments } from './tables.js';
-import { invoiceView, paymentView } from './views.js';
+import type { InvoiceState } from './state.js';
 
 /** Payment term of an invoice that is finished when it is made. */
 export const DAYS_UNTIL_DUE = 3;
+
+/** Options of a finalization. */
+interface Finalization {
+  /** The merchant's details of the payment. */
+  details?: Omit<PaymentDraft, 'paymentId' | 'now'>;
+  /** Entry in the operation log: about the invoice, or about its payment. */
+  log?: StepOptions;
+  paymentLog?: StepOptions;
+}
 
 /** Finalizes drafts: opens them for payment. */
 @Injectable()
@@ -26,35 +33,26 @@ export class InvoiceFinalizer {
 
   /**
    * Finalizes a draft: assigns number and link, opens its payment and schedules its expiry. A draft of total 0 is paid at
-   * once and gets no payment. Returns the invoice's view.
+   * once and gets no payment. The payment is collected by the state's gateway. Returns the invoice's view.
    */
   async finalize(
     tx: Tx,
-    draft: StoredInvoice,
-    gateway: Gateway | undefined,
+    draft: InvoiceState,
     daysUntilDue: number,
-    details: Omit<PaymentDraft, 'paymentId' | 'now'> = {},
+    { details, log, paymentLog }: Finalization = {},
   ): Promise<{ view: Invoice; payment?: Payment }> {
     const finished = domain.finish(draft, {
       number: await nextNumber(tx),
-      gatewayId: gateway?.gatewayId ?? 0,
+      gatewayId: draft.gateway?.gatewayId ?? 0,
       link: this.newLink(),
       daysUntilDue,
       now: tx.now,
     });
-    if (finished.status === 'paid') {
-      const view = invoiceView(finished, gateway);
-      tx.save(invoices, finished);
-      tx.emit('invoice.paid', finished, view);
-      return { view };
-    }
+    if (finished.status === 'paid') return { view: tx.step(invoiceAggregate, finished, 'invoice.paid', log) };
     const [payment, opened] = openPayment(finished, { ...details, paymentId: tx.newId('pay_'), now: tx.now });
-    const view = invoiceView(opened, gateway, payment);
-    tx.save(invoices, opened);
-    tx.save(payments, payment);
     tx.schedule('invoice.expire', opened.invoiceId, domain.expiryTime(opened));
-    tx.emit('invoice.process', opened, view);
-    tx.emit('payment.created', payment, paymentView(payment));
+    const view = tx.step(invoiceAggregate, { ...opened, payment }, 'invoice.process', log);
+    tx.step(paymentAggregate, payment, 'payment.created', paymentLog);
     return { view, payment };
   }
 }

@@ -1,17 +1,15 @@
 import type { In, newInvoice, Plan } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
-import type { Reader, Tx } from '@recur/platform';
+import type { Peeks } from '@recur/platform';
 import { assertSellable, type Plans } from '../customers/plans.js';
 import type * as domain from './domain/invoice.js';
-import { type InvoiceRow, invoiceLines, type LineRow } from './tables.js';
+import type { LineRow } from './tables.js';
 
 // Invoice lines between input, domain and table.
 
 /** Half of the NATS message limit: the other half is for the amounts, the gateway and the user. */
 const size = { lineBytes: 2_097_152 } as const;
 
-/** An invoice with its lines as they are stored. */
-export type StoredInvoice = Omit<domain.Invoice, 'lines'> & { lines: LineRow[] };
 type LineInput = In<typeof newInvoice>['lines'][number];
 
 const planOfLine = (at: number) => `/lines/${at}/planId`;
@@ -22,7 +20,7 @@ const planOfLine = (at: number) => `/lines/${at}/planId`;
  * currency, or for lines that are too large for one message.
  */
 export function linesToPrice(
-  tx: Tx,
+  tx: Peeks,
   lines: readonly LineInput[],
   currency: string,
   copies: Plans,
@@ -50,7 +48,7 @@ function assertSize(lines: readonly domain.DraftLine[], copies: Plans): void {
   );
 }
 
-function lineToPrice(tx: Tx, line: LineInput, path: string, currency: string, copies: Plans): domain.DraftLine {
+function lineToPrice(tx: Peeks, line: LineInput, path: string, currency: string, copies: Plans): domain.DraftLine {
   const { planId, name, description, quantity, unitAmountExcludingTax = 0 } = line;
   if (planId === 0) {
     return { planId, name, description, quantity, unitAmountExcludingTax: BigInt(unitAmountExcludingTax) };
@@ -94,21 +92,4 @@ export function lineRows(
     amount: line.amount,
     originAmount: line.originAmount,
   }));
-}
-
-/** An invoice with its lines. */
-export async function withLines(reader: Reader, row: InvoiceRow): Promise<StoredInvoice> {
-  const lines = await reader.all(invoiceLines, { invoiceId: row.invoiceId }, 'order by line_no');
-  return { ...row, lines };
-}
-
-/** Lines of many invoices, by invoice, in their order. */
-export async function linesByInvoice(
-  reader: Reader,
-  invoiceIds: readonly string[],
-): Promise<ReadonlyMap<string, LineRow[]>> {
-  const lines = await reader.among(invoiceLines, 'invoiceId', invoiceIds);
-  const byInvoice = new Map<string, LineRow[]>(invoiceIds.map(id => [id, []]));
-  for (const line of lines.toSorted((a, b) => a.lineNo - b.lineNo)) byInvoice.get(line.invoiceId)?.push(line);
-  return byInvoice;
 }

@@ -1,19 +1,19 @@
 import { Controller } from '@nestjs/common';
 import { bizType, createFrom, type In, newPayment, paymentStatus } from '@recur/contracts';
 import { type Issue, invalid, Rejected } from '@recur/kernel';
-import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { type Caller, Db, Handle, type Peeks, type Tx } from '@recur/platform';
 import { type Plans, plansById } from '../customers/plans.js';
 import { assertBuyer, findUser, type UserKey } from '../customers/users.js';
 import { usableGateway } from '../gateways/domain/gateway.js';
 import { allGateways } from '../gateways/lookup.js';
+import { invoiceAggregate, paymentAggregate } from './aggregates.js';
 import { openAnotherPayment } from './domain/collection.js';
 import type { Payment, PaymentDraft } from './domain/payment.js';
 import { saveDraft } from './draft.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from './finalize.js';
-import { linesToPrice, type StoredInvoice } from './lines.js';
-import { loadInvoiceParts } from './parts.js';
-import { invoices, payments } from './tables.js';
-import { invoiceView, paymentView } from './views.js';
+import { linesToPrice } from './lines.js';
+import type { InvoiceState } from './state.js';
+import { invoices } from './tables.js';
 
 type Input = In<typeof newPayment>;
 
@@ -31,16 +31,16 @@ export class PaymentNew {
       const taken = () => invalid('/externalPaymentId', 'is the externalPaymentId of another payment');
       tx.onConflict('payments_external', taken);
       const payment = input.invoiceId === '' ? await this.sellOnce(tx, input) : await this.payOpen(tx, input);
-      const { paymentId, invoiceId, externalPaymentId, link, userId } = payment;
-      tx.log(`Payment(${paymentId})`, 'New', { invoiceId, userId, ...(input.planId && { planId: input.planId }) });
+      const { paymentId, invoiceId, externalPaymentId, link } = payment;
       return { action: {}, externalPaymentId, invoiceId, link, paymentId, status: paymentStatus.created };
     });
   }
 
   /** Another payment for an open invoice. */
   private async payOpen(tx: Tx, input: Input): Promise<Payment> {
-    const row = await tx.lock(invoices, { invoiceId: input.invoiceId, deletedTime: 0 }, 'invoice_not_found');
-    const [{ invoice, payment: current }, all] = await Promise.all([loadInvoiceParts(tx, row), allGateways(tx)]);
+    const where = { invoiceId: input.invoiceId, deletedTime: 0 };
+    const invoice = await tx.lock(invoiceAggregate, where, 'invoice_not_found');
+    const all = await allGateways(tx);
     const gateway = usableGateway(all, input.gatewayId);
     const { gatewayId } = gateway;
     const draft = {
@@ -50,13 +50,11 @@ export class PaymentNew {
       link: this.finalizer.newLink(),
       now: tx.now,
     };
-    const [payment, opened] = openAnotherPayment(invoice, current, draft);
+    const [payment, opened] = openAnotherPayment(invoice, invoice.payment, draft);
     refuse([...userOf(input, invoice), ...currencyOf(input, invoice), ...totalOf(input, invoice)]);
     tx.onConflict('payments_one_live', () => new Rejected('payment_exists'));
-    tx.save(invoices, opened);
-    tx.save(payments, payment);
-    tx.emit('invoice.updated', opened, invoiceView(opened, gateway, payment));
-    tx.emit('payment.created', payment, paymentView(payment));
+    tx.step(invoiceAggregate, { ...opened, gateway, payment }, 'invoice.updated');
+    tx.step(paymentAggregate, payment, 'payment.created', logOf(input));
     return payment;
   }
 
@@ -88,11 +86,16 @@ export class PaymentNew {
     );
     refuse([...itemsOf(input, draft), ...totalOf(input, draft)]);
     if (draft.totalAmount === 0n) throw invalid(sourceOf(input), 'comes to 0: there is nothing to pay');
-    const { payment } = await this.finalizer.finalize(tx, draft, gateway, DAYS_UNTIL_DUE, detailsOf(input));
+    const { payment } = await this.finalizer.finalize(tx, draft, DAYS_UNTIL_DUE, {
+      details: detailsOf(input),
+      paymentLog: logOf(input),
+    });
     if (!payment) throw new Error(`invoice ${draft.invoiceId} of ${draft.totalAmount} was finalized without a payment`);
     return payment;
   }
 }
+
+const logOf = ({ planId }: Input) => ({ log: 'New', ids: planId ? { planId } : {} });
 
 const userKeyOf = ({ userId, externalUserId, email }: Input): UserKey =>
   userId === 0 ? { externalUserId, email } : { userId };
@@ -102,7 +105,7 @@ const sourceOf = ({ items, planId }: Input) =>
   items.length > 0 ? '/items' : planId === 0 ? '/totalAmount' : '/planId';
 
 /** Currency, tax rate and lines of the sale: from items, from a plan, or from an amount. */
-function orderOf(tx: Tx, input: Input, copies: Plans) {
+function orderOf(tx: Peeks, input: Input, copies: Plans) {
   const { items, planId, quantity, name, description, totalAmount } = input;
   if (items.length > 0) {
     const currency = input.currency || items.find(item => item.currency)?.currency || '';
@@ -163,7 +166,7 @@ function withInputPaths<T>(input: Input, run: () => T): T {
 }
 
 /** Amounts that the input states must equal the computed ones. */
-const itemsOf = ({ items }: Input, { lines }: StoredInvoice): Issue[] =>
+const itemsOf = ({ items }: Input, { lines }: InvoiceState): Issue[] =>
   items.flatMap((item, at) =>
     (['amount', 'amountExcludingTax', 'tax'] as const).flatMap(field => {
       // clients that send every field send 0 for a value that they do not state
@@ -171,17 +174,17 @@ const itemsOf = ({ items }: Input, { lines }: StoredInvoice): Issue[] =>
       return stated === 0 ? [] : mismatch(`/items/${at}/${field}`, stated, lines[at]?.[field] ?? 0n);
     }),
   );
-const totalOf = (input: Input, invoice: StoredInvoice): Issue[] =>
+const totalOf = (input: Input, invoice: InvoiceState): Issue[] =>
   input.totalAmount === 0 ? [] : mismatch('/totalAmount', input.totalAmount, invoice.totalAmount);
 const mismatch = (path: string, stated: number, computed: bigint): Issue[] =>
   BigInt(stated) === computed ? [] : [{ path, message: `is ${stated}, and comes to ${computed}` }];
 
-const userOf = ({ userId }: Input, invoice: StoredInvoice): Issue[] =>
+const userOf = ({ userId }: Input, invoice: InvoiceState): Issue[] =>
   userId === 0 || userId === invoice.userId
     ? []
     : [{ path: '/userId', message: `is ${userId}: the invoice is of user ${invoice.userId}` }];
 
-const currencyOf = ({ currency }: Input, invoice: StoredInvoice): Issue[] =>
+const currencyOf = ({ currency }: Input, invoice: InvoiceState): Issue[] =>
   currency === '' || currency === invoice.currency
     ? []
     : [{ path: '/currency', message: `is ${currency}: the invoice is in ${invoice.currency}` }];

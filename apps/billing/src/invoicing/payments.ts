@@ -9,13 +9,11 @@ import {
 } from '@recur/contracts';
 import { type Caller, Db, each, given, Handle, sorted } from '@recur/platform';
 import { usersByEmail } from '../customers/users.js';
-import { findGateway } from '../gateways/lookup.js';
+import { invoiceAggregate, paymentAggregate } from './aggregates.js';
 import { namesOf } from './codes.js';
 import { paymentDetailsOf } from './details.js';
 import * as collection from './domain/collection.js';
-import { withLines } from './lines.js';
-import { invoices, payments } from './tables.js';
-import { invoiceView, paymentView } from './views.js';
+import { payments } from './tables.js';
 
 @Controller()
 export class Payments {
@@ -58,20 +56,11 @@ export class Payments {
     return this.db.write(caller, async tx => {
       // a payment never changes its invoice, so this may be read before the locks: invoice first, then payment
       const { invoiceId } = await tx.get(payments, { paymentId }, 'payment_not_found');
-      const row = await tx.lock(invoices, { invoiceId }, 'payment_not_found');
-      const [payment, invoice, gateway] = await Promise.all([
-        tx.lock(payments, { paymentId }, 'payment_not_found'),
-        withLines(tx, row),
-        findGateway(tx, row.gatewayId),
-      ]);
+      const invoice = await tx.lock(invoiceAggregate, invoiceId, 'payment_not_found');
+      const payment = await tx.lock(paymentAggregate, paymentId, 'payment_not_found');
       const [cancelled, closed] = collection.cancelPayment(payment, invoice, tx.now);
-      tx.save(payments, cancelled);
-      tx.emit('payment.cancelled', cancelled, paymentView(cancelled));
-      if (closed !== invoice) {
-        tx.save(invoices, closed);
-        tx.emit('invoice.cancelled', closed, invoiceView(closed, gateway, cancelled));
-      }
-      tx.log(`Payment(${paymentId})`, 'Cancel', { invoiceId, userId: cancelled.userId });
+      tx.step(paymentAggregate, cancelled, 'payment.cancelled', { log: 'Cancel' });
+      if (closed !== invoice) tx.step(invoiceAggregate, { ...closed, payment: cancelled }, 'invoice.cancelled');
       return {};
     });
   }

@@ -1,8 +1,7 @@
 import * as contract from '@recur/contracts';
-import type { Gateway } from '../gateways/domain/gateway.js';
 import { gatewayView } from '../gateways/views.js';
-import type { Invoice, InvoiceLine } from './domain/invoice.js';
 import type { Checkout, Payment } from './domain/payment.js';
+import type { InvoiceState } from './state.js';
 import type { LineRow } from './tables.js';
 
 const emptyInvoice = contract.emptyOf(contract.Invoice);
@@ -12,16 +11,9 @@ const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);
 
 const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
 
-/**
- * An invoice as the API shows it, with its current payment. The user is passed only for answers, not for events: it
- * changes independently of the invoice.
- */
-export function invoiceView(
-  invoice: Invoice & { lines: readonly (InvoiceLine & Partial<Pick<LineRow, 'plan'>>)[] },
-  gateway: Gateway | undefined,
-  payment?: Payment,
-  userAccount: contract.User | null = null,
-): contract.Invoice {
+/** An invoice as the API shows it, with its gateway, current payment, and user if the state has one. */
+export function invoiceView(invoice: InvoiceState): contract.Invoice {
+  const { gateway, payment, user = null } = invoice;
   const { currency } = invoice;
   return {
     ...emptyInvoice,
@@ -57,15 +49,11 @@ export function invoiceView(
     gmtModify: iso(invoice.modifyTime),
     lines: invoice.lines.map(line => lineView(line, currency, invoice.taxBps)),
     payment: payment ? paymentView(payment) : null,
-    userAccount,
+    userAccount: user,
   };
 }
 
-function lineView(
-  line: InvoiceLine & Partial<Pick<LineRow, 'plan'>>,
-  currency: string,
-  taxPercentage: number,
-): contract.InvoiceLine {
+function lineView(line: LineRow, currency: string, taxPercentage: number): contract.InvoiceLine {
   return {
     ...emptyLine,
     lineId: line.lineId,
@@ -81,7 +69,7 @@ function lineView(
     taxPercentage,
     amount: Number(line.amount),
     originAmount: Number(line.originAmount),
-    plan: line.plan ?? null,
+    plan: line.plan,
   };
 }
 

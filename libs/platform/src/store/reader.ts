@@ -1,13 +1,13 @@
 import { type ErrorSlug, Rejected } from '@recur/kernel';
 import { type AggregateOf, isAggregate, type Loader, loaded, type Where, whereOf } from './aggregate.js';
 import type { Row } from './pool.js';
-import { rowsAmong, rowsWhere } from './reads.js';
+import { type Peeking, rowsAmong, rowsWhere } from './reads.js';
 import type { Table } from './schema/table.js';
 import type { Session } from './session.js';
 import { type List, type Page, pageOf } from './sql/list.js';
 
 /** Reads of one merchant's rows. Asked for together, they share one round trip. */
-export class Reader implements Loader {
+export class Reader implements Loader, Peeking {
   constructor(
     protected readonly session: Session,
     /** Unix seconds on the merchant's clock. */
@@ -46,6 +46,19 @@ export class Reader implements Loader {
   /** The rows of which a property is one of `values`, in one question. Rejects `answer_too_large`. */
   among<T, K extends keyof T & string>(from: Table<T>, property: K, values: readonly T[K][]): Promise<T[]> {
     return rowsAmong(this.session, from, property, values);
+  }
+
+  /** Like `find`; see `Peeking`. */
+  peek<T>(from: Table<T>, where: Where<T>): Promise<T | undefined> {
+    return this.find(from, where);
+  }
+
+  peekAll<T>(from: Table<T>, where: Where<T>, tail?: string): Promise<T[]> {
+    return this.all(from, where, tail);
+  }
+
+  peekAmong<T, K extends keyof T & string>(from: Table<T>, property: K, values: readonly T[K][]): Promise<T[]> {
+    return this.among(from, property, values);
   }
 
   /** A row that an aggregate consists of. */

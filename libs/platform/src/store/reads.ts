@@ -7,10 +7,10 @@ import { assertComplete } from './sql/size-limits.js';
 import { amongText, selectText } from './sql/statements.js';
 
 /**
- * Reads that decide nothing for certain: another command may change what they show before this one commits. Both ways
- * to write have them, so that helper functions serve both.
+ * Reads that decide nothing for certain: another command may change what they show before this one commits. Reads and
+ * both ways to write have them, so that helper functions serve all three.
  */
-export interface Peeks {
+export interface Peeking {
   readonly merchantId: number;
   /** Unix seconds on the merchant's clock. */
   readonly now: number;
@@ -19,6 +19,10 @@ export interface Peeks {
   peekAll<T>(from: Table<T>, where: Where<T>, tail?: string): Promise<T[]>;
   /** The rows of which a property is one of `values`, in one question. Rejects `answer_too_large`. */
   peekAmong<T, K extends keyof T & string>(from: Table<T>, property: K, values: readonly T[K][]): Promise<T[]>;
+}
+
+/** The same for helper functions of commands, which may refuse because of a copy. */
+export interface Peeks extends Peeking {
   /** The refusal to throw where a copy, which may be behind its owner, says no. */
   stale(copy: string, id: Lookup, rejection: Rejected): Stale;
 }

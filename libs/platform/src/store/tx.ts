@@ -72,19 +72,6 @@ export class Tx extends Reader implements Peeks {
     return rows.map(row => this.recorder.locked(from, row));
   }
 
-  /** Like `find`; see `Peeks`. */
-  peek<T>(from: Table<T>, where: Where<T>): Promise<T | undefined> {
-    return this.find(from, where);
-  }
-
-  peekAll<T>(from: Table<T>, where: Where<T>, tail?: string): Promise<T[]> {
-    return this.all(from, where, tail);
-  }
-
-  peekAmong<T, K extends keyof T & string>(from: Table<T>, property: K, values: readonly T[K][]): Promise<T[]> {
-    return this.among(from, property, values);
-  }
-
   /** A hand-written statement that writes or locks. */
   run(text: string, values: readonly unknown[]): Promise<Row[]> {
     this.recorder.wrote();

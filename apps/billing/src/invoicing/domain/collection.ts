@@ -10,7 +10,7 @@ import * as payments from './payment.js';
  */
 
 /** Opens a payment for an open invoice that has none. Throws what `attachPayment` does. */
-export function openPayment(invoice: Invoice, given: PaymentDraft): [Payment, Invoice] {
+export function openPayment<I extends Invoice>(invoice: I, given: PaymentDraft): [Payment, I] {
   const { gatewayId, link } = invoice;
   const attached = invoices.attachPayment(invoice, { paymentId: given.paymentId, gatewayId, link }, given.now);
   return [payments.newPayment(invoice, given), attached];
@@ -20,11 +20,11 @@ export function openPayment(invoice: Invoice, given: PaymentDraft): [Payment, In
  * Opens another payment for an open invoice, on its own gateway and link. `current` is the invoice's current payment,
  * if any. Throws Rejected `invoice_not_open`, then `payment_exists` unless the current payment has failed.
  */
-export function openAnotherPayment(
-  invoice: Invoice,
+export function openAnotherPayment<I extends Invoice>(
+  invoice: I,
   current: Payment | undefined,
   { gatewayId, link, ...given }: PaymentDraft & Pick<Payment, 'gatewayId' | 'link'>,
-): [Payment, Invoice] {
+): [Payment, I] {
   const opened = openPayment({ ...invoice, paymentId: '', gatewayId, link }, given);
   const payment = live(invoice, current);
   if (payment === undefined) return opened;
@@ -36,7 +36,7 @@ export function openAnotherPayment(
 }
 
 /** Records that the whole amount was collected. Throws Rejected `invoice_not_open`, then `payment_not_open`. */
-export function receivePayment(payment: Payment, invoice: Invoice, success: Success): [Payment, Invoice] {
+export function receivePayment<I extends Invoice>(payment: Payment, invoice: I, success: Success): [Payment, I] {
   assertSameInvoice(payment, invoice);
   const paid = invoices.markPaid(invoice, success.now);
   return [payments.markSucceeded(payment, success), paid];
@@ -47,12 +47,12 @@ export function receivePayment(payment: Payment, invoice: Invoice, success: Succ
  * Throws what `receivePayment` does, then Rejected `currency_mismatch` if the gateway has another currency, or
  * `amount_below_minimum` if the total is below the gateway's minimum.
  */
-export function receiveTransfer(
+export function receiveTransfer<I extends Invoice>(
   payment: Payment,
-  invoice: Invoice,
+  invoice: I,
   gateway: { currency: string; minimumAmount: bigint },
   success: Success,
-): [Payment, Invoice] {
+): [Payment, I] {
   const received = receivePayment(payment, invoice, success);
   const { invoiceId, currency, totalAmount } = invoice;
   if (currency !== gateway.currency) {
@@ -71,7 +71,7 @@ export function receiveTransfer(
 }
 
 /** Cancels an open payment, and its invoice if that is open. Throws Rejected `payment_not_open`. */
-export function cancelPayment(payment: Payment, invoice: Invoice, now: number): [Payment, Invoice] {
+export function cancelPayment<I extends Invoice>(payment: Payment, invoice: I, now: number): [Payment, I] {
   assertSameInvoice(payment, invoice);
   const cancelled = payments.markCancelled(payment, now);
   return [cancelled, invoice.status === 'processing' ? invoices.markCancelled(invoice, now) : invoice];
@@ -81,11 +81,11 @@ export function cancelPayment(payment: Payment, invoice: Invoice, now: number): 
  * Voids an open invoice and cancels its payment. Returns no payment if there is none, or if it has already failed.
  * Throws Rejected `invoice_not_open`, then `payment_not_open`.
  */
-export function voidInvoice(
-  invoice: Invoice,
+export function voidInvoice<I extends Invoice>(
+  invoice: I,
   current: Payment | undefined,
   now: number,
-): [Payment | undefined, Invoice] {
+): [Payment | undefined, I] {
   const cancelled = invoices.markCancelled(invoice, now);
   const payment = live(invoice, current);
   return [payment && payments.markCancelled(payment, now), cancelled];
@@ -95,7 +95,7 @@ export function voidInvoice(
  * Cancels the current payment of an open invoice, which becomes payable again. Throws Rejected `invoice_not_open`, then
  * `invoice_without_payment`, then `payment_not_open`.
  */
-export function clearPayment(invoice: Invoice, current: Payment | undefined, now: number): [Payment, Invoice] {
+export function clearPayment<I extends Invoice>(invoice: I, current: Payment | undefined, now: number): [Payment, I] {
   const cleared = invoices.detachPayment(invoice, now);
   if (current === undefined) throw withoutPayment(invoice, 'clear');
   assertSameInvoice(current, invoice);
@@ -110,11 +110,11 @@ export const withoutPayment = ({ invoiceId }: Pick<Invoice, 'invoiceId'>, move: 
  * Fails an open invoice whose term is over, and its payment. Returns no payment if there is none, or if it has already
  * failed. Throws what `markExpired` does, then Rejected `payment_not_open`.
  */
-export function expireInvoice(
-  invoice: Invoice,
+export function expireInvoice<I extends Invoice>(
+  invoice: I,
   current: Payment | undefined,
   now: number,
-): [Payment | undefined, Invoice] {
+): [Payment | undefined, I] {
   const expired = invoices.markExpired(invoice, now);
   const payment = live(invoice, current);
   return [payment && payments.markFailed(payment, 'The invoice was not paid in time', now), expired];

@@ -165,9 +165,9 @@ export interface Finish extends Pick<Invoice, 'number' | 'gatewayId' | 'link' | 
  * Opens a draft for payment under its number. An invoice of total 0 is paid at once, without gateway, link or payment.
  * Throws Rejected `invoice_not_draft`; `invalid_parameters` for /gatewayId if a gateway is needed and is 0.
  */
-export function finish(invoice: Invoice, { number, gatewayId, link, daysUntilDue, now }: Finish): Invoice {
+export function finish<I extends Invoice>(invoice: I, { number, gatewayId, link, daysUntilDue, now }: Finish): I {
   const status = step(invoice, 'finish', 'invoice_not_draft');
-  const finished: Invoice = { ...invoice, status, number, gatewayId, daysUntilDue, finishTime: now, modifyTime: now };
+  const finished: I = { ...invoice, status, number, gatewayId, daysUntilDue, finishTime: now, modifyTime: now };
   if (invoice.totalAmount === 0n) {
     return { ...finished, status: step(invoice, 'settle', 'invoice_not_draft'), paidTime: now };
   }
@@ -176,12 +176,12 @@ export function finish(invoice: Invoice, { number, gatewayId, link, daysUntilDue
 }
 
 /** Marks an open invoice as paid. Throws Rejected `invoice_not_open`. */
-export function markPaid(invoice: Invoice, now: number): Invoice {
+export function markPaid<I extends Invoice>(invoice: I, now: number): I {
   return { ...invoice, status: step(invoice, 'pay', 'invoice_not_open'), paidTime: now, modifyTime: now };
 }
 
 /** Marks an open invoice as cancelled. Throws Rejected `invoice_not_open`. */
-export function markCancelled(invoice: Invoice, now: number): Invoice {
+export function markCancelled<I extends Invoice>(invoice: I, now: number): I {
   return { ...invoice, status: step(invoice, 'cancel', 'invoice_not_open'), modifyTime: now };
 }
 
@@ -189,18 +189,18 @@ export function markCancelled(invoice: Invoice, now: number): Invoice {
  * Makes a payment the current one of an open invoice, which takes over its gateway and link. Throws Error if the
  * invoice still has a current payment, Rejected `invoice_not_open` if it is not open.
  */
-export function attachPayment(
-  invoice: Invoice,
+export function attachPayment<I extends Invoice>(
+  invoice: I,
   { paymentId, gatewayId, link }: Pick<Invoice, 'paymentId' | 'gatewayId' | 'link'>,
   now: number,
-): Invoice {
+): I {
   const status = step(invoice, 'collect', 'invoice_not_open');
   if (invoice.paymentId !== '') throw new Error(`invoice ${invoice.invoiceId} has payment ${invoice.paymentId}`);
   return { ...invoice, status, paymentId, gatewayId, link, modifyTime: now };
 }
 
 /** Detaches the current payment from an open invoice, which stays payable. Throws Rejected `invoice_not_open`. */
-export function detachPayment(invoice: Invoice, now: number): Invoice {
+export function detachPayment<I extends Invoice>(invoice: I, now: number): I {
   const status = step(invoice, 'clear', 'invoice_not_open');
   return { ...invoice, status, paymentId: '', link: '', modifyTime: now };
 }
@@ -213,7 +213,7 @@ export const expiryTime = ({ finishTime, daysUntilDue }: Pick<Invoice, 'finishTi
   finishTime + daysUntilDue * 86_400 + GRACE_SECONDS;
 
 /** Fails an open invoice after its term. Throws Error before that, Rejected `invoice_not_open` if it is not open. */
-export function markExpired(invoice: Invoice, now: number): Invoice {
+export function markExpired<I extends Invoice>(invoice: I, now: number): I {
   const status = step(invoice, 'expire', 'invoice_not_open');
   if (now < expiryTime(invoice))
     throw new Error(`invoice ${invoice.invoiceId} is payable until ${expiryTime(invoice)}`);
@@ -221,7 +221,7 @@ export function markExpired(invoice: Invoice, now: number): Invoice {
 }
 
 /** Deletes a draft; a deleted draft allows no further move. Throws Rejected `invoice_not_draft`. */
-export function deleteDraft(invoice: Invoice, now: number): Invoice {
+export function deleteDraft<I extends Invoice>(invoice: I, now: number): I {
   return { ...invoice, status: step(invoice, 'delete', 'invoice_not_draft'), deletedTime: now, modifyTime: now };
 }
 
