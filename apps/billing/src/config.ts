@@ -2,6 +2,10 @@ import { checkUrl, serviceConfig, toggle } from '@recur/platform';
 import { z } from 'zod';
 
 const settings = serviceConfig.extend({
+  BASE_URL: z
+    .url()
+    .default('http://localhost:3000')
+    .describe('where clients reach the gateway, for the webhook URLs of payment gateways'),
   PORTAL_BASE: z.url().default('http://localhost:3000/portal').describe('where the hosted pages are'),
   VIES_URL: z
     .url({ protocol: /^https?$/ })

@@ -11,9 +11,12 @@ import { plans, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
+import { sandboxCallbacks, sandboxCharges } from './gateways/adapters/sandbox-tables.js';
 import { gatewayAggregate } from './gateways/aggregates.js';
+import { GatewayAnswers } from './gateways/answers.js';
+import { GatewaySetup } from './gateways/gateway-setup.js';
 import { Gateways } from './gateways/gateways.js';
-import { gateways } from './gateways/tables.js';
+import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
 import { DiscountPreview } from './invoicing/discount-preview.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
@@ -38,6 +41,7 @@ export const billing: ServiceDefinition<Config> = {
   schema: {
     tables: [
       ...[invoices, invoiceLines, payments, gateways, numberings, users, plans],
+      ...[gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
       ...[creditConfigs, creditAccounts, creditTransactions, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
     ],
@@ -55,12 +59,13 @@ export const billing: ServiceDefinition<Config> = {
   },
   copies,
   controllers: [
-    ...[Gateways, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
+    ...[Gateways, GatewaySetup, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
     ...[CreditAccounts, CreditConfigs, PromoChanges],
     ...[Discounts, DiscountLists, DiscountPreview],
     ...[Places, TaxSetup, VatNumberOperations],
   ],
   providers: [
+    GatewayAnswers,
     InvoiceExpiry,
     InvoiceFinalizer,
     VatNumbers,

@@ -10,7 +10,7 @@ const allowed: Record<string, readonly string[]> = {
   credits: ['pricing', 'customers'],
   discounts: ['pricing', 'customers'],
   pricing: [],
-  gateways: [],
+  gateways: ['customers', 'config'],
   customers: [],
   tax: ['pricing', 'customers', 'config'],
   migrations: [],

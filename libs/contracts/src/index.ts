@@ -1,6 +1,7 @@
 export * from './billing/addresses.js';
 export * from './billing/credits.js';
 export * from './billing/discounts.js';
+export * from './billing/gateway-setup.js';
 export * from './billing/gateways.js';
 export * from './billing/invoice-lines.js';
 export * from './billing/invoice-shape.js';

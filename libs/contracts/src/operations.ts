@@ -1,6 +1,7 @@
 import * as addresses from './billing/addresses.js';
 import * as credits from './billing/credits.js';
 import * as discounts from './billing/discounts.js';
+import * as gatewaySetup from './billing/gateway-setup.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices.js';
 import * as payments from './billing/payments.js';
@@ -54,6 +55,7 @@ export const operations: readonly Operation[] = [
   planLimits,
   exchange,
   gateways,
+  gatewaySetup,
   invoices,
   payments,
   credits,

@@ -1,31 +1,33 @@
 import { Controller } from '@nestjs/common';
 import {
-  type GatewayBank,
+  archiveGateway,
   gatewayType,
   type In,
   listGateways,
+  restoreGateway,
   setDefaultGateway,
   setupWireTransfer,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, Db, Handle, Keyring } from '@recur/platform';
+import { type Caller, Db, Handle } from '@recur/platform';
 import { gatewayAggregate } from './aggregates.js';
-import { type Gateway, WIRE_TRANSFER } from './domain/gateway.js';
+import { GatewayAnswers } from './answers.js';
+import { type Gateway, hasDefault, WIRE_TRANSFER } from './domain/gateway.js';
 import { allGateways } from './lookup.js';
 import { gateways } from './tables.js';
-import { gatewayView } from './views.js';
 
 @Controller()
 export class Gateways {
   constructor(
     private readonly db: Db,
-    private readonly keyring: Keyring,
+    private readonly answers: GatewayAnswers,
   ) {}
 
   @Handle(setupWireTransfer)
   setup(input: In<typeof setupWireTransfer>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const [all, gatewayId] = await Promise.all([allGateways(tx), tx.nextId(gateways)]);
+      const bank = input.bank && JSON.stringify(input.bank);
       const exists = () => new Rejected('gateway_exists');
       if (all.some(({ gatewayName }) => gatewayName === WIRE_TRANSFER)) throw exists();
       const gateway: Gateway = {
@@ -38,16 +40,17 @@ export class Gateways {
         minimumAmount: BigInt(input.minimumAmount),
         sort: input.sort,
         icons: input.gatewayIcons,
-        isDefault: all.length === 0,
+        isDefault: !hasDefault(all),
         archived: false,
-        sealedBank: input.bank ? this.keyring.seal(JSON.stringify(input.bank), bankOf(tx.merchantId, gatewayId)) : null,
+        sealedBank: this.answers.seal(bank, 'sealed_bank', { merchantId: tx.merchantId, gatewayId }),
         createTime: tx.now,
         version: 0,
+        ...{ settings: null, sealedKey: null, sealedSecret: null, sealedWebhookSecret: null },
       };
       tx.onConflict('gateways_name', exists);
-      tx.onConflict('gateways_one_default', exists);
+      tx.onConflict('gateways_one_default', 'again');
       tx.step(gatewayAggregate, gateway, 'gateway.created', { log: 'New' });
-      return { gateway: this.withBank(gateway) };
+      return { gateway: this.answers.view(gateway) };
     });
   }
 
@@ -55,7 +58,7 @@ export class Gateways {
   list({ archive }: In<typeof listGateways>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const rows = await reader.all(gateways, { archived: archive }, 'order by sort, gateway_id');
-      return { gateways: rows.map(row => this.withBank(row)) };
+      return { gateways: rows.map(row => this.answers.view(row)) };
     });
   }
 
@@ -70,7 +73,8 @@ export class Gateways {
       if (chosen.archived) {
         throw new Rejected('gateway_archived', `Gateway ${gatewayId} is archived: cannot make it the default`);
       }
-      if (chosen.isDefault) return { gateway: this.withBank(chosen) };
+      if (chosen.isDefault) return { gateway: this.answers.view(chosen) };
+      tx.onConflict('gateways_one_default', 'again');
       // the unique index is checked per row: clear the old default before setting the new one
       await tx.run('update gateways set is_default = false where merchant_id = $1 and is_default', [tx.merchantId]);
       for (const gateway of all.filter(({ isDefault }) => isDefault)) {
@@ -78,17 +82,31 @@ export class Gateways {
       }
       const changed = { ...chosen, isDefault: true };
       tx.step(gatewayAggregate, changed, 'gateway.updated', { log: 'SetDefault' });
-      return { gateway: this.withBank(changed) };
+      return { gateway: this.answers.view(changed) };
     });
   }
 
-  /** Includes the decrypted bank account: only for answers to the merchant. */
-  private withBank(gateway: Gateway) {
-    const { merchantId, gatewayId, sealedBank } = gateway;
-    const opened = sealedBank && JSON.parse(this.keyring.open(sealedBank, bankOf(merchantId, gatewayId)));
-    return gatewayView(gateway, opened as Partial<GatewayBank> | null);
+  @Handle(archiveGateway)
+  archive({ gatewayId }: In<typeof archiveGateway>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const gateway = await tx.lock(gatewayAggregate, gatewayId, 'gateway_not_found');
+      if (gateway.archived) return { gateway: this.answers.view(gateway) };
+      // no other becomes the default by itself: which one collects the money is for the merchant to say
+      const archived = { ...gateway, archived: true, isDefault: false };
+      tx.step(gatewayAggregate, archived, 'gateway.updated', { log: 'Archive' });
+      return { gateway: this.answers.view(archived) };
+    });
+  }
+
+  @Handle(restoreGateway)
+  restore({ gatewayId }: In<typeof restoreGateway>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const gateway = await tx.lock(gatewayAggregate, gatewayId, 'gateway_not_found');
+      if (!gateway.archived) return { gateway: this.answers.view(gateway) };
+      tx.onConflict('gateways_one_default', 'again');
+      const restored = { ...gateway, archived: false, isDefault: !hasDefault(await allGateways(tx)) };
+      tx.step(gatewayAggregate, restored, 'gateway.updated', { log: 'Restore' });
+      return { gateway: this.answers.view(restored) };
+    });
   }
 }
-
-/** Additional authenticated data of an encrypted bank account. */
-const bankOf = (merchantId: number, gatewayId: number) => `gateways.sealed_bank ${merchantId} ${gatewayId}`;

@@ -1,9 +1,9 @@
-import type { Loader, Peeks, Reader } from '@recur/platform';
+import type { Loader, Peeking, Reader } from '@recur/platform';
 import type { Gateway } from './domain/gateway.js';
 import { gateways } from './tables.js';
 
 /** All gateways of the merchant, archived ones included: they are few. */
-export const allGateways = (reader: Peeks): Promise<Gateway[]> => reader.peekAll(gateways, {});
+export const allGateways = (reader: Peeking): Promise<Gateway[]> => reader.peekAll(gateways, {});
 
 export const gatewaysById = async (reader: Reader): Promise<ReadonlyMap<number, Gateway>> =>
   new Map((await reader.all(gateways, {})).map(gateway => [gateway.gatewayId, gateway]));

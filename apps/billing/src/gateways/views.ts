@@ -1,14 +1,22 @@
 import * as contract from '@recur/contracts';
-import type { Gateway } from './domain/gateway.js';
+import { blankSettings, type Gateway } from './domain/gateway.js';
+import { type GatewayKind, kindOf } from './domain/kinds.js';
 
 const emptyGateway = contract.emptyOf(contract.Gateway);
 const emptyBank = contract.emptyOf(contract.GatewayBank);
 
+/** What stands in answers for a secret that is set; sent back, it leaves the secret as it is. */
+export const MASK = '••••••••';
+const masked = (sealed: string | null): string => (sealed === null ? '' : MASK);
+
 /** A gateway as the API shows it. The bank account is passed only where the merchant reads the gateway itself. */
 export function gatewayView(gateway: Gateway, bank: Partial<contract.GatewayBank> | null = null): contract.Gateway {
   const { gatewayId, gatewayName, gatewayType, displayName, currency, sort, isDefault, createTime } = gateway;
+  const { subGateway, paymentTypes, companyIssuer, currencyExchange, metadata } = gateway.settings ?? blankSettings;
+  const kind = kindOf(gatewayName);
   return {
     ...emptyGateway,
+    ...(kind && kindFields(kind)),
     gatewayId,
     gatewayName,
     name: gatewayName,
@@ -18,10 +26,41 @@ export function gatewayView(gateway: Gateway, bank: Partial<contract.GatewayBank
     sort,
     isDefault,
     createTime,
+    subGateway,
+    companyIssuer,
+    currencyExchange,
+    metadata,
     minimumAmount: Number(gateway.minimumAmount),
     archive: gateway.archived,
     IsSetupFinished: true,
+    currencyExchangeEnabled: currencyExchange.length > 0,
     gatewayIcons: gateway.icons,
+    gatewayKey: masked(gateway.sealedKey),
+    gatewaySecret: masked(gateway.sealedSecret),
+    webhookSecret: masked(gateway.sealedWebhookSecret),
+    setupGatewayPaymentTypes: (kind?.paymentTypes ?? []).filter(
+      ({ paymentType }) => paymentTypes.length === 0 || paymentTypes.includes(paymentType),
+    ),
     bank: bank && { ...emptyBank, ...bank },
   };
 }
+
+/** A kind of gateway that is not set up yet. */
+export const kindView = (kind: GatewayKind): contract.Gateway => ({
+  ...emptyGateway,
+  ...kindFields(kind),
+  gatewayName: kind.name,
+  name: kind.name,
+  gatewayType: kind.type,
+  displayName: kind.displayName,
+});
+
+const kindFields = ({ description, website, keyName, secretName, paymentTypes }: GatewayKind) => ({
+  description,
+  gatewayWebsiteLink: website,
+  publicKeyName: keyName,
+  privateSecretName: secretName,
+  autoChargeEnabled: paymentTypes.some(({ autoCharge }) => autoCharge),
+  defaultGatewayPaymentType: paymentTypes[0] ?? null,
+  gatewayPaymentTypes: [...paymentTypes],
+});

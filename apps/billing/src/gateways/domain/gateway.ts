@@ -1,6 +1,21 @@
+import type { GatewayCompanyIssuer, GatewayCurrencyExchange } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 
-/** A way to collect money. `sealedBank` is encrypted at rest (the platform's Keyring). */
+/** Settings of a gateway that nothing is computed from in SQL. */
+export interface GatewaySettings {
+  subGateway: string;
+  /** Chosen among those that the gateway offers; none: all. */
+  paymentTypes: string[];
+  companyIssuer: GatewayCompanyIssuer | null;
+  currencyExchange: GatewayCurrencyExchange[];
+  metadata: Record<string, unknown>;
+}
+
+export const blankSettings: GatewaySettings = {
+  ...{ subGateway: '', paymentTypes: [], companyIssuer: null, currencyExchange: [], metadata: {} },
+};
+
+/** A way to collect money. What is named `sealed` is encrypted at rest (the platform's Keyring). */
 export interface Gateway {
   merchantId: number;
   gatewayId: number;
@@ -18,9 +33,17 @@ export interface Gateway {
   /** Unix seconds. */
   createTime: number;
   version: number;
+  /** Null for one that was set up without any. */
+  settings: GatewaySettings | null;
+  sealedKey: string | null;
+  sealedSecret: string | null;
+  sealedWebhookSecret: string | null;
 }
 
 export const WIRE_TRANSFER = 'wire_transfer';
+
+/** Whether one of the merchant's gateways is the default. Setting up or restoring one makes it the default if none is. */
+export const hasDefault = (all: readonly Gateway[]): boolean => all.some(({ isDefault }) => isDefault);
 
 /**
  * The requested gateway; else the user's own, else the merchant's default, else none. `requested` and `usual` are 0

@@ -1,0 +1,47 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type * as contract from '@recur/contracts';
+import { CONFIG, Keyring } from '@recur/platform';
+import type { Config } from '../config.js';
+import type { Gateway } from './domain/gateway.js';
+import { kindOf } from './domain/kinds.js';
+import { gatewayView } from './views.js';
+
+/** The columns that are encrypted. */
+export type Sealed = 'sealed_bank' | 'sealed_key' | 'sealed_secret' | 'sealed_webhook_secret';
+
+/** Gateways as their own merchant sees them, and the encryption of their secrets. */
+@Injectable()
+export class GatewayAnswers {
+  constructor(
+    private readonly keyring: Keyring,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Encrypts a secret for its column and row; null for none. */
+  seal(secret: string | undefined, column: Sealed, gateway: Pick<Gateway, 'merchantId' | 'gatewayId'>): string | null {
+    return secret ? this.keyring.seal(secret, placeOf(column, gateway)) : null;
+  }
+
+  /** The secret in clear; '' for none. */
+  open(sealed: string | null, column: Sealed, gateway: Pick<Gateway, 'merchantId' | 'gatewayId'>): string {
+    return sealed === null ? '' : this.keyring.open(sealed, placeOf(column, gateway));
+  }
+
+  /** Includes the bank account in clear: only for answers to the merchant. */
+  view(gateway: Gateway): contract.Gateway {
+    const bank = this.open(gateway.sealedBank, 'sealed_bank', gateway);
+    return {
+      ...gatewayView(gateway, bank ? (JSON.parse(bank) as Partial<contract.GatewayBank>) : null),
+      webhookEndpointUrl: kindOf(gateway.gatewayName)?.sendsWebhooks ? this.webhookUrl(gateway) : '',
+    };
+  }
+
+  /** Where the gateway sends its webhooks. */
+  webhookUrl({ gatewayId }: Pick<Gateway, 'gatewayId'>): string {
+    return `${this.config.BASE_URL.replace(/\/+$/, '')}/gateway/${gatewayId}/webhook`;
+  }
+}
+
+/** Additional authenticated data of an encrypted column. */
+const placeOf = (column: Sealed, { merchantId, gatewayId }: Pick<Gateway, 'merchantId' | 'gatewayId'>) =>
+  `gateways.${column} ${merchantId} ${gatewayId}`;
