@@ -34,7 +34,7 @@ const port = String(gateway.shape.PORT.parse(undefined));
 
 /** What the containers keep as it is, what is the migrate steps' alone, and what is for tests. */
 const notHandedOn = [
-  ...['HOST', 'PORT', 'DATABASE_OWNER_URL', 'CRASH_AT'],
+  ...['HOST', 'PORT', 'DATABASE_OWNER_URL', 'CRASH_AT', 'STRIPE_URL'],
   ...['RATES', 'VIES', 'OAUTH', 'WEBHOOK'].map(name => `${name}_ALLOW_LOOPBACK`),
 ];
 

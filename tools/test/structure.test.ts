@@ -43,7 +43,7 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
   },
   'apps/billing/src': {
     customers: [],
-    gateways: [],
+    gateways: ['customers'],
     pricing: [],
     credits: ['pricing', 'gateways', 'customers'],
     discounts: ['pricing', 'gateways', 'customers'],

@@ -7,6 +7,10 @@ const settings = serviceConfig.extend({
     .default('http://localhost:3000')
     .describe('where clients reach the gateway, for the webhook URLs of payment gateways'),
   PORTAL_BASE: z.url().default('http://localhost:3000/portal').describe('where the hosted pages are'),
+  STRIPE_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe("base URL of Stripe's API, for tests with a stand-in; unset, Stripe itself"),
   VIES_URL: z
     .url({ protocol: /^https?$/ })
     .transform(url => url.replace(/\/+$/, ''))
@@ -16,6 +20,10 @@ const settings = serviceConfig.extend({
 });
 
 export const config = settings
+  .refine(({ RECUR_ENV, STRIPE_URL }) => RECUR_ENV !== 'production' || !STRIPE_URL, {
+    path: ['STRIPE_URL'],
+    message: 'may not be set in production',
+  })
   .refine(({ RECUR_ENV, VIES_ALLOW_LOOPBACK }) => RECUR_ENV !== 'production' || !VIES_ALLOW_LOOPBACK, {
     path: ['VIES_ALLOW_LOOPBACK'],
     message: 'may not be true in production',

@@ -11,11 +11,14 @@ import { plans, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
+import { gatewayAdapters } from './gateways/adapters/adapters.js';
+import { Sandbox } from './gateways/adapters/sandbox.js';
 import { sandboxCallbacks, sandboxCharges } from './gateways/adapters/sandbox-tables.js';
 import { gatewayAggregate } from './gateways/aggregates.js';
 import { GatewayAnswers } from './gateways/answers.js';
 import { GatewaySetup } from './gateways/gateway-setup.js';
 import { Gateways } from './gateways/gateways.js';
+import { PaymentMethods } from './gateways/payment-methods.js';
 import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
 import { DiscountPreview } from './invoicing/discount-preview.js';
@@ -59,13 +62,15 @@ export const billing: ServiceDefinition<Config> = {
   },
   copies,
   controllers: [
-    ...[Gateways, GatewaySetup, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
+    ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
     ...[CreditAccounts, CreditConfigs, PromoChanges],
     ...[Discounts, DiscountLists, DiscountPreview],
     ...[Places, TaxSetup, VatNumberOperations],
   ],
   providers: [
     GatewayAnswers,
+    Sandbox,
+    gatewayAdapters,
     InvoiceExpiry,
     InvoiceFinalizer,
     VatNumbers,

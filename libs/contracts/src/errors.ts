@@ -92,7 +92,6 @@ export const errors = {
   gateway_archived: forbidden('The gateway is archived'),
   gateway_without_webhook: forbidden('The gateway sends no webhooks'),
   gateway_without_methods: forbidden('The gateway does not save payment methods'),
-  gateway_refused: forbidden('The gateway refused the request'),
   gateway_not_wire_transfer: forbidden('The gateway of the invoice is not a wire-transfer gateway'),
   amount_below_minimum: forbidden('The amount is below the minimum of the gateway'),
   currency_mismatch: forbidden('The currency differs from that of the gateway'),

@@ -1,9 +1,9 @@
 import * as addresses from './billing/addresses.js';
 import * as credits from './billing/credits.js';
 import * as discounts from './billing/discounts.js';
-import * as gatewaySetup from './billing/gateway-setup.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices.js';
+import * as paymentMethods from './billing/payment-methods.js';
 import * as payments from './billing/payments.js';
 import * as subscriptions from './billing/subscriptions.js';
 import * as taxes from './billing/taxes.js';
@@ -55,9 +55,9 @@ export const operations: readonly Operation[] = [
   planLimits,
   exchange,
   gateways,
-  gatewaySetup,
   invoices,
   payments,
+  paymentMethods,
   credits,
   discounts,
   subscriptions,

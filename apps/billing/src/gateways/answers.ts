@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type * as contract from '@recur/contracts';
 import { CONFIG, Keyring } from '@recur/platform';
 import type { Config } from '../config.js';
+import type { GatewayAccount } from './adapters/adapter.js';
 import type { Gateway } from './domain/gateway.js';
 import { kindOf } from './domain/kinds.js';
 import { gatewayView } from './views.js';
@@ -33,6 +34,17 @@ export class GatewayAnswers {
     return {
       ...gatewayView(gateway, bank ? (JSON.parse(bank) as Partial<contract.GatewayBank>) : null),
       webhookEndpointUrl: kindOf(gateway.gatewayName)?.sendsWebhooks ? this.webhookUrl(gateway) : '',
+    };
+  }
+
+  /** The merchant's account at the gateway, for its adapter: keep it in memory only. */
+  account(gateway: Gateway): GatewayAccount {
+    const { merchantId, gatewayId } = gateway;
+    return {
+      ...{ merchantId, gatewayId },
+      key: this.open(gateway.sealedKey, 'sealed_key', gateway),
+      secret: this.open(gateway.sealedSecret, 'sealed_secret', gateway),
+      webhookSecret: this.open(gateway.sealedWebhookSecret, 'sealed_webhook_secret', gateway),
     };
   }
 

@@ -57,7 +57,7 @@ export interface PaymentMethodRow {
   userId: number;
   type: string;
   isDefault: boolean;
-  /** What the gateway shows of it: brand, last4. */
+  /** Shown by the gateway: brand, last4. */
   data: Record<string, unknown>;
   /** The gateway's own id of the method. */
   gatewayMethodId: string;

@@ -5,7 +5,7 @@ import { type GatewayKind, kindOf } from './domain/kinds.js';
 const emptyGateway = contract.emptyOf(contract.Gateway);
 const emptyBank = contract.emptyOf(contract.GatewayBank);
 
-/** What stands in answers for a secret that is set; sent back, it leaves the secret as it is. */
+/** Stands in answers for a secret that is set; sent back, it leaves the secret as it is. */
 export const MASK = '••••••••';
 const masked = (sealed: string | null): string => (sealed === null ? '' : MASK);
 

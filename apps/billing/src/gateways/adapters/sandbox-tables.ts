@@ -1,7 +1,7 @@
 import { int, integer, money, table, text } from '@recur/platform';
 
-/** What came of a charge, capture or refund at the sandbox gateway. */
-export type SandboxState = 'succeeded' | 'soft' | 'hard' | 'needsAction' | 'authorised' | 'cancelled';
+/** The outcome of a charge or refund at the sandbox gateway; a lost charge is one that it never received. */
+export type SandboxState = 'lost' | 'succeeded' | 'soft' | 'hard' | 'needsAction' | 'authorised' | 'cancelled';
 
 /** A charge or refund that the sandbox gateway has made. */
 export interface SandboxCharge {
@@ -9,7 +9,7 @@ export interface SandboxCharge {
   idempotencyKey: string;
   kind: 'charge' | 'refund';
   reference: string;
-  /** A refund's charge; '' for a charge. */
+  /** A refund's charge; a lost charge's payment; else ''. */
   chargeReference: string;
   amount: bigint;
   currency: string;

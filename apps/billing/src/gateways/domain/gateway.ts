@@ -42,7 +42,7 @@ export interface Gateway {
 
 export const WIRE_TRANSFER = 'wire_transfer';
 
-/** Whether one of the merchant's gateways is the default. Setting up or restoring one makes it the default if none is. */
+/** True if one of the merchant's gateways is the default. Setting up or restoring one makes it the default if none is. */
 export const hasDefault = (all: readonly Gateway[]): boolean => all.some(({ isDefault }) => isDefault);
 
 /**

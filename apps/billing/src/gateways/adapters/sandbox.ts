@@ -1,0 +1,235 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, type Clock, CONFIG, Db, Keyring, systemCaller, type Tx } from '@recur/platform';
+import type { Config } from '../../config.js';
+import type {
+  ChargeRef,
+  ChargeRequest,
+  Fact,
+  GatewayAccount,
+  GatewayAdapter,
+  MethodAnswer,
+  MethodRequest,
+  Outcome,
+  RefundRequest,
+  Status,
+} from './adapter.js';
+import { type SandboxCharge, type SandboxState, sandboxCallbacks, sandboxCharges } from './sandbox-tables.js';
+import { type ScenarioCallback, scenarioOf, scenarios } from './scenarios.js';
+
+const callMs = 5_000;
+export const SIGNATURE = 'sandbox-signature';
+
+/** A callback of the sandbox, ready to be delivered. */
+export interface SandboxDelivery {
+  id: number;
+  headers: Record<string, string>;
+  body: Uint8Array;
+}
+
+/**
+ * A gateway that moves no money: test payment methods have fixed outcomes. Its ledger is a table of its own, written in
+ * transactions of its own, as if it were somebody else's.
+ */
+@Injectable()
+export class Sandbox implements GatewayAdapter {
+  readonly name = 'sandbox';
+
+  constructor(
+    private readonly db: Db,
+    private readonly keyring: Keyring,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async charge(account: GatewayAccount, request: ChargeRequest): Promise<Outcome> {
+    const { timesOut, ...scenario } = scenarioOf(request.gatewayMethodId);
+    const unknown: Outcome = { is: 'unknown', reference: '' };
+    const { idempotencyKey, paymentId } = request;
+    const outcome = await this.write(account, idempotencyKey, async tx => {
+      tx.onConflict('sandbox_charges_pkey', 'again');
+      const known = await tx.lockIfAny(sandboxCharges, { idempotencyKey });
+      if (known && known.state !== 'lost') return this.outcomeOf(known, tx.now);
+      // the first sending of a payment is lost, the next one goes through
+      const lost = await tx.find(sandboxCharges, { chargeReference: paymentId, state: 'lost' });
+      const isLost = timesOut === 'before' && !lost;
+      const state = isLost
+        ? 'lost'
+        : request.manualCapture && scenario.state === 'succeeded'
+          ? 'authorised'
+          : scenario.state;
+      const charge: SandboxCharge = {
+        ...{ merchantId: tx.merchantId, idempotencyKey, kind: 'charge', reference: tx.newId('sbx_') },
+        ...{ chargeReference: isLost ? paymentId : '', amount: request.amount, currency: request.currency, state },
+        tellTime: tx.now + (scenario.tellAfterSeconds ?? 0),
+        createTime: tx.now,
+      };
+      tx.save(sandboxCharges, charge);
+      tx.log(targetOf(account), 'SandboxCharge');
+      if (isLost) return unknown;
+      for (const callback of scenario.callbacks) await this.plan(tx, account, charge, callback);
+      return this.outcomeOf(charge, tx.now);
+    });
+    return timesOut === 'after' ? unknown : outcome;
+  }
+
+  async status(account: GatewayAccount, { idempotencyKey, reference }: ChargeRef): Promise<Status> {
+    return this.db.read(this.caller(account), async reader => {
+      const charge = await reader.find(sandboxCharges, reference ? { reference } : { idempotencyKey });
+      return charge && charge.state !== 'lost' ? this.outcomeOf(charge, reader.now) : { is: 'absent' };
+    });
+  }
+
+  capture(account: GatewayAccount, { reference, amount }: Omit<RefundRequest, 'refundId'>): Promise<Outcome> {
+    return this.move(account, reference, charge => {
+      if (charge.state !== 'authorised' || amount > charge.amount) return charge;
+      return { ...charge, amount, state: 'succeeded' };
+    });
+  }
+
+  cancel(account: GatewayAccount, reference: string): Promise<Outcome> {
+    return this.move(account, reference, charge =>
+      charge.state === 'authorised' || charge.state === 'needsAction' ? { ...charge, state: 'cancelled' } : charge,
+    );
+  }
+
+  /** The user's answer to the question of `needs_action`. */
+  answer(account: GatewayAccount, reference: string, approves: boolean): Promise<Outcome> {
+    return this.move(account, reference, charge =>
+      charge.state === 'needsAction' ? { ...charge, state: approves ? 'succeeded' : 'soft' } : charge,
+    );
+  }
+
+  refund(account: GatewayAccount, request: RefundRequest): Promise<Outcome> {
+    const { idempotencyKey, reference: chargeReference, amount, currency } = request;
+    return this.write(account, idempotencyKey, async tx => {
+      tx.onConflict('sandbox_charges_pkey', 'again');
+      const charge = await tx.lockIfAny(sandboxCharges, { reference: chargeReference, kind: 'charge' });
+      const known = await tx.find(sandboxCharges, { idempotencyKey });
+      if (known) return this.outcomeOf(known, tx.now);
+      const refunds = await tx.all(sandboxCharges, { chargeReference, kind: 'refund', state: 'succeeded' });
+      const left = refunds.reduce((rest, one) => rest - one.amount, charge?.amount ?? 0n);
+      const isCovered = charge?.state === 'succeeded' && amount <= left;
+      const refund: SandboxCharge = {
+        ...{ merchantId: tx.merchantId, idempotencyKey, kind: 'refund', reference: tx.newId('sbr_') },
+        ...{ chargeReference, amount, currency, state: isCovered ? 'succeeded' : 'hard' },
+        ...{ tellTime: tx.now, createTime: tx.now },
+      };
+      tx.save(sandboxCharges, refund);
+      tx.log(targetOf(account), 'SandboxRefund');
+      await this.plan(tx, account, refund, { report: 1, afterSeconds: 0, says: 'outcome' });
+      return this.outcomeOf(refund, tx.now);
+    });
+  }
+
+  async saveMethod(_: GatewayAccount, { userId, data }: MethodRequest): Promise<MethodAnswer> {
+    const scenario = String(data.scenario ?? 'succeeds');
+    if (!Object.hasOwn(scenarios, scenario)) {
+      return { is: 'refused', reason: `data.scenario must be one of ${Object.keys(scenarios).join(', ')}` };
+    }
+    const method = { gatewayMethodId: scenario, type: 'card', data: { brand: 'sandbox', last4: '4242', scenario } };
+    return { is: 'saved', gatewayUserId: `sandbox_user_${userId}`, method };
+  }
+
+  async deleteMethod(): Promise<void> {}
+
+  async callback(
+    _: GatewayAccount,
+    headers: Readonly<Record<string, string>>,
+    body: Uint8Array,
+  ): Promise<Fact[] | undefined> {
+    const text = Buffer.from(body).toString();
+    if (!this.keyring.hasSigned(text, headers[SIGNATURE] ?? '')) return undefined;
+    const fact = JSON.parse(text) as Fact & { amount: string };
+    return [fact.about === 'dispute' ? { ...fact, amount: BigInt(fact.amount) } : fact];
+  }
+
+  /** The callbacks that are due, in the order in which they arrive; they stay due until `delivered`. */
+  dueCallbacks(account: GatewayAccount): Promise<SandboxDelivery[]> {
+    return this.db.read(this.caller(account), async reader => {
+      const rows = await reader.all(
+        sandboxCallbacks,
+        { gatewayId: account.gatewayId, sent: 0 },
+        'order by due_time, id limit 100',
+      );
+      return rows
+        .filter(({ dueTime }) => dueTime <= reader.now)
+        .map(({ id, body }) => ({
+          ...{ id, body: Buffer.from(body), headers: { [SIGNATURE]: this.keyring.sign(body) } },
+        }));
+    });
+  }
+
+  delivered(account: GatewayAccount, id: number): Promise<object> {
+    return this.write(account, `callback_${id}`, async tx => {
+      const callback = await tx.lockIfAny(sandboxCallbacks, { id });
+      if (!callback || callback.sent === 1) return {};
+      tx.save(sandboxCallbacks, { ...callback, sent: 1 });
+      tx.log(targetOf(account), 'SandboxCallback');
+      return {};
+    });
+  }
+
+  /** Moves a charge under its lock; a move that its state forbids leaves it as it is. */
+  private move(
+    account: GatewayAccount,
+    reference: string,
+    step: (charge: SandboxCharge) => SandboxCharge,
+  ): Promise<Outcome> {
+    return this.write(account, reference, async tx => {
+      const charge = await tx.lockIfAny(sandboxCharges, { reference, kind: 'charge' });
+      if (!charge) return { is: 'declined', kind: 'hard', reason: 'no such charge', reference } as Outcome;
+      const moved = step(charge);
+      if (moved !== charge) {
+        tx.save(sandboxCharges, moved);
+        tx.log(targetOf(account), `Sandbox: ${charge.state} -> ${moved.state}`);
+        await this.plan(tx, account, moved, { report: 10, afterSeconds: 0, says: 'outcome' });
+      }
+      return this.outcomeOf(moved, tx.now);
+    });
+  }
+
+  private async plan(tx: Tx, { gatewayId }: GatewayAccount, charge: SandboxCharge, callback: ScenarioCallback) {
+    const dueTime = tx.now + callback.afterSeconds;
+    const body = JSON.stringify(this.factOf(charge, callback, dueTime), (_, value) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
+    const id = await tx.nextId(sandboxCallbacks);
+    tx.save(sandboxCallbacks, { merchantId: tx.merchantId, id, gatewayId, dueTime, body, sent: 0 });
+  }
+
+  private factOf(charge: SandboxCharge, { report, says }: ScenarioCallback, at: number): Fact {
+    const { reference, amount, idempotencyKey, kind: about } = charge;
+    const id = `${reference}_${report}`;
+    if (says === 'outcome') return { about, id, at, idempotencyKey, outcome: this.outcomeOf(charge, charge.tellTime) };
+    if (says === 'pending') return { about, id, at, idempotencyKey, outcome: { is: 'unknown', reference } };
+    const state = ({ disputeOpen: 'open', disputeWon: 'won', disputeLost: 'lost' } as const)[says];
+    return { about: 'dispute', id, at, reference, amount, state };
+  }
+
+  private outcomeOf({ state, reference, tellTime, kind }: SandboxCharge, now: number): Outcome {
+    if (now < tellTime) return { is: 'unknown', reference };
+    const declined = (how: 'soft' | 'hard', reason: string): Outcome => ({
+      ...{ is: 'declined', kind: how, reason, reference },
+    });
+    const outcomes: Record<SandboxState, Outcome> = {
+      succeeded: { is: 'succeeded', reference },
+      authorised: { is: 'authorised', reference },
+      cancelled: { is: 'cancelled', reference },
+      lost: { is: 'unknown', reference: '' },
+      soft: declined('soft', 'insufficient_funds'),
+      hard: declined('hard', kind === 'refund' ? 'charge_not_refundable' : 'lost_card'),
+      needsAction: { is: 'needsAction', link: `${this.config.PORTAL_BASE}/sandbox/${reference}`, reference },
+    };
+    return outcomes[state];
+  }
+
+  private write<T extends object>(account: GatewayAccount, what: string, run: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.db.write(this.caller(account, what), run);
+  }
+
+  private caller({ merchantId }: GatewayAccount, what = 'read') {
+    return systemCaller(merchantId, `sandbox_${what}`, this.clock.wall() + callMs);
+  }
+}
+
+const targetOf = ({ gatewayId }: GatewayAccount) => `Gateway(${gatewayId}-sandbox)`;
