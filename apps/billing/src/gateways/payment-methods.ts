@@ -50,12 +50,15 @@ export class PaymentMethods {
     if (answer.is === 'refused') throw invalid('/data', `was refused by the gateway: ${answer.reason}`);
     return this.db.write(caller, async tx => {
       tx.onConflict('gateway_users_pkey', 'again');
-      if (!(await tx.lockIfAny(gatewayUsers, { gatewayId, userId }))) {
+      const isNewUser = !(await tx.lockIfAny(gatewayUsers, { gatewayId, userId }));
+      if (isNewUser) {
         tx.save(gatewayUsers, { merchantId: tx.merchantId, gatewayId, userId, gatewayUserId: answer.gatewayUserId });
       }
-      tx.log(`User(${userId})`, 'NewPaymentMethod', { userId });
-      if (answer.is === 'page') return { method: null, url: answer.url };
-      return { method: methodView(await keepMethod(tx, { gatewayId, userId }, answer.method)), url: '' };
+      const kept = answer.is === 'saved' ? await keepMethod(tx, { gatewayId, userId }, answer.method) : undefined;
+      if (isNewUser || kept?.isNew) tx.log(`User(${userId})`, 'NewPaymentMethod', { userId });
+      return kept
+        ? { method: methodView(kept.method), url: '' }
+        : { method: null, url: answer.is === 'page' ? answer.url : '' };
     });
   }
 
@@ -118,18 +121,18 @@ export class PaymentMethods {
 
 /**
  * Keeps a payment method that the gateway has saved; the first one of a user becomes the default. A method that is there
- * already is returned. The caller writes the log entry. Throws Rejected `too_many_payment_methods`.
+ * already is returned. The caller writes the log entry if it is new. Throws Rejected `too_many_payment_methods`.
  */
 export async function keepMethod(
   tx: Tx,
   { gatewayId, userId }: Pick<PaymentMethodRow, 'gatewayId' | 'userId'>,
   { gatewayMethodId, type, data }: SavedMethod,
-): Promise<PaymentMethodRow> {
+): Promise<{ method: PaymentMethodRow; isNew: boolean }> {
   tx.onConflict('payment_methods_once', 'again');
   tx.onConflict('payment_methods_one_default', 'again');
   const held = await tx.parts(paymentMethods, { gatewayId, userId }, 'order by method_id');
   const known = held.find(method => method.gatewayMethodId === gatewayMethodId);
-  if (known) return known;
+  if (known) return { method: known, isNew: false };
   if (held.length >= methodsPerUser) throw new Rejected('too_many_payment_methods');
   const method: PaymentMethodRow = {
     ...{ merchantId: tx.merchantId, methodId: tx.newId('pm_'), gatewayId, userId, type, data, gatewayMethodId },
@@ -137,7 +140,7 @@ export async function keepMethod(
     createTime: tx.now,
   };
   tx.save(paymentMethods, method);
-  return method;
+  return { method, isNew: true };
 }
 
 const methodView = ({ methodId: id, type, isDefault, data }: PaymentMethodRow): PaymentMethod => ({

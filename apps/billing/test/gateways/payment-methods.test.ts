@@ -36,7 +36,9 @@ describe('payment methods', () => {
     expect(second).toMatchObject({ data: { method: newest } });
     const which = { gatewayId, userId: 1, paymentMethodId: oldest?.id };
     expect(await s.t.done(getPaymentMethod, which)).toEqual({ method: oldest });
+    await s.t.emitted();
     expect(await add(1)).toMatchObject({ data: { method: oldest } });
+    expect(await s.t.emitted()).toEqual([]);
     await s.t.done(deletePaymentMethod, which);
     expect(await list(1)).toEqual([{ ...newest, isDefault: true }]);
     for (const operation of [getPaymentMethod, deletePaymentMethod]) {
