@@ -19,7 +19,7 @@ import { hydrate, type Table } from '../store/schema/table.js';
 import { bounded, isCut, upTo } from '../store/sql/size-limits.js';
 import { columnOf, selectText } from '../store/sql/statements.js';
 import type { Tx } from '../store/tx.js';
-import type { Consumption } from './consumer.js';
+import type { Consumption } from './consumption.js';
 
 /** A service's copy of another's aggregate. Rows carry merchantId and `version`; older never overwrites newer. */
 export interface Copy {
