@@ -12,8 +12,8 @@ import { packed } from './envelope.js';
 import { ensureStream } from './stream.js';
 
 /**
- * Under load (`busy` rows in a batch) the next batch is left to grow for `lingerTimes` as long as the last one took, at
- * most `lingerMs`: a batch costs little more than a row, and the delay follows the load.
+ * Batches and delays. Under load (`busy` rows in a batch) the relay waits before the next batch, `lingerTimes` as long as
+ * the last one took and at most `lingerMs`: a batch costs little more than a row, and the delay follows the load.
  */
 const limits = {
   batch: 512,
@@ -30,7 +30,7 @@ const limits = {
 const columns = 'seq, id, type, merchant_id, aggregate, aggregate_id, envelope';
 const batchOf = (select: string, weight: string, by: string) =>
   upTo(limits.batchCharacters, `${select} order by ${by} limit ${limits.batch}`, weight, `order by ${by}`);
-/** What an event weighs beside its characters: a batch is full of short ones, or of a few long ones. */
+/** Weight of an event besides its characters: a batch holds many short events or a few long ones. */
 const eventWeight = limits.batchCharacters / limits.batch;
 const listWeight = `characters + cardinality(seqs) * ${eventWeight}`;
 const unpublished = batchOf('select first, seqs, characters from unpublished', listWeight, 'first');
@@ -46,9 +46,9 @@ interface RelayParts {
 }
 
 /**
- * Publishes the outbox to JetStream, in order, in pipelined batches. One relay of a service is active, elected by an
- * advisory lock on a connection of its own. When the stream turns out to be a new one, every row that is still kept is
- * published again; inboxes drop what they have seen.
+ * Publishes the outbox to JetStream, in order, in pipelined batches. One relay per service is active, elected by an
+ * advisory lock on a connection of its own. If the stream was recreated, every row still kept is published again; inboxes
+ * drop duplicates.
  */
 export class Relay {
   private leader: pg.PoolClient | undefined;
@@ -56,15 +56,15 @@ export class Relay {
   private wake: () => void = () => undefined;
   private checkedAt = 0;
   private republishing = false;
-  /** What was committed here since the last batch: it is published without being read from the database. */
+  /** Writes committed in this process since the last batch, published without reading them from the database. */
   private handed: Written[] = [];
   private handedWeight = 0;
-  /** The list may name what was not handed over. Until it has been looked at, what is handed over is left to it too. */
+  /** True if the table `unpublished` may name rows not handed over. Until it is read, handed-over rows are left to it. */
   private looking = true;
-  /** The last look has not seen the end of the list. */
+  /** True if the last read of `unpublished` did not reach its end. */
   private behind = false;
   private lookedAt = 0;
-  /** What was found on the list last: it is handed over afterwards where its commit is answered that late. */
+  /** Entries found by the last read: their commit may be answered, and so handed over, only afterwards. */
   private found: ReadonlySet<unknown> = new Set();
   private running: Promise<void> = Promise.resolve();
 
@@ -80,7 +80,7 @@ export class Relay {
     this.running = this.loop();
   }
 
-  /** There are new rows, `written` or on the list. A replica that does not lead tells the one that does. */
+  /** Announces new rows: `written`, or else those in `unpublished`. A replica that does not lead signals the leader. */
   committed(written?: Written): void {
     if (!this.leader) this.parts.bus.signal(`nudge.${this.parts.service}`);
     else if (!written) this.look();
@@ -91,7 +91,7 @@ export class Relay {
     this.stopped = true;
     this.look();
     await this.running;
-    // a lock dies with its connection: the next replica leads at once
+    // closing the connection releases the lock, so another replica leads at once
     this.leader?.release(true);
     this.leader = undefined;
   }
@@ -158,7 +158,7 @@ export class Relay {
     return true;
   }
 
-  /** Finds out whether the stream is the one that was published to; a new one gets the kept rows again. */
+  /** Detects a recreated stream by its creation time, and schedules publishing the kept rows again. */
   private async checkStream(): Promise<void> {
     const now = this.parts.clock.wall();
     if (now - this.checkedAt < limits.checkMs) return;
@@ -180,7 +180,7 @@ export class Relay {
     if (!state || !this.republishing) return false;
     const rows = await this.query(kept, [state.republish_from, state.republish_to]);
     const failed = await this.send(rows);
-    // all of them once more: what the stream has taken by now, inboxes drop
+    // the whole page is sent again: inboxes drop the events that the stream did take
     if (failed.size > 0) throw new Error(`JetStream did not acknowledge ${failed.size} events again`);
     const reached = rows.at(-1)?.seq ?? state.republish_to;
     await this.query('update relay_state set republish_from = $1', [reached]);
@@ -194,7 +194,7 @@ export class Relay {
     return handed;
   }
 
-  /** What the list names, as much as comes to a batch; nothing where there is no need to look. */
+  /** A batch of the rows named in `unpublished`; empty if there is no need to read it. */
   private async takeListed(): Promise<readonly Written[]> {
     const now = this.parts.clock.wall();
     if (!this.looking && Math.abs(now - this.lookedAt) < limits.lookMs) return [];
@@ -225,12 +225,12 @@ export class Relay {
     return rows.length;
   }
 
-  /** Publishes rows without waiting for each other; returns those that were not acknowledged. */
+  /** Publishes rows concurrently; returns those that were not acknowledged. */
   private async send(rows: readonly Row[]): Promise<ReadonlySet<Row>> {
     const parcels = packed(this.parts.service, rows);
     const acknowledged = await this.parts.bus.publish(parcels);
     const failed = new Set(parcels.filter((_, at) => !acknowledged[at]).flatMap(parcel => parcel.rows));
-    // no acknowledgement at all: the stream may be gone
+    // a missing acknowledgement: the stream may be gone
     if (failed.size > 0) this.checkedAt = 0;
     return failed;
   }

@@ -176,7 +176,7 @@ export class Db {
     await Promise.all([this.paths.close(), this.parts.readPool.end()]);
   }
 
-  /** One attempt of a command, in a transaction. */
+  /** A single attempt of a command, in a transaction. */
   private async transaction<T extends object>(
     caller: Caller,
     run: (tx: Tx) => Promise<T>,
@@ -200,7 +200,7 @@ export class Db {
     }
   }
 
-  /** One attempt of a command that only adds rows, as one statement. */
+  /** A single attempt of a command that only adds rows, as one statement. */
   private async statement<T extends object>(caller: Caller, run: (appender: Appender) => Promise<T>): Promise<T> {
     const { merchantId, idempotencyKey } = caller;
     const recorder = new Recorder(this.context(caller));
