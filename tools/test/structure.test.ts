@@ -19,20 +19,18 @@ function circles(of: readonly Source[]): string[] {
   return found;
 }
 
+/** Rooms of which each may import all before it. */
+const inLine = (...names: string[]): Record<string, readonly string[]> =>
+  Object.fromEntries(names.map((name, at) => [name, names.slice(0, at)]));
+
 /**
  * Permitted imports between the rooms of a src folder: room → rooms it may import. A wing that is not listed is not
  * checked; files directly in src may import and be imported by all.
  */
 const rooms: Record<string, Record<string, readonly string[]>> = {
   'libs/platform/src': {
-    runtime: [],
-    bus: ['runtime'],
-    store: ['runtime'],
+    ...inLine('runtime', 'store', 'bus', 'events', 'work', 'service', 'testing'),
     outbound: ['runtime'],
-    events: ['runtime', 'bus', 'store'],
-    work: ['runtime', 'bus', 'store', 'events'],
-    service: ['runtime', 'bus', 'store', 'outbound', 'events', 'work'],
-    testing: ['runtime', 'bus', 'store', 'outbound', 'events', 'work', 'service'],
   },
   'apps/catalog/src': {
     products: [],
@@ -107,8 +105,14 @@ it('no files import each other in a circle', () => {
 });
 
 it('no wing or room is imported by one below it', () => {
-  const planted = { file: 'apps/catalog/src/products/x.ts', text: "import { plans } from '../plans/tables.js';" };
-  expect(wrongArrows([planted])).toEqual(['apps/catalog/src/products/x.ts imports apps/catalog/src/plans/tables.ts']);
+  const planted = [
+    { file: 'apps/catalog/src/products/x.ts', text: "import { plans } from '../plans/tables.js';" },
+    { file: 'libs/platform/src/store/x.ts', text: "import { Bus } from '../bus/bus.js';" },
+  ];
+  expect(wrongArrows(planted)).toEqual([
+    'apps/catalog/src/products/x.ts imports apps/catalog/src/plans/tables.ts',
+    'libs/platform/src/store/x.ts imports libs/platform/src/bus/bus.ts',
+  ]);
   expect(wrongArrows(all)).toEqual([]);
 });
 

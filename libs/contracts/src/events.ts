@@ -111,7 +111,7 @@ interface EventKind<D, A extends string> {
   owner: Service | 'every';
   /** The kind of object the event is about; versions count per object. */
   aggregate: A;
-  /** Whether the event is delivered to webhook endpoints; others are internal to services. */
+  /** True if the event is delivered to webhook endpoints; false for events internal to services. */
   webhook: boolean;
   /** The whole state after the step, for webhooks in the shape of the API. */
   data: Shape<D>;

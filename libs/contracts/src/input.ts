@@ -28,7 +28,7 @@ export function rule<S extends z.ZodType>(
   return schema.refine(holds, { error: sentence, path }).meta({ 'x-rule': sentence });
 }
 
-/** Whether PostgreSQL can store a text as text and in JSON: no NUL, no lone surrogate. */
+/** True if PostgreSQL can store a text as text and in JSON: no NUL, no lone surrogate. */
 const storable = (value: string) => /^[^\0\p{Cs}]*$/u.test(value);
 const string = (most: number) =>
   z.string().max(most).refine(storable, { error: 'must be valid Unicode text without the NUL character' });

@@ -123,7 +123,7 @@ function arraySpeller(entry: Speller): Speller {
   };
 }
 
-/** Whether null is a value of the field, and so is not left out. */
+/** True if null is a value of the field and so must not be dropped. */
 function takesNull(field: z.core.$ZodType): boolean {
   if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) return takesNull(field.unwrap());
   return field instanceof z.ZodNullable || field instanceof z.ZodUnknown;

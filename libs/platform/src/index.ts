@@ -2,7 +2,7 @@ export { ask } from './bus/ask.js';
 export { Bus } from './bus/bus.js';
 export { type Reply, rejectionIn } from './bus/message.js';
 export { type CommandPacket, NatsClient } from './bus/nats-client.js';
-export type { Consumption } from './events/consumer.js';
+export type { Consumption } from './events/consumption.js';
 export { type Copy, copyOf } from './events/copies.js';
 export { eventsIn } from './events/envelope.js';
 export { streamOf } from './events/stream.js';

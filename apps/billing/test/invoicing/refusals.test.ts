@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  editInvoice,
   emptyOf,
   finishInvoice,
   invoiceDetail,
@@ -95,6 +96,8 @@ describe('an invoice', () => {
     const restore = 'update gateways set archived = false';
     const asked = order({ gatewayId: Number(gateway?.gateway_id) });
     await refused(archive, restore, () => t.call(newInvoice, asked), 'gateway_archived');
+    const { invoiceId } = (await t.done(newInvoice, order())).invoice;
+    await refused(archive, restore, () => t.call(editInvoice, { ...asked, invoiceId }), 'gateway_archived');
     await refused(archive, restore, () => t.call(newInvoice, order({ finish: true })), 'invalid_parameters');
   });
 

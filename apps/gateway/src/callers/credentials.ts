@@ -75,7 +75,7 @@ export class Credentials {
     return proof.principal;
   }
 
-  /** Whether a proof still holds: nothing that it depends on has changed since. */
+  /** True if a proof is still valid: nothing that it depends on has changed since. */
   private holds({ principal, member }: Proof): boolean {
     if (member === undefined) return !this.callers.isRevoked(principal.id);
     return this.callers.current && this.callers.member(principal.id) === member;

@@ -59,7 +59,7 @@ export class Members {
       const roles = await lockRoles(tx, roleIds);
       // the inviter is given the setup token, and could set itself up with it
       await refuseExcess(tx, caller, grantOf([...roles.values()].flatMap(({ permissions }) => permissions)));
-      // of concurrent invitations of one e-mail, all but the first run again and find its member
+      // concurrent invitations of one e-mail: all but the first run again and find its member
       tx.onConflict('member_emails_pkey', 'again');
       tx.onConflict('members_email', 'again');
       const held = await tx.lockIfAny(members, { emailKey: emailKey(email) });

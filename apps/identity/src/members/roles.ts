@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Controller } from '@nestjs/common';
-import { deleteRole, editRole, grantOf, type In, listRoles, newRole, permissionsIn } from '@recur/contracts';
+import { deleteRole, editRole, grantOf, type In, inOrder, listRoles, newRole } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
@@ -37,7 +38,7 @@ export class Roles {
         merchantId: tx.merchantId,
         id: await tx.nextId(roles),
         ...named(name),
-        permissions: normal(permissions),
+        permissions: inOrder(permissions),
         createTime: tx.now,
         deletedTime: 0,
         version: 0,
@@ -52,9 +53,10 @@ export class Roles {
   edit({ id, role: name, permissions }: In<typeof editRole>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const role = await tx.lock(roles, { id, deletedTime: 0 }, 'role_not_found');
-      const next = { ...role, ...named(name), permissions: normal(permissions) };
+      const next = { ...role, ...named(name), permissions: inOrder(permissions) };
       const isRegranted = grantOf(next.permissions) !== grantOf(role.permissions);
-      if (!isRegranted && next.name === role.name) return { merchantRole: roleView(role) };
+      const isKept = next.name === role.name && isDeepStrictEqual(next.permissions, role.permissions);
+      if (isKept) return { merchantRole: roleView(role) };
       await refuseExcess(tx, caller, grantOf(next.permissions), grantOf(role.permissions));
       saveRole(tx, 'role.updated', next);
       if (isRegranted) await this.regrant(tx, next);
@@ -106,9 +108,6 @@ function saveRole(tx: Tx, event: 'role.created' | 'role.updated' | 'role.deleted
 }
 
 const named = (name: string) => ({ name: name.trim(), nameKey: name.trim().toLowerCase() });
-
-/** Permissions deduplicated and in canonical order. */
-const normal = (permissions: Role['permissions']) => permissionsIn(grantOf(permissions));
 
 const inUse = (n: number) =>
   new Rejected('role_in_use', `${n === 1 ? '1 member has' : `${n} members have`} this role: remove it from them first`);

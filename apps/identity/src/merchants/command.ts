@@ -81,6 +81,6 @@ function fail(message: string, code: number): number {
 
 function sentences({ slug, message, issues }: Rejected): string {
   if (slug === 'deadline_exceeded') return 'The outcome is unknown: check before you retry.';
-  const messages = issues.length > 0 ? issues.map(issue => issue.message) : [message ?? errors[slug as Slug].message];
+  const messages = issues.length > 0 ? issues.map(issue => issue.message) : [message || errors[slug as Slug].message];
   return messages.map(sentence => `${sentence}.`).join('\n');
 }

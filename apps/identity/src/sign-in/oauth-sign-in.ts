@@ -70,7 +70,7 @@ async function memberOf(reader: Reader, { issuer, subject, email }: Identity): P
 }
 
 /**
- * Whether an identity may be linked by its e-mail alone: only to a member that never had a linked identity and has no
+ * True if an identity may be linked by its e-mail alone: only to a member that never had a linked identity and has no
  * setup pending. The owner is not linked so by a merchant's own provider, whose key other members may set.
  */
 async function mayLinkByEmail(tx: Tx, member: Member, { email, source }: Identity): Promise<boolean> {

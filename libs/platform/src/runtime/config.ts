@@ -76,7 +76,7 @@ function problemOf({ code, path, message }: z.core.$ZodIssue, env: NodeJS.Proces
   return `${path.join('.')}: ${missing ? 'is missing' : message}`;
 }
 
-/** Nothing is read as the number 0, which nobody meant. */
+/** Names of numeric settings that are empty: an empty text would be read as 0. */
 const emptyNumbers = (settings: object, env: NodeJS.ProcessEnv) =>
   Object.entries(settings).flatMap(([name, value]) =>
     typeof value === 'number' && env[name]?.trim() === ''

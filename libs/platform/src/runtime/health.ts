@@ -1,13 +1,13 @@
 import { createServer, type Server } from 'node:http';
 import { metrics } from './telemetry.js';
 
-/** What /readyz says: every check by name, and whether all of them hold. */
+/** The body of /readyz: every check by name, and whether all of them pass. */
 export type Readiness = () => Promise<Record<string, boolean | string>>;
 
 export const isReady = (checks: Record<string, boolean | string>) =>
   Object.values(checks).every(value => value !== false);
 
-/** What is told beside the checks; what cannot be told is `unknown`, which is no reason not to be ready. */
+/** Details shown beside the checks; one that fails is `unknown` and does not affect readiness. */
 export async function told(details: Readonly<Record<string, () => Promise<string>>>): Promise<Record<string, string>> {
   const telling = Object.entries(details).map(async ([name, tell]) => [name, await tell().catch(() => 'unknown')]);
   return Object.fromEntries(await Promise.all(telling));

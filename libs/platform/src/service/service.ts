@@ -9,7 +9,8 @@ import type { z } from 'zod';
 import { Bus } from '../bus/bus.js';
 import { NatsServer } from '../bus/nats-server.js';
 import { RejectionFilter } from '../bus/rejection-filter.js';
-import { Consumer, type Consumption } from '../events/consumer.js';
+import { Consumer } from '../events/consumer.js';
+import type { Consumption } from '../events/consumption.js';
 import { askOwner, Copies, type Copy, SnapshotSource } from '../events/copies.js';
 import { Relay } from '../events/relay.js';
 import { systemCaller } from '../runtime/caller.js';
@@ -165,7 +166,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   tuneEngine();
   const config = parseConfig(definition.config);
   const [word, ...words] = argv;
-  // what a command prints may be read by a program
+  // commands log to stderr, since a program may read their stdout
   const log = createLog(definition.name, config.LOG_LEVEL, word === undefined ? 'stdout' : 'stderr');
   if (word === 'migrate') return migrateAndReport(definition, config, log);
   if (config.CRASH_AT && config.RECUR_ENV === 'production') fatal(log, 'CRASH_AT is for tests, not for production');
@@ -175,7 +176,7 @@ export async function startService(definition: ServiceDefinition, argv = process
     fatal(log, `the database cannot be asked: ${error.message}`, unavailable),
   );
   if (problem) fatal(log, problem);
-  // nothing is under way yet; and the first process of a container is not ended by a signal that it does not handle
+  // exits at once while starting; as process 1 of a container it would otherwise ignore the signal
   const leave = () => process.exit(0);
   process.once('SIGTERM', leave);
   const bus = await connect(definition.name, config, log, word === undefined);

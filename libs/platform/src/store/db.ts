@@ -185,7 +185,7 @@ export class Db {
     await Promise.all([this.paths.close(), this.parts.readPool.end()]);
   }
 
-  /** One attempt of a command, in a transaction. */
+  /** A single attempt of a command, in a transaction. */
   private async transaction<T extends object>(
     caller: Caller,
     run: (tx: Tx) => Promise<T>,
@@ -212,7 +212,7 @@ export class Db {
     }
   }
 
-  /** One attempt of a command that only adds rows, as one statement. */
+  /** A single attempt of a command that only adds rows, as one statement. */
   private async statement<T extends object>(caller: Caller, run: (appender: Appender) => Promise<T>): Promise<T> {
     const { merchantId, idempotencyKey } = caller;
     const source: Source = { merchantId, query: (text, values) => this.paths.ask(merchantId, text, values) };

@@ -187,7 +187,7 @@ export class Recorder {
     this.records.conflicts.set(index, means);
   }
 
-  /** What an error means to the command: the refusal or repetition that a conflict stands for, or the error itself. */
+  /** Translates an error for the command: the refusal or retry that a conflict stands for, or the error itself. */
   meaningOf(error: unknown): unknown {
     const index = violatedIndex(error);
     const means = index === undefined ? undefined : this.records.conflicts.get(index);

@@ -247,7 +247,7 @@ describe('what is no such request', () => {
     const answer = await post('/oauth/token', 'grant_type=authorization_code&client_id=au_nobody&code=x');
     expect([answer.status, await answer.json()]).toEqual([
       401,
-      { error: 'invalid_client', error_description: 'No such client' },
+      { error: 'invalid_client', error_description: 'Unknown client' },
     ]);
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(await (await post('/oauth/revoke', 'token=nobody.x')).json()).toEqual({});

@@ -88,7 +88,7 @@ describe('the rate tables', () => {
     const large = file(' '.repeat(limits.bytes + 1));
     expect(await command('import', large)).toEqual([65, `${large} cannot be used: it is larger than 1048576 bytes.\n`]);
     const name = file(fileOf('2026-01-15', { USD: 'x' }));
-    expect(await command('import', name)).toEqual([65, `${name} cannot be used: x is no rate.\n`]);
+    expect(await command('import', name)).toEqual([65, `${name} cannot be used: x is not a rate.\n`]);
     const ahead = file(fileOf('2026-01-17', some));
     const what = '2 rates of 2026-01-17 from European Central Bank';
     expect(await command('import', ahead)).toEqual([65, `${ahead} has ${what}: that day is in the future.\n`]);
