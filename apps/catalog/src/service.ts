@@ -8,7 +8,7 @@ import { Currencies } from './currencies/currencies.js';
 import { rates } from './currencies/rates/command.js';
 import { httpSource } from './currencies/rates/http.js';
 import { Rates, removals } from './currencies/rates/rates.js';
-import { RATE_SOURCE, RatesWorker, rateStatus } from './currencies/rates/worker.js';
+import { RATE_SOURCE, RatesRefresh, rateStatus } from './currencies/rates/refresh.js';
 import { currencyRules, infrastructureTables } from './currencies/tables.js';
 import { Metrics } from './metrics/metrics.js';
 import { metrics } from './metrics/tables.js';
@@ -62,14 +62,15 @@ export const catalog: ServiceDefinition<Config> = {
   controllers: [Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts, CheckoutLinks],
   providers: [
     Rates,
-    RatesWorker,
+    RatesRefresh,
     {
       provide: RATE_SOURCE,
       useFactory: (of: Config) => of.RATES_URL && httpSource(of.RATES_URL, addressRules(of)),
       inject: [CONFIG],
     },
   ],
-  workers: app => [app.get(RatesWorker)],
+  workers: app => [app.get(RatesRefresh)],
+  work: app => [app.get(RatesRefresh).work],
   removals,
   details: app => ({ exchangeRates: async () => rateStatus(await app.get(Rates).newest()) }),
   commands: { rates },

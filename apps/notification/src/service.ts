@@ -12,7 +12,7 @@ import { Logs } from './deliveries/logs.js';
 import { Redelivery } from './deliveries/redelivery.js';
 import { Replays } from './deliveries/replays/operations.js';
 import { Replayer } from './deliveries/replays/replayer.js';
-import { replays, runningReplays } from './deliveries/replays/tables.js';
+import { replays } from './deliveries/replays/tables.js';
 import { Retention } from './deliveries/retention.js';
 import { DeliveryWaker } from './deliveries/sending/delivery-waker.js';
 import { Dispatcher, RANDOM } from './deliveries/sending/dispatcher.js';
@@ -31,24 +31,13 @@ import { Claiming1763683200008 } from './migrations/0008-claiming.js';
 import { Work1763683200009 } from './migrations/0009-work.js';
 
 /** Tables without row-level security, beside the platform's own. */
-export const infrastructure = [due.table, catchUps.table, runningReplays.table, connectionLookups.table];
+export const infrastructure = [due.table, catchUps.table, 'running_replays', connectionLookups.table];
 
 export const notification: ServiceDefinition<Config> = {
   name: 'notification',
   config,
   schema: {
-    tables: [
-      endpoints,
-      events,
-      deliveries,
-      attempts,
-      due,
-      catchUps,
-      replays,
-      runningReplays,
-      connections,
-      connectionLookups,
-    ],
+    tables: [endpoints, events, deliveries, attempts, due, catchUps, replays, connections, connectionLookups],
     migrations: [
       Init1763683200001,
       Attempts1763683200002,
@@ -85,5 +74,6 @@ export const notification: ServiceDefinition<Config> = {
     const waker = app.get(DeliveryWaker);
     return fanOut(app.get<Clock>(CLOCK), (merchantId, endpointIds) => waker.wake(merchantId, endpointIds));
   },
-  workers: app => [app.get(DeliveryWaker), app.get(Replayer), app.get(Retention)],
+  workers: app => [app.get(DeliveryWaker), app.get(Retention)],
+  work: app => [app.get(Replayer).work],
 };

@@ -5,11 +5,13 @@ import { lockText, removeText, rescheduledText, settleText } from '../src/store/
 import {
   aheadText,
   claimText,
+  nextDueText,
   othersText,
   parkedText,
   readyText,
   releaseText,
   resumeText,
+  underWayText,
 } from '../src/work/statements.js';
 import { type Workshop, workshop } from './work-sample.js';
 
@@ -28,6 +30,8 @@ const statements: Record<string, [text: string, values: unknown[], pages: number
   others: [othersText, [kind, now, -1], 1_500],
   ahead: [aheadText, [[kind, 'thing.sweep'], now], 300],
   claim: [claimText, [kind, 15, now, now, 'lease', now + 60, 50], 1_200],
+  next: [nextDueText, [[kind, 'thing.sweep'], 15], 200],
+  underWay: [underWayText, [[kind, 'thing.sweep'], 15], 200],
   release: [releaseText, [15, kind, some, 'lease', now, 0, '', null], 1_600],
   parked: [parkedText, [[kind]], 50],
   resume: [resumeText, [kind, now], 50],

@@ -30,6 +30,7 @@ import { plainPaths } from '../store/plain.js';
 import { createPool } from '../store/pool.js';
 import { migrate, type Schema, schemaProblem } from '../store/schema/migrate.js';
 import { Janitor, type Removal } from '../work/janitor.js';
+import { MerchantWalk } from '../work/merchant-walk.js';
 import type { Work } from '../work/work.js';
 import { WorkRunner } from '../work/work-runner.js';
 import { snapshotController } from './snapshot-controller.js';
@@ -45,8 +46,8 @@ export type Command = (app: INestApplicationContext, words: readonly string[]) =
 
 /**
  * A service as a value: a Nest module, and what the platform adds to it. `startService` runs it as a microservice, tests
- * start it on a fresh database. Controllers handle operations with @Handle; they may inject Db, Bus, Keyring, CLOCK,
- * CONFIG, LOG and the service's providers. Guards, interceptors and filters are Nest's own (`APP_GUARD`, `@UseGuards`).
+ * start it on a fresh database. Controllers handle operations with @Handle; they may inject Db, Bus, Keyring,
+ * MerchantWalk, CLOCK, CONFIG, LOG and the service's providers. Guards, interceptors and filters are Nest's own (`APP_GUARD`, `@UseGuards`).
  */
 export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig>
   extends Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'> {
@@ -114,6 +115,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const limits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: 5_000 };
   const server = new NatsServer({ service: definition.name, bus, clock, log, keyring, limits });
   const source = new SnapshotSource(db, definition.aggregates, definition.events, awaitedOf(definition));
+  const walk = new MerchantWalk({ db, clock, log, random: Math.random, clocksMove });
   class App {}
   Module({
     imports: definition.imports ?? [],
@@ -126,6 +128,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
       { provide: CONFIG, useValue: config },
       { provide: LOG, useValue: log },
       { provide: SnapshotSource, useValue: source },
+      { provide: MerchantWalk, useValue: walk },
       // first, so that the filters of a service are asked before it
       { provide: APP_FILTER, useClass: RejectionFilter },
       ...(definition.providers ?? []),
@@ -144,7 +147,9 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     consumption => new Consumer(consumerParts, consumption),
   );
   const janitor = new Janitor(db, clock, log, definition.removals);
-  const work = new WorkRunner({ db, clock, log, random: Math.random, clocksMove }, definition.work?.(app) ?? []);
+  const works = definition.work?.(app) ?? [];
+  walk.declare(works);
+  const work = new WorkRunner({ db, clock, log, random: Math.random, clocksMove }, works);
   db.onDue = (merchantId, kind) => work.wake(merchantId, kind);
   const workers: Worker[] = [...(definition.workers?.(app) ?? []), work, janitor];
   return { app: app as INestMicroservice, server, db, keyring, copies, consumers, janitor, work, workers };

@@ -269,7 +269,7 @@ export class Db {
     const { clocksMove, aggregates, events, newId } = this.parts;
     return {
       caller,
-      now: await merchantTime(source, this.parts),
+      now: caller.now ?? (await merchantTime(source, this.parts)),
       clocksMove,
       keptFrom: this.keptFrom(),
       aggregates,

@@ -163,6 +163,11 @@ export class Tx extends Reader implements Peeks {
     return keptFrom + (await moveClock(this.session, offsetSeconds));
   }
 
+  /** Calls `then` once the transaction has committed, such as to wake a worker. A process that ends before never does. */
+  onCommit(then: () => void): void {
+    this.session.onCommit(then);
+  }
+
   /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */
   log(target: string, content: string, ids?: LogIds): void {
     this.recorder.log(target, content, ids);
