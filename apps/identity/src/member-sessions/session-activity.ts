@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { In, reportActivity } from '@recur/contracts';
 import { Db, LOG, type Log, PeriodicTask, systemCaller, type Worker } from '@recur/platform';
-import { members } from '../members/tables.js';
+import { memberAggregate } from '../members/aggregates.js';
 import { MemberSessions } from './member-sessions.js';
 import type { LiveSession } from './tables.js';
 
@@ -65,7 +65,7 @@ export class SessionActivity implements Worker {
   private async endIdle(merchantId: number, memberId: number): Promise<void> {
     const caller = systemCaller(merchantId, `idle-${randomUUID()}`, Number.POSITIVE_INFINITY);
     await this.db.write(caller, async tx => {
-      const { id } = await tx.lock(members, { id: memberId }, 'internal_error');
+      const { id } = await tx.lock(memberAggregate, memberId, 'internal_error');
       const at = this.sessions.seconds();
       const isOver = ({ activeTime, expireTime }: LiveSession) => activeTime <= at - idleSeconds || expireTime <= at;
       const ended = await this.sessions.endThose(tx, id, isOver);
