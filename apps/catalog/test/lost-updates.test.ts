@@ -199,7 +199,7 @@ describe('a command that reads before it writes, twice at once', () => {
         const [one, other] = await inputs(of);
         return {
           commands: [() => t.call(operation, one, of), () => t.call(operation, other, of)],
-          state: () => merchantState(t, of.merchantId, tables, unlike),
+          state: () => merchantState(t, of.merchantId, { tables, unlike }),
         };
       });
       expect(found).toEqual([]);

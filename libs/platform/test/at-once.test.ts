@@ -17,3 +17,9 @@ it('finds an update that another one overwrites', async () => {
   const lost = await unserializable(() => counterOf(async sum => sum));
   expect(lost).toEqual(['[["done","done"],{"count":2}]']);
 });
+
+it('takes no race for a proof whose first command is refused', async () => {
+  const refused = async () => ({ ok: false, slug: 'not_found' });
+  const race = async () => ({ commands: [refused, refused] as const, state: async () => ({}) });
+  await expect(unserializable(race)).rejects.toThrow('refused: {"ok":false,"slug":"not_found"}');
+});

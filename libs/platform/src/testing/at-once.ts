@@ -17,7 +17,8 @@ const attempts = 6;
 
 /**
  * The outcomes of two commands at once, on new objects each time, that neither order of the two has when one runs after
- * the other. There is one if a command overwrites what it has not seen, or counts or numbers from it.
+ * the other. There is one if a command overwrites what it has not seen, or counts or numbers from it. Throws where the
+ * command that comes first is refused: such a race proves nothing.
  */
 export async function unserializable(prepare: () => Promise<Race>): Promise<string[]> {
   const [forward, backward] = [await prepare(), await prepare()];
@@ -36,21 +37,30 @@ async function outcome(race: Race, run: (commands: Race['commands']) => Promise<
 }
 
 const atOnce = ([one, other]: Race['commands']): Promise<Results> => Promise.all([one(), other()]);
-const inOrder = async ([one, other]: Race['commands']): Promise<Results> => [await one(), await other()];
+const inOrder = async ([one, other]: Race['commands']): Promise<Results> => [done(await one()), await other()];
 async function reversed([one, other]: Race['commands']): Promise<Results> {
-  const second = await other();
+  const second = done(await other());
   return [await one(), second];
 }
 
-/**
- * A merchant's rows in these tables, and its events. The fields called `unlike` differ from merchant to merchant: they
- * are left out, and only the length of a list is kept.
- */
+function done(result: Ended): Ended {
+  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result)}`);
+  return result;
+}
+
+interface Looked {
+  tables: readonly string[];
+  /** Fields that differ from merchant to merchant, such as ids: left out, but for the length of a list. */
+  unlike: readonly string[];
+  /** Aggregates of all merchants together: their events are shown without versions. */
+  shared?: readonly string[];
+}
+
+/** A merchant's rows in some tables, and its events. */
 export async function merchantState(
   { rows }: { rows(text: string, values: unknown[]): Promise<Row[]> },
   merchantId: number,
-  tables: readonly string[],
-  unlike: readonly string[],
+  { tables, unlike, shared = [] }: Looked,
 ): Promise<object> {
   const alike = (key: string, value: unknown) => {
     if (!unlike.includes(key)) return value;
@@ -61,9 +71,9 @@ export async function merchantState(
     return [table, found.map(({ row }) => JSON.stringify(row, alike)).sort()];
   });
   const events = await rows(
-    `select string_agg(concat(type, ' ', version), ', ' order by version) as story from outbox
-     where merchant_id = $1 group by aggregate, aggregate_id order by story`,
-    [merchantId],
+    `select string_agg(case when aggregate = any($2) then type else concat(type, ' ', version) end, ', '
+       order by version) as story from outbox where merchant_id = $1 group by aggregate, aggregate_id order by story`,
+    [merchantId, shared],
   );
   return { rows: Object.fromEntries(await Promise.all(contents)), events: events.map(({ story }) => story) };
 }
