@@ -1,5 +1,5 @@
 import { events as registry } from '@recur/contracts';
-import { aggregate, CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
+import { CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
 
 import { Hooks } from './automation/hooks.js';
 import { OAuth } from './automation/oauth.js';
@@ -17,9 +17,10 @@ import { Retention } from './deliveries/retention.js';
 import { DeliveryWaker } from './deliveries/sending/delivery-waker.js';
 import { Dispatcher, RANDOM } from './deliveries/sending/dispatcher.js';
 import { attempts, catchUps, deliveries, due, events } from './deliveries/tables.js';
+import { endpointAggregate } from './endpoints/aggregate.js';
 import { Endpoints } from './endpoints/operations.js';
+import { EndpointRegistry } from './endpoints/registry.js';
 import { endpoints } from './endpoints/tables.js';
-import { endpointView } from './endpoints/views.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Attempts1763683200002 } from './migrations/0002-attempts.js';
 import { Ordering1763683200003 } from './migrations/0003-ordering.js';
@@ -52,7 +53,7 @@ export const notification: ServiceDefinition<Config> = {
     worksFrom: 7,
   },
   events: registry,
-  aggregates: { endpoint: aggregate(endpoints, 'endpointId', endpointView) },
+  aggregates: { endpoint: endpointAggregate },
   controllers: [Endpoints, Logs, Redelivery, Replays, Automation, Hooks],
   providers: [
     CatchUp,
@@ -61,8 +62,7 @@ export const notification: ServiceDefinition<Config> = {
     Replayer,
     Retention,
     OAuth,
-    // a controller whose methods other classes call
-    Endpoints,
+    EndpointRegistry,
     { provide: RANDOM, useValue: Math.random },
     {
       provide: Outbound,

@@ -106,7 +106,7 @@ export const OperationLogged = z.object({
 });
 export type OperationLogged = z.output<typeof OperationLogged>;
 
-interface EventKind<D, A extends string> {
+export interface EventKind<D, A extends string> {
   /** The only service that emits the event. */
   owner: Service | 'every';
   /** The kind of object the event is about; versions count per object. */

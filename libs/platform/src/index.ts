@@ -39,6 +39,8 @@ export {
   type Aggregate,
   type AggregateOf,
   aggregate,
+  type DataOf,
+  type EventOf,
   type EventSource,
   type Loader,
   type LogIds,

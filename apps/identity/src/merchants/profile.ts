@@ -1,6 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
 import { getMerchant, type In, updateMerchant } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle } from '@recur/platform';
 import type { Config } from '../config.js';
 import { currencyRules, gateways } from '../copies/tables.js';
@@ -9,6 +8,7 @@ import { allRoles } from '../members/roles.js';
 import { members } from '../members/tables.js';
 import { roleView } from '../members/views.js';
 import { deploymentKind, supportedCurrencies, supportedTimeZones } from '../system.js';
+import { merchantAggregate } from './aggregates.js';
 import { apiKeys, merchants } from './tables.js';
 import { merchantView } from './views.js';
 
@@ -58,8 +58,7 @@ export class MerchantProfile {
   @Handle(updateMerchant)
   update(edit: In<typeof updateMerchant>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const merchant = await tx.lockIfAny(merchants, {});
-      if (!merchant) throw new Rejected('permission_denied');
+      const merchant = await tx.lock(merchantAggregate, {}, 'permission_denied');
       const sent = Object.entries(edit).filter(([, value]) => value !== undefined);
       const profile = Object.fromEntries(
         Object.entries({ ...merchant.profile, ...Object.fromEntries(sent) }).filter(([, value]) => value !== ''),
@@ -67,11 +66,7 @@ export class MerchantProfile {
       const next = { ...merchant, profile };
       const isSame = sent.every(([field, value]) => value === (merchant.profile[field as keyof typeof edit] ?? ''));
       if (isSame) return { merchant: merchantView(merchant) };
-      const view = merchantView(next);
-      tx.save(merchants, next);
-      tx.emit('merchant.updated', next, view);
-      tx.log(`Merchant(${tx.merchantId})`, 'Update');
-      return { merchant: view };
+      return { merchant: tx.step(merchantAggregate, next, 'merchant.updated', { log: 'Update' }) };
     });
   }
 }

@@ -9,7 +9,7 @@ import { merchants } from '../merchants/tables.js';
 import { addressLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
 import { actingAs, Entry, lockActive, refused } from './entry.js';
-import { Totps } from './totp.js';
+import { TwoFactor } from './two-factor.js';
 
 /** Merchants that one sign-in looks at, and so the password hashes that it costs at most. */
 const merchantsPerEmail = 8;
@@ -23,7 +23,7 @@ export class PasswordSignIn {
   constructor(
     private readonly db: Db,
     private readonly passwords: Passwords,
-    private readonly totps: Totps,
+    private readonly twoFactor: TwoFactor,
     private readonly entry: Entry,
     private readonly setupTokens: SetupTokens,
   ) {}
@@ -34,7 +34,7 @@ export class PasswordSignIn {
     return this.db.write(actingAs(caller, found), async tx => {
       const member = await lockActive(tx, found);
       if (member.passwordHash !== found.passwordHash) throw refused();
-      await this.totps.take(tx, member, totpCode);
+      await this.twoFactor.take(tx, member, totpCode);
       return this.entry.open(tx, caller, member, 'SignIn');
     });
   }
