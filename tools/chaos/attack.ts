@@ -34,7 +34,8 @@ export async function attack(seconds: number): Promise<number> {
   const stack = await temporaryStack(say);
   try {
     const { baseUrl } = stack.facts();
-    const [healthy, attacker] = await Promise.all([stack.merchant('Healthy'), stack.merchant('Attacker')]);
+    const healthy = await stack.merchant('Healthy');
+    const attacker = await stack.merchant('Attacker');
     const api = new Api(baseUrl, healthy.apiKey);
     const roleId = await newRole(api);
     const findings: string[] = [];

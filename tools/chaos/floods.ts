@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { connect } from 'node:net';
 import { Pool } from 'undici';
 
@@ -28,7 +29,7 @@ interface Shot {
 const shots =
   (connections: number, shot: (target: Target) => Shot): Flood =>
   async (target, signal, count) => {
-    const pool = new Pool(target.baseUrl, { connections, connect: { localAddress: attackerAddress } });
+    const pool = new Pool(target.baseUrl, { connections, localAddress: attackerAddress });
     const shoot = async () => {
       while (!signal.aborted) {
         const { path, headers, body } = shot(target);
@@ -66,6 +67,7 @@ const slowly =
   (connections: number, head: string, body: string): Flood =>
   async ({ baseUrl }, signal, count) => {
     const { hostname, port } = new URL(baseUrl);
+    setMaxListeners(connections, signal);
     const hold = async () => {
       while (!signal.aborted) {
         const closed = new Promise<void>(resolve => {

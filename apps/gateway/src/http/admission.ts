@@ -112,6 +112,11 @@ export class Admission {
     if (owed !== 0) this.buckets.charge(charged.id, owed);
   }
 
+  /** Charges the mistakes of an input, one token each: finding and telling them costs more than a right input does. */
+  chargeMistakes({ charged }: FastifyRequest, mistakes: number): void {
+    if (charged !== null) this.buckets.charge(charged.id, mistakes);
+  }
+
   private count(request: FastifyRequest, reply: FastifyReply, id: string, bodyTokens = 0): Rejected | undefined {
     const allowance = this.buckets.take(id, 1 + bodyTokens);
     if (!allowance.allowed) return refused(reply, allowance);

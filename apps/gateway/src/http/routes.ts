@@ -130,10 +130,14 @@ export class Routes implements OnModuleInit {
   }
 
   /** The validated input; fields unknown to the schema are dropped. */
-  private inputOf(operation: Operation, { method, query, body }: FastifyRequest): unknown {
+  private inputOf(operation: Operation, request: FastifyRequest): unknown {
+    const { method, query, body } = request;
     const asked = method === 'POST' ? jsonOf(body as Buffer | undefined) : saidIn(query as Record<string, unknown>);
     const checked = validate(operation.input, asked);
-    if (!checked.ok) throw new Rejected('invalid_parameters', undefined, checked.issues);
+    if (!checked.ok) {
+      this.admission.chargeMistakes(request, checked.issues.length - 1);
+      throw new Rejected('invalid_parameters', undefined, checked.issues);
+    }
     if (this.config.RECUR_ENV === 'production') requireHttps(operation, checked.value);
     return checked.value;
   }

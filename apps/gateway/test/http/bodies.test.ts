@@ -113,6 +113,16 @@ describe('the bucket of a credential', () => {
     expect((await sent(own, 100)).headers['ratelimit-remaining']).toBe('18');
   });
 
+  it('is charged a token for each mistake beyond the first, which cost more than a right input', async () => {
+    const own = await strict();
+    const wrong = (mistakes: number) =>
+      own.post(write, { amount: 1, lines: Array.from({ length: mistakes }, () => ({ quantity: 0 })) }, key);
+    expect((await wrong(1)).headers['ratelimit-remaining']).toBe('19');
+    expect((await wrong(1)).headers['ratelimit-remaining']).toBe('18');
+    expect((await wrong(400)).status).toBe(400);
+    expect(await wrong(1)).toMatchObject({ status: 429, headers: { 'retry-after': '39' } });
+  });
+
   it('of another credential is not touched while one sends large bodies', async () => {
     const own = await strict();
     const other = await signer.sign({ sub: '16', jti: 'other' });
