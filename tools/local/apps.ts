@@ -18,9 +18,12 @@ export function baseUrl(settings: Settings): string {
   return `http://127.0.0.1:${portOf(settings, 'gateway')}`;
 }
 
-export function urlOf(settings: Settings, app: App): string {
-  return `http://127.0.0.1:${portOf(settings, app)}`;
+/** Where an app serves operators: /livez, /readyz and /metrics. */
+export function opsUrlOf(settings: Settings, app: App): string {
+  return `http://127.0.0.1:${opsPortOf(settings, app)}`;
 }
+
+const opsPortOf = (settings: Settings, app: App) => portOf(settings, app === 'gateway' ? 'gatewayOps' : app);
 
 /**
  * As the image runs them. What is young has twice the room that it has by itself: most of what a command makes is gone
@@ -35,7 +38,7 @@ export function appServer(home: Home, settings: Settings, app: App, extra: Extra
   return {
     ...part,
     args: [...roomForTheYoung, ...part.args],
-    isReady: () => isReady(`${urlOf(settings, app)}/readyz`),
+    isReady: () => isReady(`${opsUrlOf(settings, app)}/readyz`),
     readyWithinMs: 60_000,
   };
 }
@@ -76,11 +79,11 @@ function environment(settings: Settings, app: App): NodeJS.ProcessEnv {
     ...inherited(),
     RECUR_ENV: 'sandbox',
     HOST: '127.0.0.1',
-    PORT: String(portOf(settings, app)),
+    OPS_PORT: String(opsPortOf(settings, app)),
     BASE_URL: baseUrl(settings),
     PORTAL_BASE: `${baseUrl(settings)}/portal`,
     NATS_URL: natsUrl(settings, app),
-    ...(app === 'gateway' ? {} : ofService(settings, app)),
+    ...(app === 'gateway' ? { PORT: String(portOf(settings, app)) } : ofService(settings, app)),
     ...(app === 'identity' ? { OAUTH_ALLOW_LOOPBACK: 'true' } : {}),
     ...(app === 'notification' ? { REDIS_URL: redisUrl(settings), WEBHOOK_ALLOW_LOOPBACK: 'true' } : {}),
   };

@@ -21,9 +21,8 @@ process.once('SIGTERM', async () => {
 process.once('SIGINT', () => process.kill(process.pid, 'SIGTERM'));
 
 try {
-  const port = await gateway.listen();
-  log.info({ port }, 'listening');
+  log.info(await gateway.listen(), 'listening');
 } catch (error) {
-  log.fatal({ err: error }, `cannot listen on ${config.HOST}:${config.PORT}`);
+  log.fatal({ err: error }, `cannot listen on ${config.HOST}, port ${config.PORT} or ${config.OPS_PORT}`);
   process.exit(1);
 }

@@ -40,7 +40,7 @@ export * from './identity/system.js';
 export * from './identity/totp.js';
 export * from './identity/user-shape.js';
 export * from './identity/users.js';
-export { largestAmount, limits } from './input.js';
+export { largestAmount, limits, returnFields } from './input.js';
 export * from './internal.js';
 export * from './notification/automation.js';
 export * from './notification/connections.js';

@@ -3,6 +3,7 @@ import { type In, logoutMember, memberProfile, resetPassword, updateMember } fro
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
+import { requireUncommon } from '../passwords/common-passwords.js';
 import { memberLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
 import { memberAggregate } from './aggregates.js';
@@ -51,6 +52,7 @@ export class OwnAccount {
   @Handle(resetPassword)
   async reset({ oldPassword, newPassword }: In<typeof resetPassword>, caller: Caller) {
     const id = ownId(caller);
+    requireUncommon(newPassword);
     const line = memberLine(caller.merchantId, id);
     const known = await this.db.read(caller, reader => reader.get(members, { id }, 'permission_denied'));
     const isRight = known.passwordHash !== null && (await this.passwords.verify(known.passwordHash, oldPassword, line));

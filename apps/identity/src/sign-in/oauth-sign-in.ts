@@ -4,6 +4,7 @@ import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { emailKey } from '../domain/email.js';
 import { memberWithEmail } from '../members/member-rows.js';
 import { type Member, members, setupTokens } from '../members/tables.js';
+import { requireUncommon } from '../passwords/common-passwords.js';
 import { addressLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
 import { actingAs, Entry, lockActive, refused } from './entry.js';
@@ -47,6 +48,7 @@ export class OauthSignIn {
 
   @Handle(oauthSetup)
   async setup({ email, setupToken, newPassword }: In<typeof oauthSetup>, caller: Caller) {
+    if (newPassword !== undefined) requireUncommon(newPassword);
     const identity = await this.sent.of(caller, email);
     const found = identity && (await this.db.read(caller, reader => memberWithEmail(reader, email)));
     const line = addressLine(caller.sender?.ip ?? '');

@@ -6,6 +6,7 @@ import { emailHash, memberWithEmail } from '../members/member-rows.js';
 import { SetupTokens } from '../members/setup-tokens.js';
 import { type Member, memberEmails } from '../members/tables.js';
 import { merchants } from '../merchants/tables.js';
+import { requireUncommon } from '../passwords/common-passwords.js';
 import { addressLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
 import { actingAs, Entry, lockActive, refused } from './entry.js';
@@ -41,6 +42,7 @@ export class PasswordSignIn {
 
   @Handle(passwordSetup)
   async setup({ email, setupToken, newPassword, merchantId }: In<typeof passwordSetup>, caller: Caller) {
+    requireUncommon(newPassword);
     const candidates = await this.withEmail(caller, email, merchantId, 'pending first');
     const passwordHash = await this.passwords.hash(newPassword, addressLine(caller.sender?.ip ?? ''));
     const invited = await Promise.all(

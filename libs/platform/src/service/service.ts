@@ -205,7 +205,7 @@ export async function startService(definition: ServiceDefinition, argv = process
     process.exit(code);
   }
   let serving = false;
-  const health = await serveHealth(config.HOST, config.PORT, async () => ({
+  const readiness = async () => ({
     database: await pool.query(probe).then(
       () => true,
       () => false,
@@ -213,13 +213,17 @@ export async function startService(definition: ServiceDefinition, argv = process
     serving,
     bus: bus.up ? 'connected' : 'away',
     ...(await told(definition.details?.(running.app) ?? {})),
-  })).catch(error => fatal(log, `cannot listen on ${config.HOST}:${config.PORT}: ${error.message}`));
+  });
+  const { HOST, OPS_PORT } = config;
+  const health = await serveHealth(HOST, OPS_PORT, readiness, systemClock).catch(error =>
+    fatal(log, `cannot listen on ${HOST}:${OPS_PORT}: ${error.message}`),
+  );
   await running.app.listen();
   relay.start();
   for (const part of [...running.consumers, ...running.workers]) await part.start();
   void buildCopies(running.copies, log);
   serving = true;
-  log.info({ port: config.PORT }, 'ready');
+  log.info({ port: OPS_PORT }, 'ready');
 
   process.off('SIGTERM', leave);
   process.once('SIGTERM', async () => {
