@@ -5,7 +5,7 @@ import { CreditAccounts } from './credits/accounts.js';
 import { creditAccount, creditConfig } from './credits/aggregates.js';
 import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
-import { creditAccounts, creditConfigs, creditTransactions } from './credits/tables.js';
+import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
 import { plans, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
@@ -23,6 +23,7 @@ import { InvoiceList } from './invoicing/invoice-list.js';
 import { Invoices } from './invoicing/invoices.js';
 import { PaymentNew } from './invoicing/payment-new.js';
 import { Payments } from './invoicing/payments.js';
+import { Recharges } from './invoicing/recharges.js';
 import { invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
 import { migrations } from './migrations/index.js';
 import { Places } from './tax/places.js';
@@ -38,7 +39,7 @@ export const billing: ServiceDefinition<Config> = {
   schema: {
     tables: [
       ...[invoices, invoiceLines, payments, gateways, numberings, users, plans],
-      ...[creditConfigs, creditAccounts, creditTransactions, discounts, userDiscounts],
+      ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
     ],
     migrations,
@@ -56,7 +57,7 @@ export const billing: ServiceDefinition<Config> = {
   copies,
   controllers: [
     ...[Gateways, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
-    ...[CreditAccounts, CreditConfigs, PromoChanges],
+    ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],
     ...[Places, TaxSetup, VatNumberOperations],
   ],

@@ -78,6 +78,8 @@ export const creditTransactionType = {
   rechargeRefunded: 7,
 } as const;
 
+export const creditRechargeStatus = { created: 10, success: 20, failed: 30 } as const;
+
 export const gatewayType = {
   card: 1,
   crypto: 2,

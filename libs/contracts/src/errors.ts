@@ -94,6 +94,7 @@ export const errors = {
   currency_mismatch: forbidden('The currency differs from that of the gateway'),
   credit_config_exists: forbidden('There is a credit config of this type and currency'),
   credit_insufficient: forbidden('The credit account holds less than that'),
+  credit_recharge_disabled: forbidden('Credit accounts of this kind cannot be recharged'),
   discount_wrong_state: forbidden('The discount is in a state that does not allow this'),
   discount_frozen: forbidden(
     'The discount has been activated: its size, currency, billing type and cycles cannot be changed',

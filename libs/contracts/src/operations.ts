@@ -1,4 +1,5 @@
 import * as addresses from './billing/addresses.js';
+import * as creditRecharges from './billing/credit-recharges.js';
 import * as credits from './billing/credits.js';
 import * as discounts from './billing/discounts.js';
 import * as gateways from './billing/gateways.js';
@@ -57,6 +58,7 @@ export const operations: readonly Operation[] = [
   invoices,
   payments,
   credits,
+  creditRecharges,
   discounts,
   subscriptions,
   usage,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { creditAccountType, creditTransactionType } from '../codes.js';
+import { creditAccountType, creditRechargeStatus, creditTransactionType } from '../codes.js';
 import { amount, anyObject, code, integer, meanings, type Shape, text, time } from '../field.js';
 import { MerchantMember } from '../identity/members.js';
 import { User } from '../identity/user-shape.js';
@@ -76,6 +76,28 @@ const creditConfig = z.object({
 });
 export interface CreditConfig extends z.output<typeof creditConfig> {}
 export const CreditConfig: Shape<CreditConfig> = creditConfig.meta({ id: 'CreditConfig' });
+
+const creditRecharge = z.object({
+  id: integer,
+  rechargeId: text,
+  rechargeStatus: code(creditRechargeStatus),
+  accountType: code(creditAccountType),
+  creditId: integer,
+  userId: integer,
+  currency: text,
+  totalAmount: amount,
+  totalRefundAmount: amount,
+  paymentAmount: z.string().describe('totalAmount as text'),
+  gatewayId: integer,
+  invoiceId: text,
+  paymentId: text,
+  name: text,
+  description: text,
+  createTime: time,
+  paidTime: time,
+});
+export interface CreditRecharge extends z.output<typeof creditRecharge> {}
+export const CreditRecharge: Shape<CreditRecharge> = creditRecharge.meta({ id: 'CreditRecharge' });
 
 const creditPayout = z.object({
   creditAmount: integer,
