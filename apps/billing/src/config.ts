@@ -2,7 +2,11 @@ import { serviceConfig } from '@recur/platform';
 import { z } from 'zod';
 
 export const config = serviceConfig.extend({
-  BASE_URL: z.url().default('http://localhost:3000').describe('where clients reach the gateway'),
+  BASE_URL: z
+    .url()
+    .transform(url => url.replace(/\/+$/, ''))
+    .prefault('http://localhost:3000')
+    .describe('where clients reach the gateway'),
   PORTAL_BASE: z.url().default('http://localhost:3000/portal').describe('where the hosted pages are'),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })

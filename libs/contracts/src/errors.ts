@@ -90,6 +90,7 @@ export const errors = {
   gateway_not_wire_transfer: forbidden('The gateway of the invoice is not a wire-transfer gateway'),
   amount_below_minimum: forbidden('The amount is below the minimum of the gateway'),
   currency_mismatch: forbidden('The currency differs from that of the gateway'),
+  invoice_is_draft: forbidden('The invoice is a draft: finish it first'),
   invoice_not_draft: forbidden('The invoice is not a draft'),
   invoice_not_open: forbidden('The invoice is not open'),
   invoice_without_payment: forbidden('The invoice has no current payment'),

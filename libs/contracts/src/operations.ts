@@ -1,5 +1,6 @@
 import * as addresses from './billing/addresses.js';
 import * as credits from './billing/credits.js';
+import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices.js';
 import * as payments from './billing/payments.js';
@@ -53,6 +54,7 @@ export const operations: readonly Operation[] = [
   exchange,
   gateways,
   invoices,
+  emails,
   payments,
   credits,
   subscriptions,

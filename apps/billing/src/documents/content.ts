@@ -1,4 +1,4 @@
-import type { Language } from './languages.js';
+import type { Language } from '../language/language.js';
 
 /** A party as it is printed. Blank fields are left out. */
 export interface Party {

@@ -7,9 +7,9 @@ import {
   invoiceStatus,
   type User,
 } from '@recur/contracts';
+import { languageOf } from '../language/language.js';
 import { ppmOf } from '../pricing/tax.js';
 import type { BankAccount, ContentLine, ContentTax, DocumentContent, Party } from './content.js';
-import { languageOf } from './languages.js';
 
 /** Characters of line descriptions that are printed, shared by all lines, and of one line at least. */
 const printed = { all: 100_000, line: 200 } as const;

@@ -1,11 +1,5 @@
 import { Controller } from '@nestjs/common';
-import {
-  gatewayType,
-  type In,
-  listGateways,
-  setDefaultGateway,
-  setupWireTransfer,
-} from '@recur/contracts';
+import { gatewayType, type In, listGateways, setDefaultGateway, setupWireTransfer } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, Keyring } from '@recur/platform';
 import { bankContext, bankIn } from './bank.js';
@@ -39,7 +33,9 @@ export class Gateways {
         icons: input.gatewayIcons,
         isDefault: all.length === 0,
         archived: false,
-        sealedBank: input.bank ? this.keyring.seal(JSON.stringify(input.bank), bankContext(tx.merchantId, gatewayId)) : null,
+        sealedBank: input.bank
+          ? this.keyring.seal(JSON.stringify(input.bank), bankContext(tx.merchantId, gatewayId))
+          : null,
         createTime: tx.now,
         version: 0,
       };

@@ -57,6 +57,7 @@ export const invoices = table<InvoiceRow>('invoices', {
     gatewayId: integer(),
     paymentId: text(),
     link: text(),
+    pdfLink: { ...text(), default: '' },
     daysUntilDue: int(),
     createTime: integer(),
     modifyTime: integer(),

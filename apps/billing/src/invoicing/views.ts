@@ -48,6 +48,8 @@ export function invoiceView(
     paymentId: invoice.paymentId,
     link: invoice.link,
     paymentLink: invoice.link,
+    gatewayInvoicePdf: invoice.pdfLink,
+    sendPdf: invoice.pdfLink,
     dayUtilDue: invoice.daysUntilDue,
     createTime: invoice.createTime,
     finishTime: invoice.finishTime,

@@ -3,6 +3,7 @@ import { Payments1763683200002 } from './0002-payments.js';
 import { Purchases1763683200003 } from './0003-purchases.js';
 import { Lists1763683200004 } from './0004-lists.js';
 import { Relay1763683200005 } from './0005-relay.js';
+import { Documents1763683200016 } from './0016-documents.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -11,4 +12,5 @@ export const migrations = [
   Purchases1763683200003,
   Lists1763683200004,
   Relay1763683200005,
+  Documents1763683200016,
 ];

@@ -74,10 +74,10 @@ const headStyle = { ...soft, weight: 'bold' } as const;
 
 function drawHead(canvas: Canvas, { description, numbers }: Columns): void {
   const { type, words } = canvas;
+  const end = type.write(words.description, sheet.left, canvas.y, description, headStyle);
   const ends = numbers.map(({ cell, left, width }) =>
     type.write(words[cell], left, canvas.y, width, { ...headStyle, align: 'right' }),
   );
-  const end = type.write(words.description, sheet.left, canvas.y, description, headStyle);
   canvas.y = Math.max(end, ...ends) + padding;
   rule(canvas, canvas.y);
   canvas.y += padding;
@@ -95,18 +95,23 @@ function rowOf(canvas: Canvas, line: ContentLine, cells: Record<Cell, string>, {
   return { name, details, cells, height: name.height + (details?.height ?? 0) + 2 * padding };
 }
 
+/** In reading order: the first line of the name, the numbers beside it, and what is below. */
 function drawRow(canvas: Canvas, row: Row, columns: Columns): void {
   const { type } = canvas;
   const top = canvas.y;
-  let height = row.name.height;
+  const [first, ...rest] = row.name.lines;
+  const lineHeight = row.name.height / Math.max(row.name.lines.length, 1);
+  const { style } = row.name;
+  const firstLine = { lines: first ? [first] : [], style, height: lineHeight };
+  let y = type.draw(firstLine, sheet.left, top, columns.description);
+  let height = lineHeight;
   for (const { cell, left, width } of columns.numbers) {
     const block = type.block(row.cells[cell], width + 1, { ...text, align: 'right' });
     type.draw(block, left, top, width);
     height = Math.max(height, block.height);
   }
-  let y = top;
-  for (const block of row.details ? [row.name, row.details] : [row.name])
-    y = drawAcrossPages(canvas, block, y, columns);
+  const below = { lines: rest, style, height: row.name.height - lineHeight };
+  for (const block of row.details ? [below, row.details] : [below]) y = drawAcrossPages(canvas, block, y, columns);
   // a row that goes on on another page ends there
   canvas.y = (canvas.y === top ? Math.max(y, top + height) : y) + padding;
   rule(canvas, canvas.y);

@@ -1,7 +1,8 @@
 import PDFDocument from 'pdfkit';
+import { Formats } from '../../language/formats.js';
+import { fill } from '../../language/language.js';
 import type { DocumentContent } from '../content.js';
-import { fill, languages, type Words } from '../languages.js';
-import { Formats } from './formats.js';
+import { documentWords, type Words } from '../words/words.js';
 import { type Style, Typesetter } from './typesetter.js';
 
 /** A4 in points, with its margins. */
@@ -27,7 +28,7 @@ export interface Canvas {
 /** An empty first page. The file's own dates are the document's, so that equal content gives equal bytes. */
 export function canvasOf(content: DocumentContent): Canvas {
   const { language, currency, decimals, timeZone, kind, number, seller, issuedAt, paidAt } = content;
-  const words = languages[language];
+  const words = documentWords[language];
   const pdf = new PDFDocument({
     size: [sheet.width, sheet.height],
     margin: 0,

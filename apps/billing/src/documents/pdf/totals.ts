@@ -1,5 +1,6 @@
+import { fill } from '../../language/language.js';
 import type { ContentTax, DocumentContent } from '../content.js';
-import { fill, type Words } from '../languages.js';
+import type { Words } from '../words/words.js';
 import { type Canvas, column, ensureRoom, ink, rule, sheet, soft, text } from './page.js';
 
 const width = column * 0.52;

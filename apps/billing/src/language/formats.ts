@@ -1,7 +1,4 @@
-import type { Language } from '../languages.js';
-
-/** Intl's locale of each language. */
-const locales: Record<Language, string> = { en: 'en', de: 'de', es: 'es', fr: 'fr', zh: 'zh-CN' };
+import { type Language, locales } from './language.js';
 
 /** Parts per million in one. */
 const PPM_DIGITS = 6;

@@ -1,12 +1,6 @@
-import { de } from './words/de.js';
-import { en, type Words } from './words/en.js';
-import { es } from './words/es.js';
-import { fr } from './words/fr.js';
-import { zh } from './words/zh.js';
-
-/** The words of each language that documents are printed in. */
-export const languages = { en, de, es, fr, zh } as const satisfies Record<string, Words>;
-export type Language = keyof typeof languages;
+/** The languages that users are written to in: Intl's locale of each. */
+export const locales = { en: 'en', de: 'de', es: 'es', fr: 'fr', zh: 'zh-CN' } as const;
+export type Language = keyof typeof locales;
 
 /** The language of a user's setting, such as `de`, `de-AT`, `zh_CN` or `cn`; English for one that is not known. */
 export function languageOf(setting: string): Language {
@@ -15,9 +9,7 @@ export function languageOf(setting: string): Language {
   return isLanguage(language) ? language : 'en';
 }
 
-const isLanguage = (code: string): code is Language => Object.hasOwn(languages, code);
-
-export type { Words };
+const isLanguage = (code: string): code is Language => Object.hasOwn(locales, code);
 
 /** Fills the `{name}` placeholders of a text. */
 export const fill = (text: string, values: Readonly<Record<string, string>>): string =>
