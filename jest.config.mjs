@@ -44,7 +44,7 @@ export default {
       displayName: 'services',
       testMatch: [
         '<rootDir>/{libs/platform,apps/*}/test/**/*.test.ts',
-        '<rootDir>/tools/{journeys,bench,chaos}/test/**/*.test.ts',
+        '<rootDir>/tools/{journeys,bench,chaos,migration}/test/**/*.test.ts',
       ],
       globalSetup: '<rootDir>/tools/testSetup.mjs',
       globalTeardown: '<rootDir>/tools/testTeardown.mjs',

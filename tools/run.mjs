@@ -1,5 +1,5 @@
 /**
- * What every npm script calls: installs and builds when needed, then runs the compiled command.
+ * Entry of every npm script: installs and builds when needed, then runs the compiled command.
  * Plain JavaScript on Node's own modules, because it runs before anything is installed or built.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -18,6 +18,7 @@ const commands = {
   chaos: 'chaos/chaos.js',
   merchant: 'merchant/merchant.js',
   log: 'log/log.js',
+  migration: 'migration/migration.js',
 };
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const startedAt = Date.now();

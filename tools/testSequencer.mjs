@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import Sequencer from '@jest/test-sequencer';
 
 /**
- * What begins first, in this order: the longest of all, which keeps two processors busy by itself; beside it what mostly
+ * Files that begin first, in this order: the longest of all, which keeps two processors busy by itself; then what mostly
  * waits for something to be given up or to come due; then what takes half a minute or more, for begun late it would leave
  * all but one processor idle at the end of a run.
  */

@@ -20,7 +20,7 @@ const copies = (table: string, values: string, where: string, from: number, to: 
     json_populate_record(template, json_build_object(${values})) r
   where template.ctid = (select ctid from ${table} where ${where} limit 1)`;
 
-/** What differs from invoice to invoice: a year of them, most of them paid, a few of everything else. */
+/** Varying columns of invoices: a year of them, most of them paid, a few in every other state. */
 const ofInvoice = `'invoice_id', 'in_' || lpad(template.merchant_id || 'x' || n, 26, '0'), 'id', 1000000000 + n,
   'number', case when n % 100 < 3 then '' else (1000000 + n)::text end,
   'status', case when n % 100 < 3 then 'pending' when n % 100 < 6 then 'processing' when n % 10007 = 7 then 'failed'
@@ -65,7 +65,7 @@ export async function fillCatalog(serverUrl: string, merchantId: number, count: 
 }
 const ofLogUser = `'id', 2000000000 + n, 'email', 'user' || n || '@shop.example', 'email_key', 'user' || n || '@shop.example',
   'external_user_id', '', 'first_name', 'First' || n % 977, 'last_name', 'Last' || n % 10`;
-/** One of them did a quarter of all that members did. */
+/** Members; the first one made a quarter of all entries. */
 const ofMember = `'id', 1000000 + n, 'email', 'member' || n || '@shop.example', 'email_key', 'member' || n || '@shop.example',
   'is_owner', false, 'first_name', 'Ring' || n % 4, 'last_name', case n when 1 then 'Busy' else 'Calm' end`;
 /**

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 /** So much of an answer is looked at, and shown when it is a failure. */
 const seenCharacters = 600;
 
-/** What a load came to. Latencies in milliseconds. */
+/** Result of a load. Latencies in milliseconds. */
 export interface Load {
   perSecond: number;
   p50: number;
@@ -71,7 +71,7 @@ function render(host: string, { method, path, headers, body }: ReturnType<Parame
 class Line {
   private readonly socket: Socket;
   private begin = '';
-  /** What is still to come of an answer; unknown while its head is. */
+  /** Bytes left of the answer's body; undefined until its head is complete. */
   private left: number | undefined;
   private resolve: (answer: string) => void = () => undefined;
   private reject: (error: Error) => void = () => undefined;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import pg from 'pg';
 import { median } from './load.js';
 
-/** What must be said beside every figure: processors, PostgreSQL's version, what one fdatasync of the disk takes. */
+/** Conditions of every figure: processors, PostgreSQL's version, duration of an fdatasync. */
 export async function describeMachine(serverUrl: string): Promise<string> {
   const client = new pg.Client(serverUrl);
   await client.connect();
@@ -41,6 +41,21 @@ export function memoryOf(pids: readonly number[]): number {
     Number(/^Pss:\s+(\d+)/m.exec(readOrNothing(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0),
   );
   return kilobytes.reduce((sum, value) => sum + value, 0) / 1024;
+}
+
+/** Processor time that a process and its living descendants have used, in seconds (Linux). */
+export function processorSeconds(pid: number): number {
+  const ticksPerSecond = 100;
+  let ticks = 0;
+  for (const name of readdirSync('/proc').filter(entry => /^\d+$/.test(entry))) {
+    const stat = readOrNothing(`/proc/${name}/stat`);
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [own, ended] = [Number(fields[11]) + Number(fields[12]), Number(fields[13]) + Number(fields[14])];
+    // children that have ended are in the sums of the parent that waited for them
+    if (Number(name) === pid) ticks += own + ended;
+    else if (Number(fields[1]) === pid) ticks += own;
+  }
+  return ticks / ticksPerSecond;
 }
 
 /** A process may end while it is being looked at. */

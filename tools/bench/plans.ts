@@ -1,13 +1,12 @@
 import { Api } from '../journeys/api.js';
 import { newPlan } from '../journeys/shop.js';
-import type { TemporaryStack } from '../local/temporary.js';
 import { fillCatalog } from './fill.js';
-import type { Measure } from './measure.js';
+import type { Bench } from './measure.js';
 import { slowest } from './sizes.js';
 
 const count = 100_000;
 
-/** Every filter of plan/list, with a value that many have and, where there is one, one that few have. */
+/** Every filter of plan/list, with a value that many plans have and, if possible, one that few have. */
 const filters: Record<string, string> = {
   none: '',
   'one product': 'productIds=1000000001',
@@ -29,7 +28,7 @@ const orders: Record<string, string> = {
   'by name': 'sortField=planName&sortType=asc',
   'by amount': 'sortField=amount',
 };
-/** First pages: of what is found first and then sorted, too. */
+/** First pages, of searches and sorted filters too. */
 const found: Record<string, string> = {
   'none, first page': '',
   'status editing by name, first page': 'status=1&sortField=planName',
@@ -39,28 +38,31 @@ const found: Record<string, string> = {
   'searchKey, sorted': 'searchKey=Plan%20777&sortField=planName',
 };
 
-/**
- * plan/list with each filter in each order, and product/list, where a merchant has 100 000 of each: the slowest p99.
- */
-export async function catalogTimes(
-  stack: TemporaryStack,
-  tell: (line: string) => void,
-): Promise<{ plans: Measure; products: Measure }> {
-  const { baseUrl, apiKey, merchantId, services } = stack.facts();
+/** plan/list with each filter in each order, and product/list, for a merchant with 100 000 of each: the slowest p99. */
+export async function catalogTimes(bench: Bench): Promise<void> {
+  const { baseUrl, apiKey, merchantId, services } = bench.stack.facts();
+  bench.tell('  · filling up to 100 000 plans and products …');
   const api = new Api(baseUrl, apiKey);
   await api.post('/merchant/product/new', { productName: 'Filled' });
   await newPlan(api);
   await fillCatalog(services.postgres.url, Number(merchantId), count);
-  const plans = Object.entries(filters).flatMap(([filter, query]) =>
-    Object.entries(orders).map(([order, sort]) => lastPage('plan', `${filter}, ${order}`, [query, sort])),
-  );
-  const search = Object.entries(found).map(([name, query]) => [name, `/merchant/plan/list?${query}`] as const);
-  const products = ['', 'status=1', 'status=2', 'status=1,2'].flatMap(status =>
-    ['', 'sortField=productName'].map(sort => lastPage('product', `products ${status} ${sort}`, [status, sort])),
-  );
-  return { plans: await slowest(stack, [...plans, ...search], tell), products: await slowest(stack, products, tell) };
+  const what = 'the slowest p99 of every filter and order at 100 000';
+  if (bench.wants('plan_list')) bench.add('plan_list', await slowest(bench.stack, planQueries, bench.tell), what);
+  if (bench.wants('product_list')) {
+    bench.add('product_list', await slowest(bench.stack, productQueries, bench.tell), what);
+  }
 }
 
-/** The last page that may be asked for: all that stands before it is read, and more than for any other. */
+/** The last page that may be requested: all rows before it are read, more than for any other page. */
 const lastPage = (of: string, name: string, query: readonly string[]) =>
   [name, `/merchant/${of}/list?${[...query, 'page=499'].join('&')}`] as const;
+
+const planQueries = [
+  ...Object.entries(filters).flatMap(([filter, query]) =>
+    Object.entries(orders).map(([order, sort]) => lastPage('plan', `${filter}, ${order}`, [query, sort])),
+  ),
+  ...Object.entries(found).map(([name, query]) => [name, `/merchant/plan/list?${query}`] as const),
+];
+const productQueries = ['', 'status=1', 'status=2', 'status=1,2'].flatMap(status =>
+  ['', 'sortField=productName'].map(sort => lastPage('product', `products ${status} ${sort}`, [status, sort])),
+);

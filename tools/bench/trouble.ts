@@ -22,7 +22,7 @@ function pour(response: ServerResponse): void {
 }
 
 let flaps = 0;
-/** What can go wrong with an endpoint, each with a server of its own. */
+/** Misbehaving endpoints, each with a server of its own. */
 const troubles: Record<string, RequestListener> = {
   'tar pit': () => undefined,
   drip: (_, response) => {

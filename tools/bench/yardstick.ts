@@ -62,7 +62,7 @@ export async function invoiceYardstick(pgbench: string, serverUrl: string) {
   };
 }
 
-/** Of pgbench's logs, a line for each transaction, whose third word is what it took in microseconds. */
+/** p99 from pgbench's logs: the third word of each line is a transaction's duration in microseconds. */
 function p99Of(folder: string): number {
   const lines = readdirSync(folder).flatMap(file => readFileSync(path.join(folder, file), 'utf8').trim().split('\n'));
   const times = lines.map(line => Number(line.split(' ')[2]) / 1000).sort((a, b) => a - b);

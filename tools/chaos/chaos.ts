@@ -10,7 +10,7 @@ import { run as runTests } from '../local/test.js';
 import { faults, inTurn, random } from './faults.js';
 import { audit, heard, type Load, startLoad } from './load.js';
 
-/** What was under way in a process that is killed is given out again after moments; the load is not limited. */
+/** Short leases, so that work of a killed process is redelivered soon; no rate limit. */
 const usual = {
   RATE_PER_SECOND: '100000',
   RATE_BURST: '100000',

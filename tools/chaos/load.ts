@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Api } from '../journeys/api.js';
-import type { Ask } from '../journeys/oracle.js';
+import type { Ask } from '../journeys/ask.js';
 import type { Delivery } from '../journeys/receiver.js';
 import { order, type Shop } from '../journeys/shop.js';
 
-/** What a buyer was told is done. */
+/** Steps that were acknowledged to a buyer. */
 export interface Purchase {
   userId: number;
   invoiceId: string;
@@ -16,7 +16,7 @@ export interface LoadReport {
   purchases: Purchase[];
   /** Answers that were no success, by error slug; `no answer` where there was none. Each was asked again. */
   refused: Record<string, number>;
-  /** What no fault explains. */
+  /** Errors that no injected fault explains. */
   unexpected: string[];
 }
 
@@ -107,7 +107,7 @@ export function startLoad(
   };
 }
 
-/** What the database has otherwise than the buyers were told: nothing acknowledged is missing, nothing was done twice. */
+/** Differences between the database and the acknowledgements: nothing acknowledged is missing, nothing done twice. */
 export async function audit(
   ask: Ask,
   shop: Pick<Shop, 'merchantId' | 'userId'>,

@@ -116,7 +116,7 @@ const endpoint: WebhookEndpoint = {
   status: endpointStatus.active,
 };
 
-/** One state after each webhook event that is emitted, and its place in the object's history. */
+/** A state after each emitted webhook event, with its position in the object's history. */
 const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] } = {
   'user.created': [1, user],
   'user.updated': [2, { ...user, companyName: 'Analytical Engines', version: 2 }],

@@ -11,7 +11,7 @@ export function withSettings(page: string, schemas: Readonly<Record<string, z.Zo
   return `${before}${marks.begin}\n\n${settingsTable(schemas)}\n\n${marks.end}${after}`;
 }
 
-/** One row per variable, or two where it means different things to different apps. */
+/** Table with a row per variable, or two when its meaning differs between apps. */
 function settingsTable(schemas: Readonly<Record<string, z.ZodType>>): string {
   const readers = new Map<string, string[]>();
   for (const [app, schema] of Object.entries(schemas)) {

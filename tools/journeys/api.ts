@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** What every path answers. */
+/** Envelope of every answer. */
 export interface Envelope<D = Record<string, unknown>> {
   code: number;
   data: D;

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { exponentOf, gatewayType } from '@recur/contracts';
 import { Webhook } from 'standardwebhooks';
+import { Failure } from '../local/failure.js';
 import type { Say } from '../local/progress.js';
 import { Api } from './api.js';
 import { type Receiver, startReceiver, typeOf } from './receiver.js';
@@ -14,7 +16,15 @@ interface Invoice {
   link: string;
 }
 
-/** What one run of the journey made. */
+/** Fields of a gateway that the journey needs. */
+interface Gateway {
+  gatewayId: number;
+  gatewayType: number;
+  currency: string;
+  minimumAmount: number;
+}
+
+/** Result of one run of the journey. */
 export interface Journey {
   productId: number;
   planId: number;
@@ -25,11 +35,17 @@ export interface Journey {
   webhooks: string[];
 }
 
-const money = (amount: number, currency: string) => `${(amount / 100).toFixed(2)} ${currency}`;
+/** An amount in minor units for people, such as 49.00 EUR or 4900 JPY. */
+function money(amount: number, currency: string): string {
+  const digits = String(amount).padStart(exponentOf(currency) + 1, '0');
+  const point = digits.length - exponentOf(currency);
+  const fraction = exponentOf(currency) > 0 ? `.${digits.slice(point)}` : '';
+  return `${digits.slice(0, point)}${fraction} ${currency}`;
+}
 
 /**
- * The first journey, through HTTP only: from an empty merchant to a paid invoice and its verified webhooks.
- * It can be run again on the same merchant; `say` is told each step.
+ * The first journey, through HTTP only: from an empty merchant to a paid invoice and its verified webhooks. It can be
+ * repeated on the same merchant, and sells in the currency of the wire-transfer gateway. `say` gets a line per step.
  */
 export async function firstJourney(baseUrl: string, apiKey: string, say: Say): Promise<Journey> {
   const api = new Api(baseUrl, apiKey);
@@ -43,7 +59,7 @@ export async function firstJourney(baseUrl: string, apiKey: string, say: Say): P
   }
 }
 
-/** The endpoint is deleted at the end, however the journey ends: nobody listens there any more. */
+/** Deletes the endpoint however the journey ends: nothing listens there afterwards. */
 async function withEndpoint(api: Api, receiver: Receiver, say: Say): Promise<Journey> {
   const { endpointId, secret } = await api.post<{ endpointId: number; secret: string }>(
     '/merchant/webhook/new_endpoint',
@@ -64,8 +80,7 @@ async function withEndpoint(api: Api, receiver: Receiver, say: Say): Promise<Jou
 }
 
 async function travel(api: Api, receiver: Receiver, secret: string, say: Say): Promise<Journey> {
-  const gateway = await setUpGateway(api);
-  say(gateway);
+  const { gatewayId, currency, minimumAmount } = await wireGateway(api, say);
   const { product } = await api.post<{ product: { id: number } }>('/merchant/product/new', {
     productName: 'Observatory',
   });
@@ -74,12 +89,12 @@ async function travel(api: Api, receiver: Receiver, secret: string, say: Say): P
     productId: product.id,
     planName: 'Pro',
     amount: 4900,
-    currency: 'EUR',
+    currency,
     intervalUnit: 'month',
     intervalCount: 1,
   });
   await api.post('/merchant/plan/activate', { planId: plan.id });
-  say(`Product ${product.id} and plan ${plan.id} (49.00 EUR a month) are active.`);
+  say(`Product ${product.id} and plan ${plan.id} (${money(4900, currency)} a month) are active.`);
   const { user } = await api.post<{ user: { id: number } }>('/merchant/user/new', {
     email: `ada-${randomUUID().slice(0, 8)}@example.com`,
     firstName: 'Ada',
@@ -88,11 +103,12 @@ async function travel(api: Api, receiver: Receiver, secret: string, say: Say): P
 
   const order = {
     userId: user.id,
-    currency: 'EUR',
+    gatewayId,
+    currency,
     taxPercentage: 1900,
     lines: [
       { planId: plan.id, quantity: 1 },
-      { name: 'Onboarding', unitAmountExcludingTax: 12_500, quantity: 1 },
+      { name: 'Onboarding', unitAmountExcludingTax: Math.max(12_500, minimumAmount), quantity: 1 },
       { name: 'Welcome credit', unitAmountExcludingTax: -1_500, quantity: 1 },
     ],
   };
@@ -128,8 +144,11 @@ async function travel(api: Api, receiver: Receiver, secret: string, say: Say): P
   };
 }
 
-/** A merchant has one wire-transfer gateway; a second run of the journey finds it set up. */
-async function setUpGateway(api: Api): Promise<string> {
+/**
+ * Sets up the wire-transfer gateway, or finds the one that the merchant has already, whatever its currency. Throws Failure
+ * when it is archived: then no invoice can be paid through it.
+ */
+async function wireGateway(api: Api, say: Say): Promise<Gateway> {
   const bank = {
     accountHolder: 'Observatory Ltd',
     address: '1 Hill Road',
@@ -141,7 +160,17 @@ async function setUpGateway(api: Api): Promise<string> {
     minimumAmount: 100,
     bank: JSON.stringify(bank),
   });
-  if (status === 200) return 'The wire-transfer gateway is set up; as the first one it is the default.';
-  if (envelope.error?.type === 'gateway_exists') return 'The wire-transfer gateway was set up before.';
-  throw new Error(`wire_transfer_setup answered ${status}: ${envelope.message}`);
+  if (status === 200) {
+    say('The wire-transfer gateway is set up; the first gateway is the default.');
+    return (envelope.data as { gateway: Gateway }).gateway;
+  }
+  if (envelope.error?.type !== 'gateway_exists') {
+    throw new Error(`wire_transfer_setup answered ${status}: ${envelope.message}`);
+  }
+  const { gateways } = await api.get<{ gateways: Gateway[] }>('/merchant/gateway/list');
+  const wire = gateways.find(gateway => gateway.gatewayType === gatewayType.wireTransfer);
+  if (!wire)
+    throw new Failure('the wire-transfer gateway is archived, and the demo needs it: "npm run reset" starts over.');
+  say(`The wire-transfer gateway was set up before, in ${wire.currency}.`);
+  return wire;
 }

@@ -2,7 +2,7 @@ import { OAuth2Server } from 'oauth2-mock-server';
 
 const keySource = '/.well-known/openid-configuration';
 
-/** Who an identity token is about. */
+/** Subject of an identity token. */
 export interface Subject {
   sub: string;
   email: string;

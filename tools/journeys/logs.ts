@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { services } from '@recur/contracts';
-import type { Ask, Row } from './oracle.js';
+import type { Ask, Row } from './ask.js';
 
-// What the oracle knows of the operation log.
+// Rules of the oracle for the operation log.
 
 /** Every entry that was emitted is in it once. */
 export async function entries(ask: Ask): Promise<string[]> {
@@ -25,7 +25,7 @@ export async function entries(ask: Ask): Promise<string[]> {
     .map(([entry, difference]) => `the operation log has ${difference > 0 ? 'too few' : 'too many'} of: ${entry}`);
 }
 
-/** What is hashed of an entry, in order; bigint columns come as text. */
+/** Hashed columns of an entry, in order; bigint columns come as text. */
 const fields: readonly [column: string, read: (value: unknown) => unknown][] = [
   ['merchant_id', Number],
   ['n', Number],

@@ -2,13 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { events as registry, type Service, services, slimming } from '@recur/contracts';
 import pg from 'pg';
 import type { StackFacts } from '../local/facts.js';
+import type { Ask, Row } from './ask.js';
 import { chains, entries } from './logs.js';
 
-export type Row = Record<string, unknown>;
-/** Asks one service's database, past row-level security. */
-export type Ask = (service: Service, text: string) => Promise<Row[]>;
-
-/** A rule over the databases. Each row it gives is a violation, told in its column `what`. */
+/** A rule over the databases; returns its violations. */
 type Rule = (ask: Ask) => Promise<string[]>;
 
 const told = async (ask: Ask, service: Service, text: string): Promise<string[]> =>
@@ -16,7 +13,7 @@ const told = async (ask: Ask, service: Service, text: string): Promise<string[]>
 const everywhere = async (ask: Ask, text: string): Promise<string[]> =>
   (await Promise.all(services.map(service => told(ask, service, text)))).flat();
 
-/** What holds at every moment, whatever is being killed. */
+/** Rules that hold at any moment, while parts are being killed too. */
 const always: Record<string, Rule> = {
   'an invoice is the sum of its lines': ask =>
     told(
@@ -50,7 +47,8 @@ const always: Record<string, Rule> = {
       ask,
       'billing',
       `select i.invoice_id || ' is open, and will not expire' as what from invoices i where i.status = 'processing'
-         and not exists (select 1 from expiries e where e.merchant_id = i.merchant_id and e.invoice_id = i.invoice_id)`,
+         and not exists (select 1 from due_work w
+           where w.merchant_id = i.merchant_id and w.kind = 'invoice.expire' and w.key = i.invoice_id)`,
     ),
   'numbers go from 1 to n': ask =>
     told(
@@ -91,7 +89,7 @@ const always: Record<string, Rule> = {
   'the operation log is a chain': chains,
 };
 
-/** What holds when the system has had time: nothing is lost on the way from one service to another. */
+/** Rules that hold once the system is idle: nothing is lost between services. */
 const eventually: Record<string, Rule> = {
   'every event is published': ask =>
     everywhere(
@@ -131,7 +129,7 @@ function versionsOf(table: string, key: string, aggregate: string): string {
     where t.version is distinct from e.version`;
 }
 
-/** Who listens to what: consumer name, owner, and the first words of the types it takes. */
+/** Consumers: name, owner of the events, and prefix of the types it takes. */
 function consumers(): { in: Service; name: string; from: Service; takes: (type: string) => boolean }[] {
   const startsWith = (word: string) => (type: string) => type.startsWith(`${word}.`);
   const webhookSources = new Map<string, { from: Service; word: string }>();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
-/** One POST that arrived. */
+/** A received POST. */
 export interface Delivery {
   headers: Record<string, string>;
   body: string;

@@ -33,7 +33,7 @@ export async function activePlan(api: Api): Promise<number> {
   return planId;
 }
 
-/** What a user orders: a month of a plan and something beside it. */
+/** Body of invoice/new: a month of a plan, a setup fee and a credit. */
 export const order = (userId: number, planId: number, more: object = {}) => ({
   userId,
   currency: 'EUR',

@@ -62,8 +62,13 @@ export function logCommand(home: Home, settings: Settings, words: readonly strin
 }
 
 function appPart(home: Home, app: App, args: string[], env: NodeJS.ProcessEnv): Part {
-  const folder = path.join(home.root, 'apps', app);
-  return { name: app, command: process.execPath, args: [path.join(folder, 'dist/main.js'), ...args], env, cwd: folder };
+  const main = mainOf(home, app);
+  return { name: app, command: process.execPath, args: [main, ...args], env, cwd: path.resolve(main, '../..') };
+}
+
+/** The file that an app is started with. */
+export function mainOf(home: Home, app: App): string {
+  return path.join(home.root, 'apps', app, 'dist/main.js');
 }
 
 function environment(settings: Settings, app: App): NodeJS.ProcessEnv {

@@ -9,7 +9,7 @@ import type { Say } from './progress.js';
 
 /** A program of the system's packages that recur runs but does not ship. */
 interface Program {
-  /** What its executable may be called, the preferred name first. */
+  /** Names of its executable, the preferred one first. */
   executables: readonly string[];
   apt: string;
   brew: string;

@@ -1,18 +1,26 @@
-import { takesNoArguments } from './failure.js';
+import { Failure, takesNoArguments } from './failure.js';
 import { type Home, openHome } from './home.js';
 import { signal } from './identity.js';
 import { endsWithin } from './processes.js';
 import { inSeconds, say } from './progress.js';
 import { launcher } from './record.js';
 import { stopStack } from './stack.js';
+import { strays } from './strays.js';
 
 const launcherEndsWithinMs = 90_000;
 
-/** `npm run down`: stops the stack of this checkout, however it was started; the data stay. */
+/** `npm run down`: stops the stack of this checkout, however its parts were started; keeps the data. */
 export async function run(args: readonly string[]): Promise<number> {
   takesNoArguments('npm run down', args);
   const since = Date.now();
-  const stopped = await stopEverything(openHome());
+  const home = openHome();
+  const stopped = await stopEverything(home);
+  const [again] = strays(home);
+  if (again !== undefined) {
+    throw new Failure(
+      `${again.name} was started again as process ${again.identity.pid}: stop what restarts it, then run this again.`,
+    );
+  }
   say(
     stopped
       ? `Stopped (${inSeconds(Date.now() - since)}); the data stay. "npm run reset" erases them.`
@@ -21,7 +29,7 @@ export async function run(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Ends the launcher first, which would only report that its parts end. Returns whether anything ran. */
+/** Stops everything, the launcher first: it would report that its parts end. Returns false when nothing ran. */
 export async function stopEverything(home: Home): Promise<boolean> {
   const foreground = launcher(home);
   if (foreground !== undefined && signal(foreground, 'SIGTERM')) await endsWithin(foreground, launcherEndsWithinMs);

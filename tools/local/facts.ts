@@ -7,7 +7,7 @@ import { alive } from './record.js';
 import { redisUrl } from './redis.js';
 import { type App, databaseUrl, type PartName, portOf, readJson, type Settings, writePrivately } from './settings.js';
 
-/** What .local/stack.json tells about a running stack. Its file is readable by its owner only. */
+/** Content of .local/stack.json, which only its owner can read. */
 export interface StackFacts {
   baseUrl: string;
   apiKey: string;
@@ -50,7 +50,7 @@ export function readFacts(home: Home): StackFacts | undefined {
   return readJson<StackFacts>(factsFile(home));
 }
 
-/** Whether all eight parts of the stack are alive. */
+/** True when all eight parts of the stack are alive. */
 export function isWhole(home: Home): boolean {
   const running = alive(home);
   return [...apps, 'postgres', 'nats', 'redis'].every(name => running.has(name)) && readFacts(home) !== undefined;

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 
 const answerWithinMs = 5_000;
 
-/** What a server on the loopback address says first, or answers to `question`; empty when it says nothing. */
+/** First output of a server on the loopback address, or its answer to `question`; empty when there is none. */
 export function firstWords(port: number, question = ''): Promise<string> {
   return new Promise(resolve => {
     const socket = connect({ port, host: '127.0.0.1' });

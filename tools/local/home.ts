@@ -21,7 +21,7 @@ export interface Home {
   logs: string;
   /** Programs that were fetched because the machine lacks them. */
   programs: string;
-  /** What this home keeps outside its state folder, where the database's account can go. Made only when needed. */
+  /** Folder outside the state folder that the database's account can enter; created only when needed. */
   outside: string;
   /** The same for programs that the database's account must be able to run. */
   programsOutside: string;
@@ -59,7 +59,7 @@ export function openHome(state = path.join(checkoutRoot(), '.local')): Home {
     programsOutside: path.join(outside, 'programs'),
     databaseAccount,
   };
-  // Nobody else may look inside; the database's account only passes through to its own folder.
+  // No other account may read it; the database's account only passes through to its own folder.
   makeFolder(state, databaseAccount === undefined ? 0o700 : 0o711);
   makeFolder(home.logs, 0o700);
   return home;
@@ -79,7 +79,7 @@ export function makeFolder(folder: string, mode: number): void {
   }
 }
 
-/** Whether the account can run this file or enter this folder, by asking the system rather than guessing from modes. */
+/** True when the account can run this file or enter this folder; asks the system instead of interpreting modes. */
 export function canReach(account: Account, target: string): boolean {
   const test = spawnSync('/bin/sh', ['-c', 'test -x "$0"', target], { ...account, cwd: '/' });
   return test.status === 0;

@@ -10,7 +10,7 @@ export interface ProcessIdentity {
   started: string;
 }
 
-/** Who has this process id now, or undefined when nobody does. A zombie is nobody: it holds no port and no file. */
+/** Identity of the process with this id, or undefined. A zombie does not count: it holds no port and no file. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const started = process.platform === 'linux' ? startedByProc(pid) : startedByPs(pid);
   return started === undefined ? undefined : { pid, started };

@@ -7,7 +7,7 @@ import { becomeLauncher, resignAsLauncher } from './record.js';
 
 const secondThoughtsMs = 1_000;
 
-/** What tools/run.mjs knows about the time before a command began. */
+/** Time that tools/run.mjs spent before a command began. */
 export interface Launch {
   startedAt: number;
   installSeconds: number;

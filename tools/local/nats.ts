@@ -44,7 +44,7 @@ export function wipeJetStream(home: Home): void {
   rmSync(path.join(jetStreamFolder(home), 'jetstream'), { recursive: true, force: true });
 }
 
-function jetStreamFolder(home: Home): string {
+export function jetStreamFolder(home: Home): string {
   return path.join(home.state, 'nats');
 }
 

@@ -13,7 +13,7 @@ const tries = 1_000;
 /** The ports that this process has claimed. */
 const claimed = new Set<number>();
 
-/** Whether a server could listen on this port of the loopback address now. */
+/** True when a server could listen on this port of the loopback address now. */
 export async function isFree(port: number): Promise<boolean> {
   // A listener on all addresses shadows one on the loopback address on some systems, so both are tried.
   for (const host of ['127.0.0.1', '0.0.0.0']) {

@@ -63,7 +63,7 @@ export function postgresServer(home: Home, settings: Settings): Server {
 }
 
 /** In the state folder; outside of it when the database's account cannot go there. */
-function dataFolder(home: Home): string {
+export function dataFolder(home: Home): string {
   const account = home.databaseAccount;
   const inside = account === undefined || canReach(account, home.state);
   return path.join(inside ? home.state : home.outside, 'postgres');

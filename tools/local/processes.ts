@@ -121,7 +121,7 @@ export function logOf(home: Home, name: string): string {
   return path.join(home.logs, `${name}.log`);
 }
 
-/** What the process itself wrote last is usually the reason. */
+/** Failure with the end of the process's log, which usually has the reason. */
 function logged(home: Home, part: Part, logStart: number, what: string): Failure {
   const log = logOf(home, part.name);
   const lines = readFileSync(log).subarray(logStart).toString('utf8').trimEnd().split('\n').slice(-limits.linesShown);

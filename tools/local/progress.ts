@@ -1,4 +1,4 @@
-/** What a command tells while it works: one line per step with its seconds, and a sign of life for what takes longer. */
+/** Progress of a command: a line per step with its seconds, and a sign of life for long steps. */
 export type Say = (line: string) => void;
 
 export const say: Say = line => {

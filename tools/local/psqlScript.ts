@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** What is to be run in one connection, in order. */
+/** Statements for one connection, in order. */
 export interface Section {
   database: string;
   statements: string[];

@@ -11,7 +11,7 @@ export function redisUrl(settings: Settings): string {
 /** redis-server as a queue wants it: append-only file, never evicting. */
 export function redisServer(home: Home, settings: Settings, program: string): Server {
   const port = portOf(settings, 'redis');
-  const folder = path.join(home.state, 'redis');
+  const folder = redisFolder(home);
   makeFolder(folder, 0o700);
   const durability = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec'];
   const place = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder];
@@ -24,6 +24,10 @@ export function redisServer(home: Home, settings: Settings, program: string): Se
     isReady: async () => (await firstWords(port, 'PING\r\n')).startsWith('+PONG'),
     readyWithinMs: 30_000,
   };
+}
+
+export function redisFolder(home: Home): string {
+  return path.join(home.state, 'redis');
 }
 
 /** Forgets everything that Redis holds. */

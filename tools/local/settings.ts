@@ -13,7 +13,7 @@ export type NatsUser = (typeof natsUsers)[number];
 export type Dependency = 'postgres' | 'nats' | 'redis';
 export type PartName = App | Dependency;
 
-/** What a stack must find again the next time: where it listens, its secrets, its demo merchant. */
+/** Settings that a stack keeps between runs: ports, secrets, demo merchant. */
 export interface Settings {
   ports: Partial<Record<PartName, number>>;
   /** Passwords of the database roles: `postgres` and `<service>_owner`, `<service>_app`. */
@@ -27,25 +27,31 @@ export interface Settings {
   demo?: Merchant;
 }
 
-/** What making a merchant answers. */
+/** Output of creating a merchant. */
 export interface Merchant {
   merchantId: number | string;
   memberId?: number | string;
   apiKey: string;
 }
 
-/** The settings of a home; made up when it has none yet. */
+/** The settings of a home; undefined when it has none yet, or they are damaged. */
+export function storedSettings(home: Home): Settings | undefined {
+  const stored = readJson<Settings>(settingsFile(home));
+  return stored?.ports && stored.passwords && stored.secretKeys ? stored : undefined;
+}
+
+/** The settings of a home; created when it has none yet. */
 export function readSettings(home: Home): Settings {
   const file = settingsFile(home);
-  const stored = readJson<Settings>(file);
-  if (stored?.ports && stored.passwords && stored.secretKeys) {
-    if (stored.natsPasswords) return stored;
-    // made before NATS had users
+  const stored = storedSettings(home);
+  if (stored?.natsPasswords) return stored;
+  if (stored !== undefined) {
+    // created before NATS had users
     const completed = { ...stored, natsPasswords: newPasswords(natsUsers) };
     saveSettings(home, completed);
     return completed;
   }
-  // the secrets are gone that the data were written with
+  // the secrets that the data were written with are lost
   if (existsSync(file)) {
     throw new Failure(`${file} is damaged: "npm run reset" erases the local data and starts anew.`, 78);
   }

@@ -5,6 +5,7 @@ import { obtain } from './binaries.js';
 import { forgetFacts, type StackFacts, saveFacts } from './facts.js';
 import { Failure } from './failure.js';
 import type { Home } from './home.js';
+import type { ProcessIdentity } from './identity.js';
 import { natsServer } from './nats.js';
 import { choosePorts, choosePublicPort } from './ports.js';
 import { startPostgres } from './postgres.js';
@@ -22,6 +23,7 @@ import {
   saveSettings,
   services,
 } from './settings.js';
+import { strays } from './strays.js';
 
 export const dependencies: readonly Dependency[] = ['postgres', 'nats', 'redis'];
 
@@ -139,29 +141,33 @@ export async function createMerchant(home: Home, settings: Settings, name: strin
   return JSON.parse(line) as Merchant;
 }
 
-/** Stops whatever of the home runs, apps first so that they can finish what they do. Returns the names stopped. */
+/**
+ * Stops everything of the home that runs, apps first so that they can finish their work: recorded processes, and parts
+ * that were started again by hand or by a supervisor. Returns the names stopped.
+ */
 export async function stopStack(home: Home): Promise<string[]> {
-  const running = alive(home);
+  const running = [...[...alive(home)].map(([name, identity]) => ({ name, identity })), ...strays(home)];
   const isDependency = (name: string) => dependencies.some(dependency => dependency === name);
   const groups = [
-    [...running.keys()].filter(name => name === 'gateway'),
-    [...running.keys()].filter(name => isApp(name) && name !== 'gateway'),
-    [...running.keys()].filter(name => !isApp(name) && !isDependency(name)),
-    [...running.keys()].filter(isDependency),
+    running.filter(({ name }) => name === 'gateway'),
+    running.filter(({ name }) => isApp(name) && name !== 'gateway'),
+    running.filter(({ name }) => !isApp(name) && !isDependency(name)),
+    running.filter(({ name }) => isDependency(name)),
   ];
-  for (const group of groups) await Promise.all(group.map(name => stopPart(home, name)));
+  for (const group of groups) await Promise.all(group.map(({ name, identity }) => stopPartAs(home, name, identity)));
   forgetFacts(home);
-  return [...running.keys()];
+  return [...new Set(running.map(({ name }) => name))];
 }
 
-/** Asks one part to end in its own way. SIGINT is PostgreSQL's fast shutdown: clients are cut off, nothing is lost. */
+/** Asks one recorded part to end; does nothing when it is not running. */
 export async function stopPart(home: Home, name: string): Promise<void> {
   const identity = alive(home).get(name);
-  if (identity === undefined) return;
-  await stopProcess(
-    identity,
-    name === 'postgres' ? 'SIGINT' : 'SIGTERM',
-    isApp(name) ? patience.app : patience.dependency,
-  );
+  if (identity !== undefined) await stopPartAs(home, name, identity);
+}
+
+/** Asks a part to end. SIGINT is PostgreSQL's fast shutdown: clients are cut off, nothing is lost. */
+async function stopPartAs(home: Home, name: string, identity: ProcessIdentity): Promise<void> {
+  const ask = name === 'postgres' ? 'SIGINT' : 'SIGTERM';
+  await stopProcess(identity, ask, isApp(name) ? patience.app : patience.dependency);
   forget(home, name, identity);
 }

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { checkoutRoot, openHome } from './home.js';
 import { inSeconds, say } from './progress.js';
+import { deprecations, provocationFaults } from './provoked.js';
 import { readJson } from './settings.js';
 
-/** What jest counts, as its --json writes it. */
+/** Counts in jest's --json output. */
 interface JestResult {
   numPassedTests: number;
   numFailedTests: number;
@@ -20,16 +21,31 @@ const checkWithinMs = 5 * 60_000;
 
 /**
  * `npm test`: linter, type check and all tests. With arguments, jest alone with these arguments:
- * `npm test -- libs/kernel`, `npm test -- -t refund`. Ends with "N passed, N failed"; linter and type check count as
- * one each.
+ * `npm test -- libs/kernel`, `npm test -- -t refund`. Ends with the Node that it ran on and "N passed, N failed"; linter,
+ * type check and what the tests provoked count as one each.
  */
 export async function run(args: readonly string[]): Promise<number> {
-  const checks = args.length > 0 ? [] : await Promise.all([lint(), typecheck()]);
-  const jest = await runJest(args);
+  const whole = args.length === 0;
+  const checks: boolean[] = whole ? await Promise.all([lint(), typecheck()]) : [];
+  const records = path.join(openHome().state, `test-records-${process.pid}`);
+  mkdirSync(records, { recursive: true });
+  const jest = await runJest(args, records);
+  if (whole) checks.push(report('contracts provoked', provocationFaults(records)));
+  const warned = deprecations(records);
+  if (warned.length > 0) checks.push(report('no deprecation warnings', warned));
+  rmSync(records, { recursive: true });
   const failed = checks.filter(passed => !passed).length + jest.failed;
   const passed = checks.filter(Boolean).length + jest.passed;
+  say(`Node ${process.versions.node}`);
   say(`${passed} passed, ${failed} failed${jest.skipped > 0 ? `, ${jest.skipped} skipped` : ''}`);
   return failed === 0 && jest.exitCode === 0 ? 0 : 1;
+}
+
+/** Prints a check of the whole run with its faults; true when there are none. */
+function report(title: string, faults: readonly string[]): boolean {
+  say(`  ${faults.length === 0 ? '✓' : '✗'} ${title}`);
+  for (const fault of faults) say(`    ${fault}`);
+  return faults.length === 0;
 }
 
 const lint = () => check('lint', 'biome', ['check', '--error-on-warnings', '--colors=off', '.']);
@@ -44,7 +60,7 @@ async function check(title: string, command: string, args: readonly string[]): P
   return exitCode === 0;
 }
 
-async function runJest(args: readonly string[]) {
+async function runJest(args: readonly string[], records: string) {
   const home = openHome();
   const file = path.join(home.state, `test-result-${process.pid}.json`);
   const command = [bin('jest'), '--json', `--outputFile=${file}`, ...args];
@@ -53,6 +69,7 @@ async function runJest(args: readonly string[]) {
     command,
     'shown',
     args.length > 0 ? undefined : allTestsWithinMs,
+    records,
   );
   const result = readJson<JestResult>(file);
   rmSync(file, { force: true });
@@ -74,11 +91,21 @@ function bin(name: string): string {
 }
 
 /** Runs a program in the checkout. Past the deadline it is stopped, which counts as a failure of its own. */
-function execute(command: string, args: readonly string[], output: 'shown' | 'captured', withinMs?: number) {
-  const nodeOptions = `${process.env.NODE_OPTIONS ?? ''} --experimental-vm-modules --disable-warning=ExperimentalWarning`;
+function execute(
+  command: string,
+  args: readonly string[],
+  output: 'shown' | 'captured',
+  withinMs?: number,
+  records = '',
+) {
+  const nodeOptions = [
+    process.env.NODE_OPTIONS ?? '',
+    '--experimental-vm-modules --disable-warning=ExperimentalWarning',
+    records && `--require "${path.join(checkoutRoot(), 'tools/testWarnings.cjs')}"`,
+  ].join(' ');
   const child = spawn(command, args, {
     cwd: checkoutRoot(),
-    env: { ...process.env, NODE_OPTIONS: nodeOptions.trim() },
+    env: { ...process.env, NODE_OPTIONS: nodeOptions.trim(), ...(records && { TEST_RECORD_DIR: records }) },
     stdio: output === 'shown' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
   });
   let text = '';

@@ -21,7 +21,7 @@ import { notification } from '../../apps/notification/src/service.js';
 type Definition = Pick<ServiceDefinition, 'name' | 'controllers'>;
 const definitions: readonly Definition[] = [identity, catalog, billing, notification];
 
-/** What is wrong between the contracts and the handlers of these services. */
+/** Mismatches between the contracts and the handlers of these services. */
 function problems(of: readonly Definition[]): string[] {
   const handled = of.flatMap(({ name, controllers = [] }) =>
     [snapshotController(name), ...controllers].flatMap(operationsOf).map(operation => ({ name, operation })),
@@ -60,7 +60,7 @@ describe('operations and handlers', () => {
     expect(new Set(subjects).size).toBe(subjects.length);
   });
 
-  it('would be missed, doubled or misplaced not unnoticed', () => {
+  it('detects missing, duplicate and misplaced handlers', () => {
     const without = definitions.filter(({ name }) => name !== 'billing');
     expect(problems(without)).toContain('invoice.new has no handler');
     expect(problems(without)).toContain('billing.platform.state has no handler');

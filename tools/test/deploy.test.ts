@@ -35,7 +35,7 @@ const port = String(gateway.shape.PORT.parse(undefined));
 /** What the containers keep as it is, what is the migrate steps' alone, and what is for tests. */
 const notHandedOn = [
   ...['HOST', 'PORT', 'DATABASE_OWNER_URL', 'CRASH_AT'],
-  ...['RATES', 'OAUTH', 'WEBHOOK'].map(name => `${name}_ALLOW_LOOPBACK`),
+  ...['RATES', 'VIES', 'OAUTH', 'WEBHOOK'].map(name => `${name}_ALLOW_LOOPBACK`),
 ];
 
 /** The longest that each app may take to end: clients' last requests, commands, a batch of deliveries (its config). */
@@ -267,7 +267,7 @@ const guards: Record<string, Guard> = {
       const toInternet = Object.keys(services).filter(name => services[name]?.networks?.join() !== 'inside');
       return [
         ...unless(
-          toInternet.sort().join() === 'catalog,gateway,identity,notification',
+          toInternet.sort().join() === 'billing,catalog,gateway,identity,notification',
           `${toInternet.join()} reach the internet`,
         ),
         ...unless(networks.inside?.internal, 'the inner network is none'),

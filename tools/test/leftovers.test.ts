@@ -1,14 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mainOf } from '../local/apps.js';
 import type { Home } from '../local/home.js';
 import { identify, isAlive, type ProcessIdentity, parseStat, signal } from '../local/identity.js';
 import { type Server, startServer, stopProcess } from '../local/processes.js';
 import { alive, becomeLauncher, forget, launcher, recorded, remember, resignAsLauncher } from '../local/record.js';
-import { readSettings } from '../local/settings.js';
+import { readSettings, saveSettings } from '../local/settings.js';
+import { stopStack } from '../local/stack.js';
+import { strays } from '../local/strays.js';
 
 const children: ChildProcess[] = [];
 let home: Home;
@@ -104,6 +107,51 @@ describe('the record of a stack', () => {
   it.each(['', '{"billing":', 'null'])('is empty where its file is damaged, so that stop and reset go on: %j', text => {
     writeFileSync(path.join(home.state, 'processes.json'), text);
     expect(alive(home)).toEqual(new Map());
+  });
+});
+
+describe('parts that were started again under another process id', () => {
+  const url = 'nats://127.0.0.1:4222';
+
+  beforeEach(() => {
+    const settings = readSettings(home);
+    saveSettings(home, { ...settings, ports: { nats: 4222, billing: 4223 } });
+    mkdirSync(path.join(home.root, 'apps/billing/dist'), { recursive: true });
+    writeFileSync(mainOf(home, 'billing'), 'setInterval(() => {}, 1000);');
+  });
+
+  async function app(args: string[], env: NodeJS.ProcessEnv, cwd = home.root): Promise<ProcessIdentity> {
+    const child = spawn(process.execPath, args, { stdio: 'ignore', cwd, env: { PATH: process.env.PATH, ...env } });
+    children.push(child);
+    await once(child, 'spawn');
+    return identify(child.pid ?? 0) ?? { pid: 0, started: 'over' };
+  }
+
+  it('are found by code and settings, be the path relative, and stopped', async () => {
+    const main = mainOf(home, 'billing');
+    const started = [
+      await app(['--max-semi-space-size=32', main], { NATS_URL: url, PORT: '9' }),
+      await app(['dist/main.js'], { NATS_URL: url }, path.join(home.root, 'apps/billing')),
+    ];
+    expect(strays(home)).toEqual(started.map(identity => ({ name: 'billing', identity })));
+    expect(await stopStack(home)).toEqual(['billing']);
+    expect(started.map(isAlive)).toEqual([false, false]);
+    expect(strays(home)).toEqual([]);
+  });
+
+  it('are no processes of other stacks, of other code, of commands, and none that the record knows', async () => {
+    const main = mainOf(home, 'billing');
+    const others = [
+      await app([main], { NATS_URL: 'nats://127.0.0.1:42220' }),
+      await app([main], {}),
+      await app([main, 'migrate'], { NATS_URL: url }),
+      await app(['-e', 'setInterval(() => {}, 1000)', 'apps/billing/main.js'], { NATS_URL: url }),
+    ];
+    const own = await app([main], { NATS_URL: url });
+    remember(home, 'billing', own);
+    expect(strays(home)).toEqual([]);
+    expect(await stopStack(home)).toEqual(['billing']);
+    expect([...others, own].map(isAlive)).toEqual([true, true, true, true, false]);
   });
 });
 

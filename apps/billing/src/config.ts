@@ -1,7 +1,7 @@
-import { serviceConfig } from '@recur/platform';
+import { checkUrl, serviceConfig, toggle } from '@recur/platform';
 import { z } from 'zod';
 
-export const config = serviceConfig.extend({
+const settings = serviceConfig.extend({
   BASE_URL: z
     .url()
     .transform(url => url.replace(/\/+$/, ''))
@@ -14,5 +14,30 @@ export const config = serviceConfig.extend({
     .describe('the mail server, smtp://user:password@host:587 or smtps://; without one, mails are recorded as failed'),
   MAIL_FROM: z.string().min(3).default('recur <billing@localhost>').describe('sender of mails'),
   MAIL_FOLDER: z.string().optional().describe('folder to which mails are written as .eml files instead of being sent'),
+  VIES_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform(url => url.replace(/\/+$/, ''))
+    .optional()
+    .describe('base URL of the VIES REST API; unset, VAT numbers go by format and checksum alone'),
+  VIES_ALLOW_LOOPBACK: toggle(false).describe('allow VIES_URL on loopback addresses: local stacks and tests only'),
 });
+
+export const config = settings
+  .refine(({ RECUR_ENV, VIES_ALLOW_LOOPBACK }) => RECUR_ENV !== 'production' || !VIES_ALLOW_LOOPBACK, {
+    path: ['VIES_ALLOW_LOOPBACK'],
+    message: 'may not be true in production',
+  })
+  .refine(one => !one.VIES_URL || !checkUrl(one.VIES_URL, addressRules(one)), {
+    path: ['VIES_URL'],
+    message: 'must be a public address, and https in production',
+  });
 export type Config = z.output<typeof config>;
+
+/** Restrictions on VIES_URL in this deployment. */
+export const addressRules = ({
+  RECUR_ENV,
+  VIES_ALLOW_LOOPBACK,
+}: Pick<z.output<typeof settings>, 'RECUR_ENV' | 'VIES_ALLOW_LOOPBACK'>) => ({
+  httpsOnly: RECUR_ENV === 'production',
+  allowLoopback: VIES_ALLOW_LOOPBACK,
+});

@@ -1,8 +1,16 @@
 import { events } from '@recur/contracts';
-import { aggregate, type ServiceDefinition } from '@recur/platform';
+import { aggregate, CONFIG, type ServiceDefinition } from '@recur/platform';
 import { type Config, config } from './config.js';
+import { CreditAccounts } from './credits/accounts.js';
+import { creditAccount, creditConfig } from './credits/aggregates.js';
+import { CreditConfigs } from './credits/configs.js';
+import { PromoChanges } from './credits/promo-changes.js';
+import { creditAccounts, creditConfigs, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
 import { plans, users } from './customers/tables.js';
+import { Discounts } from './discounts/discounts.js';
+import { DiscountLists } from './discounts/lists.js';
+import { discounts, userDiscounts } from './discounts/tables.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
 import { MailSender } from './documents/mail-sender.js';
@@ -11,6 +19,7 @@ import { DocumentRenderer } from './documents/renderer.js';
 import { Gateways } from './gateways/gateways.js';
 import { gateways } from './gateways/tables.js';
 import { gatewayView } from './gateways/views.js';
+import { DiscountPreview } from './invoicing/discount-preview.js';
 import { DocumentLinks } from './invoicing/document-links.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
@@ -18,19 +27,29 @@ import { InvoiceList } from './invoicing/invoice-list.js';
 import { Invoices } from './invoicing/invoices.js';
 import { PaymentNew } from './invoicing/payment-new.js';
 import { Payments } from './invoicing/payments.js';
-import { expiries, invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
+import { invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
 import { paymentView } from './invoicing/views.js';
 import { MailHistory } from './mail/history.js';
 import { MailOutbox } from './mail/outbox.js';
-import { MailQueue } from './mail/queue.js';
-import { dueMails, mails } from './mail/tables.js';
+import { mails } from './mail/tables.js';
 import { migrations } from './migrations/index.js';
+import { Places } from './tax/places.js';
+import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
+import { TaxSetup } from './tax/tax-setup.js';
+import { VatNumberOperations } from './tax/vat-number-operations.js';
+import { VatNumbers, vatNumberAggregate } from './tax/vat-numbers.js';
+import { Vies } from './tax/vies.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
   config,
   schema: {
-    tables: [invoices, invoiceLines, payments, gateways, numberings, expiries, mails, dueMails, users, plans],
+    tables: [
+      ...[invoices, invoiceLines, payments, gateways, numberings, users, plans],
+      ...[creditConfigs, creditAccounts, creditTransactions, discounts, userDiscounts],
+      ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
+      mails,
+    ],
     migrations,
     worksFrom: 5,
   },
@@ -39,15 +58,31 @@ export const billing: ServiceDefinition<Config> = {
     invoice: aggregate(invoices, 'invoiceId'),
     payment: aggregate(payments, 'paymentId', paymentView),
     gateway: aggregate(gateways, 'gatewayId', gateway => gatewayView(gateway)),
+    creditAccount,
+    creditConfig,
+    vat_number: vatNumberAggregate,
   },
   copies,
-  controllers: [Gateways, Invoices, InvoiceList, Payments, PaymentNew, Documents, InvoiceMails, MailHistory],
-  providers: [
-    ...[InvoiceExpiry, InvoiceFinalizer, DocumentLinks],
-    ...[DocumentReader, DocumentRenderer, MailOutbox, MailQueue, MailSender],
+  controllers: [
+    ...[Gateways, Invoices, InvoiceList, Payments, PaymentNew],
+    ...[CreditAccounts, CreditConfigs, PromoChanges],
+    ...[Discounts, DiscountLists, DiscountPreview],
+    ...[Documents, InvoiceMails, MailHistory],
+    ...[Places, TaxSetup, VatNumberOperations],
   ],
-  workers: app => [app.get(InvoiceExpiry), app.get(MailSender)],
+  providers: [
+    InvoiceExpiry,
+    InvoiceFinalizer,
+    DocumentLinks,
+    DocumentReader,
+    DocumentRenderer,
+    MailOutbox,
+    MailSender,
+    VatNumbers,
+    { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
+  ],
+  work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work],
 };
 
 /** Tables without row-level security, besides the platform's own. */
-export const infrastructure = [expiries.table, dueMails.table, 'user_copies_search', 'mails_search'];
+export const infrastructure = ['expiries', 'user_copies_search', 'mails_search'];

@@ -14,7 +14,6 @@ import {
   User,
 } from '@recur/contracts';
 import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
-import { InvoiceExpiry } from '../src/invoicing/expiry.js';
 import { billing } from '../src/service.js';
 
 /** Every state of an invoice, deleted drafts and cleared payments included. */
@@ -81,7 +80,7 @@ export async function shop() {
   };
   /** Seconds from finish to expiry: three days and twenty minutes. */
   const term = 3 * 86_400 + 1_200;
-  const expiries = t.app.get(InvoiceExpiry);
+  const expiries = { sweep: () => t.work.drain() };
   const into: Record<InvoiceState, (invoiceId: string) => Promise<unknown>> = {
     draft: async () => undefined,
     deleted: moves.delete,

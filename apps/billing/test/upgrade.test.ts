@@ -46,8 +46,8 @@ it('its events that wait to be published wait on', async () => {
 });
 
 it('its open invoices will expire', async () => {
-  expect(await t.rows('select due_time, invoice_id from expiries')).toEqual([
-    { due_time: String(1000 + 3 * 86_400 + 1_200), invoice_id: 'in_2' },
+  expect(await t.rows('select due_at, key from due_work')).toEqual([
+    { due_at: String(1000 + 3 * 86_400 + 1_200), key: 'in_2' },
   ]);
 });
 

@@ -9,10 +9,13 @@ const allowed: Record<string, readonly string[]> = {
   documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language', 'config'],
   mail: ['language', 'config'],
   language: [],
-  invoicing: ['pricing', 'gateways', 'customers', 'mail', 'config'],
+  invoicing: ['credits', 'discounts', 'pricing', 'gateways', 'customers', 'mail', 'config'],
+  credits: ['pricing', 'customers'],
+  discounts: ['pricing', 'customers'],
   pricing: [],
   gateways: [],
   customers: [],
+  tax: ['pricing', 'customers', 'config'],
   migrations: [],
 };
 

@@ -21,6 +21,7 @@ import { Checkouts1795262400005 } from './migrations/0005-checkouts.js';
 import { Metrics1795262400006 } from './migrations/0006-metrics.js';
 import { Plans1795262400007 } from './migrations/0007-plans.js';
 import { Relay1795262400008 } from './migrations/0008-relay.js';
+import { Work1795262400009 } from './migrations/0009-work.js';
 import { CheckoutLinks } from './plans/checkout-links.js';
 import { PlanLimits } from './plans/limits.js';
 import { PlanList } from './plans/list.js';
@@ -46,6 +47,7 @@ export const catalog: ServiceDefinition<Config> = {
       Metrics1795262400006,
       Plans1795262400007,
       Relay1795262400008,
+      Work1795262400009,
     ],
     worksFrom: 8,
   },

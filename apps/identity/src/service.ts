@@ -33,6 +33,7 @@ import { LogChain1763683200007 } from './migrations/0007-log-chain.js';
 import { Currencies1763683200008 } from './migrations/0008-currencies.js';
 import { Relay1763683200009 } from './migrations/0009-relay.js';
 import { Hardening1763683200010 } from './migrations/0010-hardening.js';
+import { Work1763683200011 } from './migrations/0011-work.js';
 import { logConsumptions } from './operation-log/append.js';
 import { log } from './operation-log/command.js';
 import { OperationLog } from './operation-log/operation-log.js';
@@ -73,6 +74,7 @@ export const identity: ServiceDefinition<Config> = {
       Currencies1763683200008,
       Relay1763683200009,
       Hardening1763683200010,
+      Work1763683200011,
     ],
     worksFrom: 9,
   },
@@ -129,7 +131,8 @@ export const identity: ServiceDefinition<Config> = {
     },
   ],
   consumptions: logConsumptions,
-  workers: app => [app.get(Heartbeat), app.get(SessionActivity)],
+  workers: app => [app.get(Heartbeat)],
+  work: app => [app.get(SessionActivity).work],
   removals,
   commands: { merchant, log },
 };

@@ -7,7 +7,9 @@ const baseUrl = z
 
 export const config = serviceConfig
   .extend({
-    REDIS_URL: z.string().describe('redis://host:port, for the doorbell of deliveries; empty: none, and sweeps do it'),
+    REDIS_URL: z
+      .string()
+      .describe('redis://host:port, for sharing deliveries among replicas; empty: none, sweeps do it'),
     WEBHOOK_LEASE_SECONDS: z.coerce
       .number()
       .int()

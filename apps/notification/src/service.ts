@@ -27,6 +27,8 @@ import { Log1763683200004 } from './migrations/0004-log.js';
 import { Automation1763683200005 } from './migrations/0005-automation.js';
 import { Replays1763683200006 } from './migrations/0006-replays.js';
 import { Relay1763683200007 } from './migrations/0007-relay.js';
+import { Claiming1763683200008 } from './migrations/0008-claiming.js';
+import { Work1763683200009 } from './migrations/0009-work.js';
 
 /** Tables without row-level security, beside the platform's own. */
 export const infrastructure = [due.table, catchUps.table, runningReplays.table, connectionLookups.table];
@@ -55,6 +57,8 @@ export const notification: ServiceDefinition<Config> = {
       Automation1763683200005,
       Replays1763683200006,
       Relay1763683200007,
+      Claiming1763683200008,
+      Work1763683200009,
     ],
     worksFrom: 7,
   },

@@ -64,6 +64,7 @@ export const discountStatus = { editable: 1, active: 2, deactivated: 3, expired:
 export const discountBillingType = { onetime: 1, recurring: 2 } as const;
 export const discountType = { percentage: 1, fixedAmount: 2 } as const;
 export const discountUserScope = { all: 0, newUsers: 1, renewalsOnly: 2 } as const;
+export const userDiscountStatus = { used: 1, rolledBack: 2 } as const;
 export const discountPlanApplyType = { all: 0, listed: 1, allButListed: 2, groups: 3, allButGroups: 4 } as const;
 
 export const creditAccountType = { main: 1, promo: 2 } as const;

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { CreditAccount, CreditConfig } from './billing/credits.js';
 import { Gateway } from './billing/gateways.js';
 import { Invoice } from './billing/invoice-shape.js';
 import { Payment } from './billing/payment-shape.js';
 import { Subscription } from './billing/subscription-shape.js';
+import { VatNumberState } from './billing/taxes.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
 import { MerchantCurrencies } from './catalog/exchange.js';
 import { MerchantMetric } from './catalog/metrics.js';
@@ -189,8 +191,12 @@ export const events = {
   'currency.updated': internal('catalog', 'currency', MerchantCurrencies),
   'invoice.updated': internal('billing', 'invoice', Invoice),
   'invoice.deleted': internal('billing', 'invoice', Invoice),
+  'credit.account.updated': internal('billing', 'creditAccount', CreditAccount),
+  'credit.config.created': internal('billing', 'creditConfig', CreditConfig),
+  'credit.config.updated': internal('billing', 'creditConfig', CreditConfig),
   'gateway.created': internal('billing', 'gateway', Gateway),
   'gateway.updated': internal('billing', 'gateway', Gateway),
+  'vat.number.invalid': internal('billing', 'vat_number', VatNumberState),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.updated': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.deleted': internal('notification', 'endpoint', WebhookEndpoint),

@@ -12,6 +12,7 @@ export * from './billing/payments.js';
 export * from './billing/refunds.js';
 export * from './billing/subscription-shape.js';
 export * from './billing/subscriptions.js';
+export * from './billing/taxes.js';
 export * from './billing/usage.js';
 export * from './catalog/checkouts.js';
 export * from './catalog/currencies.js';

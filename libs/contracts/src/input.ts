@@ -175,6 +175,7 @@ const asList = (value: unknown) => {
 export const q = {
   int: (inner: z.ZodInt = integer) => z.preprocess(asInteger, inner),
   bool: () => z.preprocess(asFlag, flag),
+  code: (table: CodeTable) => z.preprocess(asInteger, code(table)),
   ints: () => z.preprocess(asList, list(z.preprocess(asInteger, integer))),
   strings: () => z.preprocess(asList, list(line)),
 };

@@ -40,6 +40,7 @@ const fixed: Record<string, string> = {
   memberStatus: '0 active · 2 suspended',
   totpType: '0 off · 1 general · 2 microsoft · 3 authy · 4 onePassword · 5 lastPass · 6 freeOtp · 7 other',
   optAccountType: '0 member · 1 user · 2 openApi · 3 system',
+  userDiscountStatus: '1 used · 2 rolledBack',
   endpointStatus: '1 active · 2 disabled',
   addonsAction: '0 override · 1 add · 2 remove',
   endpointType: '0 own · 1 automation',

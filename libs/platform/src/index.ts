@@ -60,3 +60,5 @@ export { contains } from './store/sql/search.js';
 export { Tx } from './store/tx.js';
 export { type Removal, removedAtOnce } from './work/janitor.js';
 export { PeriodicTask } from './work/periodic-task.js';
+export { createWorkTablesV1 } from './work/tables.js';
+export { eachItem, fetchedWork, type Work, type WorkItem, type WorkOptions, work } from './work/work.js';

@@ -6,6 +6,7 @@ import { expectFailure, type Stand, startStand } from '../../journeys/test/stand
 import type { PartName } from '../../local/settings.js';
 import { faults, inTurn, random } from '../faults.js';
 import { audit, heard, type LoadReport, startLoad } from '../load.js';
+import { startReplica } from '../replica.js';
 
 jest.setTimeout(180_000);
 
@@ -143,6 +144,23 @@ describe('under load', () => {
     await stand.stack.restart('notification', { REDIS_URL: '' });
     await underLoad(more => more(8));
     await stand.stack.restart('notification');
+  });
+
+  it('two replicas of notification are killed in turn: the other takes over, and everything arrives', async () => {
+    const hits: boolean[] = [];
+    await underLoad(async more => {
+      for (let round = 0; round < 2; round++) {
+        const second = await startReplica(stand.stack.home, 'notification');
+        await more(8);
+        hits.push(await stand.stack.kill('notification'));
+        await more(8);
+        await stand.stack.start('notification');
+        await more(8);
+        hits.push(await second.kill());
+        await more(8);
+      }
+    });
+    expect(hits).toEqual(Array(4).fill(true));
   });
 
   it('every app is killed in turn: nothing acknowledged is missing, nothing is done twice', async () => {

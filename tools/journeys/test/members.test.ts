@@ -5,7 +5,6 @@ import { MemoryBus, TestNats, type TestService, testService } from '@recur/platf
 import { gatewayConfig } from '../../../apps/gateway/src/config.js';
 import { Gateway } from '../../../apps/gateway/src/gateway.js';
 import { Heartbeat } from '../../../apps/identity/src/callers/heartbeat.js';
-import { SessionActivity } from '../../../apps/identity/src/member-sessions/session-activity.js';
 import { identity } from '../../../apps/identity/src/service.js';
 import { type Company, newCompany } from '../../../apps/identity/test/company.js';
 import { type Answer, Api } from '../api.js';
@@ -162,7 +161,7 @@ describe('a member who is signed in', () => {
     const { api } = await newMember();
     expect((await profile(api)).status).toBe(200);
     ahead += 8 * 3_600_000;
-    await t.app.get(SessionActivity).sweep();
+    await t.work.drain();
     await publish();
     expectFailure(await within5Seconds(api, ({ status }) => status === 401), 401, 61, 'credential_invalid');
   });

@@ -9,8 +9,9 @@ import { readSettings } from '../../local/settings.js';
 import { log } from '../../log/log.js';
 import { merchant } from '../../merchant/merchant.js';
 import { Api } from '../api.js';
+import type { Ask, Row } from '../ask.js';
 import { firstJourney } from '../first.js';
-import { type Ask, look, type Row } from '../oracle.js';
+import { look } from '../oracle.js';
 import { typeOf } from '../receiver.js';
 import { activePlan, newUser, order, type Shop } from '../shop.js';
 import { expectFailure, type Stand, startStand, times, until, withoutRequestId } from './stand.js';
@@ -56,6 +57,24 @@ describe('the first journey', () => {
       '/merchant/webhook/endpoint_list',
     );
     expect(endpointList).toEqual([]);
+  });
+
+  it('sells in the currency of a wire-transfer gateway that was set up before, above its minimum', async () => {
+    const { baseUrl } = stand.stack.facts();
+    const merchant = await stand.stack.merchant('Yen');
+    const own = new Api(baseUrl, merchant.apiKey);
+    await own.post('/merchant/gateway/wire_transfer_setup', { currency: 'JPY', minimumAmount: 50_000 });
+    const told: string[] = [];
+    const journey = await firstJourney(baseUrl, merchant.apiKey, line => told.push(line));
+    expect(journey).toMatchObject({ paymentStatus: 20, invoice: { totalAmount: 63_546, currency: 'JPY' } });
+    expect(told).toContain('The wire-transfer gateway was set up before, in JPY.');
+    expect(told.join('\n')).toContain('(4900 JPY a month) are active.');
+
+    await stand.ask('billing', `update gateways set archived = true where merchant_id = ${merchant.merchantId}`);
+    await expect(firstJourney(baseUrl, merchant.apiKey, () => undefined)).rejects.toMatchObject({
+      exitCode: 1,
+      message: 'the wire-transfer gateway is archived, and the demo needs it: "npm run reset" starts over.',
+    });
   });
 
   it('writes one entry in the operation log for each change', async () => {
@@ -333,7 +352,7 @@ describe('the oracle', () => {
     [
       'is open, and will not expire',
       'billing',
-      [`update invoices set status = 'processing' where status = 'paid'`, 'delete from expiries'],
+      [`update invoices set status = 'processing' where status = 'paid'`, 'delete from due_work'],
     ],
     ['numbers go from 1 to n', 'billing', [`update invoices set number = '9999' where number = '2'`]],
     ['numbers go from 1 to n', 'billing', ['update numberings set last_number = last_number + 1']],

@@ -33,18 +33,21 @@ export async function findUser(reader: Reader, key: UserKey): Promise<UserCopy |
 }
 
 /**
+ * The user that `findUser` found, suspended or not. A missing copy is asked of identity first: throws Stale, carrying
+ * Rejected `user_not_found`.
+ */
+export function assertUser(tx: Tx, key: UserKey, user: UserCopy | undefined): UserCopy {
+  if (user) return user;
+  const { userId, externalUserId, email = '' } = key;
+  throw tx.stale('users', userId ?? (externalUserId ? { externalUserId } : { email }), new Rejected('user_not_found'));
+}
+
+/**
  * The user that `findUser` found, if it may be invoiced. A missing or suspended copy is checked with identity first:
  * throws Stale, carrying Rejected `user_not_found` or `user_inactive`.
  */
-export function assertBuyer(tx: Tx, key: UserKey, user: UserCopy | undefined): UserCopy {
-  const { userId, externalUserId, email = '' } = key;
-  if (!user) {
-    throw tx.stale(
-      'users',
-      userId ?? (externalUserId ? { externalUserId } : { email }),
-      new Rejected('user_not_found'),
-    );
-  }
+export function assertBuyer(tx: Tx, key: UserKey, found: UserCopy | undefined): UserCopy {
+  const user = assertUser(tx, key, found);
   if (user.status !== userStatus.active) {
     const message = `User ${user.id} is suspended: cannot make an invoice for it`;
     throw tx.stale('users', user.id, new Rejected('user_inactive', message));

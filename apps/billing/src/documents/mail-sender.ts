@@ -1,31 +1,38 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, PeriodicTask, systemCaller, type Worker } from '@recur/platform';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import {
+  CLOCK,
+  type Clock,
+  CONFIG,
+  Db,
+  fetchedWork,
+  LOG,
+  type Log,
+  systemCaller,
+  type Work,
+  type WorkItem,
+} from '@recur/platform';
 import type { Config } from '../config.js';
-import { type DueMail, type Mail, MailQueue } from '../mail/queue.js';
+import { type Mail, pendingMail, recordAttempt } from '../mail/attempts.js';
+import { MAIL_WORK } from '../mail/outbox.js';
 import { type Envelope, type MailTransport, type Outcome, transportOf } from '../mail/transport.js';
 import { DocumentReader } from './reader.js';
 import { DocumentRenderer } from './renderer.js';
 
-/** Pause between rounds, and e-mails that one round takes and sends at once. */
-const limits = { everyMs: 2_000, atOnce: 8 } as const;
+/** The e-mails that one replica sends at once, and the time that they may take together. */
+const limits = { batch: 8, leaseSeconds: 180 } as const;
 
 /**
- * Sends queued e-mails, each outside any transaction: taken with a lease, sent, and its outcome recorded. One whose sender
- * was killed in between is sent again under the same Message-ID.
+ * Sends queued e-mails, outside of any transaction, and records how it went. An e-mail whose sender was killed in between
+ * is sent again under the same Message-ID.
  */
 @Injectable()
-export class MailSender implements Worker {
+export class MailSender implements OnModuleDestroy {
+  readonly work: Work;
   protected readonly transport: MailTransport;
   private readonly from: { name: string; address: string };
-  private readonly task = new PeriodicTask(
-    limits.everyMs,
-    () => this.round(),
-    error => this.log.warn({ err: error }, 'e-mails could not be sent'),
-  );
 
   constructor(
     private readonly db: Db,
-    private readonly queue: MailQueue,
     private readonly documents: DocumentReader,
     private readonly renderer: DocumentRenderer,
     @Inject(CONFIG) config: Config,
@@ -34,35 +41,29 @@ export class MailSender implements Worker {
   ) {
     this.transport = transportOf(config);
     this.from = mailbox(config.MAIL_FROM);
+    this.work = fetchedWork(
+      MAIL_WORK,
+      { time: 'machine', batch: limits.batch, leaseSeconds: limits.leaseSeconds, atOnce: 1 },
+      items => Promise.all(items.map(item => this.send(item))),
+      async (tx, items, outcomes) => {
+        const now = Math.floor(this.clock.wall() / 1000);
+        for (const [at, item] of items.entries()) {
+          const outcome = outcomes[at];
+          if (outcome) await recordAttempt(tx.item(item), Number(item.key), outcome, now);
+        }
+      },
+    );
   }
 
-  start(): void {
-    this.task.start();
-  }
-
-  async stop(): Promise<void> {
-    await this.task.stop();
+  onModuleDestroy(): void {
     this.transport.close();
   }
 
-  /** Sends all e-mails that are due. */
-  async round(): Promise<void> {
-    for (let full = true; full && !this.task.stopped; ) {
-      const due = await this.queue.take(limits.atOnce);
-      await Promise.all(due.map(each => this.send(each)));
-      full = due.length === limits.atOnce;
-    }
-  }
-
-  private async send(due: DueMail): Promise<void> {
-    try {
-      const mail = await this.queue.mailOf(due);
-      if (mail === undefined) await this.queue.dismiss(due);
-      else await this.queue.settle(due, await this.attempt(mail));
-    } catch (error) {
-      // it is due again when the lease ends
-      this.log.error({ err: error, ...due }, 'an e-mail could not be sent');
-    }
+  /** Tries to send an e-mail; undefined for one that is settled. */
+  private async send({ merchantId, key, requestId }: WorkItem): Promise<Outcome | undefined> {
+    const caller = systemCaller(merchantId, requestId, Number.POSITIVE_INFINITY);
+    const mail = await this.db.read(caller, reader => pendingMail(reader, Number(key)));
+    return mail && this.attempt(mail);
   }
 
   private async attempt(mail: Mail): Promise<Outcome> {

@@ -1,115 +1,35 @@
-import { Inject, Injectable } from '@nestjs/common';
-import {
-  CLOCK,
-  type Clock,
-  Db,
-  hydrate,
-  LOG,
-  type Log,
-  PeriodicTask,
-  systemCaller,
-  type Worker,
-} from '@recur/platform';
+import { Injectable } from '@nestjs/common';
+import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import { expireInvoice } from './domain/collection.js';
 import { loadInvoiceParts } from './parts.js';
-import { type Expiry, expiries, invoices, payments } from './tables.js';
+import { invoices, payments } from './tables.js';
 import { invoiceView, paymentView } from './views.js';
 
-const sweep = { everyMs: 10_000, batch: 500 } as const;
-
-/** Due expiries in index order, after a cursor. */
-const due = `select due_time, merchant_id, invoice_id from expiries
-  where due_time <= $1 and (due_time, merchant_id, invoice_id) > ($2, $3, $4)
-  order by due_time, merchant_id, invoice_id limit ${sweep.batch}`;
 const open = `select invoice_id from invoices where merchant_id = $1 and invoice_id = any($2) and status = 'processing'`;
-const settle = `delete from expiries e using unnest($2::bigint[], $3::text[]) settled(due_time, invoice_id)
-  where e.merchant_id = $1 and e.due_time = settled.due_time and e.invoice_id = settled.invoice_id`;
 
-/** Fails open invoices whose payment term is over. Any number of workers may run: each invoice expires once. */
+/** Fails open invoices whose payment term is over. */
 @Injectable()
-export class InvoiceExpiry implements Worker {
-  private readonly task = new PeriodicTask(
-    sweep.everyMs,
-    () => this.sweep(),
-    error => this.log.warn({ err: error }, 'the sweep of invoice expiries failed'),
-  );
+export class InvoiceExpiry {
+  readonly work: Work = work('invoice.expire', { time: 'merchant', batch: 100 }, (tx, items) => this.expire(tx, items));
 
-  constructor(
-    private readonly db: Db,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOG) private readonly log: Log,
-  ) {}
-
-  start(): void {
-    this.task.start();
-  }
-
-  stop(): Promise<void> {
-    return this.task.stop();
-  }
-
-  /** Expires all due invoices, batch by batch. Failures are retried in the next sweep. */
-  async sweep(): Promise<void> {
-    const now = Math.floor(this.clock.wall() / 1000);
-    let last: Expiry = { dueTime: 0, merchantId: 0, invoiceId: '' };
-    for (let full = true; full && !this.task.stopped; ) {
-      const rows = await this.db.infra(due, [now, last.dueTime, last.merchantId, last.invoiceId]);
-      const batch = rows.map(row => hydrate(expiries, row));
-      for (const merchantId of new Set(batch.map(expiry => expiry.merchantId))) {
-        await this.expireBatch(
-          merchantId,
-          batch.filter(expiry => expiry.merchantId === merchantId),
-        );
-      }
-      last = batch.at(-1) ?? last;
-      full = batch.length === sweep.batch;
-    }
-  }
-
-  /** Most invoices are settled by their expiry and never reopen: their rows are deleted in one statement. */
-  private async expireBatch(merchantId: number, batch: readonly Expiry[]): Promise<void> {
-    const ids = batch.map(({ invoiceId }) => invoiceId);
-    const rows = await this.db.read(callerOf(merchantId, ''), reader => reader.query(open, [merchantId, ids]));
+  /** Most invoices are settled by their expiry and never reopen: one question finds the others. */
+  private async expire(tx: Tx, items: readonly WorkItem[]): Promise<void> {
+    const rows = await tx.query(open, [tx.merchantId, items.map(({ key }) => key)]);
     const unpaid = new Set(rows.map(row => row.invoice_id));
-    const settled = batch.filter(({ invoiceId }) => !unpaid.has(invoiceId));
-    await this.db.infra(settle, settlement(merchantId, settled));
-    for (const expiry of batch.filter(({ invoiceId }) => unpaid.has(invoiceId))) {
-      try {
-        await this.expire(expiry);
-      } catch (error) {
-        this.log.error({ err: error, ...expiry }, 'could not expire an invoice');
-      }
-    }
+    for (const item of items) if (unpaid.has(item.key)) await this.expireOne(tx.item(item), item.key);
   }
 
-  private expire(expiry: Expiry): Promise<object> {
-    const { merchantId, invoiceId } = expiry;
-    return this.db.write(callerOf(merchantId, invoiceId), async tx => {
-      // another worker may be handling it: the one that deletes the row expires the invoice
-      if (!(await tx.lockIfAny(expiries, expiry))) return {};
-      const row = await tx.lock(invoices, { invoiceId }, 'invoice_not_found');
-      if (row.status !== 'processing' || tx.now < expiry.dueTime) return {};
-      const { invoice, gateway, payment } = await loadInvoiceParts(tx, row);
-      const [failed, expired] = expireInvoice(invoice, payment, tx.now);
-      await tx.run(settle, settlement(merchantId, [expiry]));
-      if (failed) {
-        tx.save(payments, failed);
-        tx.emit('payment.failure', failed, paymentView(failed));
-      }
-      tx.save(invoices, expired);
-      tx.emit('invoice.failed', expired, invoiceView(expired, gateway, failed ?? payment));
-      tx.log(`Invoice(${invoiceId})`, 'Expire', { invoiceId, userId: expired.userId });
-      return {};
-    });
+  private async expireOne(tx: Tx, invoiceId: string): Promise<void> {
+    const row = await tx.lock(invoices, { invoiceId }, 'invoice_not_found');
+    if (row.status !== 'processing') return;
+    const { invoice, gateway, payment } = await loadInvoiceParts(tx, row);
+    const [failed, expired] = expireInvoice(invoice, payment, tx.now);
+    if (failed) {
+      tx.save(payments, failed);
+      tx.emit('payment.failure', failed, paymentView(failed));
+    }
+    tx.save(invoices, expired);
+    tx.emit('invoice.failed', expired, invoiceView(expired, gateway, failed ?? payment));
+    tx.log(`Invoice(${invoiceId})`, 'Expire', { invoiceId, userId: expired.userId });
   }
 }
-
-/** No client waits, so there is no deadline; the request id is derived from the invoice. */
-const callerOf = (merchantId: number, invoiceId: string) =>
-  systemCaller(merchantId, `expire_${invoiceId}`, Number.POSITIVE_INFINITY);
-
-const settlement = (merchantId: number, settled: readonly Expiry[]) => [
-  merchantId,
-  settled.map(({ dueTime }) => dueTime),
-  settled.map(({ invoiceId }) => invoiceId),
-];

@@ -9,7 +9,7 @@ import { openPayment } from './domain/collection.js';
 import * as domain from './domain/invoice.js';
 import type { Payment, PaymentDraft } from './domain/payment.js';
 import type { StoredInvoice } from './lines.js';
-import { expiries, invoices, payments } from './tables.js';
+import { invoices, payments } from './tables.js';
 import { invoiceView, paymentView } from './views.js';
 
 /** Payment term of an invoice that is finished when it is made. */
@@ -57,7 +57,7 @@ export class InvoiceFinalizer {
     const view = invoiceView(opened, gateway, payment);
     tx.save(invoices, opened);
     tx.save(payments, payment);
-    tx.save(expiries, { dueTime: domain.expiryTime(opened), merchantId: tx.merchantId, invoiceId: opened.invoiceId });
+    tx.schedule('invoice.expire', opened.invoiceId, domain.expiryTime(opened));
     tx.emit('invoice.process', opened, view);
     tx.emit('payment.created', payment, paymentView(payment));
     return { view, payment };

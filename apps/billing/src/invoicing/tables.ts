@@ -23,14 +23,6 @@ export interface Numbering {
   lastNumber: number;
 }
 
-/** When an open invoice expires, for the expiry worker. The row outlives an invoice that was paid or cancelled. */
-export interface Expiry {
-  /** Unix seconds. */
-  dueTime: number;
-  merchantId: number;
-  invoiceId: string;
-}
-
 const oneOf = (states: readonly string[]) => `status in (${states.map(state => `'${state}'`).join(', ')})`;
 
 export const invoices = table<InvoiceRow>('invoices', {
@@ -157,11 +149,4 @@ export const payments = table<Payment>('payments', {
 export const numberings = table<Numbering>('numberings', {
   key: ['merchantId'],
   columns: { merchantId: integer(), lastNumber: integer() },
-});
-
-export const expiries = table<Expiry>('expiries', {
-  infrastructure: true,
-  // due time first: the worker scans by it, and finalizing an invoice then maintains a single index
-  key: ['dueTime', 'merchantId', 'invoiceId'],
-  columns: { dueTime: integer(), merchantId: integer(), invoiceId: text() },
 });

@@ -2,14 +2,17 @@ import { Inject, Injectable } from '@nestjs/common';
 import { emailStatus } from '@recur/contracts';
 import { CLOCK, type Clock, type Tx } from '@recur/platform';
 import { composeMail, type MailFacts } from './compose.js';
-import { dueMails, mails } from './tables.js';
+import { mails } from './tables.js';
 
-/** Queues e-mails in the transaction of what they tell; they are sent after its commit, by MailSender. */
+/** The kind of work that sends an e-mail; its key is the e-mail's id. */
+export const MAIL_WORK = 'mail.send';
+
+/** Queues e-mails in the transaction of what they tell; they are sent after its commit, as work that falls due at once. */
 @Injectable()
 export class MailOutbox {
   constructor(@Inject(CLOCK) private readonly clock: Clock) {}
 
-  /** Writes an e-mail and queues it. Returns its id. Who queues writes the log entry. */
+  /** Writes an e-mail and schedules its sending. Returns its id. The caller writes the log entry. */
   async queue(tx: Tx, facts: MailFacts): Promise<number> {
     const id = await tx.nextId(mails);
     const { kind, invoiceId, userId, email, sellerName, sellerEmail } = facts;
@@ -24,7 +27,7 @@ export class MailOutbox {
       createTime: tx.now,
       sentTime: 0,
     });
-    tx.save(dueMails, { merchantId: tx.merchantId, mailId: id, dueAtMs: this.clock.wall(), attempts: 0 });
+    tx.schedule(MAIL_WORK, String(id), Math.floor(this.clock.wall() / 1000));
     return id;
   }
 }

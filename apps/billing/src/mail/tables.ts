@@ -25,16 +25,6 @@ export interface Mail {
   sentTime: number;
 }
 
-/** An e-mail that is to be sent: the sender's queue. A row is taken by moving `dueAtMs` past the lease. */
-export interface DueMail {
-  merchantId: number;
-  mailId: number;
-  /** Unix milliseconds of the machine's clock. */
-  dueAtMs: number;
-  /** Counts the takings: only the latest one may settle the e-mail. */
-  attempts: number;
-}
-
 export const mails = table<Mail>('mails', {
   key: ['merchantId', 'id'],
   columns: {
@@ -61,11 +51,4 @@ export const mails = table<Mail>('mails', {
     mails_email: { on: ['merchantId', 'emailKey', 'createTime', 'id'] },
     mails_status: { on: ['merchantId', 'status', 'createTime', 'id'] },
   },
-});
-
-export const dueMails = table<DueMail>('due_mails', {
-  infrastructure: true,
-  key: ['merchantId', 'mailId'],
-  columns: { merchantId: integer(), mailId: integer(), dueAtMs: integer(), attempts: int() },
-  indices: { due_mails_order: { on: ['dueAtMs'] } },
 });

@@ -1,7 +1,7 @@
 import { searchableV1, secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Links to the PDFs of finished invoices; e-mails to users, their queue, and search by subject and recipient. */
+/** Links to the PDFs of finished invoices; e-mails to users, and search by subject and recipient. */
 export class Documents1763683200016 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
@@ -26,9 +26,4 @@ const statements = [
   `create index mails_newest on mails (merchant_id, create_time, id, status)`,
   `create index mails_email on mails (merchant_id, email_key, create_time, id)`,
   `create index mails_status on mails (merchant_id, status, create_time, id)`,
-  `create table due_mails (merchant_id bigint not null, mail_id bigint not null, due_at_ms bigint not null,
-    attempts integer not null, constraint due_mails_pkey primary key (merchant_id, mail_id))
-    with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000)`,
-  `create index due_mails_order on due_mails (due_at_ms)`,
-  `grant select, insert, update, delete on due_mails to billing_app`,
 ];

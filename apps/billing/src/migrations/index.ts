@@ -3,6 +3,10 @@ import { Payments1763683200002 } from './0002-payments.js';
 import { Purchases1763683200003 } from './0003-purchases.js';
 import { Lists1763683200004 } from './0004-lists.js';
 import { Relay1763683200005 } from './0005-relay.js';
+import { Work1763683200006 } from './0006-work.js';
+import { Credits1763683200010 } from './0010-credits.js';
+import { Discounts1763683200011 } from './0011-discounts.js';
+import { Tax1763683200012 } from './0012-tax.js';
 import { Documents1763683200016 } from './0016-documents.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
@@ -12,5 +16,9 @@ export const migrations = [
   Purchases1763683200003,
   Lists1763683200004,
   Relay1763683200005,
+  Work1763683200006,
+  Credits1763683200010,
+  Discounts1763683200011,
+  Tax1763683200012,
   Documents1763683200016,
 ];

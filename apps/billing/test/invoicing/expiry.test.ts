@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { finishInvoice } from '@recur/contracts';
-import { LOG } from '@recur/platform';
-import { InvoiceExpiry } from '../../src/invoicing/expiry.js';
 import { type Shop, shop } from '../shop.js';
 
 let s: Shop;
@@ -14,8 +12,7 @@ beforeEach(async () => {
   await s.t.emitted();
 });
 
-const rows = async () => (await s.t.rows('select invoice_id from expiries')).map(({ invoice_id }) => invoice_id);
-const worker = () => new InvoiceExpiry(s.t.db, s.clock, s.t.app.get(LOG));
+const rows = async () => (await s.t.rows('select key from due_work')).map(({ key }) => key);
 
 describe('an open invoice', () => {
   it('fails with its payment twenty minutes after its term, and not a second before', async () => {
@@ -36,7 +33,7 @@ describe('an open invoice', () => {
     expect(invoice).toMatchObject({ type: 'invoice.failed', version: 3, data: { invoiceId, status: 4 } });
     expect(log).toMatchObject({
       actor: { kind: 'system' },
-      requestId: `expire_${invoiceId}`,
+      requestId: `invoice.expire_${invoiceId}`,
       data: {
         actor: { kind: 'system' },
         target: `Invoice(${invoiceId})`,
@@ -98,7 +95,7 @@ it('invoices of all merchants expire in one round, however many there are', asyn
   const mine = await s.made({ finish: true });
   const theirs = await s.made({ finish: true }, stranger);
   await s.t.rows(
-    `insert into expiries select 1000 + n / 7, 15 + n % 3, 'in_gone' || n from generate_series(1, 1700) n`,
+    `insert into due_work select 15 + n % 3, 'invoice.expire', 'in_gone' || n, 1000 + n / 7, 0 from generate_series(1, 1700) n`,
   );
   s.clock.advance(s.term);
   await s.expiries.sweep();
@@ -113,7 +110,8 @@ it('expires once, however many workers are at it', async () => {
   const invoices = await Promise.all(Array.from({ length: 40 }, () => s.made({ finish: true })));
   await s.t.emitted();
   s.clock.advance(s.term);
-  await Promise.all(Array.from({ length: 4 }, () => worker().sweep()));
+  const replicas = [s.t, await s.t.replica(), await s.t.replica(), await s.t.replica()];
+  await Promise.all(replicas.map(({ work }) => work.drain()));
   const failed = (await s.t.emitted()).filter(({ type }) => type === 'invoice.failed');
   expect(failed.map(({ aggregateId }) => aggregateId).sort()).toEqual(
     invoices.map(({ invoiceId }) => invoiceId).sort(),
@@ -135,17 +133,16 @@ it('what fails to expire holds up no other, changes nothing, and expires later',
   expect(await s.detail(poisoned.invoiceId)).toMatchObject({ status: 2, payment: { status: 10 } });
   expect(await rows()).toEqual([poisoned.invoiceId]);
   await s.t.rows('drop function poison cascade');
+  s.clock.advance(60);
   await s.expiries.sweep();
   expect(await s.types()).toEqual(['payment.failure 2', 'invoice.failed 3', 'operation.logged 1']);
   expect(await rows()).toEqual([]);
 });
 
 it('starts and stops', async () => {
-  const running = worker();
-  running.start();
-  await running.stop();
+  s.t.work.start();
+  await s.t.work.stop();
   const { invoiceId } = await s.made({ finish: true });
   s.clock.advance(s.term);
-  await running.sweep();
   expect(await rows()).toEqual([invoiceId]);
 });

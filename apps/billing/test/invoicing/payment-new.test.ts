@@ -51,7 +51,7 @@ describe('payment/new for a purchase', () => {
       ...{ dayUtilDue: 3, paymentId: answer.paymentId, link: answer.link, gatewayId, userId: 1 },
       lines: [{ name: 'Talk', description: 'One hour', quantity: 1, amount: 1500 }],
     });
-    expect(await s.t.rows('select 1 from expiries where invoice_id = $1', [answer.invoiceId])).toHaveLength(1);
+    expect(await s.t.rows('select 1 from due_work where key = $1', [answer.invoiceId])).toHaveLength(1);
     expect(await s.moves.receive(answer.invoiceId)).toMatchObject({ ok: true });
   });
 

@@ -89,7 +89,7 @@ export const plans = table<PlanRow>('plans', {
     plans_amount: 'amount >= 0 and compare_at_amount >= 0 and trial_amount >= 0',
   },
   indices: {
-    // one index per sort order, holding every filter column: rows before the page are skipped by an index-only scan
+    // an index per sort order, holding every filter column: rows before the page are skipped by an index-only scan
     plans_newest: { on: ['merchantId', 'createTime', 'id', ...planFilters], where: notDeleted },
     plans_by_name: { on: ['merchantId', 'sortName', 'id', ...planFilters], where: notDeleted },
     plans_by_amount: { on: ['merchantId', 'amount', 'id', ...planFilters], where: notDeleted },

@@ -215,6 +215,18 @@ describe('checkout/get_link', () => {
 });
 
 describe('an archived template', () => {
+  it.each([
+    ['checkout/detail', checkoutDetail, {}],
+    ['checkout/edit_checkout', editCheckout, { name: 'Bare' }],
+    ['checkout/publish_checkout', publishCheckout, {}],
+    ['checkout/archive', archiveCheckout, {}],
+    ['checkout/set_default', setDefaultCheckout, {}],
+    ['checkout/get_link', checkoutLink, { planId: 1 }],
+  ])('that does not exist is refused by %s', async (_, operation, more) => {
+    expect(await s.t.call(operation, { checkoutId: 999_999, ...more })).toMatchObject({ slug: 'checkout_not_found' });
+    expect(await s.types()).toEqual([]);
+  });
+
   it('is archived once, comes back no more, and is still seen', async () => {
     const { id: checkoutId } = await templateOf({ stagingData: { a: 1 } });
     const { id: planId } = await s.inState('active');

@@ -68,6 +68,10 @@ describe('plan/detail and the lists', () => {
     expect(refused(await t.call(planDetail, { planId }, own))).toMatchObject({ slug: 'answer_too_large' });
   });
 
+  it('refuse a plan that does not exist', async () => {
+    expect(await t.call(planDetail, { planId: 999_999 })).toMatchObject({ slug: 'plan_not_found' });
+  });
+
   it('filter, sort and page', async () => {
     const { product } = await t.done(newProduct, { productName: 'Team' }, caller);
     const first = await planOf({ planName: 'Solo 100 %', amount: 300 }, caller);

@@ -13,6 +13,10 @@ import { type LiveSession, liveSessions, memberSessions } from './tables.js';
 
 const sidBytes = 16;
 const tokenSeconds = 86_400;
+const idleSeconds = 28_800;
+
+/** The kind of work that ends a member's idle and expired sessions; its key is the member's id. */
+export const sessionEnd = 'session.end';
 /** Per member. */
 const deviceLimits = {
   /** Live sessions; one more ends the least recently used. */
@@ -82,6 +86,7 @@ export class MemberSessions {
       expireTime: at + tokenSeconds,
     };
     tx.save(liveSessions, opened);
+    scheduleEnd(tx, memberId, [opened, ...kept]);
     const [signer, [merchantMember]] = await Promise.all([
       this.signingKeys.signer(tx),
       memberViews(tx, [member], { at, sid, opened: session }),
@@ -118,6 +123,18 @@ export class MemberSessions {
     const left = live.filter(session => !ended.includes(session));
     await publishCallers(tx, { members: [accessOf({ id: memberId, merchantId: tx.merchantId }, left)] });
     return ended.length;
+  }
+
+  /**
+   * Ends the sessions of a locked member that were idle for 8 hours or whose tokens have expired, and schedules the next
+   * time to look; returns how many. Reports of use do not move that time: the sessions are read again when it comes.
+   */
+  async endIdle(tx: Tx, memberId: number): Promise<number> {
+    const at = this.seconds();
+    const ended = await this.endThose(tx, memberId, session => endOf(session) <= at);
+    const left = await tx.all(liveSessions, { merchantId: tx.merchantId, memberId });
+    if (left.length > 0) scheduleEnd(tx, memberId, left);
+    return ended;
   }
 
   /** Publishes changed grants of the signed-in among these locked members; `roles` are in their new state. */
@@ -184,6 +201,13 @@ const forgetText = `with gone as (
 const regrantText = `update live_sessions s set granted = changed.granted
   from unnest($2::bigint[], $3::text[]) changed (member_id, granted)
   where s.merchant_id = $1 and s.member_id = changed.member_id`;
+
+/** Unix second at which a session ends unless it is used before. */
+const endOf = ({ activeTime, expireTime }: LiveSession) => Math.min(activeTime + idleSeconds, expireTime);
+
+function scheduleEnd(tx: Tx, memberId: number, live: readonly LiveSession[]): void {
+  tx.schedule(sessionEnd, String(memberId), Math.min(...live.map(endOf)));
+}
 
 /** Locks and returns the member's live sessions, most recently used first. The member is locked. */
 async function liveOf(tx: Tx, memberId: number): Promise<LiveSession[]> {

@@ -22,7 +22,7 @@ export interface MemberSession {
   endedTime: number;
 }
 
-/** A live session, across merchants: the source of gateways' snapshots and of the worker that ends idle ones. */
+/** A live session, across merchants: the source of gateways' snapshots. */
 export interface LiveSession {
   sid: string;
   merchantId: number;
@@ -61,10 +61,6 @@ export const liveSessions = table<LiveSession>('live_sessions', {
     activeTime: integer(),
     expireTime: integer(),
   },
-  indices: {
-    live_sessions_member: { on: ['merchantId', 'memberId'] },
-    live_sessions_idle: { on: ['activeTime'] },
-    live_sessions_expire: { on: ['expireTime'] },
-  },
+  indices: { live_sessions_member: { on: ['merchantId', 'memberId'] } },
   infrastructure: true,
 });

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { memberProfile } from '@recur/contracts';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
-import { SessionActivity } from '../../src/member-sessions/session-activity.js';
 import { identity } from '../../src/service.js';
 import { type Company, newCompany, type SignedIn } from '../company.js';
 
@@ -30,7 +29,7 @@ const report = async (...sessions: { sid: string; at: number }[]) => {
   const reply = await t.bus.request('cmd.identity.platform.activity', JSON.stringify({ sessions }), t.callerOf());
   expect(reply.ok).toBe(true);
 };
-const sweep = () => t.app.get(SessionActivity).sweep();
+const sweep = () => t.work.drain();
 const live = async () => (await company.published(company.ownerId))?.sessions.map(({ sid }) => sid) ?? [];
 const lastActive = async () => {
   const { merchantMember } = await t.done(memberProfile, {}, first.caller);
@@ -79,7 +78,8 @@ describe('a session that is not used', () => {
 
   it('ends once, however many replicas look', async () => {
     clock.advance(8 * hours);
-    await Promise.all([sweep(), sweep(), sweep()]);
+    const replicas = [t, await t.replica(), await t.replica()];
+    await Promise.all(replicas.map(({ work }) => work.drain()));
     expect((await t.emitted()).map(({ type }) => type)).toEqual(['callers.changed', 'operation.logged']);
   });
 

@@ -71,6 +71,7 @@ async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise
         deliveryId,
         merchantId: tx.merchantId,
         endpointId,
+        eventId,
         dueAtMs: delivery.nextAtMs,
         leaseToken: null,
         leaseUntilMs: null,

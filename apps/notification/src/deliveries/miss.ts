@@ -1,4 +1,5 @@
 import type { Tx } from '@recur/platform';
+import { onlyIndexScans } from './index-scans.js';
 
 /** Deliveries that one transaction marks as missed. The rest of a larger backlog is missed by workers when it is due. */
 const mostMissed = 20_000;
@@ -13,22 +14,22 @@ const missing = (condition: string) => `with dropped as (delete from due where $
     select count(*) from dropped`;
 
 /** Held deliveries go first: none is left waiting for one that is gone. */
-const scheduled = missing(`delivery_id in (
+const scheduled = missing(`delivery_id = any(array(
   (select delivery_id from due where endpoint_id = $2 and subject is not null and held limit ${mostMissed})
   union all (select delivery_id from due where endpoint_id = $2 and not held order by due_at_ms, delivery_id
     limit ${mostMissed})
-  limit ${mostMissed})`);
+  limit ${mostMissed}))`);
 
 /** The same for deliveries that are not leased at a millisecond ($3), at most $4. */
-const idle = missing(`delivery_id in (
+const idle = missing(`delivery_id = any(array(
   (select delivery_id from due where endpoint_id = $2 and subject is not null and held limit $4)
   union all (select delivery_id from due where endpoint_id = $2 and not held
     and (lease_until_ms is null or lease_until_ms < $3) limit $4)
-  limit $4)`);
+  limit $4))`);
 
 /** Marks what is scheduled for an endpoint, which is locked, as missed, whether it is leased or not. */
 export async function missScheduled(tx: Tx, endpointId: number): Promise<void> {
-  await tx.run(scheduled, [tx.merchantId, endpointId]);
+  await Promise.all([onlyIndexScans(tx), tx.run(scheduled, [tx.merchantId, endpointId])]);
 }
 
 /**
@@ -36,6 +37,7 @@ export async function missScheduled(tx: Tx, endpointId: number): Promise<void> {
  * of deliveries marked, at most `most`.
  */
 export async function missIdle(tx: Tx, endpointId: number, nowMs: number, most = mostMissed): Promise<number> {
-  const [row] = await tx.run(idle, [tx.merchantId, endpointId, nowMs, most]);
+  const values = [tx.merchantId, endpointId, nowMs, most];
+  const [, [row]] = await Promise.all([onlyIndexScans(tx), tx.run(idle, values)]);
   return Number(row?.count ?? 0);
 }

@@ -1,6 +1,7 @@
 import type { Tx } from '@recur/platform';
 import { lockEndpointIfAny } from '../endpoints/rows.js';
 import type { EndpointRow } from '../endpoints/tables.js';
+import { onlyIndexScans } from './index-scans.js';
 
 /** Scheduled events of one object to one ordered endpoint. Only the first may be sent. */
 export interface Line {
@@ -33,7 +34,11 @@ const releaseFirst = `update due set held = false, due_at_ms = greatest(due_at_m
 export async function advanceLines(tx: Tx, lines: readonly Line[], nowMs: number): Promise<number[]> {
   if (lines.length === 0) return [];
   const values = [lines.map(line => line.endpointId), lines.map(line => line.subject), nowMs];
-  const [, released] = await Promise.all([tx.run(holdLater, values), tx.run(releaseFirst, values)]);
+  const [, , released] = await Promise.all([
+    onlyIndexScans(tx),
+    tx.run(holdLater, values),
+    tx.run(releaseFirst, values),
+  ]);
   return released.map(row => Number(row.endpoint_id));
 }
 
@@ -60,8 +65,9 @@ export async function openLines(tx: Tx, endpointIds: readonly number[], subjects
   const ids = [...endpointIds].sort((a, b) => a - b);
   const locked = ids.map(id => lockEndpointIfAny(tx, id));
   // sent after the locks on the same connection, so the answers hold while the locks are held
-  const [found, taken, catching] = await Promise.all([
+  const [found, , taken, catching] = await Promise.all([
     Promise.all(locked),
+    onlyIndexScans(tx),
     tx.run(standing, [ids, subjects]),
     tx.run(catchingUp, [ids]),
   ]);

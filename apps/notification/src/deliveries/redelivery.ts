@@ -58,6 +58,7 @@ export class Redelivery {
         deliveryId: ids.deliveryId,
         merchantId: tx.merchantId,
         endpointId,
+        eventId,
         dueAtMs: this.clock.wall(),
         leaseToken: null,
         leaseUntilMs: null,

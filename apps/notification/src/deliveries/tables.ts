@@ -62,6 +62,8 @@ export interface DueRow {
   deliveryId: string;
   merchantId: number;
   endpointId: number;
+  /** Null in rows written by an earlier version. */
+  eventId: string | null;
   dueAtMs: number;
   leaseToken: string | null;
   leaseUntilMs: number | null;
@@ -144,6 +146,7 @@ export const due = table<DueRow>('due', {
     deliveryId: text(),
     merchantId: integer(),
     endpointId: integer(),
+    eventId: optionalText(),
     dueAtMs: integer(),
     leaseToken: optionalText(),
     leaseUntilMs: optionalInteger(),
@@ -152,7 +155,8 @@ export const due = table<DueRow>('due', {
     held: { ...flag(), default: false },
   },
   indices: {
-    due_endpoint: { on: ['endpointId', 'dueAtMs'], where: 'not held' },
+    // without the lease, so that claiming is a HOT update
+    due_waiting: { on: ['endpointId', 'dueAtMs', 'deliveryId'], where: 'not held' },
     due_subject: { on: ['endpointId', 'subject', 'sequence'], where: 'subject is not null' },
   },
 });

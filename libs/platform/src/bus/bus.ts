@@ -3,6 +3,7 @@ import { Rejected } from '@recur/kernel';
 import type { Caller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Log } from '../runtime/log.js';
+import { oncePerTurn } from '../runtime/once-per-turn.js';
 import { callerIn, headersOf, headersOfReply, type Reply, refusal, replyIn, type Sent } from './message.js';
 import { hasNoResponders, ReplyMux } from './reply-mux.js';
 
@@ -25,7 +26,10 @@ const limits = { replyHeaderBytes: 1_024, acknowledgedWithinMs: 3_000, budgetMs:
  */
 export class Bus {
   private connected = true;
-  private turn: Promise<void> | undefined;
+  private readonly waitingForTurn: (() => void)[] = [];
+  private readonly endTurn = oncePerTurn(() => {
+    for (const proceed of this.waitingForTurn.splice(0)) proceed();
+  });
   private readonly reconnected: (() => void)[] = [];
   private readonly replies: ReplyMux;
 
@@ -210,13 +214,10 @@ export class Bus {
 
   /** Messages of one turn of the event loop leave in one write: a system call costs more than a short message. */
   private nextTurn(): Promise<void> {
-    this.turn ??= new Promise(resolve =>
-      setImmediate(() => {
-        this.turn = undefined;
-        resolve();
-      }),
-    );
-    return this.turn;
+    return new Promise(resolve => {
+      this.waitingForTurn.push(resolve);
+      this.endTurn();
+    });
   }
 
   private async watch(): Promise<void> {

@@ -33,10 +33,20 @@ export interface Consumption {
 }
 
 /**
- * Under load (`busy` events in a batch) the next batch is let grow for a moment: a batch costs little more than an event.
- * `buffered` counts messages, each with some events; the others count events.
+ * Under load (`busy` events in a batch) the next batch is left to grow for `lingerTimes` as long as the last one took, at
+ * most `lingerMs`: a batch costs little more than an event, and the delay follows the load. `buffered` counts messages, each
+ * with some events; the others count events.
  */
-const limits = { batch: 256, buffered: 64, held: 4_096, attempts: 5, pauseMs: 300, busy: 8, lingerMs: 120 } as const;
+const limits = {
+  batch: 256,
+  buffered: 64,
+  held: 4_096,
+  attempts: 5,
+  pauseMs: 300,
+  busy: 8,
+  lingerTimes: 3,
+  lingerMs: 120,
+} as const;
 
 /** A message that waits, and how many events it carries: they are read when it is their turn, for bytes wait cheaply. */
 interface Waiting {
@@ -163,8 +173,11 @@ export class Consumer {
   }
 
   private async pump(): Promise<void> {
-    for (let last = 0; this.buffer.length > 0 && !this.stopped; ) {
-      if (last >= limits.busy && this.held < limits.batch) await pause(limits.lingerMs);
+    for (let [last, tookMs] = [0, 0]; this.buffer.length > 0 && !this.stopped; ) {
+      if (last >= limits.busy && this.held < limits.batch) {
+        await pause(Math.min(tookMs * limits.lingerTimes, limits.lingerMs));
+      }
+      const startedMs = this.parts.clock.wall();
       const batch = this.nextBatch().map(({ message }) => ({ message, events: this.eventsOf(message) }));
       const all = batch.flatMap(({ events }) => events);
       last = all.length;
@@ -176,6 +189,7 @@ export class Consumer {
       }
       const left = new Set<number>();
       for (const [merchantId, group] of byMerchant) if (!(await this.receive(merchantId, group))) left.add(merchantId);
+      tookMs = this.parts.clock.wall() - startedMs;
       for (const { message, events } of batch) {
         if (events.length === 0) message.term();
         else if (events.some(({ merchantId }) => left.has(merchantId))) message.nak();

@@ -5,32 +5,40 @@ import type { Clock } from '../runtime/clock.js';
 import { crashPoint } from '../runtime/crash.js';
 import type { Log } from '../runtime/log.js';
 import { eventsPublished, outboxWaiting } from '../runtime/telemetry.js';
+import { indexedOn } from '../store/due/indexed.js';
 import { ask, connectionOf, prepared, queryOn, type Row } from '../store/pool.js';
 import { isCut, upTo } from '../store/sql/size-limits.js';
-import type { Written } from '../store/sql/write-set.js';
 import { packed } from './envelope.js';
 import { ensureStream } from './stream.js';
 
-/** Under load (`busy` rows in a batch) the next batch is let grow for a moment: a batch costs little more than a row. */
+/**
+ * Under load (`busy` rows in a batch) the next batch is left to grow for `lingerTimes` as long as the last one took, at
+ * most `lingerMs`: a batch costs little more than a row, and the delay follows the load.
+ */
 const limits = {
   batch: 512,
-  batchCharacters: 16_777_216,
-  idleMs: 500,
+  batchBytes: 16_777_216,
+  restMs: 500,
   retryMs: 500,
   checkMs: 10_000,
-  lookMs: 5_000,
   busy: 8,
+  lingerTimes: 3,
   lingerMs: 60,
 } as const;
 
 const columns = 'seq, id, type, merchant_id, aggregate, aggregate_id, envelope';
 const batchOf = (select: string, weight: string, by: string) =>
-  upTo(limits.batchCharacters, `${select} order by ${by} limit ${limits.batch}`, weight, `order by ${by}`);
-/** What an event weighs beside its characters: a batch is full of short ones, or of a few long ones. */
-const eventWeight = limits.batchCharacters / limits.batch;
+  upTo(limits.batchBytes, `${select} order by ${by} limit ${limits.batch}`, weight, `order by ${by}`);
+/** Weight of an event beside its bytes: a batch is full of short events, or of a few long ones. */
+const eventWeight = limits.batchBytes / limits.batch;
 const listWeight = `characters + cardinality(seqs) * ${eventWeight}`;
+/** Statements that have events to publish, oldest first; `first` names a statement by its first event. */
 const unpublished = batchOf('select first, seqs, characters from unpublished', listWeight, 'first');
-const listed = `select ${columns} from outbox where seq = any($1) order by seq`;
+const listed = `select ${columns} from unnest($1::bigint[]) with ordinality named(listed, place)
+  cross join lateral (select * from outbox where seq = listed) o order by place`;
+/** Takes statements off the list; found key by key, see indexed.ts. */
+const settled = `delete from unpublished where ctid = any(array(select u.ctid from unnest($1::bigint[]) done
+  cross join lateral (select ctid from unpublished where first = done) u))`;
 const kept = batchOf(`select ${columns} from outbox where seq > $1 and seq <= $2`, 'octet_length(envelope)', 'seq');
 
 interface RelayParts {
@@ -49,82 +57,68 @@ interface RelayParts {
 export class Relay {
   private leader: pg.PoolClient | undefined;
   private stopped = false;
-  private wake: () => void = () => undefined;
+  /** Events may have been committed since the last look at the list. */
+  private awake = true;
+  private endRest: () => void = () => undefined;
   private checkedAt = 0;
   private republishing = false;
-  /** What was committed here since the last batch: it is published without being read from the database. */
-  private handed: Written[] = [];
-  private handedWeight = 0;
-  /** The list may name what was not handed over. Until it has been looked at, what is handed over is left to it too. */
-  private looking = true;
-  /** The last look has not seen the end of the list. */
-  private behind = false;
-  private lookedAt = 0;
-  /** What was found on the list last: it is handed over afterwards where its commit is answered that late. */
-  private found: ReadonlySet<unknown> = new Set();
   private running: Promise<void> = Promise.resolve();
 
   constructor(private readonly parts: RelayParts) {
     parts.bus.onReconnect(() => {
       this.checkedAt = 0;
-      this.look();
+      this.wake();
     });
-    parts.bus.onSignal(`nudge.${parts.service}`, () => this.look());
+    parts.bus.onSignal(`nudge.${parts.service}`, () => this.wake());
   }
 
   start(): void {
     this.running = this.loop();
   }
 
-  /** There are new rows, `written` or on the list. A replica that does not lead tells the one that does. */
-  committed(written?: Written): void {
-    if (!this.leader) this.parts.bus.signal(`nudge.${this.parts.service}`);
-    else if (!written) this.look();
-    else if (!this.looking && !this.found.has(written.first)) this.take(written);
+  /** Events were committed. A replica that does not lead tells the one that does. */
+  committed(): void {
+    if (this.leader) this.wake();
+    else this.parts.bus.signal(`nudge.${this.parts.service}`);
   }
 
   async stop(): Promise<void> {
     this.stopped = true;
-    this.look();
+    this.wake();
     await this.running;
     // a lock dies with its connection: the next replica leads at once
     this.leader?.release(true);
     this.leader = undefined;
   }
 
-  private look(): void {
-    this.looking = true;
-    this.wake();
-  }
-
-  private take(written: Written): void {
-    this.handed.push(written);
-    for (const { envelope } of written.rows) this.handedWeight += String(envelope).length + eventWeight;
-    this.looking = this.handedWeight > limits.batchCharacters;
-    this.wake();
+  private wake(): void {
+    this.awake = true;
+    this.endRest();
   }
 
   private async loop(): Promise<void> {
     while (!this.stopped) {
       try {
         if (!(this.leader || (await this.elect()))) {
-          await this.rest(limits.idleMs);
+          await this.rest(limits.restMs);
           continue;
         }
         await this.checkStream();
-        const published = (await this.publish(this.takeHanded())) + (await this.publish(await this.takeListed()));
+        this.awake = false;
+        const startedMs = this.parts.clock.wall();
+        const { published, more } = await this.publishListed();
         const again = await this.republish();
-        if (published >= limits.busy && !this.behind) await pause(limits.lingerMs);
-        else if (!again && !this.looking && this.handed.length === 0) {
+        const tookMs = this.parts.clock.wall() - startedMs;
+        if (more || again) continue;
+        if (published >= limits.busy) await pause(Math.min(tookMs * limits.lingerTimes, limits.lingerMs));
+        else if (!this.awake) {
           outboxWaiting.set(0);
-          await this.rest(limits.idleMs);
+          await this.rest(limits.restMs);
         }
       } catch (error) {
-        this.looking = true;
-        if (!this.stopped) {
-          this.parts.log.warn({ err: error }, 'the relay could not publish; it goes on trying');
-          await this.rest(limits.retryMs);
-        }
+        if (this.stopped) return;
+        this.parts.log.warn({ err: error }, 'the relay could not publish; it goes on trying');
+        await this.rest(limits.retryMs);
       }
     }
   }
@@ -147,7 +141,6 @@ export class Relay {
     });
     this.leader = client;
     this.checkedAt = 0;
-    this.looking = true;
     return true;
   }
 
@@ -180,42 +173,23 @@ export class Relay {
     return true;
   }
 
-  private takeHanded(): readonly Written[] {
-    const handed = this.looking ? [] : this.handed;
-    this.handed = [];
-    this.handedWeight = 0;
-    return handed;
-  }
-
-  /** What the list names, as much as comes to a batch; nothing where there is no need to look. */
-  private async takeListed(): Promise<readonly Written[]> {
-    const now = this.parts.clock.wall();
-    if (!this.looking && Math.abs(now - this.lookedAt) < limits.lookMs) return [];
-    this.lookedAt = now;
-    this.looking = false;
-    const list = (await this.query(unpublished, [])) as { first: unknown; seqs: unknown[] }[];
-    this.behind = list.length === limits.batch || isCut(list, limits.batchCharacters);
-    this.looking ||= this.behind;
-    if (list.length === 0) return [];
-    this.found = new Set(list.map(({ first }) => first));
-    this.handed = this.handed.filter(({ first }) => !this.found.has(first));
-    const rows = await this.query(listed, [list.flatMap(({ seqs }) => seqs)]);
-    const bySeq = new Map(rows.map(row => [row.seq, row]));
-    const rowsOf = (seqs: readonly unknown[]) => seqs.map(seq => bySeq.get(seq)).filter(row => row !== undefined);
-    return list.map(({ first, seqs }) => ({ first, rows: rowsOf(seqs) }));
-  }
-
-  private async publish(written: readonly Written[]): Promise<number> {
-    const rows = written.flatMap(statement => statement.rows);
-    if (written.length === 0) return 0;
+  /**
+   * Publishes one batch of the list, and takes the statements off it whose events were all acknowledged. `more`: the
+   * list goes on. It is always read from its beginning, since a transaction may become visible after later ones.
+   */
+  private async publishListed(): Promise<{ published: number; more: boolean }> {
+    const list = (await this.indexed(unpublished, [])) as { first: unknown; seqs: unknown[] }[];
+    if (list.length === 0) return { published: 0, more: false };
+    const rows = await this.indexed(listed, [list.flatMap(({ seqs }) => seqs)]);
     outboxWaiting.set(rows.length);
     crashPoint('before-publish');
     const failed = await this.send(rows);
-    const done = written.filter(statement => !statement.rows.some(row => failed.has(row)));
-    await this.query('delete from unpublished where first = any($1)', [done.map(({ first }) => first)]);
+    const failedSeqs = new Set([...failed].map(({ seq }) => seq));
+    const done = list.filter(({ seqs }) => !seqs.some(seq => failedSeqs.has(seq)));
+    await this.indexed(settled, [done.map(({ first }) => first)]);
     eventsPublished.inc(rows.length - failed.size);
     if (failed.size > 0) throw new Error(`JetStream did not acknowledge ${failed.size} events`);
-    return rows.length;
+    return { published: rows.length, more: list.length === limits.batch || isCut(list, limits.batchBytes) };
   }
 
   /** Publishes rows without waiting for each other; returns those that were not acknowledged. */
@@ -232,10 +206,15 @@ export class Relay {
     return queryOn(this.parts.pool, prepared(text, values));
   }
 
+  /** The list is empty at one time and long at another: planned for indexes alone, it costs the same with any statistics. */
+  private indexed(text: string, values: readonly unknown[]): Promise<Row[]> {
+    return indexedOn(this.parts.pool, text, values);
+  }
+
   private rest(ms: number): Promise<void> {
     return new Promise(resolve => {
-      const timer = setTimeout(() => this.look(), ms);
-      this.wake = () => {
+      const timer = setTimeout(() => this.wake(), ms);
+      this.endRest = () => {
         clearTimeout(timer);
         resolve();
       };

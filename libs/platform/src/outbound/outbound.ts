@@ -13,6 +13,8 @@ export const limits = {
   connectionsPerOrigin: 128,
   /** Origins whose connections are kept when nothing is under way to them. */
   idleOrigins: 256,
+  /** URLs whose check is kept. */
+  checkedUrls: 1_000,
   keepAliveMs: 4_000,
   keepAliveMaxMs: 30_000,
   /** A name server is asked this often, and waited for this long each time. */
@@ -46,6 +48,9 @@ export interface OutboundOptions extends AddressRules {
   now?: () => number;
 }
 
+/** A URL that was checked: the problem with it, or where it leads. */
+type Checked = { problem: string } | { problem: undefined; origin: string; path: string };
+
 type Method = 'GET' | 'POST';
 type Body = Buffer | string;
 
@@ -77,6 +82,7 @@ class Unreachable extends Error {
 export class Outbound {
   /** Least recently used first. */
   private readonly origins = new Map<string, { pool: Pool; inFlight: number }>();
+  private readonly checked = new Map<string, Checked>();
   private connect: buildConnector.connector | undefined;
   private readonly resolve: (name: string) => Promise<readonly string[]>;
   private readonly now: () => number;
@@ -109,9 +115,9 @@ export class Outbound {
   private async send(method: Method, url: string, headers: Record<string, string>, body?: Body): Promise<Result> {
     const startedMs = this.now();
     try {
-      const problem = checkUrl(url, this.options);
-      if (problem !== undefined) throw new Unreachable('url', problem);
-      const { status, retryAfter, text } = await this.exchange(new URL(url), { method, headers, body });
+      const checked = this.check(url);
+      if (checked.problem !== undefined) throw new Unreachable('url', checked.problem);
+      const { status, retryAfter, text } = await this.exchange(checked, { method, headers, body });
       const endedMs = this.now();
       const retryAfterSeconds = secondsOf(retryAfter, endedMs);
       return { kind: 'answered', status, retryAfterSeconds, body: text, durationMs: endedMs - startedMs };
@@ -121,18 +127,26 @@ export class Outbound {
     }
   }
 
+  /** Checks the URL's text. The result depends on nothing else, so it is kept: parsing costs as much as signing. */
+  private check(url: string): Checked {
+    const known = this.checked.get(url);
+    if (known) return known;
+    const problem = checkUrl(url, this.options);
+    const checked = problem === undefined ? addressed(new URL(url)) : { problem };
+    if (this.checked.size >= limits.checkedUrls) this.checked.clear();
+    this.checked.set(url, checked);
+    return checked;
+  }
+
   private async exchange(
-    { origin, pathname, search }: URL,
+    { origin, path }: { origin: string; path: string },
     sent: { method: Method; headers: Record<string, string>; body?: Body },
   ): Promise<Answer> {
     const { deadlineMs = limits.deadlineMs, answerBytes = limits.answerBytes } = this.options;
     const taken = this.take(origin, await loaded());
     try {
       return await new Promise((resolve, reject) => {
-        taken.pool.dispatch(
-          { ...sent, path: pathname + search },
-          new Exchange(deadlineMs, answerBytes, resolve, reject),
-        );
+        taken.pool.dispatch({ ...sent, path }, new Exchange(deadlineMs, answerBytes, resolve, reject));
       });
     } finally {
       taken.inFlight--;
@@ -231,6 +245,12 @@ function nameServers() {
     return found;
   };
 }
+
+const addressed = ({ origin, pathname, search }: URL): Checked => ({
+  problem: undefined,
+  origin,
+  path: pathname + search,
+});
 
 interface Answer {
   status: number;

@@ -27,3 +27,21 @@ export const eventsConsumed = new Counter({
   labelNames: ['consumer', 'outcome'],
   registers: [metrics],
 });
+export const workItems = new Counter({
+  name: 'recur_work_items_total',
+  help: 'Items of work that fell due, by kind: claimed, done, failed, parked, or lost to another worker',
+  labelNames: ['kind', 'outcome'],
+  registers: [metrics],
+});
+export const workOldest = new Gauge({
+  name: 'recur_work_oldest_due_seconds',
+  help: 'How long the first item of a kind has been ready to be done; 0 when there is none',
+  labelNames: ['kind'],
+  registers: [metrics],
+});
+export const workParked = new Gauge({
+  name: 'recur_work_parked',
+  help: 'Items of work that failed too often and wait for the resume command, up to 1000, by kind',
+  labelNames: ['kind'],
+  registers: [metrics],
+});

@@ -28,8 +28,9 @@ import { fastPaths } from '../store/fast/fast-paths.js';
 import { plainPaths } from '../store/plain.js';
 import { createPool } from '../store/pool.js';
 import { migrate, type Schema, schemaProblem } from '../store/schema/migrate.js';
-import type { Written } from '../store/sql/write-set.js';
 import { Janitor, type Removal } from '../work/janitor.js';
+import type { Work } from '../work/work.js';
+import { WorkRunner } from '../work/work-runner.js';
 import { snapshotController } from './snapshot-controller.js';
 
 /** A background part of a service: started with it, stopped before it ends. */
@@ -57,6 +58,8 @@ export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig>
   copies?: readonly Copy[];
   consumptions?(app: INestApplicationContext): Consumption[];
   workers?(app: INestApplicationContext): Worker[];
+  /** The work that it does when it falls due; see `work`. */
+  work?(app: INestApplicationContext): Work[];
   /** Rows that the janitor removes from the service's own infrastructure tables. */
   removals?: readonly Removal[];
   /** Facts that /readyz shows beside its checks, by name. They never make the service unready. */
@@ -85,16 +88,18 @@ export interface Parts {
   log: Log;
   bus: Bus;
   pool: ReturnType<typeof createPool>;
-  committed(written?: Written): void;
+  committed(): void;
 }
 
 export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const { config, clock, log, bus, pool } = parts;
+  const clocksMove = config.RECUR_ENV === 'sandbox';
   const keyring = new Keyring(config.SECRET_KEYS);
   const db = new Db({
     pool,
     readPool: createPool(config.DATABASE_URL, READ_POOL_SIZE),
     clock,
+    clocksMove,
     keyring,
     aggregates: definition.aggregates,
     events: definition.events,
@@ -138,8 +143,10 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     consumption => new Consumer(consumerParts, consumption),
   );
   const janitor = new Janitor(db, clock, log, definition.removals);
-  const workers: Worker[] = [...(definition.workers?.(app) ?? []), janitor];
-  return { app: app as INestMicroservice, server, db, keyring, copies, consumers, janitor, workers };
+  const work = new WorkRunner({ db, clock, log, random: Math.random, clocksMove }, definition.work?.(app) ?? []);
+  db.onDue = (merchantId, kind) => work.wake(merchantId, kind);
+  const workers: Worker[] = [...(definition.workers?.(app) ?? []), work, janitor];
+  return { app: app as INestMicroservice, server, db, keyring, copies, consumers, janitor, work, workers };
 }
 
 /** Aggregates that the service's events name and it does not keep yet. */
@@ -179,11 +186,11 @@ export async function startService(definition: ServiceDefinition, argv = process
     log,
     bus,
     pool,
-    committed: (written?: Written) => relay.committed(written),
+    committed: () => relay.committed(),
   };
   const running = await assemble(definition, parts);
   if (word !== undefined) {
-    const command = word === 'resume' ? resume(running.consumers) : definition.commands?.[word];
+    const command = word === 'resume' ? resume(running.consumers, running.work) : definition.commands?.[word];
     if (!command) fatal(log, `${definition.name} has no command ${word}`);
     const code = await command(running.app, words);
     await running.db.close();
@@ -232,12 +239,15 @@ function connect(name: string, config: ServiceConfig, log: Log, patient: boolean
   );
 }
 
-/** The `resume` command: what was parked is applied again. */
+/** The `resume` command: parked events are applied again, and parked work is due again. */
 const resume =
-  (consumers: readonly Consumer[]): Command =>
+  (consumers: readonly Consumer[], work: WorkRunner): Command =>
   async () => {
     for (const consumer of consumers) {
       process.stdout.write(`${consumer.what.name}: ${await consumer.resume()} events taken up again\n`);
+    }
+    for (const [kind, items] of Object.entries(await work.resume())) {
+      process.stdout.write(`${kind}: ${items} items of work due again\n`);
     }
     return 0;
   };

@@ -63,6 +63,11 @@ export class Appender implements Peeks {
     return this.recorder.step(of, state, event, options);
   }
 
+  /** Schedules work for `at`, in unix seconds on the clock of its kind; see `Tx.schedule`. */
+  schedule(kind: string, key: string, at: number): void {
+    this.recorder.work.schedule(this.merchantId, kind, key, at);
+  }
+
   /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `New`. */
   log(target: string, content: string, ids?: LogIds): void {
     this.recorder.log(target, content, ids);

@@ -5,22 +5,23 @@ import { crashPoint } from '../runtime/crash.js';
 import type { Keyring } from '../runtime/secrets.js';
 import type { Aggregate, Lookup } from './aggregate.js';
 import { markAnswer, markRead } from './answers/answer-bytes.js';
-import { jsonOfAnswer } from './answers/json.js';
 import { StoredAnswers } from './answers/stored-answers.js';
 import { Appender } from './appender.js';
 import { committing, repeated } from './attempts.js';
+import { merchantTime } from './due/clocks.js';
+import { indexedOn } from './due/indexed.js';
 import { asRejection } from './errors.js';
 import type { Event, EventKinds } from './event.js';
-import { CommittedRejection } from './outcomes.js';
+import { CommittedRejection, committedRejectionIn } from './outcomes.js';
 import type { PathParts, Paths } from './paths.js';
 import { prepared, queryOn, type Row } from './pool.js';
 import { Reader } from './reader.js';
 import { type Context, type Recorded, Recorder } from './recorder.js';
 import { ReadSession, Session, type Source } from './session.js';
 import { type Early, type Intake, isSeen, takeIn } from './sql/dedupe.js';
-import { contains, idsOf, type Part, searchText } from './sql/search.js';
+import { type Part, searched } from './sql/search.js';
 import { commitText } from './sql/statements.js';
-import { commitValues, type WriteSet, type Written } from './sql/write-set.js';
+import { commitValues, type WriteSet } from './sql/write-set.js';
 import { Tx } from './tx.js';
 
 /** Asks the owner of a copy for its newest state of one object and stores it; see copies.ts. */
@@ -34,6 +35,8 @@ export interface DbParts {
    */
   readPool: pg.Pool;
   clock: Clock;
+  /** The merchants' clocks can be moved: in a sandbox. */
+  clocksMove: boolean;
   keyring: Keyring;
   aggregates: Readonly<Record<string, Aggregate>>;
   events: EventKinds;
@@ -41,13 +44,17 @@ export interface DbParts {
   /** A time-ordered unique id with a prefix. */
   newId(prefix: `${string}_`): string;
   random(): number;
-  /** Called after each commit that wrote events; with `written` where no transaction was held for it. */
-  committed(written?: Written): void;
+  /** Called after each commit that wrote events. */
+  committed(): void;
 }
+
+const knowTenantText = 'insert into tenants (merchant_id) values ($1) on conflict do nothing';
 
 /** The only way to a service's database. */
 export class Db {
   refresh: Refresh = () => Promise.reject(new Error('this service declares no copies'));
+  /** Called after a commit that scheduled work of `kind` which is due now; without a kind, the merchant's clock moved. */
+  onDue: (merchantId: number, kind?: string) => void = () => undefined;
   private readonly paths: Paths;
   private readonly tenants = new Set<number>();
   private readonly answers: StoredAnswers;
@@ -56,7 +63,7 @@ export class Db {
   constructor(private readonly parts: DbParts) {
     const { pool, readPool, clock, random } = parts;
     this.answers = new StoredAnswers(parts.keyring, parts.events);
-    this.paths = parts.paths({ pool, readPool, written: written => this.committed(written) });
+    this.paths = parts.paths({ pool, readPool });
     this.repetition = {
       clock,
       random,
@@ -91,7 +98,7 @@ export class Db {
   async read<T>(caller: Caller, run: (reader: Reader) => Promise<T>): Promise<T> {
     const session = this.reading(caller.merchantId);
     try {
-      return markRead(await run(new Reader(session, this.parts.clock.now(caller.merchantId))));
+      return markRead(await run(new Reader(session, await merchantTime(session, this.parts))));
     } catch (error) {
       throw asRejection(error, false);
     } finally {
@@ -138,7 +145,7 @@ export class Db {
   }
 
   /** A transaction that is not a command, such as storing a copy's row: no log entry, no stored answer. */
-  async apply(caller: Caller, run: (tx: Tx) => Promise<void>): Promise<void> {
+  async apply(caller: Caller, run: (tx: Tx) => Promise<unknown>): Promise<void> {
     const session = this.session(caller.merchantId);
     try {
       await session.commit(await this.effect(session, caller, run));
@@ -153,17 +160,19 @@ export class Db {
     return queryOn(this.parts.pool, prepared(text, values));
   }
 
+  /** Like `infra`, for tables whose size varies by the minute: see due/indexed.ts for what the statement must be like. */
+  indexed(text: string, values: readonly unknown[]): Promise<Row[]> {
+    return indexedOn(this.parts.pool, text, values);
+  }
+
   /**
    * The ids of the merchant's rows of a searchable table (see search.ts) in which every given text contains its part,
    * ignoring case; undefined if no part is given. Rejects `invalid_parameters` if too many match.
    */
   async search(caller: Caller, table: string, parts: readonly Part[]): Promise<number[] | undefined> {
-    const asked = parts.filter(({ part }) => part);
-    if (asked.length === 0) return undefined;
-    const values = [caller.merchantId, ...asked.map(({ part = '' }) => contains(part))];
     const session = this.reading(caller.merchantId);
     try {
-      return idsOf(await session.once(searchText(table, asked), values), asked);
+      return await searched(session, table, parts);
     } catch (error) {
       throw asRejection(error, false);
     } finally {
@@ -182,35 +191,40 @@ export class Db {
     run: (tx: Tx) => Promise<T>,
   ): Promise<T | CommittedRejection> {
     const session = this.session(caller.merchantId);
-    const recorder = new Recorder(this.context(caller));
+    let recorder: Recorder | undefined;
     try {
+      recorder = new Recorder(await this.context(caller, session));
       const result = await run(new Tx(session, recorder)).catch(committedRejectionIn);
       const refused = result instanceof CommittedRejection;
       if (refused) await this.answers.replay(caller, (text, values) => session.query(text, values));
       const key = refused ? undefined : caller.idempotencyKey;
       const recorded = recorder.outcome();
+      await recorder.work.remove(session);
       const effects = await this.effectsOf(recorded, { ...caller, idempotencyKey: key }, result);
       if (effects === undefined) await session.rollback();
       else await committing(session.commit([this.commitOf(caller.merchantId, effects)]), key !== undefined);
       if (recorded.events.length > 0) this.committed();
-      return refused ? result : marked(result, recorded);
+      this.wake(caller.merchantId, recorded);
+      return refused ? result : markAnswer(result, recorded.emitted);
     } catch (error) {
       await session.rollback();
-      throw recorder.meaningOf(error);
+      throw recorder ? recorder.meaningOf(error) : error;
     }
   }
 
   /** One attempt of a command that only adds rows, as one statement. */
   private async statement<T extends object>(caller: Caller, run: (appender: Appender) => Promise<T>): Promise<T> {
     const { merchantId, idempotencyKey } = caller;
-    const recorder = new Recorder(this.context(caller));
-    const query: Source['query'] = (text, values) => this.paths.ask(merchantId, text, values);
+    const source: Source = { merchantId, query: (text, values) => this.paths.ask(merchantId, text, values) };
+    const recorder = new Recorder(await this.context(caller, source));
     try {
-      const answer = await run(new Appender({ merchantId, query }, recorder));
+      const answer = await run(new Appender(source, recorder));
       const recorded = recorder.outcome();
       const effects = await this.effectsOf(recorded, caller, answer);
       if (effects) await committing(this.paths.commit(merchantId, effects), idempotencyKey !== undefined);
-      return marked(answer, recorded);
+      if (recorded.events.length > 0) this.committed();
+      this.wake(merchantId, recorded);
+      return markAnswer(answer, recorded.emitted);
     } catch (error) {
       throw recorder.meaningOf(error);
     }
@@ -218,20 +232,22 @@ export class Db {
 
   /** Everything a command commits, with its answer under its key; undefined if there is nothing to commit. */
   private async effectsOf(recorded: Recorded, caller: Caller, answer: object): Promise<WriteSet | undefined> {
-    const { changed, logged, emitted } = recorded;
+    const { changed, wrote, logged, emitted } = recorded;
     if (changed && !logged) throw new Error('a command that changes something writes its log entry');
     if (changed) await this.knowTenant(caller.merchantId);
-    if (caller.idempotencyKey === undefined) return changed ? { ...recorded, answers: [] } : undefined;
+    if (caller.idempotencyKey === undefined) return wrote ? { ...recorded, answers: [] } : undefined;
     return { ...recorded, answers: [this.answers.keep(caller, answer, emitted, this.keptFrom())] };
   }
 
   /** The last statement of a transaction that is not a command. */
-  private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<void>): Promise<pg.QueryConfig[]> {
-    const recorder = new Recorder(this.context(caller));
+  private async effect(session: Session, caller: Caller, run: (tx: Tx) => Promise<unknown>): Promise<pg.QueryConfig[]> {
+    const recorder = new Recorder(await this.context(caller, session));
     await run(new Tx(session, recorder));
     const recorded = recorder.outcome();
+    await recorder.work.remove(session);
+    session.onCommit(() => this.wake(caller.merchantId, recorded));
     if (recorded.changes.length === 0) return [];
-    await this.knowTenant(caller.merchantId);
+    if (recorded.changed) await this.knowTenant(caller.merchantId);
     if (recorded.events.length > 0) session.onCommit(() => this.parts.committed());
     return [this.commitOf(caller.merchantId, { ...recorded, answers: [] })];
   }
@@ -240,16 +256,21 @@ export class Db {
     return prepared(commitText(effects.changes), commitValues(merchantId, [effects], this.paths.arrays));
   }
 
-  private committed(written?: Written): void {
+  private committed(): void {
     crashPoint('after-commit');
-    this.parts.committed(written);
+    this.parts.committed();
   }
 
-  private context(caller: Caller): Context {
-    const { clock, aggregates, events, newId } = this.parts;
+  private wake(merchantId: number, { due }: Recorded): void {
+    for (const kind of due) this.onDue(merchantId, kind);
+  }
+
+  private async context(caller: Caller, source: Source): Promise<Context> {
+    const { clocksMove, aggregates, events, newId } = this.parts;
     return {
       caller,
-      now: clock.now(caller.merchantId),
+      now: await merchantTime(source, this.parts),
+      clocksMove,
       keptFrom: this.keptFrom(),
       aggregates,
       events,
@@ -273,21 +294,7 @@ export class Db {
 
   private async knowTenant(merchantId: number): Promise<void> {
     if (this.tenants.has(merchantId)) return;
-    const text = 'insert into tenants (merchant_id) values ($1) on conflict do nothing';
-    await queryOn(this.parts.readPool, prepared(text, [merchantId]));
+    await queryOn(this.parts.readPool, prepared(knowTenantText, [merchantId]));
     this.tenants.add(merchantId);
   }
 }
-
-/** A refusal that commits is a result; anything else that is thrown goes on. */
-function committedRejectionIn(error: unknown): CommittedRejection {
-  if (error instanceof CommittedRejection) return error;
-  throw error;
-}
-
-/** The answer, with its bytes: views that are an event's data have the event's bytes, as a repeat would get them. */
-const marked = <T extends object>(answer: T, { emitted }: Recorded): T =>
-  markAnswer(
-    answer,
-    jsonOfAnswer(answer, value => emitted.get(value)?.data),
-  );

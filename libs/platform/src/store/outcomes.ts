@@ -27,6 +27,12 @@ export class CommittedRejection extends Outcome {
   }
 }
 
+/** A refusal that commits is a result; anything else that is thrown goes on. */
+export function committedRejectionIn(error: unknown): CommittedRejection {
+  if (error instanceof CommittedRejection) return error;
+  throw error;
+}
+
 /** The answer stored under the caller's idempotency key: thrown through the handler, caught by the dispatcher. */
 export class Replayed extends Outcome {
   override readonly name = 'Replayed';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Ask } from './session.js';
 import type { Arrays } from './sql/arrays.js';
-import type { WriteSet, Written } from './sql/write-set.js';
+import type { WriteSet } from './sql/write-set.js';
 
 /**
  * What is done outside of a held transaction. There are two implementations of the same behaviour: `fastPaths` batches
@@ -26,6 +26,4 @@ export interface PathParts {
   pool: pg.Pool;
   /** For what a command may need while it holds a connection of `pool`. */
   readPool: pg.Pool;
-  /** Called after each statement that wrote events. */
-  written(written: Written): void;
 }

@@ -3,7 +3,7 @@ import { prepared, queryOn } from './pool.js';
 import { Session } from './session.js';
 import type { Arrays } from './sql/arrays.js';
 import { commitText } from './sql/statements.js';
-import { commitValues, publishedRows } from './sql/write-set.js';
+import { commitValues } from './sql/write-set.js';
 
 export const plainArrays: Arrays = {
   texts: values => values,
@@ -16,7 +16,7 @@ export const plainArrays: Arrays = {
 };
 
 /** A query per read, a transaction per commit, a nextval per id. */
-export function plainPaths({ pool, readPool, written }: PathParts): Paths {
+export function plainPaths({ pool, readPool }: PathParts): Paths {
   return {
     arrays: plainArrays,
     ask: async (merchantId, text, values) => {
@@ -29,8 +29,7 @@ export function plainPaths({ pool, readPool, written }: PathParts): Paths {
     },
     commit: async (merchantId, effects) => {
       const values = commitValues(merchantId, [effects], plainArrays);
-      const [listed] = await queryOn(pool, prepared(commitText(effects.changes), values));
-      if (listed) written({ first: listed.first, rows: publishedRows(merchantId, effects.events) });
+      await queryOn(pool, prepared(commitText(effects.changes), values));
     },
     nextId: async table => {
       const [row] = await queryOn(readPool, prepared(`select nextval('${table}_id_seq') as id`, []));

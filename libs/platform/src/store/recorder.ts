@@ -2,12 +2,13 @@ import type { EventName, OperationLogged } from '@recur/contracts';
 import { invalid, Outcome, type Rejected } from '@recur/kernel';
 import type { Caller } from '../runtime/caller.js';
 import type { Aggregate, AggregateOf, EventSource, LogIds } from './aggregate.js';
+import { WorkChanges } from './due/work-changes.js';
 import { violatedIndex } from './errors.js';
 import { type EventKinds, written } from './event.js';
 import type { Table } from './schema/table.js';
 import type { Arrays } from './sql/arrays.js';
 import type { RowToWrite } from './sql/rows.js';
-import type { Change, EventRow, WriteSet } from './sql/write-set.js';
+import type { Change, EventRow, RowGroup, WriteSet } from './sql/write-set.js';
 
 /**
  * The largest event data. Well below NATS's `max_payload`: an event that the bus refuses would stay in the outbox for
@@ -22,6 +23,8 @@ export interface Context {
   readonly caller: Caller;
   /** Unix seconds on the merchant's clock. */
   readonly now: number;
+  /** The merchants' clocks can be moved: in a sandbox. */
+  readonly clocksMove: boolean;
   /** Unix seconds on the machine's clock, by which expired rows are removed. */
   readonly keptFrom: number;
   readonly aggregates: Readonly<Record<string, Aggregate>>;
@@ -57,6 +60,10 @@ export interface Recorded extends Omit<WriteSet, 'answers'> {
   emitted: ReadonlyMap<object, EventRow>;
   logged: boolean;
   changed: boolean;
+  /** There is something to commit, if it is only work that was scheduled. */
+  wrote: boolean;
+  /** Kinds of work that have an item due now; undefined stands for all: the merchant's clock moved. */
+  due: readonly (string | undefined)[];
 }
 
 interface Tracked {
@@ -73,26 +80,51 @@ interface Emission {
   aggregateId: string;
   version: number;
   data: object;
+  caller: Caller;
+}
+
+/** What one run of a command has recorded; shared by the recorders of a batch of work. */
+class Records {
+  readonly tracked = new Map<string, Tracked>();
+  readonly emissions: Emission[] = [];
+  readonly conflicts = new Map<string, Conflict>();
+  /** By request id. */
+  readonly entries = new Map<string, Emission>();
+  readonly work = new WorkChanges();
+  ran = false;
+  clockMoved = false;
 }
 
 /** Collects the effects of one run of a command: rows, events, the log entry, and the meaning of conflicts. */
 export class Recorder {
-  private readonly tracked = new Map<string, Tracked>();
-  private readonly emissions: Emission[] = [];
-  private readonly conflicts = new Map<string, Conflict>();
-  private entry: OperationLogged | undefined;
-  private ran = false;
+  constructor(
+    readonly context: Context,
+    private readonly records = new Records(),
+  ) {}
 
-  constructor(readonly context: Context) {}
+  /** A recorder of the same run whose events and log entry have another request id. */
+  under(requestId: string): Recorder {
+    return new Recorder({ ...this.context, caller: { ...this.context.caller, requestId } }, this.records);
+  }
+
+  /** Work that is scheduled, taken off the schedule, or done. */
+  get work(): WorkChanges {
+    return this.records.work;
+  }
 
   /** A hand-written statement has written. */
   wrote(): void {
-    this.ran = true;
+    this.records.ran = true;
+  }
+
+  /** The merchant's clock was moved. */
+  movedClock(): void {
+    this.records.clockMoved = true;
   }
 
   /** Tracks a row that is locked; returns it as it was saved since, if it was. */
   locked<T>(table: Table<T>, row: T): T {
-    return (this.tracked.get(keyOf(table, row)) ?? this.track(table, row, 'update')).row as T;
+    return (this.records.tracked.get(keyOf(table, row)) ?? this.track(table, row, 'update')).row as T;
   }
 
   /** Inserts the row, or updates it where it is locked. */
@@ -102,7 +134,7 @@ export class Recorder {
 
   /** Inserts the row. */
   add<T>(into: Table<T>, row: T): void {
-    if (this.tracked.has(keyOf(into, row))) throw new Error(`${keyOf(into, row)} was added before`);
+    if (this.records.tracked.has(keyOf(into, row))) throw new Error(`${keyOf(into, row)} was added before`);
     this.track(into, row, 'insert').saved = true;
   }
 
@@ -137,46 +169,53 @@ export class Recorder {
   emitFor(type: string, row: unknown, data: object): void {
     const name = this.context.events[type]?.aggregate ?? fail(`event ${type} is not registered`);
     const of = this.context.aggregates[name] ?? fail(`aggregate ${name} of ${type} is not declared`);
-    const saved = this.tracked.get(keyOf(of.table, row));
+    const saved = this.records.tracked.get(keyOf(of.table, row));
     if (!saved?.saved) throw new Error(`${type}: save the row before its event`);
     this.record(type, { ...of, name }, row, ++saved.version, data);
   }
 
   log(target: string, content: string, ids: LogIds = {}): void {
-    if (this.entry) throw new Error('one command, one log entry');
-    this.entry = { actor: this.context.caller.actor, target, content, ids };
+    const { caller } = this.context;
+    const { entries } = this.records;
+    if (entries.has(caller.requestId)) throw new Error('one command, one log entry');
+    const data = { actor: caller.actor, target, content, ids } satisfies OperationLogged;
+    const subject = { aggregate: 'operation', aggregateId: '', version: 1 };
+    entries.set(caller.requestId, { type: LOGGED, ...subject, data, caller });
   }
 
   onConflict(index: string, means: Conflict): void {
-    this.conflicts.set(index, means);
+    this.records.conflicts.set(index, means);
   }
 
   /** What an error means to the command: the refusal or repetition that a conflict stands for, or the error itself. */
   meaningOf(error: unknown): unknown {
     const index = violatedIndex(error);
-    const means = index === undefined ? undefined : this.conflicts.get(index);
+    const means = index === undefined ? undefined : this.records.conflicts.get(index);
     if (means === undefined) return error;
     return means === 'again' ? new RunAgain(error) : means();
   }
 
   outcome(): Recorded {
-    const entry = this.entry && { type: LOGGED, aggregate: 'operation', aggregateId: '', version: 1, data: this.entry };
-    const emissions = [...this.emissions, ...(entry ? [entry] : [])];
+    const { entries, work, ran, clockMoved } = this.records;
+    const emissions = [...this.records.emissions, ...entries.values()];
     const events = emissions.map(emission => this.outboxRow(emission));
-    const groups = this.changedRows();
+    const changed = this.changedRows();
+    const groups = [...changed, ...work.scheduledRows()];
     return {
       changes: groups.map(({ table, change }) => [table, change] as const),
       rows: groups.map(({ rows }) => rows),
       events,
       emitted: new Map(emissions.map(({ data }, at) => [data, events[at] as EventRow])),
-      logged: this.entry !== undefined,
-      changed: this.ran || groups.length > 0,
+      logged: entries.size > 0,
+      changed: ran || changed.length > 0,
+      wrote: ran || groups.length > 0 || work.deleted,
+      due: [...(clockMoved ? [undefined] : []), ...work.dueBy(this.context.now)],
     };
   }
 
-  private changedRows() {
-    const groups = new Map<string, { table: Table<unknown>; change: Change; rows: RowToWrite[] }>();
-    for (const { table, change, row, version, saved } of this.tracked.values()) {
+  private changedRows(): RowGroup[] {
+    const groups = new Map<string, RowGroup & { rows: RowToWrite[] }>();
+    for (const { table, change, row, version, saved } of this.records.tracked.values()) {
       if (!saved) continue;
       const key = `${table.table} ${change}`;
       const group = groups.get(key) ?? { table, change, rows: [] };
@@ -187,7 +226,7 @@ export class Recorder {
   }
 
   private saved<T>(into: Table<T>, row: T): Tracked {
-    const tracked = this.tracked.get(keyOf(into, row)) ?? this.track(into, row, 'insert');
+    const tracked = this.records.tracked.get(keyOf(into, row)) ?? this.track(into, row, 'insert');
     tracked.row = row;
     tracked.saved = true;
     return tracked;
@@ -196,19 +235,20 @@ export class Recorder {
   private track<T>(table: Table<T>, row: T, change: Change): Tracked {
     const version = Number((row as { version?: number }).version ?? 0);
     const tracked = { table, change, row, version, saved: false };
-    this.tracked.set(keyOf(table, row), tracked);
+    this.records.tracked.set(keyOf(table, row), tracked);
     return tracked;
   }
 
   private record(type: string, of: { name: string; key: string }, row: unknown, version: number, data: object): void {
-    this.emissions.push({ type, aggregate: of.name, aggregateId: idOf(of, row), version, data });
+    const { caller } = this.context;
+    this.records.emissions.push({ type, aggregate: of.name, aggregateId: idOf(of, row), version, data, caller });
   }
 
-  private outboxRow({ type, aggregate, aggregateId, version, data }: Emission): EventRow {
+  private outboxRow({ type, aggregate, aggregateId, version, data, caller }: Emission): EventRow {
     const { context } = this;
     const kind = context.events[type];
     const id = context.newId('ev_');
-    const { actor, requestId, traceparent, merchantId } = context.caller;
+    const { actor, requestId, traceparent, merchantId } = caller;
     const subject = aggregateId || id;
     const at = context.now;
     const head = { id, type, merchantId, aggregate, aggregateId: subject, version, at, actor, requestId, traceparent };

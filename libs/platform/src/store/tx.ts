@@ -9,6 +9,8 @@ import {
   type Where,
   whereOf,
 } from './aggregate.js';
+import { moveClock } from './due/clocks.js';
+import type { LeasedItems } from './due/work-changes.js';
 import { Stale } from './outcomes.js';
 import type { Row } from './pool.js';
 import { Reader } from './reader.js';
@@ -137,6 +139,41 @@ export class Tx extends Reader implements Peeks {
   emit(of: EventSource<string, unknown, unknown> | string, row: unknown, event: unknown, data?: object): unknown {
     if (typeof of === 'string') return this.recorder.emitFor(of, row, event as object);
     return this.recorder.emit(of, row, event as string, data as object);
+  }
+
+  /**
+   * Schedules work for `at`, in unix seconds on the clock of its kind; it goes out with the commit. An item has one time:
+   * this replaces an earlier one, and a worker that is on the item meanwhile leaves the new one alone.
+   */
+  schedule(kind: string, key: string, at: number): void {
+    this.recorder.work.schedule(this.merchantId, kind, key, at);
+  }
+
+  /** Takes work off the schedule, if it is there. A worker that has begun it is not stopped. */
+  unschedule(kind: string, key: string): void {
+    this.recorder.work.unschedule(this.merchantId, kind, key);
+  }
+
+  /** The same transaction for one item of work: its events have the item's request id, and the log its own entry. */
+  item({ requestId }: { requestId: string }): Tx {
+    return new Tx(this.session, this.recorder.under(requestId));
+  }
+
+  /** For the work runner: deletes items that this transaction has done; returns those that are no longer its own. */
+  settle(items: LeasedItems): Promise<string[]> {
+    return this.recorder.work.settle(this.session, items);
+  }
+
+  /**
+   * Moves the merchant's clock to `offsetSeconds` ahead of the machine's, never back; only in a sandbox. Returns the
+   * merchant's new time; `now` stays what it was when the command began.
+   */
+  async moveClock(offsetSeconds: number): Promise<number> {
+    const { clocksMove, keptFrom } = this.recorder.context;
+    if (!clocksMove) throw new Error('clocks are moved in a sandbox only');
+    this.recorder.wrote();
+    this.recorder.movedClock();
+    return keptFrom + (await moveClock(this.session, offsetSeconds));
   }
 
   /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */

@@ -12,7 +12,9 @@ import { createLog } from '../runtime/log.js';
 import { assemble, type Parts, type ServiceDefinition } from '../service/service.js';
 import { type Event, eventIn } from '../store/event.js';
 import { createPool, type Row } from '../store/pool.js';
-import { connected, migrate, type Schema } from '../store/schema/migrate.js';
+import { migrate, type Schema } from '../store/schema/migrate.js';
+import { schemaDifference } from './drift.js';
+import { record } from './record.js';
 
 /** A clock that a test moves: merchant time and wall time are one. */
 export class MovableClock implements Clock {
@@ -138,6 +140,8 @@ async function template({ name, schema }: ServiceDefinition): Promise<string> {
   return database;
 }
 
+const emittedTypes = 'select distinct type from outbox';
+
 /** Starts a service on a fresh real database, without network: `call` goes through its transport. */
 export async function testService<C extends ServiceConfig>(
   definition: ServiceDefinition<C>,
@@ -206,7 +210,10 @@ export async function testService<C extends ServiceConfig>(
     async call<Op extends Operation>(operation: Op, input: unknown, caller?: TestCaller): Promise<Result<Out<Op>>> {
       const reply = await running.server.dispatch(operation.name, JSON.stringify(input), received(callerOf(caller)));
       const answer = JSON.parse(reply.bytes.toString());
-      if (!reply.ok) return { ok: false, issues: [], ...answer };
+      if (!reply.ok) {
+        record('error', `${operation.name} ${answer.slug}`);
+        return { ok: false, issues: [], ...answer };
+      }
       operation.output.parse(answer);
       return { ok: true, data: answer as Out<Op>, ...(reply.replayOf && { replayOf: reply.replayOf }) };
     },
@@ -252,14 +259,13 @@ export async function testService<C extends ServiceConfig>(
       await client.connect();
       return client;
     },
-    /** The statements that TypeORM would run to make the database fit the mapping; empty when there is no drift. */
-    async drift(): Promise<string[]> {
-      const probe = await connected(urlOf(database), definition.schema);
-      const { upQueries } = await probe.driver.createSchemaBuilder().log();
-      await probe.destroy();
-      return upQueries.map(({ query }) => query);
+    /** Statements by which the database differs from the declared tables; empty when there is no drift. */
+    drift(): Promise<string[]> {
+      return schemaDifference(urlOf(database), definition.schema);
     },
     async close(): Promise<void> {
+      const { rows } = await admin.query(emittedTypes);
+      for (const { type } of rows) record('event', type);
       for (const each of [...replicas, { running, pool }]) {
         await each.running.app.close();
         await each.running.db.close();
@@ -276,5 +282,7 @@ export type TestService = Awaited<ReturnType<typeof testService>>;
 export { operationsOf } from '../service/handle.js';
 export type { ServiceDefinition } from '../service/service.js';
 export { snapshotController } from '../service/snapshot-controller.js';
+export { migrate, type Schema } from '../store/schema/migrate.js';
+export { schemaDifference } from './drift.js';
 export { freePort, TestNats } from './nats.js';
 export { canary, closed, http, type Listening, tcp } from './servers.js';

@@ -114,6 +114,8 @@ describe('row-level security', () => {
     'gate',
     'dead_letter',
     'tenants',
+    'due_work',
+    'clocks',
     'api_key_lookups',
     'member_emails',
     'client_sessions',

@@ -3,6 +3,7 @@ import { afterVerdict, type Endpoint } from '../../endpoints/domain/endpoint.js'
 import { saveHealth } from '../../endpoints/rows.js';
 import { type EndpointRow, endpoints } from '../../endpoints/tables.js';
 import { afterAttempt, type Delivery, type Outcome, verdictOf } from '../domain/delivery.js';
+import { onlyIndexScans, runHashed } from '../index-scans.js';
 import { advanceLines, type Line } from '../order.js';
 import type { Claimed } from './claims.js';
 
@@ -37,14 +38,15 @@ const lockAll = `select * from endpoints where merchant_id = $1 and endpoint_id 
  * Selects the deliveries that are still leased to this worker: one that was too slow records nothing. The number of
  * attempts is read again, because a resend in the meantime resets it.
  */
-const fence = `select due.delivery_id, (select attempts from deliveries
+const fence = `select leased.delivery_id, (select attempts from deliveries
     where merchant_id = $1 and delivery_id = ours.delivery_id and event_id = ours.event_id) as attempts
   from unnest($2::text[], $3::text[], $4::text[]) ours(delivery_id, event_id, token)
-  join due on due.delivery_id = ours.delivery_id and due.lease_token = ours.token for update of due`;
+  cross join lateral (select delivery_id from due
+    where delivery_id = ours.delivery_id and lease_token = ours.token for update) leased`;
 
 /**
  * Updates deliveries and their schedule, and logs each attempt. Rows are looked up by the list of their ids ($4),
- * independent of the planner's estimates.
+ * independent of the planner's estimates, and only in the partitions of the batch's events.
  */
 const record = `with r as materialized (select * from json_to_recordset($2::json) r(endpoint_id bigint, delivery_id text,
     event_id text, type text, url text, state text, attempts integer, outcome text, answer text, create_time bigint,
@@ -58,7 +60,8 @@ const record = `with r as materialized (select * from json_to_recordset($2::json
     from r where due.delivery_id = any($4) and due.delivery_id = r.delivery_id and r.next_at_ms is not null)
   update deliveries d set state = r.state, attempts = r.attempts, next_at_ms = r.next_at_ms,
     last_outcome = r.outcome, last_answer = r.answer
-  from r where d.merchant_id = $1 and d.delivery_id = any($4) and d.delivery_id = r.delivery_id`;
+  from r where d.merchant_id = $1 and d.delivery_id = any($4) and d.delivery_id = r.delivery_id
+    and d.event_id >= (select min(event_id) from r) and d.event_id <= (select max(event_id) from r)`;
 
 /**
  * Records attempts to endpoints of one merchant: deliveries, schedule, log and the endpoints' health. `random` returns
@@ -70,25 +73,26 @@ export async function recordAll(
   nowMs: number,
   random: () => number,
 ): Promise<Recorded> {
-  const ids = [...new Set(attempts.map(({ delivery }) => delivery.endpointId))].sort((a, b) => a - b);
-  const [locked, leased] = await Promise.all([
+  const ids = [...new Set(attempts.map(({ endpointId }) => endpointId))].sort((a, b) => a - b);
+  const [, locked, leased] = await Promise.all([
+    onlyIndexScans(tx),
     tx.run(lockAll, [tx.merchantId, ids]),
     tx.run(fence, [
       tx.merchantId,
-      attempts.map(({ delivery }) => delivery.deliveryId),
-      attempts.map(({ delivery }) => delivery.eventId),
+      attempts.map(({ deliveryId }) => deliveryId),
+      attempts.map(({ payload }) => payload.eventId),
       attempts.map(({ token }) => token),
     ]),
   ]);
   const ours = new Map(leased.map(row => [row.delivery_id, Number(row.attempts)]));
+  const byEndpoint = new Map<number, Attempt[]>(ids.map(id => [id, []]));
+  for (const attempt of attempts) byEndpoint.get(attempt.endpointId)?.push(attempt);
   const later: Attempt[] = [];
   const recording: Ended[] = [];
   let noticed: Judged | undefined;
   // deleted endpoints are not among these: they have nothing to be recorded
   for (const endpoint of locked.map(row => hydrate(endpoints, row))) {
-    const valid = attempts.filter(
-      ({ delivery }) => delivery.endpointId === endpoint.endpointId && ours.has(delivery.deliveryId),
-    );
+    const valid = (byEndpoint.get(endpoint.endpointId) ?? []).filter(({ deliveryId }) => ours.has(deliveryId));
     const judged = judge(endpoint, valid);
     if (judged.notice && noticed) {
       later.push(...valid);
@@ -96,11 +100,7 @@ export async function recordAll(
     }
     if (judged.notice) noticed = judged;
     await saveHealth(tx, endpoint, judged.endpoint, judged.notice);
-    for (const attempt of valid) {
-      const { delivery } = attempt;
-      const attempts = ours.get(delivery.deliveryId) ?? delivery.attempts;
-      recording.push({ endpoint, attempt, delivery: { ...delivery, attempts } });
-    }
+    for (const attempt of valid) recording.push({ endpoint, attempt, delivery: deliveryOf(attempt, ours) });
   }
   const released = await write(tx, recording, nowMs, random);
   return { later, released };
@@ -119,8 +119,17 @@ async function write(tx: Tx, recording: readonly Ended[], nowMs: number, random:
   }
   const ids = recording.map(({ delivery }) => delivery.deliveryId);
   const values = [tx.merchantId, JSON.stringify(rows), settled, ids];
-  const [, released] = await Promise.all([tx.run(record, values), advanceLines(tx, lines, nowMs)]);
+  const [, released] = await Promise.all([runHashed(tx, record, values), advanceLines(tx, lines, nowMs)]);
   return released;
+}
+
+/** The delivery before the attempt. It is scheduled, because it is leased. */
+function deliveryOf(
+  { merchantId, deliveryId, endpointId, payload }: Attempt,
+  attempts: Map<unknown, number>,
+): Delivery {
+  const ids = { merchantId, deliveryId, endpointId, eventId: payload.eventId };
+  return { ...ids, state: 'scheduled', attempts: attempts.get(deliveryId) ?? 0, nextAtMs: null };
 }
 
 /** The outcome for the delivery. A 410 from a URL that the endpoint has left is an ordinary failure. */
@@ -128,12 +137,12 @@ function outcomeFor(endpoint: EndpointRow, { url, result }: Attempt): Outcome {
   return url !== endpoint.url && verdictOf(result) === 'gone' ? { kind: 'failed' } : result;
 }
 
-function rowOf({ type, url, startedMs, result }: Attempt, after: Delivery) {
+function rowOf({ payload, url, startedMs, result }: Attempt, after: Delivery) {
   return {
     endpoint_id: after.endpointId,
     delivery_id: after.deliveryId,
     event_id: after.eventId,
-    type,
+    type: payload.type,
     url,
     state: after.state,
     attempts: after.attempts,

@@ -2,12 +2,11 @@ import { type Db, type Row, systemCaller, type Tx } from '@recur/platform';
 import { oneByOneAfter } from '../../endpoints/domain/endpoint.js';
 import { lockEndpointIfAny } from '../../endpoints/rows.js';
 import type { Sealed } from '../../endpoints/secrets.js';
-import type { Delivery } from '../domain/delivery.js';
+import { onlyIndexScans } from '../index-scans.js';
 import { missIdle } from '../miss.js';
 
-/** Deliveries of one endpoint that are claimed and not recorded yet, over all workers. */
-export const maxLeased = 16;
-const limits = { looked: 64, missedAtOnce: 1_000 } as const;
+/** `front`: rows in which the lease of a failing endpoint's single attempt is looked for; leased rows come first. */
+const limits = { front: 64, missedAtOnce: 1_000 } as const;
 
 /** The right to send deliveries, until unix milliseconds. */
 export interface Lease {
@@ -15,70 +14,106 @@ export interface Lease {
   untilMs: number;
 }
 
-/** A delivery to be sent now. */
-export interface Claimed extends Lease {
-  delivery: Delivery;
-  /** The object that the event is of, where others wait for this delivery. */
-  subject: string | null;
-  type: string;
-  body: string;
+/** A position in an endpoint's deliveries, in the order in which they are due. */
+export interface Cursor {
+  dueAtMs: number;
+  deliveryId: string;
 }
 
-/** What a claim brought for one endpoint. */
+/** Position before all deliveries of an endpoint. */
+export const start: Cursor = { dueAtMs: -1, deliveryId: '' };
+
+/** An event as it is sent, shared by all of its deliveries in a claim. */
+export interface Payload {
+  eventId: string;
+  type: string;
+  body: Buffer;
+}
+
+/** A delivery to be sent now. */
+export interface Claimed extends Lease {
+  merchantId: number;
+  deliveryId: string;
+  endpointId: number;
+  /** Object of the event, if later events of the object wait for this delivery. */
+  subject: string | null;
+  payload: Payload;
+}
+
+/** Result of a claim for one endpoint. */
 export interface Claim {
   url: string;
   sealed: Sealed;
-  /** False where it is disabled or deleted: nothing is claimed for it. */
+  /** False for a disabled or deleted endpoint, for which nothing is claimed. */
   open: boolean;
-  /** It has failed so often that it is tried by one attempt at a time. */
+  /** Failed so often that only one attempt at a time is made. */
   failing: boolean;
-  /** How many could have been claimed, if so many had been due. */
+  /** Deliveries that could be claimed, had so many been due. */
   room: number;
   due: Claimed[];
+  /** Position after the last one; undefined when nothing was due. */
+  last: Cursor | undefined;
 }
 
-/** What is asked for: at most `room` deliveries of an endpoint. */
+/** Request for at most `room` deliveries of an endpoint, after a position. */
 export interface Wanted {
   endpointId: number;
   room: number;
+  after: Cursor;
 }
 
-/** Claims for one endpoint happen one after the other, so that what is leased is counted right. */
-const alone = `select pg_advisory_xact_lock(hashtextextended('claim ' || id, 0)) from unnest($1::bigint[]) id`;
+/**
+ * Serialises claims for failing endpoints over all replicas, so that the lease of their single attempt is seen. The locks
+ * are taken in the order of ids.
+ */
+const lockFailing = `select pg_advisory_xact_lock(hashtextextended('claim ' || endpoint_id, 0)) from (
+    select endpoint_id from endpoints
+    where merchant_id = $1 and endpoint_id = any($2) and failures >= ${oneByOneAfter} order by endpoint_id offset 0) failing`;
 
 /**
- * Leases what is due of several endpoints of a merchant, oldest first, and loads it: first a row for each endpoint, then
- * one for each delivery. What is leased stands first in its endpoint's order: it came due before what is waiting. Rows
- * are looked up one by one by their keys, whatever the planner thought of the tables when it made its plan.
+ * The lease need not survive a crash of the database server: a delivery that is sent twice then has one webhook-id.
  */
-const claim = `with lanes as materialized (
-    select e.endpoint_id, e.url, e.sealed_secret, case when e.former_until > $7 then e.sealed_former end as sealed_former,
-      e.failures >= ${oneByOneAfter} as failing,
-      e.state = 'enabled' and e.deleted_time = 0 as open, greatest(0, least(w.room,
-        case when e.failures >= ${oneByOneAfter} then 1 else ${maxLeased} end - (select count(*) from
-          (select lease_until_ms from due where endpoint_id = e.endpoint_id and not held
-           order by due_at_ms limit ${limits.looked}) front where lease_until_ms >= $4))) as room
-    from unnest($2::bigint[], $3::bigint[]) w(endpoint_id, room)
-    join endpoints e on e.merchant_id = $1 and e.endpoint_id = w.endpoint_id),
-  picked as materialized (
-    select found.delivery_id from lanes cross join lateral (
-      select delivery_id from due where endpoint_id = lanes.endpoint_id and not held and due_at_ms <= $4
-        and (lease_until_ms is null or lease_until_ms < $4)
-      order by due_at_ms limit lanes.room for update skip locked) found
-    where lanes.open),
-  claimed as (
-    update due set lease_token = $5, lease_until_ms = $6
-    where delivery_id = any(array(select delivery_id from picked)) returning delivery_id, endpoint_id, subject)
-  select endpoint_id, url, sealed_secret, sealed_former, failing, open, room, null as delivery_id, null as subject,
-    null as event_id, null as state, null as attempts, null as next_at_ms, null as type, null as body from lanes
-  union all
-  select claimed.endpoint_id, null, null, null, null, null, null, claimed.delivery_id, claimed.subject, d.event_id, d.state,
-    d.attempts, d.next_at_ms, e.type, e.body
-  from claimed cross join lateral (select * from deliveries
-    where merchant_id = $1 and delivery_id = claimed.delivery_id offset 0) d
-  cross join lateral (select * from events where merchant_id = $1 and event_id = d.event_id offset 0) e`;
+const withoutFlush = `select set_config('synchronous_commit', 'off', true)`;
 
-/** Claims what is due at `nowMs` of a merchant's endpoints, under one lease; by endpoint id. */
+/**
+ * Leases what is due of several endpoints of a merchant, oldest first. Rows that other replicas are claiming are skipped.
+ * Each endpoint is one step along the index `due_waiting` from its position; the rows found are then updated by their ctid.
+ * Returns a row per endpoint, one per delivery, and one per event with the body.
+ */
+export const claimStatement = `with wanted as materialized (
+    select e.endpoint_id, e.url, e.sealed_secret, case when e.former_until > $9 then e.sealed_former end as sealed_former,
+      e.failing, e.state = 'enabled' and e.deleted_time = 0 as open, w.due_at_ms, w.delivery_id,
+      case when not e.failing then w.room when exists (select from (
+        select lease_until_ms from due where endpoint_id = e.endpoint_id and not held
+        order by due_at_ms, delivery_id limit ${limits.front}) front where lease_until_ms >= $6) then 0 else 1 end as room
+    from unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) w(endpoint_id, room, due_at_ms, delivery_id)
+    cross join lateral (select *, failures >= ${oneByOneAfter} as failing from endpoints
+      where merchant_id = $1 and endpoint_id = w.endpoint_id offset 0) e),
+  picked as materialized (
+    select found.* from wanted cross join lateral (
+      select ctid, endpoint_id, due_at_ms, delivery_id from due where endpoint_id = wanted.endpoint_id and not held
+        and (due_at_ms, delivery_id) > (wanted.due_at_ms, wanted.delivery_id) and due_at_ms <= $6
+        and (lease_until_ms is null or lease_until_ms < $6)
+      order by due_at_ms, delivery_id limit wanted.room for update skip locked) found
+    where wanted.open),
+  claimed as (
+    update due set lease_token = $7, lease_until_ms = $8 where ctid = any(array(select ctid from picked))
+    returning endpoint_id, delivery_id, subject, coalesce(event_id, (
+      select event_id from deliveries where merchant_id = $1 and delivery_id = due.delivery_id limit 1)) as event_id),
+  last as (select distinct on (endpoint_id) endpoint_id, due_at_ms, delivery_id from picked
+    order by endpoint_id, due_at_ms desc, delivery_id desc)
+  select 'endpoint' as kind, wanted.endpoint_id, url, sealed_secret, sealed_former, failing, open, room, last.due_at_ms,
+    last.delivery_id, null as event_id, null as subject, null as type, null as body
+    from wanted left join last using (endpoint_id)
+  union all
+  select 'event', null, null, null, null, null, null, null, null, null, e.event_id, null, e.type, e.body
+    from (select distinct event_id from claimed) ids cross join lateral (
+      select event_id, type, body from events where merchant_id = $1 and event_id = ids.event_id offset 0) e
+  union all
+  select 'delivery', endpoint_id, null, null, null, null, null, null, null, delivery_id, event_id, subject, null, null
+    from claimed`;
+
+/** Claims what is due at `nowMs` of a merchant's endpoints, under one lease. Returns a claim per endpoint id. */
 export async function claimDue(
   db: Db,
   merchantId: number,
@@ -86,56 +121,72 @@ export async function claimDue(
   nowMs: number,
   lease: Lease,
 ): Promise<Map<number, Claim>> {
-  const inOrder = [...wanted].sort((a, b) => a.endpointId - b.endpointId);
-  const ids = inOrder.map(({ endpointId }) => endpointId);
-  const values = [merchantId, ids, inOrder.map(({ room }) => room), nowMs, lease.token, lease.untilMs];
-  const claims = new Map<number, Claim>();
+  const ids = wanted.map(({ endpointId }) => endpointId);
+  const asked = [
+    ids,
+    wanted.map(({ room }) => room),
+    wanted.map(({ after }) => after.dueAtMs),
+    wanted.map(({ after }) => after.deliveryId),
+  ];
+  let rows: Row[] = [];
   await db.apply(systemCaller(merchantId, lease.token, Number.POSITIVE_INFINITY), async tx => {
-    const [, rows] = await Promise.all([tx.run(alone, [ids]), tx.run(claim, [...values, tx.now])]);
-    for (const row of rows) add(claims, merchantId, lease, row);
+    const values = [merchantId, ...asked, nowMs, lease.token, lease.untilMs, tx.now];
+    [, , , rows] = await Promise.all([
+      onlyIndexScans(tx),
+      tx.run(withoutFlush, []),
+      tx.run(lockFailing, [merchantId, ids]),
+      tx.run(claimStatement, values),
+    ]);
   });
+  return claimsOf(merchantId, lease, rows);
+}
+
+function claimsOf(merchantId: number, lease: Lease, rows: readonly Row[]): Map<number, Claim> {
+  const claims = new Map<number, Claim>();
+  const payloads = new Map<string, Payload>();
+  for (const row of rows) {
+    if (row.kind === 'endpoint') claims.set(Number(row.endpoint_id), claimOf(merchantId, row));
+    else if (row.kind === 'event') payloads.set(String(row.event_id), payloadOf(row));
+    else {
+      const endpointId = Number(row.endpoint_id);
+      const payload = payloads.get(String(row.event_id));
+      if (!payload) throw new Error(`the event of delivery ${row.delivery_id} is missing`);
+      const subject = row.subject as string | null;
+      const ids = { merchantId, endpointId, deliveryId: String(row.delivery_id) };
+      claims.get(endpointId)?.due.push({ ...lease, ...ids, subject, payload });
+    }
+  }
   return claims;
 }
 
-function add(claims: Map<number, Claim>, merchantId: number, lease: Lease, row: Row): void {
+function claimOf(merchantId: number, row: Row): Claim {
   const endpointId = Number(row.endpoint_id);
-  if (row.delivery_id === null) {
-    const { url, sealed_secret, sealed_former, open, failing, room } = row;
-    claims.set(endpointId, {
-      url: String(url),
-      sealed: {
-        merchantId,
-        endpointId,
-        sealedSecret: String(sealed_secret),
-        sealedFormer: sealed_former as string | null,
-      },
-      open: open === true,
-      failing: failing === true,
-      room: Number(room),
-      due: [],
-    });
-    return;
-  }
-  claims.get(endpointId)?.due.push({
-    ...lease,
-    subject: row.subject as string | null,
-    type: String(row.type),
-    body: String(row.body),
-    delivery: {
+  return {
+    url: String(row.url),
+    sealed: {
       merchantId,
       endpointId,
-      deliveryId: String(row.delivery_id),
-      eventId: String(row.event_id),
-      state: row.state as Delivery['state'],
-      attempts: Number(row.attempts),
-      nextAtMs: Number(row.next_at_ms),
+      sealedSecret: String(row.sealed_secret),
+      sealedFormer: row.sealed_former as string | null,
     },
-  });
+    open: row.open === true,
+    failing: row.failing === true,
+    room: Number(row.room),
+    due: [],
+    last:
+      row.delivery_id === null ? undefined : { dueAtMs: Number(row.due_at_ms), deliveryId: String(row.delivery_id) },
+  };
 }
 
+const payloadOf = (row: Row): Payload => ({
+  eventId: String(row.event_id),
+  type: String(row.type),
+  body: Buffer.from(String(row.body)),
+});
+
 /**
- * A disabled or deleted endpoint misses some of what is scheduled for it, but not what another worker is at. Returns
- * whether there may be more. It is sent what it missed when it is enabled again.
+ * Marks some scheduled deliveries of a disabled or deleted endpoint as missed, except what another worker has leased.
+ * Returns true when there may be more. They are sent when the endpoint is enabled again.
  */
 export async function missDue(tx: Tx, endpointId: number, nowMs: number): Promise<boolean> {
   const endpoint = await lockEndpointIfAny(tx, endpointId);

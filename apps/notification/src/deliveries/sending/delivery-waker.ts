@@ -6,40 +6,31 @@ import type { Config } from '../../config.js';
 import { CatchUp } from '../catch-up.js';
 import { Dispatcher } from './dispatcher.js';
 
+/** Endpoints of a merchant that have something due. */
 interface Wake {
   merchantId: number;
-  endpointId: number;
+  endpointIds: readonly number[];
 }
 
 const limits = { concurrency: 32, sweepMs: 1_000, sweepEndpoints: 500 } as const;
-const QUEUE = 'deliveries';
+const QUEUE = 'wakes';
 const PREFIX = '{recur}';
 
-/** Endpoints after the second $2 that have something due: the index is read endpoint by endpoint, not row by row. */
-const waiting = `with recursive lanes as (
-    (select merchant_id, endpoint_id from due where not held and endpoint_id > $2 order by endpoint_id limit 1)
-    union all
-    select next.merchant_id, next.endpoint_id from lanes cross join lateral (
-      select merchant_id, endpoint_id from due where not held and endpoint_id > lanes.endpoint_id
-      order by endpoint_id limit 1) next)
-  select merchant_id, endpoint_id from lanes where exists (
-    select 1 from due where endpoint_id = lanes.endpoint_id and not held and due_at_ms <= $1
-      and (lease_until_ms is null or lease_until_ms < $1))
-  limit ${limits.sweepEndpoints}`;
+const dueEndpoints = 'select merchant_id, endpoint_id from due_endpoints($1, $2, $3)';
 
 /**
- * Gets due deliveries going. A job on BullMQ only says that an endpoint has something due: what, and whose turn it is,
- * stands in PostgreSQL. So a lost Redis loses nothing, and none is needed: the sweeper, which also brings retries and
- * expired leases back, finds everything that is due.
+ * Starts deliveries. The replica that took in an event delivers it at once. When it has no request slot free, it also
+ * sends a BullMQ job, so that a replica with free slots helps. The work itself is in PostgreSQL: a job only names
+ * endpoints. The sweep finds everything that is due, including retries and expired leases, so Redis may lose its data or
+ * be absent.
  */
 @Injectable()
 export class DeliveryWaker implements Worker {
   private readonly connections: Redis[] = [];
-  private readonly waking = new Map<number, Wake>();
-  private wire: Redis | undefined;
+  private connection: Redis | undefined;
   private queue: Queue<Wake> | undefined;
   private worker: QueueWorker<Wake> | undefined;
-  private readonly rounds = new PeriodicTask(
+  private readonly sweeps = new PeriodicTask(
     limits.sweepMs,
     () => this.sweep(),
     error => this.log.warn({ err: error }, 'the sweep for due deliveries failed'),
@@ -56,43 +47,38 @@ export class DeliveryWaker implements Worker {
   ) {}
 
   start(): void {
-    this.rounds.start();
+    this.sweeps.start();
     if (this.config.REDIS_URL !== '') this.listen();
   }
 
   async stop(): Promise<void> {
-    // by force: else BullMQ waits for the end of a connection that is lost already; a bell that was not heard is no loss
-    await Promise.allSettled([this.rounds.stop(), this.worker?.close(true), this.dispatcher.stop()]);
+    // forced: otherwise BullMQ waits for the end of a connection that is lost already; a lost job does no harm
+    await Promise.allSettled([this.sweeps.stop(), this.worker?.close(true), this.dispatcher.stop()]);
     await this.queue?.close().catch(() => undefined);
     await this.outbound.close();
     for (const connection of this.connections) connection.disconnect();
   }
 
-  /** An endpoint has something due. Never fails: what is not heard now is found by the next sweep. */
+  /** Endpoints of a merchant have something due. Never fails: a wake that is lost is made up for by the next sweep. */
   wake(merchantId: number, endpointIds: Iterable<number>): void {
-    if (!this.rounds.running) return;
-    if (this.waking.size === 0) setImmediate(() => void this.sendAll());
-    for (const endpointId of endpointIds) this.waking.set(endpointId, { merchantId, endpointId });
+    if (!this.sweeps.running) return;
+    const wake = { merchantId, endpointIds: [...endpointIds] };
+    if (!this.onWake(wake)) this.share(wake);
   }
 
-  /** What was rung for in one turn of the event loop goes together; where it cannot be sent, it is heard here. */
-  private async sendAll(): Promise<void> {
-    const wakes = [...this.waking.values()];
-    this.waking.clear();
-    // a queue that has never been connected would wait until it is
-    const queue = this.wire?.status === 'ready' ? this.queue : undefined;
-    const sent = await queue?.addBulk(wakes.map(data => ({ name: 'due', data }))).catch(() => undefined);
-    if (sent) return;
-    for (const wake of wakes) this.onWake(wake);
+  /** False: this replica has no request slot free for the merchant. */
+  private onWake({ merchantId, endpointIds }: Wake): boolean {
+    return this.dispatcher.deliverAll(merchantId, endpointIds);
   }
 
-  /** Whoever hears it sets to work, and hears the next: a slow endpoint holds up no bell. */
-  private onWake({ merchantId, endpointId }: Wake): void {
-    void this.dispatcher.deliver(merchantId, endpointId);
+  private share(wake: Wake): void {
+    // a queue that was never connected would wait for its connection
+    if (this.connection?.status !== 'ready') return;
+    void this.queue?.add('due', wake).catch(() => undefined);
   }
 
   private listen(): void {
-    // a bell that cannot be rung now is not worth waiting for
+    // sharing a wake is not worth waiting for
     const connection = this.connect({ maxRetriesPerRequest: 1, enableOfflineQueue: false });
     let away = false;
     connection.on('error', error => {
@@ -102,28 +88,33 @@ export class DeliveryWaker implements Worker {
     connection.on('ready', () => {
       away = false;
     });
-    this.wire = connection;
+    this.connection = connection;
     this.queue = new Queue(QUEUE, {
       connection,
       prefix: PREFIX,
       defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
     });
-    this.worker = new QueueWorker<Wake>(QUEUE, async job => this.onWake(job.data), {
+    this.worker = new QueueWorker<Wake>(QUEUE, async job => void this.onWake(job.data), {
       connection: this.connect({ maxRetriesPerRequest: null }),
       prefix: PREFIX,
       concurrency: limits.concurrency,
     });
-    const complain = (error: Error) => this.log.debug({ err: error }, 'redis');
-    this.queue.on('error', complain);
-    this.worker.on('error', complain);
+    const logError = (error: Error) => this.log.debug({ err: error }, 'redis');
+    this.queue.on('error', logError);
+    this.worker.on('error', logError);
   }
 
   private async sweep(): Promise<void> {
     await this.catchUp.round();
     let last = 0;
-    for (let found = limits.sweepEndpoints as number; found === limits.sweepEndpoints && !this.rounds.stopped; ) {
-      const rows = await this.db.infra(waiting, [this.clock.wall(), last]);
-      for (const row of rows) this.onWake({ merchantId: Number(row.merchant_id), endpointId: Number(row.endpoint_id) });
+    for (let found = limits.sweepEndpoints as number; found === limits.sweepEndpoints && !this.sweeps.stopped; ) {
+      const rows = await this.db.infra(dueEndpoints, [this.clock.wall(), last, limits.sweepEndpoints]);
+      const byMerchant = new Map<number, number[]>();
+      for (const row of rows) {
+        const merchantId = Number(row.merchant_id);
+        byMerchant.set(merchantId, [...(byMerchant.get(merchantId) ?? []), Number(row.endpoint_id)]);
+      }
+      for (const [merchantId, endpointIds] of byMerchant) this.onWake({ merchantId, endpointIds });
       last = Number(rows.at(-1)?.endpoint_id);
       found = rows.length;
     }
@@ -132,8 +123,8 @@ export class DeliveryWaker implements Worker {
   private connect(options: object): Redis {
     const connection = new Redis(this.config.REDIS_URL, {
       ...options,
-      // while there is a next try, what closes a queue waits for Redis
-      retryStrategy: times => (this.rounds.running ? Math.min(100 * 2 ** times, 2_000) : null),
+      // while retries go on, closing a queue waits for Redis
+      retryStrategy: times => (this.sweeps.running ? Math.min(100 * 2 ** times, 2_000) : null),
     });
     connection.on('error', () => undefined);
     this.connections.push(connection);

@@ -14,54 +14,55 @@ import {
   systemCaller,
 } from '@recur/platform';
 import type { Config } from '../../config.js';
-import { openSecrets, type Sealed } from '../../endpoints/secrets.js';
 import { verdictOf } from '../domain/delivery.js';
 import { type Attempt, type Recorded, recordAll } from './attempts.js';
-import { type Claim, type Claimed, claimDue, missDue } from './claims.js';
+import { type Claim, type Claimed, claimDue, missDue, start } from './claims.js';
 import { KeyedThrottle } from './keyed-throttle.js';
 import { type EndpointQueue, type MerchantQueue, Queues } from './queues.js';
-import { commonHeaders, sign } from './signature.js';
+import { commonHeaders, signWithKeys } from './signature.js';
+import { SigningKeys } from './signing-keys.js';
 
-/** Numbers in [0, 1), for the jitter of retries. */
+/** Returns numbers in [0, 1), for the jitter of retries. */
 export const RANDOM = Symbol('random');
 
-/** Merchants whose claims and records run at once, and the rest in between; attempts that are recorded together. */
-const limits = { claims: 4, records: 4, restMs: 10, batch: 256, quickMs: 1_000, retryMs: 500 } as const;
-
-/** Where deliveries go, and what signs them. */
-type Target = Pick<Claim, 'url' | 'sealed'>;
+/**
+ * `claims`, `records`: merchants whose claims and records run at once. `batch`: attempts recorded together. `restartMs`:
+ * a queue that never runs dry claims from its start again after this time.
+ */
+const limits = { claims: 4, records: 4, batch: 256, quickMs: 1_000, retryMs: 500, restartMs: 2_000 } as const;
 
 /**
- * Sends what is due and records what came of it. Claims, requests and records of all endpoints overlap; each claim and
- * each record is one merchant's, and takes what has come together since the last.
+ * Sends what is due and records the results. Claims, requests and records of all endpoints overlap. Each claim and each
+ * record covers one merchant, and everything that has come up since the previous one.
  */
 @Injectable()
 export class Dispatcher {
   private readonly leaseMs: number;
   private readonly queues = new Queues(limits.batch);
-  private readonly claims = new KeyedThrottle<MerchantQueue>(limits.claims, limits.restMs, merchant =>
-    this.claim(merchant),
-  );
-  private readonly records = new KeyedThrottle<MerchantQueue>(limits.records, limits.restMs, merchant =>
-    this.record(merchant),
-  );
+  private readonly keys: SigningKeys;
+  private readonly claims: KeyedThrottle<MerchantQueue>;
+  private readonly records: KeyedThrottle<MerchantQueue>;
   private stopped = false;
 
   constructor(
     private readonly db: Db,
-    private readonly keyring: Keyring,
+    keyring: Keyring,
     private readonly outbound: Outbound,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(RANDOM) private readonly random: () => number,
     @Inject(LOG) private readonly log: Log,
     @Inject(CONFIG) config: Config,
   ) {
+    const nowMs = () => clock.wall();
+    this.claims = new KeyedThrottle(limits.claims, nowMs, merchant => this.claim(merchant));
+    this.records = new KeyedThrottle(limits.records, nowMs, merchant => this.record(merchant));
+    this.keys = new SigningKeys(keyring);
     this.leaseMs = config.WEBHOOK_LEASE_SECONDS * 1000;
   }
 
   /**
-   * Sends everything of one endpoint that is due now; resolves when that is recorded, or when others are at it. What
-   * fails here is due again when its lease is over: this never rejects.
+   * Sends everything that is due to one endpoint; resolves when it is recorded, or when other workers have leased it. Never
+   * rejects: what fails here is due again when its lease expires.
    */
   deliver(merchantId: number, endpointId: number): Promise<void> {
     if (this.stopped) return Promise.resolve();
@@ -71,7 +72,22 @@ export class Dispatcher {
     return queue.idle;
   }
 
-  /** Begins nothing more, and resolves when all that is under way is recorded. */
+  /** Starts sending to several endpoints of a merchant. False: no request slot is free at the moment. */
+  deliverAll(merchantId: number, endpointIds: Iterable<number>): boolean {
+    if (this.stopped) return true;
+    let merchant: MerchantQueue | undefined;
+    for (const endpointId of endpointIds) {
+      const queue = this.queues.of(merchantId, endpointId);
+      merchant = queue.merchant;
+      merchant.pending.add(queue);
+    }
+    if (!merchant) return true;
+    const free = this.queues.free(merchant) > 0;
+    this.claims.request(merchant);
+    return free;
+  }
+
+  /** Starts nothing more; resolves when everything in progress is recorded. */
   async stop(): Promise<void> {
     this.stopped = true;
     const { all } = this.queues;
@@ -82,38 +98,45 @@ export class Dispatcher {
     await Promise.all(all.map(({ idle }) => idle));
   }
 
-  /** A merchant's turn to claim: for all of its endpoints that may have something due, in one go. */
-  private async claim(merchant: MerchantQueue): Promise<void> {
-    if (this.stopped) return;
-    const rooms = this.queues.rooms(merchant);
-    if (rooms.size === 0) return;
-    for (const [queue, room] of rooms) {
+  /** Claims for all endpoints of a merchant that may have something due; returns the number of deliveries. */
+  private async claim(merchant: MerchantQueue): Promise<number> {
+    if (this.stopped) return 0;
+    const slots = this.queues.allocate(merchant);
+    if (slots.size === 0) return 0;
+    for (const [queue, room] of slots) {
       merchant.pending.delete(queue);
       this.queues.take(queue, room);
     }
-    const claims = await this.claimed(merchant, rooms);
-    for (const [queue, room] of rooms) {
+    let count = 0;
+    const claims = await this.claimed(merchant, slots);
+    for (const [queue, room] of slots) {
       const claim = claims.get(queue.endpointId);
       this.queues.take(queue, -room);
+      count += claim?.due.length ?? 0;
       if (claim) this.begin(queue, claim);
       if (claim?.open === false) await this.miss(queue);
       this.queues.closeIfIdle(queue);
     }
-    this.feedBlocked();
+    if ([...slots.keys()].some(queue => this.queues.isWorthClaiming(queue))) this.claims.request(merchant);
+    this.resumeBlocked();
+    return count;
   }
 
   private async claimed(
-    merchant: MerchantQueue,
-    rooms: ReadonlyMap<EndpointQueue, number>,
+    { merchantId }: MerchantQueue,
+    slots: ReadonlyMap<EndpointQueue, number>,
   ): Promise<ReadonlyMap<number, Claim>> {
-    const { merchantId } = merchant;
-    const wanted = [...rooms].map(([{ endpointId }, room]) => ({ endpointId, room }));
     const nowMs = this.clock.wall();
+    const wanted = [...slots].map(([queue, room]) => {
+      if (nowMs - queue.startedAtMs >= limits.restartMs) queue.after = start;
+      if (queue.after === start) queue.startedAtMs = nowMs;
+      return { endpointId: queue.endpointId, room, after: queue.after };
+    });
     try {
       const lease = { token: randomUUID(), untilMs: nowMs + this.leaseMs };
       return await claimDue(this.db, merchantId, wanted, nowMs, lease);
     } catch (error) {
-      this.log.warn({ err: error, merchantId }, 'what is due could not be claimed');
+      this.log.warn({ err: error, merchantId }, 'due deliveries could not be claimed');
       return new Map();
     }
   }
@@ -127,26 +150,30 @@ export class Dispatcher {
         });
       }
     } catch (error) {
-      this.log.warn({ err: error, merchantId, endpointId }, 'what is due to a closed endpoint could not be set aside');
+      this.log.warn({ err: error, merchantId, endpointId }, 'deliveries to a closed endpoint could not be missed');
     }
   }
 
-  private begin(queue: EndpointQueue, { url, sealed, failing, room, due }: Claim): void {
+  private begin(queue: EndpointQueue, claim: Claim): void {
+    const { failing, room, due, last } = claim;
+    queue.granted = due.length;
     this.queues.setFailing(queue, failing);
-    for (const claimed of due) void this.send(queue, { url, sealed }, claimed);
-    // all that was asked for is there, or as much as may be is leased, to us: there may be more
-    if (!this.stopped && due.length >= room && queue.leased > 0) queue.merchant.pending.add(queue);
+    for (const claimed of due) void this.send(queue, claim, claimed);
+    // a full claim may have left more behind; only a claim from the start shows that nothing is left
+    const full = due.length >= room && queue.leased > 0;
+    const fromStart = queue.after === start;
+    queue.after = full && last ? last : start;
+    if ((full || !fromStart) && !this.stopped) queue.merchant.pending.add(queue);
   }
 
-  private async send(queue: EndpointQueue, { url, sealed }: Target, claimed: Claimed): Promise<void> {
+  private async send(queue: EndpointQueue, { url, sealed }: Claim, claimed: Claimed): Promise<void> {
     queue.leased++;
     this.queues.take(queue, 1);
     try {
       const startedMs = this.clock.wall();
-      const { delivery, body } = claimed;
-      const signature = sign(this.secretsOf(queue, sealed), delivery.eventId, Math.floor(startedMs / 1000), body);
-      const headers = { ...commonHeaders, ...signature };
-      const result = await this.outbound.post(url, headers, body);
+      const { eventId, body } = claimed.payload;
+      const signature = signWithKeys(this.keys.of(sealed), eventId, Math.floor(startedMs / 1000), body);
+      const result = await this.outbound.post(url, { ...commonHeaders, ...signature }, body);
       queue.quick = verdictOf(result) === 'success' && result.durationMs < limits.quickMs;
       queue.merchant.ended.push({ queue, attempt: { ...claimed, url, startedMs, endedMs: this.clock.wall(), result } });
       this.records.request(queue.merchant);
@@ -155,39 +182,28 @@ export class Dispatcher {
       this.log.error({ err: error, endpointId: queue.endpointId }, 'a delivery could not be sent');
     }
     this.queues.take(queue, -1);
-    this.goOn(queue);
+    this.resume(queue);
   }
 
-  /** Opened once for as long as claims bring the same ones. */
-  private secretsOf(queue: EndpointQueue, sealed: Sealed): readonly string[] {
-    const { sealedSecret, sealedFormer } = queue.secrets.sealed ?? {};
-    if (sealed.sealedSecret !== sealedSecret || sealed.sealedFormer !== sealedFormer) {
-      queue.secrets = { sealed, open: openSecrets(this.keyring, sealed) };
-    }
-    return queue.secrets.open;
+  private resume(queue: EndpointQueue): void {
+    if (this.queues.isWorthClaiming(queue)) this.claims.request(queue.merchant);
+    this.queues.closeIfIdle(queue);
+    this.resumeBlocked();
   }
 
-  private goOn(queue: EndpointQueue): void {
-    if (queue.merchant.pending.has(queue)) this.claims.request(queue.merchant);
-    else this.queues.closeIfIdle(queue);
-    this.feedBlocked();
-  }
-
-  private feedBlocked(): void {
+  private resumeBlocked(): void {
     for (const merchant of this.queues.takeBlocked()) this.claims.request(merchant);
   }
 
-  /** A merchant's turn to record: what has ended since the last time, in one transaction. */
-  private async record(merchant: MerchantQueue): Promise<void> {
+  /** Records the attempts of a merchant that have finished since the previous time, in one transaction; returns their number. */
+  private async record(merchant: MerchantQueue): Promise<number> {
     const batch = merchant.ended.splice(0, merchant.batch);
-    if (batch.length === 0) return;
+    if (batch.length === 0) return 0;
     crashPoint('after-post');
-    const recorded = await this.recorded(
-      merchant,
-      batch.map(({ attempt }) => attempt),
-    );
+    const attempts = batch.map(({ attempt }) => attempt);
+    const recorded = await this.recorded(merchant, attempts);
     merchant.batch = recorded ? limits.batch : 1;
-    const later = new Set(recorded ? recorded.later : this.tryAgain(batch.map(({ attempt }) => attempt)));
+    const later = new Set(recorded ? recorded.later : this.worthRetrying(attempts));
     const released = new Set(recorded?.released);
     for (const entry of batch) {
       if (later.has(entry.attempt)) {
@@ -197,18 +213,20 @@ export class Dispatcher {
       entry.queue.leased--;
       if (released.has(entry.queue.endpointId) && !this.stopped) merchant.pending.add(entry.queue);
     }
-    for (const queue of new Set(batch.map(entry => entry.queue))) this.goOn(queue);
+    if (released.size > 0) this.claims.request(merchant);
+    for (const queue of new Set(batch.map(entry => entry.queue))) this.resume(queue);
     if (!recorded) await pause(limits.retryMs);
     if (merchant.ended.length > 0) this.records.request(merchant);
+    return batch.length;
   }
 
-  /** What has not been recorded is worth another try for as long as nobody else may have taken it. */
-  private tryAgain(attempts: readonly Attempt[]): Attempt[] {
+  /** Attempts that were not recorded and whose leases are still valid. */
+  private worthRetrying(attempts: readonly Attempt[]): Attempt[] {
     const nowMs = this.clock.wall();
     return this.stopped ? [] : attempts.filter(({ untilMs }) => untilMs > nowMs);
   }
 
-  /** Undefined where it could not be done: it is tried again one by one, so that no attempt fails for another. */
+  /** Undefined on failure: the attempts are then recorded one by one, so that none fails because of another. */
   private async recorded(merchant: MerchantQueue, attempts: readonly Attempt[]): Promise<Recorded | undefined> {
     const caller = systemCaller(merchant.merchantId, randomUUID(), Number.POSITIVE_INFINITY);
     let recorded: Recorded | undefined;

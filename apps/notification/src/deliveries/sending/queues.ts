@@ -1,13 +1,18 @@
-import type { Sealed } from '../../endpoints/secrets.js';
 import type { Attempt } from './attempts.js';
-import { maxLeased } from './claims.js';
+import { type Cursor, start } from './claims.js';
 
 /**
  * Concurrent requests of one process. A failing endpoint gets one, and all failing endpoints share `toFailing`. While more
  * than half of all slots, or of the merchant's, are taken, an endpoint whose last answer was not quick gets one too. So
- * failing and slow endpoints leave capacity for the others.
+ * failing and slow endpoints leave capacity for the others. `leasedPerEndpoint`: claimed and not recorded yet.
  */
-const concurrency = { inFlight: 512, perMerchant: 256, perEndpoint: 8, toFailing: 128 } as const;
+const concurrency = {
+  inFlight: 512,
+  perMerchant: 256,
+  perEndpoint: 8,
+  leasedPerEndpoint: 16,
+  toFailing: 128,
+} as const;
 
 /** Work in progress for the endpoints of one merchant. */
 export interface MerchantQueue {
@@ -28,11 +33,16 @@ export interface EndpointQueue {
   inFlight: number;
   /** Claimed and not recorded: in flight, or finished. */
   leased: number;
+  /** Deliveries of the last claim. The next one waits until half as many slots are free, so that it is worth its cost. */
+  granted: number;
   /** Failed so often that only one request at a time is made. */
   failing: boolean;
   /** The last request succeeded quickly. */
   quick: boolean;
-  secrets: { sealed?: Sealed; open: readonly string[] };
+  /** Where the next claim begins: what comes before was claimed by this process, and need not be read again. */
+  after: Cursor;
+  /** Unix milliseconds of the last claim from the start. */
+  startedAtMs: number;
   /** Resolves when nothing is in progress and nothing more is known to be due. */
   readonly idle: Promise<void>;
   readonly rest: () => void;
@@ -76,9 +86,11 @@ export class Queues {
       endpointId,
       inFlight: 0,
       leased: 0,
+      granted: 0,
       failing: false,
       quick: false,
-      secrets: { open: [] },
+      after: start,
+      startedAtMs: 0,
       idle,
       rest,
     };
@@ -88,8 +100,9 @@ export class Queues {
 
   closeIfIdle(queue: EndpointQueue): void {
     const { merchant, endpointId } = queue;
-    if (queue.inFlight > 0 || queue.leased > 0 || merchant.pending.has(queue) || !this.endpoints.delete(endpointId))
+    if (queue.inFlight > 0 || queue.leased > 0 || merchant.pending.has(queue) || !this.endpoints.delete(endpointId)) {
       return;
+    }
     if (--merchant.endpoints === 0) this.merchants.delete(merchant.merchantId);
     queue.rest();
   }
@@ -108,26 +121,37 @@ export class Queues {
     queue.failing = failing;
   }
 
-  /** Free request slots per pending endpoint of a merchant, least recently served first. */
-  rooms(merchant: MerchantQueue): Map<EndpointQueue, number> {
-    const rooms = new Map<EndpointQueue, number>();
-    let free = Math.min(concurrency.inFlight - this.inFlight, concurrency.perMerchant - merchant.inFlight);
+  /** True when enough of a pending endpoint's slots are free for another claim. */
+  isWorthClaiming(queue: EndpointQueue): boolean {
+    return queue.merchant.pending.has(queue) && slotsFor(queue, false) * 2 >= Math.max(1, queue.granted);
+  }
+
+  /** Request slots that are free for a merchant. */
+  free(merchant: MerchantQueue): number {
+    return Math.min(concurrency.inFlight - this.inFlight, concurrency.perMerchant - merchant.inFlight);
+  }
+
+  /** Allocates the free request slots to a merchant's pending endpoints in equal shares, least recently served first. */
+  allocate(merchant: MerchantQueue): Map<EndpointQueue, number> {
+    const slots = new Map<EndpointQueue, number>();
+    let free = this.free(merchant);
     let probes = concurrency.toFailing - this.toFailing;
     let untilBusy = Math.min(concurrency.inFlight / 2 - this.inFlight, concurrency.perMerchant / 2 - merchant.inFlight);
+    const share = Math.max(1, Math.floor(free / merchant.pending.size));
     for (const queue of merchant.pending) {
-      const wanted = roomOf(queue, untilBusy <= 0);
+      const wanted = Math.min(slotsFor(queue, untilBusy <= 0), share);
       if (wanted <= 0) continue;
-      const room = Math.min(wanted, free, queue.failing ? probes : free);
-      if (room <= 0) {
+      const count = Math.min(wanted, free, queue.failing ? probes : free);
+      if (count <= 0) {
         this.blocked.add(merchant);
         continue;
       }
-      rooms.set(queue, room);
-      free -= room;
-      untilBusy -= room;
-      if (queue.failing) probes -= room;
+      slots.set(queue, count);
+      free -= count;
+      untilBusy -= count;
+      if (queue.failing) probes -= count;
     }
-    return rooms;
+    return slots;
   }
 
   /** Returns and clears the merchants for which no slot was free. */
@@ -138,8 +162,8 @@ export class Queues {
   }
 }
 
-function roomOf(queue: EndpointQueue, busy: boolean): number {
+function slotsFor(queue: EndpointQueue, busy: boolean): number {
   if (queue.failing) return 1 - queue.leased;
   const atOnce = busy && !queue.quick ? 1 : concurrency.perEndpoint;
-  return Math.min(atOnce - queue.inFlight, maxLeased - queue.leased);
+  return Math.min(atOnce - queue.inFlight, concurrency.leasedPerEndpoint - queue.leased);
 }

@@ -12,9 +12,9 @@ export interface SignatureHeaders {
 }
 
 /**
- * Signs one attempt: HMAC-SHA256 over `id.timestamp.body`, one signature for each secret (during a rotation two), so
- * that a receiver which knows either accepts it. The body is signed as the exact bytes that are sent. `timestampSeconds`
- * is the time of the attempt: receivers refuse one that is off by more than five minutes.
+ * Signs one attempt: HMAC-SHA256 over `id.timestamp.body`, one signature per secret (two during a rotation), so that a
+ * receiver that knows either accepts it. The body is signed as the exact bytes that are sent. `timestampSeconds` is the
+ * time of the attempt: receivers refuse one that is off by more than five minutes.
  * Throws on a malformed secret or an id with a dot, which would make the signed content ambiguous: both are bugs.
  */
 export function sign(
@@ -23,13 +23,21 @@ export function sign(
   timestampSeconds: number,
   body: Buffer | string,
 ): SignatureHeaders {
-  if (secrets.length === 0) throw new Error('a webhook needs a secret to be signed with');
-  if (id.includes('.')) throw new Error(`a webhook id must not hold a dot: ${id}`);
-  if (!Number.isInteger(timestampSeconds)) throw new Error(`a webhook timestamp is in whole seconds`);
-  const signatures = secrets.map(secret => {
-    const hmac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestampSeconds}.`).update(body);
-    return `v1,${hmac.digest('base64')}`;
-  });
+  return signWithKeys(secrets.map(keyOf), id, timestampSeconds, body);
+}
+
+/** The same with the secrets' key bytes. */
+export function signWithKeys(
+  keys: readonly Buffer[],
+  id: string,
+  timestampSeconds: number,
+  body: Buffer | string,
+): SignatureHeaders {
+  if (keys.length === 0) throw new Error('a webhook needs a secret to be signed with');
+  if (id.includes('.')) throw new Error(`a webhook id must not contain a dot: ${id}`);
+  if (!Number.isInteger(timestampSeconds)) throw new Error('a webhook timestamp is in whole seconds');
+  const head = `${id}.${timestampSeconds}.`;
+  const signatures = keys.map(key => `v1,${createHmac('sha256', key).update(head).update(body).digest('base64')}`);
   return {
     'webhook-id': id,
     'webhook-timestamp': String(timestampSeconds),

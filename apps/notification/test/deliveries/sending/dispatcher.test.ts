@@ -123,7 +123,7 @@ it.each([
 });
 
 describe('the waker', () => {
-  const ringing = async (rounds: number) => {
+  const waking = async (rounds: number) => {
     const waker = t.app.get(DeliveryWaker);
     const { endpointId } = await newOne();
     waker.start();
@@ -142,7 +142,7 @@ describe('the waker', () => {
     expect((await deliveriesOf(endpointId)).map(({ state }) => state)).toEqual(Array(rounds).fill('delivered'));
   };
 
-  it('has each event sent as it comes', () => ringing(3));
+  it('has each event sent as it comes', () => waking(3));
 });
 
 it('maps its tables as the migrations make them', async () => {

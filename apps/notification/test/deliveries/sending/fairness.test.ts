@@ -115,7 +115,7 @@ describe('an endpoint that keeps failing', () => {
   });
 });
 
-describe('a waker that nobody hears', () => {
+describe('a wake that is lost', () => {
   it('is not needed: without Redis, chosen by one setting, the sweep finds what is due', async () => {
     const alone = await makeStand({ REDIS_URL: '' });
     const { endpointId } = await alone.newOne();
@@ -131,12 +131,15 @@ describe('a waker that nobody hears', () => {
     await alone.close();
   });
 
-  it('is heard by who rings it where Redis was never there: no sweep is waited for', async () => {
+  it('starts deliveries at once where Redis was never there: no sweep is waited for', async () => {
     const alone = await makeStand({ REDIS_URL: 'redis://127.0.0.1:1' });
     const waker = alone.t.app.get(DeliveryWaker);
-    const deliveries = alone.t.app.get(Dispatcher);
+    const dispatcher = alone.t.app.get(Dispatcher);
     const heard = new Promise(resolve => {
-      jest.spyOn(deliveries, 'deliver').mockImplementation(async (...bell) => resolve(bell));
+      jest.spyOn(dispatcher, 'deliverAll').mockImplementation((merchantId, endpointIds) => {
+        resolve([merchantId, ...endpointIds]);
+        return true;
+      });
     });
     waker.start();
     // nothing is due to it, which a sweep could find
@@ -162,7 +165,7 @@ describe('a waker that nobody hears', () => {
     await alone.close();
   }, 30_000);
 
-  it('does not keep a replica from ending when Redis went away while bells were waited for', async () => {
+  it('does not keep a replica from ending when Redis went away while jobs were waited for', async () => {
     const { hostname, port } = new URL(process.env.TEST_REDIS_URL ?? '');
     const relay = await tcp(socket => {
       const redis = connect(Number(port), hostname).on('error', () => undefined);

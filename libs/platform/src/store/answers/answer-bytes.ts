@@ -3,8 +3,12 @@ import { jsonOfAnswer } from './json.js';
 const written = new WeakMap<object, string>();
 const read = new WeakSet<object>();
 
-/** Marks a command's answer with the bytes that were stored for a repeat; returns the answer. */
-export function markAnswer<T extends object>(answer: T, bytes: string): T {
+/**
+ * Marks a command's answer with the bytes that a repeat gets, in which members that are an event's data have the event's
+ * JSON; returns the answer. `emitted` finds an event by its data.
+ */
+export function markAnswer<T extends object>(answer: T, emitted: ReadonlyMap<object, { data: string }>): T {
+  const bytes = jsonOfAnswer(answer, value => emitted.get(value)?.data);
   written.set(answer, bytes);
   return answer;
 }

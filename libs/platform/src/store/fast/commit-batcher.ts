@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { oncePerTurn } from '../../runtime/once-per-turn.js';
 import { isConnectionLoss } from '../errors.js';
-import { prepared, queryOn, type Row } from '../pool.js';
+import { prepared, queryOn } from '../pool.js';
 import { commitText, shapeOf } from '../sql/statements.js';
-import { commitValues, publishedRows, type WriteSet, type Written } from '../sql/write-set.js';
+import { commitValues, type WriteSet } from '../sql/write-set.js';
 import { binaryArrays } from './binary-arrays.js';
 
 interface Pending {
@@ -34,11 +34,7 @@ export class CommitBatcher {
   private running = 0;
   private readonly nextSoon = oncePerTurn(() => this.next());
 
-  constructor(
-    private readonly pool: pg.Pool,
-    /** Called after each statement that wrote events. */
-    private readonly written: (written: Written) => void,
-  ) {}
+  constructor(private readonly pool: pg.Pool) {}
 
   /** Resolves when the effects of one command are durable. They must be inserts: an update needs a lock that is held. */
   commit(merchantId: number, effects: WriteSet): Promise<void> {
@@ -84,9 +80,8 @@ export class CommitBatcher {
 
   private async send(merchantId: number, text: string, batch: readonly Pending[]): Promise<void> {
     const all = batch.map(({ effects }) => effects);
-    let listed: Row | undefined;
     try {
-      [listed] = await queryOn(this.pool, prepared(text, commitValues(merchantId, all, binaryArrays)));
+      await queryOn(this.pool, prepared(text, commitValues(merchantId, all, binaryArrays)));
     } catch (error) {
       // the outcome is unknown: trying again here could commit twice
       if (batch.length === 1 || isConnectionLoss(error)) for (const { reject } of batch) reject(error);
@@ -94,7 +89,5 @@ export class CommitBatcher {
       return;
     }
     for (const { resolve } of batch) resolve();
-    if (listed)
-      this.written({ first: listed.first, rows: all.flatMap(({ events }) => publishedRows(merchantId, events)) });
   }
 }

@@ -5,9 +5,9 @@ import { ReadBatcher } from './read-batcher.js';
 import { Sequences } from './sequences.js';
 
 /** Batches reads and commits of different commands, and takes ids in blocks. */
-export function fastPaths({ pool, readPool, written }: PathParts): Paths {
+export function fastPaths({ pool, readPool }: PathParts): Paths {
   const reads = new ReadBatcher(pool);
-  const commits = new CommitBatcher(pool, written);
+  const commits = new CommitBatcher(pool);
   const sequences = new Sequences(readPool);
   return {
     arrays: binaryArrays,

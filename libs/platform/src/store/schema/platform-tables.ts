@@ -78,6 +78,8 @@ export const platformTables = [
   'dead_letter',
   'copy_state',
   'tenants',
+  'due_work',
+  'clocks',
   'schema_state',
   'migrations',
 ] as const;

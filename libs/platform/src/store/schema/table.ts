@@ -12,6 +12,8 @@ type TableOptions<T> = {
   indices?: Record<string, { on: readonly (keyof T & string)[]; unique?: true; where?: string }>;
   /** A table without merchant_id and row-level security; reached only through `db.infra`. */
   infrastructure?: true;
+  /** An inserted row replaces the one with its key. */
+  replaced?: true;
 };
 
 /** A table whose rows are T, as the write path needs it. */
@@ -24,6 +26,7 @@ export interface Table<T> {
   readonly wholes: readonly ColumnInfo[];
   readonly others: readonly ColumnInfo[];
   readonly infrastructure: boolean;
+  readonly replaced: boolean;
   /** The table as TypeORM needs it to compare schemas (see migrate.ts). */
   readonly entity: EntitySchemaOptions<unknown>;
 }
@@ -75,6 +78,7 @@ export function table<T>(name: string, options: TableOptions<T>): Table<T> {
     wholes: infos.filter(isWhole),
     others: infos.filter(column => !isWhole(column)),
     infrastructure: options.infrastructure ?? false,
+    replaced: options.replaced ?? false,
     entity,
   };
 }

@@ -67,6 +67,9 @@ export function upsertText<T>(into: Table<T>): string {
   );
 }
 
+const replacing = <T>(into: Table<T>) =>
+  into.replaced ? ` on conflict (${keysOf(into).join(', ')}) do update set ${assignments(into, 'excluded')}` : '';
+
 const keysOf = <T>(of: Table<T>) => of.key.map(property => columnOf(of, property));
 
 /** Assigns all columns except the key from `from`. */
@@ -97,8 +100,8 @@ export const shapeOf = (changes: readonly (readonly [Table<unknown>, Change])[])
   changes.map(([{ table }, change]) => `${change} ${table}`).join();
 
 /**
- * Everything a command commits, as one statement: its changes, its events, its stored answer. It returns the key of its
- * row in `unpublished` (see platform-tables.ts), if it has events.
+ * Everything a command commits, as one statement: its changes, its events with their row in `unpublished` (see
+ * platform-tables.ts), its stored answer.
  * $1 is the merchant, followed by the rows of each changed table and the columns of events and answers (see
  * `commitValues`). `ctx` sets the merchant before any row is produced, so that row-level security holds when the
  * statement is a transaction of its own.
@@ -107,7 +110,7 @@ export function commitText(changes: readonly (readonly [Table<unknown>, Change])
   return once(shapeOf(changes), () => {
     let at = 2;
     const parts = changes.map(([table, change]) => {
-      const text = change === 'insert' ? insertText(table, at, 'ctx, ') : updateText(table, at);
+      const text = change === 'insert' ? insertText(table, at, 'ctx, ') + replacing(table) : updateText(table, at);
       at += rowsWidth(table);
       return text;
     });
@@ -115,6 +118,6 @@ export function commitText(changes: readonly (readonly [Table<unknown>, Change])
     const named = parts.map((part, index) => `w${index} as (${part})`);
     return `with ctx as materialized (select set_config('app.merchant_id', $1::text, true)), ${named.join(', ')}
       insert into unpublished select min(seq), array_agg(seq), sum(characters) from w${changes.length}
-      having count(*) > 0 returning first`;
+      having count(*) > 0`;
   });
 }

@@ -1,4 +1,3 @@
-import type { Row } from '../pool.js';
 import type { Table } from '../schema/table.js';
 import type { Arrays } from './arrays.js';
 import { type RowToWrite, rowsValues } from './rows.js';
@@ -31,6 +30,13 @@ export interface AnswerRow {
   createdAt: number;
 }
 
+/** Rows of one table that change in one way. */
+export interface RowGroup {
+  readonly table: Table<unknown>;
+  readonly change: Change;
+  readonly rows: readonly RowToWrite[];
+}
+
 /** Everything one command commits. `rows[i]` are the rows that change as `changes[i]` says. */
 export interface WriteSet {
   changes: readonly (readonly [Table<unknown>, Change])[];
@@ -39,23 +45,11 @@ export interface WriteSet {
   answers: readonly AnswerRow[];
 }
 
-/** The events that one statement wrote, as rows of the outbox; `first` is the statement's key in `unpublished`. */
-export interface Written {
-  first: unknown;
-  rows: readonly Row[];
-}
-
 const eventColumns = ['id', 'type', 'aggregate', 'aggregateId', 'version', 'envelope', 'createdAt'] as const;
 const answerColumns = ['key', 'fingerprint', 'requestId', 'form', 'answer', 'createdAt'] as const;
 
 /** How many parameters of `commitText` events and answers take, after the merchant and the changed tables. */
 export const widths = { events: eventColumns.length, answers: answerColumns.length } as const;
-
-/** Events as the relay publishes them, without what they were made of, which would be kept until then. */
-export const publishedRows = (merchantId: number, events: readonly EventRow[]): Row[] =>
-  events.map(({ id, type, aggregate, aggregateId, envelope }) => {
-    return { id, type, merchant_id: merchantId, aggregate, aggregate_id: aggregateId, envelope };
-  });
 
 /** The values of the statement that `commitText` writes, for commands of one merchant that change the same tables. */
 export function commitValues(merchantId: number, commands: readonly WriteSet[], arrays: Arrays): unknown[] {

@@ -1,0 +1,119 @@
+import { Controller } from '@nestjs/common';
+import {
+  type CreditTransactionDetail,
+  creditAccountType,
+  creditDetail,
+  creditTransactionType,
+  emptyOf,
+  type In,
+  listCreditAccounts,
+  listCreditTransactions,
+  MerchantMember,
+} from '@recur/contracts';
+import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
+import { usersByEmail, usersById } from '../customers/users.js';
+import type { AccountRow, Transaction } from './domain/account.js';
+import { withTerms } from './lookup.js';
+import { creditAccounts, creditTransactions } from './tables.js';
+import { creditAccountView, creditTransactionView } from './views.js';
+
+/** Transactions that credit/detail shows; credit_transaction_list has all of them. */
+const SHOWN = 1_000;
+
+const newest = { createTime: 'create_time' };
+
+/** Reads of credit accounts and their transactions. */
+@Controller()
+export class CreditAccounts {
+  constructor(private readonly db: Db) {}
+
+  @Handle(creditDetail)
+  detail({ id }: In<typeof creditDetail>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const ledger = { from: creditTransactions, where: [['credit_id = ?', id]] as Condition[] };
+      // the page opens a snapshot, so that account and transactions are of the same moment
+      const { rows } = await reader.page({ ...ledger, order: 'credit_id desc, sequence desc', page: 0, count: SHOWN });
+      const row = await reader.get(creditAccounts, { creditId: id }, 'credit_account_not_found');
+      const [creditAccount] = await shownAccounts(reader, [row]);
+      if (!creditAccount) throw new Error(`account ${id} is not shown`);
+      return { creditAccount, creditTransactions: rows.map(creditTransactionView) };
+    });
+  }
+
+  @Handle(listCreditAccounts)
+  list(input: In<typeof listCreditAccounts>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const { rows, total } = await reader.page({
+        from: creditAccounts,
+        where: await filtersOf(reader, input),
+        order: sorted(newest, input, 'credit_id'),
+        page: input.page,
+        count: input.count,
+      });
+      return { creditAccounts: await shownAccounts(reader, rows), total };
+    });
+  }
+
+  @Handle(listCreditTransactions)
+  transactions(input: In<typeof listCreditTransactions>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const { rows, total } = await reader.page({
+        from: creditTransactions,
+        where: [
+          ['account_type = ?', nameOf(creditAccountType, input.accountType)],
+          ...(await filtersOf(reader, input)),
+          ['currency = ?', given(input.currency)],
+          each(
+            'move',
+            given(input.transactionTypes)?.map(code => nameOf(creditTransactionType, code)),
+          ),
+        ],
+        order: sorted(newest, input),
+        page: input.page,
+        count: input.count,
+      });
+      return { creditTransactions: await shownTransactions(reader, rows), total };
+    });
+  }
+}
+
+type Filters = Pick<In<typeof listCreditAccounts>, 'userId' | 'email' | 'createTimeStart' | 'createTimeEnd'>;
+
+async function filtersOf(reader: Reader, input: Filters): Promise<Condition[]> {
+  return [
+    ['user_id = ?', given(input.userId)],
+    each('user_id', input.email ? await usersByEmail(reader, input.email) : undefined),
+    ['create_time >= ?', given(input.createTimeStart)],
+    ['create_time <= ?', given(input.createTimeEnd)],
+  ];
+}
+
+/** The name of a code; one that no row has for an unknown code. */
+const nameOf = (table: Readonly<Record<string, number>>, code: number): string =>
+  Object.keys(table).find(name => table[name] === code) ?? '';
+
+async function shownAccounts(reader: Reader, rows: readonly AccountRow[]) {
+  const [accounts, users] = await Promise.all([
+    withTerms(reader, rows),
+    usersById(reader, [...new Set(rows.map(({ userId }) => userId))]),
+  ]);
+  return accounts.map(account => creditAccountView(account, users.get(account.userId) ?? null));
+}
+
+const emptyMember = emptyOf(MerchantMember);
+
+async function shownTransactions(reader: Reader, rows: readonly Transaction[]): Promise<CreditTransactionDetail[]> {
+  const ids = [...new Set(rows.map(({ creditId }) => creditId))];
+  const accounts = await shownAccounts(reader, await reader.among(creditAccounts, 'creditId', ids));
+  const byId = new Map(accounts.map(account => [account.id, account]));
+  return rows.map(row => {
+    const { user = null, ...account } = byId.get(row.creditId) ?? {};
+    const { merchantId, memberId: id, by: email } = row;
+    return {
+      ...creditTransactionView(row),
+      adminMember: id === 0 ? null : { ...emptyMember, id, merchantId, email },
+      creditAccount: 'id' in account ? { ...account, user: null } : null,
+      user,
+    };
+  });
+}

@@ -1,0 +1,107 @@
+import { document, flag, int, integer, money, table, text } from '@recur/platform';
+import { creditMoves } from '../pricing/credit.js';
+import type { AccountRow, Transaction } from './domain/account.js';
+import type { AccountType, CreditConfig } from './domain/config.js';
+
+const among = (column: string, values: readonly string[]) =>
+  `${column} in (${values.map(value => `'${value}'`).join(', ')})`;
+const types: readonly AccountType[] = ['main', 'promo'];
+
+export const creditConfigs = table<CreditConfig>('credit_configs', {
+  key: ['merchantId', 'configId'],
+  columns: {
+    merchantId: integer(),
+    configId: integer(),
+    type: text<AccountType>(),
+    currency: text(),
+    name: text(),
+    description: text(),
+    logo: text(),
+    logoUrl: text(),
+    metaData: document<Record<string, unknown>>(),
+    exchangeRate: money(),
+    recurring: flag(),
+    discountCodeExclusive: flag(),
+    previewDefaultUsed: flag(),
+    payoutEnable: flag(),
+    rechargeEnable: flag(),
+    createTime: integer(),
+    version: int(),
+  },
+  checks: {
+    credit_configs_type: among('type', types),
+    credit_configs_rate: `exchange_rate >= 1 and (type <> 'main' or exchange_rate = 100)`,
+  },
+  indices: { credit_configs_one: { on: ['merchantId', 'type', 'currency'], unique: true } },
+});
+
+export const creditAccounts = table<AccountRow>('credit_accounts', {
+  key: ['merchantId', 'creditId'],
+  columns: {
+    merchantId: integer(),
+    creditId: integer(),
+    userId: integer(),
+    type: text<AccountType>(),
+    currency: text(),
+    balance: money(),
+    totalIncrement: money(),
+    totalDecrement: money(),
+    lastSequence: integer(),
+    createTime: integer(),
+    version: int(),
+  },
+  checks: {
+    credit_accounts_type: among('type', types),
+    credit_accounts_balance: 'balance >= 0 and balance = total_increment + total_decrement',
+  },
+  indices: {
+    credit_accounts_one: { on: ['merchantId', 'userId', 'type', 'currency'], unique: true },
+    credit_accounts_newest: { on: ['merchantId', 'createTime', 'creditId'] },
+    credit_accounts_currency: { on: ['merchantId', 'currency', 'type'] },
+  },
+});
+
+/** Entries of all accounts. The app's role may neither update nor delete them. */
+export const creditTransactions = table<Transaction>('credit_transactions', {
+  key: ['merchantId', 'creditId', 'sequence'],
+  columns: {
+    merchantId: integer(),
+    creditId: integer(),
+    sequence: integer(),
+    id: integer(),
+    transactionId: text(),
+    userId: integer(),
+    accountType: text<AccountType>(),
+    currency: text(),
+    move: text<Transaction['move']>(),
+    delta: money(),
+    before: money(),
+    after: money(),
+    exchangeRate: money(),
+    bizId: text(),
+    invoiceId: text(),
+    name: text(),
+    description: text(),
+    by: text(),
+    memberId: integer(),
+    idempotencyKey: text(),
+    createTime: integer(),
+  },
+  checks: {
+    credit_transactions_type: among('account_type', types),
+    credit_transactions_move: among('move', Object.keys(creditMoves)),
+    credit_transactions_delta: 'delta <> 0 and after = before + delta and before >= 0 and after >= 0',
+  },
+  indices: {
+    credit_transactions_key: {
+      on: ['merchantId', 'idempotencyKey'],
+      unique: true,
+      where: `idempotency_key <> ''`,
+    },
+    credit_transactions_invoice: { on: ['merchantId', 'invoiceId'], where: `invoice_id <> ''` },
+    credit_transactions_newest: { on: ['merchantId', 'accountType', 'createTime', 'id'] },
+    credit_transactions_user: { on: ['merchantId', 'userId', 'createTime', 'id'] },
+    credit_transactions_currency: { on: ['merchantId', 'currency', 'createTime', 'id'] },
+    credit_transactions_moves: { on: ['merchantId', 'move', 'createTime', 'id'] },
+  },
+});

@@ -1,0 +1,110 @@
+import { type CreditAccount, creditTransactionType, exponentOf } from '@recur/contracts';
+import type { Reader, Tx } from '@recur/platform';
+import type { CreditMove } from '../pricing/credit.js';
+import { promoOn } from '../pricing/promo.js';
+import { settle } from '../pricing/settle.js';
+import { type AccountKey, lockAccount, openAccount, postTo } from './ledger.js';
+import { withTerms } from './lookup.js';
+import { creditAccounts, creditTransactions } from './tables.js';
+import { creditAccountView } from './views.js';
+
+// Verbs for other wings. They write no log entry: the command that calls them does. A transaction that uses both
+// accounts of a user takes promo credit first.
+
+type Owner = Pick<AccountKey, 'userId' | 'currency'>;
+interface OfInvoice extends Owner {
+  invoiceId: string;
+}
+
+/** Promo credit taken: its value in minor units, the credits that it costs, and the rate in hundredths. */
+export interface PromoTaken {
+  money: bigint;
+  credits: bigint;
+  rate: bigint;
+}
+
+/**
+ * Takes promo credit for `base` minor units, at most `cap` credits. Undefined, and nothing is changed, where nothing can
+ * be taken: no account, no whole minor unit, or a config that allows no payout.
+ */
+export async function spendPromo(
+  tx: Tx,
+  { userId, currency, base, cap, invoiceId }: OfInvoice & { base: bigint; cap?: bigint },
+): Promise<PromoTaken | undefined> {
+  if (base <= 0n) return undefined;
+  const account = await lockAccount(tx, { userId, type: 'promo', currency });
+  if (!account?.terms.payoutEnable) return undefined;
+  const { exchangeRate: rate } = account.terms;
+  const { balance } = account;
+  const terms = { balance, exchangeRate: rate, decimals: exponentOf(currency), ...(cap !== undefined && { cap }) };
+  const { amount: money, credits } = promoOn(base, terms);
+  if (credits === 0n) return undefined;
+  await postTo(tx, account, { move: 'payout', delta: -credits, invoiceId, bizId: invoiceId });
+  return { money, credits, rate };
+}
+
+/** Returns promo credits, at the rate at which the invoice took them; the current one where it took none. */
+export async function returnPromo(
+  tx: Tx,
+  { userId, currency, credits, invoiceId }: OfInvoice & { credits: bigint },
+): Promise<void> {
+  if (credits === 0n) return;
+  const account = await openAccount(tx, { userId, type: 'promo', currency });
+  const where = { creditId: account.creditId, invoiceId, move: 'payout' } as const;
+  // by the index on invoices, whose condition it repeats
+  const [spent] = await tx.all(creditTransactions, where, `and invoice_id <> '' order by id desc limit 1`);
+  const exchangeRate = spent?.exchangeRate ?? account.terms.exchangeRate;
+  await postTo(tx, account, { move: 'refund', delta: credits, exchangeRate, invoiceId, bizId: invoiceId });
+}
+
+/**
+ * Takes main credit for `due` minor units and returns how much: the balance, at most `due`, less where the rest would
+ * fall below `minimum`. 0 without an account, or where its config allows no payout.
+ */
+export async function spendMain(
+  tx: Tx,
+  { userId, currency, due, minimum, invoiceId }: OfInvoice & { due: bigint; minimum: bigint },
+): Promise<bigint> {
+  if (due <= 0n) return 0n;
+  const account = await lockAccount(tx, { userId, type: 'main', currency });
+  if (!account?.terms.payoutEnable) return 0n;
+  const { creditSpent } = settle(due, account.balance, minimum);
+  if (creditSpent === 0n) return 0n;
+  await postTo(tx, account, { move: 'payout', delta: -creditSpent, invoiceId, bizId: invoiceId });
+  return creditSpent;
+}
+
+/** Returns main credit that an invoice took. */
+export const returnMain = (tx: Tx, { amount, ...of }: OfInvoice & { amount: bigint }): Promise<void> =>
+  addMain(tx, { ...of, amount, type: creditTransactionType.refund });
+
+/** Adds to the main account: `type` is a code of CreditTransaction.transactionType, `amount` is not negative. */
+export async function addMain(
+  tx: Tx,
+  {
+    userId,
+    currency,
+    amount,
+    type,
+    invoiceId,
+    bizId = invoiceId,
+    description = '',
+  }: OfInvoice & { amount: bigint; type: number; bizId?: string; description?: string },
+): Promise<void> {
+  if (amount === 0n) return;
+  const account = await openAccount(tx, { userId, type: 'main', currency });
+  await postTo(tx, account, { move: moveOf(type), delta: amount, invoiceId, bizId, description });
+}
+
+function moveOf(type: number): CreditMove {
+  const moves = Object.keys(creditTransactionType) as CreditMove[];
+  const move = moves.find(name => creditTransactionType[name] === type);
+  if (move === undefined) throw new RangeError(`no transaction type ${type}`);
+  return move;
+}
+
+/** The user's accounts as the API shows them, oldest first. */
+export async function accountsOf(reader: Reader, userId: number): Promise<CreditAccount[]> {
+  const rows = await reader.all(creditAccounts, { userId }, 'order by credit_id');
+  return (await withTerms(reader, rows)).map(account => creditAccountView(account));
+}

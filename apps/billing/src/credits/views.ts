@@ -1,0 +1,79 @@
+import * as contract from '@recur/contracts';
+import type { Account, Transaction } from './domain/account.js';
+import { type AccountType, type CreditConfig, worthOf } from './domain/config.js';
+
+const emptyAccount = contract.emptyOf(contract.CreditAccount);
+const emptyTransaction = contract.emptyOf(contract.CreditTransaction);
+const emptyConfig = contract.emptyOf(contract.CreditConfig);
+
+const yesNo = (flag: boolean): number => contract.noYes[flag ? 'yes' : 'no'];
+
+/** A number of the wire goes no further: the worth of many credits at a high rate may be larger, and so may totals. */
+const shown = (value: bigint): number => Math.min(Number(value), Number.MAX_SAFE_INTEGER);
+
+const shownWorth = (type: AccountType, amount: bigint, rate: bigint, currency: string): number =>
+  shown(worthOf(type, amount, rate, contract.exponentOf(currency)));
+
+/** A credit account as the API shows it. The user is passed only for answers: it changes independently. */
+export function creditAccountView(account: Account, user: contract.User | null = null): contract.CreditAccount {
+  const { creditId, userId, type, currency, balance, totalIncrement, totalDecrement, createTime, terms } = account;
+  return {
+    ...emptyAccount,
+    id: creditId,
+    userId,
+    type: contract.creditAccountType[type],
+    currency,
+    createTime,
+    amount: Number(balance),
+    currencyAmount: shownWorth(type, balance, terms.exchangeRate, currency),
+    exchangeRate: Number(terms.exchangeRate),
+    payoutEnable: yesNo(terms.payoutEnable),
+    rechargeEnable: yesNo(terms.rechargeEnable),
+    totalIncrementAmount: Number(totalIncrement),
+    totalDecrementAmount: Number(totalDecrement),
+    user,
+  };
+}
+
+export function creditTransactionView(transaction: Transaction): contract.CreditTransaction {
+  const { accountType, currency, delta, exchangeRate, move, before, after } = transaction;
+  const { merchantId, creditId, id, transactionId, userId, bizId, invoiceId, name, description, by, createTime } =
+    transaction;
+  const worth = shownWorth(accountType, delta < 0n ? -delta : delta, exchangeRate, currency);
+  return {
+    ...emptyTransaction,
+    ...{ merchantId, creditId, id, transactionId, userId, bizId, invoiceId, name, description, by, createTime },
+    currency,
+    accountType: contract.creditAccountType[accountType],
+    transactionType: contract.creditTransactionType[move],
+    deltaAmount: Number(delta),
+    deltaCurrencyAmount: delta < 0n ? -worth : worth,
+    creditAmountBefore: Number(before),
+    creditAmountAfter: Number(after),
+    exchangeRate: Number(exchangeRate),
+  };
+}
+
+/** Totals over the accounts that a config concerns. */
+export interface Totals {
+  increment: bigint;
+  decrement: bigint;
+}
+
+/** Absent totals are left at 0: events carry none. */
+export function creditConfigView(config: CreditConfig, totals?: Totals): contract.CreditConfig {
+  const { merchantId, configId, type, currency, name, description, logo, logoUrl, metaData, createTime } = config;
+  return {
+    ...emptyConfig,
+    ...{ merchantId, id: configId, currency, name, description, logo, logoUrl, metaData, createTime },
+    type: contract.creditAccountType[type],
+    exchangeRate: Number(config.exchangeRate),
+    recurring: yesNo(config.recurring),
+    discountCodeExclusive: yesNo(config.discountCodeExclusive),
+    previewDefaultUsed: yesNo(config.previewDefaultUsed),
+    payoutEnable: yesNo(config.payoutEnable),
+    rechargeEnable: yesNo(config.rechargeEnable),
+    totalIncrementAmount: shown(totals?.increment ?? 0n),
+    totalDecrementAmount: -shown(-(totals?.decrement ?? 0n)),
+  };
+}

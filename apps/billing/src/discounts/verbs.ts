@@ -1,0 +1,215 @@
+import type * as contract from '@recur/contracts';
+import { invalid } from '@recur/kernel';
+import type { Reader, Tx } from '@recur/platform';
+import { type CodeUse, type DiscountTerms, discountProblem, discountsCycle, fitsPlan } from '../pricing/discount.js';
+import * as domain from './domain/discount.js';
+import type { DiscountUse } from './domain/use.js';
+import { discounts, userDiscounts } from './tables.js';
+import { discountView } from './views.js';
+
+// Verbs for other wings. They write no log entry: the command that calls them does.
+
+/** A code at the submit of the operation that names it. */
+export interface Submit {
+  code: string;
+  userId: number;
+  /** The main plan, after the operation. */
+  plan: domain.PlanFacts;
+  currency: string;
+  /** Unix seconds on the merchant's clock. */
+  moment: number;
+  operation: CodeUse['operation'];
+  /** Paid subscription invoices of the user so far. */
+  paidInvoices: number;
+  /** '' or absent before there is a subscription. */
+  subscriptionId?: string;
+}
+
+/** The invoice that a use reduces. */
+export interface Application {
+  /** '' if a first invoice of 0 leaves a one-time code waiting; see `attach`. */
+  invoiceId: string;
+  paymentId?: string;
+  /** Minor units taken off. */
+  amount?: bigint;
+  /** False for a proration invoice, which uses no cycle. */
+  cycle?: boolean;
+}
+
+/** A discount as pricing takes it, and what it is bound by. */
+export interface Granted {
+  discountId: number;
+  code: string;
+  terms: DiscountTerms;
+  recurring: boolean;
+  cycleLimit: number;
+}
+
+/** The discount of a code if it can be used, else the reason why not; for previews. Nothing is locked. */
+export async function check(reader: Reader, submit: Submit): Promise<Granted | { problem: string }> {
+  const [discount] = await reader.all(discounts, { code: submit.code }, NOT_DELETED);
+  return judged(reader, discount, submit);
+}
+
+/**
+ * Uses a code: locks its discount, counts the uses under the lock, and adds one. Throws Rejected `invalid_parameters` for
+ * /discountCode with the reason why it cannot be used. `useId` is for `attach`.
+ */
+export async function reserve(tx: Tx, submit: Submit & Application): Promise<Granted & { useId: number }> {
+  const [discount] = await tx.parts(discounts, { code: submit.code }, NOT_DELETED);
+  const granted = await judged(tx, discount, submit);
+  if ('problem' in granted || !discount) {
+    throw invalid('/discountCode', 'problem' in granted ? granted.problem : unknown(submit.code));
+  }
+  tx.save(discounts, { ...discount, uses: discount.uses + 1 });
+  const useId = await addUse(tx, discount, { ...submit, planId: submit.plan.id, counted: true });
+  return { ...granted, useId };
+}
+
+/** Gives an invoice to a use that was reserved without one, in a later transaction. */
+export async function attach(tx: Tx, useId: number, { invoiceId, ...given }: Application): Promise<void> {
+  const use = await tx.lock(userDiscounts, { useId }, 'discount_not_found');
+  tx.save(userDiscounts, { ...use, ...given, invoiceId, modifyTime: tx.now });
+}
+
+/**
+ * Locks the discounts that an invoice uses, in id order. To be called before the invoice is locked, where `giveBack` may
+ * follow: discounts are locked before invoices.
+ */
+export async function lockDiscountsOf(tx: Tx, { invoiceId }: { invoiceId: string }): Promise<void> {
+  const uses = await tx.all(userDiscounts, { invoiceId }, USED);
+  for (const discountId of new Set(uses.map(use => use.discountId))) await tx.part(discounts, { discountId });
+}
+
+/** Takes back the use by an invoice that was cancelled, failed or deleted: quantity, userLimit and cycles count it no more. */
+export async function giveBack(tx: Tx, { invoiceId }: { invoiceId: string }): Promise<void> {
+  await lockDiscountsOf(tx, { invoiceId });
+  for (const use of await tx.parts(userDiscounts, { invoiceId }, USED)) await rollBack(tx, use);
+}
+
+/** Like `giveBack`, for a use that got no invoice. */
+export async function giveBackUse(tx: Tx, useId: number): Promise<void> {
+  const found = await tx.find(userDiscounts, { useId });
+  if (found) await tx.part(discounts, { discountId: found.discountId });
+  const use = await tx.part(userDiscounts, { useId });
+  if (use?.status === 'used') await rollBack(tx, use);
+}
+
+/** The discount that a subscription is bound to, if it reduces the next cycle invoice. Its code may be gone or expired. */
+export async function nextCycle(
+  reader: Reader,
+  { discountId, subscriptionId }: { discountId: number; subscriptionId: string },
+): Promise<Granted | undefined> {
+  const discount = await reader.find(discounts, { discountId });
+  if (discount?.billingType !== 'recurring') return undefined;
+  const [row] = await reader.query(
+    `select count(*) as cycles from user_discounts
+     where merchant_id = $1 and subscription_id <> '' and subscription_id = $2 and discount_id = $3
+       and cycle and invoice_id <> '' and status = 'used'`,
+    [reader.merchantId, subscriptionId, discountId],
+  );
+  return discountsCycle(discount.cycleLimit, Number(row?.cycles)) ? grantedOf(discount) : undefined;
+}
+
+/** Records that a cycle invoice is reduced by a bound discount. The caller has locked the subscription. */
+export async function useCycle(
+  tx: Tx,
+  {
+    discountId,
+    ...of
+  }: Pick<DiscountUse, 'discountId' | 'userId' | 'planId' | 'currency' | 'subscriptionId'> & Application,
+): Promise<void> {
+  const discount = await tx.get(discounts, { discountId }, 'discount_not_found');
+  await addUse(tx, discount, { ...of, counted: false });
+}
+
+/** Whether a bound discount survives a change to a plan. */
+export async function survives(reader: Reader, discountId: number, plan: domain.PlanFacts): Promise<boolean> {
+  const discount = await reader.find(discounts, { discountId });
+  return discount !== undefined && fitsPlan(domain.ruleOf(discount), plan.id, domain.groupsOf(discount, plan));
+}
+
+/** A discount given with a submit, as a code of its own that only its subscription has; used at once. */
+export async function addBound(
+  tx: Tx,
+  settings: Partial<domain.Settings>,
+  use: Pick<DiscountUse, 'userId' | 'planId' | 'currency' | 'subscriptionId'> & Application,
+): Promise<Granted> {
+  const { subscriptionId } = use;
+  const discountId = await tx.nextId(discounts);
+  const identity = { merchantId: tx.merchantId, discountId, code: tx.newId('dc_'), subscriptionId };
+  const discount = domain.draft(identity, { ...domain.defaultSettings, ...settings }, tx.now);
+  tx.save(discounts, { ...discount, uses: 1 });
+  await addUse(tx, discount, { ...use, counted: true });
+  return grantedOf(discount);
+}
+
+/** A code's discount as the API shows it; null for an unknown code, and for one that is bound to a subscription. */
+export async function shown(reader: Reader, code: string): Promise<contract.Discount | null> {
+  const [discount] = await reader.all(discounts, { code, subscriptionId: '' }, NOT_DELETED);
+  return discount ? discountView(discount, reader.now) : null;
+}
+
+/** Conditions of the partial indexes on codes and on invoices. */
+const NOT_DELETED = 'and deleted_time = 0';
+const USED = `and status = 'used' and invoice_id <> '' order by discount_id`;
+
+const unknown = (code: string) => `There is no discount code ${code}`;
+
+const grantedOf = (discount: domain.Discount): Granted => ({
+  discountId: discount.discountId,
+  code: discount.code,
+  terms: domain.termsOf(discount),
+  recurring: discount.billingType === 'recurring',
+  cycleLimit: discount.cycleLimit,
+});
+
+async function judged(
+  reader: Reader,
+  discount: domain.Discount | undefined,
+  { code, userId, plan, currency, moment, operation, paidInvoices, subscriptionId = '' }: Submit,
+): Promise<Granted | { problem: string }> {
+  if (!discount || (discount.subscriptionId !== '' && discount.subscriptionId !== subscriptionId)) {
+    return { problem: unknown(code) };
+  }
+  const usesByUser = discount.userLimit === 0 ? 0 : await usesBy(reader, discount.discountId, userId);
+  const problem = discountProblem(domain.ruleOf(discount), {
+    ...{ now: moment, currency, operation, paidInvoices, usesByUser },
+    uses: discount.uses,
+    mainPlanId: plan.id,
+    planGroups: domain.groupsOf(discount, plan),
+  });
+  return problem === undefined ? grantedOf(discount) : { problem };
+}
+
+async function usesBy(reader: Reader, discountId: number, userId: number): Promise<number> {
+  const [row] = await reader.query(
+    `select count(*) as uses from user_discounts
+     where merchant_id = $1 and discount_id = $2 and user_id = $3 and status = 'used' and counted`,
+    [reader.merchantId, discountId, userId],
+  );
+  return Number(row?.uses);
+}
+
+type NewUse = Pick<DiscountUse, 'userId' | 'planId' | 'currency' | 'counted'> &
+  Partial<Pick<DiscountUse, 'subscriptionId'>> &
+  Application;
+
+async function addUse(tx: Tx, { discountId, code }: domain.Discount, given: NewUse): Promise<number> {
+  const { userId, planId, currency, counted, subscriptionId = '', invoiceId } = given;
+  const { paymentId = '', amount = 0n, cycle = true } = given;
+  const useId = await tx.nextId(userDiscounts);
+  tx.save(userDiscounts, {
+    ...{ merchantId: tx.merchantId, useId, discountId, code, status: 'used', userId, planId, subscriptionId },
+    ...{ invoiceId, paymentId, currency, amount, counted, cycle, createTime: tx.now, modifyTime: tx.now },
+  });
+  return useId;
+}
+
+/** The discount is locked. */
+async function rollBack(tx: Tx, use: DiscountUse): Promise<void> {
+  tx.save(userDiscounts, { ...use, status: 'rolledBack', modifyTime: tx.now });
+  if (!use.counted) return;
+  const discount = await tx.lock(discounts, { discountId: use.discountId }, 'discount_not_found');
+  tx.save(discounts, { ...discount, uses: discount.uses - 1 });
+}

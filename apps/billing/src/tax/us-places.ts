@@ -1,0 +1,110 @@
+import { usStates } from './data/us-states.js';
+import { usZips } from './data/us-zips.js';
+
+/** A ZIP code with the place that the table has for it. */
+export interface UsPlace {
+  /** Five digits. */
+  zip: string;
+  city: string;
+  /** Code, such as NY. */
+  state: string;
+}
+
+interface Places {
+  byZip: Map<string, UsPlace>;
+  /** By state and `cityKey`. */
+  byCity: Map<string, UsPlace[]>;
+}
+
+const codeByName = new Map(Object.entries(usStates).map(([code, name]) => [name.toLowerCase(), code]));
+
+/** The code of a state that is given by code or name, in any case; undefined if there is none. */
+export function stateCode(state: string): string | undefined {
+  const word = state.trim().replaceAll('.', '').replace(/\s+/g, ' ');
+  const code = word.toUpperCase();
+  return code in usStates ? code : codeByName.get(word.toLowerCase());
+}
+
+/** The place of a ZIP code; the four digits of ZIP+4 are ignored. */
+export const placeOfZip = (zip: string): UsPlace | undefined => places().byZip.get(zip.slice(0, 5));
+
+/** The places that a city of a state (code) has, in order of their ZIP codes. */
+export const placesOfCity = (city: string, state: string): readonly UsPlace[] =>
+  places().byCity.get(`${state} ${cityKey(city)}`) ?? [];
+
+/** Whether two names of a city are the same but for spelling: case, punctuation, abbreviations, well-known nicknames. */
+export const isSameCity = (a: string, b: string): boolean => cityKey(a) === cityKey(b);
+
+const words: Readonly<Record<string, string>> = {
+  st: 'saint',
+  ste: 'sainte',
+  ft: 'fort',
+  mt: 'mount',
+  mtn: 'mountain',
+  pt: 'point',
+  n: 'north',
+  s: 'south',
+  e: 'east',
+  w: 'west',
+  hts: 'heights',
+  spgs: 'springs',
+  twp: 'township',
+};
+
+/** The table has one name per ZIP code: the one of its post office. */
+const nicknames: Readonly<Record<string, string>> = {
+  manhattan: 'new york',
+  'new york city': 'new york',
+  nyc: 'new york',
+  la: 'los angeles',
+  philly: 'philadelphia',
+  sf: 'san francisco',
+  'washington dc': 'washington',
+};
+
+function cityKey(city: string): string {
+  const plain = city
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/['’.]/g, '')
+    .replace(/[^a-z0-9]+/g, ' ')
+    .trim();
+  const key = plain
+    .split(' ')
+    .map(word => words[word] ?? word)
+    .join(' ');
+  return nicknames[key] ?? key;
+}
+
+let parsed: Places | undefined;
+
+/** The table is parsed when it is first used: most processes never need it. */
+function places(): Places {
+  parsed ??= parse();
+  return parsed;
+}
+
+function parse(): Places {
+  const found: Places = { byZip: new Map(), byCity: new Map() };
+  for (const [state, text] of Object.entries(usZips)) {
+    for (const entry of text.split(';')) {
+      const space = entry.lastIndexOf(' ');
+      const city = entry.slice(0, space);
+      const all = zipsIn(entry.slice(space + 1)).map(zip => ({ zip, city, state }));
+      for (const place of all) found.byZip.set(place.zip, place);
+      const key = `${state} ${cityKey(city)}`;
+      found.byCity.set(key, [...(found.byCity.get(key) ?? []), ...all]);
+    }
+  }
+  return found;
+}
+
+/** Reads `10001-10003,10005`. */
+function zipsIn(ranges: string): string[] {
+  return ranges.split(',').flatMap(range => {
+    const [first, last = first] = range.split('-').map(Number);
+    if (first === undefined || last === undefined) return [];
+    return Array.from({ length: last - first + 1 }, (_, at) => String(first + at).padStart(5, '0'));
+  });
+}

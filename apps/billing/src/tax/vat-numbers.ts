@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+import { events } from '@recur/contracts';
+import { aggregate, Db, type Reader, systemCaller, type Tx } from '@recur/platform';
+import { settingsOf } from './settings.js';
+import { type VatNumber, type VatNumberCheck, vatNumberChecks, vatNumbers } from './tables.js';
+import { type ParsedNumber, parseVatNumber } from './vat-number.js';
+import { Vies, type ViesAnswer, type ViesNumber } from './vies.js';
+
+/** How long an answer of VIES counts, in seconds. */
+export const answerCountsSeconds = 90 * 86_400;
+
+export const vatNumberAggregate = aggregate({
+  name: 'vat_number',
+  title: 'VatNumber',
+  events,
+  table: vatNumbers,
+  key: 'number',
+  view: ({ number, countryCode, valid, checkTime, pendingSince }: VatNumber) => ({
+    number,
+    countryCode,
+    valid,
+    checkTime,
+    pendingSince,
+  }),
+});
+
+/** The newest answer of VIES about a number in its normal form; undefined if it never answered. */
+export async function answerAbout(
+  reader: Reader,
+  number: string,
+): Promise<{ valid: boolean; checkedAt: number } | undefined> {
+  const known = await reader.find(vatNumbers, { number });
+  return known && known.checkTime > 0 ? { valid: known.valid, checkedAt: known.checkTime } : undefined;
+}
+
+/**
+ * Marks a number as pending: a document applies reverse charge to it without an answer of VIES. It is to be checked
+ * again daily, by `recheck`.
+ */
+export async function markPending(tx: Tx, number: string): Promise<void> {
+  tx.onConflict('vat_numbers_pkey', 'again');
+  const known = await tx.lockIfAny(vatNumbers, { number });
+  if (known && known.pendingSince > 0) return;
+  tx.save(vatNumbers, { ...(known ?? (await unchecked(tx.merchantId, number))), pendingSince: tx.now });
+}
+
+async function unchecked(merchantId: number, number: string): Promise<VatNumber> {
+  const { countryCode } = await parseVatNumber(number);
+  return { merchantId, number, version: 0, countryCode, valid: false, checkTime: 0, pendingSince: 0 };
+}
+
+/** Checks VAT numbers and remembers what came of it. */
+@Injectable()
+export class VatNumbers {
+  constructor(
+    private readonly db: Db,
+    private readonly vies: Vies,
+  ) {}
+
+  /** The check that still counts: an answer of VIES, or if VIES is not asked, the same result of format and checksum. */
+  async counting(reader: Reader, parsed: ParsedNumber): Promise<VatNumberCheck | undefined> {
+    const newest = async (source: VatNumberCheck['source']) =>
+      (await reader.all(vatNumberChecks, { number: parsed.number, source }, 'order by id desc limit 1')).find(
+        ({ createTime }) => reader.now - createTime <= answerCountsSeconds,
+      );
+    const [answer, formal] = await Promise.all([newest('vies'), newest('format')]);
+    if (answer || this.asks(parsed)) return answer;
+    return formal?.valid === parsed.wellFormed ? formal : undefined;
+  }
+
+  /** What VIES says about a number now; undefined if it is not asked. No transaction may be open. */
+  async ask(merchantId: number, parsed: ParsedNumber): Promise<ViesAnswer | undefined> {
+    if (!this.asks(parsed)) return undefined;
+    const { vatGateway } = await this.db.read(systemCaller(merchantId, 'vies', Number.POSITIVE_INFINITY), reader =>
+      settingsOf(reader),
+    );
+    return this.vies.check(partsOf(parsed.number), vatGateway?.requester ? partsOf(vatGateway.requester) : undefined);
+  }
+
+  /**
+   * Records a check. An answer of VIES settles a number that is pending: if it says invalid, `vat.number.invalid` is
+   * emitted; documents stay as they are.
+   */
+  async record(tx: Tx, parsed: ParsedNumber, answer: ViesAnswer | undefined): Promise<VatNumberCheck> {
+    const check = { ...checkOf(parsed, answer), merchantId: tx.merchantId, id: await tx.nextId(vatNumberChecks) };
+    const row: VatNumberCheck = { ...check, createTime: tx.now };
+    tx.save(vatNumberChecks, row);
+    if (answer && answer.kind !== 'unavailable') await this.settle(tx, parsed.number, answer.kind === 'valid');
+    tx.log(`VatNumber(${parsed.number})`, 'Check');
+    return row;
+  }
+
+  /** What VIES says about pending numbers, one after the other: the fetch of the work `tax.recheck`, whose keys they are. */
+  async askAgain(items: readonly { merchantId: number; key: string }[]): Promise<Map<string, ViesAnswer | undefined>> {
+    const answers = new Map<string, ViesAnswer | undefined>();
+    for (const { merchantId, key } of items) answers.set(key, await this.ask(merchantId, await parseVatNumber(key)));
+    return answers;
+  }
+
+  /**
+   * Checks pending numbers again with what VIES said about them: the work `tax.recheck`. `itemOf` is the transaction of
+   * an item. Returns the items whose numbers are still pending: they are due again in a day.
+   */
+  async recheck<I extends { key: string }>(
+    tx: Tx,
+    items: readonly I[],
+    answers: ReadonlyMap<string, ViesAnswer | undefined>,
+    itemOf: (item: I) => Tx = () => tx,
+  ): Promise<I[]> {
+    const stillPending: I[] = [];
+    for (const item of items) {
+      const answer = answers.get(item.key);
+      if (answer === undefined || answer.kind === 'unavailable') stillPending.push(item);
+      else await this.record(itemOf(item), await parseVatNumber(item.key), answer);
+    }
+    return stillPending;
+  }
+
+  private asks({ wellFormed, inVies }: ParsedNumber): boolean {
+    return this.vies.on && wellFormed && inVies;
+  }
+
+  private async settle(tx: Tx, number: string, valid: boolean): Promise<void> {
+    tx.onConflict('vat_numbers_pkey', 'again');
+    const known = (await tx.lockIfAny(vatNumbers, { number })) ?? (await unchecked(tx.merchantId, number));
+    const answered = { ...known, valid, checkTime: tx.now };
+    // the event tells since when documents rely on the number
+    if (known.pendingSince > 0 && !valid) tx.step(vatNumberAggregate, answered, 'vat.number.invalid');
+    tx.save(vatNumbers, { ...answered, pendingSince: 0 });
+  }
+}
+
+const partsOf = (number: string): ViesNumber => ({ prefix: number.slice(0, 2), local: number.slice(2) });
+
+type Checked = Omit<VatNumberCheck, 'merchantId' | 'id' | 'createTime'>;
+
+function checkOf({ number, countryCode, wellFormed, message }: ParsedNumber, answer: ViesAnswer | undefined): Checked {
+  const silent = { companyName: '', companyAddress: '', reference: '', underMaintenance: false };
+  const formal: Checked = { ...silent, number, countryCode, source: 'format', valid: wellFormed, message };
+  if (answer === undefined) return formal;
+  if (answer.kind === 'unavailable') {
+    const unanswered = `Format and checksum are valid; VIES could not be asked (${answer.detail})`;
+    return { ...formal, underMaintenance: true, message: unanswered };
+  }
+  const { kind, ...company } = answer;
+  const valid = kind === 'valid';
+  return { ...formal, ...company, source: 'vies', valid, message: `VIES says that the number is ${kind}` };
+}

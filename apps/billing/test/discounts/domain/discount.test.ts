@@ -1,0 +1,167 @@
+import { describe, expect, it } from '@jest/globals';
+import { discountPlanApplyType, discountStatus } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import {
+  activate,
+  type Discount,
+  deactivate,
+  defaultSettings,
+  discountLifecycle,
+  draft,
+  edit,
+  groupsOf,
+  incrementQuantity,
+  type PlanFacts,
+  remove,
+  ruleOf,
+  type Settings,
+  statusAt,
+} from '../../../src/discounts/domain/discount.js';
+import { fitsPlan } from '../../../src/pricing/discount.js';
+
+const identity = { merchantId: 15, discountId: 1, code: 'MAY', subscriptionId: '' };
+const percentage: Settings = { ...defaultSettings, percentage: 1000, startTime: 100, endTime: 200 };
+const made = (over: Partial<Settings> = {}) => draft(identity, { ...percentage, ...over }, 50);
+const active = (over: Partial<Settings> = {}) => activate(made(over), 150);
+
+/** The refusal's slug, or the paths of its issues. */
+function refusal(run: () => unknown): string | string[] {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof Rejected) return error.issues.length > 0 ? error.issues.map(({ path }) => path) : error.slug;
+  }
+  throw new Error('not refused');
+}
+
+describe('the lifecycle of a discount', () => {
+  it('has the states of the API', () => {
+    expect([...discountLifecycle.states].sort()).toEqual(Object.keys(discountStatus).sort());
+  });
+
+  it('starts editable, and active where it is bound to a subscription', () => {
+    expect(made()).toMatchObject({ status: 'editable', uses: 0, createTime: 50 });
+    expect(draft({ ...identity, subscriptionId: 'sub_1' }, percentage, 50).status).toBe('active');
+  });
+
+  it('expires at its endTime, without a write, and is active again with a later one', () => {
+    expect([199, 200].map(now => statusAt(active(), now))).toEqual(['active', 'expired']);
+    expect(statusAt(active({ endTime: 0 }), 1e9)).toBe('active');
+    expect(statusAt(made(), 1e9)).toBe('editable');
+    expect(statusAt(edit(active(), { endTime: 300 }), 200)).toBe('active');
+  });
+
+  const inState: Record<keyof typeof discountStatus, Discount> = {
+    editable: made(),
+    active: active({ endTime: 0 }),
+    deactivated: deactivate(active({ endTime: 0 }), 150),
+    expired: active(),
+    archived: remove(active({ endTime: 0 }), 150),
+  };
+  const refused = 'discount_wrong_state';
+  it.each([
+    ['editable', 'active', refused, 'archived'],
+    ['active', 'active', 'deactivated', 'archived'],
+    ['deactivated', 'active', 'deactivated', 'archived'],
+    ['expired', refused, refused, 'archived'],
+    ['archived', refused, refused, refused],
+  ] as const)('%s: activate %s, deactivate %s, delete %s', (state, ...outcomes) => {
+    const moves = [activate, deactivate, remove];
+    const after = moves.map(move => {
+      try {
+        return move(inState[state], 1_000).status;
+      } catch (error) {
+        return (error as Rejected).slug;
+      }
+    });
+    expect(after).toEqual(outcomes);
+  });
+
+  it('names state and move where it refuses', () => {
+    expect(() => activate(inState.expired, 1_000)).toThrow('Discount 1 is expired: cannot activate it');
+  });
+});
+
+describe('the settings', () => {
+  const fixed = { discountType: 'fixedAmount', percentage: 0, amount: 500n, currency: 'EUR' } as const;
+  it.each<[string, Partial<Settings>, string[]]>([
+    ['a percentage without one', { percentage: 0 }, ['/discountPercentage']],
+    ['an amount beside a percentage', { amount: 1n }, ['/discountAmount']],
+    [
+      'a fixed amount without amount and currency',
+      { ...fixed, amount: 0n, currency: '' },
+      ['/discountAmount', '/currency'],
+    ],
+    ['a percentage beside a fixed amount', { ...fixed, percentage: 1 }, ['/discountPercentage']],
+    ['cycles of a one-time discount', { cycleLimit: 2 }, ['/cycleLimit']],
+    ['an end before the start', { endTime: 100 }, ['/endTime']],
+    ['listed plans without a list', { planApply: 'listed' }, ['/planIds']],
+    ['groups without a group', { planApply: 'allButGroups' }, ['/planApplyGroup']],
+    [
+      'an empty group',
+      { planApply: 'groups', planGroup: { currency: [], groupPlanIntervalSelector: [], type: [] } },
+      ['/planApplyGroup'],
+    ],
+  ])('refuse %s', (_, over, paths) => {
+    expect(refusal(() => made(over))).toEqual(paths);
+  });
+
+  it('are free until the activation; then size, currency, billing type and cycles are frozen', () => {
+    expect(edit(made(), { ...fixed, billingType: 'recurring', cycleLimit: 3 })).toMatchObject({ amount: 500n });
+    for (const over of [{ percentage: 5 }, { billingType: 'recurring' } as const, fixed]) {
+      expect(refusal(() => edit(active(), over))).toBe('discount_frozen');
+    }
+    expect(() => edit(active(), fixed)).toThrow(
+      'Discount 1 has been activated: cannot change discountType, amount, percentage, currency',
+    );
+    const free = { name: 'X', endTime: 900, quantity: 5, userLimit: 1, upgradeOnly: true, percentage: 1000 };
+    expect(edit(active(), free)).toMatchObject(free);
+  });
+
+  it('quantity goes up where there is one', () => {
+    expect(incrementQuantity(made({ quantity: 5 }), 3).quantity).toBe(8);
+    expect(refusal(() => incrementQuantity(made(), 3))).toBe('discount_unlimited');
+    expect(refusal(() => incrementQuantity(made({ quantity: 1_000_000_000 }), 1))).toEqual(['/amount']);
+  });
+});
+
+describe('plans', () => {
+  const plan: PlanFacts = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 3 };
+  const quarter = { intervalUnit: 'month', intervalCount: 3 };
+  const group = (over: object) => ({ currency: [], groupPlanIntervalSelector: [], type: [], ...over });
+  const fits = (over: Partial<Settings>, of = plan) => {
+    const discount = made(over);
+    return fitsPlan(ruleOf(discount), of.id, groupsOf(discount, of));
+  };
+
+  it.each<[string, boolean, Partial<Settings>]>([
+    ['all', true, {}],
+    ['listed', true, { planApply: 'listed', planIds: [7] }],
+    ['not listed', false, { planApply: 'listed', planIds: [8] }],
+    ['all but listed', false, { planApply: 'allButListed', planIds: [7] }],
+    ['all but others', true, { planApply: 'allButListed', planIds: [8] }],
+    ['of a currency', true, { planApply: 'groups', planGroup: group({ currency: ['USD', 'EUR'] }) }],
+    ['of another currency', false, { planApply: 'groups', planGroup: group({ currency: ['USD'] }) }],
+    ['of an interval', true, { planApply: 'groups', planGroup: group({ groupPlanIntervalSelector: [quarter] }) }],
+    [
+      'of another interval',
+      false,
+      { planApply: 'groups', planGroup: group({ groupPlanIntervalSelector: [{ ...quarter, intervalCount: 1 }] }) },
+    ],
+    ['of a type', true, { planApply: 'groups', planGroup: group({ type: [1] }) }],
+    [
+      'of a type, of another currency',
+      false,
+      { planApply: 'groups', planGroup: group({ type: [1], currency: ['USD'] }) },
+    ],
+    ['but those of a type', false, { planApply: 'allButGroups', planGroup: group({ type: [1] }) }],
+    ['but those of another type', true, { planApply: 'allButGroups', planGroup: group({ type: [2] }) }],
+  ])('%s: %s', (_, expected, over) => {
+    expect(fits(over)).toBe(expected);
+  });
+
+  it('has a way to apply for each code of the API', () => {
+    const ways: Record<Settings['planApply'], number> = discountPlanApplyType;
+    expect(Object.keys(ways)).toHaveLength(5);
+  });
+});

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { Api } from '../journeys/api.js';
+import { newUser } from '../journeys/shop.js';
+import type { TemporaryStack } from '../local/temporary.js';
+import { load, median } from './load.js';
+import type { Bench } from './measure.js';
+import { invoiceYardstick } from './yardstick.js';
+
+const connections = 32;
+const rounds = 3;
+
+/** Body of invoice/new with three lines. */
+export const order = (userId: number) =>
+  JSON.stringify({
+    userId,
+    currency: 'EUR',
+    taxPercentage: 1900,
+    lines: [
+      { name: 'Pro plan, monthly', quantity: 1, unitAmountExcludingTax: 4900 },
+      { name: 'Extra seat', quantity: 3, unitAmountExcludingTax: 900 },
+      { name: 'Overage', quantity: 1200, unitAmountExcludingTax: 2 },
+    ],
+  });
+
+/** Runs every part of the invoice path once, and leaves rows that a start or a fill can use. */
+export async function warm({ stack, seconds }: Bench): Promise<void> {
+  await loadInvoices(stack, await orderOf(stack), seconds.first);
+}
+
+/** invoice/new per second: the median of three rounds at 32 connections. */
+export async function createRate({ stack, seconds }: Bench): Promise<number> {
+  const body = await orderOf(stack);
+  const loads = [];
+  for (let round = 0; round < rounds; round++) loads.push(await loadInvoices(stack, body, seconds.round));
+  return median(loads.map(({ perSecond }) => perSecond));
+}
+
+/** invoice/new with three lines at 32 connections, alternating with the yardstick; medians of three rounds. */
+export async function invoiceRate({ stack, pgbench, seconds }: Bench) {
+  const yardstick = await invoiceYardstick(pgbench, stack.facts().services.postgres.url);
+  const body = await orderOf(stack);
+  // the apps have just started: lets V8 compile the hot paths, and PostgreSQL collect its first statistics
+  await loadInvoices(stack, body, seconds.warm);
+  const limits = [];
+  const loads = [];
+  for (let round = 0; round < rounds; round++) {
+    limits.push(await yardstick(seconds.round));
+    loads.push(await loadInvoices(stack, body, seconds.round));
+  }
+  const value = median(loads.map(({ perSecond }) => perSecond));
+  const limit = median(limits.map(({ perSecond }) => perSecond));
+  const p50 = median(loads.map(each => each.p50)).toFixed(1);
+  const [p99, limitP99] = [loads, limits].map(all => median(all.map(each => each.p99)).toFixed(1));
+  return {
+    measure: { value, unit: '1/s', limit, ratio: value / limit },
+    more: `p50 ${p50} ms, p99 ${p99} ms; p99 of the limit's own transactions ${limitP99} ms`,
+  };
+}
+
+const orderOf = async (stack: TemporaryStack) => {
+  const { baseUrl, apiKey } = stack.facts();
+  return order(await newUser(new Api(baseUrl, apiKey)));
+};
+
+function loadInvoices(stack: TemporaryStack, body: string, seconds: number) {
+  const { baseUrl, apiKey } = stack.facts();
+  const series = randomUUID();
+  return load(baseUrl, connections, seconds, at => ({
+    method: 'POST',
+    path: '/merchant/invoice/new',
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      'idempotency-key': `${series}-${at}`,
+    },
+    body,
+  }));
+}

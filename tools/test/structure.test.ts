@@ -1,0 +1,125 @@
+import { expect, it } from '@jest/globals';
+import { importsOf, type Source, sources, srcFolders } from './sources.js';
+
+const all = [...srcFolders, 'tools'].flatMap(folder => sources(folder));
+
+/** Files that import each other in a circle, each circle once. */
+function circles(of: readonly Source[]): string[] {
+  const arrows = new Map(of.map(source => [source.file, importsOf(source)]));
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (file: string, above: readonly string[]): void => {
+    const at = above.indexOf(file);
+    if (at >= 0) found.push([...above.slice(at), file].join(' → '));
+    if (at >= 0 || done.has(file)) return;
+    for (const next of arrows.get(file) ?? []) visit(next, [...above, file]);
+    done.add(file);
+  };
+  for (const file of arrows.keys()) visit(file, []);
+  return found;
+}
+
+/**
+ * Permitted imports between the rooms of a src folder: room → rooms it may import. A wing that is not listed is not
+ * checked; files directly in src may import and be imported by all.
+ */
+const rooms: Record<string, Record<string, readonly string[]>> = {
+  'libs/platform/src': {
+    runtime: [],
+    bus: ['runtime'],
+    store: ['runtime'],
+    outbound: ['runtime'],
+    events: ['runtime', 'bus', 'store'],
+    work: ['runtime', 'bus', 'store', 'events'],
+    service: ['runtime', 'bus', 'store', 'outbound', 'events', 'work'],
+    testing: ['runtime', 'bus', 'store', 'outbound', 'events', 'work', 'service'],
+  },
+  'apps/catalog/src': {
+    products: [],
+    metrics: [],
+    checkouts: [],
+    currencies: [],
+    plans: ['products', 'metrics', 'checkouts'],
+  },
+  'apps/billing/src': {
+    customers: [],
+    gateways: [],
+    pricing: [],
+    credits: ['pricing', 'gateways', 'customers'],
+    discounts: ['pricing', 'gateways', 'customers'],
+    tax: ['pricing', 'gateways', 'customers'],
+    usage: ['pricing', 'gateways', 'customers'],
+    invoicing: ['pricing', 'gateways', 'customers', 'tax'],
+    subscriptions: ['usage', 'discounts', 'credits', 'invoicing', 'tax', 'pricing', 'gateways', 'customers'],
+  },
+};
+
+/** Imports against the table of rooms. `domain` is a room for all: shared pure rules. */
+function wrongArrows(of: readonly Source[]): string[] {
+  return of.flatMap(source =>
+    importsOf(source).flatMap(to => {
+      const src = Object.keys(rooms).find(folder => source.file.startsWith(`${folder}/`));
+      if (src === undefined || !to.startsWith(`${src}/`)) return [];
+      const [from, target] = [source.file, to].map(file => file.slice(src.length + 1).split('/'));
+      const [room = '', into = ''] = [from?.[0], target?.[0]];
+      const allowed = rooms[src]?.[room];
+      if (allowed === undefined || rooms[src]?.[into] === undefined || room === into) return [];
+      return allowed.includes(into) ? [] : [`${source.file} imports ${to}`];
+    }),
+  );
+}
+
+/** Imports of a wing's tables from another wing: verbs are the way to another wing's rows. */
+function foreignTables(of: readonly Source[]): string[] {
+  return of.flatMap(source => {
+    const wing = /^apps\/[\w-]+\/src\/([\w-]+)\//.exec(source.file)?.[1];
+    if (wing === undefined || !source.file.startsWith('apps/catalog/')) return [];
+    return importsOf(source)
+      .filter(to => new RegExp(`^apps/[\\w-]+/src/(?!${wing}/)[\\w-]+/tables\\.ts$`).test(to))
+      .filter(
+        to => !new RegExp(`import type [^;]*${to.split('/').slice(-2).join('/').replace('.ts', '')}`).test(source.text),
+      )
+      .map(to => `${source.file} imports ${to}`);
+  });
+}
+
+/** Kernel imports no contracts, contracts no platform. */
+function upwardLibs(of: readonly Source[]): string[] {
+  const above: Record<string, RegExp> = {
+    'libs/kernel/': /from '@recur\//,
+    'libs/contracts/': /from '@recur\/(?!kernel')/,
+    'libs/platform/': /from '@recur\/(?!kernel'|contracts')/,
+  };
+  return of
+    .filter(({ file, text }) =>
+      Object.entries(above).some(([lib, pattern]) => file.startsWith(lib) && pattern.test(text)),
+    )
+    .map(({ file }) => `${file} imports a lib above it`);
+}
+
+it('no files import each other in a circle', () => {
+  const planted = [
+    { file: 'apps/x/src/a.ts', text: "import { b } from './b.js';" },
+    { file: 'apps/x/src/b.ts', text: "export { a } from './a.js';" },
+  ];
+  expect(circles(planted)).toEqual(['apps/x/src/a.ts → apps/x/src/b.ts → apps/x/src/a.ts']);
+  expect(circles(all)).toEqual([]);
+});
+
+it('no wing or room is imported by one below it', () => {
+  const planted = { file: 'apps/catalog/src/products/x.ts', text: "import { plans } from '../plans/tables.js';" };
+  expect(wrongArrows([planted])).toEqual(['apps/catalog/src/products/x.ts imports apps/catalog/src/plans/tables.ts']);
+  expect(wrongArrows(all)).toEqual([]);
+});
+
+it('a wing imports the verbs of another, never its tables', () => {
+  const planted = { file: 'apps/catalog/src/plans/x.ts', text: "import { metrics } from '../metrics/tables.js';" };
+  expect(foreignTables([planted])).toEqual(['apps/catalog/src/plans/x.ts imports apps/catalog/src/metrics/tables.ts']);
+  expect(foreignTables(all)).toEqual([]);
+});
+
+it('no lib imports one above it', () => {
+  const planted = { file: 'libs/kernel/src/x.ts', text: "import { errors } from '@recur/contracts';" };
+  expect(upwardLibs([planted])).toEqual(['libs/kernel/src/x.ts imports a lib above it']);
+  expect(upwardLibs(srcFolders.flatMap(folder => sources(folder)))).toEqual([]);
+});
