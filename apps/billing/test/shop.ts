@@ -33,9 +33,9 @@ export type InvoiceState = (typeof invoiceStates)[number];
  * A merchant with a wire-transfer gateway and user 1. `knowUser` and `knowPlan` add users and plans to the services that
  * own them, not to billing's copies.
  */
-export async function shop() {
+export async function shop(definition = billing, env: Record<string, string> = {}) {
   const clock = new MovableClock();
-  const t = await testService(billing, { clock });
+  const t = await testService(definition, { clock, env });
   const known = new Map<string, Record<string, unknown>>();
   const asked: unknown[] = [];
   for (const owner of ['identity', 'catalog']) {

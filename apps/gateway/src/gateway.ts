@@ -14,6 +14,7 @@ import type { GatewayConfig } from './config.js';
 import { Docs } from './docs/docs.js';
 import { Health } from './health.js';
 import { Admission } from './http/admission.js';
+import { DocumentRoutes } from './http/documents.js';
 import { Edge } from './http/edge.js';
 import { stopListening } from './http/node-server.js';
 import { Responses } from './http/responses.js';
@@ -53,6 +54,7 @@ export class Gateway {
         { provide: Bus, useValue: bus },
         { provide: Responses, useValue: responses },
         ...[Callers, Credentials, Activity, FailedSignIns, Admission, Routes, Health, Docs, OAuth],
+        DocumentRoutes,
       ],
     })(App);
     const edge = new Edge(config, responses, () => newId('req_'));

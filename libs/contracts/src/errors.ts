@@ -100,6 +100,7 @@ export const errors = {
     'The discount has been activated: its size, currency, billing type and cycles cannot be changed',
   ),
   discount_unlimited: forbidden('The discount has no limit on its uses'),
+  invoice_is_draft: forbidden('The invoice is a draft: finish it first'),
   invoice_not_draft: forbidden('The invoice is not a draft'),
   invoice_not_open: forbidden('The invoice is not open'),
   invoice_without_payment: forbidden('The invoice has no current payment'),

@@ -2,6 +2,8 @@ export * from './billing/addresses.js';
 export * from './billing/credit-recharges.js';
 export * from './billing/credits.js';
 export * from './billing/discounts.js';
+export * from './billing/documents.js';
+export * from './billing/emails.js';
 export * from './billing/gateways.js';
 export * from './billing/invoice-lines.js';
 export * from './billing/invoice-shape.js';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fetchDocument } from './billing/documents.js';
 import type { Slug } from './errors.js';
 import { ApiKeyState, CallersChanged, EventEnvelope } from './events.js';
 import { type AutomationAnswer, AutomationRequest } from './notification/automation.js';
@@ -104,6 +105,7 @@ export const internalOperations: readonly InternalOperation[] = [
   callersSnapshot,
   reportActivity,
   automationStep,
+  fetchDocument,
 ];
 
 function isObject(value: unknown): boolean {

@@ -2,6 +2,7 @@ import * as addresses from './billing/addresses.js';
 import * as creditRecharges from './billing/credit-recharges.js';
 import * as credits from './billing/credits.js';
 import * as discounts from './billing/discounts.js';
+import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices.js';
 import * as payments from './billing/payments.js';
@@ -56,6 +57,7 @@ export const operations: readonly Operation[] = [
   exchange,
   gateways,
   invoices,
+  emails,
   payments,
   credits,
   creditRecharges,

@@ -1,15 +1,9 @@
 import { Controller } from '@nestjs/common';
-import {
-  type GatewayBank,
-  gatewayType,
-  type In,
-  listGateways,
-  setDefaultGateway,
-  setupWireTransfer,
-} from '@recur/contracts';
+import { gatewayType, type In, listGateways, setDefaultGateway, setupWireTransfer } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, Keyring } from '@recur/platform';
 import { gatewayAggregate } from './aggregates.js';
+import { bankContext, bankIn } from './bank.js';
 import { type Gateway, WIRE_TRANSFER } from './domain/gateway.js';
 import { allGateways } from './lookup.js';
 import { gateways } from './tables.js';
@@ -40,7 +34,9 @@ export class Gateways {
         icons: input.gatewayIcons,
         isDefault: all.length === 0,
         archived: false,
-        sealedBank: input.bank ? this.keyring.seal(JSON.stringify(input.bank), bankOf(tx.merchantId, gatewayId)) : null,
+        sealedBank: input.bank
+          ? this.keyring.seal(JSON.stringify(input.bank), bankContext(tx.merchantId, gatewayId))
+          : null,
         createTime: tx.now,
         version: 0,
       };
@@ -84,11 +80,6 @@ export class Gateways {
 
   /** Includes the decrypted bank account: only for answers to the merchant. */
   private withBank(gateway: Gateway) {
-    const { merchantId, gatewayId, sealedBank } = gateway;
-    const opened = sealedBank && JSON.parse(this.keyring.open(sealedBank, bankOf(merchantId, gatewayId)));
-    return gatewayView(gateway, opened as Partial<GatewayBank> | null);
+    return gatewayView(gateway, bankIn(gateway, this.keyring));
   }
 }
-
-/** Additional authenticated data of an encrypted bank account. */
-const bankOf = (merchantId: number, gatewayId: number) => `gateways.sealed_bank ${merchantId} ${gatewayId}`;

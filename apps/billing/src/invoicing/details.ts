@@ -1,4 +1,5 @@
 import type { Invoice, PaymentDetail } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
 import type { Reader } from '@recur/platform';
 import { usersById } from '../customers/users.js';
 import { gatewaysById } from '../gateways/lookup.js';
@@ -30,6 +31,14 @@ export async function invoicesOf(reader: Reader, rows: readonly InvoiceRow[]): P
       user: users.get(row.userId),
     });
   });
+}
+
+/** An invoice that is not a draft. Throws Rejected `invoice_not_found` or `invoice_is_draft`. */
+export async function finishedInvoice(reader: Reader, invoiceId: string): Promise<Invoice> {
+  const row = await reader.get(invoices, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
+  if (row.status === 'pending') throw new Rejected('invoice_is_draft');
+  const [invoice] = await invoicesOf(reader, [row]);
+  return invoice as Invoice;
 }
 
 /** Payments with their invoices, gateways and users. */

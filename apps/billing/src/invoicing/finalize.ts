@@ -4,6 +4,7 @@ import type { Invoice } from '@recur/contracts';
 import { CONFIG, type StepOptions, type Tx } from '@recur/platform';
 import type { Config } from '../config.js';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
+import { DocumentLinks } from './document-links.js';
 import { openPayment } from './domain/collection.js';
 import * as domain from './domain/invoice.js';
 import type { Payment, PaymentDraft } from './domain/payment.js';
@@ -24,7 +25,10 @@ interface Finalization {
 /** Finalizes drafts: opens them for payment. */
 @Injectable()
 export class InvoiceFinalizer {
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly documents: DocumentLinks,
+  ) {}
 
   /** A payment link with a 256-bit token. */
   newLink(): string {
@@ -45,6 +49,7 @@ export class InvoiceFinalizer {
       number: await nextNumber(tx),
       gatewayId: draft.gateway?.gatewayId ?? 0,
       link: this.newLink(),
+      pdfLink: this.documents.linkOf(draft.merchantId, draft.invoiceId),
       daysUntilDue,
       now: tx.now,
     });

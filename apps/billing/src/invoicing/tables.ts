@@ -49,6 +49,7 @@ export const invoices = table<InvoiceRow>('invoices', {
     gatewayId: integer(),
     paymentId: text(),
     link: text(),
+    pdfLink: { ...text(), default: '' },
     daysUntilDue: int(),
     createTime: integer(),
     modifyTime: integer(),

@@ -40,6 +40,8 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     paymentId: invoice.paymentId,
     link: invoice.link,
     paymentLink: invoice.link,
+    gatewayInvoicePdf: invoice.pdfLink,
+    sendPdf: invoice.pdfLink,
     dayUtilDue: invoice.daysUntilDue,
     createTime: invoice.createTime,
     finishTime: invoice.finishTime,

@@ -48,6 +48,8 @@ export interface Invoice extends InvoiceAmounts {
   paymentId: string;
   /** Payment page for the user; '' when there is nothing to pay. */
   link: string;
+  /** Signed link to its PDF; '' for a draft. */
+  pdfLink: string;
   /** Payment term in days, counted from finishTime. */
   daysUntilDue: number;
   createTime: number;
@@ -111,6 +113,7 @@ export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: D
     gatewayId,
     paymentId: '',
     link: '',
+    pdfLink: '',
     daysUntilDue: 0,
     createTime: now,
     modifyTime: now,
@@ -157,7 +160,7 @@ const pricedLine = (lineId: string, line: DraftLine, amounts: LineAmounts): Invo
 });
 
 /** Values that a draft gets when it is finished. */
-export interface Finish extends Pick<Invoice, 'number' | 'gatewayId' | 'link' | 'daysUntilDue'> {
+export interface Finish extends Pick<Invoice, 'number' | 'gatewayId' | 'link' | 'pdfLink' | 'daysUntilDue'> {
   now: number;
 }
 
@@ -165,9 +168,21 @@ export interface Finish extends Pick<Invoice, 'number' | 'gatewayId' | 'link' | 
  * Opens a draft for payment under its number. An invoice of total 0 is paid at once, without gateway, link or payment.
  * Throws Rejected `invoice_not_draft`; `invalid_parameters` for /gatewayId if a gateway is needed and is 0.
  */
-export function finish<I extends Invoice>(invoice: I, { number, gatewayId, link, daysUntilDue, now }: Finish): I {
+export function finish<I extends Invoice>(
+  invoice: I,
+  { number, gatewayId, link, pdfLink, daysUntilDue, now }: Finish,
+): I {
   const status = step(invoice, 'finish', 'invoice_not_draft');
-  const finished: I = { ...invoice, status, number, gatewayId, daysUntilDue, finishTime: now, modifyTime: now };
+  const finished: I = {
+    ...invoice,
+    status,
+    number,
+    gatewayId,
+    pdfLink,
+    daysUntilDue,
+    finishTime: now,
+    modifyTime: now,
+  };
   if (invoice.totalAmount === 0n) {
     return { ...finished, status: step(invoice, 'settle', 'invoice_not_draft'), paidTime: now };
   }
