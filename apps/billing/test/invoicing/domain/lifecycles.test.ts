@@ -28,7 +28,14 @@ const given: Draft & DraftContext = {
   ],
   now: 1000,
 };
-const finishing = { number: '7', gatewayId: 3, link: 'https://pay.example/invoice/t', daysUntilDue: 3, pdfLink: '', now: 2000 };
+const finishing = {
+  number: '7',
+  gatewayId: 3,
+  link: 'https://pay.example/invoice/t',
+  daysUntilDue: 3,
+  pdfLink: '',
+  now: 2000,
+};
 const drafted = draft(given, given);
 const finished = invoices.finish(drafted, finishing);
 const [payment, open] = collection.openPayment(finished, { paymentId: 'pay_1', now: 2000 });
