@@ -161,14 +161,12 @@ export class OAuth implements OnModuleInit {
   private shown({ code, error }: Fields, reply: FastifyReply): void {
     reply.header('content-security-policy', policyOf()).type(html);
     const isCode = typeof code === 'string' && /^[\w.-]{1,200}$/.test(code);
-    reply.send(isCode ? codePage(code) : messagePage('Not connected', reasons[String(error)] ?? reasons.other));
+    reply.send(isCode ? codePage(code) : messagePage('Not connected', reasons.get(String(error)) ?? noCode));
   }
 }
 
 /** Fixed words: what a link carries could be anybody's, and would seem to be ours. */
-const reasons: Record<string, string> & { other: string } = {
-  access_denied: 'The connection was not allowed.',
-  other: 'No code came. Begin again at the platform.',
-};
+const noCode = 'No code came. Begin again at the platform.';
+const reasons: ReadonlyMap<string, string> = new Map([['access_denied', 'The connection was not allowed.']]);
 
 const jsonIn = ({ body }: FastifyRequest): unknown => jsonOf(Buffer.isBuffer(body) ? body : undefined);

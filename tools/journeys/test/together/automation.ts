@@ -212,7 +212,7 @@ describe('the pages', () => {
     expect(text).toContain('&quot;&gt;&lt;script&gt;');
     expect(text).not.toContain('<script>');
     const shown = await (await fetch(`${baseUrl}/oauth/code?code=${encodeURIComponent('<b>1</b>')}`)).text();
-    expect(shown).toContain('&lt;b&gt;1&lt;/b&gt;');
+    expect(shown).not.toMatch(/<b>|&lt;b&gt;/);
   });
 
   it('show a code where the platform has no address', async () => {
