@@ -34,7 +34,7 @@ export const roomForTheYoung = ['--min-semi-space-size=16', '--max-semi-space-si
 
 /** A serving app; `extra` is set last, so that a test can name a crash point or another limit. */
 export function appServer(home: Home, settings: Settings, app: App, extra: ExtraEnv = {}): Server {
-  const part = appPart(home, app, [], { ...environment(settings, app), ...extra });
+  const part = appPart(home, app, [], { ...environment(home, settings, app), ...extra });
   return {
     ...part,
     args: [...roomForTheYoung, ...part.args],
@@ -45,24 +45,30 @@ export function appServer(home: Home, settings: Settings, app: App, extra: Extra
 
 export function migration(home: Home, settings: Settings, service: Service): Part {
   const owner = { DATABASE_OWNER_URL: databaseUrl(settings, `${service}_owner`, `recur_${service}`) };
-  const part = appPart(home, service, ['migrate'], { ...environment(settings, service), ...owner });
+  const part = appPart(home, service, ['migrate'], { ...environment(home, settings, service), ...owner });
   return { ...part, name: `migrate-${service}` };
 }
 
 /** The command of identity that makes merchants and keeps their API keys; see its README. */
 export function merchantCommand(home: Home, settings: Settings, words: readonly string[]): Part {
-  return { ...appPart(home, 'identity', ['merchant', ...words], environment(settings, 'identity')), name: 'merchant' };
+  return {
+    ...appPart(home, 'identity', ['merchant', ...words], environment(home, settings, 'identity')),
+    name: 'merchant',
+  };
 }
 
 /** The command of catalog that takes over exchange rates from a file; see its README. */
 export function ratesCommand(home: Home, settings: Settings, words: readonly string[]): Part {
-  return { ...appPart(home, 'catalog', ['rates', ...words], environment(settings, 'catalog')), name: 'rates' };
+  return { ...appPart(home, 'catalog', ['rates', ...words], environment(home, settings, 'catalog')), name: 'rates' };
 }
 
 /** The command of identity that tells whether the operation log is as it was written; see its README. */
 export function logCommand(home: Home, settings: Settings, words: readonly string[]): Part {
-  return { ...appPart(home, 'identity', ['log', ...words], environment(settings, 'identity')), name: 'log' };
+  return { ...appPart(home, 'identity', ['log', ...words], environment(home, settings, 'identity')), name: 'log' };
 }
+
+/** Where the local stack's e-mails are: `npm run mails` shows them. */
+export const mailFolder = (home: Home) => path.join(home.state, 'mail');
 
 function appPart(home: Home, app: App, args: string[], env: NodeJS.ProcessEnv): Part {
   const main = mainOf(home, app);
@@ -74,7 +80,7 @@ export function mainOf(home: Home, app: App): string {
   return path.join(home.root, 'apps', app, 'dist/main.js');
 }
 
-function environment(settings: Settings, app: App): NodeJS.ProcessEnv {
+function environment(home: Home, settings: Settings, app: App): NodeJS.ProcessEnv {
   return {
     ...inherited(),
     RECUR_ENV: 'sandbox',
@@ -84,6 +90,7 @@ function environment(settings: Settings, app: App): NodeJS.ProcessEnv {
     PORTAL_BASE: `${baseUrl(settings)}/portal`,
     NATS_URL: natsUrl(settings, app),
     ...(app === 'gateway' ? { PORT: String(portOf(settings, app)) } : ofService(settings, app)),
+    ...(app === 'billing' ? { MAIL_FOLDER: mailFolder(home) } : {}),
     ...(app === 'identity' ? { OAUTH_ALLOW_LOOPBACK: 'true' } : {}),
     ...(app === 'notification' ? { REDIS_URL: redisUrl(settings), WEBHOOK_ALLOW_LOOPBACK: 'true' } : {}),
   };
