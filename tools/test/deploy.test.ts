@@ -35,7 +35,7 @@ const opsPort = String(gateway.shape.OPS_PORT.parse(undefined));
 
 /** What the containers keep as it is, what is the migrate steps' alone, and what is for tests. */
 const notHandedOn = [
-  ...['HOST', 'PORT', 'OPS_PORT', 'DATABASE_OWNER_URL', 'CRASH_AT'],
+  ...['HOST', 'PORT', 'OPS_PORT', 'DATABASE_OWNER_URL', 'CRASH_AT', 'MAIL_FOLDER'],
   ...['RATES', 'VIES', 'OAUTH', 'WEBHOOK'].map(name => `${name}_ALLOW_LOOPBACK`),
 ];
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CreditAccount, CreditConfig } from './billing/credits.js';
+import { CreditAccount, CreditConfig } from './billing/credits/credits.js';
 import { Gateway } from './billing/gateways.js';
-import { Invoice } from './billing/invoice-shape.js';
+import { Invoice } from './billing/invoices/shape.js';
 import { Payment } from './billing/payment-shape.js';
 import { Subscription } from './billing/subscription-shape.js';
 import { VatNumberState } from './billing/taxes.js';

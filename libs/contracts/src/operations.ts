@@ -1,10 +1,10 @@
 import * as addresses from './billing/addresses.js';
-import * as creditRecharges from './billing/credit-recharges.js';
-import * as credits from './billing/credits.js';
+import * as credits from './billing/credits/credits.js';
+import * as creditRecharges from './billing/credits/recharges.js';
 import * as discounts from './billing/discounts.js';
 import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
-import * as invoices from './billing/invoices.js';
+import * as invoices from './billing/invoices/invoices.js';
 import * as payments from './billing/payments.js';
 import * as subscriptions from './billing/subscriptions.js';
 import * as taxes from './billing/taxes.js';

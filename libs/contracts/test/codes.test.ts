@@ -42,6 +42,7 @@ const fixed: Record<string, string> = {
   optAccountType: '0 member · 1 user · 2 openApi · 3 system',
   userDiscountStatus: '1 used · 2 rolledBack',
   creditRechargeStatus: '10 created · 20 success · 30 failed',
+  emailStatus: '0 pending · 1 sent · 2 failed',
   endpointStatus: '1 active · 2 disabled',
   addonsAction: '0 override · 1 add · 2 remove',
   endpointType: '0 own · 1 automation',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { setupWireTransfer } from '../src/billing/gateways.js';
-import { newInvoice } from '../src/billing/invoices.js';
+import { newInvoice } from '../src/billing/invoices/invoices.js';
 import { activatePlan, newPlan } from '../src/catalog/plans.js';
 import { newProduct } from '../src/catalog/products.js';
 import { adminNoteList } from '../src/identity/admin-notes.js';

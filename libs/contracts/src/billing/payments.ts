@@ -5,7 +5,7 @@ import { User } from '../identity/user-shape.js';
 import * as input from '../input.js';
 import { operation } from '../operation.js';
 import { Gateway } from './gateways.js';
-import { Invoice } from './invoice-shape.js';
+import { Invoice } from './invoices/shape.js';
 import { Payment } from './payment-shape.js';
 
 const paymentWithInvoice = z.object({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { creditAccountType, creditRechargeStatus, creditTransactionType } from '../codes.js';
-import { amount, anyObject, code, integer, meanings, type Shape, text, time } from '../field.js';
-import { MerchantMember } from '../identity/members.js';
-import { User } from '../identity/user-shape.js';
-import * as input from '../input.js';
-import { operation } from '../operation.js';
+import { creditAccountType, creditRechargeStatus, creditTransactionType } from '../../codes.js';
+import { amount, anyObject, code, integer, meanings, type Shape, text, time } from '../../field.js';
+import { MerchantMember } from '../../identity/members.js';
+import { User } from '../../identity/user-shape.js';
+import * as input from '../../input.js';
+import { operation } from '../../operation.js';
 
 const rate = z.int().describe('Value of a credit in hundredths of a major unit: 100 is one major unit');
 const balance = z.int().describe('Minor units in a main account, credits in a promo account');
@@ -146,7 +146,7 @@ const configured = {
   type: input.code(creditAccountType),
   description: input.prose,
   name: input.line,
-  logo: input.line,
+  logo: input.optionalUrl,
   logoUrl: input.optionalUrl,
   metaData: input.metadata,
   exchangeRate: z

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { MetricPlanCharge, PlanMetricChargeConfig } from '../catalog/metrics.js';
-import { PlanMetricLimitConfig } from '../catalog/plan-limits.js';
-import { Plan } from '../catalog/plan-shape.js';
-import { amount, flag, integer, percent, type Shape, text, time } from '../field.js';
-import { Address } from './addresses.js';
+import { MetricPlanCharge, PlanMetricChargeConfig } from '../../catalog/metrics.js';
+import { PlanMetricLimitConfig } from '../../catalog/plan-limits.js';
+import { Plan } from '../../catalog/plan-shape.js';
+import { amount, flag, integer, percent, type Shape, text, time } from '../../field.js';
+import { Address } from '../addresses.js';
 
 const invoiceLineMetricChargeLine = z.object({
   amount: amount,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { bizType, invoiceStatus } from '../codes.js';
-import { Empty, integer, meanings } from '../field.js';
-import * as input from '../input.js';
-import { operation } from '../operation.js';
-import { Invoice } from './invoice-shape.js';
+import { bizType, invoiceStatus } from '../../codes.js';
+import { Empty, integer, meanings } from '../../field.js';
+import * as input from '../../input.js';
+import { operation } from '../../operation.js';
+import { Invoice } from './shape.js';
 
 /** An invoice line: priced and named by a plan, or with its own price. */
 const newLine = input.rule(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Plan, PlanSnapshot } from '../catalog/plan-shape.js';
-import { bizType, invoiceStatus, sendStatus } from '../codes.js';
+import { Plan, PlanSnapshot } from '../../catalog/plan-shape.js';
+import { bizType, invoiceStatus, sendStatus } from '../../codes.js';
 import {
   amount,
   anyObject,
@@ -13,16 +13,16 @@ import {
   type Shape,
   text,
   time,
-} from '../field.js';
-import { InvoiceMerchant } from '../identity/merchants.js';
-import { User } from '../identity/user-shape.js';
-import { CreditAccount, CreditPayout, CreditTransaction } from './credits.js';
-import { Discount } from './discounts.js';
-import { Gateway } from './gateways.js';
-import { InvoiceLine, InvoiceMetricCharges } from './invoice-lines.js';
-import { Payment } from './payment-shape.js';
-import { Refund } from './refunds.js';
-import { Subscription, SubscriptionPendingUpdate } from './subscription-shape.js';
+} from '../../field.js';
+import { InvoiceMerchant } from '../../identity/merchants.js';
+import { User } from '../../identity/user-shape.js';
+import { CreditAccount, CreditPayout, CreditTransaction } from '../credits/credits.js';
+import { Discount } from '../discounts.js';
+import { Gateway } from '../gateways.js';
+import { Payment } from '../payment-shape.js';
+import { Refund } from '../refunds.js';
+import { Subscription, SubscriptionPendingUpdate } from '../subscription-shape.js';
+import { InvoiceLine, InvoiceMetricCharges } from './lines.js';
 
 const invoice = z.object({
   id: integer,

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { flag, text } from '../field.js';
-import { InvoiceMerchant } from '../identity/merchants.js';
-import { User } from '../identity/user-shape.js';
-import * as input from '../input.js';
-import { operation } from '../operation.js';
+import { flag, text } from '../../field.js';
+import { InvoiceMerchant } from '../../identity/merchants.js';
+import { User } from '../../identity/user-shape.js';
+import * as input from '../../input.js';
+import { operation } from '../../operation.js';
+import { Gateway } from '../gateways.js';
+import { Invoice } from '../invoices/shape.js';
+import { Payment } from '../payment-shape.js';
 import { CreditAccount, CreditRecharge } from './credits.js';
-import { Gateway } from './gateways.js';
-import { Invoice } from './invoice-shape.js';
-import { Payment } from './payment-shape.js';
 
-// Not in credits.ts: an invoice holds credit accounts, and a recharge an invoice.
+// Kept apart from credits.ts: an invoice holds credit accounts, and a recharge an invoice.
 
 export const newCreditRecharge = operation({
   service: 'billing',
