@@ -1,7 +1,7 @@
 /** Limits of one request, one connection and one replica, in the units of their names. */
 export const gatewayLimits = {
   bodyBytes: 1_048_576,
-  /** Of operations that need no credential. */
+  /** Largest body of an operation that needs no credential. */
   anonymousBodyBytes: 16_384,
   bodyDepth: 64,
   /** Members of all objects and entries of all lists in a body. */

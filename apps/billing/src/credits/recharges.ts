@@ -61,7 +61,7 @@ interface OwnInvoice {
   invoiceId: string;
 }
 
-/** What happens to a recharge when its invoice ends; each at most once. The invoice is locked. */
+/** Outcomes of a recharge when its invoice ends; each at most once. The invoice is locked. */
 export const rechargeOwner = {
   async paid(tx: Tx, { invoiceId }: OwnInvoice): Promise<void> {
     const recharge = await waiting(tx, invoiceId);

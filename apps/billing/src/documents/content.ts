@@ -42,7 +42,7 @@ export interface ContentTax {
 export interface BankAccount {
   accountHolder: string;
   bankName: string;
-  /** Of the bank or its branch. */
+  /** Address of the bank or its branch. */
   address: string;
   iban: string;
   bic: string;
@@ -86,7 +86,7 @@ export interface DocumentContent {
   total: bigint;
   /** Main credit that was taken for it. */
   creditApplied: bigint;
-  /** What is still to be paid; 0 for a paid invoice, the total for a credit note. */
+  /** Amount still to be paid; 0 for a paid invoice, the total for a credit note. */
   due: bigint;
   /** The payment page; '' for none. */
   paymentLink: string;

@@ -14,7 +14,7 @@ import type { BankAccount, ContentLine, ContentTax, DocumentContent, Party } fro
 /** Characters of line descriptions that are printed, shared by all lines, and of one line at least. */
 const printed = { all: 100_000, line: 200 } as const;
 
-/** What an Invoice does not say of itself. */
+/** Facts of a document that the Invoice itself does not contain. */
 export interface DocumentFacts {
   kind: DocumentContent['kind'];
   seller: InvoiceMerchant;

@@ -7,7 +7,7 @@ import type { DocumentContent } from './content.js';
 /** Documents that may wait for the thread, and the time that one may take before the thread is ended. */
 const limits = { waiting: 100, renderMs: 4_000, heapMb: 384 } as const;
 
-/** What the worker thread answers. */
+/** Answer of the worker thread. */
 export type Rendered = { ok: true; bytes: Uint8Array } | { ok: false; reason: string };
 
 interface Job {

@@ -3,7 +3,7 @@ import { fill, type Language } from '../language/language.js';
 import { type MailWords, mailWords } from './words/words.js';
 
 /**
- * What an e-mail is about: a document that is sent; the first failed charge, the last notice before the deadline, or a
+ * Subject of an e-mail: a document that is sent; the first failed charge, the last notice before the deadline, or a
  * payment that the customer has to confirm.
  */
 export type MailKind = 'invoice' | 'credit_note' | 'payment_failed' | 'last_notice' | 'needs_action';
@@ -23,7 +23,7 @@ export interface MailFacts {
   number: string;
   currency: string;
   decimals: number;
-  /** What is to be paid; for a document that leaves nothing to pay, its total. */
+  /** Amount to be paid; for a document that leaves nothing to pay, its total. */
   amount: bigint;
   /** When it must be paid; 0 where nothing is to be paid. */
   dueAt: number;

@@ -68,7 +68,7 @@ export function folderTransport(folder: string): MailTransport {
         const { message } = await writer.sendMail(messageOf(mail));
         const name = `${mail.date.toISOString().replaceAll(':', '-')}-${randomBytes(4).toString('hex')}.eml`;
         await mkdir(folder, { recursive: true });
-        // whoever lists the folder sees whole files only
+        // written under a hidden name first: a listing of the folder shows whole files only
         await writeFile(path.join(folder, `.${name}`), message as Buffer);
         await rename(path.join(folder, `.${name}`), path.join(folder, name));
         return { sent: true, response: `Written to ${name}` };

@@ -53,7 +53,7 @@ const bearer = /^(?:Bearer +)?([\w-]+\.[\w-]+\.[\w-]+)$/i;
 /** The token of an Authorization header, however the header spells its scheme. */
 const tokenIn = (authorization: string | undefined) => bearer.exec(authorization ?? '')?.[1];
 
-/** Whether a part of a token is base64url as an encoder writes it: other last characters may decode to the same bytes. */
+/** True if a part of a token is base64url as an encoder writes it: other last characters may decode to the same bytes. */
 const isCanonical = (part: string) => Buffer.from(part, 'base64url').toString('base64url') === part;
 
 /** Verifies credentials. The answer is the same whatever is wrong with one. */

@@ -17,7 +17,7 @@ declare module 'fastify' {
     principal: Principal | null;
     /** The trace that the request is part of, with our own span. */
     traceparent: string;
-    /** What its body was charged: the bucket, and the tokens. */
+    /** Charge for the body: the bucket, and the tokens. */
     charged: { id: string; tokens: number } | null;
     /** The e-mail of an attempt to sign in, once it is known. */
     attempted: string | null;
@@ -128,10 +128,10 @@ export class Admission {
 
 const addressId = ({ ip }: FastifyRequest) => `address ${networkOf(ip)}`;
 
-/** What a body costs beyond the request itself. */
+/** Tokens that a body costs beyond the request itself. */
 const tokensOf = (bytes: number) => Math.floor(bytes / gatewayLimits.bytesPerToken);
 
-/** What the announced body costs; one whose length is not announced costs the most, until it has arrived. */
+/** Tokens that the announced body costs; one whose length is not announced costs the most, until it has arrived. */
 function bodyTokens({ headers, is404, routeOptions }: FastifyRequest): number {
   // no body is read
   if (is404) return 0;

@@ -21,8 +21,8 @@ export function jsonOf(body: Buffer | undefined): unknown {
 }
 
 /**
- * What makes a body too costly to be parsed: nested too deeply for what recurses over it, such as schemas and
- * JSON.stringify, or with too many members. A list or object counts as one member at least, each comma as another.
+ * Names the excess that makes a body too costly to be parsed: nesting too deep for code that recurses over it, such as
+ * schemas and JSON.stringify, or too many members. A list or object counts as one member at least, each comma as another.
  */
 function excessIn(body: Buffer): string | undefined {
   if (body.length <= gatewayLimits.bodyDepth) return undefined;

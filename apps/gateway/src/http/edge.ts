@@ -92,8 +92,8 @@ export class Edge extends FastifyAdapter {
 const oneHost = new Rejected('invalid_parameters', 'The request must have exactly one Host header');
 
 /**
- * What is wrong with where a request goes. A missing or second Host is read differently by different servers (RFC 9112,
- * 3.2). The router decodes percent signs in a path, and a proxy that guards a path by its name may not.
+ * Rejection of a request whose host or path is ambiguous. A missing or second Host is read differently by different
+ * servers (RFC 9112, 3.2). The router decodes percent signs in a path, and a proxy that guards a path by its name may not.
  */
 function misaddressed({ headers: { host }, raw, url, routeOptions }: FastifyRequest): Rejected | undefined {
   // repeated headers are joined by commas, and no host has one

@@ -2,7 +2,7 @@ import { events } from '@recur/contracts';
 import { aggregate } from '@recur/platform';
 import { callers } from './tables.js';
 
-/** What gateways know of callers, all merchants together. Its events carry changes, not a state. */
+/** Gateways' knowledge of callers, all merchants together. Its events carry changes, not a state. */
 export const callersAggregate = aggregate({
   name: 'callers',
   title: 'Callers',

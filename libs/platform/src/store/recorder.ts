@@ -83,7 +83,7 @@ interface Emission {
   caller: Caller;
 }
 
-/** What one run of a command has recorded; shared by the recorders of a batch of work. */
+/** Rows, events and work recorded in one run of a command; shared by the recorders of a batch of work. */
 class Records {
   readonly tracked = new Map<string, Tracked>();
   readonly emissions: Emission[] = [];

@@ -86,7 +86,7 @@ export const nextDueText = `select min(d.due_at) as at from unnest($1::text[]) k
   (select due_at from due_work where kind = k.kind and merchant_id = $2::bigint and parked_at is null
     and lease_until is null order by ${ready}, due_at, key limit 1) d`;
 
-/** One row per kind ($1) of merchant $2 that has an item which is leased, or waits for another attempt. */
+/** Kinds ($1) of which merchant $2 has an item that is leased or waits for another attempt, one row each. */
 export const underWayText = `select k.kind from unnest($1::text[]) k(kind) cross join lateral
   (select from due_work where kind = k.kind and merchant_id = $2::bigint and parked_at is null
     and lease_until is not null order by lease_until limit 1) d`;

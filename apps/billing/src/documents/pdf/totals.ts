@@ -12,7 +12,7 @@ interface Total {
   strong?: boolean;
 }
 
-/** What the lines add up to: reductions, tax by rate, total, credit, and what is due. */
+/** Draws the sums of the lines: reductions, tax by rate, total, credit, and what is due. */
 export function drawTotals(canvas: Canvas, content: DocumentContent): void {
   const totals = totalsOf(canvas, content);
   const { type, formats } = canvas;

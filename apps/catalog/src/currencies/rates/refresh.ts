@@ -52,7 +52,7 @@ export class RatesRefresh implements Worker {
       .catch(error => this.log.warn({ err: error }, 'could not schedule the refresh of the exchange rates'));
   }
 
-  /** Nothing to stop: the work runner does it. */
+  /** Does nothing: the work runner stops the refresh. */
   async stop(): Promise<void> {}
 
   private async fetch(): Promise<RateTable | undefined> {
