@@ -7,19 +7,28 @@ import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
-import { plans, users } from './customers/tables.js';
+import { merchants, plans, users } from './customers/tables.js';
 import { gatewayAggregate } from './gateways/aggregates.js';
 import { Gateways } from './gateways/gateways.js';
 import { gateways } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
+import { CreditNotes } from './invoicing/credit-notes/credit-notes.js';
+import { InvoiceEndings } from './invoicing/endings.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
 import { InvoiceDrafts } from './invoicing/invoice-drafts.js';
 import { InvoiceList } from './invoicing/invoice-list.js';
 import { Invoices } from './invoicing/invoices.js';
+import { InvoiceOwners } from './invoicing/owners.js';
 import { PaymentNew } from './invoicing/payment-new.js';
 import { Payments } from './invoicing/payments.js';
+import { refundAggregate } from './invoicing/refunds/aggregates.js';
+import { Disputes } from './invoicing/refunds/disputes.js';
+import { RefundList } from './invoicing/refunds/refund-list.js';
+import { Refunds } from './invoicing/refunds/refunds.js';
+import { paymentSurpluses, refunds } from './invoicing/refunds/tables.js';
 import { expiries, invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
+import { WireTransfers } from './invoicing/wire-transfers.js';
 import { migrations } from './migrations/index.js';
 
 export const billing: ServiceDefinition<Config> = {
@@ -28,6 +37,7 @@ export const billing: ServiceDefinition<Config> = {
   schema: {
     tables: [
       ...[invoices, invoiceLines, payments, gateways, numberings, expiries, users, plans],
+      ...[merchants, refunds, paymentSurpluses],
       ...[creditConfigs, creditAccounts, creditTransactions],
     ],
     migrations,
@@ -36,6 +46,7 @@ export const billing: ServiceDefinition<Config> = {
   events,
   aggregates: {
     invoice: invoiceAggregate,
+    refund: refundAggregate,
     payment: paymentAggregate,
     gateway: gatewayAggregate,
     creditAccount,
@@ -44,9 +55,10 @@ export const billing: ServiceDefinition<Config> = {
   copies,
   controllers: [
     ...[Gateways, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
+    ...[CreditNotes, Refunds, RefundList],
     ...[CreditAccounts, CreditConfigs, PromoChanges],
   ],
-  providers: [InvoiceExpiry, InvoiceFinalizer],
+  providers: [InvoiceExpiry, InvoiceFinalizer, InvoiceEndings, InvoiceOwners, WireTransfers, Disputes],
   workers: app => [app.get(InvoiceExpiry)],
 };
 

@@ -25,9 +25,9 @@ function appends(file: string, text: string): string[] {
   });
 }
 
-const indices = billing.schema.tables.flatMap(({ table, indices = {} }) => [
+const indices = billing.schema.tables.flatMap(({ table, entity }) => [
   `${table}_pkey`,
-  ...Object.entries(indices).flatMap(([name, { unique }]) => (unique ? [name] : [])),
+  ...(entity.indices ?? []).flatMap(({ name, unique }) => (unique && name ? [name] : [])),
 ]);
 
 describe('handlers that write without a transaction', () => {

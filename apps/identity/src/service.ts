@@ -23,6 +23,7 @@ import { merchant } from './merchants/command.js';
 import { Merchants } from './merchants/merchants.js';
 import { MerchantProfile } from './merchants/profile.js';
 import { apiKeys, merchants } from './merchants/tables.js';
+import { merchantState } from './merchants/views.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Users1763683200002 } from './migrations/0002-users.js';
 import { OperationLog1763683200003 } from './migrations/0003-operation-log.js';
@@ -78,7 +79,7 @@ export const identity: ServiceDefinition<Config> = {
   },
   events,
   aggregates: {
-    merchant: aggregate(merchants, 'merchantId'),
+    merchant: aggregate(merchants, 'merchantId', merchantState),
     member: aggregate(members, 'id'),
     provider: aggregate(authProviders, 'id'),
     role: aggregate(roles, 'id'),

@@ -1,8 +1,10 @@
 import * as addresses from './billing/addresses.js';
+import * as creditNotes from './billing/credit-notes.js';
 import * as credits from './billing/credits.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices.js';
 import * as payments from './billing/payments.js';
+import * as refunds from './billing/refunds.js';
 import * as subscriptions from './billing/subscriptions.js';
 import * as usage from './billing/usage.js';
 import * as checkouts from './catalog/checkouts.js';
@@ -53,7 +55,9 @@ export const operations: readonly Operation[] = [
   exchange,
   gateways,
   invoices,
+  creditNotes,
   payments,
+  refunds,
   credits,
   subscriptions,
   usage,

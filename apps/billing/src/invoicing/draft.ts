@@ -8,25 +8,25 @@ import { lineRows, planIn } from './lines.js';
 import type { InvoiceState } from './state.js';
 import { invoiceLines } from './tables.js';
 
-/** The operation log's entry of a command that makes a draft. */
-export type DraftLog = 'New' | undefined;
-
 /** Saves a new draft and emits `invoice.created`. */
 export function saveDraft(
   tx: Tx | Appender,
   given: domain.Draft,
   gateway: Gateway | undefined,
   copies: Plans,
-  log?: DraftLog,
+  { log, invoiceId = tx.newId('in_') }: { log?: 'New'; invoiceId?: string } = {},
 ): { draft: InvoiceState; view: Invoice } {
   const drafted = domain.draft(given, {
-    invoiceId: tx.newId('in_'),
+    invoiceId,
     merchantId: tx.merchantId,
     gatewayId: gateway?.gatewayId ?? 0,
     now: tx.now,
   });
   const lines = lineRows(drafted, planIn(copies));
-  const draft: InvoiceState = Object.assign(drafted, { lines, gateway, payment: undefined });
+  const draft: InvoiceState = Object.assign(drafted, {
+    ...{ lines, gateway, payment: undefined },
+    ...{ seller: null, buyer: null, discount: null },
+  });
   for (const line of lines) {
     if (tx instanceof Appender) tx.add(invoiceLines, line);
     else tx.save(invoiceLines, line);

@@ -10,8 +10,8 @@ import {
   systemCaller,
   type Worker,
 } from '@recur/platform';
-import { invoiceAggregate, paymentAggregate } from './aggregates.js';
-import { expireInvoice } from './domain/collection.js';
+import { invoiceAggregate } from './aggregates.js';
+import { InvoiceEndings } from './endings.js';
 import { type Expiry, expiries } from './tables.js';
 
 const sweep = { everyMs: 10_000, batch: 500 } as const;
@@ -37,6 +37,7 @@ export class InvoiceExpiry implements Worker {
     private readonly db: Db,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOG) private readonly log: Log,
+    private readonly endings: InvoiceEndings,
   ) {}
 
   start(): void {
@@ -88,12 +89,8 @@ export class InvoiceExpiry implements Worker {
       if (!(await tx.lockIfAny(expiries, expiry))) return {};
       const invoice = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
       if (invoice.status !== 'processing' || tx.now < expiry.dueTime) return {};
-      const [failed, expired] = expireInvoice(invoice, invoice.payment, tx.now);
       await tx.run(settle, settlement(merchantId, [expiry]));
-      if (failed) tx.step(paymentAggregate, failed, 'payment.failure');
-      tx.step(invoiceAggregate, { ...expired, payment: failed ?? invoice.payment }, 'invoice.failed', {
-        log: 'Expire',
-      });
+      await this.endings.expire(tx, invoice);
       return {};
     });
   }

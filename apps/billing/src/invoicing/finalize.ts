@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Invoice } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
 import { CONFIG, type StepOptions, type Tx } from '@recur/platform';
 import type { Config } from '../config.js';
+import { belowMinimum } from '../pricing/settle.js';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
+import { takeMain } from './credit-use.js';
 import { openPayment } from './domain/collection.js';
 import * as domain from './domain/invoice.js';
 import type { Payment, PaymentDraft } from './domain/payment.js';
+import { InvoiceEndings } from './endings.js';
+import { nextNumber } from './numbers.js';
+import { partiesOf } from './parties.js';
 import type { InvoiceState } from './state.js';
 import { expiries } from './tables.js';
 
@@ -25,7 +31,10 @@ interface Finalization {
 /** Finalizes drafts: opens them for payment. */
 @Injectable()
 export class InvoiceFinalizer {
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly endings: InvoiceEndings,
+  ) {}
 
   /** A payment link with a 256-bit token. */
   newLink(): string {
@@ -33,8 +42,9 @@ export class InvoiceFinalizer {
   }
 
   /**
-   * Finalizes a draft: assigns number and link, opens its payment and schedules its expiry. A draft of total 0 is paid at
-   * once and gets no payment. The payment is collected by the state's gateway. Returns the invoice's view.
+   * Finalizes a draft: takes main credit, opens a payment for the rest by the state's gateway, schedules the expiry,
+   * freezes the parties, and gives the number, whose lock is the last. With nothing due it is paid at once and gets no
+   * payment. Throws what `finish` does, and Rejected `amount_below_minimum`. Returns the invoice's view.
    */
   async finalize(
     tx: Tx,
@@ -42,28 +52,38 @@ export class InvoiceFinalizer {
     daysUntilDue: number,
     { details, log, paymentLog }: Finalization = {},
   ): Promise<{ view: Invoice; payment?: Payment }> {
-    const finished = domain.finish(draft, {
-      number: await nextNumber(tx),
-      gatewayId: draft.gateway?.gatewayId ?? 0,
-      link: this.newLink(),
-      daysUntilDue,
-      now: tx.now,
-    });
-    if (finished.status === 'paid') return { view: tx.step(invoiceAggregate, finished, 'invoice.paid', log) };
-    const [payment, opened] = openPayment(finished, { ...details, paymentId: tx.newId('pay_'), now: tx.now });
-    tx.save(expiries, { dueTime: domain.expiryTime(opened), merchantId: tx.merchantId, invoiceId: opened.invoiceId });
-    const view = tx.step(invoiceAggregate, { ...opened, payment }, 'invoice.process', log);
+    domain.assertDraft(draft);
+    const minimum = minimumOf(draft);
+    const [partialCreditPaid, { merchant, seller, buyer }] = await Promise.all([
+      takeMain(tx, draft, minimum),
+      partiesOf(tx, draft.userId),
+    ]);
+    const prepared = { ...draft, partialCreditPaid, seller, buyer };
+    assertCollectable(prepared, minimum);
+    const { counter, number } = await nextNumber(tx, 'invoice', merchant);
+    const gatewayId = draft.gateway?.gatewayId ?? 0;
+    const given = { number, gatewayId, link: this.newLink(), daysUntilDue, now: tx.now };
+    const finished = { ...domain.finish(prepared, given), counter };
+    if (finished.status === 'paid') return { view: await this.endings.paid(tx, finished, undefined, log?.log) };
+    const [payment, attached] = openPayment(finished, { ...details, paymentId: tx.newId('pay_'), now: tx.now });
+    const deadline = domain.expiryTime(attached);
+    const opened = { ...attached, deadline, payment };
+    tx.save(expiries, { dueTime: deadline, merchantId: tx.merchantId, invoiceId: opened.invoiceId });
+    const view = tx.step(invoiceAggregate, opened, 'invoice.process', log);
     tx.step(paymentAggregate, payment, 'payment.created', paymentLog);
     return { view, payment };
   }
 }
 
-/** The merchant's next invoice number. The counter row stays locked until the commit, so a rollback leaves no gap. */
-async function nextNumber(tx: Tx): Promise<string> {
-  const [row] = await tx.run(
-    `insert into numberings (merchant_id, last_number) values ($1, 1)
-     on conflict (merchant_id) do update set last_number = numberings.last_number + 1 returning last_number`,
-    [tx.merchantId],
+/** The smallest amount that the gateway collects, where it is in the gateway's own currency; else 0. */
+const minimumOf = ({ gateway, currency }: InvoiceState): bigint =>
+  gateway?.currency === currency ? gateway.minimumAmount : 0n;
+
+function assertCollectable(invoice: InvoiceState, minimum: bigint): void {
+  const due = domain.dueOf(invoice);
+  if (belowMinimum(due, minimum, 'other') === 'collect') return;
+  throw new Rejected(
+    'amount_below_minimum',
+    `Invoice ${invoice.invoiceId} has ${due} due: the gateway collects ${minimum} or more`,
   );
-  return String(row?.last_number);
 }

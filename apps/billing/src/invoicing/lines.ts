@@ -74,22 +74,5 @@ export function lineRows(
   { merchantId, invoiceId, lines }: domain.Invoice,
   planOf: (line: domain.InvoiceLine, at: number) => Plan | null,
 ): LineRow[] {
-  return lines.map((line, at) => ({
-    merchantId,
-    invoiceId,
-    lineNo: at + 1,
-    lineId: line.lineId,
-    name: line.name,
-    description: line.description,
-    planId: line.planId,
-    plan: planOf(line, at),
-    unitAmountExcludingTax: line.unitAmountExcludingTax,
-    quantity: line.quantity,
-    amountExcludingTax: line.amountExcludingTax,
-    promoAmount: line.promoAmount,
-    discountAmount: line.discountAmount,
-    tax: line.tax,
-    amount: line.amount,
-    originAmount: line.originAmount,
-  }));
+  return lines.map((line, at) => ({ ...line, merchantId, invoiceId, lineNo: at + 1, plan: planOf(line, at) }));
 }

@@ -4,6 +4,7 @@ import { Purchases1763683200003 } from './0003-purchases.js';
 import { Lists1763683200004 } from './0004-lists.js';
 import { Relay1763683200005 } from './0005-relay.js';
 import { Credits1763683200010 } from './0010-credits.js';
+import { Money1763683200014 } from './0014-money.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -13,4 +14,5 @@ export const migrations = [
   Lists1763683200004,
   Relay1763683200005,
   Credits1763683200010,
+  Money1763683200014,
 ];

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { finishInvoice } from '@recur/contracts';
 import { LOG } from '@recur/platform';
+import { InvoiceEndings } from '../../src/invoicing/endings.js';
 import { InvoiceExpiry } from '../../src/invoicing/expiry.js';
 import { type Shop, shop } from '../shop.js';
 
@@ -15,7 +16,7 @@ beforeEach(async () => {
 });
 
 const rows = async () => (await s.t.rows('select invoice_id from expiries')).map(({ invoice_id }) => invoice_id);
-const worker = () => new InvoiceExpiry(s.t.db, s.clock, s.t.app.get(LOG));
+const worker = () => new InvoiceExpiry(s.t.db, s.clock, s.t.app.get(LOG), s.t.app.get(InvoiceEndings));
 
 describe('an open invoice', () => {
   it('fails with its payment twenty minutes after its term, and not a second before', async () => {

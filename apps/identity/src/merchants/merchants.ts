@@ -4,7 +4,7 @@ import { insertMember } from '../members/member-rows.js';
 import { members } from '../members/tables.js';
 import { ApiKeys } from './api-keys.js';
 import { merchants } from './tables.js';
-import { merchantView } from './views.js';
+import { merchantState } from './views.js';
 
 export interface NewMerchant {
   merchantId: number;
@@ -32,7 +32,7 @@ export class Merchants {
       const merchant = { merchantId, name, profile: {}, createTime, version: 0 };
 
       tx.save(merchants, merchant);
-      tx.emit('merchant.created', merchant, merchantView(merchant));
+      tx.emit('merchant.created', merchant, merchantState(merchant));
       insertMember(tx, { id: memberId, email, firstName: '', lastName: '', isOwner: true, roleIds: [] });
       tx.log(`Merchant(${merchantId})`, 'New');
       const { apiKey } = await this.apiKeys.issue(tx);
