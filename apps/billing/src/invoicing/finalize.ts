@@ -52,7 +52,7 @@ export class InvoiceFinalizer {
     daysUntilDue: number,
     { details, log, paymentLog }: Finalization = {},
   ): Promise<{ view: Invoice; payment?: Payment }> {
-    domain.assertDraft(draft);
+    domain.assertFinishable(draft);
     const minimum = minimumOf(draft);
     const [partialCreditPaid, { merchant, seller, buyer }] = await Promise.all([
       takeMain(tx, draft, minimum),

@@ -42,7 +42,7 @@ function conditions(input: Input): Condition[] {
   const reported = from !== undefined || to !== undefined;
   return [
     // a literal, so that the planner takes the partial indexes
-    [`kind = 'invoice'`, true],
+    [`kind = 'invoice' and ?::boolean`, true],
     // only drafts can be deleted, so finished invoices need no such filter
     ['deleted_time = ?', input.deleteInclude || reported ? undefined : 0],
     ['user_id = ?', given(input.userId)],

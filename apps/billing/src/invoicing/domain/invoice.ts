@@ -283,6 +283,11 @@ export function assertDraft(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'del
   step(invoice, 'edit', 'invoice_not_draft');
 }
 
+/** Throws Rejected `invoice_not_draft` unless the invoice may be finished. */
+export function assertFinishable(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>): void {
+  step(invoice, 'finish', 'invoice_not_draft');
+}
+
 /** Throws Rejected `invoice_not_open` unless the invoice is awaiting payment. */
 export function assertOpen(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>): void {
   step(invoice, 'pay', 'invoice_not_open');
