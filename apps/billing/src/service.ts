@@ -13,22 +13,22 @@ import { Gateways } from './gateways/gateways.js';
 import { gateways } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
 import { CreditNotes } from './invoicing/credit-notes/credit-notes.js';
+import { InvoiceDrafts } from './invoicing/drafts/invoice-drafts.js';
 import { InvoiceEndings } from './invoicing/endings.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
-import { InvoiceDrafts } from './invoicing/invoice-drafts.js';
-import { InvoiceList } from './invoicing/invoice-list.js';
 import { Invoices } from './invoicing/invoices.js';
+import { InvoiceList } from './invoicing/lists/invoice-list.js';
 import { InvoiceOwners } from './invoicing/owners.js';
-import { PaymentNew } from './invoicing/payment-new.js';
-import { Payments } from './invoicing/payments.js';
+import { PaymentNew } from './invoicing/payments/payment-new.js';
+import { Payments } from './invoicing/payments/payments.js';
+import { WireTransfers } from './invoicing/payments/wire-transfers.js';
 import { refundAggregate } from './invoicing/refunds/aggregates.js';
 import { Disputes } from './invoicing/refunds/disputes.js';
 import { RefundList } from './invoicing/refunds/refund-list.js';
 import { Refunds } from './invoicing/refunds/refunds.js';
 import { paymentSurpluses, refunds } from './invoicing/refunds/tables.js';
 import { expiries, invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
-import { WireTransfers } from './invoicing/wire-transfers.js';
 import { migrations } from './migrations/index.js';
 
 export const billing: ServiceDefinition<Config> = {

@@ -12,12 +12,12 @@ import { type Caller, Db, Handle } from '@recur/platform';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { getGateway } from '../gateways/lookup.js';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
-import { invoicesOf } from './details.js';
 import * as collection from './domain/collection.js';
 import * as domain from './domain/invoice.js';
 import { InvoiceEndings } from './endings.js';
+import { invoicesOf } from './lists/details.js';
+import { WireTransfers } from './payments/wire-transfers.js';
 import { invoices } from './tables.js';
-import { WireTransfers } from './wire-transfers.js';
 
 /** Finished invoices. */
 @Controller()

@@ -1,9 +1,25 @@
 import { z } from 'zod';
 import { invoiceStatus } from '../codes.js';
-import { amount, anyObject, integer, meanings, text } from '../field.js';
+import { amount, anyObject, integer, meanings, type Shape, text } from '../field.js';
 import * as input from '../input.js';
 import { operation } from '../operation.js';
 import { Invoice } from './invoice-shape.js';
+
+const lineExplanation = z.object({
+  lineId: text,
+  text,
+  formula: text,
+  inputs: anyObject,
+  sourceLineId: text.describe('The line of an earlier invoice that this line gives back'),
+  taxReason: text,
+  amount,
+});
+export interface LineExplanation extends z.output<typeof lineExplanation> {}
+export const LineExplanation: Shape<LineExplanation> = lineExplanation.meta({ id: 'LineExplanation' });
+
+const totalExplanation = z.object({ text, amount });
+export interface TotalExplanation extends z.output<typeof totalExplanation> {}
+export const TotalExplanation: Shape<TotalExplanation> = totalExplanation.meta({ id: 'TotalExplanation' });
 
 export const listCreditNotes = operation({
   service: 'billing',
@@ -43,20 +59,8 @@ export const explainInvoice = operation({
   permission: 'invoice.read',
   input: z.object({ invoiceId: input.filled }),
   output: z.object({
-    lines: z
-      .array(
-        z.object({
-          lineId: text,
-          text,
-          formula: text,
-          inputs: anyObject,
-          sourceLineId: text,
-          taxReason: text,
-          amount,
-        }),
-      )
-      .describe('Their amounts add up to the total'),
-    totals: z.array(z.object({ text, amount })).describe('All but the last add up to the last, the total'),
+    lines: z.array(LineExplanation).describe('Their amounts add up to the total'),
+    totals: z.array(TotalExplanation).describe('All but the last add up to the last, the total'),
   }),
   errors: ['invoice_not_found'],
 });

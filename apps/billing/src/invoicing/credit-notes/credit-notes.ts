@@ -4,10 +4,10 @@ import { type Caller, type Condition, Db, given, Handle, sorted } from '@recur/p
 import { usersByEmails } from '../../customers/users.js';
 import { explain, explainNote } from '../../pricing/explain.js';
 import { invoiceAggregate } from '../aggregates.js';
-import { namesOf } from '../codes.js';
-import { invoicesOf } from '../details.js';
 import { compositionOf } from '../domain/composition.js';
-import { matching } from '../search-key.js';
+import { namesOf } from '../lists/codes.js';
+import { invoicesOf } from '../lists/details.js';
+import { matching } from '../lists/search-key.js';
 import type { InvoiceState } from '../state.js';
 import { invoices } from '../tables.js';
 

@@ -174,6 +174,7 @@ function priced(
 }
 
 const pricedLine = (lineId: string, line: DraftLine, amounts: LineAmounts, rate: TaxRate): InvoiceLine => ({
+  ...newLineFacts,
   lineId,
   planId: line.planId,
   name: line.name,
@@ -186,18 +187,9 @@ const pricedLine = (lineId: string, line: DraftLine, amounts: LineAmounts, rate:
   tax: amounts.tax,
   amount: amounts.amount,
   originAmount: amounts.originAmount,
-  formula: newLineFacts.formula,
-  inputs: newLineFacts.inputs,
-  sourceLineId: newLineFacts.sourceLineId,
   ratePpm: rate.ratePpm,
   category: rate.category,
   taxReason: rate.reason,
-  creditedNet: newLineFacts.creditedNet,
-  creditedTax: newLineFacts.creditedTax,
-  refundedNet: newLineFacts.refundedNet,
-  refundedTax: newLineFacts.refundedTax,
-  waivedNet: newLineFacts.waivedNet,
-  waivedTax: newLineFacts.waivedTax,
 });
 
 /** Values that a draft gets when it is finished. */

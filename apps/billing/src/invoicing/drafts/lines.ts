@@ -1,9 +1,9 @@
 import type { In, newInvoice, Plan } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import type { Peeks } from '@recur/platform';
-import { assertSellable, type Plans } from '../customers/plans.js';
-import type * as domain from './domain/invoice.js';
-import type { LineRow } from './tables.js';
+import { assertSellable, type Plans } from '../../customers/plans.js';
+import type * as domain from '../domain/invoice.js';
+import type { LineRow } from '../tables.js';
 
 // Invoice lines between input, domain and table.
 

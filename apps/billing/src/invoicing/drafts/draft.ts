@@ -1,12 +1,12 @@
 import type { Invoice } from '@recur/contracts';
 import { Appender, type Tx } from '@recur/platform';
-import type { Plans } from '../customers/plans.js';
-import type { Gateway } from '../gateways/domain/gateway.js';
-import { invoiceAggregate } from './aggregates.js';
-import * as domain from './domain/invoice.js';
+import type { Plans } from '../../customers/plans.js';
+import type { Gateway } from '../../gateways/domain/gateway.js';
+import { invoiceAggregate } from '../aggregates.js';
+import * as domain from '../domain/invoice.js';
+import type { InvoiceState } from '../state.js';
+import { invoiceLines } from '../tables.js';
 import { lineRows, planIn } from './lines.js';
-import type { InvoiceState } from './state.js';
-import { invoiceLines } from './tables.js';
 
 /** Saves a new draft and emits `invoice.created`. */
 export function saveDraft(

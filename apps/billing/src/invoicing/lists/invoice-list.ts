@@ -1,11 +1,11 @@
 import { Controller } from '@nestjs/common';
 import { type In, invoiceStatus, listInvoices } from '@recur/contracts';
 import { type Caller, type Condition, Db, each, given, Handle, sorted } from '@recur/platform';
-import { usersByEmail } from '../customers/users.js';
+import { usersByEmail } from '../../customers/users.js';
+import { invoices } from '../tables.js';
 import { namesOf } from './codes.js';
 import { invoicesOf } from './details.js';
 import { matching } from './search-key.js';
-import { invoices } from './tables.js';
 
 type Input = In<typeof listInvoices>;
 

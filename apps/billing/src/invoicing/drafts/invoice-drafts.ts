@@ -3,19 +3,19 @@ import { Controller } from '@nestjs/common';
 import { bizType, createFrom, deleteInvoice, editInvoice, finishInvoice, type In, newInvoice } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import { type Appender, type Caller, Db, Handle, type Tx } from '@recur/platform';
-import { type Plans, plansById } from '../customers/plans.js';
-import { assertBuyer, findUser } from '../customers/users.js';
-import { chooseGateway } from '../gateways/domain/gateway.js';
-import { allGateways } from '../gateways/lookup.js';
-import type { LineItem } from '../pricing/price.js';
-import { invoiceAggregate } from './aggregates.js';
-import { giveBackPromo, type PromoAccount, type PromoUse, takePromo } from './credit-use.js';
-import * as domain from './domain/invoice.js';
+import { type Plans, plansById } from '../../customers/plans.js';
+import { assertBuyer, findUser } from '../../customers/users.js';
+import { chooseGateway } from '../../gateways/domain/gateway.js';
+import { allGateways } from '../../gateways/lookup.js';
+import type { LineItem } from '../../pricing/price.js';
+import { invoiceAggregate } from '../aggregates.js';
+import { giveBackPromo, type PromoAccount, type PromoUse, takePromo } from '../credit-use.js';
+import * as domain from '../domain/invoice.js';
+import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../finalize.js';
+import type { InvoiceState } from '../state.js';
+import { invoiceLines, invoices } from '../tables.js';
 import { saveDraft } from './draft.js';
-import { DAYS_UNTIL_DUE, InvoiceFinalizer } from './finalize.js';
 import { lineRows, linesToPrice, planIn } from './lines.js';
-import type { InvoiceState } from './state.js';
-import { invoiceLines, invoices } from './tables.js';
 
 /** Drafts of invoices, until they are finished or deleted. */
 @Controller()

@@ -8,13 +8,13 @@ import {
   paymentStatus,
 } from '@recur/contracts';
 import { type Caller, Db, each, given, Handle, sorted } from '@recur/platform';
-import { usersByEmail } from '../customers/users.js';
-import { invoiceAggregate, paymentAggregate } from './aggregates.js';
-import { namesOf } from './codes.js';
-import { paymentDetailsOf } from './details.js';
-import * as collection from './domain/collection.js';
-import { InvoiceEndings } from './endings.js';
-import { payments } from './tables.js';
+import { usersByEmail } from '../../customers/users.js';
+import { invoiceAggregate, paymentAggregate } from '../aggregates.js';
+import * as collection from '../domain/collection.js';
+import { InvoiceEndings } from '../endings.js';
+import { namesOf } from '../lists/codes.js';
+import { paymentDetailsOf } from '../lists/details.js';
+import { payments } from '../tables.js';
 
 @Controller()
 export class Payments {

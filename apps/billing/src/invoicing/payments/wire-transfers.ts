@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
-import type { Gateway } from '../gateways/domain/gateway.js';
-import { acceptShort, type LineShare } from '../pricing/refund.js';
-import { receipt } from '../pricing/settle.js';
-import { issueBankCharges } from './credit-notes/issue.js';
-import { receiveTransfer } from './domain/collection.js';
-import type { Payment } from './domain/payment.js';
-import { ledgerOf, withWaived } from './domain/refund-ledger.js';
-import { InvoiceEndings } from './endings.js';
-import { saveLines } from './refunds/book.js';
-import { keepSurplus } from './refunds/surplus.js';
-import type { InvoiceState } from './state.js';
+import type { Gateway } from '../../gateways/domain/gateway.js';
+import { acceptShort, type LineShare } from '../../pricing/refund.js';
+import { receipt } from '../../pricing/settle.js';
+import { issueBankCharges } from '../credit-notes/issue.js';
+import { receiveTransfer } from '../domain/collection.js';
+import type { Payment } from '../domain/payment.js';
+import { ledgerOf, withWaived } from '../domain/refund-ledger.js';
+import { InvoiceEndings } from '../endings.js';
+import { saveLines } from '../refunds/book.js';
+import { keepSurplus } from '../refunds/surplus.js';
+import type { InvoiceState } from '../state.js';
 
 /** A transfer that arrived at the merchant's bank; without an amount it is what was due. */
 export interface Transfer {

@@ -1,13 +1,13 @@
 import type { Invoice, PaymentDetail } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
-import { usersById } from '../customers/users.js';
-import { gatewaysById } from '../gateways/lookup.js';
-import { gatewayView } from '../gateways/views.js';
-import type { Payment } from './domain/payment.js';
-import { refunds } from './refunds/tables.js';
-import { bare, linesByInvoice } from './state.js';
-import { type InvoiceRow, invoices, payments } from './tables.js';
-import { invoiceView, paymentView } from './views.js';
+import { usersById } from '../../customers/users.js';
+import { gatewaysById } from '../../gateways/lookup.js';
+import { gatewayView } from '../../gateways/views.js';
+import type { Payment } from '../domain/payment.js';
+import { refunds } from '../refunds/tables.js';
+import { bare, linesByInvoice } from '../state.js';
+import { type InvoiceRow, invoices, payments } from '../tables.js';
+import { invoiceView, paymentView } from '../views.js';
 
 // Views of invoices and payments with their related objects. Related rows are read once for a whole page.
 
