@@ -7,7 +7,7 @@ import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
-import { plans, users } from './customers/tables.js';
+import { merchants, plans, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
@@ -20,16 +20,25 @@ import { gatewayAggregate } from './gateways/aggregates.js';
 import { Gateways } from './gateways/gateways.js';
 import { gateways } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
+import { CreditNotes } from './invoicing/credit-notes/credit-notes.js';
 import { DiscountPreview } from './invoicing/discount-preview.js';
 import { DocumentLinks } from './invoicing/document-links.js';
+import { InvoiceDrafts } from './invoicing/drafts/invoice-drafts.js';
+import { InvoiceEndings } from './invoicing/endings.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
-import { InvoiceDrafts } from './invoicing/invoice-drafts.js';
-import { InvoiceList } from './invoicing/invoice-list.js';
 import { Invoices } from './invoicing/invoices.js';
-import { PaymentNew } from './invoicing/payment-new.js';
-import { Payments } from './invoicing/payments.js';
+import { InvoiceList } from './invoicing/lists/invoice-list.js';
+import { InvoiceOwners } from './invoicing/owners.js';
+import { PaymentNew } from './invoicing/payments/payment-new.js';
+import { Payments } from './invoicing/payments/payments.js';
+import { WireTransfers } from './invoicing/payments/wire-transfers.js';
 import { Recharges } from './invoicing/recharges.js';
+import { refundAggregate } from './invoicing/refunds/aggregates.js';
+import { Disputes } from './invoicing/refunds/disputes.js';
+import { RefundList } from './invoicing/refunds/refund-list.js';
+import { Refunds } from './invoicing/refunds/refunds.js';
+import { paymentSurpluses, refunds } from './invoicing/refunds/tables.js';
 import { invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
 import { MailHistory } from './mail/history.js';
 import { MailOutbox } from './mail/outbox.js';
@@ -50,7 +59,7 @@ export const billing: ServiceDefinition<Config> = {
       ...[invoices, invoiceLines, payments, gateways, numberings, users, plans],
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
-      mails,
+      ...[merchants, refunds, paymentSurpluses, mails],
     ],
     migrations,
     worksFrom: 5,
@@ -58,6 +67,7 @@ export const billing: ServiceDefinition<Config> = {
   events,
   aggregates: {
     invoice: invoiceAggregate,
+    refund: refundAggregate,
     payment: paymentAggregate,
     gateway: gatewayAggregate,
     creditAccount,
@@ -69,12 +79,14 @@ export const billing: ServiceDefinition<Config> = {
     ...[Gateways, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],
+    ...[CreditNotes, Refunds, RefundList],
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
   ],
   providers: [
     InvoiceExpiry,
     InvoiceFinalizer,
+    ...[InvoiceEndings, InvoiceOwners, WireTransfers, Disputes],
     DocumentLinks,
     DocumentReader,
     DocumentRenderer,

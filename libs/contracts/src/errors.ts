@@ -56,6 +56,7 @@ export const errors = {
   gateway_not_found: notFound('gateway'),
   invoice_not_found: notFound('invoice'),
   payment_not_found: notFound('payment'),
+  refund_not_found: notFound('refund'),
   subscription_not_found: notFound('subscription'),
   credit_account_not_found: notFound('credit account'),
   credit_config_not_found: notFound('credit config'),
@@ -106,6 +107,9 @@ export const errors = {
   invoice_without_payment: forbidden('The invoice has no current payment'),
   invoice_without_subscription: forbidden('The invoice does not belong to a subscription'),
   payment_not_open: forbidden('The payment is not open'),
+  invoice_not_refundable: forbidden('Only a paid invoice can be refunded'),
+  payment_disputed: forbidden('The payment is disputed: it cannot be refunded until that is decided'),
+  refund_not_open: forbidden('The refund is not open'),
   payment_exists: forbidden('The invoice already has a payment'),
   subscription_not_extendable: forbidden('The subscription is in a state that cannot be extended by trial time'),
   subscription_without_next_invoice: forbidden(

@@ -1,4 +1,5 @@
 export * from './billing/addresses.js';
+export * from './billing/credit-notes.js';
 export * from './billing/credits/credits.js';
 export * from './billing/credits/recharges.js';
 export * from './billing/discounts.js';

@@ -1,4 +1,5 @@
 import * as addresses from './billing/addresses.js';
+import * as creditNotes from './billing/credit-notes.js';
 import * as credits from './billing/credits/credits.js';
 import * as creditRecharges from './billing/credits/recharges.js';
 import * as discounts from './billing/discounts.js';
@@ -6,6 +7,7 @@ import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices/invoices.js';
 import * as payments from './billing/payments.js';
+import * as refunds from './billing/refunds.js';
 import * as subscriptions from './billing/subscriptions.js';
 import * as taxes from './billing/taxes.js';
 import * as usage from './billing/usage.js';
@@ -58,7 +60,9 @@ export const operations: readonly Operation[] = [
   gateways,
   invoices,
   emails,
+  creditNotes,
   payments,
+  refunds,
   credits,
   creditRecharges,
   discounts,

@@ -5,7 +5,7 @@ import { Keyring, type Reader } from '@recur/platform';
 import { bankIn } from '../gateways/bank.js';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { findGateway } from '../gateways/lookup.js';
-import { finishedInvoice } from '../invoicing/details.js';
+import { finishedInvoice } from '../invoicing/lists/details.js';
 import type { DocumentContent } from './content.js';
 import { documentOf } from './from-invoice.js';
 

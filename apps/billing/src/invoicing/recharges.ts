@@ -7,7 +7,7 @@ import { assertBuyer, findUser } from '../customers/users.js';
 import { usableGateway } from '../gateways/domain/gateway.js';
 import { allGateways } from '../gateways/lookup.js';
 import { gatewayView } from '../gateways/views.js';
-import { saveDraft } from './draft.js';
+import { saveDraft } from './drafts/draft.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from './finalize.js';
 import { invoices } from './tables.js';
 import { paymentView } from './views.js';

@@ -7,6 +7,7 @@ import { Work1763683200006 } from './0006-work.js';
 import { Credits1763683200010 } from './0010-credits.js';
 import { Discounts1763683200011 } from './0011-discounts.js';
 import { Tax1763683200012 } from './0012-tax.js';
+import { Money1763683200014 } from './0014-money.js';
 import { Documents1763683200016 } from './0016-documents.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
@@ -20,5 +21,6 @@ export const migrations = [
   Credits1763683200010,
   Discounts1763683200011,
   Tax1763683200012,
+  Money1763683200014,
   Documents1763683200016,
 ];

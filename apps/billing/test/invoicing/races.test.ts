@@ -99,7 +99,9 @@ describe('two moves at once end as if one had come after the other', () => {
   });
 
   it('leave no number out, and none twice', async () => {
-    const rows = await s.t.rows(`select number::integer from invoices where number <> '' order by 1`);
+    const rows = await s.t.rows(
+      `select counter::integer as number from invoices where number <> '' and kind = 'invoice' order by 1`,
+    );
     expect(rows.map(({ number }) => number)).toEqual(rows.map((_, at) => at + 1));
   });
 });

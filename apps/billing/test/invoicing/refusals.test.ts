@@ -4,6 +4,7 @@ import {
   emptyOf,
   finishInvoice,
   invoiceDetail,
+  MerchantState,
   markWireTransferSuccess,
   newInvoice,
   Plan,
@@ -17,7 +18,7 @@ import { billing } from '../../src/service.js';
 
 let t: TestService;
 /** Objects known to the owning services, by aggregate and id; billing gets them only by asking. */
-const known: Record<string, object> = {};
+const known: Record<string, object> = { 'merchant 15': { ...emptyOf(MerchantState), id: 15 } };
 const user = (id: number, over: Partial<User> = {}) => {
   known[`user ${id}`] = { ...emptyOf(User), id, merchantId: 15, email: `${id}@example.com`, ...over };
 };

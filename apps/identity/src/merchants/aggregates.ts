@@ -1,7 +1,7 @@
 import { events } from '@recur/contracts';
 import { aggregate } from '@recur/platform';
 import { apiKeys, merchants } from './tables.js';
-import { apiKeyView, merchantView } from './views.js';
+import { apiKeyView, merchantState } from './views.js';
 
 export const merchantAggregate = aggregate({
   name: 'merchant',
@@ -9,7 +9,7 @@ export const merchantAggregate = aggregate({
   events,
   table: merchants,
   key: 'merchantId',
-  view: merchantView,
+  view: merchantState,
 });
 
 export const apiKeyAggregate = aggregate({

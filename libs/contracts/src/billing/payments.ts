@@ -120,6 +120,7 @@ export const newPayment = operation({
     'invoice_not_found',
     'invoice_not_open',
     'payment_exists',
+    'amount_below_minimum',
   ],
 });
 

@@ -1,5 +1,7 @@
 import { type ErrorSlug, invalid, machine, Rejected, type StateOf } from '@recur/kernel';
-import { type InvoiceAmounts, type LineAmounts, type LineItem, price } from '../../pricing/price.js';
+import { type InvoiceAmounts, type LineAmounts, type LineItem, price, requestedRate } from '../../pricing/price.js';
+import type { TaxRate } from '../../pricing/tax.js';
+import { type DocumentFacts, type LineFacts, newFacts, newLineFacts, taxEntry } from './facts.js';
 
 /**
  * Lifecycle of an invoice. `init` is the state before the first draft and is never stored. `pending` is a draft;
@@ -23,7 +25,7 @@ export type InvoiceStatus = StateOf<typeof invoiceLifecycle>;
 type InvoiceMove = (typeof invoiceLifecycle.moves)[number];
 
 /** Money in minor units of `currency`; times in unix seconds, 0 for what has not happened. */
-export interface Invoice extends InvoiceAmounts {
+export interface Invoice extends InvoiceAmounts, DocumentFacts {
   /** Integer id, unique in billing. The API identifies invoices by `invoiceId` (`in_…`). */
   id: number;
   invoiceId: string;
@@ -31,7 +33,7 @@ export interface Invoice extends InvoiceAmounts {
   /** Incremented by the write path, once per event. */
   version: number;
   status: InvoiceStatus;
-  /** Gapless per merchant, assigned at finish; '' for a draft. */
+  /** Prefix and counter, assigned at finish; '' for a draft. */
   number: string;
   userId: number;
   /** bizType is the purpose (a code), createFrom the origin (a word); both are fixed at creation. */
@@ -59,7 +61,7 @@ export interface Invoice extends InvoiceAmounts {
   deletedTime: number;
 }
 
-export interface InvoiceLine extends DraftLine, LineAmounts {
+export interface InvoiceLine extends DraftLine, LineAmounts, LineFacts {
   /** `<invoiceId>_<position>`, positions from 1. */
   lineId: string;
 }
@@ -78,7 +80,10 @@ export interface Draft extends Pick<Invoice, Chosen> {
   /** Reductions before tax; the caller caps their sum at the subtotal of the lines. */
   promoAmount?: bigint;
   discountAmount?: bigint;
+  /** Facts of the promo credit that promoAmount is the value of. */
+  promo?: PromoFacts;
 }
+type PromoFacts = Pick<Invoice, 'promoApplied' | 'promoCap' | 'promoCredits' | 'promoRate'>;
 
 /** Identity, gateway and creation time of a new draft. */
 export interface DraftContext extends Pick<Invoice, 'invoiceId' | 'merchantId' | 'gatewayId'> {
@@ -88,7 +93,7 @@ export interface DraftContext extends Pick<Invoice, 'invoiceId' | 'merchantId' |
 
 /** A new, priced draft. Throws what `price` does. */
 export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: DraftContext): Invoice {
-  const { lines, amounts } = price(given.lines, given.taxBps, given.promoAmount, given.discountAmount);
+  const { lines, taxes, amounts } = price(given.lines, given.taxBps, given.promoAmount, given.discountAmount);
   // field by field: V8 builds a literal much faster than an object assembled by spreads
   return {
     id: given.id,
@@ -109,7 +114,7 @@ export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: D
     totalAmountExcludingTax: amounts.totalAmountExcludingTax,
     totalAmount: amounts.totalAmount,
     originAmount: amounts.originAmount,
-    lines: priced(invoiceId, given.lines, lines),
+    lines: priced(invoiceId, given, lines),
     gatewayId,
     paymentId: '',
     link: '',
@@ -120,31 +125,59 @@ export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: D
     finishTime: 0,
     paidTime: 0,
     deletedTime: 0,
+    kind: newFacts.kind,
+    noteReason: newFacts.noteReason,
+    counter: newFacts.counter,
+    originalInvoiceId: newFacts.originalInvoiceId,
+    refundId: newFacts.refundId,
+    taxes: taxes.map(taxEntry),
+    promoApplied: given.promo?.promoApplied ?? false,
+    promoCap: given.promo?.promoCap ?? 0n,
+    promoCredits: given.promo?.promoCredits ?? 0n,
+    promoRate: given.promo?.promoRate ?? 0n,
+    promoRefunded: newFacts.promoRefunded,
+    promoCredited: newFacts.promoCredited,
+    partialCreditPaid: newFacts.partialCreditPaid,
+    refundedAmount: newFacts.refundedAmount,
+    refundedToPayments: newFacts.refundedToPayments,
+    surplus: newFacts.surplus,
+    deadline: newFacts.deadline,
   };
 }
 
 /** Replaces the content of a draft and reprices it. Throws Rejected `invoice_not_draft`, and what `price` does. */
 export function edit(
   invoice: Invoice,
-  given: Pick<Invoice, 'invoiceName' | 'currency' | 'taxBps' | 'gatewayId'> & { lines: readonly DraftLine[] },
+  given: Pick<Draft, 'invoiceName' | 'currency' | 'taxBps' | 'lines' | 'promoAmount' | 'promo'> &
+    Pick<Invoice, 'gatewayId'>,
   now: number,
 ): Invoice {
   const status = step(invoice, 'edit', 'invoice_not_draft');
-  const { lines, amounts } = price(given.lines, given.taxBps);
+  const { invoiceName, currency, taxBps, gatewayId, promo } = given;
+  const { lines, taxes, amounts } = price(given.lines, taxBps, given.promoAmount);
   return {
     ...invoice,
-    ...given,
+    ...{ invoiceName, currency, taxBps, gatewayId },
+    ...promo,
     ...amounts,
     status,
-    lines: priced(invoice.invoiceId, given.lines, lines),
+    taxes: taxes.map(taxEntry),
+    lines: priced(invoice.invoiceId, given, lines),
     modifyTime: now,
   };
 }
 
-const priced = (invoiceId: string, lines: readonly DraftLine[], amounts: readonly LineAmounts[]): InvoiceLine[] =>
-  lines.map((line, i) => pricedLine(`${invoiceId}_${i + 1}`, line, amounts[i] as LineAmounts));
+function priced(
+  invoiceId: string,
+  { lines, taxBps }: Pick<Draft, 'lines' | 'taxBps'>,
+  amounts: readonly LineAmounts[],
+): InvoiceLine[] {
+  const rate = requestedRate(taxBps);
+  return lines.map((line, i) => pricedLine(`${invoiceId}_${i + 1}`, line, amounts[i] as LineAmounts, rate));
+}
 
-const pricedLine = (lineId: string, line: DraftLine, amounts: LineAmounts): InvoiceLine => ({
+const pricedLine = (lineId: string, line: DraftLine, amounts: LineAmounts, rate: TaxRate): InvoiceLine => ({
+  ...newLineFacts,
   lineId,
   planId: line.planId,
   name: line.name,
@@ -157,6 +190,9 @@ const pricedLine = (lineId: string, line: DraftLine, amounts: LineAmounts): Invo
   tax: amounts.tax,
   amount: amounts.amount,
   originAmount: amounts.originAmount,
+  ratePpm: rate.ratePpm,
+  category: rate.category,
+  taxReason: rate.reason,
 });
 
 /** Values that a draft gets when it is finished. */
@@ -164,8 +200,12 @@ export interface Finish extends Pick<Invoice, 'number' | 'gatewayId' | 'link' | 
   now: number;
 }
 
+/** Amount of the payment: the total, less main credit spent. */
+export const dueOf = ({ totalAmount, partialCreditPaid }: Pick<Invoice, 'totalAmount' | 'partialCreditPaid'>): bigint =>
+  totalAmount - partialCreditPaid;
+
 /**
- * Opens a draft for payment under its number. An invoice of total 0 is paid at once, without gateway, link or payment.
+ * Opens a draft for payment under its number. An invoice with nothing due is paid at once, without gateway, link or payment.
  * Throws Rejected `invoice_not_draft`; `invalid_parameters` for /gatewayId if a gateway is needed and is 0.
  */
 export function finish<I extends Invoice>(
@@ -183,7 +223,7 @@ export function finish<I extends Invoice>(
     finishTime: now,
     modifyTime: now,
   };
-  if (invoice.totalAmount === 0n) {
+  if (dueOf(invoice) === 0n) {
     return { ...finished, status: step(invoice, 'settle', 'invoice_not_draft'), paidTime: now };
   }
   if (gatewayId === 0) throw invalid('/gatewayId', 'An invoice needs a gateway to be finished: set one up, or name it');
@@ -193,6 +233,11 @@ export function finish<I extends Invoice>(
 /** Marks an open invoice as paid. Throws Rejected `invoice_not_open`. */
 export function markPaid<I extends Invoice>(invoice: I, now: number): I {
   return { ...invoice, status: step(invoice, 'pay', 'invoice_not_open'), paidTime: now, modifyTime: now };
+}
+
+/** Marks a paid invoice as reversed: its whole payment was taken back by the bank. Throws Rejected `invoice_not_refundable`. */
+export function markReversed<I extends Invoice>(invoice: I, now: number): I {
+  return { ...invoice, status: step(invoice, 'reverse', 'invoice_not_refundable'), modifyTime: now };
 }
 
 /** Marks an open invoice as cancelled. Throws Rejected `invoice_not_open`. */
@@ -243,6 +288,11 @@ export function deleteDraft<I extends Invoice>(invoice: I, now: number): I {
 /** Throws Rejected `invoice_not_draft` unless the invoice may be edited. */
 export function assertDraft(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>): void {
   step(invoice, 'edit', 'invoice_not_draft');
+}
+
+/** Throws Rejected `invoice_not_draft` unless the invoice may be finished. */
+export function assertFinishable(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>): void {
+  step(invoice, 'finish', 'invoice_not_draft');
 }
 
 /** Throws Rejected `invoice_not_open` unless the invoice is awaiting payment. */

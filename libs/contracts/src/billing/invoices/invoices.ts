@@ -46,6 +46,7 @@ export const newInvoice = operation({
     'gateway_archived',
     'plan_not_found',
     'plan_not_active',
+    'amount_below_minimum',
   ],
 });
 
@@ -76,6 +77,7 @@ export const editInvoice = operation({
     'gateway_archived',
     'plan_not_found',
     'plan_not_active',
+    'amount_below_minimum',
   ],
 });
 
@@ -121,7 +123,7 @@ export const listInvoices = operation({
       reportTimeEnd: input.q.int().optional().describe('Latest finishTime; excludes drafts, which have none'),
       searchKey: input.line
         .optional()
-        .describe('An invoiceId, or a number if it has digits only, else the beginning of invoiceName, case-sensitive'),
+        .describe('An invoiceId, a number or its digits, or the beginning of invoiceName, case-sensitive'),
       deleteInclude: input.q.bool().optional().describe('true: include deleted invoices'),
       ...input.createdWithin,
       ...input.sorting('createTime', 'totalAmount'),
@@ -145,7 +147,7 @@ export const finishInvoice = operation({
   permission: 'invoice.write',
   input: z.object({ invoiceId: input.filled, daysUtilDue: z.int().min(0).max(3650) }),
   output: z.object({ invoice: Invoice }),
-  errors: ['invoice_not_found', 'invoice_not_draft'],
+  errors: ['invoice_not_found', 'invoice_not_draft', 'amount_below_minimum'],
 });
 
 export const markWireTransferSuccess = operation({
@@ -156,7 +158,15 @@ export const markWireTransferSuccess = operation({
   summary: "Record the arrival of an open invoice's wire transfer: the payment succeeds, the invoice is paid",
   effect: 'write',
   permission: 'transaction.write',
-  input: z.object({ invoiceId: input.filled, transferNumber: input.filled, reason: input.prose.default('') }),
+  input: z.object({
+    invoiceId: input.filled,
+    transferNumber: input.filled,
+    reason: input.prose.default(''),
+    amountReceived: z.int().min(1).optional().describe('Minor units; what is more than due goes to main credit'),
+    acceptShort: input.flag
+      .default(false)
+      .describe('Accept less than due: the difference becomes a credit note for bank charges'),
+  }),
   output: Empty,
   errors: [
     'invoice_not_found',

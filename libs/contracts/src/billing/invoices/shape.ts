@@ -24,6 +24,19 @@ import { Refund } from '../refunds.js';
 import { Subscription, SubscriptionPendingUpdate } from '../subscription-shape.js';
 import { InvoiceLine, InvoiceMetricCharges } from './lines.js';
 
+const invoiceTax = z.object({
+  category: text.describe('Code of EN 16931: S standard, Z zero, E exempt, AE reverse charge, K, G, O'),
+  ratePpm: integer.describe('Parts per million'),
+  net: amount,
+  tax: amount,
+  jurisdiction: text,
+  source: text.describe('The rule that gave the rate'),
+  reason: text,
+});
+export interface InvoiceTax extends z.output<typeof invoiceTax> {}
+/** Net and tax of the lines of an invoice that share category and rate. */
+export const InvoiceTax: Shape<InvoiceTax> = invoiceTax.meta({ id: 'InvoiceTax' });
+
 const invoice = z.object({
   id: integer,
   merchantId: integer,
@@ -105,7 +118,10 @@ const invoice = z.object({
   promoCreditAccount: CreditAccount.nullable(),
   promoCreditPayout: CreditPayout.nullable(),
   prorationScale: percent,
-  number: text.describe('Gapless within the merchant; empty for a draft'),
+  number: text.describe('Prefix and counter, which is gapless within the merchant; empty for a draft'),
+  taxes: z.array(InvoiceTax),
+  amountDue: amount.describe('totalAmount less the main credit spent; negative for a credit note'),
+  surplusAmount: amount.describe('Money that arrived beyond what was due; it went to main credit'),
 });
 /**
  * The one shape of an invoice, in the answers of new, detail, list and finish and in webhooks.

@@ -1,9 +1,9 @@
 import type { In, newInvoice, Plan } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import type { Peeks } from '@recur/platform';
-import { assertSellable, type Plans } from '../customers/plans.js';
-import type * as domain from './domain/invoice.js';
-import type { LineRow } from './tables.js';
+import { assertSellable, type Plans } from '../../customers/plans.js';
+import type * as domain from '../domain/invoice.js';
+import type { LineRow } from '../tables.js';
 
 // Invoice lines between input, domain and table.
 
@@ -74,22 +74,5 @@ export function lineRows(
   { merchantId, invoiceId, lines }: domain.Invoice,
   planOf: (line: domain.InvoiceLine, at: number) => Plan | null,
 ): LineRow[] {
-  return lines.map((line, at) => ({
-    merchantId,
-    invoiceId,
-    lineNo: at + 1,
-    lineId: line.lineId,
-    name: line.name,
-    description: line.description,
-    planId: line.planId,
-    plan: planOf(line, at),
-    unitAmountExcludingTax: line.unitAmountExcludingTax,
-    quantity: line.quantity,
-    amountExcludingTax: line.amountExcludingTax,
-    promoAmount: line.promoAmount,
-    discountAmount: line.discountAmount,
-    tax: line.tax,
-    amount: line.amount,
-    originAmount: line.originAmount,
-  }));
+  return lines.map((line, at) => ({ ...line, merchantId, invoiceId, lineNo: at + 1, plan: planOf(line, at) }));
 }

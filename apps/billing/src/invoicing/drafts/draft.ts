@@ -1,15 +1,12 @@
 import type { Invoice } from '@recur/contracts';
 import { Appender, type Tx } from '@recur/platform';
-import type { Plans } from '../customers/plans.js';
-import type { Gateway } from '../gateways/domain/gateway.js';
-import { invoiceAggregate } from './aggregates.js';
-import * as domain from './domain/invoice.js';
+import type { Plans } from '../../customers/plans.js';
+import type { Gateway } from '../../gateways/domain/gateway.js';
+import { invoiceAggregate } from '../aggregates.js';
+import * as domain from '../domain/invoice.js';
+import type { InvoiceState } from '../state.js';
+import { invoiceLines } from '../tables.js';
 import { lineRows, planIn } from './lines.js';
-import type { InvoiceState } from './state.js';
-import { invoiceLines } from './tables.js';
-
-/** The operation log's entry of a command that makes a draft. */
-export type DraftLog = 'New' | undefined;
 
 /** Saves a new draft and emits `invoice.created`. */
 export function saveDraft(
@@ -17,16 +14,19 @@ export function saveDraft(
   given: domain.Draft,
   gateway: Gateway | undefined,
   copies: Plans,
-  log?: DraftLog,
+  { log, invoiceId = tx.newId('in_') }: { log?: 'New'; invoiceId?: string } = {},
 ): { draft: InvoiceState; view: Invoice } {
   const drafted = domain.draft(given, {
-    invoiceId: tx.newId('in_'),
+    invoiceId,
     merchantId: tx.merchantId,
     gatewayId: gateway?.gatewayId ?? 0,
     now: tx.now,
   });
   const lines = lineRows(drafted, planIn(copies));
-  const draft: InvoiceState = Object.assign(drafted, { lines, gateway, payment: undefined });
+  const draft: InvoiceState = Object.assign(drafted, {
+    ...{ lines, gateway, payment: undefined },
+    ...{ seller: null, buyer: null, discount: null },
+  });
   for (const line of lines) {
     if (tx instanceof Appender) tx.add(invoiceLines, line);
     else tx.save(invoiceLines, line);

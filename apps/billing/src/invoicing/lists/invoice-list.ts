@@ -1,10 +1,11 @@
 import { Controller } from '@nestjs/common';
 import { type In, invoiceStatus, listInvoices } from '@recur/contracts';
 import { type Caller, type Condition, Db, each, given, Handle, sorted } from '@recur/platform';
-import { usersByEmail } from '../customers/users.js';
+import { usersByEmail } from '../../customers/users.js';
+import { invoices } from '../tables.js';
 import { namesOf } from './codes.js';
 import { invoicesOf } from './details.js';
-import { invoices } from './tables.js';
+import { matching } from './search-key.js';
 
 type Input = In<typeof listInvoices>;
 
@@ -40,6 +41,8 @@ function conditions(input: Input): Condition[] {
   const [from, to] = [given(input.reportTimeStart), given(input.reportTimeEnd)];
   const reported = from !== undefined || to !== undefined;
   return [
+    // a literal, so that the planner takes the partial indexes
+    [`kind = 'invoice' and ?::boolean`, true],
     // only drafts can be deleted, so finished invoices need no such filter
     ['deleted_time = ?', input.deleteInclude || reported ? undefined : 0],
     ['user_id = ?', given(input.userId)],
@@ -56,14 +59,6 @@ function conditions(input: Input): Condition[] {
     ['finish_time >= ?', from],
     // finish_time >= create_time always holds: the extra bound lets the planner skip newer rows
     ['finish_time <= ? and create_time <= ?', to],
-    searched(given(input.searchKey)),
+    matching(given(input.searchKey)),
   ];
-}
-
-/** Matches an id, a number or the beginning of a name; each of them has an index. */
-function searched(key: string | undefined): Condition {
-  if (key === undefined) return ['', undefined];
-  if (/^in_[0-9a-z]{26}$/.test(key)) return ['invoice_id = ?', key];
-  if (/^\d+$/.test(key)) return [`number <> '' and number = ?`, key];
-  return [`invoice_name <> '' and invoice_name >= ?::text and invoice_name < ?::text || chr(1114111)`, key];
 }

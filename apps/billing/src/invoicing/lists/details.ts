@@ -1,33 +1,41 @@
 import type { Invoice, PaymentDetail } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Reader } from '@recur/platform';
-import { usersById } from '../customers/users.js';
-import { gatewaysById } from '../gateways/lookup.js';
-import { gatewayView } from '../gateways/views.js';
-import type { Payment } from './domain/payment.js';
-import { linesByInvoice } from './state.js';
-import { type InvoiceRow, invoices, payments } from './tables.js';
-import { invoiceView, paymentView } from './views.js';
+import { usersById } from '../../customers/users.js';
+import { gatewaysById } from '../../gateways/lookup.js';
+import { gatewayView } from '../../gateways/views.js';
+import type { Payment } from '../domain/payment.js';
+import { refunds } from '../refunds/tables.js';
+import { bare, linesByInvoice } from '../state.js';
+import { type InvoiceRow, invoices, payments } from '../tables.js';
+import { invoiceView, paymentView } from '../views.js';
 
 // Views of invoices and payments with their related objects. Related rows are read once for a whole page.
 
-/** Invoices with their lines, gateways, payments and users. */
+/** Invoices with their lines, gateways, payments and users; credit notes with their invoices and refunds too. */
 export async function invoicesOf(reader: Reader, rows: readonly InvoiceRow[]): Promise<Invoice[]> {
   const invoiceIds = rows.map(row => row.invoiceId);
   const paymentIds = rows.map(row => row.paymentId).filter(id => id !== '');
   const userIds = rows.map(row => row.userId);
-  const [lines, gateways, paymentsById, users] = await Promise.all([
+  const originalIds = rows.map(row => row.originalInvoiceId).filter(id => id !== '');
+  const refundIds = rows.map(row => row.refundId).filter(id => id !== '');
+  const [lines, gateways, paymentsById, users, originals, refundsById] = await Promise.all([
     linesByInvoice(reader, invoiceIds),
     gatewaysById(reader),
     reader.among(payments, 'paymentId', paymentIds).then(found => by('paymentId', found)),
     usersById(reader, userIds),
+    reader.among(invoices, 'invoiceId', originalIds).then(found => by('invoiceId', found)),
+    reader.among(refunds, 'refundId', refundIds).then(found => by('refundId', found)),
   ]);
   return rows.map(row => {
+    const original = originals.get(row.originalInvoiceId);
     return invoiceView({
       ...row,
       lines: lines.get(row.invoiceId) ?? [],
       gateway: gateways.get(row.gatewayId),
       payment: paymentsById.get(row.paymentId),
+      original: original && bare(original),
+      refund: refundsById.get(row.refundId),
       user: users.get(row.userId),
     });
   });

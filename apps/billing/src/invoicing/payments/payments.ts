@@ -8,16 +8,20 @@ import {
   paymentStatus,
 } from '@recur/contracts';
 import { type Caller, Db, each, given, Handle, sorted } from '@recur/platform';
-import { usersByEmail } from '../customers/users.js';
-import { invoiceAggregate, paymentAggregate } from './aggregates.js';
-import { namesOf } from './codes.js';
-import { paymentDetailsOf } from './details.js';
-import * as collection from './domain/collection.js';
-import { payments } from './tables.js';
+import { usersByEmail } from '../../customers/users.js';
+import { invoiceAggregate, paymentAggregate } from '../aggregates.js';
+import * as collection from '../domain/collection.js';
+import { InvoiceEndings } from '../endings.js';
+import { namesOf } from '../lists/codes.js';
+import { paymentDetailsOf } from '../lists/details.js';
+import { payments } from '../tables.js';
 
 @Controller()
 export class Payments {
-  constructor(private readonly db: Db) {}
+  constructor(
+    private readonly db: Db,
+    private readonly endings: InvoiceEndings,
+  ) {}
 
   @Handle(paymentDetail)
   detail({ paymentId }: In<typeof paymentDetail>, caller: Caller) {
@@ -60,7 +64,7 @@ export class Payments {
       const payment = await tx.lock(paymentAggregate, paymentId, 'payment_not_found');
       const [cancelled, closed] = collection.cancelPayment(payment, invoice, tx.now);
       tx.step(paymentAggregate, cancelled, 'payment.cancelled', { log: 'Cancel' });
-      if (closed !== invoice) tx.step(invoiceAggregate, { ...closed, payment: cancelled }, 'invoice.cancelled');
+      if (closed !== invoice) await this.endings.cancelled(tx, { ...closed, payment: cancelled });
       return {};
     });
   }

@@ -2,18 +2,19 @@ import { Controller } from '@nestjs/common';
 import { bizType, createFrom, type In, newPayment, paymentStatus } from '@recur/contracts';
 import { type Issue, invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Peeks, type Tx } from '@recur/platform';
-import { type Plans, plansById } from '../customers/plans.js';
-import { assertBuyer, findUser, type UserKey } from '../customers/users.js';
-import { usableGateway } from '../gateways/domain/gateway.js';
-import { allGateways } from '../gateways/lookup.js';
-import { invoiceAggregate, paymentAggregate } from './aggregates.js';
-import { openAnotherPayment } from './domain/collection.js';
-import type { Payment, PaymentDraft } from './domain/payment.js';
-import { saveDraft } from './draft.js';
-import { DAYS_UNTIL_DUE, InvoiceFinalizer } from './finalize.js';
-import { linesToPrice } from './lines.js';
-import type { InvoiceState } from './state.js';
-import { invoices } from './tables.js';
+import { type Plans, plansById } from '../../customers/plans.js';
+import { assertBuyer, findUser, type UserKey } from '../../customers/users.js';
+import { usableGateway } from '../../gateways/domain/gateway.js';
+import { allGateways } from '../../gateways/lookup.js';
+import { invoiceAggregate, paymentAggregate } from '../aggregates.js';
+import { openAnotherPayment } from '../domain/collection.js';
+import { dueOf } from '../domain/invoice.js';
+import type { Payment, PaymentDraft } from '../domain/payment.js';
+import { saveDraft } from '../drafts/draft.js';
+import { linesToPrice } from '../drafts/lines.js';
+import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../finalize.js';
+import type { InvoiceState } from '../state.js';
+import { invoices } from '../tables.js';
 
 type Input = In<typeof newPayment>;
 
@@ -38,7 +39,7 @@ export class PaymentNew {
 
   /** Another payment for an open invoice. */
   private async payOpen(tx: Tx, input: Input): Promise<Payment> {
-    const where = { invoiceId: input.invoiceId, deletedTime: 0 };
+    const where = { invoiceId: input.invoiceId, kind: 'invoice' as const, deletedTime: 0 };
     const invoice = await tx.lock(invoiceAggregate, where, 'invoice_not_found');
     const all = await allGateways(tx);
     const gateway = usableGateway(all, input.gatewayId);
@@ -175,7 +176,7 @@ const itemsOf = ({ items }: Input, { lines }: InvoiceState): Issue[] =>
     }),
   );
 const totalOf = (input: Input, invoice: InvoiceState): Issue[] =>
-  input.totalAmount === 0 ? [] : mismatch('/totalAmount', input.totalAmount, invoice.totalAmount);
+  input.totalAmount === 0 ? [] : mismatch('/totalAmount', input.totalAmount, dueOf(invoice));
 const mismatch = (path: string, stated: number, computed: bigint): Issue[] =>
   BigInt(stated) === computed ? [] : [{ path, message: `is ${stated}, and comes to ${computed}` }];
 
