@@ -52,7 +52,7 @@ export const listCreditNotes = operation({
 export const explainInvoice = operation({
   service: 'billing',
   name: 'invoice.explain',
-  methods: ['GET', 'POST'],
+  methods: ['GET'],
   path: '/merchant/invoice/explain',
   summary: 'How each amount of an invoice or credit note was computed, in words and numbers',
   effect: 'read',

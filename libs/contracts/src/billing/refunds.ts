@@ -139,7 +139,7 @@ export const listRefunds = operation({
 export const refundDetails = operation({
   ...reading,
   name: 'refund.detail',
-  methods: ['GET', 'POST'],
+  methods: ['GET'],
   path: '/merchant/payment/refund/detail',
   summary: 'A refund with its payment and user',
   input: z.object({ refundId: input.filled }),
