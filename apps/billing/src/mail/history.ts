@@ -28,9 +28,11 @@ export class MailHistory {
   }
 }
 
+const isStatus = (code: number) => Object.values<number>(emailStatus).includes(code);
+
 const conditions = (input: Input): Condition[] => [
   ['email_key = ?', given(input.email)?.toLowerCase()],
-  each('status', given(input.status)),
+  each('status', given(input.status)?.filter(isStatus)),
   ['create_time >= ?', given(input.createTimeStart)],
   ['create_time <= ?', given(input.createTimeEnd)],
 ];
