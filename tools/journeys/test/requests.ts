@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Operation } from '@recur/contracts';
+import { creditAccountType, type Operation } from '@recur/contracts';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { type Id, type Kind, named, namedIn } from './world.js';
@@ -213,6 +213,9 @@ const alternatives = [
 const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
   'auth.provider_new': () => ({ issuer: randomUUID(), audience: 'portal', secret: 'x'.repeat(32) }),
+  'credit.credit_transaction_list': () => ({ accountType: creditAccountType.promo }),
+  'credit.new_credit_recharge': ({ user }, field) =>
+    field === 'creditAccountId' ? {} : { userId: user[0], currency: 'EUR' },
   'currency.rate': () => ({ fromCurrency: 'EUR', toCurrency: 'JPY' }),
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
   'plan.edit': limited,
