@@ -3,6 +3,7 @@ import {
   creditDetail,
   editCreditConfig,
   incrementPromoCredit,
+  markWireTransferSuccess,
   newCreditConfig,
   newCreditRecharge,
 } from '@recur/contracts';
@@ -31,6 +32,10 @@ const statusOf = async (rechargeId: string) => {
 };
 
 describe('credit/new_credit_recharge', () => {
+  it('sells nothing below the minimum of the gateway', async () => {
+    expect(await recharge({ rechargeAmount: 99 })).toMatchObject({ ok: false, slug: 'amount_below_minimum' });
+  });
+
   it('makes an open invoice of bizType 4, whose payment adds its amount to the main account', async () => {
     const made = await sold({ name: 'Top-up', description: 'For May' });
     expect(made).toMatchObject({
@@ -92,5 +97,15 @@ describe('credit/new_credit_recharge', () => {
     });
     await s.t.done(editCreditConfig, { type: 1, currency: 'EUR', rechargeEnable: 1 });
     expect(await recharge()).toMatchObject({ ok: true });
+  });
+});
+
+describe('a recharge that is paid', () => {
+  it('adds the amount to the account when its wire has arrived', async () => {
+    const { creditAccount, invoice } = await sold({ currency: 'EUR', rechargeAmount: 700 });
+    const before = await s.t.done(creditDetail, { id: creditAccount.id });
+    await s.t.done(markWireTransferSuccess, { invoiceId: invoice.invoiceId, transferNumber: 'R-1' });
+    const { creditAccount: after } = await s.t.done(creditDetail, { id: creditAccount.id });
+    expect(after.amount).toBe(before.creditAccount.amount + 700);
   });
 });

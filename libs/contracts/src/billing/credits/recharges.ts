@@ -48,5 +48,6 @@ export const newCreditRecharge = operation({
     'user_inactive',
     'gateway_not_found',
     'gateway_archived',
+    'amount_below_minimum',
   ],
 });
