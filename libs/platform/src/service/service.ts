@@ -103,7 +103,6 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     clock,
     clocksMove,
     keyring,
-    aggregates: definition.aggregates,
     events: definition.events,
     paths: config.STORE_FAST ? fastPaths : plainPaths,
     newId: idGenerator(() => clock.wall(), pooledRandom),

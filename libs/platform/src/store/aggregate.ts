@@ -99,20 +99,8 @@ export function aggregate<K extends EventKinds, N extends AggregateName<K>, T ex
 export function aggregate<K extends EventKinds, N extends AggregateName<K>, T extends Numbered, S extends T = T>(
   declaration: Declared<K, N, T, S>,
 ): EventSource<EventOf<K, N>, T, S, DataOf<K, N>>;
-/** The form for commands that save and emit by hand. */
-export function aggregate<T>(
-  table: Table<T>,
-  key: keyof T & string,
-  view?: (row: T) => object,
-  lookups?: Readonly<Record<string, (value: string) => Where<T>>>,
-): Aggregate;
-export function aggregate(
-  first: Aggregate | Table<unknown>,
-  key?: string,
-  view?: Aggregate['view'],
-  lookups?: Aggregate['lookups'],
-): Aggregate {
-  return 'columns' in first ? { table: first, key: String(key), view, lookups } : first;
+export function aggregate(declaration: Aggregate): Aggregate {
+  return declaration;
 }
 
 /** Tells an aggregate from a table. */
