@@ -12,7 +12,7 @@ const paidFromCredit: readonly number[] = [bizType.manualInvoice, bizType.subscr
 
 /** Promo credit as a draft takes it. */
 export type PromoUse = Pick<Draft, 'promoAmount' | 'promo'>;
-/** Whose promo credit is taken, and for which invoice. */
+/** The buyer and the invoice that promo credit is taken for. */
 export type PromoAccount = Pick<Invoice, 'userId' | 'currency' | 'invoiceId'>;
 
 /** Takes promo credit for a draft, if it was asked for: at most `cap` credits, 0 for no cap. */

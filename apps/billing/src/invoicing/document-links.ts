@@ -15,7 +15,7 @@ export class DocumentLinks {
     return `${this.config.BASE_URL}/documents/${merchantId}/${invoiceId}/${signature}`;
   }
 
-  /** Whether a link was made here. It stays valid for as long as the key that signed it is in the ring. */
+  /** True if a link was made here. It stays valid for as long as the key that signed it is in the ring. */
   isGenuine(merchantId: number, invoiceId: string, signature: string): boolean {
     return this.keyring.hasSigned(signed(merchantId, invoiceId), signature);
   }

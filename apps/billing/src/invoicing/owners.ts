@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
 import type { InvoiceState } from './state.js';
 
-/** What the owner of invoices of one bizType does when they end. It runs in the same transaction, under their locks. */
+/** Effects of the owner of invoices of one bizType when they end. It runs in the same transaction, under their locks. */
 export interface InvoiceOwner {
   paid(tx: Tx, invoice: InvoiceState): Promise<void>;
   failed(tx: Tx, invoice: InvoiceState): Promise<void>;

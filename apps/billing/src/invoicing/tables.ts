@@ -1,7 +1,7 @@
 import type { Discount, InvoiceMerchant, Plan, User } from '@recur/contracts';
 import { document, flag, int, integer, money, optionalDocument, table, text } from '@recur/platform';
 import type { Invoice, InvoiceLine } from './domain/invoice.js';
-import { invoiceLifecycle } from './domain/invoice.js';
+import { invoiceLifecycle } from './domain/invoice-lifecycle.js';
 import type { Checkout, Payment } from './domain/payment.js';
 import { paymentLifecycle } from './domain/payment.js';
 
@@ -154,7 +154,7 @@ export const invoiceLines = table<LineRow>('invoice_lines', {
     waivedTax: { ...money(), default: 0 },
   },
   checks: {
-    // nothing is given back twice: of a line's net, at most all of it
+    // the checks keep anything from being given back twice: of a line's net, at most all of it
     invoice_lines_given_back: `credited_net + refunded_net + waived_net
       between least(amount - tax, 0) and greatest(amount - tax, 0)`,
   },

@@ -101,13 +101,13 @@ const statements = [
 const filled = [
   `alter table invoices no force row level security`,
   `alter table invoice_lines no force row level security`,
-  `update invoice_lines l set rate_ppm = i.tax_bps * 100, category = case i.tax_bps when 0 then 'Z' else 'S' end,
+  `update invoice_lines l set rate_ppm = 100 * i.tax_bps, category = case i.tax_bps when 0 then 'Z' else 'S' end,
       tax_reason = 'Rate stated in the request'
     from invoices i where i.merchant_id = l.merchant_id and i.invoice_id = l.invoice_id`,
   `update invoices set counter = case when number ~ '^[0-9]+$' then number::bigint else 0 end,
     deadline = case when finish_time > 0 then finish_time + days_until_due * 86400 + 1200 else 0 end,
     taxes = jsonb_build_array(jsonb_build_object('category', case tax_bps when 0 then 'Z' else 'S' end,
-      'ratePpm', tax_bps * 100, 'net', total_amount_excluding_tax, 'tax', tax_amount, 'jurisdiction', '',
+      'ratePpm', 100 * tax_bps, 'net', total_amount_excluding_tax, 'tax', tax_amount, 'jurisdiction', '',
       'source', 'request', 'reason', 'Rate stated in the request'))`,
   `alter table invoices force row level security`,
   `alter table invoice_lines force row level security`,

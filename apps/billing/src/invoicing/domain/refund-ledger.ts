@@ -65,7 +65,7 @@ export function withWaived<I extends Invoice>(invoice: I, shares: readonly LineS
   return { ...invoice, lines };
 }
 
-/** What a credit line of a later document gives back of a line: positive amounts. */
+/** Amounts that a credit line of a later document gives back of a line: positive amounts. */
 export interface CreditedShare {
   lineId: string;
   net: bigint;

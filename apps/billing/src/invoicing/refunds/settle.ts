@@ -18,8 +18,6 @@ export interface RefundOutcome {
   gatewayRefundId: string;
 }
 
-const events = { fail: 'refund.failure', cancel: 'refund.cancelled' } as const;
-
 /** Locks a refund after its invoice and its credit note. Neither of them ever changes for a refund. */
 export async function lockRefund(
   tx: Tx,
@@ -55,7 +53,7 @@ export async function settleRefund(
   const restored = withLedger(invoice, undone, invoice.refundedAmount - refund.amount);
   await saveGivenBack(tx, restored);
   withdrawRefundNote(tx, note, settled);
-  tx.step(refundAggregate, settled, events[move], { log });
+  tx.step(refundAggregate, settled, move === 'fail' ? 'refund.failure' : 'refund.cancelled', { log });
   if (refund.toMainCredit > 0n) await keepMainCredit(tx, restored, refund);
   return settled;
 }

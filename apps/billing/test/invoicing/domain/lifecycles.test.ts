@@ -2,13 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
 import * as collection from '../../../src/invoicing/domain/collection.js';
 import * as invoices from '../../../src/invoicing/domain/invoice.js';
-import {
-  type Draft,
-  type DraftContext,
-  draft,
-  type Invoice,
-  invoiceLifecycle,
-} from '../../../src/invoicing/domain/invoice.js';
+import { type Draft, type DraftContext, draft, type Invoice } from '../../../src/invoicing/domain/invoice.js';
+import { invoiceLifecycle } from '../../../src/invoicing/domain/invoice-lifecycle.js';
 import { type Payment, paymentLifecycle } from '../../../src/invoicing/domain/payment.js';
 
 const given: Draft & DraftContext = {
