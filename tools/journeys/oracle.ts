@@ -7,7 +7,6 @@ import { chains, entries } from './logs.js';
 
 /** A rule over the databases; returns its violations. */
 type Rule = (ask: Ask) => Promise<string[]>;
-
 const told = async (ask: Ask, service: Service, text: string): Promise<string[]> =>
   (await ask(service, text)).map(({ what }) => `${service}: ${what}`);
 const everywhere = async (ask: Ask, text: string): Promise<string[]> =>
