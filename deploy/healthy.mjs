@@ -5,7 +5,7 @@
 import { argv, env } from 'node:process';
 
 const [path = '/livez'] = argv.slice(2);
-const url = `http://127.0.0.1:${env.PORT || 3000}${path}`;
+const url = `http://127.0.0.1:${env.OPS_PORT || 3001}${path}`;
 const isHealthy = await fetch(url, { signal: AbortSignal.timeout(4_000), redirect: 'error' }).then(
   ({ status }) => status === 200,
   () => false,

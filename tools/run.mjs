@@ -18,6 +18,7 @@ const commands = {
   chaos: 'chaos/chaos.js',
   merchant: 'merchant/merchant.js',
   log: 'log/log.js',
+  mails: 'mails/mails.js',
   migration: 'migration/migration.js',
 };
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');

@@ -5,6 +5,7 @@ import { openHome } from '../local/home.js';
 import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
 import { webhookArrival } from './arrival.js';
+import { documentRate } from './documents.js';
 import { growthMeasures } from './growth.js';
 import { invoiceRate, warm } from './invoices.js';
 import { describeMachine, memoryOf } from './machine.js';
@@ -78,6 +79,7 @@ async function takeAll(bench: Bench): Promise<void> {
     const { measure, more } = await invoiceRate(bench);
     bench.add('invoice_new', measure, more);
   }
+  if (bench.wants('invoice_pdf')) bench.add('invoice_pdf', await documentRate(stack), 'at 8 connections');
   if (bench.wants('user_count', 'event_list')) await readRates(bench);
   if (bench.wants('plan_list', 'product_list')) await catalogTimes(bench);
   if (bench.wants('webhook_deliveries')) bench.add('webhook_deliveries', await deliveryRate(stack));

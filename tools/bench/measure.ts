@@ -13,6 +13,7 @@ export const measureNames = [
   'ready',
   'memory_idle',
   'invoice_new',
+  'invoice_pdf',
   'user_count',
   'event_list',
   'plan_list',

@@ -7,6 +7,7 @@ import { Failure } from '../local/failure.js';
 import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
 import { run as runTests } from '../local/test.js';
+import { attack } from './attack.js';
 import { faults, inTurn, random } from './faults.js';
 import { audit, heard, type Load, startLoad } from './load.js';
 
@@ -17,15 +18,20 @@ const usual = {
   EVENT_ACK_SECONDS: '3',
   WEBHOOK_LEASE_SECONDS: '2',
 } as const;
+/** How long a run of faults takes unless told otherwise, and each flood of an attack. */
+const chaosSeconds = 120;
+const attackSeconds = 60;
 const limits = { buyers: 6, purchasesBetween: 20, settleMs: 120_000, shown: 20 } as const;
 
 /**
  * `npm run chaos [-- --seconds N --requests N --seed S]`: the generated requests of `npm test`, but more of them; then
  * one fault after the other on a stack of its own while buyers are at work, and nothing may be missing, doubled or half
- * done. The seed decides the requests and the order of the faults.
+ * done. The seed decides the requests and the order of the faults. `-- --attack [--seconds N]` floods a stack instead.
  */
 export async function run(args: readonly string[]): Promise<number> {
-  const { seconds, requests, seed } = options(args);
+  const wanted = options(args);
+  if (wanted.attack) return attack(wanted.seconds ?? attackSeconds);
+  const { seconds = chaosSeconds, requests, seed } = wanted;
   const same = `--seconds ${seconds} --requests ${requests} --seed ${seed}`;
   say(`${requests} requests and chaos for ${seconds} s, seed ${seed}: "npm run chaos -- ${same}" does the same again`);
   Object.assign(process.env, { GENERATED_REQUESTS: String(requests), SEED: String(seed) });
@@ -84,18 +90,21 @@ async function harm(stack: TemporaryStack, load: Load, seconds: number, next: ()
 }
 
 function options(args: readonly string[]) {
-  const usage = 'npm run chaos takes nothing, or -- --seconds N --requests N --seed S with whole numbers.';
+  const usage =
+    'npm run chaos takes nothing, or -- --seconds N --requests N --seed S with whole numbers, or -- --attack --seconds N.';
   const wanted = {
-    seconds: { type: 'string', default: '120' },
+    attack: { type: 'boolean', default: false },
+    seconds: { type: 'string' },
     requests: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(randomInt(1e6)) },
   } as const;
   try {
     const { values } = parseArgs({ args: [...args], options: wanted });
-    const [seconds, requests, seed] = [Number(values.seconds), Number(values.requests), Number(values.seed)];
-    if (![seconds, requests, seed].every(number => Number.isSafeInteger(number) && number >= 0) || seconds === 0)
-      throw new Error(usage);
-    return { seconds, requests, seed };
+    const seconds = values.seconds === undefined ? undefined : Number(values.seconds);
+    const [requests, seed] = [Number(values.requests), Number(values.seed)];
+    const isWhole = (number: number) => Number.isSafeInteger(number) && number >= 0;
+    if (![seconds ?? 1, requests, seed].every(isWhole) || seconds === 0) throw new Error(usage);
+    return { attack: values.attack, seconds, requests, seed };
   } catch {
     throw new Failure(usage, 64);
   }

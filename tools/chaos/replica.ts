@@ -10,7 +10,13 @@ const readyWithinMs = 60_000;
 /** One more replica of an app, beside the one that the stack runs; it is not in the stack's record. */
 export async function startReplica(home: Home, app: App) {
   const port = await unusedPort();
-  const { command, args, env, cwd, account = {} } = appServer(home, readSettings(home), app, { PORT: String(port) });
+  const {
+    command,
+    args,
+    env,
+    cwd,
+    account = {},
+  } = appServer(home, readSettings(home), app, { OPS_PORT: String(port) });
   const child = spawn(command, args, { env, cwd, stdio: 'ignore', ...account });
   const ready = () =>
     fetch(`http://127.0.0.1:${port}/readyz`).then(

@@ -18,9 +18,12 @@ export function baseUrl(settings: Settings): string {
   return `http://127.0.0.1:${portOf(settings, 'gateway')}`;
 }
 
-export function urlOf(settings: Settings, app: App): string {
-  return `http://127.0.0.1:${portOf(settings, app)}`;
+/** Where an app serves operators: /livez, /readyz and /metrics. */
+export function opsUrlOf(settings: Settings, app: App): string {
+  return `http://127.0.0.1:${opsPortOf(settings, app)}`;
 }
+
+const opsPortOf = (settings: Settings, app: App) => portOf(settings, app === 'gateway' ? 'gatewayOps' : app);
 
 /**
  * As the image runs them. What is young has twice the room that it has by itself: most of what a command makes is gone
@@ -31,35 +34,41 @@ export const roomForTheYoung = ['--min-semi-space-size=16', '--max-semi-space-si
 
 /** A serving app; `extra` is set last, so that a test can name a crash point or another limit. */
 export function appServer(home: Home, settings: Settings, app: App, extra: ExtraEnv = {}): Server {
-  const part = appPart(home, app, [], { ...environment(settings, app), ...extra });
+  const part = appPart(home, app, [], { ...environment(home, settings, app), ...extra });
   return {
     ...part,
     args: [...roomForTheYoung, ...part.args],
-    isReady: () => isReady(`${urlOf(settings, app)}/readyz`),
+    isReady: () => isReady(`${opsUrlOf(settings, app)}/readyz`),
     readyWithinMs: 60_000,
   };
 }
 
 export function migration(home: Home, settings: Settings, service: Service): Part {
   const owner = { DATABASE_OWNER_URL: databaseUrl(settings, `${service}_owner`, `recur_${service}`) };
-  const part = appPart(home, service, ['migrate'], { ...environment(settings, service), ...owner });
+  const part = appPart(home, service, ['migrate'], { ...environment(home, settings, service), ...owner });
   return { ...part, name: `migrate-${service}` };
 }
 
 /** The command of identity that makes merchants and keeps their API keys; see its README. */
 export function merchantCommand(home: Home, settings: Settings, words: readonly string[]): Part {
-  return { ...appPart(home, 'identity', ['merchant', ...words], environment(settings, 'identity')), name: 'merchant' };
+  return {
+    ...appPart(home, 'identity', ['merchant', ...words], environment(home, settings, 'identity')),
+    name: 'merchant',
+  };
 }
 
 /** The command of catalog that takes over exchange rates from a file; see its README. */
 export function ratesCommand(home: Home, settings: Settings, words: readonly string[]): Part {
-  return { ...appPart(home, 'catalog', ['rates', ...words], environment(settings, 'catalog')), name: 'rates' };
+  return { ...appPart(home, 'catalog', ['rates', ...words], environment(home, settings, 'catalog')), name: 'rates' };
 }
 
 /** The command of identity that tells whether the operation log is as it was written; see its README. */
 export function logCommand(home: Home, settings: Settings, words: readonly string[]): Part {
-  return { ...appPart(home, 'identity', ['log', ...words], environment(settings, 'identity')), name: 'log' };
+  return { ...appPart(home, 'identity', ['log', ...words], environment(home, settings, 'identity')), name: 'log' };
 }
+
+/** Where the local stack's e-mails are: `npm run mails` shows them. */
+export const mailFolder = (home: Home) => path.join(home.state, 'mail');
 
 function appPart(home: Home, app: App, args: string[], env: NodeJS.ProcessEnv): Part {
   const main = mainOf(home, app);
@@ -71,16 +80,17 @@ export function mainOf(home: Home, app: App): string {
   return path.join(home.root, 'apps', app, 'dist/main.js');
 }
 
-function environment(settings: Settings, app: App): NodeJS.ProcessEnv {
+function environment(home: Home, settings: Settings, app: App): NodeJS.ProcessEnv {
   return {
     ...inherited(),
     RECUR_ENV: 'sandbox',
     HOST: '127.0.0.1',
-    PORT: String(portOf(settings, app)),
+    OPS_PORT: String(opsPortOf(settings, app)),
     BASE_URL: baseUrl(settings),
     PORTAL_BASE: `${baseUrl(settings)}/portal`,
     NATS_URL: natsUrl(settings, app),
-    ...(app === 'gateway' ? {} : ofService(settings, app)),
+    ...(app === 'gateway' ? { PORT: String(portOf(settings, app)) } : ofService(settings, app)),
+    ...(app === 'billing' ? { MAIL_FOLDER: mailFolder(home) } : {}),
     ...(app === 'identity' ? { OAUTH_ALLOW_LOOPBACK: 'true' } : {}),
     ...(app === 'notification' ? { REDIS_URL: redisUrl(settings), WEBHOOK_ALLOW_LOOPBACK: 'true' } : {}),
   };

@@ -1,11 +1,19 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { apps, baseUrl, urlOf } from './apps.js';
+import { apps, baseUrl, opsUrlOf } from './apps.js';
 import type { Home } from './home.js';
 import { natsUrl } from './nats.js';
 import { alive } from './record.js';
 import { redisUrl } from './redis.js';
 import { type App, databaseUrl, type PartName, portOf, readJson, type Settings, writePrivately } from './settings.js';
+
+/** Addresses of an app; `opsUrl` is its port for operators, the only one that a service has. */
+interface AppFacts {
+  port: number;
+  url: string;
+  opsUrl: string;
+  databaseUrl?: string;
+}
 
 /** Content of .local/stack.json, which only its owner can read. */
 export interface StackFacts {
@@ -16,7 +24,7 @@ export interface StackFacts {
     postgres: { host: string; port: number; url: string };
     nats: { port: number; url: string };
     redis: { port: number; url: string };
-  } & Record<App, { port: number; url: string; databaseUrl?: string }>;
+  } & Record<App, AppFacts>;
   pids: Record<string, number>;
 }
 
@@ -27,7 +35,8 @@ export function saveFacts(home: Home, settings: Settings): StackFacts {
   const port = (name: PartName) => portOf(settings, name);
   const ofApps = apps.map(app => {
     const database = app === 'gateway' ? {} : { databaseUrl: databaseUrl(settings, `${app}_app`, `recur_${app}`) };
-    return [app, { port: port(app), url: urlOf(settings, app), ...database }];
+    const url = `http://127.0.0.1:${port(app)}`;
+    return [app, { port: port(app), url, opsUrl: opsUrlOf(settings, app), ...database }];
   });
   const facts: StackFacts = {
     baseUrl: baseUrl(settings),
@@ -37,7 +46,7 @@ export function saveFacts(home: Home, settings: Settings): StackFacts {
       postgres: { host: '127.0.0.1', port: port('postgres'), url: databaseUrl(settings, 'postgres', 'postgres') },
       nats: { port: port('nats'), url: natsUrl(settings, 'operator') },
       redis: { port: port('redis'), url: redisUrl(settings) },
-      ...(Object.fromEntries(ofApps) as Record<App, { port: number; url: string }>),
+      ...(Object.fromEntries(ofApps) as Record<App, AppFacts>),
     },
     pids: Object.fromEntries([...alive(home)].map(([name, { pid }]) => [name, pid])),
   };

@@ -7,7 +7,6 @@ export const notProvoked: Readonly<Record<string, string>> = {
   'error auth.login totp_required': otherPath,
   'error auth.login totp_locked': otherPath,
   'error member.confirm_totp_key totp_locked': otherPath,
-  'error invoice.edit gateway_archived': otherPath,
   'error plan.copy metric_not_found': race,
   'error invoice.cancel payment_not_open': invariant,
   'error invoice.clear_payment payment_not_open': invariant,

@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { firstWords } from './firstWords.js';
 import { type Home, makeFolder } from './home.js';
@@ -5,23 +6,27 @@ import type { Server } from './processes.js';
 import { portOf, type Settings } from './settings.js';
 
 export function redisUrl(settings: Settings): string {
-  return `redis://127.0.0.1:${portOf(settings, 'redis')}`;
+  return `redis://:${settings.redisPassword}@127.0.0.1:${portOf(settings, 'redis')}`;
 }
 
 /** redis-server as a queue wants it: append-only file, never evicting. */
 export function redisServer(home: Home, settings: Settings, program: string): Server {
   const port = portOf(settings, 'redis');
   const folder = redisFolder(home);
+  const file = path.join(folder, 'redis.conf');
   makeFolder(folder, 0o700);
+  // in a file: every account of the machine can read the command line
+  rmSync(file, { force: true });
+  writeFileSync(file, `requirepass ${settings.redisPassword}\n`, { mode: 0o600 });
   const durability = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec'];
   const place = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder];
   return {
     name: 'redis',
     command: program,
-    args: [...place, ...durability, '--maxmemory-policy', 'noeviction'],
+    args: [file, ...place, ...durability, '--maxmemory-policy', 'noeviction'],
     env: process.env,
     cwd: folder,
-    isReady: async () => (await firstWords(port, 'PING\r\n')).startsWith('+PONG'),
+    isReady: async () => (await asked(settings, 'PING')).endsWith('+PONG\r\n'),
     readyWithinMs: 30_000,
   };
 }
@@ -32,6 +37,10 @@ export function redisFolder(home: Home): string {
 
 /** Forgets everything that Redis holds. */
 export async function flushRedis(settings: Settings): Promise<void> {
-  const answer = await firstWords(portOf(settings, 'redis'), 'FLUSHALL\r\n');
-  if (!answer.startsWith('+OK')) throw new Error(`redis did not flush: ${answer || 'no answer'}`);
+  const answer = await asked(settings, 'FLUSHALL');
+  if (!answer.endsWith('+OK\r\n+OK\r\n')) throw new Error(`redis did not flush: ${answer || 'no answer'}`);
 }
+
+/** What Redis answers to the password and one command. */
+const asked = (settings: Settings, command: string) =>
+  firstWords(portOf(settings, 'redis'), `AUTH ${settings.redisPassword}\r\n${command}\r\n`);

@@ -12,16 +12,20 @@ export const natsUsers = [...services, 'gateway', 'operator'] as const;
 export type NatsUser = (typeof natsUsers)[number];
 export type Dependency = 'postgres' | 'nats' | 'redis';
 export type PartName = App | Dependency;
+/** What has a port: of a service the one for operators, the only one that it has; of the gateway both. */
+export type PortName = PartName | 'gatewayOps';
 
 /** Settings that a stack keeps between runs: ports, secrets, demo merchant. */
 export interface Settings {
-  ports: Partial<Record<PartName, number>>;
+  ports: Partial<Record<PortName, number>>;
   /** Passwords of the database roles: `postgres` and `<service>_owner`, `<service>_app`. */
   passwords: Record<string, string>;
   /** Passwords of the users of NATS: the apps, and `operator`, which may do everything. */
   natsPasswords: Record<string, string>;
   /** The apps' encryption keys, in the form of SECRET_KEYS. */
   secretKeys: string;
+  /** The password of Redis. */
+  redisPassword: string;
   /** How often a demo merchant was tried: each try has an e-mail of its own, so that a killed one blocks no other. */
   demoAttempts: number;
   demo?: Merchant;
@@ -44,10 +48,11 @@ export function storedSettings(home: Home): Settings | undefined {
 export function readSettings(home: Home): Settings {
   const file = settingsFile(home);
   const stored = storedSettings(home);
-  if (stored?.natsPasswords) return stored;
+  if (stored?.natsPasswords && stored.redisPassword) return stored;
   if (stored !== undefined) {
-    // created before NATS had users
-    const completed = { ...stored, natsPasswords: newPasswords(natsUsers) };
+    // created before NATS had users, or Redis a password
+    const made = { natsPasswords: newPasswords(natsUsers), redisPassword: newPassword() };
+    const completed: Settings = Object.assign(made, stored);
     saveSettings(home, completed);
     return completed;
   }
@@ -60,6 +65,7 @@ export function readSettings(home: Home): Settings {
     ports: {},
     passwords: newPasswords(roles),
     natsPasswords: newPasswords(natsUsers),
+    redisPassword: newPassword(),
     secretKeys: `k1:${randomBytes(32).toString('base64')}`,
     demoAttempts: 0,
   };
@@ -68,15 +74,17 @@ export function readSettings(home: Home): Settings {
 }
 
 function newPasswords(names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(names.map(name => [name, randomBytes(24).toString('hex')]));
+  return Object.fromEntries(names.map(name => [name, newPassword()]));
 }
+
+const newPassword = () => randomBytes(24).toString('hex');
 
 export function saveSettings(home: Home, settings: Settings): void {
   writePrivately(settingsFile(home), settings);
 }
 
 /** The port of a part that has been given one. */
-export function portOf(settings: Settings, part: PartName): number {
+export function portOf(settings: Settings, part: PortName): number {
   const port = settings.ports[part];
   if (port === undefined) throw new Error(`${part} has no port yet`);
   return port;

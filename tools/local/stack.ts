@@ -18,6 +18,7 @@ import {
   type Dependency,
   type Merchant,
   type PartName,
+  type PortName,
   readSettings,
   type Settings,
   saveSettings,
@@ -55,7 +56,7 @@ export async function startStack(home: Home, options: StackOptions): Promise<Sta
     if (options.port === 'any') await choosePortsOf(home, settings, ['gateway']);
     else settings.ports.gateway = await choosePublicPort(options.port, settings.ports.gateway);
     await startDependencies(home, settings, options);
-    await choosePortsOf(home, settings, services);
+    await choosePortsOf(home, settings, [...services, 'gatewayOps']);
     await step(tell, 'databases migrated', () =>
       Promise.all(services.map(service => runToEnd(home, migration(home, settings, service)))),
     );
@@ -117,7 +118,7 @@ async function startAll<N extends PartName>(
 }
 
 /** Ports are kept from run to run where they are still free. */
-async function choosePortsOf(home: Home, settings: Settings, names: readonly PartName[]): Promise<void> {
+async function choosePortsOf(home: Home, settings: Settings, names: readonly PortName[]): Promise<void> {
   Object.assign(settings.ports, await choosePorts(names, settings.ports));
   saveSettings(home, settings);
 }

@@ -31,10 +31,11 @@ const withDatabase = apps.filter(app => 'DATABASE_URL' in schemas[app].shape);
 const stores = ['postgres', 'nats', 'redis'];
 const files = readFiles();
 const port = String(gateway.shape.PORT.parse(undefined));
+const opsPort = String(gateway.shape.OPS_PORT.parse(undefined));
 
 /** What the containers keep as it is, what is the migrate steps' alone, and what is for tests. */
 const notHandedOn = [
-  ...['HOST', 'PORT', 'DATABASE_OWNER_URL', 'CRASH_AT', 'STRIPE_URL'],
+  ...['HOST', 'PORT', 'OPS_PORT', 'DATABASE_OWNER_URL', 'CRASH_AT', 'MAIL_FOLDER', 'STRIPE_URL'],
   ...['RATES', 'VIES', 'OAUTH', 'WEBHOOK'].map(name => `${name}_ALLOW_LOOPBACK`),
 ];
 
@@ -94,7 +95,7 @@ const guards: Record<string, Guard> = {
     planted: [
       ['compose', '  LOG_LEVEL:\n', '  LOG_LEVLE:\n'],
       ['compose', '  RATES_URL:\n', ''],
-      ['compose', '  REDIS_URL: redis://redis:6379\n', ''],
+      ['compose', '  REDIS_URL: redis://:$', '  REDIS: redis://:$'],
       [
         'compose',
         '      DATABASE_OWNER_URL: postgres://billing_owner',
@@ -160,8 +161,8 @@ const guards: Record<string, Guard> = {
         ...only(published, [`gateway 127.0.0.1:3000:${port}`]).map(one => `${one} is published`),
         ...unless(published.length > 0, 'nothing is published'),
         ...apps.flatMap(app => unless(services[app]?.environment.RECUR_ENV === 'sandbox', `${app} is no sandbox`)),
-        ...unless(texts.dockerfile.includes(`\nEXPOSE ${port}\n`), `the image does not expose ${port}`),
-        ...unless(texts.healthy.includes(`env.PORT || ${port}}`), `healthy.mjs does not ask ${port}`),
+        ...unless(texts.dockerfile.includes(`\nEXPOSE ${port} ${opsPort}\n`), `the image does not expose ${port}`),
+        ...unless(texts.healthy.includes(`env.OPS_PORT || ${opsPort}}`), `healthy.mjs does not ask ${opsPort}`),
         ...unless(texts.nats.includes('\nlisten: "0.0.0.0:4222"'), 'NATS does not listen on 4222'),
       ];
     },
@@ -171,6 +172,7 @@ const guards: Record<string, Guard> = {
       ['compose', 'volumes: [redis:/data]', 'volumes: [redis:/data]\n    ports: ["6379:6379"]'],
       ['compose', 'RECUR_ENV:-sandbox', 'RECUR_ENV:-production'],
       ['dockerfile', 'EXPOSE 3000', 'EXPOSE 8080'],
+      ['healthy', 'OPS_PORT || 3001', 'PORT || 3000'],
       ['nats', ':4222"', ':4223"'],
     ],
   },
@@ -272,12 +274,21 @@ const guards: Record<string, Guard> = {
         ),
         ...unless(networks.inside?.internal, 'the inner network is none'),
         ...apps.flatMap(app => {
-          const { stop_grace_period = '', restart, read_only, cap_drop, security_opt } = services[app] ?? {};
+          const { stop_grace_period = '' } = services[app] ?? {};
+          return unless(
+            Number.parseInt(stop_grace_period, 10) >= drainSeconds(app),
+            `${app} is killed while it drains`,
+          );
+        }),
+        ...[...apps, ...stores].flatMap(name => {
+          const { restart, read_only, cap_drop, security_opt, user, mem_limit, pids_limit } = services[name] ?? {};
           return [
-            ...unless(Number.parseInt(stop_grace_period, 10) >= drainSeconds(app), `${app} is killed while it drains`),
-            ...unless(restart === 'unless-stopped', `${app} stays away`),
-            ...unless(read_only && cap_drop?.includes('ALL'), `${app} may do more than it needs`),
-            ...unless(security_opt?.includes('no-new-privileges:true'), `${app} may gain privileges`),
+            ...unless(restart === 'unless-stopped', `${name} stays away`),
+            ...unless(read_only && cap_drop?.includes('ALL'), `${name} may do more than it needs`),
+            ...unless(security_opt?.includes('no-new-privileges:true'), `${name} may gain privileges`),
+            ...unless(mem_limit !== undefined && pids_limit !== undefined, `${name} may take the whole machine`),
+            // NATS: see docker-compose.yml; the apps' image names its account itself
+            ...unless(!['postgres', 'redis'].includes(name) || user === name, `${name} runs as root`),
           ];
         }),
       ];
@@ -287,6 +298,9 @@ const guards: Record<string, Guard> = {
       ['compose', '  stop_grace_period: 30s\n  healthcheck', '  stop_grace_period: 12s\n  healthcheck'],
       ['compose', '  restart: unless-stopped\n  read_only', '  restart: "no"\n  read_only'],
       ['compose', '  cap_drop: [ALL]\n', ''],
+      ['compose', 'x-store: &store\n  restart: unless-stopped\n  read_only: true\n', 'x-store: &store\n'],
+      ['compose', '    user: redis\n', ''],
+      ['compose', '    mem_limit: 1g\n', ''],
       ['compose', 'inside: { internal: true }', 'inside: {}'],
     ],
   },
@@ -302,13 +316,18 @@ const guards: Record<string, Guard> = {
         }),
         ...unless(texts.nats.includes('store_dir: /data\n'), 'JetStream is not on its volume'),
         ...unless(services.redis?.command?.join(' ').includes('--appendonly yes'), 'Redis has no append-only file'),
+        ...unless(
+          services.redis?.command?.join(' ').includes('"requirepass $$REDIS_PASSWORD"'),
+          'Redis has no password',
+        ),
         ...mounts.flatMap(mount => unless(!mount.startsWith('./') || exists(mount.split(':')[0] ?? ''), mount)),
       ];
     },
     planted: [
       ['compose', 'redis:/data', 'redis:/redis'],
       ['compose', 'volumes:\n  postgres:\n', 'volumes:\n'],
-      ['compose', '--appendonly, "yes"', '--appendonly, "no"'],
+      ['compose', '--appendonly yes', '--appendonly no'],
+      ['compose', 'echo "requirepass $$REDIS_PASSWORD"', 'echo ""'],
       ['compose', './deploy/postgres-init.sql', './deploy/init.sql'],
       ['nats', 'store_dir: /data', 'store_dir: /tmp'],
     ],

@@ -35,6 +35,9 @@ export interface Composed {
   read_only?: boolean;
   cap_drop?: readonly string[];
   security_opt?: readonly string[];
+  user?: string;
+  mem_limit?: string;
+  pids_limit?: number;
 }
 type Raw = { variables: string[]; environment?: Record<string, string | null | undefined> };
 export interface Composition {

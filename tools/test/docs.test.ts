@@ -78,8 +78,11 @@ describe('docs/api-reference.md', () => {
         .filter(file => file.endsWith('.ts'))
         .map(file => read(`apps/${app}/src/${file}`)),
     );
+    // the name is an argument of step or emit: after the aggregate and its state, or first
     const emitted = sources.flatMap(text =>
-      [...text.matchAll(/\.emit\(\s*['`]([\w.]+)/g)].map(([, name = '']) => name),
+      [...text.matchAll(/\.(?:step|emit)\(([^;]*)/g)].flatMap(([, args = '']) =>
+        [...args.matchAll(/['`]([a-z]\w*\.[\w.]*)/g)].map(([, name = '']) => name),
+      ),
     );
     expect(emitted).toContain('invoice.paid');
     // the two of an endpoint are one emit, whose name ends in a variable

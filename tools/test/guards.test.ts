@@ -117,6 +117,30 @@ const guards: Record<string, Guard> = {
         .map(name => `${file} imports ${name}`),
     planted: { file: 'apps/billing/src/migrations/x.ts', text: "import { secureV1, secure } from '@recur/platform';" },
   },
+  'a class is a controller or a provider, and not both: Nest would make two of it': {
+    over: appSources.filter(({ file }) => file.endsWith('/service.ts')),
+    find: ({ file, text }) => {
+      const listed = (list: string): readonly string[] =>
+        new RegExp(`^  ${list}: \\[(.*?)\\],\\n(?=  \\w|\\})`, 'ms').exec(text)?.[1]?.match(/\b[A-Z]\w*/g) ?? [];
+      const providers = listed('providers');
+      return listed('controllers')
+        .filter(name => providers.includes(name))
+        .map(name => `${file} lists ${name} twice`);
+    },
+    planted: {
+      file: 'apps/billing/src/service.ts',
+      text: '{\n  controllers: [A, ...[B]],\n  providers: [\n    ...[C, B],\n  ],\n}',
+    },
+  },
+  "a handler that writes without a transaction is listed in its app's test/appends.test.ts": {
+    over: appSources,
+    find: ({ file, text }) => {
+      const [, app = '', inside = ''] = /^apps\/(\w+)\/src\/(.+)$/.exec(file) ?? [];
+      const listing = testSources.find(test => test.file === `apps/${app}/test/appends.test.ts`)?.text ?? '';
+      return /\bdb\s*\.append\b/.test(text) && !listing.includes(inside) ? [`${file} appends`] : [];
+    },
+    planted: { file: 'apps/billing/src/x.ts', text: 'return this.db.append(caller, run);' },
+  },
   'a file is one idea': {
     over: allSources,
     find: ({ file, text }) => (text.split('\n').length > 500 ? [`${file} has more than 500 lines`] : []),

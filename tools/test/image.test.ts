@@ -100,7 +100,7 @@ describe('an image', () => {
 describe('deploy/healthy.mjs', () => {
   const ask = async (port: number, page: string) => {
     const script = path.join(root, 'deploy/healthy.mjs');
-    const child = spawn(process.execPath, [script, page], { env: { PORT: String(port) }, stdio: 'ignore' });
+    const child = spawn(process.execPath, [script, page], { env: { OPS_PORT: String(port) }, stdio: 'ignore' });
     const [code] = await once(child, 'exit');
     return code;
   };

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mainOf } from '../local/apps.js';
 import type { Home } from '../local/home.js';
 import { identify, isAlive, type ProcessIdentity, parseStat, signal } from '../local/identity.js';
+import { natsUrl } from '../local/nats.js';
 import { type Server, startServer, stopProcess } from '../local/processes.js';
 import { alive, becomeLauncher, forget, launcher, recorded, remember, resignAsLauncher } from '../local/record.js';
 import { readSettings, saveSettings } from '../local/settings.js';
@@ -111,11 +112,12 @@ describe('the record of a stack', () => {
 });
 
 describe('parts that were started again under another process id', () => {
-  const url = 'nats://127.0.0.1:4222';
+  let url: string;
 
   beforeEach(() => {
-    const settings = readSettings(home);
-    saveSettings(home, { ...settings, ports: { nats: 4222, billing: 4223 } });
+    const settings = { ...readSettings(home), ports: { nats: 4222, billing: 4223 } };
+    saveSettings(home, settings);
+    url = natsUrl(settings, 'billing');
     mkdirSync(path.join(home.root, 'apps/billing/dist'), { recursive: true });
     writeFileSync(mainOf(home, 'billing'), 'setInterval(() => {}, 1000);');
   });
@@ -142,7 +144,7 @@ describe('parts that were started again under another process id', () => {
   it('are no processes of other stacks, of other code, of commands, and none that the record knows', async () => {
     const main = mainOf(home, 'billing');
     const others = [
-      await app([main], { NATS_URL: 'nats://127.0.0.1:42220' }),
+      await app([main], { NATS_URL: `${url}0` }),
       await app([main], {}),
       await app([main, 'migrate'], { NATS_URL: url }),
       await app(['-e', 'setInterval(() => {}, 1000)', 'apps/billing/main.js'], { NATS_URL: url }),

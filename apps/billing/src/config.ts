@@ -4,13 +4,20 @@ import { z } from 'zod';
 const settings = serviceConfig.extend({
   BASE_URL: z
     .url()
-    .default('http://localhost:3000')
-    .describe('where clients reach the gateway, for the webhook URLs of payment gateways'),
+    .transform(url => url.replace(/\/+$/, ''))
+    .prefault('http://localhost:3000')
+    .describe('where clients reach the gateway, also for the webhook URLs of payment gateways'),
   PORTAL_BASE: z.url().default('http://localhost:3000/portal').describe('where the hosted pages are'),
   STRIPE_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
     .describe("base URL of Stripe's API, for tests with a stand-in; unset, Stripe itself"),
+  SMTP_URL: z
+    .url({ protocol: /^smtps?$/ })
+    .optional()
+    .describe('the mail server, smtp://user:password@host:587 or smtps://; without one, mails are recorded as failed'),
+  MAIL_FROM: z.string().min(3).default('recur <billing@localhost>').describe('sender of mails'),
+  MAIL_FOLDER: z.string().optional().describe('folder to which mails are written as .eml files instead of being sent'),
   VIES_URL: z
     .url({ protocol: /^https?$/ })
     .transform(url => url.replace(/\/+$/, ''))

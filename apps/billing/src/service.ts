@@ -5,12 +5,17 @@ import { CreditAccounts } from './credits/accounts.js';
 import { creditAccount, creditConfig } from './credits/aggregates.js';
 import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
-import { creditAccounts, creditConfigs, creditTransactions } from './credits/tables.js';
+import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
-import { plans, users } from './customers/tables.js';
+import { merchants, plans, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
+import { Documents } from './documents/documents.js';
+import { InvoiceMails } from './documents/invoice-mails.js';
+import { MailSender } from './documents/mail-sender.js';
+import { DocumentReader } from './documents/reader.js';
+import { DocumentRenderer } from './documents/renderer.js';
 import { gatewayAdapters } from './gateways/adapters/adapters.js';
 import { Sandbox } from './gateways/adapters/sandbox.js';
 import { sandboxCallbacks, sandboxCharges } from './gateways/adapters/sandbox-tables.js';
@@ -21,15 +26,29 @@ import { Gateways } from './gateways/gateways.js';
 import { PaymentMethods } from './gateways/payment-methods.js';
 import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
+import { CreditNotes } from './invoicing/credit-notes/credit-notes.js';
 import { DiscountPreview } from './invoicing/discount-preview.js';
+import { DocumentLinks } from './invoicing/document-links.js';
+import { InvoiceDrafts } from './invoicing/drafts/invoice-drafts.js';
+import { InvoiceEndings } from './invoicing/endings.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
-import { InvoiceDrafts } from './invoicing/invoice-drafts.js';
-import { InvoiceList } from './invoicing/invoice-list.js';
 import { Invoices } from './invoicing/invoices.js';
-import { PaymentNew } from './invoicing/payment-new.js';
-import { Payments } from './invoicing/payments.js';
+import { InvoiceList } from './invoicing/lists/invoice-list.js';
+import { InvoiceOwners } from './invoicing/owners.js';
+import { PaymentNew } from './invoicing/payments/payment-new.js';
+import { Payments } from './invoicing/payments/payments.js';
+import { WireTransfers } from './invoicing/payments/wire-transfers.js';
+import { Recharges } from './invoicing/recharges.js';
+import { refundAggregate } from './invoicing/refunds/aggregates.js';
+import { Disputes } from './invoicing/refunds/disputes.js';
+import { RefundList } from './invoicing/refunds/refund-list.js';
+import { Refunds } from './invoicing/refunds/refunds.js';
+import { paymentSurpluses, refunds } from './invoicing/refunds/tables.js';
 import { invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
+import { MailHistory } from './mail/history.js';
+import { MailOutbox } from './mail/outbox.js';
+import { mails } from './mail/tables.js';
 import { migrations } from './migrations/index.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
@@ -45,8 +64,9 @@ export const billing: ServiceDefinition<Config> = {
     tables: [
       ...[invoices, invoiceLines, payments, gateways, numberings, users, plans],
       ...[gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
-      ...[creditConfigs, creditAccounts, creditTransactions, discounts, userDiscounts],
+      ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
+      ...[merchants, refunds, paymentSurpluses, mails],
     ],
     migrations,
     worksFrom: 5,
@@ -54,6 +74,7 @@ export const billing: ServiceDefinition<Config> = {
   events,
   aggregates: {
     invoice: invoiceAggregate,
+    refund: refundAggregate,
     payment: paymentAggregate,
     gateway: gatewayAggregate,
     creditAccount,
@@ -63,8 +84,10 @@ export const billing: ServiceDefinition<Config> = {
   copies,
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
-    ...[CreditAccounts, CreditConfigs, PromoChanges],
+    ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],
+    ...[CreditNotes, Refunds, RefundList],
+    ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
   ],
   providers: [
@@ -73,11 +96,17 @@ export const billing: ServiceDefinition<Config> = {
     gatewayAdapters,
     InvoiceExpiry,
     InvoiceFinalizer,
+    ...[InvoiceEndings, InvoiceOwners, WireTransfers, Disputes],
+    DocumentLinks,
+    DocumentReader,
+    DocumentRenderer,
+    MailOutbox,
+    MailSender,
     VatNumbers,
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
-  work: app => [app.get(InvoiceExpiry).work],
+  work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work],
 };
 
 /** Tables without row-level security, besides the platform's own. */
-export const infrastructure = ['expiries', 'user_copies_search'];
+export const infrastructure = ['expiries', 'user_copies_search', 'mails_search'];

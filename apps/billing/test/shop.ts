@@ -5,6 +5,7 @@ import {
   emptyOf,
   type Invoice,
   invoiceDetail,
+  MerchantState,
   markWireTransferSuccess,
   newInvoice,
   Plan,
@@ -29,24 +30,31 @@ export const invoiceStates = [
 ] as const;
 export type InvoiceState = (typeof invoiceStates)[number];
 
+const seller = { ...emptyOf(MerchantState), name: 'Acme', countryCode: 'DE' };
+const item = (merchantId: number, data: object | undefined) => ({
+  ok: true as const,
+  bytes: JSON.stringify({ item: data ? { merchantId, version: 1, data } : null }),
+});
+
 /**
  * A merchant with a wire-transfer gateway and user 1. `knowUser` and `knowPlan` add users and plans to the services that
  * own them, not to billing's copies.
  */
-export async function shop() {
+export async function shop(definition = billing, env: Record<string, string> = {}) {
   const clock = new MovableClock();
-  const t = await testService(billing, { clock });
+  const t = await testService(definition, { clock, env });
   const known = new Map<string, Record<string, unknown>>();
   const asked: unknown[] = [];
   for (const owner of ['identity', 'catalog']) {
     t.bus.answer(owner, async (_, payload, { merchantId }) => {
       const { aggregate, id, by } = JSON.parse(payload);
+      if (aggregate === 'merchant') return item(merchantId, { ...seller, id: merchantId });
       asked.push(id ?? by);
       const named = [...known.values()].filter(one => by && Object.entries(by).every(([of, is]) => one[of] === is));
       const data = by
         ? named.find(one => one.merchantId === merchantId)
         : known.get(`${merchantId} ${aggregate} ${id}`);
-      return { ok: true, bytes: JSON.stringify({ item: data ? { merchantId, version: 1, data } : null }) };
+      return item(merchantId, data);
     });
   }
   const knowUser = (id: number, over: Partial<User> = {}, merchantId = 15) =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { emptyOf, markWireTransferSuccess, newPayment, setupWireTransfer, User } from '@recur/contracts';
+import { emptyOf, MerchantState, markWireTransferSuccess, newPayment, setupWireTransfer, User } from '@recur/contracts';
 import { platformTables } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
 import { billing, infrastructure } from '../src/service.js';
@@ -23,6 +23,7 @@ beforeAll(async () => {
   // as the owner role, which is also subject to row-level security
   const query = (text: string) => t.rows(`set role billing_owner; ${text}; reset role`);
   for (const Migration of later) await new Migration().up({ query } as never);
+  await t.rows('insert into merchant_copies values (15, $1, 1)', [{ ...emptyOf(MerchantState), id: 15 }]);
 });
 afterAll(() => t.close());
 

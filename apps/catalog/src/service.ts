@@ -1,18 +1,19 @@
 import { events } from '@recur/contracts';
-import { aggregate, CONFIG, type ServiceDefinition } from '@recur/platform';
+import { CONFIG, type ServiceDefinition } from '@recur/platform';
+import { checkoutAggregate } from './checkouts/aggregate.js';
 import { Checkouts } from './checkouts/checkouts.js';
 import { checkouts } from './checkouts/tables.js';
-import { checkoutView } from './checkouts/views.js';
 import { addressRules, type Config, config } from './config.js';
+import { currencyAggregate } from './currencies/aggregate.js';
 import { Currencies } from './currencies/currencies.js';
 import { rates } from './currencies/rates/command.js';
 import { httpSource } from './currencies/rates/http.js';
 import { Rates, removals } from './currencies/rates/rates.js';
-import { RATE_SOURCE, RatesWorker, rateStatus } from './currencies/rates/worker.js';
+import { RATE_SOURCE, RatesRefresh, rateStatus } from './currencies/rates/refresh.js';
 import { currencyRules, infrastructureTables } from './currencies/tables.js';
+import { metricAggregate } from './metrics/aggregate.js';
 import { Metrics } from './metrics/metrics.js';
 import { metrics } from './metrics/tables.js';
-import { metricView } from './metrics/views.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Lists1795262400002 } from './migrations/0002-lists.js';
 import { Filters1795262400003 } from './migrations/0003-filters.js';
@@ -22,16 +23,16 @@ import { Metrics1795262400006 } from './migrations/0006-metrics.js';
 import { Plans1795262400007 } from './migrations/0007-plans.js';
 import { Relay1795262400008 } from './migrations/0008-relay.js';
 import { Work1795262400009 } from './migrations/0009-work.js';
+import { planAggregate } from './plans/aggregate.js';
 import { CheckoutLinks } from './plans/checkout-links.js';
 import { PlanLimits } from './plans/limits.js';
 import { PlanList } from './plans/list.js';
 import { PlanMoves } from './plans/moves.js';
 import { Plans } from './plans/plans.js';
 import { planMetrics, plans } from './plans/tables.js';
-import { planView } from './plans/views.js';
+import { productAggregate } from './products/aggregate.js';
 import { Products } from './products/products.js';
 import { products } from './products/tables.js';
-import { productView } from './products/views.js';
 
 export const catalog: ServiceDefinition<Config> = {
   name: 'catalog',
@@ -53,23 +54,24 @@ export const catalog: ServiceDefinition<Config> = {
   },
   events,
   aggregates: {
-    product: aggregate(products, 'id', productView),
-    plan: aggregate(plans, 'id', planView),
-    checkout: aggregate(checkouts, 'id', checkoutView),
-    metric: aggregate(metrics, 'id', metricView),
-    currency: aggregate(currencyRules, 'merchantId', ({ sets }) => ({ multiCurrencyConfigs: sets })),
+    product: productAggregate,
+    plan: planAggregate,
+    checkout: checkoutAggregate,
+    metric: metricAggregate,
+    currency: currencyAggregate,
   },
   controllers: [Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts, CheckoutLinks],
   providers: [
     Rates,
-    RatesWorker,
+    RatesRefresh,
     {
       provide: RATE_SOURCE,
       useFactory: (of: Config) => of.RATES_URL && httpSource(of.RATES_URL, addressRules(of)),
       inject: [CONFIG],
     },
   ],
-  workers: app => [app.get(RatesWorker)],
+  workers: app => [app.get(RatesRefresh)],
+  work: app => [app.get(RatesRefresh).work],
   removals,
   details: app => ({ exchangeRates: async () => rateStatus(await app.get(Rates).newest()) }),
   commands: { rates },

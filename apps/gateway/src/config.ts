@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /** The settings of the gateway. */
 export const gatewayConfig = baseConfig.extend({
-  PORT: z.coerce.number().int().min(0).max(65535).default(3000).describe('HTTP port: the API, its docs and health'),
+  PORT: z.coerce.number().int().min(0).max(65535).default(3000).describe('HTTP port: the API, its docs and /livez'),
   BASE_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .transform(url => url.replace(/\/+$/, ''))
@@ -17,7 +17,29 @@ export const gatewayConfig = baseConfig.extend({
     .min(1)
     .max(1_000_000)
     .default(10)
-    .describe('attempts to sign in per e-mail and address'),
+    .describe('attempts to sign in a minute, per e-mail and address'),
+  SIGN_IN_PER_ADDRESS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(30)
+    .describe('attempts to sign in a minute, per address; an IPv6 address counts by its /64'),
+  SIGN_IN_PER_EMAIL: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(100)
+    .describe('attempts to sign in an hour, per e-mail; after a fifth of them each has to wait longer'),
+  MAX_CONNECTIONS: z.coerce.number().int().min(1).max(65_535).default(4_096).describe('open connections per replica'),
+  MAX_CONNECTIONS_PER_ADDRESS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(65_535)
+    .default(512)
+    .describe('open connections of one address; not limited with TRUST_PROXY, where all come from the proxy'),
   TRUST_PROXY: toggle(false).describe('one proxy stands in front, and its X-Forwarded-For is believed'),
 });
 

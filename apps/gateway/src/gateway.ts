@@ -9,10 +9,12 @@ import { Bus, CLOCK, type Clock, CONFIG, LOG, type Log, NatsClient, pooledRandom
 import { Activity } from './callers/activity.js';
 import { Callers } from './callers/callers.js';
 import { Credentials } from './callers/credentials.js';
+import { FailedSignIns } from './callers/failed-sign-ins.js';
 import type { GatewayConfig } from './config.js';
 import { Docs } from './docs/docs.js';
 import { Health } from './health.js';
 import { Admission } from './http/admission.js';
+import { DocumentRoutes } from './http/documents.js';
 import { Edge } from './http/edge.js';
 import { stopListening } from './http/node-server.js';
 import { Responses } from './http/responses.js';
@@ -51,7 +53,8 @@ export class Gateway {
         { provide: OPERATIONS, useValue: operations },
         { provide: Bus, useValue: bus },
         { provide: Responses, useValue: responses },
-        ...[Callers, Credentials, Activity, Admission, Routes, Health, Docs, OAuth],
+        ...[Callers, Credentials, Activity, FailedSignIns, Admission, Routes, Health, Docs, OAuth],
+        DocumentRoutes,
       ],
     })(App);
     const edge = new Edge(config, responses, () => newId('req_'));
@@ -63,12 +66,13 @@ export class Gateway {
     return new Gateway(app, responses, parts);
   }
 
-  /** Listens; ready is what `/readyz` says. Responses the port. */
-  async listen(): Promise<number> {
+  /** Listens on the public port and on the one for operators, whose `/readyz` says when it is ready. */
+  async listen(): Promise<{ port: number; opsPort: number }> {
     const { HOST, PORT } = this.parts.config;
+    const opsPort = await this.app.get(Health).listen();
     await this.app.listen(PORT, HOST);
     const address = this.app.getHttpServer().address();
-    return typeof address === 'object' && address !== null ? address.port : PORT;
+    return { port: typeof address === 'object' && address !== null ? address.port : PORT, opsPort };
   }
 
   /**
@@ -77,6 +81,7 @@ export class Gateway {
    */
   async drain(): Promise<void> {
     const server = this.app.getHttpServer();
+    const health = this.app.get(Health);
     this.responses.draining = true;
     const ended = stopListening(server);
     const closeIdle = setInterval(() => server.closeIdleConnections(), gatewayLimits.idleGraceMs);
@@ -85,6 +90,7 @@ export class Gateway {
     clearInterval(closeIdle);
     clearTimeout(closeAll);
     await this.app.close();
+    health.close();
     await this.parts.bus.close().catch(error => this.parts.log.warn({ err: error }, 'the bus was closed unclean'));
   }
 }

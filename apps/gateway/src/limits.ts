@@ -1,8 +1,13 @@
 /** Limits of one request, one connection and one replica, in the units of their names. */
 export const gatewayLimits = {
   bodyBytes: 1_048_576,
+  /** Largest body of an operation that needs no credential. */
+  anonymousBodyBytes: 16_384,
   bodyDepth: 64,
-  formBytes: 16_384,
+  /** Members of all objects and entries of all lists in a body. */
+  bodyMembers: 10_000,
+  /** A body costs one token of the rate limit for each. */
+  bytesPerToken: 16_384,
   headerBytes: 16_384,
   tokenBytes: 4_096,
   /** Time from the end of a request body to the response; clients should wait a little longer. */
@@ -14,6 +19,8 @@ export const gatewayLimits = {
   commandHeaderBytes: 4_096,
   rememberedCredentials: 10_000,
   buckets: 20_000,
+  /** E-mails and addresses that are remembered for the limits of sign-ins. */
+  signInBuckets: 100_000,
   retryAfterSeconds: 1,
   /** While draining, a client has this long to send what it was about to send on an open connection. */
   idleGraceMs: 1_000,

@@ -5,7 +5,7 @@ import { Gateway } from './gateway.js';
 tuneEngine();
 const config = parseConfig(gatewayConfig);
 const log = createLog('gateway', config.LOG_LEVEL);
-// nothing is under way yet; and the first process of a container is not ended by a signal that it does not handle
+// exits at once while starting; as process 1 of a container it would otherwise ignore the signal
 const leave = () => process.exit(0);
 process.once('SIGTERM', leave);
 const bus = await Bus.connect(config.NATS_URL, 'gateway', systemClock, log);
@@ -21,9 +21,8 @@ process.once('SIGTERM', async () => {
 process.once('SIGINT', () => process.kill(process.pid, 'SIGTERM'));
 
 try {
-  const port = await gateway.listen();
-  log.info({ port }, 'listening');
+  log.info(await gateway.listen(), 'listening');
 } catch (error) {
-  log.fatal({ err: error }, `cannot listen on ${config.HOST}:${config.PORT}`);
+  log.fatal({ err: error }, `cannot listen on ${config.HOST}, port ${config.PORT} or ${config.OPS_PORT}`);
   process.exit(1);
 }

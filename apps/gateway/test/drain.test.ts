@@ -61,9 +61,10 @@ describe('a gateway that is told to end', () => {
   });
 
   it('answers the request that a client was about to send on an open connection, as its last', async () => {
-    expect(await onOpenConnection('/readyz')).toEqual({ status: 200, connection: 'keep-alive' });
+    expect(await onOpenConnection('/livez')).toEqual({ status: 200, connection: 'keep-alive' });
     const drained = gateway.stop();
-    expect(await onOpenConnection('/readyz')).toEqual({ status: 503, connection: 'close' });
+    expect((await gateway.ops('/readyz')).status).toBe(503);
+    expect(await onOpenConnection('/livez')).toEqual({ status: 200, connection: 'close' });
     await drained;
   });
 

@@ -230,6 +230,7 @@ export class TestGateway {
   private constructor(
     readonly gateway: Gateway,
     readonly port: number,
+    private readonly opsPort: number,
   ) {}
 
   static async start(
@@ -245,12 +246,14 @@ export class TestGateway {
       NATS_URL: url,
       HOST: '127.0.0.1',
       PORT: '0',
+      OPS_PORT: '0',
       BASE_URL: 'http://127.0.0.1',
       ...env,
     });
     const bus = await Bus.connect(url, 'gateway', systemClock, log);
     const gateway = await Gateway.create({ config, bus, clock, log, operations });
-    const started = new TestGateway(gateway, await gateway.listen());
+    const { port, opsPort } = await gateway.listen();
+    const started = new TestGateway(gateway, port, opsPort);
     TestGateway.running.add(started);
     return started;
   }
@@ -261,16 +264,25 @@ export class TestGateway {
   }
 
   async ready(): Promise<this> {
-    await eventually(async () => (await this.send('/readyz')).status === 200);
+    await eventually(async () => (await this.ops('/readyz')).status === 200);
     return this;
   }
 
-  send(path: string, { method = 'GET', key, headers = {}, body }: Sent = {}): Promise<Answered> {
+  send(path: string, sent: Sent = {}): Promise<Answered> {
+    return this.sendTo(this.port, path, sent);
+  }
+
+  /** Asks the port for operators. */
+  ops(path: string): Promise<Answered> {
+    return this.sendTo(this.opsPort, path, {});
+  }
+
+  private sendTo(port: number, path: string, { method = 'GET', key, headers = {}, body }: Sent): Promise<Answered> {
     return new Promise((resolve, reject) => {
       const sent = httpRequest(
         {
           host: '127.0.0.1',
-          port: this.port,
+          port,
           path,
           method,
           agent: false,

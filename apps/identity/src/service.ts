@@ -1,28 +1,28 @@
 import { events } from '@recur/contracts';
-import { aggregate, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
+import { CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
+import { callersAggregate } from './callers/aggregate.js';
 import { GatewayQuestions } from './callers/gateway-questions.js';
 import { Heartbeat } from './callers/heartbeat.js';
 import { SigningKeys } from './callers/signing-keys.js';
 import { CallerSnapshots } from './callers/snapshots.js';
-import { callers } from './callers/tables.js';
 import { removals } from './client-sessions/client-sessions.js';
 import { HostedPages } from './client-sessions/hosted-pages.js';
 import { NewSession } from './client-sessions/new-session.js';
 import { addressRules, type Config, config } from './config.js';
 import { copies } from './copies/copies.js';
-import { emailKey } from './domain/email.js';
 import { MemberSessions } from './member-sessions/member-sessions.js';
 import { SessionActivity } from './member-sessions/session-activity.js';
+import { memberAggregate, roleAggregate } from './members/aggregates.js';
 import { Members } from './members/members.js';
 import { OwnAccount } from './members/own-account.js';
 import { Roles } from './members/roles.js';
 import { SetupTokens } from './members/setup-tokens.js';
-import { members, roles } from './members/tables.js';
+import { apiKeyAggregate, merchantAggregate } from './merchants/aggregates.js';
 import { ApiKeys } from './merchants/api-keys.js';
 import { merchant } from './merchants/command.js';
+import { MerchantKeys } from './merchants/merchant-keys.js';
 import { Merchants } from './merchants/merchants.js';
 import { MerchantProfile } from './merchants/profile.js';
-import { apiKeys, merchants } from './merchants/tables.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Users1763683200002 } from './migrations/0002-users.js';
 import { OperationLog1763683200003 } from './migrations/0003-operation-log.js';
@@ -39,6 +39,7 @@ import { log } from './operation-log/command.js';
 import { OperationLog } from './operation-log/operation-log.js';
 import { LogVerification } from './operation-log/verification.js';
 import { Passwords } from './passwords/passwords.js';
+import { providerAggregate } from './sign-in/aggregate.js';
 import { AuthProviders } from './sign-in/auth-providers.js';
 import { Entry } from './sign-in/entry.js';
 import { IdentityTokens } from './sign-in/identity-tokens.js';
@@ -46,17 +47,17 @@ import { KeySets } from './sign-in/key-sets.js';
 import { OauthAccounts } from './sign-in/oauth-accounts.js';
 import { OauthSignIn } from './sign-in/oauth-sign-in.js';
 import { PasswordSignIn } from './sign-in/password-sign-in.js';
-import { authProviders } from './sign-in/tables.js';
+import { SentIdentity } from './sign-in/sent-identity.js';
 import { Totps } from './sign-in/totp.js';
+import { TwoFactor } from './sign-in/two-factor.js';
 import { System } from './system.js';
 import { infrastructureTables, tenantTables } from './tables.js';
 import { AdminNotes } from './users/admin-notes.js';
+import { userAggregate } from './users/aggregate.js';
 import { UserChanges } from './users/changes.js';
 import { UserCount } from './users/count.js';
 import { UserLists } from './users/lists.js';
-import { users } from './users/tables.js';
 import { Users } from './users/users.js';
-import { userView } from './users/views.js';
 
 export const identity: ServiceDefinition<Config> = {
   name: 'identity',
@@ -80,16 +81,13 @@ export const identity: ServiceDefinition<Config> = {
   },
   events,
   aggregates: {
-    merchant: aggregate(merchants, 'merchantId'),
-    member: aggregate(members, 'id'),
-    provider: aggregate(authProviders, 'id'),
-    role: aggregate(roles, 'id'),
-    apikey: aggregate(apiKeys, 'id'),
-    callers: aggregate(callers, 'id'),
-    user: aggregate(users, 'id', userView, {
-      email: email => ({ emailKey: emailKey(email) }),
-      externalUserId: externalUserId => ({ externalUserId }),
-    }),
+    merchant: merchantAggregate,
+    member: memberAggregate,
+    provider: providerAggregate,
+    role: roleAggregate,
+    apikey: apiKeyAggregate,
+    callers: callersAggregate,
+    user: userAggregate,
   },
   copies,
   controllers: [
@@ -109,11 +107,10 @@ export const identity: ServiceDefinition<Config> = {
     ...[GatewayQuestions, Users, UserChanges, UserLists, UserCount, AdminNotes, NewSession, HostedPages, OperationLog],
   ],
   providers: [
-    // controllers whose methods other classes call
-    ...[ApiKeys, AuthProviders, OauthAccounts, Totps],
     ...[
       SigningKeys,
       CallerSnapshots,
+      MerchantKeys,
       Merchants,
       MemberSessions,
       SessionActivity,
@@ -122,7 +119,7 @@ export const identity: ServiceDefinition<Config> = {
       Heartbeat,
       LogVerification,
     ],
-    ...[KeySets, IdentityTokens, Entry],
+    ...[KeySets, IdentityTokens, SentIdentity, TwoFactor, Entry],
     // fetches of providers' keys must end well within a command's five seconds
     {
       provide: Outbound,

@@ -15,7 +15,7 @@ export const supportedTimeZones = [...new Set([...Intl.supportedValuesOf('timeZo
 
 export const deploymentKind = ({ RECUR_ENV: env }: Config) => ({ env, isProd: env === 'production' });
 
-/** What a deployment supports, the same for every merchant. */
+/** Capabilities of the deployment, the same for every merchant. */
 @Controller()
 export class System {
   constructor(@Inject(CONFIG) private readonly config: Config) {}

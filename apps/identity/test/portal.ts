@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type Operation, oauthLogin, oauthSetup, passwordLogin, passwordSetup } from '@recur/contracts';
 import { systemCaller } from '@recur/platform';
 import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
-import { insertMember } from '../src/members/member-rows.js';
+import { memberAggregate } from '../src/members/aggregates.js';
+import { emailLookup, newMember } from '../src/members/member-rows.js';
 import { SetupTokens } from '../src/members/setup-tokens.js';
-import { members } from '../src/members/tables.js';
+import { memberEmails, members } from '../src/members/tables.js';
 import { Merchants } from '../src/merchants/merchants.js';
 import { identity } from '../src/service.js';
 import { type Json, Pair } from './issuers.js';
@@ -75,7 +76,9 @@ export async function makePortal(env: Record<string, string> = {}) {
     invited(merchantId: number, email = `member-${randomUUID()}@example.com`) {
       return t.db.write(caller(merchantId), async tx => {
         const id = await tx.nextId(members);
-        insertMember(tx, { id, email, firstName: '', lastName: '', isOwner: false, roleIds: [] });
+        const member = newMember(tx, { id, email, firstName: '', lastName: '', isOwner: false, roleIds: [] });
+        tx.save(memberEmails, emailLookup(member));
+        tx.step(memberAggregate, member, 'member.created');
         const setupToken = await t.app.get(SetupTokens).issue(tx, id);
         tx.log(`Member(${id})`, 'New');
         return { merchantId, memberId: id, email, setupToken };

@@ -1,5 +1,5 @@
 import { events as registry } from '@recur/contracts';
-import { aggregate, CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
+import { CLOCK, type Clock, CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
 
 import { Hooks } from './automation/hooks.js';
 import { OAuth } from './automation/oauth.js';
@@ -12,14 +12,15 @@ import { Logs } from './deliveries/logs.js';
 import { Redelivery } from './deliveries/redelivery.js';
 import { Replays } from './deliveries/replays/operations.js';
 import { Replayer } from './deliveries/replays/replayer.js';
-import { replays, runningReplays } from './deliveries/replays/tables.js';
+import { replays } from './deliveries/replays/tables.js';
 import { Retention } from './deliveries/retention.js';
 import { DeliveryWaker } from './deliveries/sending/delivery-waker.js';
 import { Dispatcher, RANDOM } from './deliveries/sending/dispatcher.js';
 import { attempts, catchUps, deliveries, due, events } from './deliveries/tables.js';
+import { endpointAggregate } from './endpoints/aggregate.js';
 import { Endpoints } from './endpoints/operations.js';
+import { EndpointRegistry } from './endpoints/registry.js';
 import { endpoints } from './endpoints/tables.js';
-import { endpointView } from './endpoints/views.js';
 import { Init1763683200001 } from './migrations/0001-init.js';
 import { Attempts1763683200002 } from './migrations/0002-attempts.js';
 import { Ordering1763683200003 } from './migrations/0003-ordering.js';
@@ -31,24 +32,13 @@ import { Claiming1763683200008 } from './migrations/0008-claiming.js';
 import { Work1763683200009 } from './migrations/0009-work.js';
 
 /** Tables without row-level security, beside the platform's own. */
-export const infrastructure = [due.table, catchUps.table, runningReplays.table, connectionLookups.table];
+export const infrastructure = [due.table, catchUps.table, 'running_replays', connectionLookups.table];
 
 export const notification: ServiceDefinition<Config> = {
   name: 'notification',
   config,
   schema: {
-    tables: [
-      endpoints,
-      events,
-      deliveries,
-      attempts,
-      due,
-      catchUps,
-      replays,
-      runningReplays,
-      connections,
-      connectionLookups,
-    ],
+    tables: [endpoints, events, deliveries, attempts, due, catchUps, replays, connections, connectionLookups],
     migrations: [
       Init1763683200001,
       Attempts1763683200002,
@@ -63,7 +53,7 @@ export const notification: ServiceDefinition<Config> = {
     worksFrom: 7,
   },
   events: registry,
-  aggregates: { endpoint: aggregate(endpoints, 'endpointId', endpointView) },
+  aggregates: { endpoint: endpointAggregate },
   controllers: [Endpoints, Logs, Redelivery, Replays, Automation, Hooks],
   providers: [
     CatchUp,
@@ -72,8 +62,7 @@ export const notification: ServiceDefinition<Config> = {
     Replayer,
     Retention,
     OAuth,
-    // a controller whose methods other classes call
-    Endpoints,
+    EndpointRegistry,
     { provide: RANDOM, useValue: Math.random },
     {
       provide: Outbound,
@@ -85,5 +74,6 @@ export const notification: ServiceDefinition<Config> = {
     const waker = app.get(DeliveryWaker);
     return fanOut(app.get<Clock>(CLOCK), (merchantId, endpointIds) => waker.wake(merchantId, endpointIds));
   },
-  workers: app => [app.get(DeliveryWaker), app.get(Replayer), app.get(Retention)],
+  workers: app => [app.get(DeliveryWaker), app.get(Retention)],
+  work: app => [app.get(Replayer).work],
 };

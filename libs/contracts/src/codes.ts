@@ -78,6 +78,8 @@ export const creditTransactionType = {
   rechargeRefunded: 7,
 } as const;
 
+export const creditRechargeStatus = { created: 10, success: 20, failed: 30 } as const;
+
 export const gatewayType = {
   card: 1,
   crypto: 2,
@@ -112,6 +114,8 @@ export const addonsAction = { override: 0, add: 1, remove: 2 } as const;
 /** The creator of an endpoint: the merchant, or an automation platform that the merchant authorized. */
 export const endpointType = { own: 0, automation: 1 } as const;
 export const replayStatus = { running: 1, finished: 2, cancelled: 3, stopped: 4 } as const;
+/** pending: queued, or tried and to be tried again; failed: given up. */
+export const emailStatus = { pending: 0, sent: 1, failed: 2 } as const;
 export const connectionStatus = { requested: 1, allowed: 2, connected: 3 } as const;
 
 /** Percentages are integers: this is 100 %. */

@@ -43,7 +43,7 @@ export const deviations: readonly Deviation[] = [
     'member.operation_log_list user.admin_note_list',
     'count',
     'minimum maximum',
-    'A page has at most 100 entries',
+    'A page has at most 1000 entries',
   ),
   stricter(
     2,
@@ -95,6 +95,9 @@ export const deviations: readonly Deviation[] = [
   stricter(5, 'plan.activate', '', 'x-rule', 'planId or externalPlanId is required'),
   stricter(5, 'product.edit', 'productName', 'x-rule', 'A blank productName is refused'),
   stricter(5, 'product.edit', 'status', 'enum', 'status is 1 or 2'),
+  ...['homeUrl', 'imageUrl'].map(field =>
+    stricter(5, 'product.edit', field, 'x-rule', 'Pages may show it, so it must be an http(s) URL, or blank'),
+  ),
   stricter(
     5,
     'product.edit',
@@ -127,7 +130,13 @@ export const deviations: readonly Deviation[] = [
     'Compared with invoice totals, which are never negative',
   ),
   stricter(6, 'gateway.wire_transfer_setup', 'sort', 'minimum maximum', 'A sort rank within ±10⁹'),
-  stricter(6, 'gateway.wire_transfer_setup', 'gatewayIcons[]', 'type', 'An array of texts, or of arrays of texts'),
+  stricter(
+    6,
+    'gateway.wire_transfer_setup',
+    'gatewayIcons[]',
+    'type',
+    'An array of http(s) URLs, since pages show them, or of arrays of them',
+  ),
   stricter(
     6,
     'gateway.wire_transfer_setup',

@@ -49,7 +49,7 @@ export const webhookEventNames = [
 ] as const;
 export type WebhookEventName = (typeof webhookEventNames)[number];
 
-/** One of these event names, as an input. An unknown name is quoted in the message, since a list holds many. */
+/** Input schema for one of these event names. An unknown name is quoted in the message, since a list holds many. */
 export const eventNameAmong = <const N extends readonly [string, ...string[]]>(names: N) =>
   z.enum(names, {
     error: ({ input }) => {

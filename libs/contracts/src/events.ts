@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { CreditAccount, CreditConfig } from './billing/credits.js';
+import { CreditAccount, CreditConfig } from './billing/credits/credits.js';
 import { Gateway } from './billing/gateways.js';
-import { Invoice } from './billing/invoice-shape.js';
+import { Invoice } from './billing/invoices/shape.js';
 import { Payment } from './billing/payment-shape.js';
+import { Refund } from './billing/refunds.js';
 import { Subscription } from './billing/subscription-shape.js';
 import { VatNumberState } from './billing/taxes.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
@@ -14,7 +15,7 @@ import { memberStatus, optAccountType, totpType } from './codes.js';
 import { eventNameAmong, type WebhookEventName, webhookEventNames } from './event-names.js';
 import { code, flag, integer, type Shape, text, time } from './field.js';
 import { AuthProvider } from './identity/auth-providers.js';
-import { InvoiceMerchant } from './identity/merchants.js';
+import { MerchantState } from './identity/merchants.js';
 import { MerchantRole } from './identity/roles.js';
 import { User } from './identity/user-shape.js';
 import { WebhookEndpoint } from './notification/endpoints.js';
@@ -106,12 +107,12 @@ export const OperationLogged = z.object({
 });
 export type OperationLogged = z.output<typeof OperationLogged>;
 
-interface EventKind<D, A extends string> {
+export interface EventKind<D, A extends string> {
   /** The only service that emits the event. */
   owner: Service | 'every';
   /** The kind of object the event is about; versions count per object. */
   aggregate: A;
-  /** Whether the event is delivered to webhook endpoints; others are internal to services. */
+  /** True if the event is delivered to webhook endpoints; false for events internal to services. */
   webhook: boolean;
   /** The whole state after the step, for webhooks in the shape of the API. */
   data: Shape<D>;
@@ -148,16 +149,22 @@ export const events = {
   'payment.success': webhook('billing', 'payment', Payment),
   'payment.cancelled': webhook('billing', 'payment', Payment),
   'payment.failure': webhook('billing', 'payment', Payment),
+  'refund.created': webhook('billing', 'refund', Refund),
+  'refund.success': webhook('billing', 'refund', Refund),
+  'refund.failure': webhook('billing', 'refund', Refund),
+  'refund.cancelled': webhook('billing', 'refund', Refund),
+  'refund.reversed': webhook('billing', 'refund', Refund),
   'invoice.created': webhook('billing', 'invoice', Invoice),
   'invoice.process': webhook('billing', 'invoice', Invoice),
   'invoice.paid': webhook('billing', 'invoice', Invoice),
   'invoice.cancelled': webhook('billing', 'invoice', Invoice),
   'invoice.failed': webhook('billing', 'invoice', Invoice),
+  'invoice.reversed': webhook('billing', 'invoice', Invoice),
   'webhook.endpoint.failing': webhook('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.disabled': webhook('notification', 'endpoint', WebhookEndpoint),
 
-  'merchant.created': internal('identity', 'merchant', InvoiceMerchant),
-  'merchant.updated': internal('identity', 'merchant', InvoiceMerchant),
+  'merchant.created': internal('identity', 'merchant', MerchantState),
+  'merchant.updated': internal('identity', 'merchant', MerchantState),
   'member.created': internal('identity', 'member', MemberState),
   'member.updated': internal('identity', 'member', MemberState),
   'role.created': internal('identity', 'role', MerchantRole),

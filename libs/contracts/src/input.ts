@@ -3,7 +3,8 @@ import { currencies } from './catalog/currencies.js';
 import type { CodeTable } from './codes.js';
 import { meanings } from './field.js';
 
-// Building blocks of inputs. deviations.ts gives the reason wherever an input is stricter than the wire's type.
+// Building blocks of inputs. `x-openapi` holds keywords of JSON Schema for rules that are checked in code; the OpenAPI
+// document has them in its place. deviations.ts gives the reason wherever an input is stricter than the wire's type.
 
 export const limits = {
   line: 2_000,
@@ -13,7 +14,9 @@ export const limits = {
   entries: 1_000,
   objectDepth: 32,
   email: 320,
-  pageSize: 100,
+  pageSize: 1_000,
+  /** Members and entries of a free-form object, at any depth. */
+  objectMembers: 1_000,
 } as const;
 /** Largest |unit amount|. Its product with a quantity may still be too large, which billing checks. */
 export const largestAmount = 1_000_000_000_000;
@@ -28,10 +31,19 @@ export function rule<S extends z.ZodType>(
   return schema.refine(holds, { error: sentence, path }).meta({ 'x-rule': sentence });
 }
 
-/** Whether PostgreSQL can store a text as text and in JSON: no NUL, no lone surrogate. */
+/** True if PostgreSQL can store a text as text and in JSON: no NUL, no lone surrogate. */
 const storable = (value: string) => /^[^\0\p{Cs}]*$/u.test(value);
+/** In OpenAPI: no NUL. */
+const storablePattern = '^[^\\u0000]*$';
 const string = (most: number) =>
-  z.string().max(most).refine(storable, { error: 'must be valid Unicode text without the NUL character' });
+  z
+    .string()
+    .max(most)
+    .refine(storable, { error: 'must be valid Unicode text without the NUL character' })
+    .meta({ 'x-openapi': { pattern: storablePattern } });
+/** In OpenAPI: a storable text that is not blank. */
+const notBlank = { 'x-openapi': { pattern: `^(?=[^\\u0000]*$)[\\s\\S]*\\S` } };
+const urlPattern = '[hH][tT][tT][pP][sS]?://[^\\u0000]+$';
 
 /** A short text, such as a name; may be blank. */
 export const line = string(limits.line);
@@ -42,12 +54,12 @@ export const indexedName = string(limits.indexedName);
 /** A long text, such as a description or a reason. */
 export const prose = string(limits.prose);
 /** A short text that is not blank. */
-export const filled = rule(string(limits.line), 'may not be blank', value => value.trim() !== '');
+export const filled = rule(string(limits.line), 'may not be blank', value => value.trim() !== '').meta(notBlank);
 /** A text that is not blank and short enough to be indexed. */
-export const filledKey = rule(externalId, 'may not be blank', value => value.trim() !== '');
+export const filledKey = rule(externalId, 'may not be blank', value => value.trim() !== '').meta(notBlank);
 export const email = rule(string(limits.email), 'must be an e-mail address', value =>
   /^[^\s@]+@[^\s@]+$/.test(value),
-).meta({ examples: ['ada@example.com'] });
+).meta({ examples: ['ada@example.com'], 'x-openapi': { pattern: '^[^\\s@\\u0000]+@[^\\s@\\u0000]+$' } });
 /** A password to set; lengths are in characters. */
 export const newPassword = string(128).min(8);
 
@@ -62,20 +74,35 @@ function isHttpUrl(value: string): boolean {
 /** An http(s) URL. */
 export const httpUrl = rule(string(limits.line), 'must be an http or https URL', isHttpUrl).meta({
   examples: ['https://example.com/hook'],
+  'x-openapi': { format: 'uri', pattern: `^${urlPattern}` },
 });
 /** An http(s) URL to return to; blank means none. */
 export const optionalUrl = rule(
   string(limits.line),
   'must be an http or https URL, or blank',
   value => value === '' || isHttpUrl(value),
-);
+).meta({ 'x-openapi': { pattern: `^$|^${urlPattern}` } });
+
+/** A page that recur leads back to; in production it must be https. Blank means none. */
+export const returnUrl = optionalUrl.meta({ 'x-production': 'https only in production' });
+
+/** The names of an input's fields that are a `returnUrl`. */
+export function returnFields(input: z.ZodType): string[] {
+  if (!(input instanceof z.ZodObject)) return [];
+  return Object.keys(input.shape).filter(name => isReturnUrl(input.shape[name]));
+}
+
+function isReturnUrl(schema: z.core.$ZodType | undefined): boolean {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return isReturnUrl(schema.unwrap());
+  return schema === returnUrl;
+}
 
 /** An ISO 4217 code, upper-cased. */
 export const Currency = rule(
   z.string().toUpperCase(),
   'must be the code of an active ISO 4217 currency, such as USD',
   value => currencies.has(value),
-).meta({ examples: ['USD'] });
+).meta({ examples: ['USD'], 'x-openapi': { $ref: '#/components/schemas/CurrencyCode' } });
 
 /** An ISO 4217 code, upper-cased; blank means none. */
 export const optionalCurrency = rule(
@@ -83,7 +110,10 @@ export const optionalCurrency = rule(
   'must be the code of an active ISO 4217 currency, such as USD, or blank',
   value => value === '' || currencies.has(value),
 )
-  .meta({ examples: ['USD'] })
+  .meta({
+    examples: ['USD'],
+    'x-openapi': { anyOf: [{ const: '' }, { $ref: '#/components/schemas/CurrencyCode' }] },
+  })
   .default('');
 
 export const integer = z.int();
@@ -121,17 +151,25 @@ function fractionalDigits(value: number): number {
 /** A free-form JSON object. */
 export const anyObject = rule(
   z.record(z.string(), z.unknown()),
-  `must be an object of valid Unicode text without NUL, nested at most ${limits.objectDepth} deep`,
-  value => isStorableJson(value, limits.objectDepth),
+  `must be an object of valid Unicode text without NUL, nested at most ${limits.objectDepth} deep, with at most ${limits.objectMembers} members`,
+  value => isStorableJson(value, limits.objectDepth, { left: limits.objectMembers }),
 );
 
-function isStorableJson(value: unknown, depth: number): boolean {
+/** `members` counts down over the whole value. */
+function isStorableJson(value: unknown, depth: number, members: { left: number }): boolean {
   if (typeof value === 'string') return storable(value);
   if (typeof value !== 'object' || value === null) return true;
   if (depth === 0) return false;
   // not Object.entries: the indexes of a long list need no check
-  if (Array.isArray(value)) return value.every(member => isStorableJson(member, depth - 1));
-  return Object.entries(value).every(([key, member]) => storable(key) && isStorableJson(member, depth - 1));
+  if (Array.isArray(value)) {
+    members.left -= value.length;
+    return members.left >= 0 && value.every(member => isStorableJson(member, depth - 1, members));
+  }
+  const entries = Object.entries(value);
+  members.left -= entries.length;
+  return (
+    members.left >= 0 && entries.every(([key, member]) => storable(key) && isStorableJson(member, depth - 1, members))
+  );
 }
 
 /** A free-form object named metadata, which clients also send as its JSON text, or "" for none. */

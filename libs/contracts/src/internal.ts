@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fetchDocument } from './billing/documents.js';
 import type { Slug } from './errors.js';
 import { ApiKeyState, CallersChanged, EventEnvelope } from './events.js';
 import { type AutomationAnswer, AutomationRequest } from './notification/automation.js';
@@ -14,7 +15,7 @@ export type AggregateState = z.output<typeof AggregateState>;
 const lookup = z.record(z.string(), z.string());
 const key = z.union([z.string(), z.int()]).transform(String);
 
-/** What every service answers to those who keep copies of its aggregates. */
+/** Operations that every service offers to services with copies of its aggregates. */
 export const snapshotOperations = (service: Service) => ({
   /** The current state of one aggregate, by id or by another name; `more` where several fit the name. */
   state: internal({
@@ -46,8 +47,8 @@ export const snapshotOperations = (service: Service) => ({
 const CallersPosition = z.object({ merchantId: z.int(), memberId: z.int(), jtiHash: z.string().optional() });
 
 /**
- * What gateways know of callers, up to `version`: all public keys; of the signed-in members, and of API keys that have
- * ended or will end, one page.
+ * The gateways' knowledge of callers up to `version`: all public keys, and a page of the signed-in members and of the
+ * API keys that have ended or will end.
  */
 export const CallersSnapshot = CallersChanged.extend({
   version: z.int().min(0),
@@ -90,7 +91,7 @@ const AutomationReply: z.ZodType<AutomationAnswer, AutomationAnswer> = z.discrim
   }),
 ]);
 
-/** One step of an automation platform's OAuth flow, or one use of its access token. */
+/** A step of an automation platform's OAuth flow, or a use of its access token. */
 export const automationStep = internal({
   service: 'notification',
   name: 'platform.automation',
@@ -104,6 +105,7 @@ export const internalOperations: readonly InternalOperation[] = [
   callersSnapshot,
   reportActivity,
   automationStep,
+  fetchDocument,
 ];
 
 function isObject(value: unknown): boolean {

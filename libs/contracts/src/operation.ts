@@ -40,7 +40,7 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   /** GET reads the query, POST the body; lists have both. */
   methods: readonly ('GET' | 'POST')[];
   path: `/merchant/${string}` | `/system/${string}`;
-  /** One sentence for the docs. */
+  /** Summary for the docs, a single sentence. */
   summary: string;
   /** A `write` honours the Idempotency-Key; a `read` ignores it. */
   effect: 'read' | 'write';
@@ -78,7 +78,7 @@ export interface InternalOperation<I extends z.ZodType = z.ZodType, O extends z.
   output: O;
 }
 
-/** What a service handles: an operation of the API, or a question of another service. */
+/** Any operation that a service handles: of the API, or for another service. */
 export type AnyOperation = Operation | InternalOperation;
 
 export const isInternal = (operation: AnyOperation): operation is InternalOperation => 'internal' in operation;

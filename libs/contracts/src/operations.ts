@@ -1,10 +1,14 @@
 import * as addresses from './billing/addresses.js';
-import * as credits from './billing/credits.js';
+import * as creditNotes from './billing/credit-notes.js';
+import * as credits from './billing/credits/credits.js';
+import * as creditRecharges from './billing/credits/recharges.js';
 import * as discounts from './billing/discounts.js';
+import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
-import * as invoices from './billing/invoices.js';
+import * as invoices from './billing/invoices/invoices.js';
 import * as paymentMethods from './billing/payment-methods.js';
 import * as payments from './billing/payments.js';
+import * as refunds from './billing/refunds.js';
 import * as subscriptions from './billing/subscriptions.js';
 import * as taxes from './billing/taxes.js';
 import * as usage from './billing/usage.js';
@@ -56,9 +60,13 @@ export const operations: readonly Operation[] = [
   exchange,
   gateways,
   invoices,
+  emails,
+  creditNotes,
   payments,
   paymentMethods,
+  refunds,
   credits,
+  creditRecharges,
   discounts,
   subscriptions,
   usage,

@@ -47,7 +47,7 @@ const placeOf = new Map<string, { at: number; bit: number }>(
   ),
 );
 
-/** Whether a grant holds a permission. */
+/** True if a grant holds a permission. */
 export function allows(grant: string, permission: Permission | typeof anyMember): boolean {
   if (grant === everything || permission === anyMember) return true;
   const place = placeOf.get(permission);

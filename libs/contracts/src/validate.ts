@@ -10,6 +10,8 @@ export type Validated<T> = { ok: true; value: T } | { ok: false; issues: Issue[]
 
 /** Bounds the answer: a hostile body could cause millions. */
 const mostIssues = 500;
+/** Up to so many issues an input is parsed again for messages of ours; beyond, the first parse has to do. */
+const mostExplained = 100;
 
 /**
  * Checks an input, read as `spelled` describes, against its schema. Answers the parsed value or every issue. Messages
@@ -19,13 +21,30 @@ export function validate<S extends z.ZodType>(schema: S, sent: unknown): Validat
   const input = spelled(schema, sent);
   const result = schema.safeParse(input);
   if (result.success) return { ok: true, value: result.data };
-  // parsed again with our messages only on failure: the message callback slows the happy path
-  const found = schema.safeParse(input, { error: predicate }).error?.issues ?? [];
+  const found = explained(schema, input, result.error.issues);
   // a list in place of a text also fails the length check: report the type only
   const mistyped = new Set(found.filter(({ code }) => code === 'invalid_type').map(({ path }) => pointer(path)));
   const telling = found.filter(({ code, path }) => code === 'invalid_type' || !mistyped.has(pointer(path)));
   const issues = telling.flatMap(issue => leaves(issue, []));
   return { ok: false, issues: issues.slice(0, mostIssues) };
+}
+
+/**
+ * The issues with messages of ours. An input is parsed again for them only on failure, since the message callback slows
+ * the happy path, and only while there are few: a hostile body would cost the same time twice.
+ */
+function explained(schema: z.ZodType, input: unknown, issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
+  if (issues.length <= mostExplained) return schema.safeParse(input, { error: predicate }).error?.issues ?? [];
+  return issues.slice(0, mostIssues).map(issue => {
+    if (issue.code === 'custom') return issue;
+    return { ...issue, message: predicate({ ...issue, input: valueAt(input, issue.path) } as z.core.$ZodRawIssue) };
+  });
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value = input;
+  for (const key of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key];
+  return value;
 }
 
 /** Issues of a union that no branch accepts: those of the branch with the right type. */
@@ -48,6 +67,7 @@ const subject = (path: PropertyKey[]) =>
 const kinds: Record<string, string> = {
   string: 'a text',
   number: 'a number',
+  int: 'an integer',
   boolean: 'true or false',
   array: 'a list',
   object: 'an object',
@@ -123,7 +143,7 @@ function arraySpeller(entry: Speller): Speller {
   };
 }
 
-/** Whether null is a value of the field, and so is not left out. */
+/** True if null is a value of the field and so must not be dropped. */
 function takesNull(field: z.core.$ZodType): boolean {
   if (field instanceof z.ZodOptional || field instanceof z.ZodDefault) return takesNull(field.unwrap());
   return field instanceof z.ZodNullable || field instanceof z.ZodUnknown;

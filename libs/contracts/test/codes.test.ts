@@ -41,6 +41,8 @@ const fixed: Record<string, string> = {
   totpType: '0 off · 1 general · 2 microsoft · 3 authy · 4 onePassword · 5 lastPass · 6 freeOtp · 7 other',
   optAccountType: '0 member · 1 user · 2 openApi · 3 system',
   userDiscountStatus: '1 used · 2 rolledBack',
+  creditRechargeStatus: '10 created · 20 success · 30 failed',
+  emailStatus: '0 pending · 1 sent · 2 failed',
   endpointStatus: '1 active · 2 disabled',
   addonsAction: '0 override · 1 add · 2 remove',
   endpointType: '0 own · 1 automation',

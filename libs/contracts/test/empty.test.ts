@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { Invoice } from '../src/billing/invoice-shape.js';
+import { Invoice } from '../src/billing/invoices/shape.js';
 import { emptyOf } from '../src/empty.js';
 import { events } from '../src/events.js';
 import { User } from '../src/identity/user-shape.js';

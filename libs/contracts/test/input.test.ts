@@ -1,11 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { setupWireTransfer } from '../src/billing/gateways.js';
-import { newInvoice } from '../src/billing/invoices.js';
+import { newInvoice } from '../src/billing/invoices/invoices.js';
 import { activatePlan, newPlan } from '../src/catalog/plans.js';
+import { newProduct } from '../src/catalog/products.js';
 import { adminNoteList } from '../src/identity/admin-notes.js';
 import { newUser, updateUser } from '../src/identity/users.js';
-import { anyObject, Currency, distinct, limits, line, optionalUrl, q, rate } from '../src/input.js';
+import {
+  anyObject,
+  Currency,
+  distinct,
+  httpUrl,
+  limits,
+  line,
+  list,
+  optionalUrl,
+  q,
+  rate,
+  returnFields,
+  returnUrl,
+} from '../src/input.js';
 import { newEndpoint, updateEndpoint } from '../src/notification/endpoints.js';
 import { operations } from '../src/operations.js';
 import { spelled, validate } from '../src/validate.js';
@@ -69,6 +83,23 @@ describe('validate', () => {
     for (const op of operations) expect(JSON.stringify(issuesOf(op.input, input))).not.toContain(secret);
   });
 
+  it('parses an input with many mistakes once, and still says what each is', () => {
+    let parsed = 0;
+    const counted = z.int().refine(() => ++parsed > 0);
+    const schema = z.object({ first: counted, rest: z.array(z.object({ name: z.string(), size: z.int().max(5) })) });
+    const few = { first: 1, rest: Array(30).fill({ size: 9 }) };
+    expect(issuesOf(schema, few)).toHaveLength(60);
+    expect(parsed).toBe(2);
+    parsed = 0;
+    const many = issuesOf(schema, { first: 1, rest: Array(100).fill({ size: 1.5 }) });
+    expect(parsed).toBe(1);
+    expect(many.slice(0, 3)).toEqual([
+      '/rest/0/name: rest[0].name is required',
+      '/rest/0/size: rest[0].size must be an integer',
+      '/rest/1/name: rest[1].name is required',
+    ]);
+  });
+
   it('bounds the issues of a hostile input, and escapes their pointers', () => {
     expect(issuesOf(newInvoice.input, { ...invoice, lines: Array(5000).fill(1) })).toHaveLength(1);
     expect(issuesOf(z.array(z.int()), Array(5000).fill('x'))).toHaveLength(500);
@@ -97,9 +128,10 @@ describe('inputs', () => {
   });
 
   it('flatten icons', () => {
-    const gatewayIcons = ['a', ['b', 'c']];
+    const [a, b, c] = ['https://a.example/1.svg', 'http://b.example', 'https://c.example'];
+    const gatewayIcons = [a, [b, c]];
     expect(parse(setupWireTransfer.input, { currency: 'USD', minimumAmount: 0, gatewayIcons })).toMatchObject({
-      gatewayIcons: ['a', 'b', 'c'],
+      gatewayIcons: [a, b, c],
       displayName: 'Wire Transfer',
       sort: 10,
     });
@@ -149,6 +181,11 @@ describe('inputs', () => {
     expect(issuesOf(anyObject, { a: [{ b: 'x\0' }] })).toHaveLength(1);
     expect(issuesOf(anyObject, JSON.parse(`{"a":${'['.repeat(40)}${']'.repeat(40)}}`))).toHaveLength(1);
     expect(issuesOf(anyObject, { a: { b: [1, null, 'x'] } })).toEqual([]);
+    const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
+    expect(issuesOf(anyObject, members(limits.objectMembers))).toEqual([]);
+    expect(issuesOf(anyObject, members(limits.objectMembers + 1))).toHaveLength(1);
+    expect(issuesOf(anyObject, { a: members(600), b: [Array(500).fill(0)] })).toHaveLength(1);
+    expect(issuesOf(updateUser.input, { userId: 1, metadata: JSON.stringify(members(1_001)) })).toHaveLength(1);
   });
 
   it('check e-mails, URLs and currencies', () => {
@@ -166,7 +203,10 @@ describe('inputs', () => {
 
   it('bound pages', () => {
     expect(parse(adminNoteList.input, { userId: '5' })).toEqual({ userId: 5, page: 0, count: 20 });
-    expect(issuesOf(adminNoteList.input, { userId: '5', count: '101' })).toEqual(['/count: count must be at most 100']);
+    expect(parse(adminNoteList.input, { userId: '5', count: '1000', page: 9 })).toMatchObject({ count: 1_000 });
+    expect(issuesOf(adminNoteList.input, { userId: '5', count: '1001' })).toEqual([
+      '/count: count must be at most 1000',
+    ]);
     expect(issuesOf(adminNoteList.input, { userId: '5', page: '100', count: '100' })).toEqual([
       '/page: page must end within the first 10000 entries ((page + 1) × count): narrow the time range',
     ]);
@@ -315,6 +355,65 @@ describe('a list of distinct entries', () => {
     expect(issuesOf(currencies, [])).toEqual([]);
     expect(issuesOf(currencies, [{ currency: 'EUR' }, { currency: 'eur' }])).toEqual([
       ': The input must name each currency once',
+    ]);
+  });
+});
+
+describe('a field that is named like a URL', () => {
+  /** Fields whose names have such a word and that are no URL: what they are instead. */
+  const exempt: Readonly<Record<string, string>> = { LinkedIn: 'a handle' };
+  const isNamedSo = (name: string) => /url|uri|link|logo|icon|image|avatar|website|href/i.test(name);
+  type Schema = z.core.JSONSchema.BaseSchema;
+
+  /** Text fields named like URLs at any depth, with the schema of their texts. */
+  function urlsIn(schema: Schema, name = ''): [string, Schema][] {
+    const inner = Object.entries(schema.properties ?? {}).flatMap(([key, field]) => urlsIn(field as Schema, key));
+    const entries = [schema.items, ...(schema.anyOf ?? [])].flatMap(one => (one ? urlsIn(one as Schema, name) : []));
+    const own: [string, Schema][] = schema.type === 'string' && isNamedSo(name) ? [[name, schema]] : [];
+    return [...own, ...inner, ...entries];
+  }
+  const takesHttpOnly = (schema: Schema) => String(schema['x-rule']).startsWith('must be an http or https URL');
+  const open = (all: readonly z.ZodType[]) =>
+    all.flatMap(input =>
+      urlsIn(z.toJSONSchema(input, { io: 'input', reused: 'inline' })).flatMap(([name, schema]) =>
+        takesHttpOnly(schema) || name in exempt ? [] : [name],
+      ),
+    );
+
+  it('takes http and https only, in every input', () => {
+    expect(open(operations.map(({ input }) => input))).toEqual([]);
+    const found = operations.flatMap(({ input }) => urlsIn(z.toJSONSchema(input, { io: 'input', reused: 'inline' })));
+    expect(found.map(([name]) => name)).toEqual(
+      expect.arrayContaining(['homeUrl', 'imageUrl', 'gatewayIcons', 'returnUrl', 'companyLogo']),
+    );
+    expect(open([z.object({ list: z.array(z.object({ pageIcons: z.array(z.union([line, list(line)])) })) })])).toEqual([
+      'pageIcons',
+      'pageIcons',
+    ]);
+  });
+
+  it.each(['javascript:alert(1)', 'JaVaScRiPt:alert(1)', 'data:text/html,x', ' https://a.example', '//a.example', 'x'])(
+    'does not take %s',
+    value => {
+      for (const input of [httpUrl, optionalUrl, returnUrl]) expect(issuesOf(input, value)).toHaveLength(1);
+      expect(issuesOf(newProduct.input, { productName: 'x', homeUrl: value, imageUrl: value })).toHaveLength(2);
+      const gatewayIcons = [value, [value]];
+      expect(
+        issuesOf(setupWireTransfer.input, { currency: 'USD', minimumAmount: 0, gatewayIcons }).length,
+      ).toBeGreaterThan(0);
+    },
+  );
+
+  it('is known as one to return to', () => {
+    const found = operations.flatMap(({ name, input }) => returnFields(input).map(field => `${name}.${field}`));
+    expect(found.sort()).toEqual([
+      'session.customer_portal_url.cancelUrl',
+      'session.customer_portal_url.returnUrl',
+      'session.new_session.cancelUrl',
+      'session.new_session.returnUrl',
+      'session.user_sub_update_url.cancelUrl',
+      'session.user_sub_update_url.returnUrl',
+      'webhook.automation_oauth_url.returnUrl',
     ]);
   });
 });

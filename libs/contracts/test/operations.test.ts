@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { newInvoice } from '../src/billing/invoices.js';
+import { newInvoice } from '../src/billing/invoices/invoices.js';
 import { commonErrors, errors } from '../src/errors.js';
 import { newUser } from '../src/identity/users.js';
 import { anyMember, type In, type Operation, permissionGroups, subjectOf } from '../src/operation.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { InvoiceLine } from '../src/billing/invoice-lines.js';
-import { Invoice } from '../src/billing/invoice-shape.js';
+import { InvoiceLine } from '../src/billing/invoices/lines.js';
+import { Invoice } from '../src/billing/invoices/shape.js';
 import { emptyOf } from '../src/empty.js';
 import { events } from '../src/events.js';
 import { slimming } from '../src/slim.js';

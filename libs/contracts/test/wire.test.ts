@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Invoice } from '../src/billing/invoice-shape.js';
+import { Invoice } from '../src/billing/invoices/shape.js';
 import { deviations } from '../src/deviations.js';
 import { emptyOf } from '../src/empty.js';
 import { operations } from '../src/operations.js';

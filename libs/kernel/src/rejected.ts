@@ -6,7 +6,7 @@ declare global {
 /** A registered error slug; any string where no registry is compiled in. */
 export type ErrorSlug = keyof ErrorSlugs extends never ? string : keyof ErrorSlugs;
 
-/** One thing that is wrong with an input: a JSON pointer into it ('' for the whole) and a sentence. */
+/** A problem with an input: a JSON pointer into it ('' for the whole) and a sentence. */
 export interface Issue {
   path: string;
   message: string;
@@ -37,7 +37,7 @@ export class Rejected extends Outcome {
     super(message);
   }
 
-  /** What is sent to the caller. */
+  /** The form sent to the caller; an empty message is left out. */
   toJSON() {
     const { slug, message, issues } = this;
     return { slug, ...(message && { message }), issues };

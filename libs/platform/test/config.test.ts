@@ -32,11 +32,11 @@ it('all that is wrong with the settings is told at once, and ends the process wi
 });
 
 it('a number that is left empty is refused, not taken for 0', () => {
-  expect(parseConfig(serviceConfig, { ...env, PORT: '0' })).toMatchObject({ PORT: 0, COMMANDS_WAITING: 1024 });
-  expect(() => parseConfig(serviceConfig, { ...env, PORT: '', COMMANDS_WAITING: ' ' })).toThrow('exit 78');
+  expect(parseConfig(serviceConfig, { ...env, OPS_PORT: '0' })).toMatchObject({ OPS_PORT: 0, COMMANDS_WAITING: 1024 });
+  expect(() => parseConfig(serviceConfig, { ...env, OPS_PORT: '', COMMANDS_WAITING: ' ' })).toThrow('exit 78');
   expect(told).toEqual([
     'The configuration is not usable:\n',
-    '  PORT: is empty: set it to a number, or not at all\n',
+    '  OPS_PORT: is empty: set it to a number, or not at all\n',
     '  COMMANDS_WAITING: is empty: set it to a number, or not at all\n',
   ]);
 });

@@ -1,7 +1,7 @@
 import type { Tx, WorkItem, WorkOptions } from '../src/index.js';
 import { systemCaller, work } from '../src/index.js';
 import { MovableClock, type TestService, testService } from '../src/testing/index.js';
-import { sample, things } from './sample.js';
+import { sample, thingAggregate } from './sample.js';
 
 /** A service with two kinds of work, whose behaviour and memory a test holds. */
 export async function workshop(options: Partial<WorkOptions> & { env?: Record<string, string> } = {}) {
@@ -32,11 +32,8 @@ export async function workshop(options: Partial<WorkOptions> & { env?: Record<st
     grow: async (tx: Tx, items: readonly WorkItem[]) => {
       for (const item of items) {
         const own = tx.item(item);
-        const thing = await own.lock(things, { id: Number(item.key) }, 'unknown_path');
-        const grown = { ...thing, size: thing.size + 1n };
-        own.save(things, grown);
-        own.emit('thing.grown', grown, { ...grown, size: Number(grown.size) });
-        own.log(`Thing(${thing.id})`, 'Wilt');
+        const thing = await own.lock(thingAggregate, Number(item.key), 'unknown_path');
+        own.step(thingAggregate, { ...thing, size: thing.size + 1n }, 'thing.grown', { log: 'Wilt' });
       }
     },
     schedule: (key: string, at: number, { merchantId = 15, kind = 'thing.wilt' } = {}) =>

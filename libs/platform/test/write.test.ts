@@ -11,6 +11,7 @@ import {
   sample,
   secretThing,
   Things,
+  thingAggregate,
   things,
   wearThing,
 } from './sample.js';
@@ -440,11 +441,9 @@ describe('what one command does to one row in more than one step', () => {
     const { thing } = await t.done(newThing, { name: name(), size: 1 });
     await t.emitted();
     await t.db.write(t.callerOf(), async tx => {
-      const locked = await tx.lock(things, { id: thing.id }, 'unknown_path');
-      const data = { whole: 'state' };
-      tx.save(things, locked);
-      tx.emit('thing.created', locked, data);
-      tx.emit('thing.grown', locked, data);
+      const locked = await tx.lock(thingAggregate, thing.id, 'unknown_path');
+      tx.emit(thingAggregate, locked, 'thing.created', thing);
+      tx.emit(thingAggregate, locked, 'thing.grown', thing);
       tx.log('Thing', 'Grow');
       return {};
     });

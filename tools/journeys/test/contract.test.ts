@@ -8,7 +8,7 @@ import { apps } from '../../local/apps.js';
 import { alive } from '../../local/record.js';
 import type { Api, Envelope } from '../api.js';
 import { heldBy, inspectable } from './heap.js';
-import { fitting, type Ids, queryOf, schemaOf, smallestOf, spoilt } from './requests.js';
+import { distortions, fitting, type Ids, queryOf, schemaOf, smallestOf, spoilt } from './requests.js';
 import { type Stand, startStand } from './stand.js';
 import { kinds, make } from './world.js';
 
@@ -117,15 +117,16 @@ function requestOf(operation: Operation): fc.Arbitrary<Request> {
     fc.constantFrom('text/plain', 'application/json; charset=latin1', ''),
   );
   return fc
-    .tuple(fc.constantFrom(...operation.methods), input, body, key, type)
-    .map(([method, asked, text, idempotencyKey, contentType]) => {
-      const headers = { authorization, ...(idempotencyKey && { 'idempotency-key': idempotencyKey }) };
+    .tuple(fc.constantFrom(...operation.methods), input, body, key, type, distortions)
+    .map(([method, asked, text, idempotencyKey, contentType, distortion]) => {
+      const own = { authorization, ...(idempotencyKey && { 'idempotency-key': idempotencyKey }) };
+      const headers = { ...distortion.headers, ...own };
       if (method === 'GET') return { operation, method, path: `${operation.path}?${queryOf(asked)}`, headers };
       return {
         operation,
         method,
         path: operation.path,
-        body: text,
+        body: distortion.body(text),
         headers: { ...headers, ...(contentType && { 'content-type': contentType }) },
       };
     });

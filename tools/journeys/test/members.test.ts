@@ -55,10 +55,11 @@ beforeAll(async () => {
     return reply;
   });
   t.app.get(Heartbeat).start();
-  const settings = { RECUR_ENV: 'sandbox', NATS_URL: nats.url, HOST: '127.0.0.1', PORT: '0', BASE_URL: 'http://x' };
+  const ports = { HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' };
+  const settings = { RECUR_ENV: 'sandbox', NATS_URL: nats.url, ...ports, BASE_URL: 'http://x' };
   const config = gatewayConfig.parse(settings);
   gateway = await Gateway.create({ config, bus: await Bus.connect(nats.url, 'gateway', systemClock, log), clock, log });
-  baseUrl = `http://127.0.0.1:${await gateway.listen()}`;
+  baseUrl = `http://127.0.0.1:${(await gateway.listen()).port}`;
 });
 afterAll(async () => {
   await gateway.drain();

@@ -28,7 +28,7 @@ const works = ({ status }: Answer) => status === 200;
 async function gatewaySays(bus: 'connected' | 'away'): Promise<void> {
   const deadline = Date.now() + 30_000;
   for (;;) {
-    const response = await fetch(`${stand.stack.facts().baseUrl}/readyz`);
+    const response = await fetch(`${stand.stack.facts().services.gateway.opsUrl}/readyz`);
     if (((await response.json()) as { bus: string }).bus === bus) return;
     await pause();
     if (Date.now() > deadline) throw new Error(`the gateway does not find the bus ${bus}`);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Operation } from '@recur/contracts';
+import { creditAccountType, type Operation } from '@recur/contracts';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { type Id, type Kind, named, namedIn } from './world.js';
@@ -156,6 +156,49 @@ export const spoilt = (input: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
     return how === 'drop' ? { ...value, [key]: undefined } : { ...value, [key]: bad };
   });
 
+/** What is sent around an input: more headers, and a body that is longer or has more members than was meant. */
+export interface Distortion {
+  headers: Record<string, string>;
+  body(text: string): string;
+}
+
+const kib = 1_024;
+const plainly: Distortion = { headers: {}, body: text => text };
+/** JSON may have space around it: around the limits of bodies with and without a credential, and of a token's worth. */
+const sizes = [1, 15, 16, 17, 64, 1_000, 1_025].map(size => size * kib);
+/** Around the limits of a free-form object and of a whole body. */
+const memberCounts = [1, 999, 1_001, 9_990, 10_001, 60_000];
+
+const membersBefore = (count: number) => (text: string) => {
+  if (!text.startsWith('{') || text === '{}' || text === '{') return text;
+  return `{${Array.from({ length: count }, (_, at) => `"x${at}":0`).join()},${text.slice(1)}`;
+};
+
+/** Headers that clients and proxies send, or that an attacker would try; each is a header that HTTP permits. */
+const oddHeaders: readonly Record<string, string>[] = [
+  { 'x-forwarded-for': '192.0.2.7, 2001:db8::1, unknown' },
+  { 'x-forwarded-host': 'evil.example', forwarded: 'for="[::1]:80";host=evil.example' },
+  { 'x-http-method-override': 'DELETE', 'x-original-url': '/metrics' },
+  { traceparent: '00-00000000000000000000000000000000-0000000000000000-zz', tracestate: 'x'.repeat(600) },
+  { 'user-agent': 'x'.repeat(8_000) },
+  { 'content-encoding': 'gzip', 'accept-encoding': 'br;q=nan' },
+  { accept: 'text/html', cookie: '__proto__=1; constructor=2', origin: 'null' },
+  { 'x-request-id': '../../req_1', 'x-merchant-id': '1', 'x-caller': '{"merchantId":1}' },
+  { 'nats-msg-id': '1', 'recur-caller': '{}' },
+  Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`x-${at}`, 'x'.repeat(100)])),
+];
+
+/** Most requests are plain, so that most are still about what their input says. */
+export const distortions: fc.Arbitrary<Distortion> = fc.oneof(
+  { arbitrary: fc.constant(plainly), weight: 60 },
+  { arbitrary: fc.constantFrom(...oddHeaders).map(headers => ({ ...plainly, headers })), weight: 6 },
+  {
+    arbitrary: fc.constantFrom(...sizes).map(size => ({ ...plainly, body: (text: string) => text.padEnd(size) })),
+    weight: 1,
+  },
+  { arbitrary: fc.constantFrom(...memberCounts).map(count => ({ ...plainly, body: membersBefore(count) })), weight: 1 },
+);
+
 /** A limit of the plan, which has more fields than the metric that it is asked about. */
 const limited = ({ metric }: Ids, field: string) =>
   field === 'metricId' ? { metricLimits: [{ metricId: metric[0], metricLimit: 1 }] } : {};
@@ -170,6 +213,9 @@ const alternatives = [
 const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
   'auth.provider_new': () => ({ issuer: randomUUID(), audience: 'portal', secret: 'x'.repeat(32) }),
+  'credit.credit_transaction_list': () => ({ accountType: creditAccountType.promo }),
+  'credit.new_credit_recharge': ({ user }, field) =>
+    field === 'creditAccountId' ? {} : { userId: user[0], currency: 'EUR' },
   'currency.rate': () => ({ fromCurrency: 'EUR', toCurrency: 'JPY' }),
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
   'plan.edit': limited,

@@ -284,12 +284,12 @@ describe('an operator', () => {
       });
     const listed = npmRun('keys', 'list', ...of, '--json');
     expect([listed.status, JSON.parse(listed.stdout)]).toEqual([0, operate('keys', 'list', ...of)]);
-    expect(npmRun('create', '--name', 'Twice', '--email', email, '--json')).toMatchObject({
+    expect(npmRun('keys', 'revoke', ...of, '--key', '999999', '--json')).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: 'recur: A member with this e-mail exists already; it is unique in a deployment.\n',
+      stderr: `recur: Merchant ${of[1]} has no API key 999999.\n`,
     });
-    expect(npmRun('keys', 'list', ...of).stdout).toMatch(/^ +\d+ {2}key_\.{3}.{6} {2}made .* {2}active\n/);
+    expect(npmRun('keys', 'list', ...of).stdout).toMatch(/^ +\d+ {2}key_\.{3}.{6} {2}created .* {2}active\n/);
     const away = env.DATABASE_URL?.replace(/:\d+\//, ':1/');
     const ask = () => merchant(['keys', 'list', ...of], { ...env, DATABASE_URL: away });
     expect(ask).toThrow(

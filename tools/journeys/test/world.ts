@@ -6,11 +6,12 @@ export type Id = string | number;
 
 /** The kinds of objects that a merchant has, each with a way to make one more through the API. */
 const makers = {
-  /** One that has an invoice and a payment, which lists find by it. */
+  /** A user with an invoice, a payment and a credit account, which lists find by the user. */
   user: async (api: Api) => {
     const userId = await newUser(api);
     const lines = [{ name: 'Seat', unitAmountExcludingTax: 500 }];
     await api.post('/merchant/invoice/new', { userId, currency: 'EUR', taxPercentage: 0, lines, finish: true });
+    await api.post('/merchant/credit/promo_credit_increment', { userId, currency: 'EUR', amount: 100 });
     return userId;
   },
   externalUser: async (api: Api) => {
@@ -40,10 +41,23 @@ const makers = {
     const path = '/merchant/metric/plan/limit/new';
     return (await api.post<{ merchantMetricPlanLimit: { id: number } }>(path, limit)).merchantMetricPlanLimit.id;
   },
-  gateway: async (api: Api) =>
-    (await api.get<{ gateways: { gatewayId: number }[] }>('/merchant/gateway/list')).gateways[0]?.gatewayId ?? 0,
+  gateway: gatewayOf,
   invoice: async (api: Api) => (await newInvoice(api, false)).invoiceId,
   payment: async (api: Api) => (await newInvoice(api, true)).paymentId,
+  /** A main account, which a recharge opens; generated requests may have forbidden recharges meanwhile. */
+  creditAccount: async (api: Api) => {
+    const [userId, gatewayId] = await Promise.all([newUser(api), gatewayOf(api)]);
+    const recharge = { userId, gatewayId, currency: 'EUR', rechargeAmount: 500 };
+    const sell = () => api.post<{ creditAccount: { id: number } }>('/merchant/credit/new_credit_recharge', recharge);
+    const allow = () => api.post('/merchant/credit/edit_config', { type: 1, currency: 'EUR', rechargeEnable: 1 });
+    const { creditAccount } = await sell().catch(() => allow().then(sell));
+    return creditAccount.id;
+  },
+  discount: async (api: Api) => {
+    const reduction = { billingType: 1, discountType: 1, discountPercentage: 1_000, quantity: 10 };
+    const input = { code: randomUUID(), startTime: 1, endTime: 0, ...reduction };
+    return (await api.post<{ discount: { id: number } }>('/merchant/discount/new', input)).discount.id;
+  },
   member: async (api: Api) => {
     const input = { email: `${randomUUID()}@example.com`, roleIds: [] };
     return (await api.post<{ memberId: number }>('/merchant/member/new_member', input)).memberId;
@@ -105,6 +119,11 @@ async function newMetric(api: Api): Promise<number> {
   return (await api.post<{ merchantMetric: { id: number } }>('/merchant/metric/new', metric)).merchantMetric.id;
 }
 
+async function gatewayOf(api: Api): Promise<number> {
+  const { gateways } = await api.get<{ gateways: { gatewayId: number }[] }>('/merchant/gateway/list');
+  return gateways[0]?.gatewayId ?? 0;
+}
+
 async function newInvoice(api: Api, finish: boolean): Promise<{ invoiceId: string; paymentId: string }> {
   const [userId, planId] = await Promise.all([newUser(api), activePlan(api)]);
   const { invoice } = await api.post<{ invoice: { invoiceId: string; paymentId: string } }>(
@@ -157,6 +176,7 @@ export const unknownLike = (id: Id): Id =>
 /** Which kind of object a field of an input names, wherever it stands; a list names several. */
 export const named: Readonly<Record<string, Kind>> = {
   userId: 'user',
+  userIds: 'user',
   externalUserId: 'externalUser',
   productId: 'product',
   productIds: 'product',
@@ -171,6 +191,7 @@ export const named: Readonly<Record<string, Kind>> = {
   metricPlanLimitId: 'planLimit',
   gatewayId: 'gateway',
   gatewayIds: 'gateway',
+  creditAccountId: 'creditAccount',
   invoiceId: 'invoice',
   paymentId: 'payment',
   endpointId: 'endpoint',
@@ -185,6 +206,14 @@ export const named: Readonly<Record<string, Kind>> = {
 
 /** The same for a field whose name says less: operation → field → kind. */
 export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+  'credit.detail': { id: 'creditAccount' },
+  'discount.edit': { id: 'discount' },
+  'discount.activate': { id: 'discount' },
+  'discount.deactivate': { id: 'discount' },
+  'discount.delete': { id: 'discount' },
+  'discount.detail': { id: 'discount' },
+  'discount.quantity_increment': { id: 'discount' },
+  'discount.user_discount_list': { id: 'discount' },
   'role.edit': { id: 'role' },
   'role.delete': { id: 'freeRole' },
 };
@@ -196,5 +225,6 @@ export const nameless: Readonly<Record<string, string>> = {
   autoUpgradePlanId: 'kept as it is: nothing is read by it yet',
   providerId: 'a word of the identity provider',
   subscriptionId: 'there are no subscriptions yet',
+  subscriptionIds: 'there are no subscriptions yet',
   merchantId: 'one of the merchants of an e-mail, chosen by whoever knows the password',
 };

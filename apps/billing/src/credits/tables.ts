@@ -2,6 +2,7 @@ import { document, flag, int, integer, money, table, text } from '@recur/platfor
 import { creditMoves } from '../pricing/credit.js';
 import type { AccountRow, Transaction } from './domain/account.js';
 import type { AccountType, CreditConfig } from './domain/config.js';
+import { creditRechargeLifecycle, type Recharge } from './domain/recharge.js';
 
 const among = (column: string, values: readonly string[]) =>
   `${column} in (${values.map(value => `'${value}'`).join(', ')})`;
@@ -104,4 +105,27 @@ export const creditTransactions = table<Transaction>('credit_transactions', {
     credit_transactions_currency: { on: ['merchantId', 'currency', 'createTime', 'id'] },
     credit_transactions_moves: { on: ['merchantId', 'move', 'createTime', 'id'] },
   },
+});
+
+export const creditRecharges = table<Recharge>('credit_recharges', {
+  key: ['merchantId', 'rechargeId'],
+  columns: {
+    merchantId: integer(),
+    rechargeId: text(),
+    id: integer(),
+    status: text<Recharge['status']>(),
+    creditId: integer(),
+    userId: integer(),
+    currency: text(),
+    amount: money(),
+    gatewayId: integer(),
+    invoiceId: text(),
+    paymentId: text(),
+    name: text(),
+    description: text(),
+    createTime: integer(),
+    paidTime: integer(),
+  },
+  checks: { credit_recharges_status: among('status', creditRechargeLifecycle.states) },
+  indices: { credit_recharges_invoice: { on: ['merchantId', 'invoiceId'], unique: true } },
 });

@@ -88,12 +88,13 @@ export async function addMain(
     type,
     invoiceId,
     bizId = invoiceId,
+    name = '',
     description = '',
-  }: OfInvoice & { amount: bigint; type: number; bizId?: string; description?: string },
+  }: OfInvoice & { amount: bigint; type: number; bizId?: string; name?: string; description?: string },
 ): Promise<void> {
   if (amount === 0n) return;
   const account = await openAccount(tx, { userId, type: 'main', currency });
-  await postTo(tx, account, { move: moveOf(type), delta: amount, invoiceId, bizId, description });
+  await postTo(tx, account, { move: moveOf(type), delta: amount, invoiceId, bizId, name, description });
 }
 
 function moveOf(type: number): CreditMove {

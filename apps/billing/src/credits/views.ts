@@ -1,9 +1,11 @@
 import * as contract from '@recur/contracts';
 import type { Account, Transaction } from './domain/account.js';
 import { type AccountType, type CreditConfig, worthOf } from './domain/config.js';
+import type { Recharge } from './domain/recharge.js';
 
 const emptyAccount = contract.emptyOf(contract.CreditAccount);
 const emptyTransaction = contract.emptyOf(contract.CreditTransaction);
+const emptyRecharge = contract.emptyOf(contract.CreditRecharge);
 const emptyConfig = contract.emptyOf(contract.CreditConfig);
 
 const yesNo = (flag: boolean): number => contract.noYes[flag ? 'yes' : 'no'];
@@ -75,5 +77,19 @@ export function creditConfigView(config: CreditConfig, totals?: Totals): contrac
     rechargeEnable: yesNo(config.rechargeEnable),
     totalIncrementAmount: shown(totals?.increment ?? 0n),
     totalDecrementAmount: -shown(-(totals?.decrement ?? 0n)),
+  };
+}
+
+export function creditRechargeView(recharge: Recharge): contract.CreditRecharge {
+  const { rechargeId, id, creditId, userId, currency, amount, gatewayId, invoiceId, paymentId } = recharge;
+  const { name, description, createTime, paidTime, status } = recharge;
+  return {
+    ...emptyRecharge,
+    ...{ rechargeId, id, creditId, userId, currency, gatewayId, invoiceId, paymentId, name, description },
+    ...{ createTime, paidTime },
+    accountType: contract.creditAccountType.main,
+    rechargeStatus: contract.creditRechargeStatus[status],
+    totalAmount: Number(amount),
+    paymentAmount: String(amount),
   };
 }

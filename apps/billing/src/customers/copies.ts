@@ -1,9 +1,9 @@
-import type { Plan, User } from '@recur/contracts';
+import type { MerchantState, Plan, User } from '@recur/contracts';
 import { copyOf } from '@recur/platform';
-import { plans, users } from './tables.js';
+import { merchants, plans, users } from './tables.js';
 import { emailKey } from './users.js';
 
-/** Copies of identity's users and catalog's plans, kept from their events. */
+/** Copies of identity's merchants and users and catalog's plans, kept from their events. */
 export const copies = [
   copyOf('users', 'identity', 'user', users, (data: User, merchantId, version) => ({
     merchantId,
@@ -19,6 +19,11 @@ export const copies = [
     merchantId,
     id: data.id,
     status: data.status,
+    data,
+    version,
+  })),
+  copyOf('merchants', 'identity', 'merchant', merchants, (data: MerchantState, merchantId, version) => ({
+    merchantId,
     data,
     version,
   })),

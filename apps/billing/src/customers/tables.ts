@@ -1,4 +1,4 @@
-import type { Plan, User } from '@recur/contracts';
+import type { MerchantState, Plan, User } from '@recur/contracts';
 import { document, int, integer, table, text } from '@recur/platform';
 
 export interface UserCopy {
@@ -19,6 +19,12 @@ export interface PlanCopy {
   id: number;
   status: number;
   data: Plan;
+  version: number;
+}
+
+export interface MerchantCopy {
+  merchantId: number;
+  data: MerchantState;
   version: number;
 }
 
@@ -44,4 +50,9 @@ export const users = table<UserCopy>('user_copies', {
 export const plans = table<PlanCopy>('plan_copies', {
   key: ['merchantId', 'id'],
   columns: { merchantId: integer(), id: integer(), status: int(), data: document<Plan>(), version: int() },
+});
+
+export const merchants = table<MerchantCopy>('merchant_copies', {
+  key: ['merchantId'],
+  columns: { merchantId: integer(), data: document<MerchantState>(), version: int() },
 });

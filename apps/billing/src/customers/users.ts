@@ -17,6 +17,12 @@ export const emailKey = (email: string): string => email.toLowerCase();
 export const usersByEmail = async (reader: Reader, email: string): Promise<number[]> =>
   (await reader.all(users, { emailKey: emailKey(email) })).map(({ id }) => id);
 
+/** Ids of the users with one of these e-mails. */
+export async function usersByEmails(reader: Reader, emails: readonly string[]): Promise<number[]> {
+  const keys = emails.map(email => emailKey(email.trim())).filter(key => key !== '');
+  return (await reader.among(users, 'emailKey', keys)).map(({ id }) => id);
+}
+
 /** Users by id, as the API shows them; ids without a copy are left out. */
 export async function usersById(reader: Reader, ids: readonly number[]): Promise<ReadonlyMap<number, User>> {
   const rows = await reader.among(users, 'id', ids);

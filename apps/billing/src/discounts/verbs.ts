@@ -123,7 +123,7 @@ export async function useCycle(
   await addUse(tx, discount, { ...of, counted: false });
 }
 
-/** Whether a bound discount survives a change to a plan. */
+/** True if a bound discount survives a change to a plan. */
 export async function survives(reader: Reader, discountId: number, plan: domain.PlanFacts): Promise<boolean> {
   const discount = await reader.find(discounts, { discountId });
   return discount !== undefined && fitsPlan(domain.ruleOf(discount), plan.id, domain.groupsOf(discount, plan));

@@ -28,11 +28,16 @@ export class GatewayAnswers {
     return sealed === null ? '' : this.keyring.open(sealed, placeOf(column, gateway));
   }
 
+  /** The decrypted bank account; null for none. */
+  bank(gateway: Gateway): Partial<contract.GatewayBank> | null {
+    const bank = this.open(gateway.sealedBank, 'sealed_bank', gateway);
+    return bank ? JSON.parse(bank) : null;
+  }
+
   /** Includes the bank account in clear: only for answers to the merchant. */
   view(gateway: Gateway): contract.Gateway {
-    const bank = this.open(gateway.sealedBank, 'sealed_bank', gateway);
     return {
-      ...gatewayView(gateway, bank ? (JSON.parse(bank) as Partial<contract.GatewayBank>) : null),
+      ...gatewayView(gateway, this.bank(gateway)),
       webhookEndpointUrl: kindOf(gateway.gatewayName)?.sendsWebhooks ? this.webhookUrl(gateway) : '',
     };
   }

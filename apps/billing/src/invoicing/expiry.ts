@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
-import { invoiceAggregate, paymentAggregate } from './aggregates.js';
-import { expireInvoice } from './domain/collection.js';
+import { invoiceAggregate } from './aggregates.js';
+import { InvoiceEndings } from './endings.js';
 
 const open = `select invoice_id from invoices where merchant_id = $1 and invoice_id = any($2) and status = 'processing'`;
 
@@ -9,6 +9,8 @@ const open = `select invoice_id from invoices where merchant_id = $1 and invoice
 @Injectable()
 export class InvoiceExpiry {
   readonly work: Work = work('invoice.expire', { time: 'merchant', batch: 100 }, (tx, items) => this.expire(tx, items));
+
+  constructor(private readonly endings: InvoiceEndings) {}
 
   /** Most invoices are settled by their expiry and never reopen: one question finds the others. */
   private async expire(tx: Tx, items: readonly WorkItem[]): Promise<void> {
@@ -19,9 +21,6 @@ export class InvoiceExpiry {
 
   private async expireOne(tx: Tx, invoiceId: string): Promise<void> {
     const invoice = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
-    if (invoice.status !== 'processing') return;
-    const [failed, expired] = expireInvoice(invoice, invoice.payment, tx.now);
-    if (failed) tx.step(paymentAggregate, failed, 'payment.failure');
-    tx.step(invoiceAggregate, { ...expired, payment: failed ?? invoice.payment }, 'invoice.failed', { log: 'Expire' });
+    if (invoice.status === 'processing') await this.endings.expire(tx, invoice);
   }
 }

@@ -1,12 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Invoice } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
 import { CONFIG, type StepOptions, type Tx } from '@recur/platform';
 import type { Config } from '../config.js';
+import { belowMinimum } from '../pricing/settle.js';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
+import { takeMain } from './credit-use.js';
+import { DocumentLinks } from './document-links.js';
 import { openPayment } from './domain/collection.js';
 import * as domain from './domain/invoice.js';
 import type { Payment, PaymentDraft } from './domain/payment.js';
+import { InvoiceEndings } from './endings.js';
+import { nextNumber } from './numbers.js';
+import { partiesOf } from './parties.js';
 import type { InvoiceState } from './state.js';
 
 /** Payment term of an invoice that is finished when it is made. */
@@ -24,7 +31,11 @@ interface Finalization {
 /** Finalizes drafts: opens them for payment. */
 @Injectable()
 export class InvoiceFinalizer {
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly documents: DocumentLinks,
+    private readonly endings: InvoiceEndings,
+  ) {}
 
   /** A payment link with a 256-bit token. */
   newLink(): string {
@@ -32,8 +43,9 @@ export class InvoiceFinalizer {
   }
 
   /**
-   * Finalizes a draft: assigns number and link, opens its payment and schedules its expiry. A draft of total 0 is paid at
-   * once and gets no payment. The payment is collected by the state's gateway. Returns the invoice's view.
+   * Finalizes a draft: takes main credit, opens a payment for the rest by the state's gateway, schedules the expiry,
+   * freezes the parties, and gives the number, whose lock is the last. With nothing due it is paid at once and gets no
+   * payment. Throws what `finish` does, and Rejected `amount_below_minimum`. Returns the invoice's view.
    */
   async finalize(
     tx: Tx,
@@ -41,28 +53,45 @@ export class InvoiceFinalizer {
     daysUntilDue: number,
     { details, log, paymentLog }: Finalization = {},
   ): Promise<{ view: Invoice; payment?: Payment }> {
-    const finished = domain.finish(draft, {
-      number: await nextNumber(tx),
-      gatewayId: draft.gateway?.gatewayId ?? 0,
+    domain.assertFinishable(draft);
+    const minimum = minimumOf(draft);
+    const [partialCreditPaid, { merchant, seller, buyer }] = await Promise.all([
+      takeMain(tx, draft, minimum),
+      partiesOf(tx, draft.userId),
+    ]);
+    const prepared = { ...draft, partialCreditPaid, seller, buyer };
+    assertCollectable(prepared, minimum);
+    const { counter, number } = await nextNumber(tx, 'invoice', merchant);
+    const gatewayId = draft.gateway?.gatewayId ?? 0;
+    const given = {
+      number,
+      gatewayId,
       link: this.newLink(),
+      pdfLink: this.documents.linkOf(draft.merchantId, draft.invoiceId),
       daysUntilDue,
       now: tx.now,
-    });
-    if (finished.status === 'paid') return { view: tx.step(invoiceAggregate, finished, 'invoice.paid', log) };
-    const [payment, opened] = openPayment(finished, { ...details, paymentId: tx.newId('pay_'), now: tx.now });
-    tx.schedule('invoice.expire', opened.invoiceId, domain.expiryTime(opened));
-    const view = tx.step(invoiceAggregate, { ...opened, payment }, 'invoice.process', log);
+    };
+    const finished = { ...domain.finish(prepared, given), counter };
+    if (finished.status === 'paid') return { view: await this.endings.paid(tx, finished, undefined, log?.log) };
+    const [payment, attached] = openPayment(finished, { ...details, paymentId: tx.newId('pay_'), now: tx.now });
+    const deadline = domain.expiryTime(attached);
+    const opened = { ...attached, deadline, payment };
+    tx.schedule('invoice.expire', opened.invoiceId, deadline);
+    const view = tx.step(invoiceAggregate, opened, 'invoice.process', log);
     tx.step(paymentAggregate, payment, 'payment.created', paymentLog);
     return { view, payment };
   }
 }
 
-/** The merchant's next invoice number. The counter row stays locked until the commit, so a rollback leaves no gap. */
-async function nextNumber(tx: Tx): Promise<string> {
-  const [row] = await tx.run(
-    `insert into numberings (merchant_id, last_number) values ($1, 1)
-     on conflict (merchant_id) do update set last_number = numberings.last_number + 1 returning last_number`,
-    [tx.merchantId],
+/** The smallest amount that the gateway collects, where it is in the gateway's own currency; else 0. */
+const minimumOf = ({ gateway, currency }: InvoiceState): bigint =>
+  gateway?.currency === currency ? gateway.minimumAmount : 0n;
+
+function assertCollectable(invoice: InvoiceState, minimum: bigint): void {
+  const due = domain.dueOf(invoice);
+  if (belowMinimum(due, minimum, 'other') === 'collect') return;
+  throw new Rejected(
+    'amount_below_minimum',
+    `Invoice ${invoice.invoiceId} has ${due} due: the gateway collects ${minimum} or more`,
   );
-  return String(row?.last_number);
 }

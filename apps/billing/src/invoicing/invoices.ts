@@ -12,38 +12,42 @@ import { type Caller, Db, Handle } from '@recur/platform';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { getGateway } from '../gateways/lookup.js';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
-import { invoicesOf } from './details.js';
 import * as collection from './domain/collection.js';
 import * as domain from './domain/invoice.js';
+import { InvoiceEndings } from './endings.js';
+import { invoicesOf } from './lists/details.js';
+import { WireTransfers } from './payments/wire-transfers.js';
 import { invoices } from './tables.js';
 
 /** Finished invoices. */
 @Controller()
 export class Invoices {
-  constructor(private readonly db: Db) {}
+  constructor(
+    private readonly db: Db,
+    private readonly endings: InvoiceEndings,
+    private readonly transfers: WireTransfers,
+  ) {}
 
   @Handle(invoiceDetail)
   detail({ invoiceId }: In<typeof invoiceDetail>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const row = await reader.get(invoices, { invoiceId }, 'invoice_not_found');
-      const [invoice] = await invoicesOf(reader, [row]);
-      return { creditNotes: [], invoice: invoice as Invoice };
+      const notes = await reader.all(invoices, { originalInvoiceId: invoiceId }, 'order by create_time desc, id desc');
+      const [invoice, ...creditNotes] = await invoicesOf(reader, [row, ...notes]);
+      return { creditNotes, invoice: invoice as Invoice };
     });
   }
 
   @Handle(markWireTransferSuccess)
-  receive({ invoiceId, transferNumber, reason }: In<typeof markWireTransferSuccess>, caller: Caller) {
+  receive(input: In<typeof markWireTransferSuccess>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await tx.lock(invoiceAggregate, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
+      const invoice = await tx.lock(invoiceAggregate, openWith(input.invoiceId), 'invoice_not_found');
       domain.assertOpen(invoice);
       const { payment } = invoice;
       if (!payment) throw collection.withoutPayment(invoice, 'pay');
       const gateway = await getGateway(tx, payment.gatewayId);
       if (gateway.gatewayName !== WIRE_TRANSFER) throw new Rejected('gateway_not_wire_transfer');
-      const success = { gatewayPaymentId: transferNumber, reason, now: tx.now };
-      const [received, paid] = collection.receiveTransfer(payment, invoice, gateway, success);
-      tx.step(paymentAggregate, received, 'payment.success');
-      tx.step(invoiceAggregate, { ...paid, payment: received }, 'invoice.paid', { log: 'MarkWireTransferSuccess' });
+      await this.transfers.receive(tx, { ...invoice, payment }, gateway, input);
       return {};
     });
   }
@@ -51,7 +55,7 @@ export class Invoices {
   @Handle(clearInvoicePayment)
   clearPayment({ invoiceId }: In<typeof clearInvoicePayment>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await tx.lock(invoiceAggregate, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
+      const invoice = await tx.lock(invoiceAggregate, openWith(invoiceId), 'invoice_not_found');
       const [cancelled, cleared] = collection.clearPayment(invoice, invoice.payment, tx.now);
       tx.step(paymentAggregate, cancelled, 'payment.cancelled');
       tx.step(invoiceAggregate, { ...cleared, payment: undefined }, 'invoice.updated', { log: 'ClearPayment' });
@@ -62,12 +66,12 @@ export class Invoices {
   @Handle(cancelInvoice)
   cancel({ invoiceId }: In<typeof cancelInvoice>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await tx.lock(invoiceAggregate, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
-      const [stopped, cancelled] = collection.voidInvoice(invoice, invoice.payment, tx.now);
-      if (stopped) tx.step(paymentAggregate, stopped, 'payment.cancelled');
-      const payment = stopped ?? invoice.payment;
-      tx.step(invoiceAggregate, { ...cancelled, payment }, 'invoice.cancelled', { log: 'Cancel' });
+      const invoice = await tx.lock(invoiceAggregate, openWith(invoiceId), 'invoice_not_found');
+      await this.endings.cancel(tx, invoice, 'Cancel');
       return {};
     });
   }
 }
+
+/** An invoice, no credit note, that was not deleted. */
+const openWith = (invoiceId: string) => ({ invoiceId, kind: 'invoice' as const, deletedTime: 0 });

@@ -1,11 +1,17 @@
-import type { Plan } from '@recur/contracts';
-import { int, integer, money, optionalDocument, table, text } from '@recur/platform';
+import type { Discount, InvoiceMerchant, Plan, User } from '@recur/contracts';
+import { document, flag, int, integer, money, optionalDocument, table, text } from '@recur/platform';
 import type { Invoice, InvoiceLine } from './domain/invoice.js';
-import { invoiceLifecycle } from './domain/invoice.js';
+import { invoiceLifecycle } from './domain/invoice-lifecycle.js';
 import type { Checkout, Payment } from './domain/payment.js';
 import { paymentLifecycle } from './domain/payment.js';
 
-export type InvoiceRow = Omit<Invoice, 'lines'>;
+export interface InvoiceRow extends Omit<Invoice, 'lines'> {
+  /** The parties as they were when the document was finished. */
+  seller: InvoiceMerchant | null;
+  buyer: User | null;
+  /** The discount that reduced it. */
+  discount: Discount | null;
+}
 
 export interface LineRow extends Omit<InvoiceLine, 'lineId'> {
   merchantId: number;
@@ -17,10 +23,11 @@ export interface LineRow extends Omit<InvoiceLine, 'lineId'> {
   plan: Plan | null;
 }
 
-/** Counter of a merchant's invoice numbers. Its row lock makes them gapless. */
+/** Counters of a merchant's invoice and credit note numbers. The row lock makes them gapless. */
 export interface Numbering {
   merchantId: number;
   lastNumber: number;
+  lastCreditNote: number;
 }
 
 const oneOf = (states: readonly string[]) => `status in (${states.map(state => `'${state}'`).join(', ')})`;
@@ -49,32 +56,68 @@ export const invoices = table<InvoiceRow>('invoices', {
     gatewayId: integer(),
     paymentId: text(),
     link: text(),
+    pdfLink: { ...text(), default: '' },
     daysUntilDue: int(),
     createTime: integer(),
     modifyTime: integer(),
     finishTime: integer(),
     paidTime: integer(),
     deletedTime: integer(),
+    kind: { ...text<InvoiceRow['kind']>(), default: 'invoice' },
+    noteReason: { ...text<InvoiceRow['noteReason']>(), default: '' },
+    counter: { ...integer(), default: 0 },
+    originalInvoiceId: { ...text(), default: '' },
+    refundId: { ...text(), default: '' },
+    taxes: { ...document<InvoiceRow['taxes']>(), default: [] },
+    promoApplied: { ...flag(), default: false },
+    promoCap: { ...money(), default: 0 },
+    promoCredits: { ...money(), default: 0 },
+    promoRate: { ...money(), default: 0 },
+    promoRefunded: { ...money(), default: 0 },
+    promoCredited: { ...money(), default: 0 },
+    partialCreditPaid: { ...money(), default: 0 },
+    refundedAmount: { ...money(), default: 0 },
+    refundedToPayments: { ...money(), default: 0 },
+    surplus: { ...money(), default: 0 },
+    deadline: { ...integer(), default: 0 },
+    seller: optionalDocument<InvoiceMerchant>(),
+    buyer: optionalDocument<User>(),
+    discount: optionalDocument<Discount>(),
   },
   checks: {
     invoices_status: oneOf(invoiceLifecycle.states),
-    invoices_total: 'total_amount >= 0',
+    invoices_total: `case kind when 'invoice' then total_amount >= 0 else total_amount <= 0 end`,
+    invoices_kind: `kind in ('invoice', 'credit_note')`,
+    invoices_credit: 'partial_credit_paid >= 0 and (partial_credit_paid = 0 or partial_credit_paid <= total_amount)',
+    invoices_refunded: 'refunded_amount between 0 and greatest(total_amount, 0) and refunded_to_payments >= 0',
   },
   // for the list: each filter, then its order; deletedTime is included so that skipped rows are read from the index alone
   indices: {
-    invoices_newest: { on: ['merchantId', 'createTime', 'id', 'deletedTime', 'userId', 'totalAmount'] },
-    invoices_user: { on: ['merchantId', 'userId', 'createTime', 'id', 'deletedTime'] },
-    invoices_in_status: { on: ['merchantId', 'status', 'createTime', 'id', 'deletedTime'] },
-    invoices_type: { on: ['merchantId', 'bizType', 'createTime', 'id', 'deletedTime'] },
-    invoices_currency: { on: ['merchantId', 'currency', 'createTime', 'id', 'deletedTime'] },
-    invoices_gateway: { on: ['merchantId', 'gatewayId', 'createTime', 'id', 'deletedTime'] },
-    invoices_amount: { on: ['merchantId', 'totalAmount', 'id', 'createTime', 'deletedTime'] },
-    invoices_finished: { on: ['merchantId', 'finishTime', 'createTime', 'id'], where: 'finish_time > 0' },
+    invoices_newest: {
+      on: ['merchantId', 'createTime', 'id', 'deletedTime', 'userId', 'totalAmount'],
+      where: `kind = 'invoice'`,
+    },
+    invoices_user: { on: ['merchantId', 'userId', 'createTime', 'id', 'deletedTime'], where: `kind = 'invoice'` },
+    invoices_in_status: { on: ['merchantId', 'status', 'createTime', 'id', 'deletedTime'], where: `kind = 'invoice'` },
+    invoices_type: { on: ['merchantId', 'bizType', 'createTime', 'id', 'deletedTime'], where: `kind = 'invoice'` },
+    invoices_currency: { on: ['merchantId', 'currency', 'createTime', 'id', 'deletedTime'], where: `kind = 'invoice'` },
+    invoices_gateway: { on: ['merchantId', 'gatewayId', 'createTime', 'id', 'deletedTime'], where: `kind = 'invoice'` },
+    invoices_amount: {
+      on: ['merchantId', 'totalAmount', 'id', 'createTime', 'deletedTime'],
+      where: `kind = 'invoice'`,
+    },
+    invoices_finished: {
+      on: ['merchantId', 'finishTime', 'createTime', 'id'],
+      where: `finish_time > 0 and kind = 'invoice'`,
+    },
     invoices_name: {
       on: ['merchantId', 'invoiceName', 'createTime', 'id', 'deletedTime'],
-      where: `invoice_name <> ''`,
+      where: `invoice_name <> '' and kind = 'invoice'`,
     },
-    invoices_number: { on: ['merchantId', 'number'], unique: true, where: `number <> ''` },
+    invoices_counter: { on: ['merchantId', 'kind', 'counter'], unique: true, where: 'counter > 0' },
+    invoices_number: { on: ['merchantId', 'number'], where: `number <> ''` },
+    credit_notes_newest: { on: ['merchantId', 'createTime', 'id'], where: `kind = 'credit_note'` },
+    credit_notes_original: { on: ['merchantId', 'originalInvoiceId'], where: `original_invoice_id <> ''` },
   },
 });
 
@@ -97,6 +140,23 @@ export const invoiceLines = table<LineRow>('invoice_lines', {
     tax: money(),
     amount: money(),
     originAmount: money(),
+    formula: { ...text(), default: '' },
+    inputs: optionalDocument<Record<string, number | string>>(),
+    sourceLineId: { ...text(), default: '' },
+    ratePpm: { ...int(), default: 0 },
+    category: { ...text<LineRow['category']>(), default: 'Z' },
+    taxReason: { ...text(), default: '' },
+    creditedNet: { ...money(), default: 0 },
+    creditedTax: { ...money(), default: 0 },
+    refundedNet: { ...money(), default: 0 },
+    refundedTax: { ...money(), default: 0 },
+    waivedNet: { ...money(), default: 0 },
+    waivedTax: { ...money(), default: 0 },
+  },
+  checks: {
+    // the checks keep anything from being given back twice: of a line's net, at most all of it
+    invoice_lines_given_back: `credited_net + refunded_net + waived_net
+      between least(amount - tax, 0) and greatest(amount - tax, 0)`,
   },
 });
 
@@ -113,6 +173,8 @@ export const payments = table<Payment>('payments', {
     currency: text(),
     totalAmount: money(),
     paymentAmount: money(),
+    refundedAmount: { ...money(), default: 0 },
+    dispute: { ...text<Payment['dispute']>(), default: '' },
     gatewayPaymentId: text(),
     externalPaymentId: { ...text(), default: '' },
     countryCode: { ...text(), default: '' },
@@ -124,7 +186,11 @@ export const payments = table<Payment>('payments', {
     paidTime: integer(),
     cancelTime: integer(),
   },
-  checks: { payments_status: oneOf(paymentLifecycle.states) },
+  checks: {
+    payments_status: oneOf(paymentLifecycle.states),
+    payments_refunded: 'refunded_amount between 0 and payment_amount',
+    payments_dispute: `dispute in ('', 'open', 'won', 'lost')`,
+  },
   indices: {
     // guards against paying an invoice twice, independently of the code
     payments_one_live: { on: ['merchantId', 'invoiceId'], unique: true, where: `status in ('created', 'success')` },
@@ -147,5 +213,9 @@ export const payments = table<Payment>('payments', {
 
 export const numberings = table<Numbering>('numberings', {
   key: ['merchantId'],
-  columns: { merchantId: integer(), lastNumber: integer() },
+  columns: {
+    merchantId: integer(),
+    lastNumber: { ...integer(), default: 0 },
+    lastCreditNote: { ...integer(), default: 0 },
+  },
 });

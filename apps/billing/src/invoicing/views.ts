@@ -1,6 +1,9 @@
 import * as contract from '@recur/contracts';
 import { gatewayView } from '../gateways/views.js';
+import { percentageOf } from '../pricing/tax.js';
+import { dueOf } from './domain/invoice.js';
 import type { Checkout, Payment } from './domain/payment.js';
+import { refundView } from './refunds/views.js';
 import type { InvoiceState } from './state.js';
 import type { LineRow } from './tables.js';
 
@@ -13,14 +16,15 @@ const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
 
 /** An invoice as the API shows it, with its gateway, current payment, and user if the state has one. */
 export function invoiceView(invoice: InvoiceState): contract.Invoice {
-  const { gateway, payment, user = null } = invoice;
+  const { gateway, payment, user = null, original, refund } = invoice;
   const { currency } = invoice;
   return {
     ...emptyInvoice,
     id: invoice.id,
     invoiceId: invoice.invoiceId,
     merchantId: invoice.merchantId,
-    merchant: { ...emptyMerchant, id: invoice.merchantId },
+    merchant: invoice.seller ?? { ...emptyMerchant, id: invoice.merchantId },
+    userSnapshot: invoice.buyer,
     status: contract.invoiceStatus[invoice.status],
     number: invoice.number,
     userId: invoice.userId,
@@ -28,18 +32,30 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     createFrom: invoice.createFrom,
     invoiceName: invoice.invoiceName,
     currency,
+    taxes: invoice.taxes.map(entry => ({ ...entry })),
+    discount: invoice.discount,
+    discountCode: invoice.discount?.code ?? '',
+    ...payoutsOf(invoice),
+    originalPaymentInvoice: original ? invoiceView({ ...original, lines: [] }) : null,
+    refundId: invoice.refundId,
+    refund: refund ? refundView(refund) : null,
     taxPercentage: invoice.taxBps,
     taxAmount: Number(invoice.taxAmount),
     discountAmount: Number(invoice.discountAmount),
     promoCreditDiscountAmount: Number(invoice.promoAmount),
     originAmount: Number(invoice.originAmount),
     totalAmount: Number(invoice.totalAmount),
+    amountDue: Number(dueOf(invoice)),
+    partialCreditPaidAmount: Number(invoice.partialCreditPaid),
+    surplusAmount: Number(invoice.surplus),
     totalAmountExcludingTax: Number(invoice.totalAmountExcludingTax),
     gatewayId: invoice.gatewayId,
     gateway: gateway ? gatewayView(gateway) : null,
     paymentId: invoice.paymentId,
     link: invoice.link,
     paymentLink: invoice.link,
+    gatewayInvoicePdf: invoice.pdfLink,
+    sendPdf: invoice.pdfLink,
     dayUtilDue: invoice.daysUntilDue,
     createTime: invoice.createTime,
     finishTime: invoice.finishTime,
@@ -47,16 +63,28 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     isDeleted: invoice.deletedTime,
     gmtCreate: iso(invoice.createTime),
     gmtModify: iso(invoice.modifyTime),
-    lines: invoice.lines.map(line => lineView(line, currency, invoice.taxBps)),
+    lines: invoice.lines.map(line => lineView(line, currency)),
     payment: payment ? paymentView(payment) : null,
     userAccount: user,
   };
 }
 
-function lineView(line: LineRow, currency: string, taxPercentage: number): contract.InvoiceLine {
+/** Credit that the invoice spent. */
+const payoutsOf = ({ partialCreditPaid, promoAmount, promoCredits, promoRate }: InvoiceState) => ({
+  creditPayout: partialCreditPaid === 0n ? null : payout(partialCreditPaid, partialCreditPaid, 100n),
+  promoCreditPayout: promoCredits === 0n ? null : payout(promoCredits, promoAmount, promoRate),
+});
+const payout = (credit: bigint, money: bigint, rate: bigint): contract.CreditPayout => ({
+  creditAmount: Number(credit),
+  currencyAmount: Number(money),
+  exchangeRate: Number(rate),
+});
+
+function lineView(line: LineRow, currency: string): contract.InvoiceLine {
   return {
     ...emptyLine,
     lineId: line.lineId,
+    sourceLineId: line.sourceLineId,
     name: line.name,
     description: line.description,
     currency,
@@ -66,7 +94,8 @@ function lineView(line: LineRow, currency: string, taxPercentage: number): contr
     amountExcludingTax: Number(line.amountExcludingTax),
     discountAmount: Number(line.discountAmount),
     tax: Number(line.tax),
-    taxPercentage,
+    taxPercentage: percentageOf(line.ratePpm),
+    taxRatePpm: line.ratePpm,
     amount: Number(line.amount),
     originAmount: Number(line.originAmount),
     plan: line.plan,
@@ -94,6 +123,7 @@ export function paymentView(payment: Payment): contract.Payment {
     totalAmount: Number(payment.totalAmount),
     balanceAmount: Number(payment.totalAmount - payment.paymentAmount),
     paymentAmount: Number(payment.paymentAmount),
+    refundAmount: Number(payment.refundedAmount),
     billingReason: payment.reason,
     failureReason: failed,
     createTime: payment.createTime,

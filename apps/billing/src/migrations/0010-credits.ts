@@ -1,11 +1,11 @@
 import { secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Credit configs, credit accounts, and their transactions, which the app may add but neither change nor remove. */
+/** Credit configs, accounts and recharges, and transactions, which the app may add but neither change nor remove. */
 export class Credits1763683200010 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
-    for (const name of ['credit_configs', 'credit_accounts', 'credit_transactions']) {
+    for (const name of ['credit_configs', 'credit_accounts', 'credit_transactions', 'credit_recharges']) {
       await runner.query(secureV1(name));
       const grants = name === 'credit_transactions' ? 'select, insert' : 'select, insert, update';
       await runner.query(`grant ${grants} on ${name} to billing_app`);
@@ -58,4 +58,12 @@ const statements = [
   `create index credit_transactions_user on credit_transactions (merchant_id, user_id, create_time, id)`,
   `create index credit_transactions_currency on credit_transactions (merchant_id, currency, create_time, id)`,
   `create index credit_transactions_moves on credit_transactions (merchant_id, move, create_time, id)`,
+  `create table credit_recharges (
+    merchant_id bigint not null, recharge_id text not null, id bigint not null, status text not null,
+    credit_id bigint not null, user_id bigint not null, currency text not null, amount bigint not null,
+    gateway_id bigint not null, invoice_id text not null, payment_id text not null, name text not null,
+    description text not null, create_time bigint not null, paid_time bigint not null,
+    constraint credit_recharges_pkey primary key (merchant_id, recharge_id),
+    constraint credit_recharges_status check (status in ('created', 'success', 'failed')))`,
+  `create unique index credit_recharges_invoice on credit_recharges (merchant_id, invoice_id)`,
 ];

@@ -8,6 +8,8 @@ import { Credits1763683200010 } from './0010-credits.js';
 import { Discounts1763683200011 } from './0011-discounts.js';
 import { Tax1763683200012 } from './0012-tax.js';
 import { Gateways1763683200013 } from './0013-gateways.js';
+import { Money1763683200014 } from './0014-money.js';
+import { Documents1763683200016 } from './0016-documents.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -21,4 +23,6 @@ export const migrations = [
   Discounts1763683200011,
   Tax1763683200012,
   Gateways1763683200013,
+  Money1763683200014,
+  Documents1763683200016,
 ];

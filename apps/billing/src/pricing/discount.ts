@@ -45,7 +45,7 @@ export interface DiscountCode {
   code: string;
   active: boolean;
   terms: DiscountTerms;
-  /** Of a fixed amount; '' for a percentage. */
+  /** Currency of a fixed amount; '' for a percentage. */
   currency: string;
   startTime: number;
   endTime: number;

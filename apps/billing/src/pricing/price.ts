@@ -112,7 +112,7 @@ export function price(
   taxBps: number,
   promo = 0n,
   discount = 0n,
-): { lines: LineAmounts[]; amounts: InvoiceAmounts } {
+): { lines: LineAmounts[]; taxes: TaxGroup[]; amounts: InvoiceAmounts } {
   const gross = items.map(grossOf);
   const subtotal = sum(gross);
   if (subtotal < 0n) throw invalid('/lines', `The lines add up to ${subtotal}: a total may not be negative`);
@@ -122,11 +122,11 @@ export function price(
   const promos = reduceOver(promo, gross);
   const discounts = reduceOver(discount, subtract(gross, promos));
   const rate = requestedRate(taxBps);
-  const { lines, amounts } = assemble(
+  const { lines, groups, amounts } = assemble(
     { gross, discounts, promos },
     items.map(() => rate),
   );
-  return { lines, amounts };
+  return { lines, taxes: groups, amounts };
 }
 
 /** The rate of a request that states a percentage (10000 = 100 %). */

@@ -62,7 +62,7 @@ export interface UsTaxConfig {
 export interface RequestedTax {
   /** 10000 = 100 %. */
   taxPercentage: number;
-  /** Of a subscription command, 0 means not given, and a rate is ignored unless an API key sends it. */
+  /** In a subscription command, 0 means not given, and a rate is ignored unless an API key sends it. */
   command: 'invoice' | 'subscription';
   byApiKey: boolean;
 }

@@ -6,7 +6,7 @@ const byCode = new Map(countries.map(country => [country.code, country]));
 /** All countries of ISO 3166-1 and Kosovo, by code. */
 export const allCountries = (): readonly Country[] => countries;
 
-/** Whether the country (ISO 3166-1 alpha-2) is a member of the EU. */
+/** True if the country (ISO 3166-1 alpha-2) is a member of the EU. */
 export const isInEu = (countryCode: string): boolean => byCode.get(countryCode)?.eu ?? false;
 
 /** English name of the country; '' if the code is unknown. */

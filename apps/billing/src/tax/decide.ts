@@ -38,7 +38,7 @@ export interface TaxFacts {
   now: number;
 }
 
-/** What is sold, and when it is taxed. */
+/** Item to be taxed, and the time of its taxation. */
 export interface TaxItem {
   /** Percentage of the request; see `RequestedTax`. */
   requested?: RequestedTax;

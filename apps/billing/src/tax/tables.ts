@@ -7,7 +7,7 @@ export interface TaxSettings {
   /** Places of nexus in the US, their states as codes. */
   nexusAddresses: Address[];
   gatewayRules: MerchantVatRule[];
-  /** Whether reverse charge applies to a well-formed number that VIES has not confirmed yet. */
+  /** True if reverse charge applies to a well-formed number that VIES has not confirmed yet. */
   reverseChargePending: boolean;
   vatGateway: VatGateway | null;
 }

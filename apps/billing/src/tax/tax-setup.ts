@@ -17,7 +17,7 @@ import { taxExemptions, type UsTaxRate, usTaxRates } from './tables.js';
 import { stateCode } from './us-places.js';
 import { parseVatNumber } from './vat-number.js';
 
-/** What a merchant sets up for its taxes. */
+/** Tax settings of a merchant. */
 @Controller()
 export class TaxSetup {
   constructor(private readonly db: Db) {}
@@ -51,7 +51,7 @@ export class TaxSetup {
     const rates = input.rates.map((rate, at) => ({ ...rate, state: knownState(rate.state, `/rates/${at}/state`) }));
     assertDistinct(rates);
     return this.db.write(caller, async tx => {
-      // its row lock lets one command at a time replace the rates
+      // the row lock lets one command at a time replace the rates
       await changeSettings(tx, {});
       await tx.run('delete from us_tax_rates where merchant_id = $1', [tx.merchantId]);
       for (const rate of rates) tx.save(usTaxRates, rowOf(rate, tx.merchantId));

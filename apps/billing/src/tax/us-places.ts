@@ -32,7 +32,7 @@ export const placeOfZip = (zip: string): UsPlace | undefined => places().byZip.g
 export const placesOfCity = (city: string, state: string): readonly UsPlace[] =>
   places().byCity.get(`${state} ${cityKey(city)}`) ?? [];
 
-/** Whether two names of a city are the same but for spelling: case, punctuation, abbreviations, well-known nicknames. */
+/** True if two names of a city are the same but for spelling: case, punctuation, abbreviations, well-known nicknames. */
 export const isSameCity = (a: string, b: string): boolean => cityKey(a) === cityKey(b);
 
 const words: Readonly<Record<string, string>> = {

@@ -8,7 +8,7 @@ export interface ParsedNumber {
   countryCode: string;
   /** Format and checksum are those of its country. */
   wellFormed: boolean;
-  /** Whether VIES has numbers of this prefix. */
+  /** True if VIES has numbers of this prefix. */
   inVies: boolean;
   message: string;
 }

@@ -68,7 +68,7 @@ export class VatNumbers {
     return formal?.valid === parsed.wellFormed ? formal : undefined;
   }
 
-  /** What VIES says about a number now; undefined if it is not asked. No transaction may be open. */
+  /** Asks VIES about a number; undefined if VIES is not to be asked. No transaction may be open. */
   async ask(merchantId: number, parsed: ParsedNumber): Promise<ViesAnswer | undefined> {
     if (!this.asks(parsed)) return undefined;
     const { vatGateway } = await this.db.read(systemCaller(merchantId, 'vies', Number.POSITIVE_INFINITY), reader =>
@@ -90,7 +90,7 @@ export class VatNumbers {
     return row;
   }
 
-  /** What VIES says about pending numbers, one after the other: the fetch of the work `tax.recheck`, whose keys they are. */
+  /** Asks VIES about pending numbers, one after the other: the fetch of the work `tax.recheck`, whose keys they are. */
   async askAgain(items: readonly { merchantId: number; key: string }[]): Promise<Map<string, ViesAnswer | undefined>> {
     const answers = new Map<string, ViesAnswer | undefined>();
     for (const { merchantId, key } of items) answers.set(key, await this.ask(merchantId, await parseVatNumber(key)));

@@ -8,7 +8,7 @@ export interface ViesNumber {
   local: string;
 }
 
-/** What VIES says about a number; `unavailable` where it, or the register of the member state, cannot say. */
+/** Answer of VIES about a number; `unavailable` where it, or the register of the member state, cannot say. */
 export type ViesAnswer =
   | { kind: 'valid' | 'invalid'; companyName: string; companyAddress: string; reference: string }
   | { kind: 'unavailable'; detail: string };

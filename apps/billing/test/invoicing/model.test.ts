@@ -1,14 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import {
   cancelPayment,
+  cancelRefund,
   editInvoice,
   finishInvoice,
+  invoiceDetail,
   invoiceStatus,
+  markRefundSuccess,
   newPayment,
   paymentStatus,
+  refundInvoice,
   type Slug,
 } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import type { Tx } from '@recur/platform';
 import fc from 'fast-check';
+import { invoiceAggregate } from '../../src/invoicing/aggregates.js';
+import { Disputes } from '../../src/invoicing/refunds/disputes.js';
+import type { InvoiceState } from '../../src/invoicing/state.js';
 import { type Shop, shop } from '../shop.js';
 
 jest.setTimeout(600_000);
@@ -19,18 +28,22 @@ beforeAll(async () => {
 });
 afterAll(() => s.t.close());
 
-/** Reference model of an invoice and its payments. */
+/** Reference model of an invoice, its payments, refunds, credit notes and chargeback. */
 interface Model {
-  invoice: 'draft' | 'deleted' | 'open' | 'paid' | 'cancelled' | 'failed';
+  invoice: 'draft' | 'deleted' | 'open' | 'paid' | 'cancelled' | 'failed' | 'reversed';
   /** All payments so far, the newest last. */
   payments: ('created' | 'success' | 'cancelled' | 'failed')[];
   /** True if the newest payment is the current one. */
   current: boolean;
+  /** All refunds so far, the newest last; each has a credit note. */
+  refunds: ('created' | 'success' | 'cancelled')[];
+  dispute: '' | 'open' | 'won' | 'lost';
 }
 
 interface Real {
   invoiceId: string;
   paymentIds: string[];
+  refundIds: string[];
 }
 
 type Outcome = Slug | 'done';
@@ -121,6 +134,53 @@ const moves: Moves = {
     expected: model => cancelled(model, 0),
     make: ({ paymentIds: [first = 'pay_none'] }) => s.t.call(cancelPayment, { paymentId: first }),
   },
+  refund: {
+    expected: refunded,
+    async make(real) {
+      const result = await s.t.call(refundInvoice, { invoiceId: real.invoiceId, refundAmount: 10, reason: '' });
+      if (result.ok) real.refundIds.push(result.data.refund.refundId);
+      return result;
+    },
+  },
+  'mark the refund': { expected: marked, make: ({ invoiceId }) => s.t.call(markRefundSuccess, { invoiceId }) },
+  'cancel the newest refund': {
+    expected(model) {
+      const at = model.refunds.length - 1;
+      if (at < 0) return 'refund_not_found';
+      if (model.refunds[at] !== 'created') return 'refund_not_open';
+      model.refunds[at] = 'cancelled';
+      return 'done';
+    },
+    make: ({ refundIds }) => s.t.call(cancelRefund, { refundId: refundIds.at(-1) ?? 're_none' }),
+  },
+  'a chargeback is opened': {
+    expected: model => disputed(model, [''], 'open'),
+    make: real => report(real, (disputes, tx, invoice) => disputes.open(tx, invoice)),
+  },
+  'a chargeback is won': {
+    expected: model => disputed(model, ['open'], 'won'),
+    make: real => report(real, (disputes, tx, invoice) => disputes.won(tx, invoice)),
+  },
+  'a chargeback is lost': {
+    expected(model) {
+      const before = model.dispute;
+      const outcome = disputed(model, ['', 'open'], 'lost');
+      if (outcome !== 'done' || model.dispute === before || model.dispute !== 'lost') return outcome;
+      model.invoice = 'reversed';
+      model.refunds.push('success');
+      return 'done';
+    },
+    async make(real) {
+      const result = await report(real, (disputes, tx, invoice) => disputes.lost(tx, invoice, 1_000_000n));
+      const [newest] = await s.t.rows(
+        'select refund_id from refunds where invoice_id = $1 order by create_time desc, refund_id desc limit 1',
+        [real.invoiceId],
+      );
+      const refundId = newest && String(newest.refund_id);
+      if (refundId && !real.refundIds.includes(refundId)) real.refundIds.push(refundId);
+      return result;
+    },
+  },
   'cancel the newest payment': {
     expected: model => cancelled(model, last(model)),
     make: ({ paymentIds }) => s.t.call(cancelPayment, { paymentId: paymentIds.at(-1) ?? 'pay_none' }),
@@ -139,6 +199,49 @@ const moves: Moves = {
     },
   },
 };
+
+/** Expected outcome of a refund, which is small enough to fit always. */
+function refunded(model: Model): Outcome {
+  if (model.invoice === 'deleted') return 'invoice_not_found';
+  if (model.invoice !== 'paid') return 'invoice_not_refundable';
+  if (model.dispute === 'open') return 'payment_disputed';
+  model.refunds.push('created');
+  return 'done';
+}
+
+/** Expected outcome of a move on the only open refund. */
+function marked(model: Model): Outcome {
+  if (model.invoice === 'deleted') return 'invoice_not_found';
+  const open = model.refunds.flatMap((status, at) => (status === 'created' ? [at] : []));
+  const [at] = open;
+  if (at === undefined || open.length > 1) return 'refund_not_open';
+  model.refunds[at] = 'success';
+  return 'done';
+}
+
+/** A chargeback as the gateway reports it. */
+async function report(
+  { invoiceId }: Real,
+  run: (disputes: Disputes, tx: Tx, invoice: InvoiceState) => void | Promise<void>,
+): Promise<{ ok: boolean; slug?: Slug }> {
+  try {
+    await s.t.db.write(s.t.callerOf(), async tx => {
+      await run(s.t.app.get(Disputes), tx, await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found'));
+      return {};
+    });
+    return { ok: true };
+  } catch (error) {
+    if (error instanceof Rejected) return { ok: false, slug: error.slug };
+    throw error;
+  }
+}
+
+/** Expected outcome of a report on a chargeback, which takes a successful payment. */
+function disputed(model: Model, from: readonly Model['dispute'][], to: Model['dispute']): Outcome {
+  if (model.invoice !== 'paid' && model.invoice !== 'reversed') return 'invoice_not_refundable';
+  if (from.includes(model.dispute)) model.dispute = to;
+  return 'done';
+}
 
 function cancelled(model: Model, at: number): Outcome {
   const payment = model.payments[at];
@@ -165,12 +268,19 @@ class Move implements fc.AsyncCommand<Model, Real> {
 const codes = { draft: 'pending', deleted: 'pending', open: 'processing' } as const;
 
 async function agrees(model: Model, { invoiceId, paymentIds }: Real): Promise<void> {
-  const [invoice, ...payments] = await Promise.all([s.detail(invoiceId), ...paymentIds.map(id => s.payment(id))]);
+  const [{ invoice, creditNotes }, ...payments] = await Promise.all([
+    s.t.done(invoiceDetail, { invoiceId }),
+    ...paymentIds.map(id => s.payment(id)),
+  ]);
   expect({ ...invoice, isDeleted: invoice.isDeleted > 0 }).toMatchObject({
     status: invoiceStatus[codes[model.invoice as keyof typeof codes] ?? model.invoice],
     isDeleted: model.invoice === 'deleted',
     paymentId: model.current ? paymentIds.at(-1) : '',
   });
+  const notes = model.refunds.map(status => ({ created: 2, success: 3, cancelled: 5 })[status]);
+  if (model.invoice === 'cancelled') notes.push(3);
+  expect(creditNotes.map(({ status }) => status).toSorted()).toEqual(notes.toSorted());
+  expect(creditNotes.every(({ number, status }) => (number !== '') === (status === 3))).toBe(true);
   expect(payments.map(({ status }) => status)).toEqual(model.payments.map(status => paymentStatus[status]));
 }
 
@@ -183,8 +293,8 @@ async function runs(count: number, seed: number): Promise<void> {
     fc.asyncProperty(commands, async tried => {
       const { invoiceId } = await s.made();
       const start = {
-        model: { invoice: 'draft', payments: [], current: false } as Model,
-        real: { invoiceId, paymentIds: [] } as Real,
+        model: { invoice: 'draft', payments: [], current: false, refunds: [], dispute: '' } as Model,
+        real: { invoiceId, paymentIds: [], refundIds: [] } as Real,
       };
       await fc.asyncModelRun(() => start, tried);
       await agrees(start.model, start.real);
@@ -199,7 +309,7 @@ describe('an invoice and its payments', () => {
   it(`go wherever the reference model goes, in 10 000 runs, and nowhere else (seed ${seed})`, async () => {
     await Promise.all(Array.from({ length: 20 }, (_, at) => runs(500, seed + at)));
     const gaps = await s.t.rows(
-      `select aggregate_id from outbox where aggregate in ('invoice', 'payment') group by aggregate, aggregate_id
+      `select aggregate_id from outbox where aggregate in ('invoice', 'payment', 'refund') group by aggregate, aggregate_id
        having min(version) <> 1 or max(version) <> count(*)`,
     );
     expect(gaps).toEqual([]);

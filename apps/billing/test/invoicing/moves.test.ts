@@ -80,9 +80,14 @@ describe('invoice/cancel', () => {
     const { invoiceId, paymentId } = await s.inState('open');
     await s.t.emitted();
     expect(await s.t.done(cancelInvoice, { invoiceId })).toEqual({});
-    const [payment, invoice, log, ...more] = await s.t.emitted();
+    const [payment, invoice, note, log, ...more] = await s.t.emitted();
     expect(payment).toMatchObject({ type: 'payment.cancelled', version: 2, data: { paymentId, status: 40 } });
     expect(invoice).toMatchObject({ type: 'invoice.cancelled', version: 3, data: { invoiceId, status: 5, paymentId } });
+    expect(note).toMatchObject({
+      type: 'invoice.created',
+      version: 1,
+      data: { status: 3, number: expect.stringMatching(/^CN-/) },
+    });
     expect(log).toMatchObject(logged(`Invoice(${invoiceId})`, 'Cancel'));
     expect(more).toEqual([]);
     expect(await s.detail(invoiceId)).toMatchObject({ status: 5, payment: { status: 40 } });
@@ -92,12 +97,12 @@ describe('invoice/cancel', () => {
     const { invoiceId } = await s.inState('cleared');
     await s.t.emitted();
     await s.t.done(cancelInvoice, { invoiceId });
-    expect(await s.types()).toEqual(['invoice.cancelled 4', 'operation.logged 1']);
+    expect(await s.types()).toEqual(['invoice.cancelled 4', 'invoice.created 1', 'operation.logged 1']);
     const other = await s.inState('open');
     await s.t.rows(`update payments set status = 'failed' where payment_id = $1`, [other.paymentId]);
     await s.t.emitted();
     await s.t.done(cancelInvoice, { invoiceId: other.invoiceId });
-    expect(await s.types()).toEqual(['invoice.cancelled 3', 'operation.logged 1']);
+    expect(await s.types()).toEqual(['invoice.cancelled 3', 'invoice.created 1', 'operation.logged 1']);
   });
 });
 
@@ -106,9 +111,14 @@ describe('payment/cancel', () => {
     const { invoiceId, paymentId } = await s.inState('open');
     await s.t.emitted();
     expect(await s.t.done(cancelPayment, { paymentId })).toEqual({});
-    const [payment, invoice, log, ...more] = await s.t.emitted();
+    const [payment, invoice, note, log, ...more] = await s.t.emitted();
     expect(payment).toMatchObject({ type: 'payment.cancelled', version: 2, data: { paymentId, status: 40 } });
     expect(invoice).toMatchObject({ type: 'invoice.cancelled', version: 3, data: { invoiceId, status: 5 } });
+    expect(note).toMatchObject({
+      type: 'invoice.created',
+      version: 1,
+      data: { status: 3, number: expect.stringMatching(/^CN-/) },
+    });
     expect(log).toMatchObject(logged(`Payment(${paymentId})`, 'Cancel'));
     expect(more).toEqual([]);
   });

@@ -58,7 +58,7 @@ describe('payment/new for a purchase', () => {
   it('keeps what is said about the payment', async () => {
     const said = { externalPaymentId: 'order-1', countryCode: 'de', gatewayPaymentType: 'sepa', gasPayer: 'user' };
     const more = { redirectUrl: 'https://shop.example/thanks', metadata: { order: { id: 1 } } };
-    const { paymentId, externalPaymentId } = await buy({ totalAmount: 1, currency: 'EUR', ...said, ...more });
+    const { paymentId, externalPaymentId } = await buy({ totalAmount: 100, currency: 'EUR', ...said, ...more });
     expect(externalPaymentId).toBe('order-1');
     expect(await s.payment(paymentId)).toMatchObject({
       ...{ ...said, countryCode: 'DE', metadata: more.metadata, returnUrl: more.redirectUrl },
@@ -132,7 +132,7 @@ describe('payment/new for a purchase', () => {
       ['EURO', sentence],
       [7, 'currency must be a text'],
     ]) {
-      expect(await refused({ totalAmount: 1, currency })).toMatchObject({ issues: [{ path: '/currency', message }] });
+      expect(await refused({ totalAmount: 100, currency })).toMatchObject({ issues: [{ path: '/currency', message }] });
     }
   });
 
@@ -195,7 +195,7 @@ describe('payment/new for a purchase', () => {
   });
 
   it('has an externalPaymentId of its own, also at once, but not beyond its merchant', async () => {
-    const talk = { totalAmount: 1, currency: 'EUR', externalPaymentId: 'order-2' };
+    const talk = { totalAmount: 100, currency: 'EUR', externalPaymentId: 'order-2' };
     const results = await Promise.all(Array.from({ length: 8 }, () => refused(talk)));
     expect(results.filter(({ ok }) => ok)).toHaveLength(1);
     for (const result of results.filter(({ ok }) => !ok)) {
@@ -210,7 +210,7 @@ describe('payment/new for a purchase', () => {
 });
 
 describe('the user of a purchase', () => {
-  const talk = { totalAmount: 1, currency: 'EUR', userId: 0 };
+  const talk = { totalAmount: 100, currency: 'EUR', userId: 0 };
   const buyerOf = async (who: object) => (await invoiceOf({ ...talk, ...who })).userId;
 
   it('is found by externalUserId, else by e-mail, and its owner is asked where it is not known', async () => {

@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { cancelPayment, editInvoice, finishInvoice, type Invoice, newPayment } from '@recur/contracts';
+import {
+  cancelPayment,
+  cancelRefund,
+  createMarkRefund,
+  editInvoice,
+  finishInvoice,
+  type Invoice,
+  markRefundSuccess,
+  newPayment,
+  refundInvoice,
+} from '@recur/contracts';
 import { type Shop, shop } from '../shop.js';
 
 let s: Shop;
@@ -41,11 +51,33 @@ const ofCleared: Record<string, Move> = {
   expiry: ofOpen.expiry as Move,
 };
 
+/** The refund of 1000 that `withRefund` made. */
+const refundOf = async ({ invoiceId }: Invoice): Promise<string> => {
+  const [row] = await s.t.rows('select refund_id from refunds where invoice_id = $1 and amount = 1000', [invoiceId]);
+  return String(row?.refund_id);
+};
+const refund = async ({ invoiceId }: Invoice, refundAmount: number) =>
+  (await s.t.call(refundInvoice, { invoiceId, refundAmount, reason: '' })).ok;
+/** Moves on a paid invoice with an open refund. */
+const ofRefunds: Record<string, Move> = {
+  'invoice/refund': invoice => refund(invoice, 4000),
+  create_mark_refund: async ({ invoiceId }) =>
+    (await s.t.call(createMarkRefund, { invoiceId, refundAmount: 6033, reason: '' })).ok,
+  mark_refund_success: async ({ invoiceId }) => (await s.t.call(markRefundSuccess, { invoiceId })).ok,
+  'payment/refund/cancel': async invoice => (await s.t.call(cancelRefund, { refundId: await refundOf(invoice) })).ok,
+};
+async function withRefund(): Promise<Invoice> {
+  const invoice = await s.inState('paid');
+  await refund(invoice, 1000);
+  return invoice;
+}
+
 /** All pairs of moves, with a maker of their invoices. Payment terms are over, so that any invoice may expire. */
 const races = [
   { moves: ofOpen, make: (): Promise<Invoice> => s.made({ finish: true }) },
   { moves: ofDrafts, make: (): Promise<Invoice> => s.made() },
   { moves: ofCleared, make: (): Promise<Invoice> => s.inState('cleared') },
+  { moves: ofRefunds, make: withRefund },
 ].flatMap(({ moves, make }) => {
   const all = Object.entries(moves);
   return all.flatMap(([one, first], at) =>
@@ -65,7 +97,9 @@ async function outcome({ invoiceId }: Invoice, done: readonly boolean[]): Promis
     `select i.status, i.deleted_time > 0 as deleted, i.version, i.total_amount as total, i.number <> '' as numbered,
        (select sum(amount) from invoice_lines l where l.invoice_id = i.invoice_id) as lines,
        (select string_agg(p.status || p.version || (p.payment_id = i.payment_id), ' ' order by p.payment_id = i.payment_id)
-        from payments p where p.invoice_id = i.invoice_id) as payments
+        from payments p where p.invoice_id = i.invoice_id) as payments, i.refunded_amount as refunded,
+       (select string_agg(r.amount || r.status || r.version || n.status || n.version, ' ' order by r.amount, r.status)
+        from refunds r join invoices n on n.invoice_id = r.credit_note_id where r.invoice_id = i.invoice_id) as refunds
      from invoices i where i.invoice_id = $1`,
     [invoiceId],
   );
@@ -99,7 +133,9 @@ describe('two moves at once end as if one had come after the other', () => {
   });
 
   it('leave no number out, and none twice', async () => {
-    const rows = await s.t.rows(`select number::integer from invoices where number <> '' order by 1`);
+    const rows = await s.t.rows(
+      `select counter::integer as number from invoices where number <> '' and kind = 'invoice' order by 1`,
+    );
     expect(rows.map(({ number }) => number)).toEqual(rows.map((_, at) => at + 1));
   });
 });

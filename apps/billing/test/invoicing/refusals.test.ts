@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  editInvoice,
   emptyOf,
   finishInvoice,
   invoiceDetail,
+  MerchantState,
   markWireTransferSuccess,
   newInvoice,
   Plan,
@@ -16,7 +18,7 @@ import { billing } from '../../src/service.js';
 
 let t: TestService;
 /** Objects known to the owning services, by aggregate and id; billing gets them only by asking. */
-const known: Record<string, object> = {};
+const known: Record<string, object> = { 'merchant 15': { ...emptyOf(MerchantState), id: 15 } };
 const user = (id: number, over: Partial<User> = {}) => {
   known[`user ${id}`] = { ...emptyOf(User), id, merchantId: 15, email: `${id}@example.com`, ...over };
 };
@@ -95,6 +97,8 @@ describe('an invoice', () => {
     const restore = 'update gateways set archived = false';
     const asked = order({ gatewayId: Number(gateway?.gateway_id) });
     await refused(archive, restore, () => t.call(newInvoice, asked), 'gateway_archived');
+    const { invoiceId } = (await t.done(newInvoice, order())).invoice;
+    await refused(archive, restore, () => t.call(editInvoice, { ...asked, invoiceId }), 'gateway_archived');
     await refused(archive, restore, () => t.call(newInvoice, order({ finish: true })), 'invalid_parameters');
   });
 

@@ -5,13 +5,13 @@ import {
   editCheckout,
   type In,
   listCheckouts,
-  type MerchantCheckout,
   newCheckout,
   publishCheckout,
   setDefaultCheckout,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
+import { type Caller, Db, Handle, type Reader } from '@recur/platform';
+import { checkoutAggregate } from './aggregate.js';
 import { archive, type Checkout, checkLive, edit, publish } from './domain/checkout.js';
 import { checkouts } from './tables.js';
 import { checkoutView } from './views.js';
@@ -34,26 +34,36 @@ export class Checkouts {
         modifyTime: tx.now,
       };
       tx.onConflict('checkouts_limit', () => new Rejected('too_many_checkouts'));
-      tx.log(`Checkout(${checkout.id})`, 'New');
-      return { merchantCheckout: saved(tx, checkout, 'checkout.created') };
+      return { merchantCheckout: tx.step(checkoutAggregate, checkout, 'checkout.created', { log: 'New' }) };
     });
   }
 
   @Handle(editCheckout)
   edit({ checkoutId, ...sent }: In<typeof editCheckout>, caller: Caller) {
-    const step = (checkout: Checkout, now: number) => edit(checkout, sent, now);
-    return this.db.write(caller, tx => change(tx, checkoutId, step, 'checkout.updated', 'Edit'));
+    return this.db.write(caller, async tx => {
+      const checkout = await tx.lock(checkoutAggregate, checkoutId, 'checkout_not_found');
+      const edited = edit(checkout, sent, tx.now);
+      if (!edited) return { merchantCheckout: checkoutView(checkout) };
+      return { merchantCheckout: tx.step(checkoutAggregate, edited, 'checkout.updated', { log: 'Edit' }) };
+    });
   }
 
   @Handle(publishCheckout)
   publish({ checkoutId }: In<typeof publishCheckout>, caller: Caller) {
-    return this.db.write(caller, tx => change(tx, checkoutId, publish, 'checkout.published', 'Publish'));
+    return this.db.write(caller, async tx => {
+      const checkout = await tx.lock(checkoutAggregate, checkoutId, 'checkout_not_found');
+      const published = publish(checkout, tx.now);
+      if (!published) return { merchantCheckout: checkoutView(checkout) };
+      return { merchantCheckout: tx.step(checkoutAggregate, published, 'checkout.published', { log: 'Publish' }) };
+    });
   }
 
   @Handle(archiveCheckout)
   archive({ checkoutId }: In<typeof archiveCheckout>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      await change(tx, checkoutId, archive, 'checkout.archived', 'Archive');
+      const checkout = await tx.lock(checkoutAggregate, checkoutId, 'checkout_not_found');
+      const archived = archive(checkout, tx.now);
+      if (archived) tx.step(checkoutAggregate, archived, 'checkout.archived', { log: 'Archive' });
       return {};
     });
   }
@@ -64,7 +74,7 @@ export class Checkouts {
       const live = await tx.all(checkouts, { status: 'live' });
       // locks every live template in id order: another one may become the default before the locks are held
       const ids = [...new Set([...live.map(({ id }) => id), checkoutId])].sort((a, b) => a - b);
-      const all = (await Promise.all(ids.map(id => tx.lockIfAny(checkouts, { id })))).flatMap(row => row ?? []);
+      const all = (await Promise.all(ids.map(id => tx.lockIfAny(checkoutAggregate, id)))).flatMap(row => row ?? []);
       const chosen = all.find(({ id }) => id === checkoutId);
       if (!chosen) throw new Rejected('checkout_not_found');
       checkLive(chosen, 'choose');
@@ -75,11 +85,12 @@ export class Checkouts {
         tx.merchantId,
         before.map(({ id }) => id),
       ]);
-      for (const one of before) saved(tx, { ...one, isDefault: false, modifyTime: tx.now }, 'checkout.updated');
+      for (const one of before) {
+        tx.step(checkoutAggregate, { ...one, isDefault: false, modifyTime: tx.now }, 'checkout.updated');
+      }
       tx.onConflict('checkouts_one_default', 'again');
-      tx.log(`Checkout(${checkoutId})`, 'SetDefault');
       const changed = { ...chosen, isDefault: true, modifyTime: tx.now };
-      return { merchantCheckout: saved(tx, changed, 'checkout.updated') };
+      return { merchantCheckout: tx.step(checkoutAggregate, changed, 'checkout.updated', { log: 'SetDefault' }) };
     });
   }
 
@@ -98,14 +109,6 @@ export class Checkouts {
       return { merchantCheckouts: rows.filter(fits(key)).map(checkoutView) };
     });
   }
-}
-
-/** Saves a template and emits its event; returns its view. */
-function saved(tx: Tx, checkout: Checkout, event: string): MerchantCheckout {
-  const view = checkoutView(checkout);
-  tx.save(checkouts, checkout);
-  tx.emit(event, checkout, view);
-  return view;
 }
 
 /** Matches templates in memory: a merchant has at most 50. */
@@ -134,19 +137,4 @@ export const getTemplate = (reader: Reader, id: number): Promise<Checkout> =>
 /** True when a template exists and is not archived. */
 export async function liveTemplate(reader: Reader, id: number): Promise<boolean> {
   return (await reader.find(checkouts, { id, status: 'live' })) !== undefined;
-}
-
-/** Applies a step to a locked template; without a change there is no event and no log entry. Returns its view. */
-async function change(
-  tx: Tx,
-  id: number,
-  step: (checkout: Checkout, now: number) => Checkout | undefined,
-  event: string,
-  what: string,
-): Promise<{ merchantCheckout: MerchantCheckout }> {
-  const checkout = await tx.lock(checkouts, { id }, 'checkout_not_found');
-  const changed = step(checkout, tx.now);
-  if (!changed) return { merchantCheckout: checkoutView(checkout) };
-  tx.log(`Checkout(${id})`, what);
-  return { merchantCheckout: saved(tx, changed, event) };
 }

@@ -11,6 +11,7 @@ import {
 } from '@recur/contracts';
 import { exchange, Rejected, rateNumber, rateOf, safe } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
+import { currencyAggregate } from './aggregate.js';
 import { Rates } from './rates/rates.js';
 import { type CurrencyRules, currencyRules } from './tables.js';
 
@@ -27,21 +28,18 @@ export class Currencies {
   @Handle(setupMultiCurrencies)
   setup({ multiCurrencyConfigs: asked }: In<typeof setupMultiCurrencies>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const rules = (await tx.lockIfAny(currencyRules, {})) ?? {
+      const rules = (await tx.lockIfAny(currencyAggregate, {})) ?? {
         merchantId: tx.merchantId,
         version: 0,
         sets: [],
         modifyTime: 0,
       };
       const sets = asked?.map(set => updated(set, rules.sets, tx.now)) ?? rules.sets;
-      const view = { multiCurrencyConfigs: sets };
-      if (isDeepStrictEqual(sets, rules.sets)) return view;
+      if (isDeepStrictEqual(sets, rules.sets)) return { multiCurrencyConfigs: sets };
       const changed: CurrencyRules = { ...rules, sets, modifyTime: tx.now };
       tx.onConflict('currency_rules_pkey', 'again');
-      tx.save(currencyRules, changed);
-      tx.emit('currency.updated', changed, view);
       tx.log('MultiCurrencies', 'Update');
-      return view;
+      return tx.step(currencyAggregate, changed, 'currency.updated');
     });
   }
 

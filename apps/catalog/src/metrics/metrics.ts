@@ -15,6 +15,7 @@ import { named } from '../codes.js';
 import { sortNameOf } from '../columns.js';
 import { withId } from '../lists.js';
 import { activePlansUsing } from '../plan-references.js';
+import { metricAggregate } from './aggregate.js';
 import { edit, type MetricEdit, type MetricType, remove } from './domain/metric.js';
 import { type MetricRow, metrics } from './tables.js';
 import { metricView } from './views.js';
@@ -40,12 +41,8 @@ export class Metrics {
         deletedTime: 0,
         sortName: sortNameOf(texts.metricName),
       };
-      const view = metricView(metric);
       tx.onConflict('metrics_code', () => invalid('/code', 'is the code of another metric'));
-      tx.save(metrics, metric);
-      tx.emit('metric.created', metric, view);
-      tx.log(`Metric(${id})`, 'New');
-      return { merchantMetric: view };
+      return { merchantMetric: tx.step(metricAggregate, metric, 'metric.created', { log: 'New' }) };
     });
   }
 
@@ -62,11 +59,7 @@ export class Metrics {
       const retyped = sent.type !== undefined && sent.type !== metric.type;
       const edited = edit(metric, sent, retyped ? await activePlansUsing(tx, metricId) : [], tx.now);
       if (!edited) return { merchantMetric: metricView(metric) };
-      const view = metricView(edited);
-      tx.save(metrics, edited);
-      tx.emit('metric.updated', edited, view);
-      tx.log(`Metric(${metricId})`, 'Edit');
-      return { merchantMetric: view };
+      return { merchantMetric: tx.step(metricAggregate, edited, 'metric.updated', { log: 'Edit' }) };
     });
   }
 
@@ -75,11 +68,7 @@ export class Metrics {
     return this.db.write(caller, async tx => {
       const metric = await lock(tx, metricId);
       const deleted = remove(metric, await activePlansUsing(tx, metricId), tx.now);
-      const view = metricView(deleted);
-      tx.save(metrics, deleted);
-      tx.emit('metric.deleted', deleted, view);
-      tx.log(`Metric(${metricId})`, 'Delete');
-      return { merchantMetric: view };
+      return { merchantMetric: tx.step(metricAggregate, deleted, 'metric.deleted', { log: 'Delete' }) };
     });
   }
 
@@ -118,7 +107,7 @@ export class Metrics {
  * Locks a metric that is not deleted. Plans lock their metrics (`holdMetrics`) before they become active, so of a
  * deletion and an activation at the same time the second one sees the first.
  */
-const lock = (tx: Tx, id: number) => tx.lock(metrics, { id, deletedTime: 0 }, 'metric_not_found');
+const lock = (tx: Tx, id: number) => tx.lock(metricAggregate, { id, deletedTime: 0 }, 'metric_not_found');
 
 /** Metrics with these ids, deleted ones included. */
 export const metricsAmong = (reader: Reader, ids: readonly number[]): Promise<MetricRow[]> =>

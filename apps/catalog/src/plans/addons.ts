@@ -1,6 +1,7 @@
 import { planType } from '@recur/contracts';
 import { type Issue, invalid, Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
+import { planAggregate } from './aggregate.js';
 import type { PlanType } from './domain/plan.js';
 import type { NewPlan } from './input.js';
 import { type PlanRow, plans } from './tables.js';
@@ -23,7 +24,7 @@ export async function checkAddons(tx: Tx, input: References): Promise<PlanRow[]>
   const ids = [...new Set([...input.addonIds, ...input.onetimeAddonIds])].sort((a, b) => a - b);
   const [upgrade, ...locked] = await Promise.all([
     autoUpgradePlanId === 0 ? undefined : tx.find(plans, { id: autoUpgradePlanId, deletedTime: 0 }),
-    ...ids.map(id => tx.lockIfAny(plans, { id, deletedTime: 0 })),
+    ...ids.map(id => tx.lockIfAny(planAggregate, { id, deletedTime: 0 })),
   ]);
   const known = new Map(locked.flatMap(addon => (addon ? [[addon.id, addon]] : [])));
   const entries = (['addonIds', 'onetimeAddonIds'] as const).flatMap(field =>

@@ -3,10 +3,10 @@ import { deletePlanLimit, editPlanLimit, type In, limits, newPlanLimit } from '@
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { findMetric } from '../metrics/metrics.js';
+import { planAggregate } from './aggregate.js';
 import { edit } from './domain/plan.js';
 import { checkMetrics } from './plan-metrics.js';
-import { keepPlan } from './plans.js';
-import { type PlanMetricRow, type PlanRow, planMetrics, plans } from './tables.js';
+import { type PlanMetricRow, type PlanRow, planMetrics } from './tables.js';
 import { limitView } from './views.js';
 
 /** Single limits of plans. A limit is an entry of its plan's `metricLimits`, so each command edits the plan. */
@@ -19,7 +19,7 @@ export class PlanLimits {
     return this.db.write(caller, async tx => {
       const [id, plan] = await Promise.all([
         tx.nextId(planMetrics),
-        tx.lock(plans, { id: planId, deletedTime: 0 }, 'plan_not_found'),
+        tx.lock(planAggregate, { id: planId, deletedTime: 0 }, 'plan_not_found'),
       ]);
       await checkMetric(tx, metricId);
       if (plan.metricLimits.some(limit => limit.metricId === metricId)) {
@@ -69,7 +69,7 @@ export class PlanLimits {
 /** Locks the plan of a limit, which guards all its limits, and reads the limit again under the lock. */
 async function lock(tx: Tx, id: number): Promise<{ limit: PlanMetricRow; plan: PlanRow }> {
   const named = await tx.get(planMetrics, { id, use: 'limit' }, 'plan_limit_not_found');
-  const plan = await tx.lock(plans, { id: named.planId, deletedTime: 0 }, 'plan_limit_not_found');
+  const plan = await tx.lock(planAggregate, { id: named.planId, deletedTime: 0 }, 'plan_limit_not_found');
   return { limit: await tx.get(planMetrics, { id, use: 'limit' }, 'plan_limit_not_found'), plan };
 }
 
@@ -84,9 +84,9 @@ async function checkMetric(tx: Tx, metricId: number): Promise<void> {
 }
 
 /** Replaces the limits of a plan; false when nothing changes. */
-function change(tx: Tx, plan: PlanRow, metricLimits: PlanRow['metricLimits'], what: string): boolean {
+function change(tx: Tx, plan: PlanRow, metricLimits: PlanRow['metricLimits'], log: string): boolean {
   const edited = edit(plan, { metricLimits }, tx.now);
-  if (edited) keepPlan(tx, edited, 'plan.updated', what);
+  if (edited) tx.step(planAggregate, edited, 'plan.updated', { log });
   return edited !== undefined;
 }
 

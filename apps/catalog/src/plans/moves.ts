@@ -16,10 +16,11 @@ import { named } from '../codes.js';
 import type { Config } from '../config.js';
 import { neededIds } from '../domain/id-list.js';
 import { buyersOf, checkAddons } from './addons.js';
+import { planAggregate } from './aggregate.js';
 import { archive, edit, remove } from './domain/plan.js';
 import { asAsked, type NewPlan } from './input.js';
 import { validMetrics } from './plan-metrics.js';
-import { activateAll, addPlan, checkName, keepPlan, lockPlan, wherePlan } from './plans.js';
+import { activateAll, addPlan, checkName, lockPlan, wherePlan } from './plans.js';
 import { type PlanRow, plans } from './tables.js';
 import { planView } from './views.js';
 
@@ -35,7 +36,8 @@ export class PlanMoves {
   archive({ hardArchive, ...name }: In<typeof archivePlan>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const archived = archive(await lockPlan(tx, name), hardArchive, tx.now);
-      if (archived) keepPlan(tx, archived, 'plan.archived', hardArchive ? 'HardArchive' : 'Archive');
+      const log = hardArchive ? 'HardArchive' : 'Archive';
+      if (archived) tx.step(planAggregate, archived, 'plan.archived', { log });
       return {};
     });
   }
@@ -45,7 +47,8 @@ export class PlanMoves {
     return this.db.write(caller, async tx => {
       // binding it to a plan would need the lock held here
       const plan = await lockPlan(tx, name);
-      keepPlan(tx, remove(plan, await buyersOf(tx, plan, neededIds), tx.now), 'plan.deleted', 'Delete');
+      const deleted = remove(plan, await buyersOf(tx, plan, neededIds), tx.now);
+      tx.step(planAggregate, deleted, 'plan.deleted', { log: 'Delete' });
       return {};
     });
   }
@@ -79,7 +82,7 @@ export class PlanMoves {
         onetimeAddonIds: binds(onetimeAddonIds),
         autoUpgradePlanId: 0,
       });
-      const view = keepPlan(tx, bound, 'plan.updated', 'BindAddons');
+      const view = tx.step(planAggregate, bound, 'plan.updated', { log: 'BindAddons' });
       if (bound.status === 'active') await activateAll(tx, addons);
       return { plan: view };
     });

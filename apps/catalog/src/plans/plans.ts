@@ -14,6 +14,7 @@ import { checkTemplate } from '../checkouts/checkouts.js';
 import type { Config } from '../config.js';
 import { holdProduct } from '../products/products.js';
 import { checkAddons, checkCurrency } from './addons.js';
+import { planAggregate } from './aggregate.js';
 import { activate, edit, publish, unpublish } from './domain/plan.js';
 import { asAsked, type NewPlan, rowOf } from './input.js';
 import { checkMetrics, checkMetricsExist } from './plan-metrics.js';
@@ -38,7 +39,7 @@ export class Plans {
   @Handle(editPlan)
   edit({ planId, ...sent }: In<typeof editPlan>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const plan = await tx.lock(plans, { id: planId, deletedTime: 0 }, 'plan_not_found');
+      const plan = await tx.lock(planAggregate, { id: planId, deletedTime: 0 }, 'plan_not_found');
       const input = asAsked(plan, sent);
       const edited = edit(plan, rowOf(input), tx.now);
       if (!edited) return { plan: planView(plan) };
@@ -58,7 +59,7 @@ export class Plans {
       if (sent.productId !== undefined) await holdProduct(tx, sent.productId);
       await checkMetrics(tx, sent);
       tx.onConflict('plans_external_id', externalIdTaken);
-      const view = keepPlan(tx, edited, 'plan.updated', 'Edit');
+      const view = tx.step(planAggregate, edited, 'plan.updated', { log: 'Edit' });
       if (edited.status === 'active') await activateAll(tx, addons);
       return { plan: view };
     });
@@ -71,7 +72,7 @@ export class Plans {
       if (plan.status === 'active') return {};
       // lock order: a main plan, then its add-ons by id; add-ons have none of their own, so there is no deadlock
       const ids = plan.addonIds.toSorted((a, b) => a - b);
-      const addons = await Promise.all(ids.map(id => tx.lock(plans, { id }, 'plan_not_found')));
+      const addons = await Promise.all(ids.map(id => tx.lock(planAggregate, id, 'plan_not_found')));
       await activateAll(tx, [plan, ...addons]);
       tx.log(`Plan(${plan.id})`, 'Activate', { planId: plan.id });
       return {};
@@ -80,25 +81,25 @@ export class Plans {
 
   @Handle(publishPlan)
   publish(name: In<typeof publishPlan>, caller: Caller) {
-    return this.show(caller, name, publish, 'plan.published', 'Publish');
+    return this.db.write(caller, async tx => {
+      const published = publish(await lockPlan(tx, name), tx.now);
+      if (published) tx.step(planAggregate, published, 'plan.published', { log: 'Publish' });
+      return {};
+    });
   }
 
   @Handle(unpublishPlan)
   unpublish(name: In<typeof unpublishPlan>, caller: Caller) {
-    return this.show(caller, name, unpublish, 'plan.unpublished', 'Unpublish');
-  }
-
-  private show(caller: Caller, name: PlanName, step: typeof publish, event: string, what: string) {
     return this.db.write(caller, async tx => {
-      const shown = step(await lockPlan(tx, name), tx.now);
-      if (shown) keepPlan(tx, shown, event, what);
+      const unpublished = unpublish(await lockPlan(tx, name), tx.now);
+      if (unpublished) tx.step(planAggregate, unpublished, 'plan.unpublished', { log: 'Unpublish' });
       return {};
     });
   }
 }
 
-/** Creates a plan from an input, with its event; `what` is its log entry. Returns its view. */
-export async function addPlan(tx: Tx, input: NewPlan, config: Config, what: string): Promise<PlanView> {
+/** Creates a plan from an input; `log` is the content of its log entry. Returns its view. */
+export async function addPlan(tx: Tx, input: NewPlan, config: Config, log: string): Promise<PlanView> {
   // lock order: plans, then the product, then metrics
   const [id] = await Promise.all([tx.nextId(plans), checkAddons(tx, input)]);
   await holdProduct(tx, input.productId);
@@ -116,20 +117,7 @@ export async function addPlan(tx: Tx, input: NewPlan, config: Config, what: stri
     deletedTime: 0,
   };
   tx.onConflict('plans_external_id', externalIdTaken);
-  return keepPlan(tx, plan, 'plan.created', what);
-}
-
-/** Saves a plan, with its event; `what` is its log entry. Returns its view. */
-export function keepPlan(tx: Tx, plan: PlanRow, event: string, what: string): PlanView {
-  tx.log(`Plan(${plan.id})`, what, { planId: plan.id });
-  return saved(tx, plan, event);
-}
-
-function saved(tx: Tx, plan: PlanRow, event: string): PlanView {
-  const view = planView(plan);
-  tx.save(plans, plan);
-  tx.emit(event, plan, view);
-  return view;
+  return tx.step(planAggregate, plan, 'plan.created', { log });
 }
 
 /** A plan by either id; when both are given, they must belong to one plan. */
@@ -150,12 +138,14 @@ export function checkName(plan: PlanRow, { externalPlanId }: PlanName): PlanRow 
 
 /** Locks a plan by either id. */
 export const lockPlan = async (tx: Tx, name: PlanName) =>
-  checkName(await tx.lock(plans, wherePlan(name), 'plan_not_found'), name);
+  checkName(await tx.lock(planAggregate, wherePlan(name), 'plan_not_found'), name);
 
 const externalIdTaken = () => invalid('/externalPlanId', 'is the externalPlanId of another plan');
 
 /** Activates plans; those that are active already emit no event. */
 export async function activateAll(tx: Tx, all: readonly PlanRow[]): Promise<void> {
   await checkMetricsExist(tx, all);
-  for (const activated of all.flatMap(plan => activate(plan, tx.now) ?? [])) saved(tx, activated, 'plan.activated');
+  for (const activated of all.flatMap(plan => activate(plan, tx.now) ?? [])) {
+    tx.step(planAggregate, activated, 'plan.activated');
+  }
 }

@@ -19,6 +19,7 @@ import { sortNameOf } from '../columns.js';
 import { conditions } from '../lists.js';
 import { plansOfProduct } from '../plan-references.js';
 import { usVatConfigOf } from '../us-vat.js';
+import { productAggregate } from './aggregate.js';
 import { activate, DEFAULT_PRODUCT, deactivate, defaultProduct, edit, remove } from './domain/product.js';
 import { type ProductRow, products } from './tables.js';
 import { productView } from './views.js';
@@ -43,7 +44,7 @@ export class Products {
         deletedTime: 0,
         sortName: sortNameOf(texts.productName),
       };
-      return { product: added(tx, product, 'New') };
+      return { product: tx.step(productAggregate, product, 'product.created', { log: 'New' }) };
     });
   }
 
@@ -52,14 +53,15 @@ export class Products {
     return this.db.write(caller, async tx => {
       const [original, id] = await Promise.all([findProduct(tx, productId), tx.nextId(products)]);
       const copy = { ...original, id, version: 0, createTime: tx.now, modifyTime: tx.now };
-      return { product: added(tx, copy, `Copy: ${productId}`) };
+      return { product: tx.step(productAggregate, copy, 'product.created', { log: `Copy: ${productId}` }) };
     });
   }
 
   @Handle(activateProduct)
   activate({ productId }: In<typeof activateProduct>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      await change(tx, productId, 'Activate', activate);
+      const activated = activate(await lockProduct(tx, productId), tx.now);
+      if (activated) tx.step(productAggregate, activated, 'product.activated', { log: 'Activate' });
       return {};
     });
   }
@@ -67,7 +69,8 @@ export class Products {
   @Handle(inactivateProduct)
   inactivate({ productId }: In<typeof inactivateProduct>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      await change(tx, productId, 'Inactivate', deactivate);
+      const inactivated = deactivate(await lockProduct(tx, productId), tx.now);
+      if (inactivated) tx.step(productAggregate, inactivated, 'product.inactivated', { log: 'Inactivate' });
       return {};
     });
   }
@@ -75,9 +78,9 @@ export class Products {
   @Handle(deleteProduct)
   delete({ productId }: In<typeof deleteProduct>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      await change(tx, productId, 'Delete', async (product, now) =>
-        remove(product, await plansOfProduct(tx, productId), now),
-      );
+      const product = await lockProduct(tx, productId);
+      const deleted = remove(product, await plansOfProduct(tx, productId), tx.now);
+      tx.step(productAggregate, deleted, 'product.deleted', { log: 'Delete' });
       return {};
     });
   }
@@ -90,9 +93,12 @@ export class Products {
       ...(usVATConfig && { usVatConfig: usVatConfigOf(usVATConfig) }),
       ...(texts.productName !== undefined && { sortName: sortNameOf(texts.productName) }),
     };
-    return this.db.write(caller, async tx => ({
-      product: productView(await change(tx, productId, 'Edit', (product, now) => edit(product, sent, now))),
-    }));
+    return this.db.write(caller, async tx => {
+      const product = await lockProduct(tx, productId);
+      const edited = edit(product, sent, tx.now);
+      if (!edited) return { product: productView(product) };
+      return { product: tx.step(productAggregate, edited, 'product.updated', { log: 'Edit' }) };
+    });
   }
 
   @Handle(productDetail)
@@ -120,38 +126,10 @@ export class Products {
   }
 }
 
-/** Saves a new product, with its event and log entry; returns its view. */
-function added(tx: Tx, product: ProductRow, what: string): Product {
-  const view = productView(product);
-  tx.save(products, product);
-  tx.emit('product.created', product, view);
-  tx.log(`Product(${product.id})`, what);
-  return view;
-}
-
-const eventOf = {
-  Edit: 'product.updated',
-  Activate: 'product.activated',
-  Inactivate: 'product.inactivated',
-  Delete: 'product.deleted',
-} as const;
-
-/** Changes a product; without a change there is no event and no log entry. The default product gets its row here. */
-async function change(
-  tx: Tx,
-  id: number,
-  what: keyof typeof eventOf,
-  step: (product: ProductRow, now: number) => ProductRow | undefined | Promise<ProductRow>,
-): Promise<ProductRow> {
-  const known = await tx.lockIfAny(products, { id, deletedTime: 0 });
-  const product = known ?? withoutRow(tx.merchantId, id);
-  const changed = await step(product, tx.now);
-  if (!changed) return product;
+/** Locks a product that is not deleted. The default one may have no row yet: its first change inserts it. */
+async function lockProduct(tx: Tx, id: number): Promise<ProductRow> {
   tx.onConflict('products_pkey', 'again');
-  tx.save(products, changed);
-  tx.emit(eventOf[what], changed, productView(changed));
-  tx.log(`Product(${id})`, what);
-  return changed;
+  return (await tx.lockIfAny(productAggregate, { id, deletedTime: 0 })) ?? withoutRow(tx.merchantId, id);
 }
 
 /** Locks a plan's product so that it is not deleted before the plan is committed; the default one cannot be deleted. */

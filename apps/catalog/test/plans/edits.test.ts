@@ -72,7 +72,8 @@ describe('plan/edit', () => {
     const { id: planId } = await planOf({ metadata: { text: 'x'.repeat(1_000_000) } });
     await t.done(editPlan, { planId, multiTrials: [{ metadata: { text: 'x'.repeat(1_000_000) } }] });
     await t.emitted();
-    const large = { multiTrials: [{ metadata: { numbers: Array.from({ length: 100_000 }, () => 1e20) } }] };
+    const metadata = { numbers: Array.from({ length: 990 }, () => 1e20) };
+    const large = { multiTrials: Array.from({ length: 101 }, () => ({ metadata })) };
     expect(await t.call(editPlan, { planId, ...large }, { idempotencyKey: 'large' })).toMatchObject({
       slug: 'invalid_parameters',
       issues: [{ path: '', message: expect.stringMatching(`^plan ${planId} would have \\d+ bytes as JSON`) }],

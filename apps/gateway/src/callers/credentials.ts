@@ -50,10 +50,16 @@ type Shown = Pick<Proof, 'principal' | 'member'>;
 /** The scheme may be missing: clients of this API family send the bare token. */
 const bearer = /^(?:Bearer +)?([\w-]+\.[\w-]+\.[\w-]+)$/i;
 
+/** The token of an Authorization header, however the header spells its scheme. */
+const tokenIn = (authorization: string | undefined) => bearer.exec(authorization ?? '')?.[1];
+
+/** True if a part of a token is base64url as an encoder writes it: other last characters may decode to the same bytes. */
+const isCanonical = (part: string) => Buffer.from(part, 'base64url').toString('base64url') === part;
+
 /** Verifies credentials. The answer is the same whatever is wrong with one. */
 @Injectable()
 export class Credentials {
-  /** By digest, since credentials themselves are not kept; in order of last use. */
+  /** By digest of the token, since credentials themselves are not kept; in order of last use. */
   private readonly proofs = new Map<string, Proof>();
 
   constructor(
@@ -65,7 +71,9 @@ export class Credentials {
 
   /** The caller, when this Authorization header was verified before and still holds. */
   remembered(authorization: string): Principal | undefined {
-    const digest = hash('sha256', authorization, 'base64');
+    const token = tokenIn(authorization);
+    if (token === undefined) return undefined;
+    const digest = hash('sha256', token, 'base64');
     const proof = this.proofs.get(digest);
     if (proof === undefined) return undefined;
     this.proofs.delete(digest);
@@ -75,7 +83,7 @@ export class Credentials {
     return proof.principal;
   }
 
-  /** Whether a proof still holds: nothing that it depends on has changed since. */
+  /** True if a proof is still valid: nothing that it depends on has changed since. */
   private holds({ principal, member }: Proof): boolean {
     if (member === undefined) return !this.callers.isRevoked(principal.id);
     return this.callers.current && this.callers.member(principal.id) === member;
@@ -91,13 +99,14 @@ export class Credentials {
       throw new Rejected('dependency_away', 'It is not known yet who may call; nothing was done');
     }
     try {
-      const token = bearer.exec(authorization ?? '')?.[1];
+      const token = tokenIn(authorization);
       if (token === undefined || token.length > gatewayLimits.tokenBytes) throw new Error('no bearer token');
+      if (!token.split('.').every(isCanonical)) throw new Error('not canonical base64url');
       const { keys } = this.callers;
       const { typ, payload } = await this.signed(token, keys);
       const shown = typ === 'member+jwt' ? await this.member(payload) : this.keyHolder(payload);
       const expiresMs = payload.exp === undefined ? Number.POSITIVE_INFINITY : payload.exp * 1000;
-      this.remember(authorization ?? '', { ...shown, keys, expiresMs });
+      this.remember(token, { ...shown, keys, expiresMs });
       return shown.principal;
     } catch (error) {
       if (error instanceof Rejected) throw error;
@@ -151,14 +160,14 @@ export class Credentials {
     return { principal: { kind: 'member', id: sid, merchantId, actor, grant }, member };
   }
 
-  private remember(authorization: string, proof: Proof): void {
+  private remember(token: string, proof: Proof): void {
     if (this.proofs.size >= gatewayLimits.rememberedCredentials) {
       for (const oldest of this.proofs.keys()) {
         this.proofs.delete(oldest);
         break;
       }
     }
-    this.proofs.set(hash('sha256', authorization, 'base64'), proof);
+    this.proofs.set(hash('sha256', token, 'base64'), proof);
   }
 }
 

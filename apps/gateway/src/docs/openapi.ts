@@ -1,4 +1,12 @@
-import { anyMember, commonErrors, type ErrorKind, errors, type Operation, type Slug } from '@recur/contracts';
+import {
+  anyMember,
+  commonErrors,
+  currencies,
+  type ErrorKind,
+  errors,
+  type Operation,
+  type Slug,
+} from '@recur/contracts';
 import { z } from 'zod';
 
 type Json = Record<string, unknown>;
@@ -62,7 +70,11 @@ export function openApi(operations: readonly Operation[], version: string, baseU
       },
       headers: headersOf,
       parameters: { IdempotencyKey: idempotencyKey },
-      schemas: { ...envelopes, ...Object.fromEntries([...schemas.named].sort(([a], [b]) => (a < b ? -1 : 1))) },
+      schemas: {
+        ...envelopes,
+        CurrencyCode: currencyCode,
+        ...Object.fromEntries([...schemas.named].sort(([a], [b]) => (a < b ? -1 : 1))),
+      },
     },
   };
 }
@@ -111,6 +123,13 @@ const envelopes = {
     },
     required: ['code', 'data', 'merchantId', 'message', 'redirect', 'requestId', 'error'],
   },
+};
+
+/** Inputs may be in lower case; answers never are. */
+const currencyCode = {
+  type: 'string',
+  description: 'An active ISO 4217 code, upper-cased on input',
+  enum: [...currencies.keys()],
 };
 
 const tagOf = ({ name }: Operation) => name.split('.')[0];
@@ -229,6 +248,10 @@ class Schemas {
     return JSON.parse(JSON.stringify(schema), (key, value) => {
       if (key === '$ref' && typeof value === 'string') {
         return value.replace(/^#\/\$defs\/(.+)$/, (_, id: string) => `#/components/schemas/${nameOf(id, io)}`);
+      }
+      if (value?.['x-openapi'] !== undefined) {
+        const { 'x-openapi': keywords, ...others } = value;
+        return { ...others, ...keywords };
       }
       return isBounded(value) ? { ...value, examples: [Math.max(1, value.minimum ?? 1)] } : value;
     });

@@ -1,12 +1,15 @@
-import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
 import { CLOCK, type Clock, CONFIG } from '@recur/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Activity } from '../callers/activity.js';
-import { Buckets } from '../callers/buckets.js';
+import { networkOf } from '../callers/address.js';
+import { type Allowance, Buckets } from '../callers/buckets.js';
 import { Credentials, type Principal } from '../callers/credentials.js';
+import { FailedSignIns } from '../callers/failed-sign-ins.js';
+import { SignInLimits } from '../callers/sign-in-limits.js';
 import type { GatewayConfig } from '../config.js';
+import { gatewayLimits } from '../limits.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,6 +17,10 @@ declare module 'fastify' {
     principal: Principal | null;
     /** The trace that the request is part of, with our own span. */
     traceparent: string;
+    /** Charge for the body: the bucket, and the tokens. */
+    charged: { id: string; tokens: number } | null;
+    /** The e-mail of an attempt to sign in, once it is known. */
+    attempted: string | null;
   }
 }
 
@@ -21,17 +28,17 @@ declare module 'fastify' {
 @Injectable()
 export class Admission {
   private readonly buckets: Buckets;
-  private readonly signIns: Buckets;
+  private readonly signIns: SignInLimits;
 
   constructor(
     private readonly credentials: Credentials,
     private readonly activity: Activity,
+    private readonly failedSignIns: FailedSignIns,
     @Inject(CONFIG) config: GatewayConfig,
     @Inject(CLOCK) clock: Clock,
   ) {
     this.buckets = new Buckets(config.RATE_PER_SECOND, config.RATE_BURST, () => clock.wall());
-    const perMinute = config.SIGN_IN_PER_MINUTE;
-    this.signIns = new Buckets(perMinute / 60, perMinute, () => clock.wall());
+    this.signIns = new SignInLimits(config, () => clock.wall());
   }
 
   /**
@@ -46,7 +53,7 @@ export class Admission {
       this.letIn(request, reply, known, done);
       return;
     }
-    const tooOften = this.count(reply, `address ${request.ip}`);
+    const tooOften = this.count(request, reply, addressId(request));
     if (tooOften !== undefined) {
       done(tooOften);
       return;
@@ -64,7 +71,7 @@ export class Admission {
   ): void {
     request.principal = principal;
     if (principal.kind === 'member') this.activity.seen(principal.id);
-    done(this.count(reply, principal.id));
+    done(this.count(request, reply, principal.id, bodyTokens(request)));
   }
 
   /** Checks the credential again after the body has arrived, which may take long. Throws Rejected where it has ended. */
@@ -76,24 +83,72 @@ export class Admission {
 
   /** Admits requests that need no credential; they are counted by address. */
   admitAnyone(request: FastifyRequest, reply: FastifyReply, done: (rejection?: Rejected) => void): void {
-    done(this.count(reply, `address ${request.ip}`));
+    done(this.count(request, reply, addressId(request), bodyTokens(request)));
   }
 
-  /** Throws `rate_limited` where somebody tries to sign in with an e-mail, or its password, from one address too often. */
+  /** Counts an attempt to sign in by its address, before its body is read. */
+  countAddress(request: FastifyRequest, reply: FastifyReply): Rejected | undefined {
+    const allowance = this.signIns.fromAddress(request.ip);
+    return allowance.allowed ? undefined : refused(reply, allowance);
+  }
+
+  /** Counts an attempt to sign in with an e-mail, or to guess its password. Throws `rate_limited`. */
   countAttempt(request: FastifyRequest, reply: FastifyReply, email: string): void {
-    // hashed because e-mails may be long, and a bucket only needs a distinct name
-    const who = createHash('sha256').update(email.trim().toLowerCase()).update(`\n${request.ip}`).digest('base64');
-    const rejection = this.count(reply, who, this.signIns);
-    if (rejection !== undefined) throw rejection;
+    request.attempted = email;
+    const allowance = this.signIns.withEmail(email, request.ip);
+    if (!allowance.allowed) throw refused(reply, allowance);
+    show(reply, allowance);
   }
 
-  private count(reply: FastifyReply, id: string, buckets = this.buckets): Rejected | undefined {
-    const { allowed, limit, remaining, resetSeconds, retrySeconds } = buckets.take(id);
-    reply.header('ratelimit-limit', String(limit));
-    reply.header('ratelimit-remaining', String(remaining));
-    reply.header('ratelimit-reset', String(resetSeconds));
-    if (allowed) return undefined;
-    reply.header('retry-after', String(retrySeconds));
-    return new Rejected('rate_limited');
+  /** Counts an attempt to sign in that was refused, for the log. */
+  attemptFailed({ ip, attempted }: FastifyRequest, slug: string): void {
+    this.failedSignIns.add(ip, slug, attempted ?? undefined);
   }
+
+  /** Corrects what a body was charged, once its length is known. */
+  chargeBody({ charged }: FastifyRequest, bytes: number): void {
+    if (charged === null) return;
+    const owed = tokensOf(bytes) - charged.tokens;
+    if (owed !== 0) this.buckets.charge(charged.id, owed);
+  }
+
+  /** Charges the mistakes of an input, one token each: finding and telling them costs more than a right input does. */
+  chargeMistakes({ charged }: FastifyRequest, mistakes: number): void {
+    if (charged !== null) this.buckets.charge(charged.id, mistakes);
+  }
+
+  private count(request: FastifyRequest, reply: FastifyReply, id: string, bodyTokens = 0): Rejected | undefined {
+    const allowance = this.buckets.take(id, 1 + bodyTokens);
+    if (!allowance.allowed) return refused(reply, allowance);
+    request.charged = { id, tokens: bodyTokens };
+    show(reply, allowance);
+    return undefined;
+  }
+}
+
+const addressId = ({ ip }: FastifyRequest) => `address ${networkOf(ip)}`;
+
+/** Tokens that a body costs beyond the request itself. */
+const tokensOf = (bytes: number) => Math.floor(bytes / gatewayLimits.bytesPerToken);
+
+/** Tokens that the announced body costs; one whose length is not announced costs the most, until it has arrived. */
+function bodyTokens({ headers, is404, routeOptions }: FastifyRequest): number {
+  // no body is read
+  if (is404) return 0;
+  const { bodyLimit = gatewayLimits.bodyBytes } = routeOptions;
+  if (headers['transfer-encoding'] !== undefined) return tokensOf(bodyLimit);
+  const announced = Number(headers['content-length'] ?? 0);
+  return tokensOf(Math.min(Number.isSafeInteger(announced) ? announced : 0, bodyLimit));
+}
+
+function show(reply: FastifyReply, { limit, remaining, resetSeconds }: Allowance): void {
+  reply.header('ratelimit-limit', String(limit));
+  reply.header('ratelimit-remaining', String(remaining));
+  reply.header('ratelimit-reset', String(resetSeconds));
+}
+
+function refused(reply: FastifyReply, allowance: Allowance): Rejected {
+  show(reply, allowance);
+  reply.header('retry-after', String(allowance.retrySeconds));
+  return new Rejected('rate_limited');
 }

@@ -7,6 +7,7 @@ import { Rejected } from '@recur/kernel';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayConfig } from '../config.js';
 import { gatewayLimits } from '../limits.js';
+import { limitConnections } from './connections.js';
 import { failure } from './envelope.js';
 import { rememberResponses, responseDueOn } from './node-server.js';
 import type { Responses } from './responses.js';
@@ -39,11 +40,12 @@ export class Edge extends FastifyAdapter {
         maxHeaderSize: gatewayLimits.headerBytes,
         // joins a second Authorization to the first, which makes it invalid; Node would drop it silently
         joinDuplicateHeaders: true,
+        // checked by us, since Node would answer without the envelope
         requireHostHeader: false,
       },
       frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
         responses.begin(request, reply);
-        responses.refuse(reply, rejectionOf(error));
+        responses.refuse(reply, rejectionOf(error, gatewayLimits.bodyBytes));
       },
       clientErrorHandler: (error, socket) =>
         refuseRaw(socket, clientErrors[error.code ?? ''] ?? noRequest, newRequestId()),
@@ -51,18 +53,24 @@ export class Edge extends FastifyAdapter {
     const http = this.getInstance();
     http.decorateRequest('principal', null);
     http.decorateRequest('traceparent', '');
+    http.decorateRequest('charged', null);
+    http.decorateRequest('attempted', null);
     http.addHook('onRequest', (request, reply, done) => {
       request.traceparent = traceparentOf(request.headers.traceparent as string | undefined);
       responses.begin(request, reply);
-      done();
+      const rejection = misaddressed(request);
+      if (rejection === undefined) done();
+      else responses.refuse(reply, rejection);
     });
     http.removeAllContentTypeParsers();
     http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-    http.setErrorHandler((error, _request, reply) =>
-      responses.refuse(reply, rejectionOf(error), reply.routeOptions.config.operation),
-    );
+    http.setErrorHandler((error, _request, reply) => {
+      const { bodyLimit = gatewayLimits.bodyBytes, config } = reply.routeOptions;
+      responses.refuse(reply, rejectionOf(error, bodyLimit), config.operation);
+    });
     http.setNotFoundHandler((_request, reply) => responses.refuse(reply, new Rejected('unknown_path')));
     rememberResponses(http.server as HttpServer);
+    limitConnections(http.server as HttpServer, config);
     http.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       http.server.emit('request', request, response);
     });
@@ -81,11 +89,27 @@ export class Edge extends FastifyAdapter {
   }
 }
 
-/** Maps client errors found by Fastify to ours; anything else stays a bug. */
-function rejectionOf(error: unknown): unknown {
+const oneHost = new Rejected('invalid_parameters', 'The request must have exactly one Host header');
+
+/**
+ * Rejection of a request whose host or path is ambiguous. A missing or second Host is read differently by different
+ * servers (RFC 9112, 3.2). The router decodes percent signs in a path, and a proxy that guards a path by its name may not.
+ */
+function misaddressed({ headers: { host }, raw, url, routeOptions }: FastifyRequest): Rejected | undefined {
+  // repeated headers are joined by commas, and no host has one
+  if (host === undefined ? raw.httpVersion !== '1.0' : host.includes(',')) return oneHost;
+  const path = url.split('?', 1)[0] as string;
+  return path.includes('%') && !routeOptions.url?.includes(':') ? new Rejected('unknown_path') : undefined;
+}
+
+/** Maps client errors found by Fastify to ours; anything else stays a bug. `limit` is of the body, in bytes. */
+function rejectionOf(error: unknown, limit: number): unknown {
   if (error instanceof Rejected || !(error instanceof Error)) return error;
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   const slug = slugs[code ?? ''];
+  if (slug === 'body_too_large' && limit !== gatewayLimits.bodyBytes) {
+    return new Rejected(slug, `The body is larger than ${limit / 1_024} KiB`);
+  }
   if (slug !== undefined) return new Rejected(slug);
   const theirs = statusCode !== undefined && statusCode >= 400 && statusCode < 500;
   return theirs ? new Rejected('invalid_parameters', 'The request could not be read') : error;

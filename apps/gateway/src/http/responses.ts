@@ -3,16 +3,23 @@ import { type ErrorKind, errors, type Operation } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { CONFIG, LOG, type Log, metrics } from '@recur/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Histogram } from 'prom-client';
+import { Counter, Histogram } from 'prom-client';
 import type { GatewayConfig } from '../config.js';
 import { gatewayLimits } from '../limits.js';
 import { type Failure, failure, isRegistered, success } from './envelope.js';
 
 const requestSeconds = new Histogram({
   name: 'recur_http_request_seconds',
-  help: 'Time from the head of a request to its answer, by operation (none: no such path) and outcome (ok or error slug)',
-  labelNames: ['operation', 'outcome'],
+  help: 'Time from the head of a request to its answer, by operation (none: no such path)',
+  labelNames: ['operation'],
   buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 8],
+  registers: [metrics],
+});
+
+const requests = new Counter({
+  name: 'recur_http_requests_total',
+  help: 'Requests answered, by operation (none: no such path) and outcome (ok or error slug)',
+  labelNames: ['operation', 'outcome'],
   registers: [metrics],
 });
 
@@ -86,7 +93,8 @@ export class Responses {
 
   private record(reply: FastifyReply, operation: Operation | undefined, outcome: string): void {
     const command = operation === undefined ? 'none' : `${operation.service}.${operation.name}`;
-    requestSeconds.observe({ operation: command, outcome }, reply.elapsedTime / 1000);
+    requestSeconds.observe({ operation: command }, reply.elapsedTime / 1000);
+    requests.inc({ operation: command, outcome });
     if (!this.log.isLevelEnabled('debug')) return;
     const { id: requestId, principal, traceparent } = reply.request;
     const traceId = traceparent.split('-')[1];

@@ -2,12 +2,22 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { ClientProxy } from '@nestjs/microservices';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { type Operation, patternOf, validate } from '@recur/contracts';
+import { type Operation, patternOf, returnFields, validate } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
-import { Bus, type Caller, CLOCK, type Clock, type CommandPacket, type Reply, rejectionIn } from '@recur/platform';
+import {
+  Bus,
+  type Caller,
+  CLOCK,
+  type Clock,
+  CONFIG,
+  type CommandPacket,
+  type Reply,
+  rejectionIn,
+} from '@recur/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { firstValueFrom } from 'rxjs';
 import { mayCall, type Principal } from '../callers/credentials.js';
+import type { GatewayConfig } from '../config.js';
 import { gatewayLimits } from '../limits.js';
 import { Admission } from './admission.js';
 import { jsonOf } from './body.js';
@@ -40,6 +50,7 @@ export class Routes implements OnModuleInit {
     private readonly admission: Admission,
     private readonly responses: Responses,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: GatewayConfig,
     @Inject(OPERATIONS) private readonly operations: readonly Operation[],
   ) {}
 
@@ -50,10 +61,13 @@ export class Routes implements OnModuleInit {
         method: [...operation.methods],
         url: operation.path,
         config: { operation },
+        bodyLimit: operation.anonymous ? gatewayLimits.anonymousBodyBytes : gatewayLimits.bodyBytes,
         onRequest: (request, reply, done) =>
-          this.admission[operation.anonymous ? 'admitAnyone' : 'admit'](request, reply, rejection => {
+          this.admission[operation.anonymous ? 'admitAnyone' : 'admit'](request, reply, refused => {
+            const rejection =
+              refused ?? (isAttempt(operation) ? this.admission.countAddress(request, reply) : undefined);
             if (rejection === undefined) done();
-            else this.responses.refuse(reply, rejection, operation);
+            else this.refuse(reply, rejection, operation);
           }),
         handler: (request, reply) => {
           void this.run(operation, request, reply);
@@ -68,20 +82,31 @@ export class Routes implements OnModuleInit {
     this.inFlight++;
     try {
       if (this.inFlight > gatewayLimits.inFlight) throw new Rejected('overloaded');
+      this.admission.chargeBody(request, (request.body as Buffer | undefined)?.length ?? 0);
       if (request.principal !== null && request.method === 'POST') await this.admission.confirm(request);
       const caller = this.callerOf(request, operation);
       const input = this.inputOf(operation, request);
       if (operation.signIn) this.admission.countAttempt(request, reply, String((input as { email?: unknown }).email));
       if (operation.checksPassword) this.admission.countAttempt(request, reply, caller.actor.display);
+      if (request.method === 'HEAD' && operation.effect === 'write') {
+        this.responses.succeed(reply, operation, '{}');
+        return;
+      }
       const command = { payload: this.payloadOf(input), caller };
       const answer = await firstValueFrom(this.services.send<Reply, CommandPacket>(patternOf(operation), command));
       if (answer.ok) this.responses.succeed(reply, operation, answer.bytes, answer.replayOf);
-      else this.responses.refuse(reply, rejectionIn(answer), operation);
+      else this.refuse(reply, rejectionIn(answer), operation);
     } catch (error) {
-      this.responses.refuse(reply, error, operation);
+      this.refuse(reply, error, operation);
     } finally {
       this.inFlight--;
     }
+  }
+
+  private refuse(reply: FastifyReply, error: unknown, operation: Operation): void {
+    this.responses.refuse(reply, error, operation);
+    if (!isAttempt(operation)) return;
+    this.admission.attemptFailed(reply.request, error instanceof Rejected ? error.slug : 'internal_error');
   }
 
   private callerOf(request: FastifyRequest, operation: Operation): Caller {
@@ -105,10 +130,15 @@ export class Routes implements OnModuleInit {
   }
 
   /** The validated input; fields unknown to the schema are dropped. */
-  private inputOf(operation: Operation, { method, query, body }: FastifyRequest): unknown {
+  private inputOf(operation: Operation, request: FastifyRequest): unknown {
+    const { method, query, body } = request;
     const asked = method === 'POST' ? jsonOf(body as Buffer | undefined) : saidIn(query as Record<string, unknown>);
     const checked = validate(operation.input, asked);
-    if (!checked.ok) throw new Rejected('invalid_parameters', undefined, checked.issues);
+    if (!checked.ok) {
+      this.admission.chargeMistakes(request, checked.issues.length - 1);
+      throw new Rejected('invalid_parameters', undefined, checked.issues);
+    }
+    if (this.config.RECUR_ENV === 'production') requireHttps(operation, checked.value);
     return checked.value;
   }
 
@@ -134,6 +164,17 @@ export class Routes implements OnModuleInit {
       this.responses.refuse(reply, rejection?.slug === 'rate_limited' ? rejection : unknown),
     );
   }
+}
+
+/** An operation that signs in, or tells whether a password is right. */
+const isAttempt = ({ signIn, checksPassword }: Operation) => signIn === true || checksPassword === true;
+
+/** Refuses plain http where a page of a production deployment would lead to. */
+function requireHttps(operation: Operation, input: unknown): void {
+  const given = input as Record<string, string | undefined>;
+  const plain = returnFields(operation.input).filter(name => /^http:/i.test(given[name] ?? ''));
+  const issues = plain.map(name => ({ path: `/${name}`, message: `${name} must be an https URL in production` }));
+  if (issues.length > 0) throw new Rejected('invalid_parameters', undefined, issues);
 }
 
 /** The fields of a query; an empty one, as forms send it, counts as absent. */

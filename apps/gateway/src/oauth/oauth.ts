@@ -40,15 +40,16 @@ export class OAuth implements OnModuleInit {
   onModuleInit(): void {
     // a Fastify scope of its own: no other path accepts forms
     void this.host.httpAdapter.getInstance<FastifyInstance>().register(async http => {
-      http.addContentTypeParser(
-        FORM,
-        { parseAs: 'string', bodyLimit: gatewayLimits.formBytes },
-        (_request, body, done) => done(null, body),
-      );
+      http.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, body, done) => done(null, body));
+      http.addHook('onRoute', route => {
+        route.bodyLimit = gatewayLimits.anonymousBodyBytes;
+      });
       http.addHook('onRequest', (request, reply, done) =>
         this.admission.admitAnyone(request, reply, rejection => {
-          if (rejection === undefined) done();
-          else this.responses.refuse(reply, rejection);
+          if (rejection !== undefined) this.responses.refuse(reply, rejection);
+          // the question of a GET may have an effect, which HEAD must not have
+          else if (request.method === 'HEAD') reply.send();
+          else done();
         }),
       );
       http.get('/.well-known/oauth-authorization-server', (_request, reply) => reply.send(this.metadata()));
@@ -157,10 +158,15 @@ export class OAuth implements OnModuleInit {
   }
 
   /** Shows the code to the user of a platform without a redirect address of its own. */
-  private shown({ code, error_description: why }: Fields, reply: FastifyReply): void {
+  private shown({ code, error }: Fields, reply: FastifyReply): void {
     reply.header('content-security-policy', policyOf()).type(html);
-    reply.send(typeof code === 'string' ? codePage(code) : messagePage('Not connected', String(why ?? 'No code came')));
+    const isCode = typeof code === 'string' && /^[\w.-]{1,200}$/.test(code);
+    reply.send(isCode ? codePage(code) : messagePage('Not connected', reasons.get(String(error)) ?? noCode));
   }
 }
+
+/** Fixed words: what a link carries could be anybody's, and would seem to be ours. */
+const noCode = 'No code came. Begin again at the platform.';
+const reasons: ReadonlyMap<string, string> = new Map([['access_denied', 'The connection was not allowed.']]);
 
 const jsonIn = ({ body }: FastifyRequest): unknown => jsonOf(Buffer.isBuffer(body) ? body : undefined);

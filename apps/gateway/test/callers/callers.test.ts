@@ -33,7 +33,7 @@ describe('what the gateway knows of callers', () => {
   it('is taken from identity before it is ready; until then it lives, and says that it cannot tell', async () => {
     await services.stop();
     gateway = await TestGateway.start(nats.url);
-    expect(await gateway.send('/readyz')).toMatchObject({ status: 503, json: { callers: false } });
+    expect(await gateway.ops('/readyz')).toMatchObject({ status: 503, json: { callers: false } });
     expect((await gateway.send('/livez')).status).toBe(200);
     expect(await gateway.send('/merchant/sample/read', { key })).toMatchObject({
       status: 503,
@@ -242,8 +242,8 @@ describe('what the gateway knows of callers', () => {
 
   it('tells whether identity is heard', async () => {
     await start();
-    expect((await gateway.send('/readyz')).json).toMatchObject({ identity: 'silent' });
+    expect((await gateway.ops('/readyz')).json).toMatchObject({ identity: 'silent' });
     services.beat();
-    await eventually(async () => (await gateway.send('/readyz')).text.includes('"identity":"heard"'));
+    await eventually(async () => (await gateway.ops('/readyz')).text.includes('"identity":"heard"'));
   });
 });

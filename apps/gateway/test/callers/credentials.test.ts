@@ -101,6 +101,12 @@ const refused: Record<string, () => Promise<string> | string> = {
   'two parts': () => key.split('.').slice(0, 2).join('.'),
   'four parts': () => `${key}.x`,
   'an encrypted token of five parts': () => `${key}.x.y`,
+  'a signature that decodes to the same bytes': () => {
+    const last = key.at(-1) as string;
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    // its low bits are no part of the 64 bytes
+    return key.slice(0, -1) + alphabet[alphabet.indexOf(last) + 1];
+  },
   'padding in its parts': () => key.replace('.', '=.'),
   'text that is no token': () => 'sk_live_1234567890',
   'no text': () => '',
@@ -143,6 +149,18 @@ describe('a credential', () => {
       expect(services.asked).toEqual([]);
     });
   }
+
+  it('is remembered once, however its header is spelt', async () => {
+    const known = await (await TestGateway.start(nats.url, { env: { RATE_PER_SECOND: '1', RATE_BURST: '2' } })).ready();
+    // first uses are counted by address, of which two are left
+    expect((await known.send(path, { key: await signer.sign({ jti: 'other' }) })).status).toBe(200);
+    expect((await known.send(path, { key })).status).toBe(200);
+    for (const authorization of [`BEARER ${key}`, `Bearer   ${key}`]) {
+      const { status, json } = await known.send(path, { headers: { authorization } });
+      expect([200, 429]).toContain(status);
+      expect(json.merchantId).toBe(15);
+    }
+  });
 
   it('is looked for in the Authorization header only, and once', async () => {
     const attempts: { headers?: Record<string, string | string[]>; path?: string }[] = [

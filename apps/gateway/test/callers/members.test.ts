@@ -250,7 +250,7 @@ describe('what the gateway knows of members', () => {
     services.beforePage = () => new Promise(() => undefined);
     await services.change({ members: [] }, { lost: true });
     services.beat();
-    await eventually(async () => (await gateway.send('/readyz')).text.includes('"identity":"heard"'));
+    await eventually(async () => (await gateway.ops('/readyz')).text.includes('"identity":"heard"'));
     clock.advance(5);
     services.beat();
     await eventually(async () => (await ask(token))[0] === 503);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Operation, operation, planned, routed } from '@recur/contracts';
+import { currencies, type Operation, operation, planned, routed } from '@recur/contracts';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { z } from 'zod';
 import { openApi } from '../../src/docs/openapi.js';
@@ -102,6 +102,40 @@ describe('the OpenAPI document', () => {
     expect(create).not.toHaveProperty('properties.gatewayId.examples');
     const session = document.paths['/merchant/session/new_session']?.post?.requestBody?.content['application/json'];
     expect(session?.schema).toMatchObject({ properties: { email: { examples: ['ada@example.com'] } } });
+  });
+
+  it('is as strict as the server about texts', () => {
+    type Field = { pattern?: string; format?: string; $ref?: string; anyOf?: { const?: string; $ref?: string }[] };
+    const field = (path: string, name: string): Field => {
+      const schema = document.paths[path]?.post?.requestBody?.content['application/json'].schema;
+      return (schema as { properties: Record<string, Field> }).properties[name] ?? {};
+    };
+    const inputOf = (path: string) => {
+      const found = routed.find(operation => operation.path === path);
+      if (found === undefined) throw new Error(path);
+      return found.input;
+    };
+    const samples = ['', ' ', 'x', 'a\0b', 'Ada', 'ada@example.com', 'a@b@c', 'a b@c', 'javascript:alert(1)'];
+    samples.push('https://example.com/a?b', 'HTTP://example.com', 'ftp://example.com', ' https://example.com', '//a.b');
+    for (const [path, name] of [
+      ['/merchant/product/new', 'homeUrl'],
+      ['/merchant/product/new', 'productName'],
+      ['/merchant/webhook/new_endpoint', 'url'],
+      ['/merchant/session/new_session', 'returnUrl'],
+      ['/merchant/session/new_session', 'email'],
+      ['/merchant/payment/cancel', 'paymentId'],
+    ] as const) {
+      const { pattern = '' } = field(path, name);
+      for (const sample of samples) {
+        const issues = inputOf(path).safeParse({ [name]: sample }).error?.issues ?? [];
+        const isTaken = !issues.some(issue => issue.path[0] === name);
+        expect([path, name, sample, new RegExp(pattern, 'u').test(sample)]).toEqual([path, name, sample, isTaken]);
+      }
+    }
+    expect(field('/merchant/webhook/new_endpoint', 'url').format).toBe('uri');
+    expect(field('/merchant/invoice/new', 'currency').$ref).toBe('#/components/schemas/CurrencyCode');
+    expect(document.components.schemas.CurrencyCode).toMatchObject({ enum: [...currencies.keys()] });
+    expect(JSON.stringify(document)).not.toContain('x-openapi');
   });
 
   it('tells what needs no credential, and what needs an identity token', () => {

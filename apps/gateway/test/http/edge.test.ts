@@ -1,5 +1,16 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Answered, envelopeIn, Services, type SigningKey, signingKey, TestGateway, TestNats } from '../stand.js';
+import {
+  type Answered,
+  envelopeIn,
+  eventually,
+  Services,
+  type SigningKey,
+  signingKey,
+  TestGateway,
+  TestNats,
+} from '../stand.js';
 
 let nats: TestNats;
 let services: Services;
@@ -140,12 +151,78 @@ describe('every answer is the envelope', () => {
   });
 
   it('of requests that Node would answer by itself', async () => {
-    const hostless = await gateway.raw('GET /nowhere HTTP/1.1\r\nconnection: close\r\n\r\n');
-    expect(envelopeIn(hostless)).toMatchObject({ code: 53, error: { type: 'unknown_path' } });
     const expecting = 'GET /nowhere HTTP/1.1\r\nhost: x\r\nexpect: a miracle\r\nconnection: close\r\n\r\n';
     expect(envelopeIn(await gateway.raw(expecting))).toMatchObject({ code: 53 });
     const upgrade = 'GET /nowhere HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade, close\r\n\r\n';
     expect(envelopeIn(await gateway.raw(upgrade))).toMatchObject({ code: 53 });
+  });
+});
+
+describe('a request', () => {
+  const close = 'connection: close\r\n\r\n';
+
+  it('without a Host, or with two, is refused', async () => {
+    for (const hosts of ['', 'host: a\r\nhost: b\r\n', 'host: a\r\nHost: a\r\n', 'host: a, b\r\n']) {
+      const answer = await gateway.raw(`GET /livez HTTP/1.1\r\n${hosts}${close}`);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(envelopeIn(answer)).toMatchObject({ code: 51, error: { type: 'invalid_parameters' } });
+    }
+    expect(await gateway.raw(`GET /livez HTTP/1.1\r\nhost: a\r\n${close}`)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await gateway.raw(`GET /livez HTTP/1.0\r\n${close}`)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('with more members than any input has is refused before it is parsed, wherever they are', async () => {
+    const post = (body: string) => gateway.send(path, { method: 'POST', key, headers: asJson, body });
+    const list = (count: number) => `{"amount":1,"data":[${Array(count).fill('0').join()}]}`;
+    const bodies = [
+      JSON.stringify(Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`k${at}`, at]))),
+      list(10_000),
+      `{"data":[${Array(6_000).fill('{"a":1}').join()}]}`,
+      `{"data":[${Array(10_001).fill('[]').join()}`,
+    ];
+    for (const body of bodies) {
+      const answer = await post(body);
+      expectFailure(answer, 400, 51, 'invalid_parameters');
+      expect(answer.json.error?.issues).toEqual([{ path: '', message: 'The body has more than 10000 members' }]);
+    }
+    expect((await post(list(9_990))).status).toBe(200);
+    expect((await post(JSON.stringify({ amount: 1, note: ','.repeat(20_000) }))).status).toBe(200);
+  });
+});
+
+describe('connections', () => {
+  /** Opens connections, and answers how many of them are still open once all have been told of. */
+  async function open(strict: TestGateway, count: number): Promise<Socket[]> {
+    const sockets = await Promise.all(
+      Array.from({ length: count }, async () => {
+        const socket = connect(strict.port, '127.0.0.1').on('error', () => undefined);
+        // a request that is answered, or the end of a connection that is one too many
+        const told = new Promise(resolve => socket.once('data', resolve).once('close', resolve));
+        socket.write('GET /livez HTTP/1.1\r\nhost: x\r\n\r\n');
+        await told;
+        return socket;
+      }),
+    );
+    return sockets.filter(socket => !socket.closed);
+  }
+
+  it('of one address are bounded; when some are closed, others may come', async () => {
+    const strict = await TestGateway.start(nats.url, { env: { MAX_CONNECTIONS_PER_ADDRESS: '5' } });
+    const first = await open(strict, 12);
+    expect(first).toHaveLength(5);
+    expect(await open(strict, 1)).toHaveLength(0);
+    await Promise.all(first.map(socket => once(socket.destroy(), 'close')));
+    await eventually(async () => (await open(strict, 1)).map(socket => socket.destroy()).length === 1);
+    await strict.stop();
+  });
+
+  it('behind a proxy are bounded in all', async () => {
+    const env = { MAX_CONNECTIONS_PER_ADDRESS: '2', MAX_CONNECTIONS: '6', TRUST_PROXY: 'true' };
+    const strict = await TestGateway.start(nats.url, { env });
+    const sockets = await open(strict, 12);
+    expect(sockets).toHaveLength(6);
+    for (const socket of sockets) socket.destroy();
+    await strict.stop();
   });
 });
 
@@ -166,14 +243,34 @@ describe('headers', () => {
 describe('for those who run it', () => {
   it('tells that it lives, is ready, what it is and what it measured', async () => {
     expect((await gateway.send('/livez')).json).toEqual({ live: true });
-    expect((await gateway.send('/readyz')).json).toMatchObject({ callers: true, serving: true, bus: 'connected' });
+    expect((await gateway.ops('/readyz')).json).toMatchObject({ callers: true, serving: true, bus: 'connected' });
     const { version } = (await gateway.send('/version')).json as unknown as { version: string };
     expect(version).toMatch(/^daily,buildtime:\d{10}$/);
     await gateway.post(path, { amount: 1 }, key);
     await gateway.send(path, { method: 'POST', key, body: 'no JSON' });
-    const { text } = await gateway.send('/metrics');
+    const { text } = await gateway.ops('/metrics');
     for (const outcome of ['ok', 'unsupported_media_type']) {
-      expect(text).toContain(`recur_http_request_seconds_count{operation="billing.sample.write",outcome="${outcome}"}`);
+      expect(text).toContain(`recur_http_requests_total{operation="billing.sample.write",outcome="${outcome}"}`);
     }
+    expect(text).toContain('recur_http_request_seconds_count{operation="billing.sample.write"}');
+  });
+
+  it('tells the public no more than that it lives and which version it is, and decodes no path', async () => {
+    for (const hidden of ['/metrics', '/%6detrics', '/readyz', '/%72eadyz', '/%6civez', '/%76ersion', '/livez/']) {
+      expectFailure(await gateway.send(hidden), 404, 53, 'unknown_path', 0);
+    }
+    const encoded = path.replace('sample', '%73ample');
+    const sent = { method: 'POST', key, headers: asJson, body: '{}' };
+    expectFailure(await gateway.send(encoded, sent), 404, 53, 'unknown_path', 0);
+  });
+
+  it('has metrics of bounded size, whatever is asked', async () => {
+    const ask = async () => (await gateway.ops('/metrics')).text.split('\n').length;
+    await gateway.send('/nowhere/first', { key });
+    const before = await ask();
+    for (let at = 0; at < 50; at++) await gateway.send(`/nowhere/${at}`, { method: at % 2 ? 'PUT' : 'GET', key });
+    // the text is kept for a second
+    await new Promise(resolve => setTimeout(resolve, 1_100));
+    expect((await ask()) - before).toBeLessThan(10);
   });
 });

@@ -238,7 +238,7 @@ describe('what a request needs may be away', () => {
       expect(answer.json.error?.type).toBe('dependency_away');
     }
     expect(await alone.post(write, { amount: 1 }, key)).toMatchObject({ status: 401 });
-    expect(await alone.send('/readyz')).toMatchObject({ status: 200, json: { bus: 'away' } });
+    expect(await alone.ops('/readyz')).toMatchObject({ status: 200, json: { bus: 'away' } });
     await ownNats.start();
     let status = 0;
     while (status !== 200) status = (await alone.post(write, { amount: 1 }, first)).status;

@@ -161,3 +161,42 @@ describe('signing in', () => {
     expect(await post(login.path, {}, { as: '' })).toMatchObject({ headers: { 'ratelimit-remaining': '9' } });
   });
 });
+
+describe('a flood of sign-ins', () => {
+  const attempt = (who: string, from: string) =>
+    post(login.path, { 'x-forwarded-for': from }, { as: '', body: { email: who } });
+  const refusedAs = (answers: { status: number }[]) => answers.filter(({ status }) => status === 429).length;
+
+  it('with other e-mails from one address is refused before a service is asked; others sign in meanwhile', async () => {
+    const flood = Array.from({ length: 100 }, (_, at) => attempt(`guess-${at}@example.com`, '192.0.2.9'));
+    const right = await Promise.all(
+      Array.from({ length: 15 }, (_, at) => attempt(`right-${at}@example.com`, `198.51.100.${at}`)),
+    );
+    expect(right.map(({ status }) => status)).toEqual(Array(15).fill(200));
+    const answers = await Promise.all(flood);
+    expect(refusedAs(answers)).toBe(70);
+    for (const { status, headers, json } of answers.filter(({ status }) => status === 429)) {
+      expect({ status, ...headers }).toMatchObject({ 'ratelimit-limit': '30', 'retry-after': '2' });
+      expect(json.code).toBe(55);
+    }
+    expect(services.asked).toHaveLength(45);
+  });
+
+  it('from the addresses of one /64 is the flood of one', async () => {
+    const answers = [];
+    for (let at = 0; at < 60; at++) answers.push(await attempt(`g${at}@example.com`, `2001:db8:1:2:${at}::1`));
+    expect(refusedAs(answers)).toBe(30);
+    expect(await attempt('g@example.com', '2001:db8:1:3::1')).toMatchObject({ status: 200 });
+  });
+
+  it('with one e-mail from many addresses has to wait', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 120 }, (_, at) => attempt('target@example.com', `203.0.113.${at}`)),
+    );
+    expect(refusedAs(answers)).toBe(100);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.headers['retry-after']).toBe('1');
+    clock.advance(1);
+    expect(await attempt('target@example.com', '203.0.113.200')).toMatchObject({ status: 200 });
+  });
+});

@@ -1,8 +1,7 @@
 import type { CallersChanged } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
-import { callers } from './tables.js';
+import { callersAggregate } from './aggregate.js';
 
-const ROW = { id: 'callers' };
 /** Members in one event: with every session that each may have, it stays below 3 MB. */
 export const membersPerMessage = 1_000;
 
@@ -16,20 +15,20 @@ export async function publishCallers(
   { keys = [], revoked = [], ending = [], members = [] }: Partial<CallersChanged>,
 ): Promise<number> {
   const row = await lockCallers(tx);
-  tx.save(callers, row);
   const ends = ending.map(({ jtiHash, revokedTime }) => ({ jtiHash, revokedTime }));
-  tx.emit('callers.changed', row, { keys, revoked, ending: ends, members: members.slice(0, membersPerMessage) });
-  let version = row.version + 1;
-  for (let from = membersPerMessage; from < members.length; from += membersPerMessage, version++) {
+  const first = { keys, revoked, ending: ends, members: members.slice(0, membersPerMessage) };
+  let version = tx.emit(callersAggregate, row, 'callers.changed', first);
+  for (let from = membersPerMessage; from < members.length; from += membersPerMessage) {
     const more = members.slice(from, from + membersPerMessage);
-    tx.emit('callers.changed', row, { keys: [], revoked: [], ending: [], members: more });
+    const next = { keys: [], revoked: [], ending: [], members: more };
+    version = tx.emit(callersAggregate, row, 'callers.changed', next);
   }
   return version;
 }
 
 /** Serializes changes across merchants, so that event versions are gapless and in commit order. */
 export async function lockCallers(tx: Tx) {
-  const row = await tx.lockIfAny(callers, ROW);
+  const row = await tx.lockIfAny(callersAggregate, 'callers');
   if (!row) throw new Error('the row of callers is missing: migrations insert it');
   return row;
 }

@@ -37,7 +37,7 @@ export class CallerSnapshots {
   }
 }
 
-/** One page at $1 (unix seconds): members after merchant $2 and member $3, ended keys after $4. */
+/** SQL for a page at $1 (unix seconds): members after merchant $2 and member $3, ended keys after $4. */
 const pageText = `with ended as (
     select jti_hash, revoked_time from api_key_lookups where revoked_time > 0 and jti_hash > $4::text
     order by jti_hash limit ${endedKeysPerPage})

@@ -1,5 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
-import { type User as Answer, type In, newSession, type Out } from '@recur/contracts';
+import { type In, newSession, type Out } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, CONFIG, Db, Handle, type Tx } from '@recur/platform';
 import { SigningKeys } from '../callers/signing-keys.js';
@@ -8,15 +8,17 @@ import type { Config } from '../config.js';
 import { emailKey } from '../domain/email.js';
 import { usersLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
+import { userAggregate } from '../users/aggregate.js';
 import { type Edit, edited, filled } from '../users/edits.js';
 import { type User, users } from '../users/tables.js';
-import { holders, insertUser, refuseTaken, updateRow } from '../users/users.js';
-import { userView } from '../users/views.js';
+import { holders, newRow, refuseTaken } from '../users/users.js';
 import { openSession } from './client-sessions.js';
 
 const clientTokenSeconds = 600;
 
 type Given = Pick<In<typeof newSession>, 'email' | 'externalUserId' | 'firstName' | 'lastName' | 'phone' | 'address'>;
+/** The fields of a user that the answer shows. */
+type Known = Pick<User, 'id' | 'email' | 'externalUserId'>;
 type Urls = Required<Pick<In<typeof newSession>, 'returnUrl' | 'cancelUrl'>>;
 
 /** Opens client sessions: finds or creates the user, then answers the session, a token and the URL of the pages. */
@@ -39,7 +41,7 @@ export class NewSession {
       // a concurrent request that loses the race for an e-mail or external id runs again and finds the user
       tx.onConflict('users_email', 'again');
       tx.onConflict('users_external', 'again');
-      let user: Answer;
+      let user: Known;
       if (found) {
         refuseInactive(found);
         refuseTaken(held, found.id);
@@ -47,14 +49,15 @@ export class NewSession {
       } else {
         const passwordHash = password ? await this.passwords.hash(password, usersLine(tx.merchantId)) : null;
         const texts = { email, externalUserId, firstName, lastName, phone, address, language: '' };
-        user = insertUser(tx, { ...texts, id: await tx.nextId(users), passwordHash });
+        const made = newRow(tx, { ...texts, id: await tx.nextId(users), passwordHash });
+        user = tx.step(userAggregate, made, 'user.created');
       }
       tx.log(`User(${user.id})`, found ? 'NewSession' : 'New', { userId: user.id });
       return this.opened(tx, user, { returnUrl, cancelUrl });
     });
   }
 
-  private async opened(tx: Tx, user: Answer, urls: Urls): Promise<Out<typeof newSession>> {
+  private async opened(tx: Tx, user: Known, urls: Urls): Promise<Out<typeof newSession>> {
     const purpose = { userId: user.id, ...urls };
     const { clientSession, sessionHash } = openSession(tx, Math.floor(this.clock.wall() / 1000), purpose);
     return {
@@ -81,12 +84,12 @@ export function refuseInactive({ id, status }: User): void {
 }
 
 /** Overwrites the user with the non-blank fields given; locks and saves it only if something differs. */
-async function overwrite(tx: Tx, found: User, given: Given): Promise<Answer> {
-  if (!edited(found, editOf(found, given))) return userView(found);
-  const user = await tx.lock(users, { id: found.id }, 'user_not_found');
+async function overwrite(tx: Tx, found: User, given: Given): Promise<Known> {
+  if (!edited(found, editOf(found, given))) return found;
+  const user = await tx.lock(userAggregate, found.id, 'user_not_found');
   refuseInactive(user);
   const next = edited(user, editOf(user, given));
-  return next ? updateRow(tx, next) : userView(user);
+  return next ? tx.step(userAggregate, next, 'user.updated') : user;
 }
 
 /** The edit that a request stands for; an e-mail that differs only in case is no change. */

@@ -2,7 +2,7 @@
 export const emailKey = (email: string): string => email.toLowerCase();
 
 /**
- * Whether a verified e-mail equals the requested one. Refuses an address in which lower-casing turns a non-ASCII letter
+ * True if a verified e-mail equals the requested one. Refuses an address in which lower-casing turns a non-ASCII letter
  * into an ASCII one (the Kelvin sign into k), since it would match somebody else's address.
  */
 export const sameEmail = (verified: string, asked: string): boolean =>

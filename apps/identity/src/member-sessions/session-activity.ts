@@ -7,7 +7,7 @@ import { MemberSessions, sessionEnd } from './member-sessions.js';
 /** Records the use of sessions, and ends those that were idle for 8 hours or whose tokens have expired. */
 @Injectable()
 export class SessionActivity {
-  /** One member at a time: publishing to gateways takes the last lock of a transaction. */
+  /** Ends sessions one member at a time: publishing to gateways takes the last lock of a transaction. */
   readonly work: Work = work(
     sessionEnd,
     { time: 'machine', batch: 1 },

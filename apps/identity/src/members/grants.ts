@@ -30,7 +30,7 @@ const allPermissions: readonly Permission[] = permissionGroups.flatMap(group =>
   permissionActions.map((action): Permission => `${group}.${action}`),
 );
 
-/** Whether one grant includes another. The owner's includes every grant, and nothing less includes the owner's. */
+/** True if one grant includes another. The owner's includes every grant, and nothing less includes the owner's. */
 export const covers = (grant: string, other: string): boolean =>
   grant === everything || (other !== everything && lacking(grant, other).length === 0);
 

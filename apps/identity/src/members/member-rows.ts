@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import { invalid, type Rejected } from '@recur/kernel';
-import type { Reader, Tx } from '@recur/platform';
+import type { Reader } from '@recur/platform';
 import { emailKey } from '../domain/email.js';
-import { type Member, memberEmails, members } from './tables.js';
-import { memberEvent } from './views.js';
+import { type Member, type MemberEmail, members } from './tables.js';
 
 type NewRow = Pick<Member, 'email' | 'firstName' | 'lastName' | 'roleIds'> & Pick<Member, 'id' | 'isOwner'>;
 
@@ -13,10 +12,9 @@ export const emailHash = (email: string) => hash('sha256', emailKey(email), 'bas
 /** The refusal of an e-mail that another member of the merchant has. */
 export const emailTaken = (): Rejected => invalid('/email', 'A member with this e-mail exists already');
 
-/** Creates a member, not set up yet, and emits its event; the caller writes the log entry and maps conflicts. */
-export function insertMember(tx: Tx, given: NewRow): Member {
-  const { merchantId, now } = tx;
-  const member: Member = {
+/** A member as it is created, not set up yet. Save its `emailLookup` with it. */
+export function newMember({ merchantId, now }: Pick<Reader, 'merchantId' | 'now'>, given: NewRow): Member {
+  return {
     ...given,
     merchantId,
     emailKey: emailKey(given.email),
@@ -27,26 +25,14 @@ export function insertMember(tx: Tx, given: NewRow): Member {
     createTime: now,
     version: 0,
   };
-  tx.save(memberEmails, { emailHash: emailHash(given.email), merchantId, pending: true });
-  tx.save(members, member);
-  tx.emit('member.created', member, memberEvent(member));
-  return member;
 }
 
-/** Saves a locked, changed member and emits its event; the caller writes the log entry. */
-export function updateMember(tx: Tx, member: Member): void {
-  tx.save(members, member);
-  tx.emit('member.updated', member, memberEvent(member));
-}
-
-/** Saves a locked member that completes its setup, and emits its event; the caller writes the log entry. */
-export async function setUpMember(tx: Tx, member: Member): Promise<Member> {
-  updateMember(tx, member);
-  const { merchantId, email } = member;
-  const lookup = await tx.lockIfAny(memberEmails, { emailHash: emailHash(email), merchantId });
-  if (lookup?.pending) tx.save(memberEmails, { ...lookup, pending: false });
-  return member;
-}
+/** The lookup of a new member by its e-mail, across merchants. */
+export const emailLookup = ({ email, merchantId }: Member): MemberEmail => ({
+  emailHash: emailHash(email),
+  merchantId,
+  pending: true,
+});
 
 /** The merchant's member with this e-mail. */
 export const memberWithEmail = (reader: Reader, email: string): Promise<Member | undefined> =>

@@ -12,10 +12,11 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, contains, Db, given, Handle, type Tx } from '@recur/platform';
 import { emailKey } from '../domain/email.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
+import { memberAggregate } from './aggregates.js';
 import { grantIn, type Roles, refuseExcess, rolesOf } from './grants.js';
-import { emailTaken, insertMember, updateMember } from './member-rows.js';
+import { emailLookup, emailTaken, newMember } from './member-rows.js';
 import { isSetUp, SetupTokens, setupSeconds } from './setup-tokens.js';
-import { type Member, members, type Role, roles } from './tables.js';
+import { type Member, memberEmails, members, type Role, roles } from './tables.js';
 import { memberEvent } from './views.js';
 
 /** Administers a merchant's members. Lock order: roles, member, sessions, callers. */
@@ -59,14 +60,14 @@ export class Members {
       const roles = await lockRoles(tx, roleIds);
       // the inviter is given the setup token, and could set itself up with it
       await refuseExcess(tx, caller, grantOf([...roles.values()].flatMap(({ permissions }) => permissions)));
-      // of concurrent invitations of one e-mail, all but the first run again and find its member
+      // concurrent invitations of one e-mail: all but the first run again and find its member
       tx.onConflict('member_emails_pkey', 'again');
       tx.onConflict('members_email', 'again');
-      const held = await tx.lockIfAny(members, { emailKey: emailKey(email) });
+      const held = await tx.lockIfAny(memberAggregate, { emailKey: emailKey(email) });
       const invitation = { email, firstName, lastName, roleIds: sortedSet(roleIds) };
       const member = held
         ? await this.inviteAgain(tx, held, invitation, caller)
-        : insertMember(tx, { ...invitation, id: await tx.nextId(members), isOwner: false });
+        : this.inviteFirst(tx, newMember(tx, { ...invitation, id: await tx.nextId(members), isOwner: false }));
       const setupToken = await this.setupTokens.issue(tx, member.id);
       tx.log(`Member(${member.id})`, 'Invite');
       return { memberId: member.id, setupToken, setupTokenExpireTime: tx.now + setupSeconds };
@@ -77,15 +78,14 @@ export class Members {
   updateRole({ memberId, roleIds }: In<typeof updateMemberRole>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const roles = await lockRoles(tx, roleIds);
-      const member = await tx.lock(members, { id: memberId }, 'member_not_found');
+      const member = await tx.lock(memberAggregate, memberId, 'member_not_found');
       if (member.isOwner) throw new Rejected('owner_protected');
       const next = { ...member, roleIds: sortedSet(roleIds) };
       if (next.roleIds.join() === member.roleIds.join()) return {};
       const before = grantIn(await rolesOf(tx, [member]), member);
       await refuseExcess(tx, caller, grantIn(roles, next), before);
-      updateMember(tx, next);
+      tx.step(memberAggregate, next, 'member.updated', { log: 'UpdateRole' });
       await this.sessions.regrant(tx, [next], roles);
-      tx.log(`Member(${memberId})`, 'UpdateRole');
       return {};
     });
   }
@@ -93,13 +93,12 @@ export class Members {
   @Handle(suspendMember)
   suspend({ memberId }: In<typeof suspendMember>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const member = await tx.lock(members, { id: memberId }, 'member_not_found');
+      const member = await tx.lock(memberAggregate, memberId, 'member_not_found');
       if (member.isOwner) throw new Rejected('owner_protected');
       if (caller.actor.kind === 'member' && Number(caller.actor.id) === memberId) throw new Rejected('self_suspension');
       if (member.status === 'suspended') return {};
-      updateMember(tx, { ...member, status: 'suspended' });
+      tx.step(memberAggregate, { ...member, status: 'suspended' }, 'member.updated', { log: 'Suspend' });
       await this.sessions.endAllOf(tx, memberId);
-      tx.log(`Member(${memberId})`, 'Suspend');
       return {};
     });
   }
@@ -107,12 +106,17 @@ export class Members {
   @Handle(resumeMember)
   resume({ memberId }: In<typeof resumeMember>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const member = await tx.lock(members, { id: memberId }, 'member_not_found');
+      const member = await tx.lock(memberAggregate, memberId, 'member_not_found');
       if (member.status === 'active') return {};
-      updateMember(tx, { ...member, status: 'active' });
-      tx.log(`Member(${memberId})`, 'Resume');
+      tx.step(memberAggregate, { ...member, status: 'active' }, 'member.updated', { log: 'Resume' });
       return {};
     });
+  }
+
+  private inviteFirst(tx: Tx, member: Member): Member {
+    tx.save(memberEmails, emailLookup(member));
+    tx.step(memberAggregate, member, 'member.created');
+    return member;
   }
 
   /** Updates a locked member that is not set up yet with the names and roles of a further invitation. */
@@ -131,7 +135,9 @@ export class Members {
       roleIds: member.isOwner ? member.roleIds : roleIds,
     };
     const changed = memberEvent(next);
-    if (JSON.stringify(changed) !== JSON.stringify(memberEvent(member))) updateMember(tx, next);
+    if (JSON.stringify(changed) !== JSON.stringify(memberEvent(member))) {
+      tx.step(memberAggregate, next, 'member.updated');
+    }
     return next;
   }
 }

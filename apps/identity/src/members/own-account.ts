@@ -1,11 +1,12 @@
 import { Controller } from '@nestjs/common';
-import { type In, logoutMember, memberProfile, resetPassword, updateMember as updateOwn } from '@recur/contracts';
+import { type In, logoutMember, memberProfile, resetPassword, updateMember } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
+import { requireUncommon } from '../passwords/common-passwords.js';
 import { memberLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
-import { updateMember } from './member-rows.js';
+import { memberAggregate } from './aggregates.js';
 import { members } from './tables.js';
 
 /** Operations of a member on its own account; the gateway admits no other caller. */
@@ -26,17 +27,14 @@ export class OwnAccount {
     });
   }
 
-  @Handle(updateOwn)
-  update(edit: In<typeof updateOwn>, caller: Caller) {
+  @Handle(updateMember)
+  update(edit: In<typeof updateMember>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const member = await tx.lock(members, { id: ownId(caller) }, 'permission_denied');
+      const member = await tx.lock(memberAggregate, ownId(caller), 'permission_denied');
       const { firstName = member.firstName, lastName = member.lastName, mobile = member.mobile } = edit;
       const next = { ...member, firstName, lastName, mobile };
       const isSame = firstName === member.firstName && lastName === member.lastName && mobile === member.mobile;
-      if (!isSame) {
-        updateMember(tx, next);
-        tx.log(`Member(${member.id})`, 'Update');
-      }
+      if (!isSame) tx.step(memberAggregate, next, 'member.updated', { log: 'Update' });
       const [merchantMember] = await this.sessions.views(tx, [next], caller.session);
       return { merchantMember: merchantMember as NonNullable<typeof merchantMember> };
     });
@@ -45,7 +43,7 @@ export class OwnAccount {
   @Handle(logoutMember)
   logout(_input: In<typeof logoutMember>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const { id } = await tx.lock(members, { id: ownId(caller) }, 'permission_denied');
+      const { id } = await tx.lock(memberAggregate, ownId(caller), 'permission_denied');
       if (await this.sessions.end(tx, id, caller.session ?? '')) tx.log(`Member(${id})`, 'Logout');
       return {};
     });
@@ -54,6 +52,7 @@ export class OwnAccount {
   @Handle(resetPassword)
   async reset({ oldPassword, newPassword }: In<typeof resetPassword>, caller: Caller) {
     const id = ownId(caller);
+    requireUncommon(newPassword);
     const line = memberLine(caller.merchantId, id);
     const known = await this.db.read(caller, reader => reader.get(members, { id }, 'permission_denied'));
     const isRight = known.passwordHash !== null && (await this.passwords.verify(known.passwordHash, oldPassword, line));
@@ -61,15 +60,14 @@ export class OwnAccount {
     return this.db.write(caller, async tx => {
       // refused inside, so that a repeat under the same idempotency key is answered although its old password is wrong
       if (!isRight) throw wrong();
-      const member = await tx.lock(members, { id }, 'permission_denied');
+      const member = await tx.lock(memberAggregate, id, 'permission_denied');
       // replaced by a concurrent request since it was verified
       if (member.passwordHash !== known.passwordHash) throw wrong();
       const next = { ...member, passwordHash };
-      updateMember(tx, next);
+      tx.step(memberAggregate, next, 'member.updated', { log: 'ResetPassword' });
       const device = await this.sessions.deviceOf(tx, id, caller.session);
       // the calling session ends too: somebody else may have its token
       const { token } = await this.sessions.open(tx, next, { device, totpVerified: false, alone: true });
-      tx.log(`Member(${id})`, 'ResetPassword');
       return { token };
     });
   }

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Controller } from '@nestjs/common';
-import { deleteRole, editRole, grantOf, type In, listRoles, newRole, permissionsIn } from '@recur/contracts';
+import { deleteRole, editRole, grantOf, type In, inOrder, listRoles, newRole } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
 import { merchants } from '../merchants/tables.js';
+import { roleAggregate } from './aggregates.js';
 import { refuseExcess, rolesOf } from './grants.js';
 import { members, type Role, roles } from './tables.js';
 import { roleView } from './views.js';
@@ -37,44 +39,43 @@ export class Roles {
         merchantId: tx.merchantId,
         id: await tx.nextId(roles),
         ...named(name),
-        permissions: normal(permissions),
+        permissions: inOrder(permissions),
         createTime: tx.now,
         deletedTime: 0,
         version: 0,
       };
-      saveRole(tx, 'role.created', role);
-      tx.log(`Role(${role.id})`, 'New');
-      return { merchantRole: roleView(role) };
+      refuseTakenName(tx);
+      return { merchantRole: tx.step(roleAggregate, role, 'role.created', { log: 'New' }) };
     });
   }
 
   @Handle(editRole)
   edit({ id, role: name, permissions }: In<typeof editRole>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const role = await tx.lock(roles, { id, deletedTime: 0 }, 'role_not_found');
-      const next = { ...role, ...named(name), permissions: normal(permissions) };
+      const role = await tx.lock(roleAggregate, { id, deletedTime: 0 }, 'role_not_found');
+      const next = { ...role, ...named(name), permissions: inOrder(permissions) };
       const isRegranted = grantOf(next.permissions) !== grantOf(role.permissions);
-      if (!isRegranted && next.name === role.name) return { merchantRole: roleView(role) };
+      const isKept = next.name === role.name && isDeepStrictEqual(next.permissions, role.permissions);
+      if (isKept) return { merchantRole: roleView(role) };
       await refuseExcess(tx, caller, grantOf(next.permissions), grantOf(role.permissions));
-      saveRole(tx, 'role.updated', next);
+      refuseTakenName(tx);
+      const merchantRole = tx.step(roleAggregate, next, 'role.updated', { log: 'Edit' });
       if (isRegranted) await this.regrant(tx, next);
-      tx.log(`Role(${id})`, 'Edit');
-      return { merchantRole: roleView(next) };
+      return { merchantRole };
     });
   }
 
   @Handle(deleteRole)
   delete({ id }: In<typeof deleteRole>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const role = await tx.lock(roles, { id, deletedTime: 0 }, 'role_not_found');
+      const role = await tx.lock(roleAggregate, { id, deletedTime: 0 }, 'role_not_found');
       const [having] = await tx.query(
         'select count(*) as n from members where merchant_id = $1 and $2::bigint = any(role_ids)',
         [tx.merchantId, id],
       );
       const n = Number(having?.n);
       if (n > 0) throw inUse(n);
-      saveRole(tx, 'role.deleted', { ...role, deletedTime: tx.now });
-      tx.log(`Role(${id})`, 'Delete');
+      tx.step(roleAggregate, { ...role, deletedTime: tx.now }, 'role.deleted', { log: 'Delete' });
       return {};
     });
   }
@@ -99,16 +100,9 @@ export class Roles {
 export const allRoles = (reader: Reader): Promise<Role[]> =>
   reader.all(roles, { deletedTime: 0 }, `order by create_time desc, id desc limit ${rolesPerMerchant}`);
 
-function saveRole(tx: Tx, event: 'role.created' | 'role.updated' | 'role.deleted', role: Role): void {
-  tx.onConflict('roles_name', () => invalid('/role', 'Another role has this name'));
-  tx.save(roles, role);
-  tx.emit(event, role, roleView(role));
-}
+const refuseTakenName = (tx: Tx) => tx.onConflict('roles_name', () => invalid('/role', 'Another role has this name'));
 
 const named = (name: string) => ({ name: name.trim(), nameKey: name.trim().toLowerCase() });
-
-/** Permissions deduplicated and in canonical order. */
-const normal = (permissions: Role['permissions']) => permissionsIn(grantOf(permissions));
 
 const inUse = (n: number) =>
   new Rejected('role_in_use', `${n === 1 ? '1 member has' : `${n} members have`} this role: remove it from them first`);

@@ -29,13 +29,13 @@ export class SetupTokens {
     return true;
   }
 
-  /** Whether a token is the member's latest, valid or not: guesses are refused before anything is locked. */
+  /** True if a token is the member's latest, valid or not: guesses are refused before anything is locked. */
   async isOf(reader: Reader, memberId: number, token: string): Promise<boolean> {
     return (await reader.find(setupTokens, { memberId, tokenHash: hashOf(token) })) !== undefined;
   }
 }
 
-/** Whether a member can sign in already; if so it gets no setup token, which would let the inviter sign in as it. */
+/** True if a member can sign in already; it then gets no setup token, which would let the inviter sign in as it. */
 export async function isSetUp(reader: Reader, { id: memberId, passwordHash }: Member): Promise<boolean> {
   return passwordHash !== null || (await reader.find(oauthAccounts, { memberId, clearedTime: 0 })) !== undefined;
 }

@@ -3,8 +3,8 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { errors, type Slug } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { systemCaller } from '@recur/platform';
-import { ApiKeys, type KeyState } from './api-keys.js';
 import { type MerchantCommand, readMerchantArgs } from './merchant-args.js';
+import { type KeyState, MerchantKeys } from './merchant-keys.js';
 import { Merchants } from './merchants.js';
 
 /** Exit codes, as in sysexits.h: wrong usage; a dependency is away; any other refusal. */
@@ -38,7 +38,7 @@ async function run(app: INestApplicationContext, command: MerchantCommand): Prom
   if (command.name === 'create') return created(await app.get(Merchants).create(command.options, randomUUID()));
   const merchantId = command.options.merchant;
   const caller = systemCaller(merchantId, randomUUID(), Number.POSITIVE_INFINITY);
-  const apiKeys = app.get(ApiKeys);
+  const apiKeys = app.get(MerchantKeys);
   switch (command.name) {
     case 'keys list': {
       const keys = await apiKeys.list(caller);
@@ -81,6 +81,6 @@ function fail(message: string, code: number): number {
 
 function sentences({ slug, message, issues }: Rejected): string {
   if (slug === 'deadline_exceeded') return 'The outcome is unknown: check before you retry.';
-  const messages = issues.length > 0 ? issues.map(issue => issue.message) : [message ?? errors[slug as Slug].message];
+  const messages = issues.length > 0 ? issues.map(issue => issue.message) : [message || errors[slug as Slug].message];
   return messages.map(sentence => `${sentence}.`).join('\n');
 }

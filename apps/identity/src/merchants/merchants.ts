@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Db, systemCaller } from '@recur/platform';
-import { insertMember } from '../members/member-rows.js';
-import { members } from '../members/tables.js';
-import { ApiKeys } from './api-keys.js';
-import { merchants } from './tables.js';
-import { merchantView } from './views.js';
+import { memberAggregate } from '../members/aggregates.js';
+import { emailLookup, newMember } from '../members/member-rows.js';
+import { memberEmails, members } from '../members/tables.js';
+import { merchantAggregate } from './aggregates.js';
+import { MerchantKeys } from './merchant-keys.js';
 
 export interface NewMerchant {
   merchantId: number;
@@ -18,7 +18,7 @@ export interface NewMerchant {
 export class Merchants {
   constructor(
     private readonly db: Db,
-    private readonly apiKeys: ApiKeys,
+    private readonly keys: MerchantKeys,
   ) {}
 
   /** Creates a merchant with its owner and its first API key. */
@@ -28,14 +28,13 @@ export class Merchants {
     const caller = systemCaller(merchantId, requestId, Number.POSITIVE_INFINITY);
     return this.db.write(caller, async tx => {
       const memberId = await tx.nextId(members);
-      const createTime = tx.now;
-      const merchant = { merchantId, name, profile: {}, createTime, version: 0 };
-
-      tx.save(merchants, merchant);
-      tx.emit('merchant.created', merchant, merchantView(merchant));
-      insertMember(tx, { id: memberId, email, firstName: '', lastName: '', isOwner: true, roleIds: [] });
-      tx.log(`Merchant(${merchantId})`, 'New');
-      const { apiKey } = await this.apiKeys.issue(tx);
+      const merchant = { merchantId, name, profile: {}, createTime: tx.now, version: 0 };
+      tx.step(merchantAggregate, merchant, 'merchant.created', { log: 'New' });
+      const names = { email, firstName: '', lastName: '' };
+      const owner = newMember(tx, { ...names, id: memberId, isOwner: true, roleIds: [] });
+      tx.save(memberEmails, emailLookup(owner));
+      tx.step(memberAggregate, owner, 'member.created');
+      const { apiKey } = await this.keys.issue(tx);
       return { merchantId, memberId, apiKey };
     });
   }

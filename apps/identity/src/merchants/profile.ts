@@ -1,6 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { getMerchant, type In, updateMerchant } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
+import { invalid } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle } from '@recur/platform';
 import type { Config } from '../config.js';
 import { currencyRules, gateways } from '../copies/tables.js';
@@ -9,7 +9,8 @@ import { allRoles } from '../members/roles.js';
 import { members } from '../members/tables.js';
 import { roleView } from '../members/views.js';
 import { deploymentKind, supportedCurrencies, supportedTimeZones } from '../system.js';
-import { apiKeys, merchants } from './tables.js';
+import { merchantAggregate } from './aggregates.js';
+import { apiKeys, type Merchant, merchants } from './tables.js';
 import { merchantView } from './views.js';
 
 const gatewaysShown = 100;
@@ -58,21 +59,27 @@ export class MerchantProfile {
   @Handle(updateMerchant)
   update(edit: In<typeof updateMerchant>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const merchant = await tx.lockIfAny(merchants, {});
-      if (!merchant) throw new Rejected('permission_denied');
+      const merchant = await tx.lock(merchantAggregate, {}, 'permission_denied');
       const sent = Object.entries(edit).filter(([, value]) => value !== undefined);
       const profile = Object.fromEntries(
         Object.entries({ ...merchant.profile, ...Object.fromEntries(sent) }).filter(([, value]) => value !== ''),
       );
+      assertUpwards(merchant, edit);
       const next = { ...merchant, profile };
       const isSame = sent.every(([field, value]) => value === (merchant.profile[field as keyof typeof edit] ?? ''));
       if (isSame) return { merchant: merchantView(merchant) };
-      const view = merchantView(next);
-      tx.save(merchants, next);
-      tx.emit('merchant.updated', next, view);
-      tx.log(`Merchant(${tx.merchantId})`, 'Update');
-      return { merchant: view };
+      tx.step(merchantAggregate, next, 'merchant.updated', { log: 'Update' });
+      return { merchant: merchantView(next) };
     });
+  }
+}
+
+/** Document numbers only go upwards. Billing, which counts them, skips a number that it has given already. */
+function assertUpwards({ profile }: Merchant, edit: In<typeof updateMerchant>): void {
+  for (const field of ['nextInvoiceNumber', 'nextCreditNoteNumber'] as const) {
+    const [last, next] = [profile[field] ?? 0, edit[field]];
+    if (next !== undefined && next < last)
+      throw invalid(`/${field}`, `is ${next}: it was ${last}, and only goes upwards`);
   }
 }
 

@@ -4,8 +4,16 @@ import type { ApiKey, Merchant } from './tables.js';
 const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);
 
 export function merchantView({ merchantId, name, createTime, profile }: Merchant): contract.InvoiceMerchant {
-  const { defaultCurrency: _, ...told } = profile;
+  const told = Object.fromEntries(Object.entries(profile).filter(([field]) => field in emptyMerchant));
   return { ...emptyMerchant, ...told, id: merchantId, name, createTime };
+}
+
+/** The merchant as other services see it, with the settings of its documents. */
+export function merchantState(merchant: Merchant): contract.MerchantState {
+  const { invoiceNumberPrefix = '', creditNoteNumberPrefix = '' } = merchant.profile;
+  const { nextInvoiceNumber = 0, nextCreditNoteNumber = 0 } = merchant.profile;
+  const numbers = { invoiceNumberPrefix, creditNoteNumberPrefix, nextInvoiceNumber, nextCreditNoteNumber };
+  return { ...merchantView(merchant), ...numbers };
 }
 
 export const apiKeyView = ({ id, merchantId, jtiHash, createTime, revokedTime }: ApiKey): contract.ApiKeyState => ({

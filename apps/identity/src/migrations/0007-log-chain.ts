@@ -1,9 +1,13 @@
-import { hydrate, Keyring, secureV1 } from '@recur/platform';
+import { createHmac, hash as digest, hkdfSync } from 'node:crypto';
+import { secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { hashOf, headText } from '../operation-log/chain.js';
-import { operationLogs } from '../operation-log/tables.js';
 
 const page = 1_000;
+
+/** A row of operation_logs; the driver returns bigint columns as text. */
+interface Entry extends Record<string, string | number> {
+  id: string;
+}
 
 /**
  * Turns the operation log into an append-only hash chain per merchant. Existing entries are chained in the order they
@@ -28,14 +32,13 @@ export class LogChain1763683200007 implements MigrationInterface {
 async function chain(runner: QueryRunner, merchantId: number): Promise<void> {
   let [n, id, hash] = [0, 0, ''];
   for (let full = true; full; ) {
-    const rows: Record<string, unknown>[] = await runner.query(
+    const rows: Entry[] = await runner.query(
       `select * from operation_logs where merchant_id = $1 and id > $2 order by id limit ${page}`,
       [merchantId, id],
     );
     const chained = rows.map(row => {
-      const entry = { ...hydrate(operationLogs, row), n: ++n };
-      hash = hashOf(hash, entry);
-      id = entry.id;
+      hash = hashOf(hash, row, ++n);
+      id = Number(row.id);
       return { id, n, hash };
     });
     await runner.query(
@@ -45,15 +48,41 @@ async function chain(runner: QueryRunner, merchantId: number): Promise<void> {
     );
     full = rows.length === page;
   }
-  const keys = process.env.SECRET_KEYS;
-  if (!keys) throw new Error('SECRET_KEYS is missing: it signs the heads of the operation log');
-  const head = { merchantId, n, hash };
-  await runner.query('insert into operation_log_heads values ($1, $2, $3, $4)', [
-    merchantId,
+  const head = JSON.stringify(['operation_log_heads', merchantId, n, hash]);
+  await runner.query('insert into operation_log_heads values ($1, $2, $3, $4)', [merchantId, n, hash, signed(head)]);
+}
+
+// Chain and signature have the format of this migration's time, copied here so that later changes leave it as it is.
+
+/** SHA-256 (base64url) of the previous hash followed by the entry's fields as a JSON array. */
+function hashOf(previous: string, row: Entry, n: number): string {
+  const fields = [
+    Number(row.merchant_id),
     n,
-    hash,
-    new Keyring(keys).sign(headText(head)),
-  ]);
+    Number(row.id),
+    Number(row.create_time),
+    row.opt_account_type,
+    row.opt_account_id,
+    row.opt_account,
+    Number(row.member_id),
+    row.opt_target,
+    row.opt_content,
+    Number(row.user_id),
+    Number(row.plan_id),
+    row.invoice_id,
+    row.subscription_id,
+    row.discount_code,
+  ];
+  return digest('sha256', previous + JSON.stringify(fields), 'base64url');
+}
+
+/** `s1.<key id>.<HMAC-SHA-256>` (base64url) by a key derived from the first of SECRET_KEYS (`<id>:<base64>`). */
+function signed(text: string): string {
+  const [first = ''] = (process.env.SECRET_KEYS ?? '').split(',');
+  if (!first) throw new Error('SECRET_KEYS is missing: it signs the heads of the operation log');
+  const colon = first.indexOf(':');
+  const key = hkdfSync('sha256', Buffer.from(first.slice(colon + 1), 'base64'), '', 'recur signature v1', 32);
+  return `s1.${first.slice(0, colon)}.${createHmac('sha256', Buffer.from(key)).update(text).digest('base64url')}`;
 }
 
 const before = [

@@ -1,6 +1,6 @@
 import { int, integer, table, text } from '@recur/platform';
 
-/** One operation of one merchant, a link of its chain. */
+/** An operation of a merchant, a link of its chain. */
 export interface LogEntry {
   merchantId: number;
   id: number;

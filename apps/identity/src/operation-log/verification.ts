@@ -47,7 +47,7 @@ export class LogVerification {
     }
   }
 
-  /** Whether this merchant exists or existed. */
+  /** True if this merchant exists or existed. */
   async knows(merchantId: number): Promise<boolean> {
     const [row] = await this.db.infra(merchantsAfter, [merchantId - 1]);
     return Number(row?.merchant_id) === merchantId;

@@ -26,7 +26,7 @@ export class Passwords {
     return this.queue.run(line, () => hash(password, cost));
   }
 
-  /** Whether `hashed` is the hash of this password. Rejects `overloaded`. */
+  /** True if `hashed` is the hash of this password. Rejects `overloaded`. */
   verify(hashed: string, password: string, line: Line): Promise<boolean> {
     return this.queue.run(line, () => verify(hashed, password));
   }

@@ -1,23 +1,17 @@
 import { Controller, Inject } from '@nestjs/common';
-import {
-  type AuthProvider,
-  deleteAuthProvider,
-  editAuthProvider,
-  type In,
-  listAuthProviders,
-  newAuthProvider,
-} from '@recur/contracts';
+import { deleteAuthProvider, editAuthProvider, type In, listAuthProviders, newAuthProvider } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
-import { type Caller, CONFIG, checkUrl, Db, Handle, Keyring, type Reader, type Tx } from '@recur/platform';
+import { type Caller, CONFIG, checkUrl, Db, Handle, Keyring, type Tx } from '@recur/platform';
 import { addressRules, type Config } from '../config.js';
 import { covers, grantOfCaller } from '../members/grants.js';
 import { merchants } from '../merchants/tables.js';
-import { chosenAlgorithms, defaultSalt, keySourceOf, type Provider } from './provider-keys.js';
+import { providerAggregate, providerView } from './aggregate.js';
+import { chosenAlgorithms, defaultSalt, keySourceOf } from './provider-keys.js';
 import { isOtherKey, unlinkIssuers } from './provider-trust.js';
+import { secretContext } from './sent-identity.js';
 import { type AuthProviderRow, authProviders } from './tables.js';
 
 const providersPerMerchant = 20;
-const masked = '••••••••';
 
 type Settings = Pick<
   In<typeof editAuthProvider>,
@@ -64,48 +58,34 @@ export class AuthProviders {
       };
       const row = this.changed(blank, input);
       await unlinkIssuers(tx, [row.issuer]);
-      const authProvider = save(tx, row, 'provider.created');
-      tx.log(`AuthProvider(${id})`, 'New');
-      return { authProvider };
+      refuseTaken(tx);
+      return { authProvider: tx.step(providerAggregate, row, 'provider.created', { log: 'New' }) };
     });
   }
 
   @Handle(editAuthProvider)
   edit({ authProviderId: id, ...settings }: In<typeof editAuthProvider>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const row = await tx.lock(authProviders, { id, deletedTime: 0 }, 'auth_provider_not_found');
+      const row = await tx.lock(providerAggregate, { id, deletedTime: 0 }, 'auth_provider_not_found');
       const edited = this.changed(row, settings);
       const next = { ...edited, granted: await this.grantAfter(tx, caller, row, edited, settings) };
       if (JSON.stringify(next) === JSON.stringify(row)) return { authProvider: providerView(row) };
       if (isOtherKey(row, next)) await unlinkIssuers(tx, [row.issuer, next.issuer]);
-      const authProvider = save(tx, next, 'provider.updated');
-      tx.log(`AuthProvider(${id})`, 'Edit');
-      return { authProvider };
+      refuseTaken(tx);
+      return { authProvider: tx.step(providerAggregate, next, 'provider.updated', { log: 'Edit' }) };
     });
   }
 
   @Handle(deleteAuthProvider)
   remove({ authProviderId: id }: In<typeof deleteAuthProvider>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const row = await tx.lock(authProviders, { id, deletedTime: 0 }, 'auth_provider_not_found');
+      const row = await tx.lock(providerAggregate, { id, deletedTime: 0 }, 'auth_provider_not_found');
       await unlinkIssuers(tx, [row.issuer]);
       // a deleted provider keeps no secret
-      save(tx, { ...row, sealedSecret: '', deletedTime: tx.now }, 'provider.deleted');
-      tx.log(`AuthProvider(${id})`, 'Delete');
+      const deleted = { ...row, sealedSecret: '', deletedTime: tx.now };
+      tx.step(providerAggregate, deleted, 'provider.deleted', { log: 'Delete' });
       return {};
     });
-  }
-
-  /** The providers that identify the merchant's members; its own come before the deployment's. */
-  async trusted(reader: Reader): Promise<Provider[]> {
-    const rows = await reader.all(authProviders, { deletedTime: 0 });
-    const own = rows.map(row => ({
-      ...row,
-      secret: row.sealedSecret && this.keyring.open(row.sealedSecret, at(row)),
-      isDeployments: false,
-    }));
-    const { OAUTH_PROVIDER: shared } = this.config;
-    return shared ? [...own, shared] : own;
   }
 
   /**
@@ -143,35 +123,19 @@ export class AuthProviders {
     const problem = jwksUrl && checkUrl(jwksUrl, addressRules(this.config));
     if (problem) throw invalid('/jwksUrl', `jwksUrl ${problem}`);
     const isSame = secret !== undefined && this.isSecretOf(row, secret);
-    const sealedSecret = secret === undefined ? '' : isSame ? row.sealedSecret : this.keyring.seal(secret, at(row));
+    const sealedSecret =
+      secret === undefined ? '' : isSame ? row.sealedSecret : this.keyring.seal(secret, secretContext(row));
     return { keySource, jwksUrl, publicKey, sealedSecret };
   }
 
   private isSecretOf(row: AuthProviderRow, secret: string): boolean {
-    return row.sealedSecret !== '' && this.keyring.open(row.sealedSecret, at(row)) === secret;
+    return row.sealedSecret !== '' && this.keyring.open(row.sealedSecret, secretContext(row)) === secret;
   }
 }
 
-function save(tx: Tx, row: AuthProviderRow, event: string): AuthProvider {
+function refuseTaken(tx: Tx): void {
   tx.onConflict('auth_providers_issuer', () => invalid('/issuer', 'Another provider has this issuer'));
   tx.onConflict('auth_providers_one_authjs', () =>
     invalid('/authJsSecret', 'The merchant has an Auth.js provider already, and Auth.js tokens do not name theirs'),
   );
-  tx.save(authProviders, row);
-  const view = providerView(row);
-  tx.emit(event, row, view);
-  return view;
 }
-
-function providerView({
-  sealedSecret,
-  granted: _,
-  deletedTime: __,
-  version: ___,
-  ...row
-}: AuthProviderRow): AuthProvider {
-  return { ...row, secret: sealedSecret && masked, authJsSalt: row.keySource === 'authJs' ? row.authJsSalt : '' };
-}
-
-/** Additional data of an encrypted secret: binds it to its row. */
-const at = ({ merchantId, id }: AuthProviderRow) => `auth_providers.sealed_secret ${merchantId} ${id}`;

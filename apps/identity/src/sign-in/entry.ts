@@ -3,9 +3,10 @@ import type { MerchantMember } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Caller, Tx } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
-import { setUpMember } from '../members/member-rows.js';
+import { memberAggregate } from '../members/aggregates.js';
+import { emailHash } from '../members/member-rows.js';
 import { isSetUp, SetupTokens } from '../members/setup-tokens.js';
-import { type Member, members } from '../members/tables.js';
+import { type Member, memberEmails } from '../members/tables.js';
 import { accountView } from '../members/views.js';
 import type { Identity } from './identity-tokens.js';
 
@@ -27,7 +28,12 @@ export class Entry {
   async setUp(tx: Tx, found: Member, token: string, passwordHash = found.passwordHash): Promise<Member> {
     const member = await lockActive(tx, found);
     if (!(await this.setupTokens.redeem(tx, member.id, token)) || (await isSetUp(tx, member))) throw refused();
-    return setUpMember(tx, { ...member, passwordHash });
+    const next = { ...member, passwordHash };
+    tx.step(memberAggregate, next, 'member.updated');
+    const { merchantId, email } = member;
+    const lookup = await tx.lockIfAny(memberEmails, { emailHash: emailHash(email), merchantId });
+    if (lookup?.pending) tx.save(memberEmails, { ...lookup, pending: false });
+    return next;
   }
 
   /** Opens the session of a locked member; `linked` is an identity saved in this transaction, not readable yet. */
@@ -53,7 +59,7 @@ export const actingAs = (caller: Caller, { merchantId, id, email }: Member): Cal
 
 /** Locks the member. Refuses one that is not active. */
 export async function lockActive(tx: Tx, { id }: Member): Promise<Member> {
-  const member = await tx.lock(members, { id }, 'credential_invalid');
+  const member = await tx.lock(memberAggregate, id, 'credential_invalid');
   if (member.status !== 'active') throw refused();
   return member;
 }

@@ -127,7 +127,7 @@ function objectIn(part = ''): Record<string, unknown> | undefined {
 /** Header parameters with which a token would bring its own key, or change how it is read. */
 const refusedParameters = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64', 'zip', 'enc'];
 
-/** Whether a header is plain: an algorithm of the provider, and no parameter beyond the known ones. */
+/** True if a header is plain: an algorithm of the provider, and no parameter beyond the known ones. */
 const isPlain = ({ alg, typ, kid, ...more }: Record<string, unknown>, { algorithms }: Provider): boolean =>
   typeof alg === 'string' &&
   algorithms.some(algorithm => algorithm === alg) &&
@@ -167,7 +167,7 @@ function identityIn(claims: JWTPayload, provider: Provider, email: string, now: 
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 
-/** Whether PostgreSQL can store the value as text. */
+/** True if PostgreSQL can store the value as text. */
 const isStorable = (value: string) => /^[^\0\p{Cs}]*$/u.test(value);
 
 /** A display-only claim: a storable text, or ''. */

@@ -3,12 +3,12 @@ import { clearOauth, type In, updateOauth } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
-import { updateMember } from '../members/member-rows.js';
-import { type Member, members } from '../members/tables.js';
+import { memberAggregate } from '../members/aggregates.js';
+import type { Member } from '../members/tables.js';
 import { accountView } from '../members/views.js';
-import { AuthProviders } from './auth-providers.js';
-import { type Identity, IdentityTokens } from './identity-tokens.js';
+import type { Identity } from './identity-tokens.js';
 import { lockUnchanged, mayIdentify } from './provider-trust.js';
+import { SentIdentity } from './sent-identity.js';
 import { type OauthAccountRow, oauthAccounts } from './tables.js';
 
 /** External identities of members: linking and unlinking one's own. */
@@ -16,20 +16,13 @@ import { type OauthAccountRow, oauthAccounts } from './tables.js';
 export class OauthAccounts {
   constructor(
     private readonly db: Db,
-    private readonly providers: AuthProviders,
-    private readonly tokens: IdentityTokens,
+    private readonly sent: SentIdentity,
     private readonly sessions: MemberSessions,
   ) {}
 
-  /** The identity of the token sent with a request; undefined if it is not valid. See IdentityTokens.verify. */
-  async shown(caller: Caller, email: string): Promise<Identity | undefined> {
-    const trusted = await this.db.read(caller, reader => this.providers.trusted(reader));
-    return this.tokens.verify(trusted, caller.sender?.identityToken ?? '', email);
-  }
-
   @Handle(updateOauth)
   async add({ email }: In<typeof updateOauth>, caller: Caller) {
-    const identity = await this.shown(caller, email);
+    const identity = await this.sent.of(caller, email);
     if (identity === undefined) throw new Rejected('credential_invalid', 'The identity token is not valid');
     return this.db.write(caller, async tx => {
       const member = await ownRow(tx, caller);
@@ -37,8 +30,7 @@ export class OauthAccounts {
       if (accounts.some(account => isOf(account, identity))) return this.answer(tx, caller, member, accounts);
       if (!(await mayIdentify(tx, identity.source, member))) throw new Rejected('permission_denied', excessMessage);
       const account = await link(tx, member.id, identity);
-      updateMember(tx, member);
-      tx.log(`Member(${member.id})`, 'LinkIdentity');
+      tx.step(memberAggregate, member, 'member.updated', { log: 'LinkIdentity' });
       return this.answer(tx, caller, member, [...accounts, account]);
     });
   }
@@ -54,8 +46,7 @@ export class OauthAccounts {
       const { memberId, issuer, subject } = account;
       const row = await tx.lock(oauthAccounts, { memberId, issuer, subject }, 'oauth_account_not_found');
       tx.save(oauthAccounts, { ...row, clearedTime: tx.now });
-      updateMember(tx, member);
-      tx.log(`Member(${member.id})`, 'UnlinkIdentity');
+      tx.step(memberAggregate, member, 'member.updated', { log: 'UnlinkIdentity' });
       const left = accounts.filter(one => one !== account);
       return this.answer(tx, caller, member, left);
     });
@@ -73,7 +64,7 @@ const excessMessage =
 
 /** Locks the calling member. */
 export const ownRow = (tx: Tx, { actor }: Caller): Promise<Member> =>
-  tx.lock(members, { id: Number(actor.id) }, 'credential_invalid');
+  tx.lock(memberAggregate, Number(actor.id), 'credential_invalid');
 
 /** The calling member as the API shows it, in the state of `member`. */
 export async function ownView(tx: Tx, sessions: MemberSessions, { session }: Caller, member: Member) {

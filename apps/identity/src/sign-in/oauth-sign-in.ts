@@ -4,14 +4,16 @@ import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { emailKey } from '../domain/email.js';
 import { memberWithEmail } from '../members/member-rows.js';
 import { type Member, members, setupTokens } from '../members/tables.js';
+import { requireUncommon } from '../passwords/common-passwords.js';
 import { addressLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
 import { actingAs, Entry, lockActive, refused } from './entry.js';
 import type { Identity } from './identity-tokens.js';
-import { isOf, link, linked, OauthAccounts } from './oauth-accounts.js';
+import { isOf, link, linked } from './oauth-accounts.js';
 import { mayIdentify } from './provider-trust.js';
+import { SentIdentity } from './sent-identity.js';
 import { oauthAccounts } from './tables.js';
-import { Totps } from './totp.js';
+import { TwoFactor } from './two-factor.js';
 
 /**
  * Signs members in with identity tokens. Every refusal is the same and costs the same: one token is verified, even if
@@ -21,15 +23,15 @@ import { Totps } from './totp.js';
 export class OauthSignIn {
   constructor(
     private readonly db: Db,
-    private readonly accounts: OauthAccounts,
+    private readonly sent: SentIdentity,
     private readonly passwords: Passwords,
-    private readonly totps: Totps,
+    private readonly twoFactor: TwoFactor,
     private readonly entry: Entry,
   ) {}
 
   @Handle(oauthLogin)
   async login({ email, totpCode }: In<typeof oauthLogin>, caller: Caller) {
-    const identity = await this.accounts.shown(caller, email);
+    const identity = await this.sent.of(caller, email);
     const found = identity && (await this.db.read(caller, reader => memberOf(reader, identity)));
     if (!identity || !found) throw refused();
     return this.db.write(actingAs(caller, found), async tx => {
@@ -37,7 +39,7 @@ export class OauthSignIn {
       if (!(await mayIdentify(tx, identity.source, member))) throw refused();
       const isFirst = !(await linked(tx, member.id)).some(account => isOf(account, identity));
       if (isFirst && !(await mayLinkByEmail(tx, member, identity))) throw refused();
-      await this.totps.take(tx, member, totpCode);
+      await this.twoFactor.take(tx, member, totpCode);
       if (!isFirst) return this.entry.open(tx, caller, member, 'SignIn');
       await link(tx, member.id, identity, refused);
       return this.entry.open(tx, caller, member, 'LinkIdentity, SignIn', identity);
@@ -46,7 +48,8 @@ export class OauthSignIn {
 
   @Handle(oauthSetup)
   async setup({ email, setupToken, newPassword }: In<typeof oauthSetup>, caller: Caller) {
-    const identity = await this.accounts.shown(caller, email);
+    if (newPassword !== undefined) requireUncommon(newPassword);
+    const identity = await this.sent.of(caller, email);
     const found = identity && (await this.db.read(caller, reader => memberWithEmail(reader, email)));
     const line = addressLine(caller.sender?.ip ?? '');
     const passwordHash = newPassword === undefined ? undefined : await this.passwords.hash(newPassword, line);
@@ -70,7 +73,7 @@ async function memberOf(reader: Reader, { issuer, subject, email }: Identity): P
 }
 
 /**
- * Whether an identity may be linked by its e-mail alone: only to a member that never had a linked identity and has no
+ * True if an identity may be linked by its e-mail alone: only to a member that never had a linked identity and has no
  * setup pending. The owner is not linked so by a merchant's own provider, whose key other members may set.
  */
 async function mayLinkByEmail(tx: Tx, member: Member, { email, source }: Identity): Promise<boolean> {

@@ -6,10 +6,11 @@ import { emailHash, memberWithEmail } from '../members/member-rows.js';
 import { SetupTokens } from '../members/setup-tokens.js';
 import { type Member, memberEmails } from '../members/tables.js';
 import { merchants } from '../merchants/tables.js';
+import { requireUncommon } from '../passwords/common-passwords.js';
 import { addressLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
 import { actingAs, Entry, lockActive, refused } from './entry.js';
-import { Totps } from './totp.js';
+import { TwoFactor } from './two-factor.js';
 
 /** Merchants that one sign-in looks at, and so the password hashes that it costs at most. */
 const merchantsPerEmail = 8;
@@ -23,7 +24,7 @@ export class PasswordSignIn {
   constructor(
     private readonly db: Db,
     private readonly passwords: Passwords,
-    private readonly totps: Totps,
+    private readonly twoFactor: TwoFactor,
     private readonly entry: Entry,
     private readonly setupTokens: SetupTokens,
   ) {}
@@ -34,13 +35,14 @@ export class PasswordSignIn {
     return this.db.write(actingAs(caller, found), async tx => {
       const member = await lockActive(tx, found);
       if (member.passwordHash !== found.passwordHash) throw refused();
-      await this.totps.take(tx, member, totpCode);
+      await this.twoFactor.take(tx, member, totpCode);
       return this.entry.open(tx, caller, member, 'SignIn');
     });
   }
 
   @Handle(passwordSetup)
   async setup({ email, setupToken, newPassword, merchantId }: In<typeof passwordSetup>, caller: Caller) {
+    requireUncommon(newPassword);
     const candidates = await this.withEmail(caller, email, merchantId, 'pending first');
     const passwordHash = await this.passwords.hash(newPassword, addressLine(caller.sender?.ip ?? ''));
     const invited = await Promise.all(

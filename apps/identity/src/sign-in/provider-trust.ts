@@ -6,14 +6,14 @@ import type { Provider } from './provider-keys.js';
 import { type AuthProviderRow, authProviders } from './tables.js';
 
 /**
- * Whether a provider may identify a member. Whoever set a provider's key could sign tokens for any member, so a provider
+ * True if a provider may identify a member. A person who set a provider's key could sign tokens for any member, so a provider
  * identifies only members that may do no more than that person could.
  */
 export async function mayIdentify(reader: Reader, { granted }: Provider, member: Member): Promise<boolean> {
   return covers(granted, grantIn(await rolesOf(reader, [member]), member));
 }
 
-/** Whether two states of a provider verify tokens with different keys, or of different issuers. */
+/** True if two states of a provider verify tokens with different keys, or of different issuers. */
 export const isOtherKey = (one: AuthProviderRow, other: AuthProviderRow): boolean =>
   one.issuer !== other.issuer ||
   one.keySource !== other.keySource ||

@@ -1,14 +1,14 @@
-import type { UserAccountDetail } from '@recur/contracts';
-import type { Reader } from '@recur/platform';
+import type { UserAccountDetail, User as UserShape } from '@recur/contracts';
+import type { Loader, Reader } from '@recur/platform';
 import { gateways, plans } from '../copies/tables.js';
 import type { User } from './tables.js';
-import { userAccountView } from './views.js';
+import { userAccountView, userView } from './views.js';
 
-/** A user with its gateway and plan, from the copies. */
-export async function accountOf(reader: Reader, row: User): Promise<UserAccountDetail> {
-  const [account] = await accountsOf(reader, [row]);
-  if (!account) throw new Error('one user, one account');
-  return account;
+/** A user's view with its gateway, from the copies. */
+export async function accountOf(reader: Reader, view: UserShape, user: User): Promise<UserAccountDetail> {
+  const { gatewayId } = user;
+  const gateway = gatewayId === 0 ? undefined : await reader.find(gateways, { id: gatewayId });
+  return userAccountView(view, user, gateway);
 }
 
 /** Users with their gateways and plans; each gateway and plan is looked up once. */
@@ -17,12 +17,15 @@ export async function accountsOf(reader: Reader, rows: readonly User[]): Promise
     reader.among(gateways, 'id', given(rows.map(({ gatewayId }) => gatewayId))).then(byId),
     reader.among(plans, 'id', given(rows.map(({ planId }) => planId))).then(byId),
   ]);
-  return rows.map(row => userAccountView(row, gatewaysById.get(row.gatewayId), plansById.get(row.planId)));
+  return rows.map(row => {
+    const view = userView({ ...row, planName: plansById.get(row.planId)?.planName ?? '' });
+    return userAccountView(view, row, gatewaysById.get(row.gatewayId));
+  });
 }
 
 /** The plan name of the user's shown subscription; '' for none. */
-export async function planNameOf(reader: Reader, { planId }: User): Promise<string> {
-  const plan = planId === 0 ? undefined : await reader.find(plans, { id: planId });
+export async function planNameOf(loader: Loader, { planId }: User): Promise<string> {
+  const plan = planId === 0 ? undefined : await loader.find(plans, { id: planId });
   return plan?.planName ?? '';
 }
 

@@ -3,7 +3,7 @@ import { adminNoteList, type In, newAdminNote } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { membersById } from '../members/member-rows.js';
-import { planNameOf } from './accounts.js';
+import { userAggregate } from './aggregate.js';
 import { adminNotes, users } from './tables.js';
 import { adminNoteView, userView } from './views.js';
 
@@ -26,7 +26,7 @@ export class AdminNotes {
   @Handle(adminNoteList)
   list({ userId, page, count }: In<typeof adminNoteList>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const user = await reader.get(users, { id: userId }, 'user_not_found');
+      const user = await reader.get(userAggregate, userId, 'user_not_found');
       const { rows } = await reader.page({
         from: adminNotes,
         where: [['user_id = ?', userId]],
@@ -34,8 +34,8 @@ export class AdminNotes {
         page,
         count,
       });
-      const [known, planName] = await Promise.all([membersById(reader, rows), planNameOf(reader, user)]);
-      const userAccount = userView(user, planName);
+      const known = await membersById(reader, rows);
+      const userAccount = userView(user);
       return { noteLists: rows.map(note => adminNoteView(note, known.get(note.memberId), userAccount)) };
     });
   }

@@ -1,10 +1,10 @@
 import { Controller } from '@nestjs/common';
 import { changeUserEmail, changeUserGateway, type In, resumeUser, suspendUser } from '@recur/contracts';
 import { type Caller, Db, Handle } from '@recur/platform';
+import { userAggregate } from './aggregate.js';
 import { userLifecycle } from './domain/user.js';
 import { edited } from './edits.js';
-import { users } from './tables.js';
-import { holders, refuseTaken, refuseTakenAtCommit, refuseUnusable, updateRow } from './users.js';
+import { holders, refuseTaken, refuseTakenAtCommit, refuseUnusable } from './users.js';
 
 /** Single changes of a user; a change to the present value succeeds without an event. */
 @Controller()
@@ -24,14 +24,13 @@ export class UserChanges {
   @Handle(changeUserGateway)
   changeGateway({ userId, ...sent }: In<typeof changeUserGateway>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const user = await tx.lock(users, { id: userId }, 'user_not_found');
+      const user = await tx.lock(userAggregate, userId, 'user_not_found');
       // the payment method belongs to the former gateway
       const left = sent.gatewayId === user.gatewayId ? {} : { gatewayPaymentType: '', paymentMethodId: '' };
       const next = edited(user, { ...left, ...sent });
       if (!next) return {};
       if (next.gatewayId !== user.gatewayId) await refuseUnusable(tx, next.gatewayId);
-      await updateRow(tx, next);
-      tx.log(`User(${userId})`, 'ChangeGateway', { userId });
+      tx.step(userAggregate, next, 'user.updated', { log: 'ChangeGateway' });
       return {};
     });
   }
@@ -39,24 +38,22 @@ export class UserChanges {
   @Handle(changeUserEmail)
   changeEmail({ userId, email }: In<typeof changeUserEmail>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const user = await tx.lock(users, { id: userId }, 'user_not_found');
+      const user = await tx.lock(userAggregate, userId, 'user_not_found');
       const next = edited(user, { email });
       if (!next) return {};
       refuseTaken(await holders(tx, { email, externalUserId: '' }), userId);
       refuseTakenAtCommit(tx);
-      await updateRow(tx, next);
-      tx.log(`User(${userId})`, 'ChangeEmail', { userId });
+      tx.step(userAggregate, next, 'user.updated', { log: 'ChangeEmail' });
       return {};
     });
   }
 
-  private move(userId: number, move: 'suspend' | 'resume', content: string, caller: Caller) {
+  private move(userId: number, move: 'suspend' | 'resume', log: string, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const user = await tx.lock(users, { id: userId }, 'user_not_found');
+      const user = await tx.lock(userAggregate, userId, 'user_not_found');
       const status = userLifecycle.next(user.status, move);
       if (!status) return {};
-      await updateRow(tx, { ...user, status });
-      tx.log(`User(${userId})`, content, { userId });
+      tx.step(userAggregate, { ...user, status }, 'user.updated', { log });
       return {};
     });
   }

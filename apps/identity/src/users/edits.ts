@@ -7,9 +7,12 @@ import type { User } from './tables.js';
 export type Edit = Omit<In<typeof updateUser>, 'userId'>;
 
 /** The user with the sent fields applied; undefined if nothing changes. A blank text clears its field. */
-export function edited(user: User, { LinkedIn, tiktok, whatsApp, paymentMethodId, ...edit }: Edit): User | undefined {
+export function edited<U extends User>(
+  user: U,
+  { LinkedIn, tiktok, whatsApp, paymentMethodId, ...edit }: Edit,
+): U | undefined {
   const { email, externalUserId, type, gatewayId, firstName, lastName, phone, address, language, ...texts } = edit;
-  const next: User = {
+  const next: U = {
     ...user,
     ...sent({ email, externalUserId, type, gatewayId, firstName, lastName, phone, address, language }),
     emailKey: emailKey(email ?? user.email),

@@ -4,7 +4,9 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, type Condition, contains, Db, each, given, Handle, sorted } from '@recur/platform';
 import { subscriptions } from '../copies/tables.js';
 import { accountOf, accountsOf } from './accounts.js';
+import { userAggregate } from './aggregate.js';
 import { users } from './tables.js';
+import { userView } from './views.js';
 
 /** Users in a search result, and how many of the newest users a search scans before it uses the index. */
 const searchLimits = { results: 100, scannedFirst: 10_000 } as const;
@@ -25,8 +27,8 @@ export class UserLists {
   @Handle(getUser)
   get({ userId }: In<typeof getUser>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const row = await reader.get(users, { id: userId }, 'user_not_found');
-      return { user: await accountOf(reader, row) };
+      const user = await reader.get(userAggregate, userId, 'user_not_found');
+      return { user: await accountOf(reader, userView(user), user) };
     });
   }
 

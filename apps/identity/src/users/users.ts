@@ -1,23 +1,16 @@
 import { Controller } from '@nestjs/common';
-import {
-  type User as Answer,
-  type In,
-  newUser,
-  subscriptionStatus,
-  updateUser,
-  userBillingType,
-  userType,
-} from '@recur/contracts';
+import { type In, newUser, subscriptionStatus, updateUser, userBillingType, userType } from '@recur/contracts';
 import { type Issue, Rejected } from '@recur/kernel';
-import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
+import { type Appender, type Caller, Db, Handle, type Peeks, type Tx } from '@recur/platform';
 import { gateways } from '../copies/tables.js';
 import { emailKey } from '../domain/email.js';
 import { usersLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
-import { accountOf, planNameOf } from './accounts.js';
+import { accountOf } from './accounts.js';
+import { userAggregate } from './aggregate.js';
 import { edited } from './edits.js';
 import { type User, users } from './tables.js';
-import { userView } from './views.js';
+import { type NamedUser, userView } from './views.js';
 
 type Names = Pick<User, 'email' | 'externalUserId'>;
 
@@ -32,38 +25,36 @@ export class Users {
   @Handle(newUser)
   async create({ password, ...given }: In<typeof newUser>, caller: Caller) {
     const passwordHash = password ? await this.passwords.hash(password, usersLine(caller.merchantId)) : null;
-    return this.db.write(caller, async tx => {
-      const [held, id] = await Promise.all([holders(tx, given), tx.nextId(users)]);
+    // e-mail and external id are certain by the indexes users_email and users_external
+    return this.db.append(caller, async appender => {
+      const [held, id] = await Promise.all([holders(appender, given), appender.nextId(users)]);
       refuseTaken(held);
-      refuseTakenAtCommit(tx);
-      const user = insertUser(tx, { ...given, id, passwordHash });
-      tx.log(`User(${id})`, 'New', { userId: id });
-      return { user };
+      refuseTakenAtCommit(appender);
+      const user = newRow(appender, { ...given, id, passwordHash });
+      return { user: appender.step(userAggregate, user, 'user.created', { log: 'New' }) };
     });
   }
 
   @Handle(updateUser)
   update({ userId, ...edit }: In<typeof updateUser>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const user = await tx.lock(users, { id: userId }, 'user_not_found');
+      const user = await tx.lock(userAggregate, userId, 'user_not_found');
       const next = edited(user, edit);
-      if (!next) return { user: await accountOf(tx, user) };
+      if (!next) return { user: await accountOf(tx, userView(user), user) };
       refuseTaken(await holders(tx, next), userId);
       if (next.gatewayId !== user.gatewayId) await refuseUnusable(tx, next.gatewayId);
       refuseTakenAtCommit(tx);
-      await updateRow(tx, next);
-      tx.log(`User(${userId})`, 'Update', { userId });
-      // emitting the event increments the version
-      return { user: await accountOf(tx, { ...next, version: next.version + 1 }) };
+      const view = tx.step(userAggregate, next, 'user.updated', { log: 'Update' });
+      return { user: await accountOf(tx, view, next) };
     });
   }
 }
 
 /** The users that hold this e-mail (case-insensitive) and this external id. */
-export async function holders(reader: Reader, { email, externalUserId }: Names) {
+export async function holders(peeks: Peeks, { email, externalUserId }: Names) {
   const [byEmail, byExternalId] = await Promise.all([
-    reader.find(users, { emailKey: emailKey(email) }),
-    externalUserId ? reader.find(users, { externalUserId }) : undefined,
+    peeks.peek(users, { emailKey: emailKey(email) }),
+    externalUserId ? peeks.peek(users, { externalUserId }) : undefined,
   ]);
   return { byEmail, byExternalId };
 }
@@ -89,7 +80,7 @@ export async function refuseUnusable(tx: Tx, gatewayId: number): Promise<void> {
 }
 
 /** Maps violations of the unique indexes to refusals, since another transaction may win after the lookup. */
-export function refuseTakenAtCommit(tx: Tx): void {
+export function refuseTakenAtCommit(tx: Pick<Appender, 'onConflict'>): void {
   tx.onConflict('users_email', () => taken('email'));
   tx.onConflict('users_external', () => taken('externalUserId'));
 }
@@ -99,13 +90,13 @@ function taken(...fields: string[]): Rejected {
   return new Rejected('invalid_parameters', undefined, issues);
 }
 
-type NewRow = Names & Pick<User, 'id' | 'firstName' | 'lastName' | 'phone' | 'address' | 'language' | 'passwordHash'>;
+type Given = Names & Pick<User, 'id' | 'firstName' | 'lastName' | 'phone' | 'address' | 'language' | 'passwordHash'>;
 
-/** Creates a user and emits its event; the caller writes the log entry. */
-export function insertUser(tx: Tx, given: NewRow): Answer {
-  const user: User = {
+/** A user as it is created. */
+export function newRow({ merchantId, now }: Peeks, given: Given): NamedUser {
+  return {
     ...given,
-    merchantId: tx.merchantId,
+    merchantId,
     emailKey: emailKey(given.email),
     status: 'active',
     type: userType.individual,
@@ -116,21 +107,8 @@ export function insertUser(tx: Tx, given: NewRow): Answer {
     subscriptionStatus: subscriptionStatus.init,
     recurringAmount: 0,
     planId: 0,
-    createTime: tx.now,
+    planName: '',
+    createTime: now,
     version: 0,
   };
-  tx.save(users, user);
-  // emitting the first event makes it version 1
-  const view = userView({ ...user, version: 1 });
-  tx.emit('user.created', user, view);
-  return view;
-}
-
-/** Saves a locked, changed user and emits its event; the caller writes the log entry. */
-export async function updateRow(tx: Tx, user: User): Promise<Answer> {
-  const planName = await planNameOf(tx, user);
-  tx.save(users, user);
-  const view = userView({ ...user, version: user.version + 1 }, planName);
-  tx.emit('user.updated', user, view);
-  return view;
 }

@@ -1,5 +1,5 @@
 import * as contract from '@recur/contracts';
-import type { GatewayCopy, PlanCopy } from '../copies/tables.js';
+import type { GatewayCopy } from '../copies/tables.js';
 import type { Member } from '../members/tables.js';
 import { memberShort } from '../members/views.js';
 import type { AdminNote, User } from './tables.js';
@@ -7,8 +7,12 @@ import type { AdminNote, User } from './tables.js';
 const emptyUser = contract.emptyOf(contract.User);
 const emptyAccount = contract.emptyOf(contract.UserAccountDetail);
 
-/** A user as the API shows it; `planName` is the plan name of its shown subscription, if known. */
-export function userView(user: User, planName = ''): contract.User {
+/** A user with the plan name of its shown subscription; '' for none. */
+export interface NamedUser extends User {
+  planName: string;
+}
+
+export function userView(user: NamedUser): contract.User {
   const { id, merchantId, email, externalUserId, firstName, lastName, phone, address, language } = user;
   const { type, billingType, gatewayId, createTime, version } = user;
   const { subscriptionId, subscriptionStatus, recurringAmount } = user;
@@ -30,23 +34,23 @@ export function userView(user: User, planName = ''): contract.User {
     createTime,
     version,
     subscriptionId,
-    subscriptionName: planName,
+    subscriptionName: user.planName,
     subscriptionStatus,
     recurringAmount,
     status: contract.userStatus[user.status],
   };
 }
 
-/** A user with its gateway and plan. Credit accounts do not exist yet. */
+/** A user's view with its gateway and plan. Credit accounts do not exist yet. */
 export const userAccountView = (
-  user: User,
+  user: contract.User,
+  { planId }: User,
   gateway: GatewayCopy | undefined,
-  plan: PlanCopy | undefined,
 ): contract.UserAccountDetail => ({
   ...emptyAccount,
-  ...userView(user, plan?.planName),
+  ...user,
   gateway: gateway?.data ?? null,
-  planId: user.planId,
+  planId,
 });
 
 /** A note as the API shows it; `member` is its author. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemCaller } from '@recur/platform';
 import { MemoryBus, MovableClock, type TestService, testService } from '@recur/platform/testing';
-import { ApiKeys } from '../../src/merchants/api-keys.js';
+import { MerchantKeys } from '../../src/merchants/merchant-keys.js';
 import { Merchants, type NewMerchant } from '../../src/merchants/merchants.js';
 import { identity } from '../../src/service.js';
 
@@ -31,7 +31,8 @@ const ask = async () => {
   const reply = await t.bus.request('cmd.identity.platform.callers', '{}', t.callerOf({ merchantId: 0 }));
   return JSON.parse(reply.bytes.toString()) as { version: number; keys: object[]; revoked: string[]; ending: object[] };
 };
-const revoke = ({ merchantId }: NewMerchant, id: number) => t.app.get(ApiKeys).revoke(t.callerOf({ merchantId }), id);
+const revoke = ({ merchantId }: NewMerchant, id: number) =>
+  t.app.get(MerchantKeys).revoke(t.callerOf({ merchantId }), id);
 
 describe('a revoked key', () => {
   it('is told to gateways by the next event and by the snapshot', async () => {
@@ -80,8 +81,8 @@ describe('a revoked key', () => {
 describe('a rotated key', () => {
   const day = 86_400;
   let acme: NewMerchant;
-  const rotate = () => t.app.get(ApiKeys).rotate(t.callerOf(acme));
-  const list = () => t.app.get(ApiKeys).list(t.callerOf(acme));
+  const rotate = () => t.app.get(MerchantKeys).rotate(t.callerOf(acme));
+  const list = () => t.app.get(MerchantKeys).list(t.callerOf(acme));
   const hashOf = async (id: number) =>
     String((await t.rows('select jti_hash from api_keys where id = $1', [id]))[0]?.jti_hash);
 
@@ -167,7 +168,7 @@ describe('a rotated key', () => {
 
   it('is not made where 100 keys held within a day, but by an operator', async () => {
     const busy = await t.app.get(Merchants).create({ name: 'Busy', email: 'busy@example.com' }, 'boot');
-    const keys = t.app.get(ApiKeys);
+    const keys = t.app.get(MerchantKeys);
     const byKey = t.callerOf({ ...busy, actor: { kind: 'key', id: 'some', display: '' } });
     await revoke(busy, (await keyOf(busy)).id);
     for (let made = 1; made < 100; made++) await revoke(busy, (await keys.rotate(byKey)).key.id);

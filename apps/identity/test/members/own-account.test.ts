@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { logoutMember, memberProfile, resetPassword, updateMember } from '@recur/contracts';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { decodeJwt } from 'jose';
-import { updateMember as save } from '../../src/members/member-rows.js';
+import { memberAggregate } from '../../src/members/aggregates.js';
 import { memberLine } from '../../src/passwords/lines.js';
 import { Passwords } from '../../src/passwords/passwords.js';
 import { identity } from '../../src/service.js';
@@ -78,7 +78,8 @@ describe('a password', () => {
     t.call(resetPassword, { oldPassword, newPassword }, laptop.caller);
   const setPassword = (password: string) =>
     company.withMember(memberId, async (tx, member) => {
-      save(tx, { ...member, passwordHash: await t.app.get(Passwords).hash(password, memberLine(1, memberId)) });
+      const passwordHash = await t.app.get(Passwords).hash(password, memberLine(1, memberId));
+      tx.step(memberAggregate, { ...member, passwordHash }, 'member.updated');
       return {};
     });
   const refused = { slug: 'invalid_parameters', issues: [{ path: '/oldPassword' }] };

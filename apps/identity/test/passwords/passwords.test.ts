@@ -44,11 +44,12 @@ describe('passwords', () => {
       ),
     );
     for (let at = 0; at < 5; at++) {
-      const before = flooded;
       expect(await passwords.check(right, 'correct horse', addressLine('2001:db8:0:1::1'))).toBe(true);
-      expect(flooded - before).toBeLessThan(5);
     }
+    // a few per turn, although a thread that is held up may let several pass
+    expect(flooded).toBeLessThan(25);
     await flood;
+    expect(flooded).toBe(66);
   });
 
   it('of many addresses wait in a bounded number; the longest line gives way to a newcomer', async () => {

@@ -128,8 +128,8 @@ describe('a token that holds', () => {
     return found && { issuer: found.issuer, subject: found.subject, provider: found.provider };
   };
   const trusted = async () => {
-    const { AuthProviders } = await import('../../src/sign-in/auth-providers.js');
-    return t.db.read(t.callerOf({ merchantId }), reader => t.app.get(AuthProviders).trusted(reader));
+    const { SentIdentity } = await import('../../src/sign-in/sent-identity.js');
+    return t.db.read(t.callerOf({ merchantId }), reader => t.app.get(SentIdentity).trusted(reader));
   };
 
   it('may be verified by a PEM, by a shared secret or by Auth.js itself', async () => {

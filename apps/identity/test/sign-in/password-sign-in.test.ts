@@ -47,6 +47,20 @@ describe('passwords', () => {
     expect(await logged()).toEqual([['member', 'SignIn']]);
   });
 
+  it('are not among the most common ones, whoever sets them', async () => {
+    const member = await p.invited(owner.merchantId);
+    for (const common of ['password', 'Iloveyou', '12345678', 'QWERTYUIOP']) {
+      for (const email of [member.email, 'nobody@example.com']) {
+        expect(await p.setPassword({ ...member, email, newPassword: common })).toMatchObject({
+          ok: false,
+          slug: 'invalid_parameters',
+          issues: [{ path: '/newPassword' }],
+        });
+      }
+    }
+    done(await p.setPassword({ ...member, newPassword }));
+  });
+
   it('are refused all alike, after one check each', async () => {
     const [member, suspended, blank] = await Promise.all([1, 2, 3].map(() => p.invited(owner.merchantId)));
     if (!member || !suspended || !blank) throw new Error('three members');

@@ -1,5 +1,5 @@
 import type { Tx } from '@recur/platform';
-import type { Endpoints } from '../endpoints/operations.js';
+import { endEndpoint } from '../endpoints/registry.js';
 import { endpointsOfConnection, lockEndpointIfAny } from '../endpoints/rows.js';
 import type { Connection } from './domain/connection.js';
 
@@ -7,10 +7,10 @@ const removeConnection = `with removed as (delete from connections where merchan
   delete from connection_lookups where connection_id = $2`;
 
 /** Ends a connection, which is locked: its tokens are revoked and its endpoints deleted. */
-export async function endConnection(tx: Tx, { connectionId }: Connection, endpoints: Endpoints): Promise<void> {
+export async function endConnection(tx: Tx, { connectionId }: Connection): Promise<void> {
   for (const { endpointId } of await endpointsOfConnection(tx, connectionId, 'asc')) {
     const endpoint = await lockEndpointIfAny(tx, endpointId);
-    if (endpoint) await endpoints.end(tx, endpoint);
+    if (endpoint) await endEndpoint(tx, endpoint);
   }
   await tx.run(removeConnection, [tx.merchantId, connectionId]);
   tx.log(`AutomationConnection(${connectionId})`, 'Disconnect');

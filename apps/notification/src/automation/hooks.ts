@@ -3,7 +3,7 @@ import { type AutomationAnswer, type AutomationRequest, automationStep, type Slu
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { sampleBodies } from '../deliveries/samples.js';
-import { Endpoints } from '../endpoints/operations.js';
+import { EndpointRegistry, endEndpoint } from '../endpoints/registry.js';
 import { endpointsOfConnection, lockEndpointOfConnection } from '../endpoints/rows.js';
 import { endpointView } from '../endpoints/views.js';
 import { fits } from './digest.js';
@@ -20,7 +20,7 @@ export class Hooks {
   constructor(
     private readonly db: Db,
     private readonly oauth: OAuth,
-    private readonly endpoints: Endpoints,
+    private readonly endpoints: EndpointRegistry,
   ) {}
 
   /** A rejection is returned as an answer, never thrown. */
@@ -67,9 +67,7 @@ export class Hooks {
     this.endpoints.checkAddress(url);
     return this.db.write(caller, async tx => {
       const { connectionId } = await locked(tx, token, caller);
-      const made = await this.endpoints.register(tx, { url, events }, connectionId);
-      tx.log(`WebhookEndpoint(${made.endpointId})`, 'New');
-      return made;
+      return this.endpoints.register(tx, { url, events }, connectionId);
     });
   }
 
@@ -77,8 +75,7 @@ export class Hooks {
     return this.db.write(caller, async tx => {
       const { connectionId } = await locked(tx, token, caller);
       const own = await lockEndpointOfConnection(tx, endpointId, connectionId);
-      await this.endpoints.end(tx, own);
-      tx.log(`WebhookEndpoint(${endpointId})`, 'Delete');
+      await endEndpoint(tx, own, 'Delete');
       return {};
     });
   }

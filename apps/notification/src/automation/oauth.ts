@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import OAuth2Server from '@node-oauth/oauth2-server';
 import type { AutomationAnswer } from '@recur/contracts';
 import { type Caller, Db, type Tx } from '@recur/platform';
-import { Endpoints } from '../endpoints/operations.js';
 import { digest, fits } from './digest.js';
 import { allowed, type Connection, lifetimes, stands, withTokens } from './domain/connection.js';
 import { endConnection } from './end-connection.js';
@@ -29,10 +28,7 @@ const codeIn = (refreshToken: string) => refreshToken.split('.', 2).join('.');
  */
 @Injectable()
 export class OAuth {
-  constructor(
-    private readonly db: Db,
-    private readonly endpoints: Endpoints,
-  ) {}
+  constructor(private readonly db: Db) {}
 
   /** The page for a user who opened the authorize URL. */
   async authorize(fields: Fields, asked: Caller): Promise<AutomationAnswer> {
@@ -53,7 +49,7 @@ export class OAuth {
       const answer = refused(connection, fields, tx.now);
       if (!connection || answer) return answer ?? { kind: 'refusal', message: stale };
       if (fields.allowed !== 'true') {
-        await endConnection(tx, connection, this.endpoints);
+        await endConnection(tx, connection);
         return { kind: 'redirect', location: withError(fields, 'access_denied', 'The merchant denied the request') };
       }
       const response = new Response();
@@ -97,7 +93,7 @@ export class OAuth {
       } catch (error) {
         if (!(error instanceof OAuthError) || error.code >= 500) throw error;
         // a code allows one attempt, and a credential that is used twice may be stolen
-        if (misused || spent.code) await endConnection(tx, connection, this.endpoints);
+        if (misused || spent.code) await endConnection(tx, connection);
         return failed(error.code, error.name, error.message);
       }
       tx.log(`AutomationConnection(${connection.connectionId})`, connection.state === 'allowed' ? 'Connect' : 'Renew');
@@ -113,7 +109,7 @@ export class OAuth {
         const connection = await lockConnection(tx, caller.actor.id);
         const { accessHash, refreshHash } = connection ?? {};
         const known = [accessHash, refreshHash].some(kept => kept && fits(fields.token ?? '', kept));
-        if (connection && known) await endConnection(tx, connection, this.endpoints);
+        if (connection && known) await endConnection(tx, connection);
         return {};
       });
     }

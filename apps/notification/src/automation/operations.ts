@@ -4,7 +4,6 @@ import { automationOauthUrl, disconnectAutomation, type In } from '@recur/contra
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle } from '@recur/platform';
 import type { Config } from '../config.js';
-import { Endpoints } from '../endpoints/operations.js';
 import { digest } from './digest.js';
 import { type Connection, lifetimes } from './domain/connection.js';
 import { endConnection } from './end-connection.js';
@@ -24,7 +23,6 @@ const removeExpired = `with expired as (delete from connections
 export class Automation {
   constructor(
     private readonly db: Db,
-    private readonly endpoints: Endpoints,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -74,7 +72,7 @@ export class Automation {
   disconnect({ connectionId }: In<typeof disconnectAutomation>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const connection = await tx.lock(connections, { connectionId }, 'connection_not_found');
-      await endConnection(tx, connection, this.endpoints);
+      await endConnection(tx, connection);
       return {};
     });
   }

@@ -11,14 +11,14 @@ import {
   updateEndpoint,
   webhookSecret,
 } from '@recur/contracts';
-import { invalid, Rejected } from '@recur/kernel';
-import { type Caller, CLOCK, type Clock, CONFIG, checkUrl, Db, Handle, Keyring, type Tx } from '@recur/platform';
+import { type Caller, CLOCK, type Clock, Db, Handle, Keyring } from '@recur/platform';
 import { standingConnections } from '../automation/rows.js';
 import { connectionView } from '../automation/views.js';
-import { addressRules, type Config } from '../config.js';
 import { beginCatchUp } from '../deliveries/catch-ups.js';
-import { missIdle, missScheduled } from '../deliveries/miss.js';
+import { missIdle } from '../deliveries/miss.js';
+import { endpointAggregate } from './aggregate.js';
 import { type Endpoint, updated } from './domain/endpoint.js';
+import { EndpointRegistry, endEndpoint } from './registry.js';
 import { findEndpoint, lockEndpoint } from './rows.js';
 import { newSecret, openSecret, sealFormer, sealSecret } from './secrets.js';
 import { type EndpointRow, endpoints } from './tables.js';
@@ -31,37 +31,31 @@ const overlapSeconds = 86_400;
 export class Endpoints {
   constructor(
     private readonly db: Db,
+    private readonly registry: EndpointRegistry,
     private readonly keyring: Keyring,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   @Handle(newEndpoint)
   create(wishes: In<typeof newEndpoint>, caller: Caller) {
-    this.checkAddress(wishes.url);
-    return this.db.write(caller, async tx => {
-      const { endpointId, secret } = await this.register(tx, wishes, null);
-      tx.log(`WebhookEndpoint(${endpointId})`, 'New');
-      return { endpointId, secret };
-    });
+    this.registry.checkAddress(wishes.url);
+    return this.db.write(caller, tx => this.registry.register(tx, wishes, null));
   }
 
   @Handle(updateEndpoint)
   update({ endpointId, ...wishes }: In<typeof updateEndpoint>, caller: Caller) {
-    this.checkAddress(wishes.url);
+    this.registry.checkAddress(wishes.url);
     return this.db.write(caller, async tx => {
       const before = await lockEndpoint(tx, endpointId);
       const endpoint = updated(before as Endpoint, wishes);
       if (!endpoint) return {};
       const after = { ...before, ...endpoint, modifyTime: tx.now } as EndpointRow;
-      tx.save(endpoints, after);
       if (before.state === 'disabled') {
         // the rest of what was scheduled joins what was missed, so that the order is kept
         if (before.ordered) await missIdle(tx, endpointId, this.clock.wall());
         await beginCatchUp(tx, endpointId);
       }
-      tx.emit('webhook.endpoint.updated', after, endpointView(after));
-      tx.log(`WebhookEndpoint(${endpointId})`, 'Update');
+      tx.step(endpointAggregate, after, 'webhook.endpoint.updated', { log: 'Update' });
       return {};
     });
   }
@@ -69,9 +63,7 @@ export class Endpoints {
   @Handle(deleteEndpoint)
   delete({ endpointId }: In<typeof deleteEndpoint>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const before = await lockEndpoint(tx, endpointId);
-      await this.end(tx, before);
-      tx.log(`WebhookEndpoint(${endpointId})`, 'Delete');
+      await endEndpoint(tx, await lockEndpoint(tx, endpointId), 'Delete');
       return {};
     });
   }
@@ -89,9 +81,7 @@ export class Endpoints {
         formerUntil: tx.now + overlapSeconds,
         modifyTime: tx.now,
       };
-      tx.save(endpoints, after);
-      tx.emit('webhook.endpoint.updated', after, endpointView(after));
-      tx.log(`WebhookEndpoint(${endpointId})`, 'RotateSecret');
+      tx.step(endpointAggregate, after, 'webhook.endpoint.updated', { log: 'RotateSecret' });
       return { secret, formerUntil: after.formerUntil };
     });
   }
@@ -118,50 +108,5 @@ export class Endpoints {
   @Handle(listWebhookEvents)
   async eventNames(_: In<typeof listWebhookEvents>) {
     return { eventList: [...emittedEventNames] };
-  }
-
-  /** Rejects a URL that this deployment does not call. */
-  checkAddress(url: string): void {
-    const problem = checkUrl(url, addressRules(this.config));
-    if (problem !== undefined) throw invalid('/url', problem);
-  }
-
-  /** Creates an endpoint: the merchant's own, or one of an automation connection. */
-  async register(tx: Tx, { url, events, productIds, ordered }: In<typeof newEndpoint>, connectionId: string | null) {
-    const endpointId = await tx.nextId(endpoints);
-    const secret = newSecret(randomBytes);
-    const endpoint: EndpointRow = {
-      merchantId: tx.merchantId,
-      endpointId,
-      url,
-      events: [...new Set(events ?? [])],
-      productIds: [...new Set(productIds ?? [])],
-      ordered: ordered ?? false,
-      state: 'enabled',
-      disabledBecause: null,
-      failures: 0,
-      failingSinceMs: null,
-      warned: false,
-      sealedSecret: sealSecret(this.keyring, secret, { merchantId: tx.merchantId, endpointId }),
-      sealedFormer: null,
-      formerUntil: 0,
-      connectionId,
-      createTime: tx.now,
-      modifyTime: tx.now,
-      deletedTime: 0,
-      version: 0,
-    };
-    tx.onConflict('endpoints_limit', () => new Rejected('too_many_endpoints'));
-    tx.save(endpoints, endpoint);
-    tx.emit('webhook.endpoint.created', endpoint, endpointView(endpoint));
-    return { endpointId, secret };
-  }
-
-  /** Deletes an endpoint, which is locked: its scheduled deliveries become missed. */
-  async end(tx: Tx, before: EndpointRow): Promise<void> {
-    await missScheduled(tx, before.endpointId);
-    const after = { ...before, modifyTime: tx.now, deletedTime: tx.now };
-    tx.save(endpoints, after);
-    tx.emit('webhook.endpoint.deleted', after, endpointView(after));
   }
 }

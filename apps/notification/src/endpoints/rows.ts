@@ -1,8 +1,8 @@
 import { type ErrorSlug, Rejected } from '@recur/kernel';
 import type { Reader, Tx } from '@recur/platform';
+import { endpointAggregate } from './aggregate.js';
 import type { Endpoint } from './domain/endpoint.js';
 import { type EndpointRow, endpoints } from './tables.js';
-import { endpointView } from './views.js';
 
 /** Condition that selects an endpoint unless it is deleted. */
 const living = (endpointId: number) => ({ endpointId, deletedTime: 0 });
@@ -22,11 +22,11 @@ export const lockEndpoint = (
   tx: Tx,
   endpointId: number,
   slug: ErrorSlug = 'endpoint_not_found',
-): Promise<EndpointRow> => tx.lock(endpoints, living(endpointId), slug);
+): Promise<EndpointRow> => tx.lock(endpointAggregate, living(endpointId), slug);
 
 /** As `lockEndpoint`; undefined when the endpoint does not exist or is deleted. */
 export const lockEndpointIfAny = (tx: Tx, endpointId: number): Promise<EndpointRow | undefined> =>
-  tx.lockIfAny(endpoints, living(endpointId));
+  tx.lockIfAny(endpointAggregate, living(endpointId));
 
 /** As `lockEndpoint`; rejects with `endpoint_disabled` when nothing can be sent to the endpoint. */
 export async function lockEnabledEndpoint(tx: Tx, endpointId: number, slug?: ErrorSlug): Promise<EndpointRow> {
@@ -41,7 +41,7 @@ export const endpointsOfConnection = (reader: Reader | Tx, connectionId: string,
 
 /** Locks an endpoint of an automation connection; `endpoint_not_found` for every other endpoint. */
 export const lockEndpointOfConnection = (tx: Tx, endpointId: number, connectionId: string): Promise<EndpointRow> =>
-  tx.lock(endpoints, { ...living(endpointId), connectionId }, 'endpoint_not_found');
+  tx.lock(endpointAggregate, { ...living(endpointId), connectionId }, 'endpoint_not_found');
 
 /**
  * Saves an endpoint's health after attempts to it, if that has changed. A notice is published as an event and logged. The
@@ -57,8 +57,7 @@ export async function saveHealth(
   const after = { ...before, ...endpoint, modifyTime: notice ? tx.now : before.modifyTime } as EndpointRow;
   // the row is locked already: this registers it with the transaction
   await lockEndpoint(tx, before.endpointId);
-  tx.save(endpoints, after);
-  if (!notice) return;
-  tx.emit(`webhook.endpoint.${notice}`, after, endpointView(after));
-  tx.log(`WebhookEndpoint(${after.endpointId})`, notice === 'failing' ? 'Failing' : 'Disable');
+  if (!notice) return tx.save(endpoints, after);
+  const log = notice === 'failing' ? 'Failing' : 'Disable';
+  tx.step(endpointAggregate, after, `webhook.endpoint.${notice}`, { log });
 }

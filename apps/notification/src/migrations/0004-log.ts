@@ -14,7 +14,7 @@ export class Log1763683200004 implements MigrationInterface {
       await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to notification_app`);
     }
-    // its index goes with the table that it was made for
+    // recreated, since the index was dropped with the table it was made for
     await runner.query('create unique index deliveries_once on deliveries (merchant_id, endpoint_id, event_id)');
     for (const statement of [...keeping, ...replays]) await runner.query(statement);
     await runner.query(secureV1('replays'));

@@ -22,7 +22,7 @@ const statements = [
     expire_time bigint not null, create_time bigint not null, modify_time bigint not null,
     constraint connections_pkey primary key (merchant_id, connection_id),
     constraint connections_state check (state in ('requested', 'allowed', 'connected')))`,
-  // whose a client_id or a token is, before it is known for which merchant
+  // finds the connection of a client_id or token while the merchant is still unknown
   `create table connection_lookups (
     connection_id text not null, merchant_id bigint not null,
     constraint connection_lookups_pkey primary key (connection_id))`,

@@ -1,7 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { listEndpointLogs, replayWebhooks, resendWebhook } from '@recur/contracts';
 import { newId } from '@recur/kernel';
-import { Replayer } from '../../src/deliveries/replays/replayer.js';
 import { Retention } from '../../src/deliveries/retention.js';
 import { makeStand } from '../stand.js';
 
@@ -144,7 +143,7 @@ describe('what is too old', () => {
     await deliver(endpointId);
     const asked = { endpointId, createTimeStart: 0, deliveredToo: true };
     expect((await t.done(replayWebhooks, asked, merchant)).count).toBe(1);
-    await t.app.get(Replayer).sweep();
+    await t.work.drain();
     await deliver(endpointId);
     expect(stand.received).toHaveLength(3);
   });

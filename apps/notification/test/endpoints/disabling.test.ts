@@ -70,7 +70,7 @@ describe('an endpoint that fails', () => {
 
   it('is told of one by one, where several are found failing at once', async () => {
     const several = await Promise.all([newOne(), newOne(), newOne()]);
-    const ids = several.map(({ endpointId }) => endpointId);
+    const ids = several.map(({ endpointId }) => endpointId).sort();
     answerWith(410);
     await t.deliver('billing', [event(), event()]);
     await t.emitted();

@@ -125,8 +125,8 @@ export const GatewayBankOrText = z.union(
   { error: bankText },
 );
 
-const icons = z.union([input.line, input.list(input.line, 20)], { error: 'must be a text or a list of texts' });
-/** Icons as URLs or data; a list of lists is flattened. */
+const icons = z.union([input.httpUrl, input.list(input.httpUrl, 20)], { error: 'must be a text or a list of texts' });
+/** Icons as http(s) URLs; a list of lists is flattened. */
 export const gatewayIcons = input.list(icons, 20).transform(list => list.flat());
 
 const sort = z.int().min(-1e9).max(1e9).describe('Lists are in ascending order of this number');

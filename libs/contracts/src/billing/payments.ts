@@ -5,7 +5,7 @@ import { User } from '../identity/user-shape.js';
 import * as input from '../input.js';
 import { operation } from '../operation.js';
 import { Gateway } from './gateways.js';
-import { Invoice } from './invoice-shape.js';
+import { Invoice } from './invoices/shape.js';
 import { Payment } from './payment-shape.js';
 
 const paymentWithInvoice = z.object({
@@ -120,6 +120,7 @@ export const newPayment = operation({
     'invoice_not_found',
     'invoice_not_open',
     'payment_exists',
+    'amount_below_minimum',
   ],
 });
 

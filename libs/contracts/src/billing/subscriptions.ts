@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Empty } from '../field.js';
 import * as input from '../input.js';
 import { operation } from '../operation.js';
-import { PreviewInvoice } from './invoice-shape.js';
+import { PreviewInvoice } from './invoices/shape.js';
 import { Subscription, SubscriptionPendingUpdate } from './subscription-shape.js';
 
 export const addTrialTime = operation({

@@ -77,6 +77,23 @@ export const InvoiceMerchant: Shape<InvoiceMerchant> = invoiceMerchant.meta({
   id: 'InvoiceMerchant',
 });
 
+const merchantState = invoiceMerchant.extend({
+  invoiceNumberPrefix: text.describe("'' for the default"),
+  creditNoteNumberPrefix: text.describe("'' for the default"),
+  nextInvoiceNumber: integer.describe('Lowest number of the next invoice; 0 for no wish'),
+  nextCreditNoteNumber: integer.describe('Lowest number of the next credit note; 0 for no wish'),
+});
+export interface MerchantState extends z.output<typeof merchantState> {}
+/** A merchant as services see it, with the settings of its documents. */
+export const MerchantState: Shape<MerchantState> = merchantState.meta({ id: 'MerchantState' });
+
+const numberPrefix = input.rule(
+  z.string().max(20),
+  'may have letters, digits and -_/. only, and end with none of the digits',
+  value => /^([A-Za-z0-9\-_/.]*[A-Za-z\-_/.])?$/.test(value),
+);
+const nextNumber = z.int().min(1).max(1_000_000_000_000);
+
 export const getMerchant = operation({
   service: 'identity',
   name: 'merchant.get',
@@ -137,6 +154,10 @@ export const updateMerchant = operation({
     defaultCurrency: z.union([z.literal(''), input.Currency]).optional(),
     email: optionalEmail.optional(),
     phone: input.line.optional(),
+    invoiceNumberPrefix: numberPrefix.optional().describe('Prefix of invoice numbers; blank for INV-'),
+    creditNoteNumberPrefix: numberPrefix.optional().describe('Prefix of credit note numbers; blank for CN-'),
+    nextInvoiceNumber: nextNumber.optional().describe('Number of the next invoice; numbers only go upwards'),
+    nextCreditNoteNumber: nextNumber.optional().describe('Number of the next credit note; numbers only go upwards'),
     timeZone: timeZone.optional(),
   }),
   output: z.object({ merchant: InvoiceMerchant }),

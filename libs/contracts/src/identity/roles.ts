@@ -22,7 +22,7 @@ const merchantRole = z.object({
 export interface MerchantRole extends z.output<typeof merchantRole> {}
 export const MerchantRole: Shape<MerchantRole> = merchantRole.meta({ id: 'MerchantRole' });
 
-/** One of several words. An unknown word is quoted in the message, since a role holds many. */
+/** Input schema for one of several words. An unknown word is quoted in the message, since a role holds many. */
 const oneOf = <const W extends readonly [string, ...string[]]>(words: W) =>
   z.enum(words, {
     error: ({ input }) =>

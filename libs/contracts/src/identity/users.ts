@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CreditAccount } from '../billing/credits.js';
+import { CreditAccount } from '../billing/credits/credits.js';
 import { Gateway } from '../billing/gateways.js';
 import { userType } from '../codes.js';
 import { Empty, integer, type Shape } from '../field.js';

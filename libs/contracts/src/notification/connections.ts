@@ -26,7 +26,7 @@ export const automationOauthUrl = operation({
   effect: 'write',
   permission: 'configuration.write',
   input: z.object({
-    returnUrl: input.optionalUrl
+    returnUrl: input.returnUrl
       .optional()
       .describe('Where the platform receives the authorization code; blank: recur shows it on a page'),
   }),

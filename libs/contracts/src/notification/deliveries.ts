@@ -21,7 +21,7 @@ const webhookLog = z.object({
   durationMs: integer.describe('Duration of the attempt, in milliseconds'),
   nextTryTime: time.describe('Time of the next attempt, in unix seconds; 0: none'),
 });
-/** One attempt to deliver an event to an endpoint. */
+/** An attempt to deliver an event to an endpoint. */
 export interface WebhookLog extends z.output<typeof webhookLog> {}
 export const WebhookLog: Shape<WebhookLog> = webhookLog.meta({ id: 'WebhookLog' });
 

@@ -88,10 +88,7 @@ export function replyIn(message: { data: Uint8Array; headers?: MsgHdrs }): Reply
 }
 
 /** The reply to a command that was rejected. */
-export const refusal = ({ slug, message, issues }: Rejected): Reply => ({
-  ok: false,
-  bytes: JSON.stringify({ slug, message, issues }),
-});
+export const refusal = (rejected: Rejected): Reply => ({ ok: false, bytes: JSON.stringify(rejected) });
 
 /** The rejection in such a reply. */
 export function rejectionIn({ bytes }: Reply): Rejected {

@@ -7,7 +7,7 @@ import type { Caller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Log } from '../runtime/log.js';
 import type { Keyring } from '../runtime/secrets.js';
-import { commandSeconds } from '../runtime/telemetry.js';
+import { commandSeconds, commands } from '../runtime/telemetry.js';
 import { answerBytes } from '../store/answers/answer-bytes.js';
 import { jsonOfAnswer } from '../store/answers/json.js';
 import { asRejection, isUnsent } from '../store/errors.js';
@@ -111,7 +111,13 @@ export class NatsServer extends Server implements CustomTransportStrategy {
       slug = rejection.slug;
       return refusal(rejection);
     } finally {
-      this.record(command, slug, sent, clock.wall() - started);
+      // a subject that no handler has is not a label
+      this.record(
+        this.messageHandlers.has(patternOf({ service, name: command })) ? command : 'none',
+        slug,
+        sent,
+        clock.wall() - started,
+      );
     }
   }
 
@@ -153,7 +159,8 @@ export class NatsServer extends Server implements CustomTransportStrategy {
   }
 
   private record(command: string, outcome: string, sent: Sent, durationMs: number): void {
-    commandSeconds.observe({ command, outcome }, durationMs / 1000);
+    commandSeconds.observe({ command }, durationMs / 1000);
+    commands.inc({ command, outcome });
     if (!this.parts.log.isLevelEnabled('debug')) return;
     const { requestId, merchantId, traceparent } = sent;
     this.parts.log.debug({

@@ -19,9 +19,9 @@ import { hydrate, type Table } from '../store/schema/table.js';
 import { bounded, isCut, upTo } from '../store/sql/size-limits.js';
 import { columnOf, selectText } from '../store/sql/statements.js';
 import type { Tx } from '../store/tx.js';
-import type { Consumption } from './consumer.js';
+import type { Consumption } from './consumption.js';
 
-/** A service's copy of another's aggregate. Rows carry merchantId and `version`; older never overwrites newer. */
+/** A service's copy of another's aggregate. Rows carry merchantId and `version`; an older never overwrites a newer. */
 export interface Copy {
   name: string;
   owner: Service;
@@ -34,7 +34,7 @@ interface Versioned {
   version: number;
 }
 
-/** Declares a copy: where it stands, and how a row is made of one state; `data` is the owner's view of the aggregate. */
+/** Declares a copy: its table, and how a state becomes a row; `data` is the owner's view of the aggregate. */
 export function copyOf<D, T extends { version: number }>(
   name: string,
   owner: Service,
@@ -51,7 +51,7 @@ type Snapshot = Out<Operations['snapshot']>;
 
 const limits = { page: 500, events: 1_000, answerBytes: 524_288, alike: 100, timeoutMs: 4_000 } as const;
 
-/** Keeps the copies that a service has of others: from their events, from a snapshot, and by asking. */
+/** Maintains a service's copies of others' aggregates: from events, from a snapshot, and by asking the owner. */
 export class Copies {
   constructor(
     private readonly copies: readonly Copy[],
@@ -60,7 +60,7 @@ export class Copies {
     private readonly clock: Clock,
   ) {}
 
-  /** One consumption per copy: the owner's events of that aggregate. */
+  /** A consumption per copy, of the owner's events of its aggregate. */
   consumptions(service: string): Consumption[] {
     return this.copies.map(copy => ({
       name: `${service}-copy-${copy.name}`,
@@ -68,7 +68,7 @@ export class Copies {
       subject: `${copy.aggregate}.>`,
       order: 'latest',
       apply: async (tx, events) => {
-        // other aggregates may have names that begin alike
+        // the subject also matches aggregates whose names begin alike
         const own = events.filter(({ aggregate }) => aggregate === copy.aggregate);
         const newest = new Map(own.map(event => [event.aggregateId, event]));
         if (newest.size > 0) await this.put(tx, copy, [...newest.values()]);
@@ -76,7 +76,7 @@ export class Copies {
     }));
   }
 
-  /** Fills the copies that were never built, page by page. Events that come meanwhile are newer and win. */
+  /** Builds the copies that were never built, page by page. Events that arrive meanwhile are newer and win. */
   async build(): Promise<void> {
     for (const copy of this.copies) {
       const [built] = await this.db.infra('select 1 from copy_state where copy = $1', [copy.name]);
@@ -97,8 +97,8 @@ export class Copies {
   }
 
   /**
-   * Asks the owner for the newest state of an object, or of the objects that a name of another kind finds, within the
-   * time the caller has left. SnapshotSource away: Rejected 56.
+   * Asks the owner for the newest state of an aggregate by id, or of those that another field finds, within the caller's
+   * deadline. Throws Rejected `dependency_away` (code 56) if the owner is away.
    */
   async refresh(name: string, id: Lookup, caller: Caller): Promise<void> {
     const copy = this.copies.find(candidate => candidate.name === name);
@@ -126,7 +126,7 @@ export class Copies {
   }
 }
 
-/** Asks the owner of an aggregate. Rejected 56 unless it answers: whatever its reason, it is asked again later. */
+/** Asks the owner of an aggregate. Any refusal becomes `dependency_away` (code 56), since the caller may retry it. */
 export async function askOwner<Op extends InternalOperation>(
   bus: Pick<Bus, 'request'>,
   operation: Op,
@@ -142,8 +142,8 @@ export async function askOwner<Op extends InternalOperation>(
 }
 
 /**
- * What an owner answers to those who keep copies: single states, snapshots, and events that were missed. Of a kind of
- * object that its events tell of and that it does not keep yet, it has none.
+ * The owner's side of copies: answers single states, snapshots and missed events. Aggregates that are declared in the
+ * event registry but not kept yet (`awaited`) have no states.
  */
 export class SnapshotSource {
   constructor(
@@ -187,7 +187,7 @@ export class SnapshotSource {
     return { items, next: ended ? { merchantId: at + 1, after: '' } : { merchantId: at, after: String(last) } };
   }
 
-  /** The first events of one aggregate from a version on that the outbox still keeps, up to before `to`. */
+  /** Events of an aggregate that the outbox still keeps, versions `from` up to, not including, `to`; the first that fit. */
   async events({ aggregate, aggregateId, from, to }: In<Operations['events']>, caller: Caller) {
     const rows = await this.db.infra(missedText, [caller.merchantId, aggregate, aggregateId, from, to]);
     const events = rows.flatMap(({ envelope }) => eventIn(String(envelope), this.kinds) ?? []);
@@ -202,7 +202,7 @@ export class SnapshotSource {
   }
 }
 
-/** The states of an aggregate's rows, as others keep them. */
+/** The states of an aggregate's rows, as copies store them. */
 function itemsOf(
   { view, load }: Pick<Required<Aggregate>, 'view'> & Pick<Aggregate, 'load'>,
   loader: Loader,
@@ -217,9 +217,8 @@ function itemsOf(
 }
 
 /**
- * A page of one merchant's rows in the order of their key, which its index has, and no more than an answer takes: the
- * first, or what comes after the key $2. These are two statements, since a prepared one that allows for either would
- * read all rows before its page.
+ * SQL for a page of one merchant's rows in key order, bounded in bytes: the first page, or the one after key $2. Two
+ * statements, since a prepared one for both cases would read all rows before its page.
  */
 export function snapshotText(table: Table<unknown>, key: string, goesOn: boolean): string {
   const column = columnOf(table, key);
@@ -236,7 +235,7 @@ const missedText = upTo(
   'order by version',
 );
 
-/** Of many states or events the first: as many as one message takes whatever their size, and one at least. */
+/** The leading items that fit a message, at least one. */
 function sendable<T>(all: readonly T[]): T[] {
   let bytes = 0;
   const end = all.findIndex((one, at) => {

@@ -15,14 +15,14 @@ const pageText = upTo(
   'order by version, event_id',
 );
 
-/** Events that a consumer has put aside, and the gates that it had to open by hand. */
+/** A consumer's parked events, and the gates that it opens past events which no longer exist. */
 export class DeadLetters {
   constructor(
     private readonly db: Db,
     private readonly consumer: string,
   ) {}
 
-  /** Puts an event aside; nothing else of its object is applied until it is taken up again. */
+  /** Parks an event; later events of its aggregate are parked too until it has been applied. */
   async park(event: Event, reason: string, now: number): Promise<void> {
     const { id, merchantId, aggregate, aggregateId, version } = event;
     await this.db.infra(
@@ -32,7 +32,7 @@ export class DeadLetters {
     );
   }
 
-  /** Whether an earlier event of the same object is parked. */
+  /** True if an earlier event of the same aggregate is parked. */
   async holdUp({ merchantId, aggregate, aggregateId, version }: Event): Promise<boolean> {
     const rows = await this.db.infra(
       `select 1 from dead_letter where consumer = $1 and merchant_id = $2 and aggregate = $3 and aggregate_id = $4
@@ -42,7 +42,7 @@ export class DeadLetters {
     return rows.length > 0;
   }
 
-  /** All that is parked, each object's events in order. */
+  /** All parked events, each aggregate's in order. */
   async *all(): AsyncGenerator<Event> {
     for (let last: Row | undefined = { version: 0, event_id: '' }; last; ) {
       const rows = await this.db.infra(pageText, [this.consumer, last.version, last.event_id]);
@@ -51,7 +51,7 @@ export class DeadLetters {
     }
   }
 
-  /** Removes what has been applied after all; returns how many. */
+  /** Removes parked events that have been applied since; returns their number. */
   async clear(): Promise<number> {
     const rows = await this.db.infra(
       `delete from dead_letter where consumer = $1
@@ -61,7 +61,7 @@ export class DeadLetters {
     return rows.length;
   }
 
-  /** Lets the gate pass to before `event` although earlier events were never seen: their owner no longer keeps them. */
+  /** Moves the gate to just before `event`, past events that were never seen: their owner no longer keeps them. */
   async openGate({ merchantId, aggregate, aggregateId, version }: Event): Promise<void> {
     const gate = { aggregate, aggregateId, version: version - 1 };
     await this.db.infra(raiseGates, gateValues(this.consumer, merchantId, [gate], plainArrays));

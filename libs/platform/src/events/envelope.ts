@@ -4,33 +4,33 @@ import { textOf } from '../bus/message.js';
 import { type Event, type EventKinds, eventIn } from '../store/event.js';
 import type { Row } from '../store/pool.js';
 
-/** What one message carries at most; a longer event has one of its own. */
+/** Limits of a message; a longer event has a message of its own. */
 const limits = { events: 64, characters: 262_144 } as const;
 
 const LINE_FEED = 10;
 
-/** How many events a message carries; see `packed`. */
+/** Number of events in a message; see `packed`. */
 export function countIn({ data }: { data: Uint8Array }): number {
   let count = 1;
   for (let at = data.indexOf(LINE_FEED); at >= 0; at = data.indexOf(LINE_FEED, at + 1)) count++;
   return count;
 }
 
-/** The events that a message carries. */
+/** The events of a message; undefined in the place of one that cannot be decoded. */
 export function eventsIn({ data }: { data: Uint8Array }, kinds: EventKinds): (Event | undefined)[] {
   return textOf(data)
     .split('\n')
     .map(line => eventIn(line, kinds));
 }
 
-/** A message with events, and the rows of the outbox that they are. */
+/** A message with events, and their rows of the outbox. */
 export interface Parcel extends Publication {
   rows: readonly Row[];
 }
 
 /**
- * Packs rows of the outbox: a message carries events of one type, a line each, because a message costs the bus and its
- * readers more than an event in it. What is of one object stays in order: an event never travels before an earlier one.
+ * Packs rows of the outbox into messages: events of one type, a line each, since a message costs the bus and its readers
+ * more than an event in it. Events of one aggregate stay in order: an event never travels before an earlier one.
  */
 export function packed(service: string, rows: readonly Row[]): Parcel[] {
   const parcels: { rows: Row[]; characters: number }[] = [];
@@ -64,8 +64,8 @@ export function packed(service: string, rows: readonly Row[]): Parcel[] {
 }
 
 /**
- * The stream drops a message whose id it has seen. So the id stands for all events in it: what is sent again may come
- * together with others than the first time.
+ * Message id, by which the stream drops repeats. It covers the ids of all events, since a republished event may be packed
+ * with others than the first time.
  */
 function idOf(rows: readonly Row[]): string {
   const ids = rows.map(({ id }) => String(id));

@@ -12,8 +12,8 @@ import { packed } from './envelope.js';
 import { ensureStream } from './stream.js';
 
 /**
- * Under load (`busy` rows in a batch) the next batch is left to grow for `lingerTimes` as long as the last one took, at
- * most `lingerMs`: a batch costs little more than a row, and the delay follows the load.
+ * Batches and delays. Under load (`busy` rows in a batch) the relay waits before the next batch, `lingerTimes` as long as
+ * the last one took and at most `lingerMs`: a batch costs little more than a row, and the delay follows the load.
  */
 const limits = {
   batch: 512,
@@ -50,9 +50,9 @@ interface RelayParts {
 }
 
 /**
- * Publishes the outbox to JetStream, in order, in pipelined batches. One relay of a service is active, elected by an
- * advisory lock on a connection of its own. When the stream turns out to be a new one, every row that is still kept is
- * published again; inboxes drop what they have seen.
+ * Publishes the outbox to JetStream, in order, in pipelined batches. One relay per service is active, elected by an
+ * advisory lock on a connection of its own. If the stream was recreated, every row still kept is published again; inboxes
+ * drop duplicates.
  */
 export class Relay {
   private leader: pg.PoolClient | undefined;
@@ -86,7 +86,7 @@ export class Relay {
     this.stopped = true;
     this.wake();
     await this.running;
-    // a lock dies with its connection: the next replica leads at once
+    // closing the connection releases the lock, so another replica leads at once
     this.leader?.release(true);
     this.leader = undefined;
   }
@@ -144,7 +144,7 @@ export class Relay {
     return true;
   }
 
-  /** Finds out whether the stream is the one that was published to; a new one gets the kept rows again. */
+  /** Detects a recreated stream by its creation time, and schedules publishing the kept rows again. */
   private async checkStream(): Promise<void> {
     const now = this.parts.clock.wall();
     if (now - this.checkedAt < limits.checkMs) return;
@@ -166,7 +166,7 @@ export class Relay {
     if (!state || !this.republishing) return false;
     const rows = await this.query(kept, [state.republish_from, state.republish_to]);
     const failed = await this.send(rows);
-    // all of them once more: what the stream has taken by now, inboxes drop
+    // the whole page is sent again: inboxes drop the events that the stream did take
     if (failed.size > 0) throw new Error(`JetStream did not acknowledge ${failed.size} events again`);
     const reached = rows.at(-1)?.seq ?? state.republish_to;
     await this.query('update relay_state set republish_from = $1', [reached]);
@@ -192,12 +192,12 @@ export class Relay {
     return { published: rows.length, more: list.length === limits.batch || isCut(list, limits.batchBytes) };
   }
 
-  /** Publishes rows without waiting for each other; returns those that were not acknowledged. */
+  /** Publishes rows concurrently; returns those that were not acknowledged. */
   private async send(rows: readonly Row[]): Promise<ReadonlySet<Row>> {
     const parcels = packed(this.parts.service, rows);
     const acknowledged = await this.parts.bus.publish(parcels);
     const failed = new Set(parcels.filter((_, at) => !acknowledged[at]).flatMap(parcel => parcel.rows));
-    // no acknowledgement at all: the stream may be gone
+    // a missing acknowledgement: the stream may be gone
     if (failed.size > 0) this.checkedAt = 0;
     return failed;
   }

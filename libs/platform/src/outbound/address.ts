@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** What an outbound URL may be. Both are settings of the deployment, not of the merchant. */
+/** Rules for outbound URLs. Both are settings of the deployment, not of the merchant. */
 export interface AddressRules {
   /** Refuses plain http. */
   httpsOnly: boolean;
@@ -47,7 +47,7 @@ const refusedRanges = [
   ['fe80::/10', 'link-local'],
   ['fec0::/10', 'site-local'],
   ['ff00::/8', 'multicast'],
-  // Nothing else outside 2000::/3 is in use on the internet.
+  // the rest outside 2000::/3, which is not in use on the internet
   ['::/3', 'not global unicast'],
   ['4000::/2', 'not global unicast'],
   ['8000::/1', 'not global unicast'],
@@ -59,7 +59,7 @@ const ranges = refusedRanges.map(([cidr, what]) => ({ range: ipaddr.parseCIDR(ci
 const refusedNames = ['localhost', 'localdomain', 'local', 'internal', 'svc', 'home.arpa'];
 
 /**
- * What kind of non-public address this is ('private', 'loopback', …), or undefined where it may be reached.
+ * The kind of a non-public address ('private', 'loopback', …), or undefined if it may be reached.
  * `address` is a plain IPv4 or IPv6 address as the resolver or a socket gives it; anything else is refused.
  */
 export function refusedAddress(address: string, allowLoopback: boolean): string | undefined {
@@ -69,7 +69,7 @@ export function refusedAddress(address: string, allowLoopback: boolean): string 
   return found?.what === 'loopback' && allowLoopback ? undefined : found?.what;
 }
 
-/** Whether a name is localhost, which is never looked up: it is loopback by definition (RFC 6761). */
+/** True if a name is localhost, which is never looked up: it is loopback by definition (RFC 6761). */
 export function isLocalhost(name: string): boolean {
   return under('localhost', name);
 }

@@ -22,6 +22,8 @@ export interface Caller {
   readonly fingerprint?: string;
   /** Where the request came from; only for operations whose contract asks for it. */
   readonly sender?: Sender;
+  /** The merchant's time at which a job is done, in unix seconds, if it is not the present. Never from the network. */
+  readonly now?: number;
   /** The answer holds a secret: it is stored encrypted for a repeat. */
   readonly secretOutput?: boolean;
 }

@@ -1,5 +1,5 @@
 /**
- * What tells the time. `now` is unix seconds on a merchant's own clock (in a sandbox it can be moved forward);
+ * Source of time. `now` is unix seconds on a merchant's own clock (in a sandbox it can be moved forward);
  * `wall` is the machine's, in milliseconds, for deadlines and durations.
  */
 export interface Clock {

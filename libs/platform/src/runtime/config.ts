@@ -30,7 +30,13 @@ export const baseConfig = z.object({
   RECUR_ENV: z.enum(['production', 'sandbox']).describe('kind of deployment; a key of one is refused by the other'),
   NATS_URL: z.string().min(1).describe('nats://user:password@host:port, several separated by commas'),
   HOST: z.string().default('0.0.0.0').describe('address to listen on'),
-  PORT: z.coerce.number().int().min(0).max(65535).default(3000).describe('HTTP port: health and metrics'),
+  OPS_PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65535)
+    .default(3001)
+    .describe('HTTP port for operators: /livez, /readyz and /metrics; never published'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -76,7 +82,7 @@ function problemOf({ code, path, message }: z.core.$ZodIssue, env: NodeJS.Proces
   return `${path.join('.')}: ${missing ? 'is missing' : message}`;
 }
 
-/** Nothing is read as the number 0, which nobody meant. */
+/** Names of numeric settings that are empty: an empty text would be read as 0. */
 const emptyNumbers = (settings: object, env: NodeJS.ProcessEnv) =>
   Object.entries(settings).flatMap(([name, value]) =>
     typeof value === 'number' && env[name]?.trim() === ''

@@ -52,7 +52,7 @@ export class Keyring {
     return `s1.${this.current}.${this.mac(this.current, text)?.toString('base64url')}`;
   }
 
-  /** Whether a key of the ring has signed exactly this text. */
+  /** True if a key of the ring has signed exactly this text. */
   hasSigned(text: string, signature: string): boolean {
     const [version, id = '', mac = ''] = signature.split('.');
     const expected = this.mac(id, text);

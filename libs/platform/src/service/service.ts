@@ -9,7 +9,8 @@ import type { z } from 'zod';
 import { Bus } from '../bus/bus.js';
 import { NatsServer } from '../bus/nats-server.js';
 import { RejectionFilter } from '../bus/rejection-filter.js';
-import { Consumer, type Consumption } from '../events/consumer.js';
+import { Consumer } from '../events/consumer.js';
+import type { Consumption } from '../events/consumption.js';
 import { askOwner, Copies, type Copy, SnapshotSource } from '../events/copies.js';
 import { Relay } from '../events/relay.js';
 import { systemCaller } from '../runtime/caller.js';
@@ -29,6 +30,7 @@ import { plainPaths } from '../store/plain.js';
 import { createPool } from '../store/pool.js';
 import { migrate, type Schema, schemaProblem } from '../store/schema/migrate.js';
 import { Janitor, type Removal } from '../work/janitor.js';
+import { MerchantWalk } from '../work/merchant-walk.js';
 import type { Work } from '../work/work.js';
 import { WorkRunner } from '../work/work-runner.js';
 import { snapshotController } from './snapshot-controller.js';
@@ -44,8 +46,8 @@ export type Command = (app: INestApplicationContext, words: readonly string[]) =
 
 /**
  * A service as a value: a Nest module, and what the platform adds to it. `startService` runs it as a microservice, tests
- * start it on a fresh database. Controllers handle operations with @Handle; they may inject Db, Bus, Keyring, CLOCK,
- * CONFIG, LOG and the service's providers. Guards, interceptors and filters are Nest's own (`APP_GUARD`, `@UseGuards`).
+ * start it on a fresh database. Controllers handle operations with @Handle; they may inject Db, Bus, Keyring,
+ * MerchantWalk, CLOCK, CONFIG, LOG and the service's providers. Guards, interceptors and filters are Nest's own (`APP_GUARD`, `@UseGuards`).
  */
 export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig>
   extends Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'> {
@@ -101,7 +103,6 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     clock,
     clocksMove,
     keyring,
-    aggregates: definition.aggregates,
     events: definition.events,
     paths: config.STORE_FAST ? fastPaths : plainPaths,
     newId: idGenerator(() => clock.wall(), pooledRandom),
@@ -113,6 +114,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const limits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: 5_000 };
   const server = new NatsServer({ service: definition.name, bus, clock, log, keyring, limits });
   const source = new SnapshotSource(db, definition.aggregates, definition.events, awaitedOf(definition));
+  const walk = new MerchantWalk({ db, clock, log, random: Math.random, clocksMove });
   class App {}
   Module({
     imports: definition.imports ?? [],
@@ -125,6 +127,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
       { provide: CONFIG, useValue: config },
       { provide: LOG, useValue: log },
       { provide: SnapshotSource, useValue: source },
+      { provide: MerchantWalk, useValue: walk },
       // first, so that the filters of a service are asked before it
       { provide: APP_FILTER, useClass: RejectionFilter },
       ...(definition.providers ?? []),
@@ -143,7 +146,9 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     consumption => new Consumer(consumerParts, consumption),
   );
   const janitor = new Janitor(db, clock, log, definition.removals);
-  const work = new WorkRunner({ db, clock, log, random: Math.random, clocksMove }, definition.work?.(app) ?? []);
+  const works = definition.work?.(app) ?? [];
+  walk.declare(works);
+  const work = new WorkRunner({ db, clock, log, random: Math.random, clocksMove }, works);
   db.onDue = (merchantId, kind) => work.wake(merchantId, kind);
   const workers: Worker[] = [...(definition.workers?.(app) ?? []), work, janitor];
   return { app: app as INestMicroservice, server, db, keyring, copies, consumers, janitor, work, workers };
@@ -165,7 +170,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   tuneEngine();
   const config = parseConfig(definition.config);
   const [word, ...words] = argv;
-  // what a command prints may be read by a program
+  // commands log to stderr, since a program may read their stdout
   const log = createLog(definition.name, config.LOG_LEVEL, word === undefined ? 'stdout' : 'stderr');
   if (word === 'migrate') return migrateAndReport(definition, config, log);
   if (config.CRASH_AT && config.RECUR_ENV === 'production') fatal(log, 'CRASH_AT is for tests, not for production');
@@ -175,7 +180,7 @@ export async function startService(definition: ServiceDefinition, argv = process
     fatal(log, `the database cannot be asked: ${error.message}`, unavailable),
   );
   if (problem) fatal(log, problem);
-  // nothing is under way yet; and the first process of a container is not ended by a signal that it does not handle
+  // exits at once while starting; as process 1 of a container it would otherwise ignore the signal
   const leave = () => process.exit(0);
   process.once('SIGTERM', leave);
   const bus = await connect(definition.name, config, log, word === undefined);
@@ -199,7 +204,7 @@ export async function startService(definition: ServiceDefinition, argv = process
     process.exit(code);
   }
   let serving = false;
-  const health = await serveHealth(config.HOST, config.PORT, async () => ({
+  const readiness = async () => ({
     database: await pool.query(probe).then(
       () => true,
       () => false,
@@ -207,13 +212,17 @@ export async function startService(definition: ServiceDefinition, argv = process
     serving,
     bus: bus.up ? 'connected' : 'away',
     ...(await told(definition.details?.(running.app) ?? {})),
-  })).catch(error => fatal(log, `cannot listen on ${config.HOST}:${config.PORT}: ${error.message}`));
+  });
+  const { HOST, OPS_PORT } = config;
+  const health = await serveHealth(HOST, OPS_PORT, readiness, systemClock).catch(error =>
+    fatal(log, `cannot listen on ${HOST}:${OPS_PORT}: ${error.message}`),
+  );
   await running.app.listen();
   relay.start();
   for (const part of [...running.consumers, ...running.workers]) await part.start();
   void buildCopies(running.copies, log);
   serving = true;
-  log.info({ port: config.PORT }, 'ready');
+  log.info({ port: OPS_PORT }, 'ready');
 
   process.off('SIGTERM', leave);
   process.once('SIGTERM', async () => {

@@ -9,7 +9,7 @@ export type Where<T> = { [K in keyof T]?: T[K] };
 /** Ids of other objects that an operation concerned, for the operation log's filters. */
 export type LogIds = OperationLogged['ids'];
 
-/** What identifies an object to its owner: its id, or one other field, such as `{ email }` (see `lookups`). */
+/** Identifies an aggregate to its owner: the id, or a single other field, such as `{ email }` (see `lookups`). */
 export type Lookup = string | number | Readonly<Record<string, string>>;
 
 /** The aggregates of a registry of events. */
@@ -63,7 +63,7 @@ export interface AggregateOf<E extends string, T, S, V extends object> extends E
 interface Declared<K extends EventKinds, N extends AggregateName<K>, T, S> {
   /** The aggregate's name in the registry of events. */
   name: N;
-  /** Its name in the operation log, such as `Payment`. */
+  /** Name in the operation log, such as `Payment`. */
   title: string;
   /** The registry of events, from contracts. */
   events: K;
@@ -72,11 +72,11 @@ interface Declared<K extends EventKinds, N extends AggregateName<K>, T, S> {
   key: keyof T & string;
   /** Adds its parts to a row. Absent: the row is the state. */
   load?(loader: Loader, row: T): Promise<S>;
-  /** What stands in the brackets of the log's target, `Payment(<target>)`; the key by default. */
+  /** The bracketed part of the log's target, `Payment(<target>)`; the key by default. */
   target?(state: S): string;
   /** The ids of related objects, for the operation log's filters. */
   ids?(state: S): LogIds;
-  /** What else identifies it to those who know no id: the name of a field, and the condition that finds its value. */
+  /** Other fields that identify it: the field's name, and the condition that finds a value. */
   lookups?: Readonly<Record<string, (value: string) => Where<T>>>;
 }
 
@@ -99,20 +99,8 @@ export function aggregate<K extends EventKinds, N extends AggregateName<K>, T ex
 export function aggregate<K extends EventKinds, N extends AggregateName<K>, T extends Numbered, S extends T = T>(
   declaration: Declared<K, N, T, S>,
 ): EventSource<EventOf<K, N>, T, S, DataOf<K, N>>;
-/** The form for commands that save and emit by hand. */
-export function aggregate<T>(
-  table: Table<T>,
-  key: keyof T & string,
-  view?: (row: T) => object,
-  lookups?: Readonly<Record<string, (value: string) => Where<T>>>,
-): Aggregate;
-export function aggregate(
-  first: Aggregate | Table<unknown>,
-  key?: string,
-  view?: Aggregate['view'],
-  lookups?: Aggregate['lookups'],
-): Aggregate {
-  return 'columns' in first ? { table: first, key: String(key), view, lookups } : first;
+export function aggregate(declaration: Aggregate): Aggregate {
+  return declaration;
 }
 
 /** Tells an aggregate from a table. */

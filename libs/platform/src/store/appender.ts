@@ -73,7 +73,7 @@ export class Appender implements Peeks {
     this.recorder.log(target, content, ids);
   }
 
-  /** What a violated unique index means to the caller. */
+  /** Declares what a violation of a unique index means to the caller. */
   onConflict(index: string, means: Conflict): void {
     this.recorder.onConflict(index, means);
   }

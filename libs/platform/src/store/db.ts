@@ -3,7 +3,7 @@ import { type Caller, systemCaller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import { crashPoint } from '../runtime/crash.js';
 import type { Keyring } from '../runtime/secrets.js';
-import type { Aggregate, Lookup } from './aggregate.js';
+import type { Lookup } from './aggregate.js';
 import { markAnswer, markRead } from './answers/answer-bytes.js';
 import { StoredAnswers } from './answers/stored-answers.js';
 import { Appender } from './appender.js';
@@ -38,7 +38,6 @@ export interface DbParts {
   /** The merchants' clocks can be moved: in a sandbox. */
   clocksMove: boolean;
   keyring: Keyring;
-  aggregates: Readonly<Record<string, Aggregate>>;
   events: EventKinds;
   paths(parts: PathParts): Paths;
   /** A time-ordered unique id with a prefix. */
@@ -185,7 +184,7 @@ export class Db {
     await Promise.all([this.paths.close(), this.parts.readPool.end()]);
   }
 
-  /** One attempt of a command, in a transaction. */
+  /** A single attempt of a command, in a transaction. */
   private async transaction<T extends object>(
     caller: Caller,
     run: (tx: Tx) => Promise<T>,
@@ -212,7 +211,7 @@ export class Db {
     }
   }
 
-  /** One attempt of a command that only adds rows, as one statement. */
+  /** A single attempt of a command that only adds rows, as one statement. */
   private async statement<T extends object>(caller: Caller, run: (appender: Appender) => Promise<T>): Promise<T> {
     const { merchantId, idempotencyKey } = caller;
     const source: Source = { merchantId, query: (text, values) => this.paths.ask(merchantId, text, values) };
@@ -266,13 +265,12 @@ export class Db {
   }
 
   private async context(caller: Caller, source: Source): Promise<Context> {
-    const { clocksMove, aggregates, events, newId } = this.parts;
+    const { clocksMove, events, newId } = this.parts;
     return {
       caller,
-      now: await merchantTime(source, this.parts),
+      now: caller.now ?? (await merchantTime(source, this.parts)),
       clocksMove,
       keptFrom: this.keptFrom(),
-      aggregates,
       events,
       newId,
       nextId: this.paths.nextId,

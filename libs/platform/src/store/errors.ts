@@ -41,8 +41,8 @@ export function isConnectionLoss(error: unknown): boolean {
 export const isUnsent = (error: unknown): boolean => error instanceof NoConnection;
 
 /**
- * What a query failed with. The server's own errors and programming errors stay what they are; anything else was made by
- * the driver because the connection or the time ran out.
+ * Classifies the error of a query. The server's errors and programming errors are returned unchanged; anything else comes
+ * from the driver, because the connection was lost or time ran out.
  */
 export function asQueryError(error: unknown): unknown {
   const isProgramming =

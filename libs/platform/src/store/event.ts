@@ -1,7 +1,7 @@
 import { type EventEnvelope, type Slimming, slimming } from '@recur/contracts';
 import { z } from 'zod';
 
-/** What the platform knows about an event type; the registry in contracts satisfies it. */
+/** The platform's view of an event type; the registry in contracts satisfies it. */
 export interface EventKind {
   aggregate: string;
   /** The service that emits it; absent for events that several services write. */

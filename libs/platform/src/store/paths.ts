@@ -4,7 +4,7 @@ import type { Arrays } from './sql/arrays.js';
 import type { WriteSet } from './sql/write-set.js';
 
 /**
- * What is done outside of a held transaction. There are two implementations of the same behaviour: `fastPaths` batches
+ * Database access outside of a held transaction. Two implementations with the same behaviour: `fastPaths` batches
  * and takes ids in blocks; `plainPaths` does one thing at a time. The setting STORE_FAST chooses.
  */
 export interface Paths {

@@ -81,7 +81,7 @@ export function connectionOf(pool: pg.Pool): Promise<pg.PoolClient> {
   });
 }
 
-/** One statement on a connection. Throws pg.DatabaseError, or ConnectionLost. */
+/** Runs a statement on a connection. Throws pg.DatabaseError, or ConnectionLost. */
 export async function ask(client: pg.PoolClient, query: string | pg.QueryConfig): Promise<Row[]> {
   try {
     return (await client.query<Row>(query)).rows;
@@ -91,7 +91,7 @@ export async function ask(client: pg.PoolClient, query: string | pg.QueryConfig)
 }
 
 /**
- * One statement on a connection of the pool. Unlike `pool.query` it keeps the connection when the statement fails: a new
+ * Runs a statement on a connection of the pool. Unlike `pool.query` it keeps the connection when the statement fails: a new
  * connection costs more than a hundred refused statements.
  */
 export async function queryOn(pool: pg.Pool, query: pg.QueryConfig): Promise<Row[]> {

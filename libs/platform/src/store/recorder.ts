@@ -1,7 +1,7 @@
 import type { EventName, OperationLogged } from '@recur/contracts';
 import { invalid, Outcome, type Rejected } from '@recur/kernel';
 import type { Caller } from '../runtime/caller.js';
-import type { Aggregate, AggregateOf, EventSource, LogIds } from './aggregate.js';
+import type { AggregateOf, EventSource, LogIds } from './aggregate.js';
 import { WorkChanges } from './due/work-changes.js';
 import { violatedIndex } from './errors.js';
 import { type EventKinds, written } from './event.js';
@@ -27,7 +27,6 @@ export interface Context {
   readonly clocksMove: boolean;
   /** Unix seconds on the machine's clock, by which expired rows are removed. */
   readonly keptFrom: number;
-  readonly aggregates: Readonly<Record<string, Aggregate>>;
   readonly events: EventKinds;
   readonly arrays: Arrays;
   newId(prefix: `${string}_`): string;
@@ -83,7 +82,7 @@ interface Emission {
   caller: Caller;
 }
 
-/** What one run of a command has recorded; shared by the recorders of a batch of work. */
+/** Rows, events and work recorded in one run of a command; shared by the recorders of a batch of work. */
 class Records {
   readonly tracked = new Map<string, Tracked>();
   readonly emissions: Emission[] = [];
@@ -165,15 +164,6 @@ export class Recorder {
     return row.version;
   }
 
-  /** The event of a row that was saved by hand. */
-  emitFor(type: string, row: unknown, data: object): void {
-    const name = this.context.events[type]?.aggregate ?? fail(`event ${type} is not registered`);
-    const of = this.context.aggregates[name] ?? fail(`aggregate ${name} of ${type} is not declared`);
-    const saved = this.records.tracked.get(keyOf(of.table, row));
-    if (!saved?.saved) throw new Error(`${type}: save the row before its event`);
-    this.record(type, { ...of, name }, row, ++saved.version, data);
-  }
-
   log(target: string, content: string, ids: LogIds = {}): void {
     const { caller } = this.context;
     const { entries } = this.records;
@@ -187,7 +177,7 @@ export class Recorder {
     this.records.conflicts.set(index, means);
   }
 
-  /** What an error means to the command: the refusal or repetition that a conflict stands for, or the error itself. */
+  /** Translates an error for the command: the refusal or retry that a conflict stands for, or the error itself. */
   meaningOf(error: unknown): unknown {
     const index = violatedIndex(error);
     const means = index === undefined ? undefined : this.records.conflicts.get(index);
@@ -280,8 +270,4 @@ const idOf = ({ key }: { key: string }, row: unknown) => String((row as Record<s
 function keyOf(table: { table: string; key: readonly string[] }, row: unknown): string {
   const values = row as Record<string, unknown>;
   return `${table.table} ${table.key.map(property => String(values[property])).join(' ')}`;
-}
-
-function fail(why: string): never {
-  throw new Error(why);
 }

@@ -21,7 +21,7 @@ export interface Source {
 }
 
 /**
- * One merchant's transaction, on a connection that is held until `commit` or `rollback`. It begins with the first
+ * Transaction of one merchant, on a connection that is held until `commit` or `rollback`. It begins with the first
  * statement, which carries `begin` in the same round trip.
  */
 export class Session implements Source {

@@ -112,20 +112,14 @@ export class Tx extends Reader implements Peeks {
     return this.recorder.step(of, state, event, options);
   }
 
-  /**
-   * Like `step`, for an event whose data is not the view: returns the version. The second form is for rows saved by
-   * hand.
-   */
+  /** Like `step`, for an event whose data is not the view: returns the version. */
   emit<E extends string, T, S, V extends object>(
     of: EventSource<E, T, S, V>,
     state: NoInfer<S>,
     event: NoInfer<E>,
     data: NoInfer<V>,
-  ): number;
-  emit(type: string, row: object, data: object): void;
-  emit(of: EventSource<string, unknown, unknown> | string, row: unknown, event: unknown, data?: object): unknown {
-    if (typeof of === 'string') return this.recorder.emitFor(of, row, event as object);
-    return this.recorder.emit(of, row, event as string, data as object);
+  ): number {
+    return this.recorder.emit(of, state, event, data);
   }
 
   /**
@@ -163,12 +157,17 @@ export class Tx extends Reader implements Peeks {
     return keptFrom + (await moveClock(this.session, offsetSeconds));
   }
 
+  /** Calls `then` once the transaction has committed, such as to wake a worker. A process that ends before never does. */
+  onCommit(then: () => void): void {
+    this.session.onCommit(then);
+  }
+
   /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */
   log(target: string, content: string, ids?: LogIds): void {
     this.recorder.log(target, content, ids);
   }
 
-  /** What a violated unique index means to the caller. */
+  /** Declares what a violation of a unique index means to the caller. */
   onConflict(index: string, means: Conflict): void {
     this.recorder.onConflict(index, means);
   }

@@ -283,6 +283,7 @@ export { operationsOf } from '../service/handle.js';
 export type { ServiceDefinition } from '../service/service.js';
 export { snapshotController } from '../service/snapshot-controller.js';
 export { migrate, type Schema } from '../store/schema/migrate.js';
+export { merchantState, type Race, unserializable } from './at-once.js';
 export { schemaDifference } from './drift.js';
 export { freePort, TestNats } from './nats.js';
 export { canary, closed, http, type Listening, tcp } from './servers.js';

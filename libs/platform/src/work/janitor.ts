@@ -17,8 +17,8 @@ export interface Removal {
 }
 
 /**
- * What every service removes. An answer goes before the events that it names, and an event before the inbox rows that
- * recognise it when it is published again.
+ * Rows that every service removes, in this order: an answer before the events that it names, and an event before the
+ * inbox rows that recognise it when it is published again.
  */
 const rules: readonly Removal[] = [
   {

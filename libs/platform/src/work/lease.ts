@@ -29,11 +29,19 @@ export interface Lease {
   alone: boolean;
 }
 
-/** Leases due items of one kind and merchant, durably; undefined if there are none. Parks an item out of attempts. */
-export async function claim(parts: LeaseParts, work: Work, merchantId: number): Promise<Lease | undefined> {
+/**
+ * Leases due items of one kind and merchant, durably; undefined if there are none. Parks an item out of attempts. `at`: the
+ * merchant's time by which they are due, if it is not the present.
+ */
+export async function claim(
+  parts: LeaseParts,
+  work: Work,
+  merchantId: number,
+  at?: number,
+): Promise<Lease | undefined> {
   const now = Math.floor(parts.clock.wall() / 1000);
   const id = randomUUID();
-  const merchantNow = work.time === 'merchant' ? now + (await offsetOf(parts, merchantId)) : now;
+  const merchantNow = at ?? (work.time === 'merchant' ? now + (await offsetOf(parts, merchantId)) : now);
   const values = [work.kind, merchantId, now, merchantNow, id, now + work.leaseSeconds, work.batch];
   const rows = await parts.db.indexed(claimText, values);
   if (rows.length === 0) return undefined;

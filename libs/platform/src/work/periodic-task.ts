@@ -1,6 +1,6 @@
 /**
- * What a worker does again and again: one round after the other, `everyMs` between the end of one and the beginning of
- * the next. A round that fails is told to `failed`, and the next one comes all the same.
+ * A worker's recurring task: rounds one after the other, `everyMs` between the end of one and the start of the next. A
+ * failed round is reported to `failed` and does not stop the next.
  */
 export class PeriodicTask {
   private timer: NodeJS.Timeout | undefined;
@@ -18,7 +18,7 @@ export class PeriodicTask {
     return this.state === 'running';
   }
 
-  /** Whether it was stopped: a long round looks at it, and ends early. */
+  /** True once stopped; a long round checks it and ends early. */
   get stopped(): boolean {
     return this.state === 'stopped';
   }

@@ -80,3 +80,13 @@ export const resumeText = `with parked as materialized (
       order by parked_at limit 1000 for update skip locked)
   update due_work set parked_at = null, lease_until = $2::bigint, attempts = 0
     where ctid = any (array(select at from parked)) returning 1`;
+
+/** The time of the first item of merchant $2, of any of the kinds $1, that was never claimed; null if there is none. */
+export const nextDueText = `select min(d.due_at) as at from unnest($1::text[]) k(kind) cross join lateral
+  (select due_at from due_work where kind = k.kind and merchant_id = $2::bigint and parked_at is null
+    and lease_until is null order by ${ready}, due_at, key limit 1) d`;
+
+/** Kinds ($1) of which merchant $2 has an item that is leased or waits for another attempt, one row each. */
+export const underWayText = `select k.kind from unnest($1::text[]) k(kind) cross join lateral
+  (select from due_work where kind = k.kind and merchant_id = $2::bigint and parked_at is null
+    and lease_until is not null order by lease_until limit 1) d`;

@@ -21,6 +21,8 @@ export async function createWorkTablesV1(runner: QueryRunner, service: string): 
        where parked_at is null`,
     `create index due_work_merchant on due_work (kind, merchant_id, coalesce(lease_until, due_at), due_at, key)
        where parked_at is null`,
+    `create index due_work_claimed on due_work (kind, merchant_id, lease_until)
+       where parked_at is null and lease_until is not null`,
     `create index due_work_parked on due_work (kind, parked_at) where parked_at is not null`,
     `create table clocks (merchant_id bigint primary key, offset_seconds bigint not null check (offset_seconds >= 0))`,
     `grant select, insert, update, delete on due_work, clocks to ${service}_app`,

@@ -1,8 +1,7 @@
-import { systemCaller } from '../runtime/caller.js';
 import { workItems } from '../runtime/telemetry.js';
-import type { Tx } from '../store/tx.js';
 import { DueTargets, type Target } from './due-targets.js';
 import { claim, fail, type Lease, type LeaseParts, release } from './lease.js';
+import { LeaseLost, perform } from './perform.js';
 import { PeriodicTask } from './periodic-task.js';
 import { resumeText } from './statements.js';
 import type { Work, WorkItem } from './work.js';
@@ -14,13 +13,6 @@ const limits = { everyMs: 1_000, batches: 4, parkedEveryMs: 60_000 } as const;
 interface Entry extends Target {
   running: boolean;
   again: boolean;
-}
-
-/** The items were given to another worker meanwhile: the transaction is rolled back. */
-class LeaseLost extends Error {
-  constructor(readonly keys: readonly string[]) {
-    super('another worker has taken the items over');
-  }
 }
 
 /**
@@ -151,7 +143,7 @@ export class WorkRunner {
 
   private async run(lease: Lease, items: readonly WorkItem[]): Promise<void> {
     try {
-      await this.transaction(lease, items);
+      await perform(this.parts, lease, items);
       workItems.inc({ kind: lease.work.kind, outcome: 'done' }, items.length);
     } catch (error) {
       if (error instanceof LeaseLost) return this.withoutLost(lease, items, error);
@@ -168,19 +160,5 @@ export class WorkRunner {
     workItems.inc({ kind: lease.work.kind, outcome: 'lost' }, keys.length);
     const rest = items.filter(({ key }) => !keys.includes(key));
     if (rest.length > 0) await this.run(lease, rest);
-  }
-
-  private async transaction({ id, work, merchantId }: Lease, items: readonly WorkItem[]): Promise<void> {
-    const [first] = items;
-    const requestId = items.length === 1 && first ? first.requestId : `${work.kind}_${id}`;
-    const caller = systemCaller(merchantId, requestId, Number.POSITIVE_INFINITY);
-    const run = await work.prepare(items);
-    const effect = async (tx: Tx) => {
-      await run(tx);
-      const lost = await tx.settle({ kind: work.kind, keys: items.map(({ key }) => key), lease: id });
-      if (lost.length > 0) throw new LeaseLost(lost);
-      return {};
-    };
-    await (work.logged ? this.parts.db.write(caller, effect) : this.parts.db.apply(caller, effect));
   }
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ratesCommand, urlOf } from '../../../local/apps.js';
+import { opsUrlOf, ratesCommand } from '../../../local/apps.js';
 import { readSettings } from '../../../local/settings.js';
 import type { Api } from '../../api.js';
 import { type Stand, sharedStand } from '../stand.js';
@@ -29,7 +29,7 @@ function rates(...words: string[]) {
 }
 
 const told = async () => {
-  const response = await fetch(`${urlOf(readSettings(stand.stack.home), 'catalog')}/readyz`);
+  const response = await fetch(`${opsUrlOf(readSettings(stand.stack.home), 'catalog')}/readyz`);
   return [response.status, ((await response.json()) as { exchangeRates: string }).exchangeRates];
 };
 

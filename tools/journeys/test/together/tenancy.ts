@@ -15,10 +15,23 @@ const given = [
   // kept, and compared with the products of events as they come
   'webhook.new_endpoint productIds',
   'webhook.update_endpoint productIds',
+  // kept, and compared with the plan that a code is used for
+  'discount.new planIds',
+  'discount.edit planIds',
 ];
 
-/** Where an own id finds as little as an unknown one: there are no subscriptions yet; an API key writes no notes. */
-const barren = ['user.list planIds', 'session.user_sub_update_url productId', 'user.new_admin_note userId'];
+/**
+ * Where an own id finds as little as an unknown one: there are no subscriptions yet, and so no uses of discounts; an API
+ * key writes no notes.
+ */
+const barren = [
+  'discount.plan_apply_preview userId',
+  'discount.user_discount_list planIds',
+  'discount.user_discount_list userIds',
+  'session.user_sub_update_url productId',
+  'user.list planIds',
+  'user.new_admin_note userId',
+];
 
 interface Case {
   operation: Operation;

@@ -60,7 +60,7 @@ export interface Transaction {
   createTime: number;
 }
 
-/** What a posting is made of, besides the account. */
+/** Contents of a posting, besides the account. */
 export interface Posting
   extends Pick<Transaction, 'move' | 'delta'>,
     Partial<

@@ -41,7 +41,7 @@ export interface Discount {
   amount: bigint;
   /** 10000 is 100 %; 0 for a fixed amount. */
   percentage: number;
-  /** Of a fixed amount; '' for a percentage. */
+  /** Currency of a fixed amount; '' for a percentage. */
   currency: string;
   cycleLimit: number;
   startTime: number;
@@ -168,7 +168,7 @@ function step(discount: Discount, move: 'activate' | 'deactivate' | 'delete', no
 export const termsOf = ({ discountType, amount, percentage }: Settings): DiscountTerms =>
   discountType === 'fixedAmount' ? { kind: 'fixed', amount } : { kind: 'percentage', percentage };
 
-/** What discounts ask of a main plan. */
+/** Facts of a main plan that decide which discounts fit it. */
 export interface PlanFacts {
   id: number;
   type: number;

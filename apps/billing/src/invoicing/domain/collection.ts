@@ -54,7 +54,8 @@ export function receiveTransfer<I extends Invoice>(
   success: Success,
 ): [Payment, I] {
   const received = receivePayment(payment, invoice, success);
-  const { invoiceId, currency, totalAmount } = invoice;
+  const { invoiceId, currency } = invoice;
+  const { totalAmount } = payment;
   if (currency !== gateway.currency) {
     throw new Rejected(
       'currency_mismatch',

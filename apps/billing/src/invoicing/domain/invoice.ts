@@ -1,29 +1,11 @@
-import { type ErrorSlug, invalid, machine, Rejected, type StateOf } from '@recur/kernel';
-import { type InvoiceAmounts, type LineAmounts, type LineItem, price } from '../../pricing/price.js';
-
-/**
- * Lifecycle of an invoice. `init` is the state before the first draft and is never stored. `pending` is a draft;
- * `processing` is open: numbered and awaiting payment. An open invoice becomes `failed` only when its payment term
- * ends; a failed charge leaves it open and payable again. A paid invoice stays paid unless its payment is reversed.
- * A deleted draft keeps its state. `collect` attaches a payment to an open invoice, `clear` detaches it.
- *
- * Invariants: the lines add up to the invoice to the last minor unit; the total is never negative; the number is given
- * once, when the draft is finished; an open invoice has at most one live payment.
- */
-export const invoiceLifecycle = machine({
-  init: { draft: 'pending' },
-  pending: { edit: 'pending', delete: 'pending', finish: 'processing', settle: 'paid' },
-  processing: { collect: 'processing', clear: 'processing', pay: 'paid', expire: 'failed', cancel: 'cancelled' },
-  paid: { reverse: 'reversed' },
-  failed: {},
-  cancelled: {},
-  reversed: {},
-});
-export type InvoiceStatus = StateOf<typeof invoiceLifecycle>;
-type InvoiceMove = (typeof invoiceLifecycle.moves)[number];
+import { type ErrorSlug, invalid, Rejected } from '@recur/kernel';
+import { type InvoiceAmounts, type LineAmounts, type LineItem, price, requestedRate } from '../../pricing/price.js';
+import type { TaxRate } from '../../pricing/tax.js';
+import { type DocumentFacts, type LineFacts, newFacts, newLineFacts, taxEntry } from './facts.js';
+import { type InvoiceMove, type InvoiceStatus, invoiceLifecycle } from './invoice-lifecycle.js';
 
 /** Money in minor units of `currency`; times in unix seconds, 0 for what has not happened. */
-export interface Invoice extends InvoiceAmounts {
+export interface Invoice extends InvoiceAmounts, DocumentFacts {
   /** Integer id, unique in billing. The API identifies invoices by `invoiceId` (`in_…`). */
   id: number;
   invoiceId: string;
@@ -31,7 +13,7 @@ export interface Invoice extends InvoiceAmounts {
   /** Incremented by the write path, once per event. */
   version: number;
   status: InvoiceStatus;
-  /** Gapless per merchant, assigned at finish; '' for a draft. */
+  /** Prefix and counter, assigned at finish; '' for a draft. */
   number: string;
   userId: number;
   /** bizType is the purpose (a code), createFrom the origin (a word); both are fixed at creation. */
@@ -48,6 +30,8 @@ export interface Invoice extends InvoiceAmounts {
   paymentId: string;
   /** Payment page for the user; '' when there is nothing to pay. */
   link: string;
+  /** Signed link to its PDF; '' for a draft. */
+  pdfLink: string;
   /** Payment term in days, counted from finishTime. */
   daysUntilDue: number;
   createTime: number;
@@ -57,7 +41,7 @@ export interface Invoice extends InvoiceAmounts {
   deletedTime: number;
 }
 
-export interface InvoiceLine extends DraftLine, LineAmounts {
+export interface InvoiceLine extends DraftLine, LineAmounts, LineFacts {
   /** `<invoiceId>_<position>`, positions from 1. */
   lineId: string;
 }
@@ -76,7 +60,10 @@ export interface Draft extends Pick<Invoice, Chosen> {
   /** Reductions before tax; the caller caps their sum at the subtotal of the lines. */
   promoAmount?: bigint;
   discountAmount?: bigint;
+  /** Facts of the promo credit that promoAmount is the value of. */
+  promo?: PromoFacts;
 }
+type PromoFacts = Pick<Invoice, 'promoApplied' | 'promoCap' | 'promoCredits' | 'promoRate'>;
 
 /** Identity, gateway and creation time of a new draft. */
 export interface DraftContext extends Pick<Invoice, 'invoiceId' | 'merchantId' | 'gatewayId'> {
@@ -86,7 +73,7 @@ export interface DraftContext extends Pick<Invoice, 'invoiceId' | 'merchantId' |
 
 /** A new, priced draft. Throws what `price` does. */
 export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: DraftContext): Invoice {
-  const { lines, amounts } = price(given.lines, given.taxBps, given.promoAmount, given.discountAmount);
+  const { lines, taxes, amounts } = price(given.lines, given.taxBps, given.promoAmount, given.discountAmount);
   // field by field: V8 builds a literal much faster than an object assembled by spreads
   return {
     id: given.id,
@@ -107,41 +94,70 @@ export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: D
     totalAmountExcludingTax: amounts.totalAmountExcludingTax,
     totalAmount: amounts.totalAmount,
     originAmount: amounts.originAmount,
-    lines: priced(invoiceId, given.lines, lines),
+    lines: priced(invoiceId, given, lines),
     gatewayId,
     paymentId: '',
     link: '',
+    pdfLink: '',
     daysUntilDue: 0,
     createTime: now,
     modifyTime: now,
     finishTime: 0,
     paidTime: 0,
     deletedTime: 0,
+    kind: newFacts.kind,
+    noteReason: newFacts.noteReason,
+    counter: newFacts.counter,
+    originalInvoiceId: newFacts.originalInvoiceId,
+    refundId: newFacts.refundId,
+    taxes: taxes.map(taxEntry),
+    promoApplied: given.promo?.promoApplied ?? false,
+    promoCap: given.promo?.promoCap ?? 0n,
+    promoCredits: given.promo?.promoCredits ?? 0n,
+    promoRate: given.promo?.promoRate ?? 0n,
+    promoRefunded: newFacts.promoRefunded,
+    promoCredited: newFacts.promoCredited,
+    partialCreditPaid: newFacts.partialCreditPaid,
+    refundedAmount: newFacts.refundedAmount,
+    refundedToPayments: newFacts.refundedToPayments,
+    surplus: newFacts.surplus,
+    deadline: newFacts.deadline,
   };
 }
 
 /** Replaces the content of a draft and reprices it. Throws Rejected `invoice_not_draft`, and what `price` does. */
 export function edit(
   invoice: Invoice,
-  given: Pick<Invoice, 'invoiceName' | 'currency' | 'taxBps' | 'gatewayId'> & { lines: readonly DraftLine[] },
+  given: Pick<Draft, 'invoiceName' | 'currency' | 'taxBps' | 'lines' | 'promoAmount' | 'promo'> &
+    Pick<Invoice, 'gatewayId'>,
   now: number,
 ): Invoice {
   const status = step(invoice, 'edit', 'invoice_not_draft');
-  const { lines, amounts } = price(given.lines, given.taxBps);
+  const { invoiceName, currency, taxBps, gatewayId, promo } = given;
+  const { lines, taxes, amounts } = price(given.lines, taxBps, given.promoAmount);
   return {
     ...invoice,
-    ...given,
+    ...{ invoiceName, currency, taxBps, gatewayId },
+    ...promo,
     ...amounts,
     status,
-    lines: priced(invoice.invoiceId, given.lines, lines),
+    taxes: taxes.map(taxEntry),
+    lines: priced(invoice.invoiceId, given, lines),
     modifyTime: now,
   };
 }
 
-const priced = (invoiceId: string, lines: readonly DraftLine[], amounts: readonly LineAmounts[]): InvoiceLine[] =>
-  lines.map((line, i) => pricedLine(`${invoiceId}_${i + 1}`, line, amounts[i] as LineAmounts));
+function priced(
+  invoiceId: string,
+  { lines, taxBps }: Pick<Draft, 'lines' | 'taxBps'>,
+  amounts: readonly LineAmounts[],
+): InvoiceLine[] {
+  const rate = requestedRate(taxBps);
+  return lines.map((line, i) => pricedLine(`${invoiceId}_${i + 1}`, line, amounts[i] as LineAmounts, rate));
+}
 
-const pricedLine = (lineId: string, line: DraftLine, amounts: LineAmounts): InvoiceLine => ({
+const pricedLine = (lineId: string, line: DraftLine, amounts: LineAmounts, rate: TaxRate): InvoiceLine => ({
+  ...newLineFacts,
   lineId,
   planId: line.planId,
   name: line.name,
@@ -154,21 +170,40 @@ const pricedLine = (lineId: string, line: DraftLine, amounts: LineAmounts): Invo
   tax: amounts.tax,
   amount: amounts.amount,
   originAmount: amounts.originAmount,
+  ratePpm: rate.ratePpm,
+  category: rate.category,
+  taxReason: rate.reason,
 });
 
 /** Values that a draft gets when it is finished. */
-export interface Finish extends Pick<Invoice, 'number' | 'gatewayId' | 'link' | 'daysUntilDue'> {
+export interface Finish extends Pick<Invoice, 'number' | 'gatewayId' | 'link' | 'pdfLink' | 'daysUntilDue'> {
   now: number;
 }
 
+/** Amount of the payment: the total, less main credit spent. */
+export const dueOf = ({ totalAmount, partialCreditPaid }: Pick<Invoice, 'totalAmount' | 'partialCreditPaid'>): bigint =>
+  totalAmount - partialCreditPaid;
+
 /**
- * Opens a draft for payment under its number. An invoice of total 0 is paid at once, without gateway, link or payment.
+ * Opens a draft for payment under its number. An invoice with nothing due is paid at once, without gateway, link or payment.
  * Throws Rejected `invoice_not_draft`; `invalid_parameters` for /gatewayId if a gateway is needed and is 0.
  */
-export function finish<I extends Invoice>(invoice: I, { number, gatewayId, link, daysUntilDue, now }: Finish): I {
+export function finish<I extends Invoice>(
+  invoice: I,
+  { number, gatewayId, link, pdfLink, daysUntilDue, now }: Finish,
+): I {
   const status = step(invoice, 'finish', 'invoice_not_draft');
-  const finished: I = { ...invoice, status, number, gatewayId, daysUntilDue, finishTime: now, modifyTime: now };
-  if (invoice.totalAmount === 0n) {
+  const finished: I = {
+    ...invoice,
+    status,
+    number,
+    gatewayId,
+    pdfLink,
+    daysUntilDue,
+    finishTime: now,
+    modifyTime: now,
+  };
+  if (dueOf(invoice) === 0n) {
     return { ...finished, status: step(invoice, 'settle', 'invoice_not_draft'), paidTime: now };
   }
   if (gatewayId === 0) throw invalid('/gatewayId', 'An invoice needs a gateway to be finished: set one up, or name it');
@@ -178,6 +213,11 @@ export function finish<I extends Invoice>(invoice: I, { number, gatewayId, link,
 /** Marks an open invoice as paid. Throws Rejected `invoice_not_open`. */
 export function markPaid<I extends Invoice>(invoice: I, now: number): I {
   return { ...invoice, status: step(invoice, 'pay', 'invoice_not_open'), paidTime: now, modifyTime: now };
+}
+
+/** Marks a paid invoice as reversed: its whole payment was taken back by the bank. Throws Rejected `invoice_not_refundable`. */
+export function markReversed<I extends Invoice>(invoice: I, now: number): I {
+  return { ...invoice, status: step(invoice, 'reverse', 'invoice_not_refundable'), modifyTime: now };
 }
 
 /** Marks an open invoice as cancelled. Throws Rejected `invoice_not_open`. */
@@ -228,6 +268,11 @@ export function deleteDraft<I extends Invoice>(invoice: I, now: number): I {
 /** Throws Rejected `invoice_not_draft` unless the invoice may be edited. */
 export function assertDraft(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>): void {
   step(invoice, 'edit', 'invoice_not_draft');
+}
+
+/** Throws Rejected `invoice_not_draft` unless the invoice may be finished. */
+export function assertFinishable(invoice: Pick<Invoice, 'invoiceId' | 'status' | 'deletedTime'>): void {
+  step(invoice, 'finish', 'invoice_not_draft');
 }
 
 /** Throws Rejected `invoice_not_open` unless the invoice is awaiting payment. */

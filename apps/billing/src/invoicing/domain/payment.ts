@@ -1,5 +1,5 @@
 import { machine, type StateOf } from '@recur/kernel';
-import type { Invoice } from './invoice.js';
+import { dueOf, type Invoice } from './invoice.js';
 
 /** Lifecycle of a payment. A gateway may report success for a charge that it first declined; `cancelled` is final. */
 export const paymentLifecycle = machine({
@@ -23,6 +23,9 @@ export interface Checkout {
   metadata: Record<string, unknown>;
 }
 
+/** A chargeback: refunds are refused while it is open. */
+export type Dispute = '' | 'open' | 'won' | 'lost';
+
 /** An attempt to collect an invoice. Money in minor units of `currency`; times in unix seconds, 0 for not yet. */
 export interface Payment {
   /** `pay_…` */
@@ -39,6 +42,10 @@ export interface Payment {
   totalAmount: bigint;
   /** Amount collected: 0 until it succeeds. */
   paymentAmount: bigint;
+  /** Amount of it that succeeded refunds gave back. */
+  refundedAmount: bigint;
+  /** State of a chargeback; '' for none. */
+  dispute: Dispute;
   /** The gateway's reference, for example a bank's transfer number; '' until there is one. */
   gatewayPaymentId: string;
   /** The merchant's own reference, unique among its payments; '' for none. */
@@ -63,10 +70,11 @@ export interface PaymentDraft extends Pick<Payment, 'paymentId'> {
   now: number;
 }
 
-/** A new payment for the whole of the invoice, on the invoice's gateway and link. */
+/** A new payment for the amount due of the invoice, on the invoice's gateway and link. */
 export function newPayment(invoice: Invoice, given: PaymentDraft): Payment {
   const { paymentId, externalPaymentId = '', countryCode = '', checkout = null, now } = given;
-  const { merchantId, invoiceId, userId, gatewayId, currency, totalAmount, link } = invoice;
+  const { merchantId, invoiceId, userId, gatewayId, currency, link } = invoice;
+  const totalAmount = dueOf(invoice);
   return {
     paymentId,
     merchantId,
@@ -78,6 +86,8 @@ export function newPayment(invoice: Invoice, given: PaymentDraft): Payment {
     currency,
     totalAmount,
     paymentAmount: 0n,
+    refundedAmount: 0n,
+    dispute: '',
     gatewayPaymentId: '',
     externalPaymentId,
     countryCode,
@@ -94,14 +104,16 @@ export function newPayment(invoice: Invoice, given: PaymentDraft): Payment {
 /** Details of a successful collection. */
 export interface Success extends Pick<Payment, 'gatewayPaymentId'> {
   reason?: string;
+  /** Amount received; the whole by default. */
+  amount?: bigint;
   /** Unix seconds. */
   now: number;
 }
 
-/** Marks a payment as collected in full. Throws Rejected `payment_not_open`. */
-export function markSucceeded(payment: Payment, { gatewayPaymentId, reason = '', now }: Success): Payment {
+/** Marks a payment as collected. Throws Rejected `payment_not_open`. */
+export function markSucceeded(payment: Payment, { gatewayPaymentId, reason = '', amount, now }: Success): Payment {
   const status = step(payment, 'succeed');
-  const paymentAmount = payment.totalAmount;
+  const paymentAmount = amount ?? payment.totalAmount;
   return { ...payment, status, paymentAmount, gatewayPaymentId, reason, paidTime: now, modifyTime: now };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { refundStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { creditRechargeLifecycle } from '../../../src/invoicing/domain/credit-recharge.js';
+import { creditRechargeLifecycle } from '../../../src/credits/domain/recharge.js';
 import { defaultPrefixes, documentNumber, isNumbered, raisedCounter } from '../../../src/invoicing/domain/numbering.js';
 import { refundLifecycle } from '../../../src/invoicing/domain/refund.js';
 

@@ -2,13 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
 import * as collection from '../../../src/invoicing/domain/collection.js';
 import * as invoices from '../../../src/invoicing/domain/invoice.js';
-import {
-  type Draft,
-  type DraftContext,
-  draft,
-  type Invoice,
-  invoiceLifecycle,
-} from '../../../src/invoicing/domain/invoice.js';
+import { type Draft, type DraftContext, draft, type Invoice } from '../../../src/invoicing/domain/invoice.js';
+import { invoiceLifecycle } from '../../../src/invoicing/domain/invoice-lifecycle.js';
 import { type Payment, paymentLifecycle } from '../../../src/invoicing/domain/payment.js';
 
 const given: Draft & DraftContext = {
@@ -28,7 +23,14 @@ const given: Draft & DraftContext = {
   ],
   now: 1000,
 };
-const finishing = { number: '7', gatewayId: 3, link: 'https://pay.example/invoice/t', daysUntilDue: 3, now: 2000 };
+const finishing = {
+  number: '7',
+  gatewayId: 3,
+  link: 'https://pay.example/invoice/t',
+  daysUntilDue: 3,
+  pdfLink: '',
+  now: 2000,
+};
 const drafted = draft(given, given);
 const finished = invoices.finish(drafted, finishing);
 const [payment, open] = collection.openPayment(finished, { paymentId: 'pay_1', now: 2000 });

@@ -1,5 +1,5 @@
 import { type AddressRules, Outbound } from '@recur/platform';
-import type { RateSource } from './worker.js';
+import type { RateSource } from './refresh.js';
 import { limits } from './xml.js';
 
 /** Source that fetches a URL. It throws Error when the answer is not a complete 200; `deadlineMs` is for all of the request. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Rate, rateOf, rateText } from '@recur/kernel';
-import { CLOCK, type Clock, Db, type Removal, removedAtOnce } from '@recur/platform';
+import { CLOCK, type Clock, Db, type Removal, removedAtOnce, type Tx } from '@recur/platform';
 import { isAhead, isStale, pairsOf, type RateTable } from '../domain/rate-table.js';
 
 /** Rate of the newest table. */
@@ -41,12 +41,12 @@ export class Rates {
 
   /**
    * Imports a table with the cross rates of all its currencies. Returns `known` when the same table was imported before
-   * and `ahead` when it is dated in the future and refused.
+   * and `ahead` when it is dated in the future and refused. One statement, in `tx` if it is given.
    */
-  async take(table: RateTable): Promise<'taken' | 'known' | 'ahead'> {
+  async take(table: RateTable, tx?: Tx): Promise<'taken' | 'known' | 'ahead'> {
     if (isAhead(table.at, this.now())) return 'ahead';
     const pairs = pairsOf(table);
-    const rows = await this.db.infra(take, [
+    const values = [
       table.source,
       table.at,
       digestOf(table),
@@ -54,7 +54,8 @@ export class Rates {
       pairs.map(({ from }) => from),
       pairs.map(({ to }) => to),
       pairs.map(({ rate }) => rateText(rate)),
-    ]);
+    ];
+    const rows = await (tx ? tx.run(take, values) : this.db.infra(take, values));
     return rows.length > 0 ? 'taken' : 'known';
   }
 
@@ -70,8 +71,8 @@ export class Rates {
     );
   }
 
-  async newest(): Promise<Newest | undefined> {
-    const [row] = await this.db.infra(newest);
+  async newest(tx?: Tx): Promise<Newest | undefined> {
+    const [row] = await (tx ? tx.query(newest, []) : this.db.infra(newest));
     if (!row) return undefined;
     const at = Number(row.at);
     return { source: String(row.source), at, stale: isStale(at, this.now()) };

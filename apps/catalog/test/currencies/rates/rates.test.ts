@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { currencies, exchangeRate } from '@recur/contracts';
-import type { Log } from '@recur/platform';
+import { type Log, systemCaller } from '@recur/platform';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { config } from '../../../src/config.js';
 import { httpSource } from '../../../src/currencies/rates/http.js';
 import { Rates } from '../../../src/currencies/rates/rates.js';
-import { RatesWorker } from '../../../src/currencies/rates/worker.js';
+import { RATE_SOURCE, RatesRefresh } from '../../../src/currencies/rates/refresh.js';
 import { limits, readRates } from '../../../src/currencies/rates/xml.js';
 import { catalog } from '../../../src/service.js';
 import { fileOf } from './files.js';
@@ -88,7 +88,7 @@ describe('the rate tables', () => {
     const large = file(' '.repeat(limits.bytes + 1));
     expect(await command('import', large)).toEqual([65, `${large} cannot be used: it is larger than 1048576 bytes.\n`]);
     const name = file(fileOf('2026-01-15', { USD: 'x' }));
-    expect(await command('import', name)).toEqual([65, `${name} cannot be used: x is no rate.\n`]);
+    expect(await command('import', name)).toEqual([65, `${name} cannot be used: x is not a rate.\n`]);
     const ahead = file(fileOf('2026-01-17', some));
     const what = '2 rates of 2026-01-17 from European Central Bank';
     expect(await command('import', ahead)).toEqual([65, `${ahead} has ${what}: that day is in the future.\n`]);
@@ -153,15 +153,17 @@ describe('the rate tables', () => {
         info: (_: object, what: string) => lines.push(['info', what]),
         warn: ({ err }: { err?: Error }, what: string) => lines.push(['warn', err ? `${what}: ${err.message}` : what]),
       }) as unknown as Log;
-    const worker = (source?: () => Promise<string>) => new RatesWorker(t.app.get(Rates), log(), source);
+    const refresh = (source?: () => Promise<string>) => new RatesRefresh(t.db, t.app.get(Rates), clock, log(), source);
+    const look = async (source?: () => Promise<string>) =>
+      t.db.apply(systemCaller(0, 'test', Number.POSITIVE_INFINITY), await refresh(source).work.prepare([]));
     beforeEach(() => {
       lines = [];
     });
 
     it('are refreshed from it, told once', async () => {
-      const source = worker(async () => fileOf('2026-01-15', some));
-      await source.look();
-      await source.look();
+      const source = async () => fileOf('2026-01-15', some);
+      await look(source);
+      await look(source);
       expect(lines).toEqual([['info', 'imported new exchange rates']]);
       expect(await dollar()).toBe(1.0456);
     });
@@ -173,7 +175,7 @@ describe('the rate tables', () => {
         async () => '<html/>',
         async () => fileOf('2026-01-18', { USD: '2' }),
       ];
-      for (const answer of answers) await worker(answer).look();
+      for (const answer of answers) await look(answer);
       expect(lines).toEqual([
         ['warn', 'could not import new exchange rates: away'],
         ['warn', "could not import new exchange rates: the source's rates cannot be used: it has no rates"],
@@ -183,11 +185,11 @@ describe('the rate tables', () => {
     });
 
     it('are told in the log when they are stale', async () => {
-      await worker().look();
+      await look();
       expect(lines).toEqual([]);
       await take('2026-01-15');
       clock.advance(3 * 86_400);
-      await worker().look();
+      await look();
       expect(lines).toEqual([['warn', 'the exchange rates are older than 48 hours; they are still used']]);
     });
 
@@ -209,7 +211,8 @@ describe('the rate tables', () => {
       it('are fetched from the URL of the deployment', async () => {
         answer = response => response.end(fileOf('2026-01-15', some));
         const fetching = await testService(catalog, { clock, env: { RATES_URL: url, RATES_ALLOW_LOOPBACK: 'true' } });
-        await fetching.app.get(RatesWorker).look();
+        await fetching.app.get(RatesRefresh).start();
+        await fetching.work.drain();
         const known = await fetching.done(exchangeRate, { fromCurrency: 'EUR', toCurrency: 'JPY' });
         expect(known.exchangeRate).toBe(163.21);
         await fetching.close();
@@ -223,13 +226,13 @@ describe('the rate tables', () => {
         ['nothing', response => response.destroy(), /the source of rates: /],
       ])('go on serving where it answers %s', async (_, given, problem) => {
         answer = given;
-        await worker(httpSource(url, { allowLoopback: true, httpsOnly: false }, 500)).look();
+        await look(httpSource(url, { allowLoopback: true, httpsOnly: false }, 500));
         expect(lines).toEqual([['warn', expect.stringMatching(problem)]]);
       });
 
       it('are not fetched from an address inside', async () => {
         answer = response => response.end(fileOf('2026-01-15', some));
-        await worker(httpSource(url, { allowLoopback: false, httpsOnly: false })).look();
+        await look(httpSource(url, { allowLoopback: false, httpsOnly: false }));
         expect(lines).toEqual([['warn', expect.stringContaining('the source of rates: ')]]);
       });
 
@@ -253,20 +256,57 @@ describe('the rate tables', () => {
       });
     });
 
-    it('end with the service, after the round that is under way', async () => {
+    describe('in a service', () => {
       let answer: (xml: string) => void = () => undefined;
-      const asked: string[] = [];
-      const source = worker(() => {
-        asked.push('once');
-        return new Promise(resolve => {
+      let asked: string[];
+      let begun: Promise<void>;
+      let service: TestService;
+      beforeEach(async () => {
+        asked = [];
+        let begin: () => void = () => undefined;
+        begun = new Promise(resolve => {
+          begin = resolve;
+        });
+        const answered = new Promise<string>(resolve => {
           answer = resolve;
         });
+        const source = () => {
+          asked.push('once');
+          begin();
+          return answered;
+        };
+        const providers = [{ provide: RATE_SOURCE, useValue: source }];
+        service = await testService({ ...catalog, providers: [...(catalog.providers ?? []), ...providers] }, { clock });
       });
-      source.start();
-      const stopped = source.stop();
-      answer(fileOf('2026-01-15', some));
-      await stopped;
-      expect([asked, await dollar()]).toEqual([['once'], 1.0456]);
+      afterEach(() => service.close());
+      const known = () => service.rows('select 1 from rate_tables');
+
+      it('end with it, after the refresh that is under way', async () => {
+        service.work.start();
+        await service.app.get(RatesRefresh).start();
+        await begun;
+        const stopped = service.work.stop();
+        answer(fileOf('2026-01-15', some));
+        await stopped;
+        expect([asked, await known()]).toEqual([['once'], [{ '?column?': 1 }]]);
+      });
+
+      it('are fetched by one of its replicas, and an hour later again', async () => {
+        const replica = await service.replica();
+        await Promise.all([service, replica].map(({ app }) => app.get(RatesRefresh).start()));
+        const drained = service.work.drain();
+        await begun;
+        await replica.work.drain();
+        answer(fileOf('2026-01-15', some));
+        await drained;
+        clock.advance(3_599);
+        await replica.work.drain();
+        expect(asked).toEqual(['once']);
+        clock.advance(1);
+        await replica.work.drain();
+        expect(asked).toEqual(['once', 'once']);
+        expect(await service.rows('select due_at from due_work')).toEqual([{ due_at: String(clock.now() + 3_600) }]);
+      });
     });
   });
 });

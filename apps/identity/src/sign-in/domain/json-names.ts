@@ -1,7 +1,7 @@
 const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]/gs;
 
 /**
- * Whether an object in a valid JSON text has a duplicate name. Parsers disagree on which member wins, so the signed
+ * True if an object in a valid JSON text has a duplicate name. Parsers disagree on which member wins, so the signed
  * content and the content read could differ.
  */
 export function hasNameTwice(json: string): boolean {

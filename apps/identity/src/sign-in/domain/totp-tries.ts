@@ -11,7 +11,7 @@ const lockout = { failures: 5, seconds: 900 } as const;
 
 export const isLocked = ({ lockedUntil }: Tries, now: number): boolean => lockedUntil > now;
 
-/** Whether the code of this step is unused. */
+/** True if the code of this step is unused. */
 export const isFresh = ({ lastStep }: Tries, step: number): boolean => step > lastStep;
 
 /** The state after a right code: of a time step, or a recovery code, which has none. */

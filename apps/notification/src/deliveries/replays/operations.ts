@@ -13,7 +13,7 @@ import type { Config } from '../../config.js';
 import { findEndpoint, lockEnabledEndpoint } from '../../endpoints/rows.js';
 import { ended, statesOf } from './domain/replay.js';
 import { Replayer } from './replayer.js';
-import { type ReplayRow, replays, runningReplays } from './tables.js';
+import { type ReplayRow, replays } from './tables.js';
 
 /** Deliveries that one time range may hold, and old replays that a new one removes. */
 const limits = { lookedAt: 100_000, removed: 100 } as const;
@@ -52,7 +52,7 @@ export class Replays {
         return { replayId: '', count: await this.count(reader, options, range) };
       });
     }
-    const answer = await this.db.write(caller, async tx => {
+    return this.db.write(caller, async tx => {
       await lockEnabledEndpoint(tx, endpointId);
       await tx.run(removeExpired, [tx.merchantId, tx.now - this.config.WEBHOOK_KEPT_DAYS * 86_400]);
       const count = await this.count(tx, options, range);
@@ -74,12 +74,10 @@ export class Replays {
       const { replayId } = replay;
       tx.onConflict('replays_running', () => new Rejected('replay_running'));
       tx.save(replays, count === 0 ? ended(replay, 'finish', tx.now) : replay);
-      if (count > 0) tx.save(runningReplays, { replayId, merchantId: tx.merchantId, endpointId });
+      if (count > 0) this.replayer.begin(tx, replayId);
       tx.log(`WebhookEndpoint(${endpointId})`, `Replay ${replayId}`);
       return { replayId, count };
     });
-    this.replayer.wake();
-    return answer;
   }
 
   @Handle(replayDetail)
@@ -95,7 +93,7 @@ export class Replays {
       const replay = await tx.lock(replays, { replayId }, 'replay_not_found');
       if (replay.state !== 'running') return {};
       tx.save(replays, ended(replay, 'cancel', tx.now));
-      await tx.run('delete from running_replays where replay_id = $1', [replayId]);
+      this.replayer.cancel(tx, replayId);
       tx.log(`WebhookEndpoint(${replay.endpointId})`, `CancelReplay ${replayId}`);
       return {};
     });

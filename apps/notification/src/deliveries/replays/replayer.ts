@@ -1,15 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  CLOCK,
-  type Clock,
-  Db,
-  LOG,
-  type Log,
-  PeriodicTask,
-  systemCaller,
-  type Tx,
-  type Worker,
-} from '@recur/platform';
+import { CLOCK, type Clock, eachItem, type Tx, type Work, work } from '@recur/platform';
 import { lockEndpointIfAny } from '../../endpoints/rows.js';
 import type { EndpointRow } from '../../endpoints/tables.js';
 import { reschedule, runReschedule } from '../reschedule.js';
@@ -17,13 +7,14 @@ import { DeliveryWaker } from '../sending/delivery-waker.js';
 import { advanced, ended, type Round, statesOf } from './domain/replay.js';
 import { type ReplayRow, replays } from './tables.js';
 
+const kind = 'webhook.replay';
+
 /**
  * A round examines and schedules a bounded number of deliveries. The next one waits until the endpoint's backlog is below
  * `backlog`, so that a replay of any size delays new events only briefly.
  */
-const limits = { everyMs: 1_000, atOnce: 100, scheduled: 200, lookedAt: 5_000, backlog: 400 } as const;
+const limits = { pauseSeconds: 1, scheduled: 200, lookedAt: 5_000, backlog: 400 } as const;
 
-const running = `select replay_id, merchant_id, endpoint_id from running_replays order by random() limit ${limits.atOnce}`;
 /** A catch-up goes first: what the endpoint missed is older. */
 const backlogOf = `select exists (select from catch_ups where endpoint_id = $1) as behind, count(*) as due
   from (select 1 from due where endpoint_id = $1 and not held limit ${limits.backlog}) waiting`;
@@ -43,81 +34,54 @@ const scheduleRound = reschedule(
     (select count(*) from chosen) as chosen, (select max(event_id) from chosen) as last_chosen`,
 );
 
-interface Running {
-  merchantId: number;
-  endpointId: number;
-  replayId: string;
-}
-
-/** Worker that runs replays, round by round. */
+/** Runs replays, a round at a time: each is an item of work, which reschedules itself until the replay is over. */
 @Injectable()
-export class Replayer implements Worker {
-  private readonly rounds = new PeriodicTask(
-    limits.everyMs,
-    () => this.sweep(),
-    error => this.log.warn({ err: error }, 'replays could not be continued'),
+export class Replayer {
+  readonly work: Work = work(
+    kind,
+    { time: 'machine', batch: 1, logged: false },
+    eachItem((tx, { key }) => this.round(tx, key)),
   );
 
   constructor(
-    private readonly db: Db,
     private readonly waker: DeliveryWaker,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOG) private readonly log: Log,
   ) {}
 
-  start(): void {
-    this.rounds.start();
+  /** Schedules the first round of a replay, for now. */
+  begin(tx: Tx, replayId: string): void {
+    this.next(tx, replayId, 0);
   }
 
-  stop(): Promise<void> {
-    return this.rounds.stop();
+  /** Takes a replay that is cancelled off the schedule. */
+  cancel(tx: Tx, replayId: string): void {
+    tx.unschedule(kind, replayId);
   }
 
-  /** Starts a sweep at once, for a replay that was just created. */
-  wake(): void {
-    this.rounds.wake();
-  }
-
-  /** Runs rounds of all replays until each of them waits or is over, or the worker stops. */
-  async sweep(): Promise<void> {
-    for (let busy = true; busy && !this.rounds.stopped; ) {
-      busy = false;
-      for (const row of await this.db.infra(running)) {
-        if (this.rounds.stopped) return;
-        const { merchant_id, endpoint_id, replay_id } = row;
-        const one = { merchantId: Number(merchant_id), endpointId: Number(endpoint_id), replayId: String(replay_id) };
-        busy = (await this.roundOf(one)) || busy;
-      }
+  private async round(tx: Tx, replayId: string): Promise<void> {
+    const found = await tx.find(replays, { replayId });
+    if (!found) return;
+    const { endpointId } = found;
+    const endpoint = await lockEndpointIfAny(tx, endpointId);
+    const replay = await tx.lockIfAny(replays, { replayId });
+    if (replay?.state !== 'running') return;
+    tx.onCommit(() => this.waker.wake(tx.merchantId, [endpointId]));
+    if (endpoint?.state !== 'enabled') {
+      tx.save(replays, ended(replay, 'stop', tx.now));
+      return;
     }
-  }
-
-  /** Logs a failure, so that other replays go on; the next sweep tries again. */
-  private async roundOf(one: Running): Promise<boolean> {
-    try {
-      return await this.round(one);
-    } catch (error) {
-      this.log.error({ err: error, ...one }, 'a replay could not be continued');
-      return false;
+    const [backlog] = await tx.run(backlogOf, [endpointId]);
+    if (backlog?.behind === true || Number(backlog?.due) >= limits.backlog) {
+      this.next(tx, replayId, limits.pauseSeconds);
+      return;
     }
+    const after = advanced(replay, await this.schedule(tx, endpoint, replay), tx.now);
+    tx.save(replays, after);
+    if (after.state === 'running') this.next(tx, replayId, 0);
   }
 
-  /** Returns true when another round can follow at once. */
-  private async round({ merchantId, endpointId, replayId }: Running): Promise<boolean> {
-    let more = false;
-    const caller = systemCaller(merchantId, replayId, Number.POSITIVE_INFINITY);
-    await this.db.apply(caller, async tx => {
-      const endpoint = await lockEndpointIfAny(tx, endpointId);
-      const replay = await tx.lockIfAny(replays, { replayId });
-      if (replay?.state !== 'running') return;
-      if (endpoint?.state !== 'enabled') return this.save(tx, ended(replay, 'stop', tx.now));
-      const [backlog] = await tx.run(backlogOf, [endpointId]);
-      if (backlog?.behind === true || Number(backlog?.due) >= limits.backlog) return;
-      const after = advanced(replay, await this.schedule(tx, endpoint, replay), tx.now);
-      await this.save(tx, after);
-      more = after.state === 'running';
-    });
-    this.waker.wake(merchantId, [endpointId]);
-    return more;
+  private next(tx: Tx, replayId: string, pauseSeconds: number): void {
+    tx.schedule(kind, replayId, Math.floor(this.clock.wall() / 1000) + pauseSeconds);
   }
 
   private async schedule(tx: Tx, endpoint: EndpointRow, replay: ReplayRow): Promise<Round> {
@@ -128,11 +92,5 @@ export class Replayer implements Worker {
     const full = scheduled === limits.scheduled;
     const more = full || Number(row.looked) === limits.lookedAt;
     return { scheduled, more, lookedUpTo: String((full ? row.last_chosen : row.last_looked) ?? cursor) };
-  }
-
-  private async save(tx: Tx, replay: ReplayRow): Promise<void> {
-    tx.save(replays, replay);
-    if (replay.state === 'running') return;
-    await tx.run('delete from running_replays where replay_id = $1', [replay.replayId]);
   }
 }

@@ -9,13 +9,6 @@ export interface ReplayRow extends Omit<Replay, 'events'> {
   attemptsAfter: number | null;
 }
 
-/** Work list of replays that are not over, for any worker. */
-export interface RunningReplayRow {
-  replayId: string;
-  merchantId: number;
-  endpointId: number;
-}
-
 export const replays = table<ReplayRow>('replays', {
   key: ['merchantId', 'replayId'],
   columns: {
@@ -36,10 +29,4 @@ export const replays = table<ReplayRow>('replays', {
   checks: { replays_state: oneOf(replayLifecycle.states) },
   // at most one per endpoint
   indices: { replays_running: { on: ['merchantId', 'endpointId'], unique: true, where: `state = 'running'` } },
-});
-
-export const runningReplays = table<RunningReplayRow>('running_replays', {
-  infrastructure: true,
-  key: ['replayId'],
-  columns: { replayId: text(), merchantId: integer(), endpointId: integer() },
 });

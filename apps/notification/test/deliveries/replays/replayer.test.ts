@@ -1,12 +1,9 @@
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ModuleRef } from '@nestjs/core';
 import { cancelReplay, deleteEndpoint, type In, replayDetail, replayStatus, replayWebhooks } from '@recur/contracts';
-import { Replayer } from '../../../src/deliveries/replays/replayer.js';
 import { makeStand, of64 } from '../../stand.js';
 
 const stand = await makeStand();
 const { t, clock, url, received, merchant, newOne, event, deliver, deliveriesOf } = stand;
-const replayer = t.app.get(Replayer);
 afterAll(() => stand.close());
 beforeEach(() => stand.anew());
 
@@ -18,6 +15,12 @@ const count = async (endpointId: number, over: Wishes = {}) =>
 const detail = async (replayId: string) => (await t.done(replayDetail, { replayId }, merchant)).replay;
 const setState = (endpointId: number, state: string) =>
   t.rows('update endpoints set state = $2 where endpoint_id = $1', [endpointId, state]);
+/** Runs rounds until each replay waits for its endpoint, or is over. */
+const sweep = async (replicas: Pick<typeof t, 'work'>[] = [t]) => {
+  await t.rows('update due_work set due_at = 0');
+  await Promise.all(replicas.map(({ work }) => work.drain()));
+};
+const scheduled = (replayId: string) => t.rows('select 1 from due_work where key = $1', [replayId]);
 const idsSent = () => received.map(({ headers }) => headers['webhook-id']);
 
 /** An endpoint that got the first of these events and missed the others while it was disabled; a second apart. */
@@ -59,7 +62,7 @@ describe('a replay', () => {
     const { replayId, count: total } = await replay(endpointId);
     expect(total).toBe(4);
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.running, total: 4, scheduled: 0, endTime: 0 });
-    await replayer.sweep();
+    await sweep();
     await deliver(endpointId);
     expect(idsSent().sort()).toEqual([...missed].sort());
     expect((await deliveriesOf(endpointId)).map(({ state }) => state)).toEqual(Array(5).fill('delivered'));
@@ -84,7 +87,7 @@ describe('a replay', () => {
     const { endpointId, events } = await missing(Array(3).fill('invoice.created'));
     expect(await count(endpointId, { deliveredToo: true })).toBe(3);
     await replay(endpointId, { deliveredToo: true });
-    await replayer.sweep();
+    await sweep();
     await deliver(endpointId);
     expect(idsSent().sort()).toEqual(events.map(({ id }) => id).sort());
   });
@@ -102,7 +105,7 @@ describe('a replay', () => {
       createTimeEnd: fourth,
       events: ['invoice.paid', 'invoice.paid'],
     });
-    await replayer.sweep();
+    await sweep();
     await deliver(endpointId);
     expect(idsSent()).toEqual([events[2]?.id]);
   });
@@ -112,7 +115,7 @@ describe('a replay', () => {
     const { replayId, count } = await replay(endpointId);
     expect(count).toBe(0);
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.finished, total: 0 });
-    expect(await t.rows('select 1 from running_replays where replay_id = $1', [replayId])).toEqual([]);
+    expect(await scheduled(replayId)).toEqual([]);
   });
 
   it('that is over is kept for as long as what it sent, and then removed by the next', async () => {
@@ -138,7 +141,7 @@ describe('a replay', () => {
     await setState(endpointId, 'disabled');
     await t.deliver('billing', [event()]);
     await setState(endpointId, 'enabled');
-    await replayer.sweep();
+    await sweep();
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.finished, total: 1, scheduled: 1 });
     expect((await deliveriesOf(endpointId)).map(({ state }) => state)).toEqual([
       'delivered',
@@ -153,40 +156,37 @@ describe('a replay', () => {
     const { replayId } = await replay(endpointId);
     const due = async () =>
       Number((await t.rows('select count(*) from due where endpoint_id = $1', [endpointId]))[0]?.count);
-    await replayer.sweep();
+    await sweep();
     expect(await due()).toBe(400);
-    await replayer.sweep();
+    await sweep();
     expect(await due()).toBe(400);
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.running, total: 1_000, scheduled: 400 });
     for (let round = 0; round < 5; round++) {
       await t.rows('with d as (delete from due where endpoint_id = $1) select 1', [endpointId]);
-      await replayer.sweep();
+      await sweep();
     }
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.finished, scheduled: 1_000 });
   });
 
   it('is left where it is when the worker stops, for another to go on', async () => {
-    const worker = await t.app.get(ModuleRef).create(Replayer);
     const replayIds: string[] = [];
     for (let at = 0; at < 3; at++) replayIds.push((await replay(await flood(300, at))).replayId);
-    const sweeping = worker.sweep();
-    await worker.stop();
-    await sweeping;
-    const scheduled = (await Promise.all(replayIds.map(detail))).map(one => one.scheduled);
-    expect(Math.max(...scheduled)).toBeLessThanOrEqual(200);
-    for (const endpoint of await t.rows('select endpoint_id from running_replays')) {
-      await t.rows('delete from due where endpoint_id = $1', [endpoint.endpoint_id]);
-    }
-    await replayer.sweep();
+    t.work.start();
+    await t.work.stop();
+    const counts = (await Promise.all(replayIds.map(detail))).map(one => one.scheduled);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(200);
+    await t.rows('delete from due');
+    await sweep();
     for (const replayId of replayIds) expect(await detail(replayId)).toMatchObject({ status: replayStatus.finished });
   });
 
   it('is continued by many workers at once without sending anything twice', async () => {
     const endpointId = await flood(700);
     const { replayId } = await replay(endpointId);
-    await Promise.all(Array.from({ length: 8 }, () => replayer.sweep()));
+    const replicas = [t, ...(await Promise.all(Array.from({ length: 3 }, () => t.replica())))];
+    await sweep(replicas);
     await t.rows('delete from due where endpoint_id = $1', [endpointId]);
-    await Promise.all(Array.from({ length: 8 }, () => replayer.sweep()));
+    await sweep(replicas);
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.finished, scheduled: 700 });
   });
 
@@ -198,7 +198,7 @@ describe('a replay', () => {
     );
     const { replayId, count: total } = await replay(endpointId);
     expect(total).toBe(100);
-    await replayer.sweep();
+    await sweep();
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.finished, scheduled: 100 });
   });
 
@@ -216,13 +216,13 @@ describe('a replay', () => {
       const { replayId } = await replay(endpointId);
       if (end === 'disabled') await setState(endpointId, end);
       else await t.done(deleteEndpoint, { endpointId }, merchant);
-      await replayer.sweep();
+      await sweep();
       expect(await detail(replayId)).toMatchObject({
         status: replayStatus.stopped,
         scheduled: 0,
         endTime: clock.now(),
       });
-      expect(await t.rows('select 1 from running_replays where replay_id = $1', [replayId])).toEqual([]);
+      expect(await scheduled(replayId)).toEqual([]);
     }
     expect(received).toEqual([]);
   });
@@ -232,12 +232,12 @@ describe('webhook/replay_cancel', () => {
   it('stops it: what is scheduled is sent, and nothing more', async () => {
     const endpointId = await flood(1_000);
     const { replayId } = await replay(endpointId);
-    await replayer.sweep();
+    await sweep();
     await t.emitted();
     await t.done(cancelReplay, { replayId }, merchant);
     expect((await t.emitted()).map(({ data }) => data)).toMatchObject([{ content: `CancelReplay ${replayId}` }]);
     await t.rows('delete from due where endpoint_id = $1', [endpointId]);
-    await replayer.sweep();
+    await sweep();
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.cancelled, total: 1_000, scheduled: 400 });
     await t.done(cancelReplay, { replayId }, merchant);
     expect(await t.emitted()).toEqual([]);
@@ -248,7 +248,7 @@ describe('webhook/replay_cancel', () => {
     const endpointId = await flood(900);
     const { replayId } = await replay(endpointId);
     await t.emitted();
-    await Promise.all([replayer.sweep(), of64(() => t.done(cancelReplay, { replayId }, merchant))]);
+    await Promise.all([sweep(), of64(() => t.done(cancelReplay, { replayId }, merchant))]);
     expect(await t.emitted()).toHaveLength(1);
     expect((await detail(replayId)).status).toBe(replayStatus.cancelled);
   });
@@ -319,12 +319,12 @@ describe('what a replay may be', () => {
 
 it('is done by the worker as soon as it is asked for', async () => {
   const { endpointId } = await missing(Array(3).fill('invoice.created'), { url: `${url}/replayed` });
-  replayer.start();
+  t.work.start();
   try {
     const { replayId } = await replay(endpointId);
     for (let looked = 0; looked < 1_000 && (await detail(replayId)).status === replayStatus.running; looked++);
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.finished, scheduled: 2 });
   } finally {
-    await replayer.stop();
+    await t.work.stop();
   }
 });

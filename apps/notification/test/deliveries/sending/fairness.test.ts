@@ -166,13 +166,13 @@ describe('a wake that is lost', () => {
   }, 30_000);
 
   it('does not keep a replica from ending when Redis went away while jobs were waited for', async () => {
-    const { hostname, port } = new URL(process.env.TEST_REDIS_URL ?? '');
+    const { hostname, port, password } = new URL(process.env.TEST_REDIS_URL ?? '');
     const relay = await tcp(socket => {
       const redis = connect(Number(port), hostname).on('error', () => undefined);
       socket.on('close', () => redis.destroy());
       socket.pipe(redis).pipe(socket);
     });
-    const own = await makeStand({ REDIS_URL: relay.url.replace(/^\w+/, 'redis') });
+    const own = await makeStand({ REDIS_URL: relay.url.replace(/^\w+:\/\//, `redis://:${password}@`) });
     const waker = own.t.app.get(DeliveryWaker);
     await own.newOne();
     waker.start();

@@ -25,7 +25,7 @@ export const planAsUsual = `select ${set(`'on'`)}`;
 
 const begin = `begin; ${turnedOff.map(name => `set local ${name} = off`).join('; ')}`;
 
-/** One statement as a transaction of its own, planned for indexes alone; in one round trip. */
+/** Runs a statement as a transaction of its own, planned for indexes alone; in one round trip. */
 export async function indexedOn(pool: pg.Pool, text: string, values: readonly unknown[]): Promise<Row[]> {
   const client = await connectionOf(pool);
   forgetOldPlans(client);

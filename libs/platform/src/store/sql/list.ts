@@ -5,7 +5,7 @@ import { assertComplete, bounded } from './size-limits.js';
 /** A condition in SQL and the value of its `?`; it does not apply if the value is undefined. See `each`. */
 export type Condition = readonly [sql: string, value: unknown, column?: string];
 
-/** One page of a merchant's rows. */
+/** A page of a merchant's rows. */
 export interface List<T> {
   from: Table<T>;
   /** Conditions, all of which must hold. The SQL is the service's, the values are the caller's. */

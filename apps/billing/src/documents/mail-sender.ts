@@ -1,0 +1,105 @@
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import {
+  CLOCK,
+  type Clock,
+  CONFIG,
+  Db,
+  fetchedWork,
+  LOG,
+  type Log,
+  systemCaller,
+  type Work,
+  type WorkItem,
+} from '@recur/platform';
+import type { Config } from '../config.js';
+import { type Mail, pendingMail, recordAttempt } from '../mail/attempts.js';
+import { MAIL_WORK } from '../mail/outbox.js';
+import { type Envelope, type MailTransport, type Outcome, transportOf } from '../mail/transport.js';
+import { DocumentReader } from './reader.js';
+import { DocumentRenderer } from './renderer.js';
+
+/** The e-mails that one replica sends at once, and the time that they may take together. */
+const limits = { batch: 8, leaseSeconds: 180 } as const;
+
+/**
+ * Sends queued e-mails, outside of any transaction, and records how it went. An e-mail whose sender was killed in between
+ * is sent again under the same Message-ID.
+ */
+@Injectable()
+export class MailSender implements OnModuleDestroy {
+  readonly work: Work;
+  protected readonly transport: MailTransport;
+  private readonly from: { name: string; address: string };
+
+  constructor(
+    private readonly db: Db,
+    private readonly documents: DocumentReader,
+    private readonly renderer: DocumentRenderer,
+    @Inject(CONFIG) config: Config,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOG) private readonly log: Log,
+  ) {
+    this.transport = transportOf(config);
+    this.from = mailbox(config.MAIL_FROM);
+    this.work = fetchedWork(
+      MAIL_WORK,
+      { time: 'machine', batch: limits.batch, leaseSeconds: limits.leaseSeconds, atOnce: 1 },
+      items => Promise.all(items.map(item => this.send(item))),
+      async (tx, items, outcomes) => {
+        const now = Math.floor(this.clock.wall() / 1000);
+        for (const [at, item] of items.entries()) {
+          const outcome = outcomes[at];
+          if (outcome) await recordAttempt(tx.item(item), Number(item.key), outcome, now);
+        }
+      },
+    );
+  }
+
+  onModuleDestroy(): void {
+    this.transport.close();
+  }
+
+  /** Tries to send an e-mail; undefined for one that is settled. */
+  private async send({ merchantId, key, requestId }: WorkItem): Promise<Outcome | undefined> {
+    const caller = systemCaller(merchantId, requestId, Number.POSITIVE_INFINITY);
+    const mail = await this.db.read(caller, reader => pendingMail(reader, Number(key)));
+    return mail && this.attempt(mail);
+  }
+
+  private async attempt(mail: Mail): Promise<Outcome> {
+    try {
+      return await this.transport.send(await this.envelopeOf(mail));
+    } catch (error) {
+      this.log.error({ err: error, merchantId: mail.merchantId, mailId: mail.id }, 'an attachment could not be made');
+      return { sent: false, response: 'The PDF could not be made', final: false };
+    }
+  }
+
+  private async envelopeOf(mail: Mail): Promise<Envelope> {
+    const { merchantId, id, email, senderName, replyTo, title, content, attachFile } = mail;
+    const attachments = attachFile === '' ? [] : [{ filename: attachFile, content: await this.pdfOf(mail) }];
+    const { name, address } = this.from;
+    const host = address.slice(address.lastIndexOf('@') + 1);
+    return {
+      messageId: `<mail-${merchantId}-${id}@${host}>`,
+      from: { name: senderName || name, address },
+      replyTo,
+      to: email,
+      subject: title,
+      text: content,
+      date: new Date(this.clock.wall()),
+      attachments,
+    };
+  }
+
+  private async pdfOf({ merchantId, id, invoiceId }: Mail): Promise<Uint8Array> {
+    const caller = systemCaller(merchantId, `mail_${id}`, Number.POSITIVE_INFINITY);
+    return this.renderer.render(await this.db.read(caller, reader => this.documents.contentOf(reader, invoiceId)));
+  }
+}
+
+/** `Name <address>`, or an address alone. */
+function mailbox(text: string): { name: string; address: string } {
+  const [, name = '', address = text.trim()] = /^\s*"?([^"<]*?)"?\s*<([^>]+)>\s*$/.exec(text) ?? [];
+  return { name, address };
+}

@@ -1,0 +1,10 @@
+import type { Language } from '../../language/language.js';
+import { de } from './de.js';
+import { en, type Words } from './en.js';
+import { es } from './es.js';
+import { fr } from './fr.js';
+import { zh } from './zh.js';
+
+/** The words of documents in each language. */
+export const documentWords: Readonly<Record<Language, Words>> = { en, de, es, fr, zh };
+export type { Words };

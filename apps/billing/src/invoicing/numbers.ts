@@ -1,0 +1,30 @@
+import type { MerchantState } from '@recur/contracts';
+import type { Tx } from '@recur/platform';
+import type { DocumentKind } from './domain/facts.js';
+import { defaultPrefixes, documentNumber } from './domain/numbering.js';
+
+const series = {
+  invoice: { column: 'last_number', prefix: 'invoiceNumberPrefix', next: 'nextInvoiceNumber' },
+  credit_note: { column: 'last_credit_note', prefix: 'creditNoteNumberPrefix', next: 'nextCreditNoteNumber' },
+} as const;
+const defaults = { invoice: defaultPrefixes.invoice, credit_note: defaultPrefixes.creditNote } as const;
+
+/**
+ * The next number of a series: one more than the last, or the one that the merchant asked for if that is higher. The
+ * counter row stays locked until the commit, so a rollback leaves no gap; it is the last row that a transaction locks.
+ */
+export async function nextNumber(
+  tx: Tx,
+  kind: DocumentKind,
+  merchant: MerchantState,
+): Promise<{ counter: number; number: string }> {
+  const { column, prefix, next } = series[kind];
+  const [row] = await tx.run(
+    `insert into numberings (merchant_id, ${column}) values ($1, greatest(1, $2::bigint))
+     on conflict (merchant_id) do update set ${column} = greatest(numberings.${column} + 1, $2::bigint)
+     returning ${column} as counter`,
+    [tx.merchantId, merchant[next]],
+  );
+  const counter = Number(row?.counter);
+  return { counter, number: documentNumber(merchant[prefix] || defaults[kind], counter) };
+}

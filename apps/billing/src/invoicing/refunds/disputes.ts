@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import { Rejected } from '@recur/kernel';
+import type { Tx } from '@recur/platform';
+import { refundable } from '../../pricing/refund.js';
+import { lesser, positive } from '../../pricing/shares.js';
+import { invoiceAggregate } from '../aggregates.js';
+import { markReversed } from '../domain/invoice.js';
+import type { Dispute, Payment } from '../domain/payment.js';
+import { moved } from '../domain/refund.js';
+import { ledgerOf } from '../domain/refund-ledger.js';
+import { InvoiceOwners } from '../owners.js';
+import type { InvoiceState } from '../state.js';
+import { payments } from '../tables.js';
+import { bookRefund, refundType } from './book.js';
+import { succeed } from './settle.js';
+
+/** Chargebacks, as a gateway reports them. The invoice is locked with its payment, which succeeded. */
+@Injectable()
+export class Disputes {
+  constructor(private readonly owners: InvoiceOwners) {}
+
+  /** A chargeback was opened: refunds are refused until it is decided. No effect if one was opened before. */
+  open(tx: Tx, invoice: InvoiceState): void {
+    const payment = paymentOf(invoice);
+    if (payment.dispute === '') this.save(tx, invoice, payment, 'open');
+  }
+
+  /** The bank decided for the merchant. */
+  won(tx: Tx, invoice: InvoiceState): void {
+    const payment = paymentOf(invoice);
+    if (payment.dispute === 'open') this.save(tx, invoice, payment, 'won');
+  }
+
+  /**
+   * The bank took back `amount`: a refund by the system, as far as it was not refunded before. Of the whole payment, the
+   * invoice is reversed, and its owner told. No effect if it was decided before.
+   */
+  async lost(tx: Tx, invoice: InvoiceState, amount: bigint): Promise<void> {
+    const current = paymentOf(invoice);
+    if (current.dispute === 'won' || current.dispute === 'lost') return;
+    const disputed = this.save(tx, invoice, current, 'lost');
+    const { payment } = disputed;
+    const ledger = ledgerOf(disputed, payment);
+    const rest = positive(lesser(refundable(ledger), ledger.paid - ledger.refundedToPayments));
+    const taken = lesser(amount, rest);
+    const booked =
+      taken > 0n
+        ? await bookRefund(tx, disputed, { amount: taken, type: refundType.gateway, reason: 'Chargeback' })
+        : undefined;
+    const after = booked?.invoice ?? disputed;
+    const isWhole = amount >= current.paymentAmount;
+    if (isWhole) {
+      const reversed = markReversed(after, tx.now);
+      tx.step(invoiceAggregate, reversed, 'invoice.reversed');
+      await this.owners.tell('reversed', tx, reversed);
+    }
+    if (booked) await succeed(tx, after, booked.note, moved(booked.refund, 'succeed', '', tx.now), { mainCredit: 0n });
+  }
+
+  private save(tx: Tx, invoice: InvoiceState, current: Payment, dispute: Dispute): InvoiceState {
+    const payment = { ...current, dispute, modifyTime: tx.now };
+    tx.save(payments, payment);
+    const { invoiceId, userId } = invoice;
+    tx.log(`Payment(${payment.paymentId})`, `Dispute: ${dispute}`, { invoiceId, userId });
+    return { ...invoice, payment };
+  }
+}
+
+function paymentOf({ invoiceId, payment }: InvoiceState): Payment {
+  if (payment?.status === 'success') return payment;
+  throw new Rejected('invoice_not_refundable', `Invoice ${invoiceId} has no successful payment to dispute`);
+}

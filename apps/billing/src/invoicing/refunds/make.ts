@@ -1,0 +1,24 @@
+import type { Tx } from '@recur/platform';
+import { moved, type Refund } from '../domain/refund.js';
+import { assertRefundable } from '../domain/refund-ledger.js';
+import type { InvoiceState } from '../state.js';
+import { bookRefund, giveToMain, type RefundRequest } from './book.js';
+import { succeed } from './settle.js';
+
+/**
+ * Makes a refund of a locked invoice. The part that exceeds the payment goes back to main credit at once; the rest stays
+ * open until it is settled. Without such a rest the refund succeeds at once. Throws what `assertRefundable` and
+ * `bookRefund` do.
+ */
+export async function makeRefund(tx: Tx, invoice: InvoiceState, request: RefundRequest): Promise<Refund> {
+  assertRefundable(invoice, invoice.payment);
+  const booked = await bookRefund(tx, invoice, request);
+  const { refund } = booked;
+  if (refund.toPayments > 0n) {
+    if (refund.toMainCredit > 0n) await giveToMain(tx, refund, refund.toMainCredit);
+    return refund;
+  }
+  const settled = moved(refund, 'succeed', '', tx.now);
+  await succeed(tx, booked.invoice, booked.note, settled, { mainCredit: refund.toMainCredit });
+  return settled;
+}

@@ -1,0 +1,106 @@
+import { Controller } from '@nestjs/common';
+import {
+  cancelRefund,
+  createMarkRefund,
+  type In,
+  markRefundSuccess,
+  newRefund,
+  refundInvoice,
+  refundStatus,
+} from '@recur/contracts';
+import { invalid, Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { invoiceAggregate } from '../aggregates.js';
+import { theOpenOne } from '../domain/refund.js';
+import type { InvoiceState } from '../state.js';
+import { invoices, payments } from '../tables.js';
+import { refundType } from './book.js';
+import { makeRefund } from './make.js';
+import { lockRefund, settleRefund } from './settle.js';
+import { refunds } from './tables.js';
+import { refundView } from './views.js';
+
+/** Refunds of paid invoices. */
+@Controller()
+export class Refunds {
+  constructor(private readonly db: Db) {}
+
+  @Handle(refundInvoice)
+  refund(input: In<typeof refundInvoice>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const invoice = await lockInvoice(tx, input.invoiceId);
+      const { paymentId } = input;
+      if (paymentId && paymentId !== invoice.paymentId) {
+        throw invalid('/paymentId', `is ${paymentId}: the payment of the invoice is ${invoice.paymentId || 'none'}`);
+      }
+      const refund = await makeRefund(tx, invoice, {
+        ...{ amount: BigInt(input.refundAmount), type: refundType.gateway, reason: input.reason },
+        externalRefundId: input.refundNo,
+      });
+      logRefund(tx, invoice);
+      return { refund: refundView(refund) };
+    });
+  }
+
+  @Handle(createMarkRefund)
+  createMark({ invoiceId, refundAmount, reason }: In<typeof createMarkRefund>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const invoice = await lockInvoice(tx, invoiceId);
+      const refund = await makeRefund(tx, invoice, { amount: BigInt(refundAmount), type: refundType.byHand, reason });
+      logRefund(tx, invoice);
+      return { refund: refundView(refund) };
+    });
+  }
+
+  @Handle(newRefund)
+  create(input: In<typeof newRefund>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const { paymentId, externalRefundId, reason, metadata } = input;
+      // a payment never changes its invoice, so this may be read before the locks
+      const { invoiceId, currency } = await tx.get(payments, { paymentId }, 'payment_not_found');
+      const invoice = await tx.lock(invoiceAggregate, invoiceId, 'payment_not_found');
+      if (invoice.paymentId !== paymentId) {
+        throw new Rejected('invoice_not_refundable', `Payment ${paymentId} is not the one that paid ${invoiceId}`);
+      }
+      if (input.currency !== currency) {
+        throw invalid('/currency', `is ${input.currency}: the payment is in ${currency}`);
+      }
+      const amount = BigInt(input.refundAmount);
+      const request = { amount, type: refundType.gateway, reason, externalRefundId, metadata };
+      const { refundId, status } = await makeRefund(tx, invoice, request);
+      logRefund(tx, invoice);
+      return { externalRefundId, paymentId, refundId, status: refundStatus[status] };
+    });
+  }
+
+  @Handle(markRefundSuccess)
+  markSuccess({ invoiceId, reason }: In<typeof markRefundSuccess>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const named = await tx.get(invoices, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
+      const isNote = named.kind === 'credit_note';
+      const original = isNote ? named.originalInvoiceId : invoiceId;
+      // the invoice's lock keeps its refunds as they are
+      await tx.lock(invoiceAggregate, original, 'invoice_not_found');
+      const where = isNote ? { creditNoteId: invoiceId } : { invoiceId };
+      const refund = theOpenOne(await tx.all(refunds, where), invoiceId);
+      const outcome = { move: 'succeed', explanation: reason, gatewayRefundId: '' } as const;
+      await settleRefund(tx, await lockRefund(tx, refund), outcome, 'MarkSuccess');
+      return {};
+    });
+  }
+
+  @Handle(cancelRefund)
+  cancel({ refundId }: In<typeof cancelRefund>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const locked = await lockRefund(tx, await tx.get(refunds, { refundId }, 'refund_not_found'));
+      await settleRefund(tx, locked, { move: 'cancel', explanation: '', gatewayRefundId: '' }, 'Cancel');
+      return {};
+    });
+  }
+}
+
+const lockInvoice = (tx: Tx, invoiceId: string): Promise<InvoiceState> =>
+  tx.lock(invoiceAggregate, { invoiceId, kind: 'invoice', deletedTime: 0 }, 'invoice_not_found');
+
+const logRefund = (tx: Tx, { invoiceId, userId }: InvoiceState) =>
+  tx.log(`Invoice(${invoiceId})`, 'Refund', { invoiceId, userId });

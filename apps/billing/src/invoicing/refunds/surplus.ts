@@ -1,0 +1,34 @@
+import { creditTransactionType } from '@recur/contracts';
+import type { Tx } from '@recur/platform';
+import * as credits from '../../credits/verbs.js';
+import { invoiceAggregate } from '../aggregates.js';
+import type { Payment } from '../domain/payment.js';
+import type { InvoiceState } from '../state.js';
+import { type PaymentSurplus, paymentSurpluses } from './tables.js';
+
+/** Money beyond what was due, as its payment's gateway reports it. */
+export type Surplus = Pick<PaymentSurplus, 'gatewayPaymentId' | 'amount'>;
+
+/** Keeps a surplus beside its payment, and gives it to the main account. */
+export async function keepSurplus(
+  tx: Tx,
+  { merchantId, invoiceId, userId, currency, paymentId }: Payment,
+  { gatewayPaymentId, amount }: Surplus,
+): Promise<void> {
+  tx.save(paymentSurpluses, { merchantId, paymentId, gatewayPaymentId, invoiceId, amount, createTime: tx.now });
+  const type = creditTransactionType.refund;
+  const description = 'Payment beyond the amount due';
+  await credits.addMain(tx, { userId, currency, amount, type, invoiceId, bizId: paymentId, description });
+}
+
+/**
+ * Records money that a gateway reports for a payment that failed or was cancelled, or beside one that succeeded: payment
+ * and invoice keep their state. A repeated report has no effect. The invoice and its payment are locked.
+ */
+export async function receiveSurplus(tx: Tx, invoice: InvoiceState, payment: Payment, surplus: Surplus): Promise<void> {
+  const { paymentId } = payment;
+  const known = await tx.find(paymentSurpluses, { paymentId, gatewayPaymentId: surplus.gatewayPaymentId });
+  if (known) return;
+  tx.step(invoiceAggregate, { ...invoice, surplus: invoice.surplus + surplus.amount }, 'invoice.updated');
+  await keepSurplus(tx, payment, surplus);
+}

@@ -1,0 +1,70 @@
+import { document, int, integer, money, table, text } from '@recur/platform';
+import { type Refund, refundLifecycle } from '../domain/refund.js';
+
+const states = refundLifecycle.states.map(state => `'${state}'`).join(', ');
+
+export const refunds = table<Refund>('refunds', {
+  key: ['merchantId', 'refundId'],
+  columns: {
+    merchantId: integer(),
+    refundId: text(),
+    version: int(),
+    status: text<Refund['status']>(),
+    type: int(),
+    invoiceId: text(),
+    creditNoteId: text(),
+    paymentId: text(),
+    userId: integer(),
+    gatewayId: integer(),
+    currency: text(),
+    amount: money(),
+    taxAmount: money(),
+    toPayments: money(),
+    toMainCredit: money(),
+    promoCredits: money(),
+    externalRefundId: text(),
+    gatewayRefundId: text(),
+    countryCode: text(),
+    reason: text(),
+    explanation: text(),
+    metadata: document<Record<string, unknown>>(),
+    createTime: integer(),
+    modifyTime: integer(),
+    refundTime: integer(),
+  },
+  checks: {
+    refunds_status: `status in (${states})`,
+    refunds_amount: 'amount > 0 and to_payments >= 0 and to_main_credit >= 0 and amount = to_payments + to_main_credit',
+  },
+  indices: {
+    refunds_external: { on: ['merchantId', 'externalRefundId'], unique: true, where: `external_refund_id <> ''` },
+    refunds_note: { on: ['merchantId', 'creditNoteId'], unique: true },
+    refunds_invoice: { on: ['merchantId', 'invoiceId'] },
+    refunds_payment: { on: ['merchantId', 'paymentId', 'createTime', 'refundId'] },
+  },
+});
+
+/** Money that arrived for a payment beyond what was due. It went to the main account of the user. */
+export interface PaymentSurplus {
+  merchantId: number;
+  paymentId: string;
+  /** The gateway's reference; a repeated report of the same money has the same one. */
+  gatewayPaymentId: string;
+  invoiceId: string;
+  amount: bigint;
+  createTime: number;
+}
+
+export const paymentSurpluses = table<PaymentSurplus>('payment_surpluses', {
+  key: ['merchantId', 'paymentId', 'gatewayPaymentId'],
+  columns: {
+    merchantId: integer(),
+    paymentId: text(),
+    gatewayPaymentId: text(),
+    invoiceId: text(),
+    amount: money(),
+    createTime: integer(),
+  },
+  checks: { payment_surpluses_amount: 'amount > 0' },
+  indices: { payment_surpluses_invoice: { on: ['merchantId', 'invoiceId'] } },
+});

@@ -1,0 +1,84 @@
+import { Formats } from '../language/formats.js';
+import { fill, type Language } from '../language/language.js';
+import { type MailWords, mailWords } from './words/words.js';
+
+/**
+ * Subject of an e-mail: a document that is sent; the first failed charge, the last notice before the deadline, or a
+ * payment that the customer has to confirm.
+ */
+export type MailKind = 'invoice' | 'credit_note' | 'payment_failed' | 'last_notice' | 'needs_action';
+
+/** The facts that an e-mail tells. `amount` is in minor units, times in unix seconds. */
+export interface MailFacts {
+  kind: MailKind;
+  language: Language;
+  userId: number;
+  /** Recipient. */
+  email: string;
+  buyerName: string;
+  sellerName: string;
+  /** Replies go there; '' for none. */
+  sellerEmail: string;
+  invoiceId: string;
+  number: string;
+  currency: string;
+  decimals: number;
+  /** Amount to be paid; for a document that leaves nothing to pay, its total. */
+  amount: bigint;
+  /** When it must be paid; 0 where nothing is to be paid. */
+  dueAt: number;
+  timeZone: string;
+  /** Where to pay, or to confirm a payment; '' for none. */
+  link: string;
+  documentLink: string;
+}
+
+/** An e-mail as it is stored and sent. */
+export interface ComposedMail {
+  title: string;
+  content: string;
+  /** Name of the PDF to attach; '' for none. */
+  attachFile: string;
+}
+
+const titles = {
+  invoice: 'invoiceTitle',
+  credit_note: 'creditNoteTitle',
+  payment_failed: 'paymentFailedTitle',
+  last_notice: 'lastNoticeTitle',
+  needs_action: 'needsActionTitle',
+} as const satisfies Record<MailKind, keyof MailWords>;
+const texts = {
+  invoice: 'invoiceText',
+  credit_note: 'creditNoteText',
+  payment_failed: 'paymentFailedText',
+  last_notice: 'lastNoticeText',
+  needs_action: 'needsActionText',
+} as const satisfies Record<MailKind, keyof MailWords>;
+
+/** Writes an e-mail in the user's language. Only documents are attached; the others link to theirs. */
+export function composeMail(facts: MailFacts): ComposedMail {
+  const { kind, language, currency, decimals, timeZone, number, dueAt } = facts;
+  const words = mailWords[language];
+  const formats = new Formats(language, { code: currency, decimals }, timeZone);
+  const values = {
+    number: number || facts.invoiceId,
+    seller: facts.sellerName,
+    buyer: facts.buyerName,
+    amount: formats.amount(kind === 'credit_note' && facts.amount < 0n ? -facts.amount : facts.amount),
+    due: dueAt === 0 ? '' : formats.date(dueAt),
+    link: facts.link,
+    document: facts.documentLink,
+  };
+  const text = kind === 'invoice' && dueAt === 0 ? 'receiptText' : texts[kind];
+  const links = [facts.link === '' ? '' : words.pay, facts.documentLink === '' ? '' : words.view].filter(Boolean);
+  const paragraphs = [words.greeting, words[text], links.join('\n'), words.regards].filter(Boolean);
+  return {
+    title: oneLine(fill(words[titles[kind]], values)),
+    content: paragraphs.map(paragraph => fill(paragraph, values)).join('\n\n'),
+    attachFile: kind === 'invoice' || kind === 'credit_note' ? `${values.number}.pdf` : '',
+  };
+}
+
+/** A subject is one line: names of merchants may hold anything. */
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();

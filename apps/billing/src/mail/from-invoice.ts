@@ -1,0 +1,41 @@
+import { exponentOf, type Invoice, type InvoiceMerchant, invoiceStatus, type User } from '@recur/contracts';
+import { languageOf } from '../language/language.js';
+import type { MailFacts, MailKind } from './compose.js';
+
+/** Where an e-mail leads, if not to the invoice's payment page, and when it must be paid by, if not by the invoice's term. */
+export interface MailOptions {
+  link?: string;
+  /** Unix seconds. */
+  dueAt?: number;
+}
+
+/** The facts of an e-mail about an invoice, to its user, in the user's language. */
+export function mailAbout(
+  kind: MailKind,
+  invoice: Invoice,
+  seller: InvoiceMerchant,
+  user: User,
+  { link, dueAt }: MailOptions = {},
+): MailFacts {
+  const isOpen = invoice.status === invoiceStatus.processing;
+  const term = invoice.finishTime + invoice.dayUtilDue * 86_400;
+  const left = isOpen ? invoice.totalAmount - invoice.partialCreditPaidAmount : invoice.totalAmount;
+  return {
+    kind,
+    language: languageOf(user.language),
+    userId: user.id,
+    email: user.email,
+    buyerName: [user.firstName, user.lastName].filter(Boolean).join(' ') || user.companyName || user.email,
+    sellerName: seller.companyName || seller.name,
+    sellerEmail: seller.email,
+    invoiceId: invoice.invoiceId,
+    number: invoice.number,
+    currency: invoice.currency,
+    decimals: exponentOf(invoice.currency),
+    amount: BigInt(left),
+    dueAt: isOpen ? (dueAt ?? term) : 0,
+    timeZone: seller.timeZone,
+    link: isOpen ? (link ?? invoice.paymentLink) : '',
+    documentLink: invoice.gatewayInvoicePdf,
+  };
+}

@@ -1,0 +1,20 @@
+/** The e-mails to a user: subject and text of each kind. Placeholders are written `{name}`. */
+export const en = {
+  greeting: 'Hello {buyer},',
+  regards: 'Kind regards,\n{seller}',
+  pay: 'Pay here: {link}',
+  view: 'Your document as a PDF: {document}',
+  invoiceTitle: 'Invoice {number} from {seller}',
+  invoiceText: 'Attached is invoice {number} over {amount}. It is due on {due}.',
+  receiptText: 'Attached is invoice {number} over {amount}. Nothing is left to pay.',
+  creditNoteTitle: 'Credit note {number} from {seller}',
+  creditNoteText: 'Attached is credit note {number} over {amount}.',
+  paymentFailedTitle: 'Payment of invoice {number} failed',
+  paymentFailedText:
+    'The payment of {amount} for invoice {number} did not go through. Please check your payment method, or pay by {due}.',
+  lastNoticeTitle: 'Last notice: invoice {number} is still open',
+  lastNoticeText: 'Invoice {number} over {amount} is still unpaid. Please pay by {due}.',
+  needsActionTitle: 'Please confirm your payment of invoice {number}',
+  needsActionText: 'Your bank asks you to confirm the payment of {amount} for invoice {number}.',
+};
+export type MailWords = typeof en;

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  creditDetail,
+  editCreditConfig,
+  incrementPromoCredit,
+  markWireTransferSuccess,
+  newCreditConfig,
+  newCreditRecharge,
+} from '@recur/contracts';
+import { rechargeOwner } from '../../src/credits/recharges.js';
+import { type Shop, shop } from '../shop.js';
+
+let s: Shop;
+beforeAll(async () => {
+  s = await shop();
+});
+afterAll(() => s.t.close());
+
+const order = () => ({ userId: 1, currency: 'EUR', rechargeAmount: 5000, gatewayId: s.gateway.gatewayId });
+const recharge = (over: object = {}) => s.t.call(newCreditRecharge, { ...order(), ...over });
+const sold = async (over: object = {}) => s.t.done(newCreditRecharge, { ...order(), ...over });
+/** Tells the recharge how its invoice ended. */
+const ended = (how: keyof typeof rechargeOwner, invoiceId: string) =>
+  s.t.db.write(s.t.callerOf(), async tx => {
+    await rechargeOwner[how](tx, { invoiceId });
+    tx.log('Test()', 'Try');
+    return {};
+  });
+const statusOf = async (rechargeId: string) => {
+  const [row] = await s.t.rows('select status from credit_recharges where recharge_id = $1', [rechargeId]);
+  return row?.status;
+};
+
+describe('credit/new_credit_recharge', () => {
+  it('sells nothing below the minimum of the gateway', async () => {
+    expect(await recharge({ rechargeAmount: 99 })).toMatchObject({ ok: false, slug: 'amount_below_minimum' });
+  });
+
+  it('makes an open invoice of bizType 4, whose payment adds its amount to the main account', async () => {
+    const made = await sold({ name: 'Top-up', description: 'For May' });
+    expect(made).toMatchObject({
+      creditAccount: { type: 1, userId: 1, currency: 'EUR', amount: 0 },
+      creditRecharge: { rechargeStatus: 10, accountType: 1, totalAmount: 5000, paymentAmount: '5000', name: 'Top-up' },
+      invoice: { bizType: 4, status: 2, totalAmount: 5000, taxAmount: 0, invoiceName: 'Top-up' },
+      payment: { status: 10, totalAmount: 5000 },
+      user: { id: 1 },
+      paid: false,
+    });
+    const { creditAccount, creditRecharge, invoice, link } = made;
+    expect(link).toBe(invoice.link);
+    expect(creditRecharge).toMatchObject({ invoiceId: invoice.invoiceId, paymentId: invoice.paymentId });
+    expect(await s.moves.receive(invoice.invoiceId)).toMatchObject({ ok: true });
+    await ended('paid', invoice.invoiceId);
+    await ended('paid', invoice.invoiceId);
+    const { creditAccount: after, creditTransactions } = await s.t.done(creditDetail, { id: creditAccount.id });
+    expect(after).toMatchObject({ amount: 5000, currencyAmount: 5000 });
+    expect(creditTransactions).toMatchObject([
+      { transactionType: 1, deltaAmount: 5000, invoiceId: invoice.invoiceId, bizId: creditRecharge.rechargeId },
+    ]);
+    expect(creditTransactions).toMatchObject([{ name: 'Top-up', description: 'For May' }]);
+    expect(await statusOf(creditRecharge.rechargeId)).toBe('success');
+  });
+
+  it.each(['failed', 'cancelled'] as const)('adds nothing where the invoice is %s', async how => {
+    const { creditRecharge, creditAccount, invoice } = await sold();
+    await ended(how, invoice.invoiceId);
+    await ended('paid', invoice.invoiceId);
+    expect(await statusOf(creditRecharge.rechargeId)).toBe('failed');
+    expect((await s.t.done(creditDetail, { id: creditAccount.id })).creditAccount.amount).toBe(5000);
+  });
+
+  it('takes an account in place of user and currency', async () => {
+    const { creditAccount } = await sold();
+    const by = { creditAccountId: creditAccount.id, userId: 0, currency: '' };
+    expect(await sold(by)).toMatchObject({ creditAccount: { id: creditAccount.id }, user: { id: 1 } });
+    expect(await recharge({ ...by, userId: 2 })).toMatchObject({ issues: [{ path: '/userId' }] });
+    expect(await recharge({ ...by, currency: 'USD' })).toMatchObject({ issues: [{ path: '/currency' }] });
+    const promo = await s.t.done(incrementPromoCredit, { userId: 1, amount: 1, currency: 'EUR' });
+    expect(await recharge({ ...by, creditAccountId: promo.UserPromoCreditAccount.id })).toMatchObject({
+      issues: [{ path: '/creditAccountId' }],
+    });
+    expect(await recharge({ creditAccountId: 999_999 })).toMatchObject({ slug: 'credit_account_not_found' });
+  });
+
+  it('refuses what it cannot sell, and leaves nothing', async () => {
+    const before = await s.everything();
+    expect(await recharge({ userId: 0 })).toMatchObject({ issues: [{ path: '/userId' }] });
+    expect(await recharge({ currency: '' })).toMatchObject({ issues: [{ path: '/currency' }] });
+    expect(await recharge({ userId: 999 })).toMatchObject({ slug: 'user_not_found' });
+    expect(await recharge({ gatewayId: 999 })).toMatchObject({ slug: 'gateway_not_found' });
+    expect(await recharge({ rechargeAmount: 0 })).toMatchObject({ issues: [{ path: '/rechargeAmount' }] });
+    expect(await s.everything()).toEqual(before);
+    await s.t.done(newCreditConfig, { type: 1, currency: 'EUR', rechargeEnable: 0 });
+    expect(await recharge()).toMatchObject({
+      slug: 'credit_recharge_disabled',
+      message: 'Main accounts in EUR cannot be recharged',
+    });
+    await s.t.done(editCreditConfig, { type: 1, currency: 'EUR', rechargeEnable: 1 });
+    expect(await recharge()).toMatchObject({ ok: true });
+  });
+});
+
+describe('a recharge that is paid', () => {
+  it('adds the amount to the account when its wire has arrived', async () => {
+    const { creditAccount, invoice } = await sold({ currency: 'EUR', rechargeAmount: 700 });
+    const before = await s.t.done(creditDetail, { id: creditAccount.id });
+    await s.t.done(markWireTransferSuccess, { invoiceId: invoice.invoiceId, transferNumber: 'R-1' });
+    const { creditAccount: after } = await s.t.done(creditDetail, { id: creditAccount.id });
+    expect(after.amount).toBe(before.creditAccount.amount + 700);
+  });
+});

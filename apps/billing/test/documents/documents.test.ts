@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setupWireTransfer } from '@recur/contracts';
+import type { Shop } from '../shop.js';
+import { fetched, linked, shopWithDocuments } from './desk.js';
+import { pagesOf } from './pdf-text.js';
+
+let s: Shop;
+beforeAll(async () => {
+  s = await shopWithDocuments({ BASE_URL: 'https://billing.example/' });
+});
+afterAll(() => s.t.close());
+
+const notFound = expect.objectContaining({ slug: 'invoice_not_found' });
+
+describe('the link to the PDF of an invoice', () => {
+  it('is given at finish, in both fields, and not to a draft', async () => {
+    const draft = await s.made();
+    expect(draft).toMatchObject({ gatewayInvoicePdf: '', sendPdf: '' });
+    const { gatewayInvoicePdf, sendPdf, invoiceId } = await s.made({ finish: true });
+    expect(gatewayInvoicePdf).toMatch(
+      new RegExp(`^https://billing\\.example/documents/15/${invoiceId}/s1\\.k1\\.[\\w-]{43}$`),
+    );
+    expect(sendPdf).toBe(gatewayInvoicePdf);
+    expect((await s.detail(invoiceId)).gatewayInvoicePdf).toBe(gatewayInvoicePdf);
+  });
+
+  it('needs no credential, and answers the same bytes each time', async () => {
+    const invoice = await s.made({ finish: true, name: 'March' });
+    const { fileName, pdf } = await fetched(s, linked(invoice));
+    expect(fileName).toBe(`${invoice.number}.pdf`);
+    expect((await fetched(s, linked(invoice))).pdf).toEqual(pdf);
+    const text = (await pagesOf(pdf)).join();
+    for (const part of [
+      'March',
+      invoice.number,
+      'user1@example.com',
+      'Seats',
+      '€59.97',
+      'Tax 8.25% on €64.97 €5.36',
+      '€70.33',
+    ])
+      expect(text).toContain(part);
+  });
+
+  it('shows a paid invoice as paid', async () => {
+    const invoice = await s.inState('paid');
+    const text = (await pagesOf((await fetched(s, linked(invoice))).pdf)).join();
+    expect(text).toContain('Paid on January 15, 2026');
+    expect(text).not.toContain('Pay online');
+  });
+
+  it('opens nothing with another signature, invoice or merchant', async () => {
+    const mine = linked(await s.made({ finish: true }));
+    const other = linked(await s.made({ finish: true }));
+    for (const wrong of [
+      { ...mine, invoiceId: other.invoiceId },
+      { ...mine, merchantId: 16 },
+      { ...mine, signature: other.signature },
+      { ...mine, signature: '' },
+      { ...mine, invoiceId: 'in_unknown' },
+    ]) {
+      await expect(fetched(s, wrong)).rejects.toEqual(notFound);
+    }
+  });
+
+  it('opens nothing of an invoice that is gone', async () => {
+    const invoice = await s.made({ finish: true });
+    await s.t.rows(`update invoices set status = 'pending' where invoice_id = $1`, [invoice.invoiceId]);
+    await expect(fetched(s, linked(invoice))).rejects.toEqual(notFound);
+  });
+});
+
+it('an invoice of a wire-transfer gateway tells the account', async () => {
+  const other = { merchantId: 17 };
+  s.knowUser(1, { language: 'de', companyName: 'Ada GmbH' }, 17);
+  const bank = { accountHolder: 'Northwind', address: 'Berlin', iban: 'DE89370400440532013000', bic: 'COBADEFFXXX' };
+  await s.t.done(setupWireTransfer, { currency: 'EUR', minimumAmount: 100, bank }, other);
+  const invoice = await s.made({ finish: true }, other);
+  const text = (await pagesOf((await fetched(s, linked(invoice))).pdf)).join();
+  for (const part of ['Zahlung per Überweisung', 'Ada GmbH', 'DE89 3704 0044 0532 0130 00', 'Banking-App'])
+    expect(text).toContain(part);
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from '@jest/globals';
+import { emptyOf, Invoice, InvoiceMerchant, invoiceStatus, User } from '@recur/contracts';
+import { composeMail, type MailKind } from '../../src/mail/compose.js';
+import { mailAbout } from '../../src/mail/from-invoice.js';
+import { mailWords } from '../../src/mail/words/words.js';
+
+const seller = {
+  ...emptyOf(InvoiceMerchant),
+  companyName: 'Northwind',
+  email: 'billing@northwind.example',
+  timeZone: 'Asia/Tokyo',
+};
+const user = { ...emptyOf(User), id: 7, email: 'ada@example.com', firstName: 'Ada' };
+const invoice = (over: Partial<Invoice> = {}): Invoice => ({
+  ...emptyOf(Invoice),
+  status: invoiceStatus.processing,
+  number: 'INV-000001',
+  currency: 'JPY',
+  totalAmount: 1500,
+  finishTime: Date.UTC(2026, 0, 15, 20) / 1000,
+  dayUtilDue: 3,
+  paymentLink: 'https://pay.example/x',
+  gatewayInvoicePdf: 'https://billing.example/documents/1',
+  ...over,
+});
+const composed = (kind: MailKind, over: Partial<Invoice> = {}, options = {}) =>
+  composeMail(mailAbout(kind, invoice(over), seller, user, options));
+
+describe('an e-mail', () => {
+  it('about an open invoice says what is left to pay, until when in the merchant’s zone, and where', () => {
+    expect(composed('invoice', { partialCreditPaidAmount: 500 })).toEqual({
+      title: 'Invoice INV-000001 from Northwind',
+      attachFile: 'INV-000001.pdf',
+      content:
+        'Hello Ada,\n\nAttached is invoice INV-000001 over ¥1,000. It is due on January 19, 2026.\n\n' +
+        'Pay here: https://pay.example/x\nYour document as a PDF: https://billing.example/documents/1\n\n' +
+        'Kind regards,\nNorthwind',
+    });
+  });
+
+  it('about a paid invoice asks for nothing', () => {
+    const { content } = composed('invoice', { status: invoiceStatus.paid });
+    expect(content).toContain('over ¥1,500. Nothing is left to pay.');
+    expect(content).not.toContain('Pay here');
+  });
+
+  it('about a credit note tells the amount as a positive one', () => {
+    expect(composed('credit_note', { status: invoiceStatus.paid, totalAmount: -900 }).content).toContain('over ¥900.');
+  });
+
+  it.each([
+    ['payment_failed', 'Payment of invoice INV-000001 failed', 'did not go through'],
+    ['last_notice', 'Last notice: invoice INV-000001 is still open', 'Please pay by January 20, 2026'],
+    ['needs_action', 'Please confirm your payment of invoice INV-000001', 'https://bank.example/confirm'],
+  ] as const)('of collection (%s) has no attachment, and its own deadline and link', (kind, title, part) => {
+    const options = { dueAt: Date.UTC(2026, 0, 20) / 1000, link: 'https://bank.example/confirm' };
+    const mail = composed(kind, {}, options);
+    expect(mail).toMatchObject({ title, attachFile: '' });
+    expect(mail.content).toContain(part);
+  });
+
+  it('fills every placeholder in every language', () => {
+    for (const language of Object.keys(mailWords) as (keyof typeof mailWords)[]) {
+      for (const kind of ['invoice', 'credit_note', 'payment_failed', 'last_notice', 'needs_action'] as const) {
+        const facts = mailAbout(kind, invoice(), seller, { ...user, language });
+        const { title, content } = composeMail(facts);
+        expect(`${title}${content}`).not.toMatch(/[{}]/);
+      }
+    }
+  });
+
+  it('has a subject of one line, whatever the merchant is called', () => {
+    const facts = mailAbout('invoice', invoice(), { ...seller, companyName: 'A\r\nBcc: all@example.com' }, user);
+    expect(composeMail(facts).title).toBe('Invoice INV-000001 from A Bcc: all@example.com');
+  });
+});

@@ -1,0 +1,194 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { listEmailHistory, sendInvoiceEmail } from '@recur/contracts';
+import { simpleParser } from 'mailparser';
+import { shopWithDocuments } from '../documents/desk.js';
+import { pagesOf } from '../documents/pdf-text.js';
+import type { Shop } from '../shop.js';
+import { Mailbox } from './mailbox.js';
+
+let mailbox: Mailbox;
+let s: Shop;
+beforeAll(async () => {
+  mailbox = await Mailbox.open();
+  s = await shopWithDocuments({ SMTP_URL: mailbox.url, MAIL_FROM: 'Billing <billing@northwind.example>' });
+});
+afterAll(async () => {
+  await s.t.close();
+  await mailbox.close();
+});
+beforeEach(async () => {
+  await s.t.work.drain();
+  mailbox.clear();
+  await s.t.emitted();
+});
+
+const send = async (over: object = {}) => {
+  const invoice = await s.made({ finish: true, ...over });
+  await s.t.done(sendInvoiceEmail, { invoiceId: invoice.invoiceId });
+  return invoice;
+};
+const history = (filter: object = {}) => s.t.done(listEmailHistory, filter);
+const newest = async () => (await history({ count: 1 })).emailHistories[0];
+
+describe('invoice/send_email', () => {
+  it('sends the invoice with its PDF after the commit, and writes one log entry for each', async () => {
+    const { invoiceId, number, gatewayInvoicePdf, paymentLink } = await s.made({ finish: true });
+    await s.t.emitted();
+    await s.t.done(sendInvoiceEmail, { invoiceId });
+    expect(mailbox.mails).toEqual([]);
+    expect(await newest()).toMatchObject({ email: 'user1@example.com', status: 0, attachFile: `${number}.pdf` });
+    await s.t.work.drain();
+    expect(mailbox.mails).toHaveLength(1);
+    const mail = await simpleParser(mailbox.mails[0] ?? '');
+    expect(mail.from?.value).toEqual([{ name: 'Billing', address: 'billing@northwind.example' }]);
+    expect(mail.to).toMatchObject({ text: 'user1@example.com' });
+    expect(mail.messageId).toMatch(/^<mail-15-\d+@northwind\.example>$/);
+    expect(mail.date).toEqual(new Date(s.clock.wall()));
+    expect(mail.text).toContain(`invoice ${number} over €70.33`);
+    expect(mail.text).toContain(paymentLink);
+    expect(mail.text).toContain(gatewayInvoicePdf);
+    const [pdf] = mail.attachments;
+    expect(pdf).toMatchObject({ filename: `${number}.pdf`, contentType: 'application/pdf' });
+    expect((await pagesOf(new Uint8Array(pdf?.content ?? []))).join()).toContain(number);
+    expect(await newest()).toMatchObject({ status: 1, response: expect.stringMatching(/^250/) });
+    const logs = (await s.t.emitted()).map(({ type, data }) => [type, data]);
+    expect(logs).toEqual([
+      ['operation.logged', expect.objectContaining({ target: `Invoice(${invoiceId})`, content: 'SendEmail' })],
+      [
+        'operation.logged',
+        expect.objectContaining({ target: expect.stringMatching(/^Email\(\d+\)$/), content: 'Sent' }),
+      ],
+    ]);
+  });
+
+  it('writes in the language of the user', async () => {
+    s.knowUser(2, { language: 'zh_CN', firstName: '爱达', email: 'ada@example.cn' });
+    const { number } = await send({ userId: 2 });
+    await s.t.work.drain();
+    const { text, subject } = await simpleParser(mailbox.mails[0] ?? '');
+    expect(text).toContain('爱达，您好');
+    expect(subject).toContain(`账单 ${number}`);
+  });
+
+  it('refuses a draft, a deleted one and an unknown one', async () => {
+    const draft = await s.made();
+    const refused = async (invoiceId: string) => s.t.call(sendInvoiceEmail, { invoiceId });
+    expect(await refused(draft.invoiceId)).toMatchObject({ ok: false, slug: 'invoice_is_draft' });
+    await s.moves.delete(draft.invoiceId);
+    expect(await refused(draft.invoiceId)).toMatchObject({ ok: false, slug: 'invoice_not_found' });
+    expect(await refused('in_unknown')).toMatchObject({ ok: false, slug: 'invoice_not_found' });
+    const { invoiceId } = await s.made({ finish: true });
+    await s.t.rows('delete from user_copies where id = 1');
+    expect(await refused(invoiceId)).toMatchObject({ ok: false, slug: 'user_not_found' });
+  });
+
+  it('sends once for one Idempotency-Key', async () => {
+    const { invoiceId } = await s.made({ finish: true });
+    for (let at = 0; at < 2; at++) await s.t.done(sendInvoiceEmail, { invoiceId }, { idempotencyKey: 'once' });
+    await s.t.work.drain();
+    expect(mailbox.mails).toHaveLength(1);
+  });
+});
+
+describe('an e-mail that fails', () => {
+  it('is tried again, and shown with the reason meanwhile', async () => {
+    mailbox.answer = { code: 451, text: 'Try later' };
+    await send();
+    await s.t.work.drain();
+    expect(await newest()).toMatchObject({ status: 0, response: expect.stringContaining('451 Try later') });
+    s.clock.advance(59);
+    await s.t.work.drain();
+    expect(mailbox.mails).toEqual([]);
+    mailbox.answer = undefined;
+    s.clock.advance(1);
+    await s.t.work.drain();
+    expect(mailbox.mails).toHaveLength(1);
+    expect(await newest()).toMatchObject({ status: 1 });
+  });
+
+  it('is given up after six attempts', async () => {
+    mailbox.answer = { code: 421, text: 'Busy' };
+    await send();
+    for (const pause of [0, 60, 300, 1_800, 7_200, 21_600]) {
+      expect(await newest()).toMatchObject({ status: 0 });
+      s.clock.advance(pause);
+      await s.t.work.drain();
+    }
+    expect(await newest()).toMatchObject({ status: 2, response: expect.stringContaining('Busy') });
+    mailbox.answer = undefined;
+    s.clock.advance(86_400);
+    await s.t.work.drain();
+    expect(mailbox.mails).toEqual([]);
+  });
+
+  it('is given up at once where the recipient is refused for good', async () => {
+    mailbox.answer = { code: 550, text: 'No such mailbox' };
+    await send();
+    await s.t.work.drain();
+    expect(await newest()).toMatchObject({ status: 2, response: expect.stringContaining('No such mailbox') });
+    mailbox.answer = undefined;
+  });
+});
+
+describe('email/history_list', () => {
+  it('finds e-mails by every filter, newest first, and counts them', async () => {
+    s.knowUser(3, { email: 'Grace@Example.com' });
+    const { number } = await send({ userId: 3 });
+    await s.t.work.drain();
+    const found = async (filter: object) => (await history(filter)).emailHistories.map(({ title }) => title);
+    const title = `Invoice ${number} from `.trim();
+    for (const filter of [
+      { email: 'grace@example.COM' },
+      { searchKey: 'RACE@exam' },
+      { searchKey: `${number} from`, status: [1], createTimeStart: s.clock.now(), createTimeEnd: s.clock.now() },
+    ]) {
+      expect(await found(filter)).toEqual([title]);
+    }
+    expect(await found({ email: 'grace@example.com', status: [2] })).toEqual([]);
+    expect(await found({ searchKey: 'nobody' })).toEqual([]);
+    expect(await found({ email: 'grace@example.com', createTimeStart: s.clock.now() + 1 })).toEqual([]);
+    const { emailHistories, total, emailHistoryStatistics } = await history();
+    expect(emailHistories[0]?.title).toBe(title);
+    expect(total).toBe(emailHistoryStatistics.totalSend);
+    expect(emailHistoryStatistics.totalSend).toBe(
+      emailHistoryStatistics.totalSuccess + emailHistoryStatistics.totalFail,
+    );
+  });
+
+  it('shows nothing of another merchant', async () => {
+    expect(await s.t.done(listEmailHistory, {}, { merchantId: 16 })).toEqual({
+      emailHistories: [],
+      total: 0,
+      emailHistoryStatistics: { totalSend: 0, totalSuccess: 0, totalFail: 0 },
+    });
+  });
+});
+
+describe('without a mail server', () => {
+  it('e-mails are written to a folder, if there is one', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'mail-'));
+    const local = await shopWithDocuments({ MAIL_FOLDER: path.join(folder, 'mails') });
+    const { invoiceId, number } = await local.made({ finish: true });
+    await local.t.done(sendInvoiceEmail, { invoiceId });
+    await local.t.work.drain();
+    const [file = ''] = readdirSync(path.join(folder, 'mails'));
+    expect(file).toMatch(/^2026-01-15T12-00-00\.000Z-[0-9a-f]{8}\.eml$/);
+    const mail = await simpleParser(readFileSync(path.join(folder, 'mails', file)));
+    expect(mail.attachments[0]?.filename).toBe(`${number}.pdf`);
+    await local.t.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('they are given up otherwise, saying why', async () => {
+    const local = await shopWithDocuments();
+    const { invoiceId } = await local.made({ finish: true });
+    await local.t.done(sendInvoiceEmail, { invoiceId });
+    await local.t.work.drain();
+    const { emailHistories } = await local.t.done(listEmailHistory, {});
+    expect(emailHistories).toMatchObject([{ status: 2, response: 'No mail server is configured (SMTP_URL)' }]);
+    await local.t.close();
+  });
+});

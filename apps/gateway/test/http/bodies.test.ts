@@ -1,0 +1,149 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { operation } from '@recur/contracts';
+import { MovableClock } from '@recur/platform/testing';
+import { z } from 'zod';
+import { Services, type SigningKey, samples, signingKey, TestGateway, TestNats } from '../stand.js';
+
+const base = {
+  service: 'billing',
+  effect: 'write',
+  permission: 'invoice.write',
+  errors: [],
+  summary: 'A sample',
+} as const;
+const open = operation({
+  ...base,
+  name: 'sample.open',
+  methods: ['POST'],
+  path: '/merchant/sample/open',
+  anonymous: true,
+  input: z.object({ note: z.string().optional() }),
+  output: z.object({}),
+});
+const link = operation({
+  ...base,
+  name: 'sample.link',
+  methods: ['GET'],
+  path: '/merchant/sample/link',
+  input: z.object({ id: z.string() }),
+  output: z.object({}),
+});
+
+let nats: TestNats;
+let services: Services;
+let signer: SigningKey;
+let key: string;
+let gateway: TestGateway;
+const clock = new MovableClock(Date.now());
+
+beforeAll(async () => {
+  nats = await TestNats.start();
+  signer = await signingKey('k1');
+  key = await signer.sign();
+  services = await Services.start(nats.url, [signer.jwk]);
+  const operations = [...samples, open, link];
+  gateway = await (await TestGateway.start(nats.url, { operations })).ready();
+});
+afterEach(() => {
+  services.asked.length = 0;
+});
+afterAll(async () => {
+  await TestGateway.stopAll();
+  await services.stop();
+  await nats.close();
+});
+
+const asJson = { 'content-type': 'application/json' };
+const write = '/merchant/sample/write';
+const bodyOf = (bytes: number) => JSON.stringify({ amount: 1, note: 'x'.repeat(bytes - 24) });
+
+describe('a body without a credential', () => {
+  it('has 16 KiB at most, announced or not, and is not parsed beyond', async () => {
+    const post = (body: string, headers = {}) =>
+      gateway.send(open.path, { method: 'POST', headers: { ...asJson, ...headers }, body });
+    for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+      // not even JSON: were it parsed, it would be malformed
+      expect(await post(`{${'x'.repeat(17_000)}`, headers)).toMatchObject({
+        status: 400,
+        json: { code: 51, message: 'The body is larger than 16 KiB', error: { type: 'body_too_large' } },
+      });
+      expect((await post(JSON.stringify({ note: 'x'.repeat(16_000) }), headers)).status).toBe(200);
+    }
+  });
+
+  it('has as little at the endpoints of OAuth, whose message says so', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await gateway.send('/oauth/token', { method: 'POST', headers, body: `a=${'x'.repeat(17_000)}` });
+    expect(answer.text).toContain('The body is larger than 16 KiB');
+  });
+
+  it('may be 1 MiB with one', async () => {
+    expect((await gateway.send(write, { method: 'POST', key, headers: asJson, body: bodyOf(900_000) })).status).toBe(
+      200,
+    );
+  });
+});
+
+describe('the bucket of a credential', () => {
+  const strict = () =>
+    TestGateway.start(nats.url, { clock, env: { RATE_PER_SECOND: '10', RATE_BURST: '20' } }).then(one => one.ready());
+  const sent = (to: TestGateway, bytes: number, headers = {}) =>
+    to.send(write, { method: 'POST', key, headers: { ...asJson, ...headers }, body: bodyOf(bytes) });
+
+  it('is charged a token for each 16 KiB of a body', async () => {
+    const own = await strict();
+    expect((await sent(own, 1_000)).headers['ratelimit-remaining']).toBe('19');
+    expect((await sent(own, 16_400)).headers['ratelimit-remaining']).toBe('17');
+    expect((await sent(own, 100_000)).headers['ratelimit-remaining']).toBe('10');
+  });
+
+  it('goes into debt for one that costs more than is left, so that none is refused for ever', async () => {
+    const own = await strict();
+    expect((await sent(own, 900_000)).status).toBe(200);
+    const refused = await sent(own, 100);
+    expect(refused).toMatchObject({ status: 429, json: { code: 55 } });
+    expect(refused.headers['retry-after']).toBe('4');
+    clock.advance(4);
+    expect((await sent(own, 100)).status).toBe(200);
+  });
+
+  it('is charged the most for a body of unknown length, and gets back what that did not cost', async () => {
+    const own = await strict();
+    expect((await sent(own, 100, { 'transfer-encoding': 'chunked' })).status).toBe(200);
+    expect((await sent(own, 100)).headers['ratelimit-remaining']).toBe('18');
+  });
+
+  it('is charged a token for each mistake beyond the first, which cost more than a right input', async () => {
+    const own = await strict();
+    const wrong = (mistakes: number) =>
+      own.post(write, { amount: 1, lines: Array.from({ length: mistakes }, () => ({ quantity: 0 })) }, key);
+    expect((await wrong(1)).headers['ratelimit-remaining']).toBe('19');
+    expect((await wrong(1)).headers['ratelimit-remaining']).toBe('18');
+    expect((await wrong(400)).status).toBe(400);
+    expect(await wrong(1)).toMatchObject({ status: 429, headers: { 'retry-after': '39' } });
+  });
+
+  it('of another credential is not touched while one sends large bodies', async () => {
+    const own = await strict();
+    const other = await signer.sign({ sub: '16', jti: 'other' });
+    expect((await own.post(write, { amount: 1 }, other)).status).toBe(200);
+    const flood = Array.from({ length: 40 }, () => sent(own, 878_000));
+    const quiet = await Promise.all(Array.from({ length: 10 }, () => own.post(write, { amount: 1 }, other)));
+    expect(quiet.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    const counts = (await Promise.all(flood)).map(({ status }) => status);
+    expect(counts.filter(status => status === 200)).toHaveLength(1);
+    expect(counts.filter(status => status === 429)).toHaveLength(39);
+  });
+});
+
+describe('HEAD', () => {
+  it('answers as GET would, and does nothing that has an effect', async () => {
+    expect(await gateway.send(`${link.path}?id=1`, { method: 'HEAD', key })).toMatchObject({ status: 200, text: '' });
+    expect(await gateway.send(link.path, { method: 'HEAD', key })).toMatchObject({ status: 400, text: '' });
+    expect(await gateway.send(`${link.path}?id=1`, { method: 'HEAD' })).toMatchObject({ status: 401, text: '' });
+    expect(await gateway.send('/oauth/authorize?client_id=x', { method: 'HEAD' })).toMatchObject({ text: '' });
+    expect(services.asked).toEqual([]);
+    await gateway.send(`${link.path}?id=1`, { key });
+    expect(services.asked).toHaveLength(1);
+  });
+});

@@ -1,0 +1,85 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { codeOf, type FailureReason, Unreachable } from './failure.js';
+
+export interface Answer {
+  status: number;
+  retryAfter: string | string[] | undefined;
+  text: string;
+}
+
+/** Handler of one request, from before it has a connection to the end of the answer. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  private readonly timer: NodeJS.Timeout;
+  private controller: Dispatcher.DispatchController | undefined;
+  private late: Error | undefined;
+  private status = 0;
+  private retryAfter: Answer['retryAfter'];
+  private readonly chunks: Buffer[] = [];
+  private size = 0;
+
+  constructor(
+    deadlineMs: number,
+    private readonly maxBytes: number,
+    private readonly resolve: (answer: Answer) => void,
+    private readonly reject: (error: Error) => void,
+  ) {
+    this.timer = setTimeout(() => {
+      this.late = new Unreachable('timeout', `no complete answer within ${deadlineMs} ms`);
+      this.reject(this.late);
+      this.controller?.abort(this.late);
+    }, deadlineMs);
+  }
+
+  /** Called once there is a connection, which may be after the deadline. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.late) controller.abort(this.late);
+  }
+
+  /** Called for informational answers too; the last call counts. */
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.status = status;
+    this.retryAfter = headers['retry-after'];
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.chunks.push(chunk);
+    this.size += chunk.length;
+    if (this.size < this.maxBytes) return;
+    this.onResponseEnd();
+    controller.abort(new Error('the rest of the answer is not wanted'));
+  }
+
+  onResponseEnd(): void {
+    clearTimeout(this.timer);
+    const text = Buffer.concat(this.chunks).subarray(0, this.maxBytes).toString('utf8').replaceAll('\0', '\uFFFD');
+    this.resolve({ status: this.status, retryAfter: this.retryAfter, text });
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    clearTimeout(this.timer);
+    this.reject(error);
+  }
+}
+
+/** Retry-After in seconds from now: a number or an HTTP date (RFC 9110 §10.2.3); undefined if it is neither. */
+export function secondsOf(header: string | string[] | undefined, nowMs: number): number | undefined {
+  if (typeof header !== 'string') return undefined;
+  if (/^\d{1,9}$/.test(header)) return Number(header);
+  const seconds = Math.ceil((Date.parse(header) - nowMs) / 1000);
+  return seconds >= 0 ? seconds : undefined;
+}
+
+/** Reason and detail of a failed exchange. Rethrows errors that can only be a bug of ours. */
+export function exchangeFailure(error: unknown): { reason: FailureReason; detail: string } {
+  if (error instanceof Unreachable) return error;
+  const code = codeOf(error);
+  if (error instanceof TypeError || code === 'UND_ERR_INVALID_ARG') throw error;
+  // parser errors carry no code
+  const unparsed = error instanceof Error && error.name === 'HTTPParserError';
+  const nonsense = unparsed || /^UND_ERR_(HEADERS_OVERFLOW|RES)/.test(code ?? '');
+  return nonsense
+    ? { reason: 'protocol', detail: code ?? 'the answer is no valid HTTP' }
+    : { reason: 'reset', detail: code ?? 'failed' };
+}

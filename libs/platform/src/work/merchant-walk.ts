@@ -1,0 +1,112 @@
+import { systemCaller } from '../runtime/caller.js';
+import { workItems } from '../runtime/telemetry.js';
+import { claim, fail, type Lease, type LeaseParts, release } from './lease.js';
+import { LeaseLost, perform } from './perform.js';
+import { nextDueText, underWayText } from './statements.js';
+import type { Work, WorkItem } from './work.js';
+
+/** The most items of one kind that a step leases at once. */
+const STEP = 500;
+
+/** How far a walk has come. */
+export interface Walked {
+  /** Unix seconds on the merchant's clock. */
+  now: number;
+  /** False if an item failed, or another worker has one: walk again later. */
+  done: boolean;
+}
+
+interface Step {
+  lease: Lease;
+  item: WorkItem;
+}
+
+/**
+ * Moves a sandbox merchant's clock forward through its due work: every item of the kinds on the merchant's clock is done
+ * at its own time, in order of due_at, then kind, then key, and the next time begins when all of it is done. A failure
+ * ends the walk; the items of its time are then done by the work runner, in any order.
+ */
+export class MerchantWalk {
+  private works: readonly Work[] = [];
+
+  constructor(private readonly parts: LeaseParts) {}
+
+  /** Sets the kinds of work; called once, when the service is assembled. */
+  declare(works: readonly Work[]): void {
+    this.works = works
+      .filter(({ time }) => time === 'merchant')
+      .sort(({ kind: one }, { kind: other }) => (one < other ? -1 : 1));
+  }
+
+  /** The time of the merchant's next due work, in unix seconds on its clock; undefined if nothing is scheduled. */
+  async nextDue(merchantId: number): Promise<number | undefined> {
+    const [row] = await this.parts.db.indexed(nextDueText, [this.kinds(), merchantId]);
+    return row?.at === null || row === undefined ? undefined : Number(row.at);
+  }
+
+  /**
+   * Does what is due by `until` and leaves the clock there. One walk of a merchant at a time: two would mix their steps.
+   * Throws Error where clocks do not move.
+   */
+  async walk(merchantId: number, until: number): Promise<Walked> {
+    let now = await this.moveTo(merchantId, 0);
+    for (;;) {
+      if (await this.isUnderWay(merchantId)) return { now, done: false };
+      const next = await this.nextDue(merchantId);
+      if (next === undefined || next > until) return { now: await this.moveTo(merchantId, until), done: true };
+      // work that was due before the walk began is done now
+      const at = Math.max(now, next);
+      const steps = await this.lease(merchantId, at);
+      now = Math.max(at, await this.moveTo(merchantId, at));
+      if (!(await this.take(steps, at))) return { now, done: false };
+    }
+  }
+
+  private kinds(): string[] {
+    return this.works.map(({ kind }) => kind);
+  }
+
+  /** Moves the clock, unless it is there; returns the merchant's time. */
+  private async moveTo(merchantId: number, at: number): Promise<number> {
+    let now = 0;
+    await this.parts.db.apply(systemCaller(merchantId, 'clock', Number.POSITIVE_INFINITY), async tx => {
+      now = await tx.moveClock(Math.max(0, at - this.machineNow()));
+    });
+    return now;
+  }
+
+  /** An item is leased to another worker, or waits for its next attempt. */
+  private async isUnderWay(merchantId: number): Promise<boolean> {
+    return (await this.parts.db.indexed(underWayText, [this.kinds(), merchantId])).length > 0;
+  }
+
+  /** Leases the items of a step before the clock shows them to other workers. */
+  private async lease(merchantId: number, at: number): Promise<Step[]> {
+    const steps: Step[] = [];
+    for (const work of this.works) {
+      const lease = await claim(this.parts, { ...work, batch: STEP }, merchantId, at);
+      for (const item of lease?.items ?? []) if (lease) steps.push({ lease: { ...lease, items: [item] }, item });
+    }
+    return steps.sort((one, other) => one.item.dueAt - other.item.dueAt);
+  }
+
+  /** Does the items of a step, one by one; false if one fails. */
+  private async take(steps: readonly Step[], at: number): Promise<boolean> {
+    for (const [index, { lease, item }] of steps.entries()) {
+      try {
+        await perform(this.parts, lease, [item], at);
+        workItems.inc({ kind: item.kind, outcome: 'done' });
+      } catch (error) {
+        if (error instanceof LeaseLost) continue;
+        await fail(this.parts, lease, error);
+        for (const left of steps.slice(index + 1)) await release(this.parts, left.lease, [left.item]);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private machineNow(): number {
+    return Math.floor(this.parts.clock.wall() / 1000);
+  }
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { quantile } from '../bench/load.js';
+import { Api } from '../journeys/api.js';
+import { say } from '../local/progress.js';
+import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
+import { type Flood, floods } from './floods.js';
+
+/** A healthy caller asks every `everyMs`; a member signs in every `signInMs`, which the limits for one e-mail permit. */
+const limits = { everyMs: 100, signInMs: 10_000, quietMs: 10_000 } as const;
+
+/** What healthy callers saw while something went on. */
+interface Seen {
+  calls: number;
+  failed: string[];
+  p50: number;
+  p99: number;
+  signIns: number;
+  signedIn: number;
+}
+
+interface Member {
+  email: string;
+  password: string;
+}
+
+/**
+ * `npm run chaos -- --attack [--seconds N]`: floods a stack of its own in one way after the other, by default a minute
+ * each, with the limits that a deployment has, and prints what healthy callers saw meanwhile: another merchant, and a
+ * member who signs in with the right password. Returns 1 where one of them was refused. Linux only, since the attacker
+ * has an address of its own (127.0.0.2).
+ */
+export async function attack(seconds: number): Promise<number> {
+  const stack = await temporaryStack(say);
+  try {
+    const { baseUrl } = stack.facts();
+    const healthy = await stack.merchant('Healthy');
+    const attacker = await stack.merchant('Attacker');
+    const api = new Api(baseUrl, healthy.apiKey);
+    const roleId = await newRole(api);
+    const findings: string[] = [];
+    const report = (name: string, seen: Seen, attempts: Record<string, number>) => {
+      const outcomes = Object.entries(attempts).map(([outcome, count]) => `${outcome} ×${count}`);
+      const memory = `the gateway holds ${memoryOf(stack)} MiB`;
+      say(`  · ${name}: ${outcomes.join(', ') || 'nothing'}; ${memory}`);
+      say(
+        `      another merchant: ${seen.calls - seen.failed.length} of ${seen.calls} calls, p50 ${seen.p50.toFixed(1)} ms,` +
+          ` p99 ${seen.p99.toFixed(1)} ms; right passwords: ${seen.signedIn} of ${seen.signIns}`,
+      );
+      findings.push(...seen.failed.map(answer => `${name}: another merchant was answered ${answer}`));
+      if (seen.signedIn < seen.signIns) findings.push(`${name}: a right password was refused`);
+    };
+    report('quiet', await watch(api, await newMember(api, roleId), limits.quietMs), {});
+    for (const [name, flood] of Object.entries(floods)) {
+      const member = await newMember(api, roleId);
+      const { attempts, seen } = await during(flood, { baseUrl, apiKey: attacker.apiKey }, seconds, () =>
+        watch(api, member, seconds * 1_000),
+      );
+      report(name, seen, attempts);
+    }
+    for (const finding of [...new Set(findings)].slice(0, 20)) say(`  ✗ ${finding}`);
+    say(findings.length === 0 ? 'no healthy caller was refused' : `${findings.length} healthy calls were refused`);
+    return findings.length === 0 ? 0 : 1;
+  } finally {
+    await stack.close();
+  }
+}
+
+/** Runs a flood while healthy callers are watched, and ends it with them. */
+async function during(flood: Flood, target: Parameters<Flood>[0], seconds: number, watched: () => Promise<Seen>) {
+  const attempts: Record<string, number> = {};
+  const ending = new AbortController();
+  const flooding = flood(target, ending.signal, outcome => {
+    attempts[outcome] = (attempts[outcome] ?? 0) + 1;
+  });
+  const seen = await watched();
+  ending.abort(`after ${seconds} s`);
+  await flooding;
+  return { attempts, seen };
+}
+
+async function watch(api: Api, member: Member, forMs: number): Promise<Seen> {
+  const end = Date.now() + forMs;
+  const latencies: number[] = [];
+  const failed: string[] = [];
+  const calls = async () => {
+    for (let at = 0; Date.now() < end; at++) {
+      const since = performance.now();
+      const path = at % 2 ? '/merchant/user/new' : '/merchant/product/list';
+      const body = at % 2 ? { email: `${randomUUID()}@example.com` } : {};
+      const answer = await api.send(path, body).catch(error => ({ status: String(error) }));
+      latencies.push(performance.now() - since);
+      if (answer.status !== 200) failed.push(String(answer.status));
+      await pause(limits.everyMs);
+    }
+  };
+  let [signIns, signedIn] = [0, 0];
+  const signing = async () => {
+    while (Date.now() < end) {
+      signIns++;
+      const answer = await signIn(api, member).catch(() => undefined);
+      if (answer?.status === 200) signedIn++;
+      await pause(Math.min(limits.signInMs, Math.max(0, end - Date.now())));
+    }
+  };
+  await Promise.all([calls(), signing()]);
+  latencies.sort((one, other) => one - other);
+  const [p50, p99] = [quantile(latencies, 0.5), quantile(latencies, 0.99)];
+  return { calls: latencies.length, failed, p50, p99, signIns, signedIn };
+}
+
+const signIn = (api: Api, { email, password }: Member) => api.send('/merchant/auth/sso/login', { email, password });
+
+async function newRole(api: Api): Promise<number> {
+  const role = { role: 'Support', permissions: [{ group: 'user', permissions: ['read'] }] };
+  return (await api.post<{ merchantRole: { id: number } }>('/merchant/role/new', role)).merchantRole.id;
+}
+
+async function newMember(api: Api, roleId: number): Promise<Member> {
+  const [email, password] = [`${randomUUID()}@example.com`, randomUUID()];
+  const invitation = { email, roleIds: [roleId] };
+  const { setupToken } = await api.post<{ setupToken: string }>('/merchant/member/new_member', invitation);
+  await api.post('/merchant/auth/sso/passwordSetup', { email, setupToken, newPassword: password });
+  return { email, password };
+}
+
+/** Resident memory of the gateway in MiB. */
+function memoryOf(stack: TemporaryStack): number {
+  const status = readFileSync(`/proc/${stack.facts().pids.gateway}/status`, 'utf8');
+  return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1_024);
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));

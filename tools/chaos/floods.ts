@@ -1,0 +1,125 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { connect } from 'node:net';
+import { Pool } from 'undici';
+
+/** What an attack is aimed at: the public port, and the key of a merchant of the attacker's own. */
+export interface Target {
+  baseUrl: string;
+  apiKey: string;
+}
+
+/** Attacks until `signal` aborts, and counts what came of each attempt. */
+export type Flood = (target: Target, signal: AbortSignal, count: (outcome: string) => void) => Promise<void>;
+
+/** The attacker's address: Linux lets any of 127/8 be one, so that it is not the address of the healthy callers. */
+export const attackerAddress = '127.0.0.2';
+const limits = { connections: 100, anonymous: 400, idle: 3_000, pauseMs: 20 } as const;
+
+const json = { 'content-type': 'application/json' };
+const bearer = ({ apiKey }: Target) => ({ ...json, authorization: `Bearer ${apiKey}` });
+
+interface Shot {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Keeps `connections` busy with one request each. */
+const shots =
+  (connections: number, shot: (target: Target) => Shot): Flood =>
+  async (target, signal, count) => {
+    const pool = new Pool(target.baseUrl, { connections, localAddress: attackerAddress });
+    const shoot = async () => {
+      while (!signal.aborted) {
+        const { path, headers, body } = shot(target);
+        try {
+          const answer = await pool.request({ method: 'POST', path, headers, body });
+          await answer.body.dump();
+          count(String(answer.statusCode));
+        } catch {
+          count('no answer');
+          await pause(limits.pauseMs);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: connections }, shoot));
+    await pool.destroy();
+  };
+
+const login = '/merchant/auth/sso/login';
+const guess = (email: string): Shot => ({
+  ...{ path: login, headers: json, body: JSON.stringify({ email, password: randomUUID() }) },
+});
+
+/** An object with so many members, in a field that no operation has, or in free-form metadata. */
+const members = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, at % 2 ? null : 'x']));
+const manyKeys = JSON.stringify({ email: 1, metadata: members(60_000) });
+const manyMistakes = JSON.stringify({
+  ...{ userId: 'x', currency: 1, taxPercentage: 'x' },
+  lines: Array.from({ length: 500 }, () => ({ quantity: 'x', unitAmountExcludingTax: 'x', name: 1, planId: 'x' })),
+});
+const largest = JSON.stringify({ email: 'a@example.com', description: 'x'.repeat(1_000_000) });
+
+/** Opens connections that send a head and then `body` byte by byte or not at all; a closed one is replaced. */
+const slowly =
+  (connections: number, head: string, body: string): Flood =>
+  async ({ baseUrl }, signal, count) => {
+    const { hostname, port } = new URL(baseUrl);
+    setMaxListeners(connections, signal);
+    const hold = async () => {
+      while (!signal.aborted) {
+        const closed = new Promise<void>(resolve => {
+          const socket = connect({ host: hostname, port: Number(port), localAddress: attackerAddress });
+          const end = () => socket.destroy();
+          signal.addEventListener('abort', end, { once: true });
+          socket.once('data', data => count(data.toString().slice(9, 12)));
+          socket.once('error', () => count('refused'));
+          socket.once('close', () => {
+            signal.removeEventListener('abort', end);
+            resolve();
+          });
+          socket.write(`${head}${body}`);
+        });
+        await closed;
+        await pause(limits.pauseMs * 10);
+      }
+    };
+    await Promise.all(Array.from({ length: connections }, hold));
+  };
+
+const anonymousHead = `POST ${login} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n`;
+
+/** Everything that `--attack` does, by name. */
+export const floods: Record<string, Flood> = {
+  'sign-ins with other e-mails': shots(limits.connections, () => guess(`${randomUUID()}@example.com`)),
+  'sign-ins with one e-mail': shots(limits.connections, () => guess('target@example.com')),
+  'forged tokens': shots(limits.connections, () => ({
+    path: '/merchant/user/new',
+    headers: { ...json, authorization: `Bearer ${forged()}` },
+    body: '{}',
+  })),
+  'bodies of 60 000 keys': shots(32, target => ({
+    ...{ path: '/merchant/user/new', headers: bearer(target), body: manyKeys },
+  })),
+  'bodies with 2000 mistakes': shots(32, target => ({
+    ...{ path: '/merchant/invoice/new', headers: bearer(target), body: manyMistakes },
+  })),
+  'bodies of 1 MiB': shots(32, target => ({
+    ...{ path: '/merchant/user/new', headers: bearer(target), body: largest },
+  })),
+  'anonymous bodies that never end': slowly(
+    limits.anonymous,
+    `${anonymousHead}content-length: 1000000\r\n\r\n`,
+    'x'.repeat(900_000),
+  ),
+  'connections without a request': slowly(limits.idle, '', 'GET '),
+  'unknown paths': shots(limits.connections, () => ({
+    ...{ path: `/${randomBytes(8).toString('hex')}`, headers: json, body: '' },
+  })),
+};
+
+const header = Buffer.from('{"alg":"EdDSA","typ":"api-key+jwt","kid":"k1"}').toString('base64url');
+const forged = () => `${header}.${randomBytes(90).toString('base64url')}.${randomBytes(64).toString('base64url')}`;
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));
