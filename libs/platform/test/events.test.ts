@@ -20,8 +20,6 @@ let pool: ReturnType<typeof createPool>;
 const applied: Event[] = [];
 const asked: number[] = [];
 let poison: string | undefined;
-/** What happens while the next events are applied. */
-let meanwhile: (() => Promise<unknown>) | undefined;
 let heard: () => void = () => undefined;
 let consumer: Consumer;
 
@@ -36,8 +34,8 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   }
 }
 
-/** A consumer of the sample's things that keeps what it applies. */
-function newConsumer(name: string, into: Event[]): Consumer {
+/** A consumer of the sample's things that keeps what it applies; `meanwhile` happens while it applies events. */
+function newConsumer(name: string, into: Event[], meanwhile?: () => Promise<unknown>): Consumer {
   const missing = async (_: string, event: Event, from: number) => {
     asked.push(from);
     const rows = await owner.rows(
@@ -228,12 +226,13 @@ describe('events', () => {
     const rows = await owner.rows('select envelope from outbox where aggregate_id = $1 order by version', [String(id)]);
     const [first, second, third] = rows.map(({ envelope }) => JSON.parse(String(envelope)) as Event);
     const into: Event[] = [];
-    const busy = newConsumer('busy', into);
+    let arrives: (() => Promise<unknown>) | undefined;
+    const busy = newConsumer('busy', into, async () => arrives?.());
     poison = first?.id;
     await busy.receive(15, [first as Event, second as Event]);
     poison = undefined;
-    meanwhile = () => {
-      meanwhile = undefined;
+    arrives = () => {
+      arrives = undefined;
       return newConsumer('busy', into).receive(15, [third as Event]);
     };
     expect(await busy.resume()).toBe(3);
