@@ -44,6 +44,15 @@ const makers = {
   gateway: gatewayOf,
   invoice: async (api: Api) => (await newInvoice(api, false)).invoiceId,
   payment: async (api: Api) => (await newInvoice(api, true)).paymentId,
+  paidInvoice: async (api: Api) => (await paidInvoice(api)).invoiceId,
+  /** A payment that was made, with an open refund of a part of it. */
+  paidPayment: async (api: Api) => {
+    const { invoiceId, paymentId } = await paidInvoice(api);
+    await markRefund(api, invoiceId);
+    return paymentId;
+  },
+  /** A refund that waits to be marked as paid. */
+  refund: async (api: Api) => markRefund(api, (await paidInvoice(api)).invoiceId),
   /** A main account, which a recharge opens; generated requests may have forbidden recharges meanwhile. */
   creditAccount: async (api: Api) => {
     const [userId, gatewayId] = await Promise.all([newUser(api), gatewayOf(api)]);
@@ -133,6 +142,19 @@ async function newInvoice(api: Api, finish: boolean): Promise<{ invoiceId: strin
   return invoice;
 }
 
+async function paidInvoice(api: Api): Promise<{ invoiceId: string; paymentId: string }> {
+  const invoice = await newInvoice(api, true);
+  const transfer = { invoiceId: invoice.invoiceId, transferNumber: randomUUID() };
+  await api.post('/merchant/invoice/mark_wire_transfer_success', transfer);
+  return invoice;
+}
+
+async function markRefund(api: Api, invoiceId: string): Promise<string> {
+  const refund = { invoiceId, refundAmount: 1, reason: 'a part' };
+  return (await api.post<{ refund: { refundId: string } }>('/merchant/invoice/create_mark_refund', refund)).refund
+    .refundId;
+}
+
 async function rolesOf(api: Api): Promise<{ id: number; role: string }[]> {
   return (await api.get<{ merchantRoles: { id: number; role: string }[] }>('/merchant/role/list')).merchantRoles;
 }
@@ -194,6 +216,7 @@ export const named: Readonly<Record<string, Kind>> = {
   creditAccountId: 'creditAccount',
   invoiceId: 'invoice',
   paymentId: 'payment',
+  refundId: 'refund',
   endpointId: 'endpoint',
   memberId: 'member',
   roleIds: 'role',
@@ -214,6 +237,10 @@ export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> =
   'discount.detail': { id: 'discount' },
   'discount.quantity_increment': { id: 'discount' },
   'discount.user_discount_list': { id: 'discount' },
+  'invoice.refund': { invoiceId: 'paidInvoice' },
+  'invoice.create_mark_refund': { invoiceId: 'paidInvoice' },
+  'refund.new': { paymentId: 'paidPayment' },
+  'refund.list': { paymentId: 'paidPayment' },
   'role.edit': { id: 'role' },
   'role.delete': { id: 'freeRole' },
 };
@@ -221,6 +248,7 @@ export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> =
 /** Fields that look like an id and name no object of the merchant's, or none that can be made yet; with the reason. */
 export const nameless: Readonly<Record<string, string>> = {
   externalPaymentId: 'a word of the caller for what it makes',
+  externalRefundId: 'a word of the caller for what it makes',
   paymentMethodId: 'a word of the gateway',
   autoUpgradePlanId: 'kept as it is: nothing is read by it yet',
   providerId: 'a word of the identity provider',
