@@ -50,6 +50,7 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     mail: ['language'],
     invoicing: ['credits', 'discounts', 'tax', 'pricing', 'gateways', 'customers'],
     documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language'],
+    'test-clock': ['invoicing'],
     migrations: [],
   },
 };

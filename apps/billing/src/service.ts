@@ -56,6 +56,10 @@ import { TaxSetup } from './tax/tax-setup.js';
 import { VatNumberOperations } from './tax/vat-number-operations.js';
 import { VatNumbers, vatNumberAggregate } from './tax/vat-numbers.js';
 import { Vies } from './tax/vies.js';
+import { ClockAdvance } from './test-clock/advance.js';
+import { clockAggregate } from './test-clock/aggregate.js';
+import { testClocks } from './test-clock/tables.js';
+import { TestClocks } from './test-clock/test-clock.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
@@ -66,7 +70,7 @@ export const billing: ServiceDefinition<Config> = {
       ...[gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
-      ...[merchants, refunds, paymentSurpluses, mails],
+      ...[merchants, refunds, paymentSurpluses, mails, testClocks],
     ],
     migrations,
     worksFrom: 5,
@@ -80,6 +84,7 @@ export const billing: ServiceDefinition<Config> = {
     creditAccount,
     creditConfig,
     vat_number: vatNumberAggregate,
+    clock: clockAggregate,
   },
   copies,
   controllers: [
@@ -89,6 +94,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[CreditNotes, Refunds, RefundList],
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
+    TestClocks,
   ],
   providers: [
     GatewayAnswers,
@@ -103,9 +109,10 @@ export const billing: ServiceDefinition<Config> = {
     MailOutbox,
     MailSender,
     VatNumbers,
+    ClockAdvance,
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
-  work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work],
+  work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(ClockAdvance).work],
 };
 
 /** Tables without row-level security, besides the platform's own. */

@@ -119,6 +119,7 @@ export const errors = {
   subscription_without_next_invoice: forbidden(
     'The subscription has ended or is about to end: there is no next invoice',
   ),
+  clock_advancing: forbidden('The clock is still advancing: wait until it is ready'),
   totp_on: forbidden('Two-factor authentication is already on: turn it off with a code first'),
   totp_protected: forbidden(
     "Turn off your own two-factor authentication with a code; the owner's can only be cleared with an API key",

@@ -16,6 +16,7 @@ export * from './billing/refunds.js';
 export * from './billing/subscription-shape.js';
 export * from './billing/subscriptions.js';
 export * from './billing/taxes.js';
+export * from './billing/test-clock.js';
 export * from './billing/usage.js';
 export * from './catalog/checkouts.js';
 export * from './catalog/currencies.js';

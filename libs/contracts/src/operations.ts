@@ -11,6 +11,7 @@ import * as payments from './billing/payments.js';
 import * as refunds from './billing/refunds.js';
 import * as subscriptions from './billing/subscriptions.js';
 import * as taxes from './billing/taxes.js';
+import * as testClock from './billing/test-clock.js';
 import * as usage from './billing/usage.js';
 import * as checkouts from './catalog/checkouts.js';
 import * as exchange from './catalog/exchange.js';
@@ -69,6 +70,7 @@ export const operations: readonly Operation[] = [
   creditRecharges,
   discounts,
   subscriptions,
+  testClock,
   usage,
   taxes,
   addresses,

@@ -82,6 +82,11 @@ export class Db {
     return result;
   }
 
+  /** Throws Replayed if the caller's key has an answer: for a command that acts before the write that stores its own. */
+  replay(caller: Caller): Promise<void> {
+    return this.repetition.replay(caller);
+  }
+
   /**
    * Runs one command that only adds rows: no transaction is held, everything goes out as one statement. As `write`, but
    * it cannot lock; see Appender.
