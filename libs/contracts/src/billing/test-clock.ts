@@ -24,7 +24,7 @@ export type ClockMoved = z.output<typeof ClockMoved>;
 
 export const advanceTestClock = operation({
   service: 'billing',
-  name: 'test_clock.advance',
+  name: 'clock.advance',
   methods: ['POST'],
   path: '/merchant/test_clock/advance',
   summary: "Move the merchant's clock forward through everything that falls due; sandbox only",
@@ -44,7 +44,7 @@ export const advanceTestClock = operation({
 
 export const getTestClock = operation({
   service: 'billing',
-  name: 'test_clock.get',
+  name: 'clock.get',
   methods: ['GET'],
   path: '/merchant/test_clock',
   summary: "The time on the merchant's clock, and how far an advance of it has come; sandbox only",

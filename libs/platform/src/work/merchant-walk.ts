@@ -28,7 +28,7 @@ export interface ClockStep {
   arrived: boolean;
 }
 
-/** What the caller of a walk adds to it. */
+/** Options of a walk. */
 export interface WalkOptions {
   /** Called in the transaction that moves the clock; more than once for a time with many items. */
   moved?(tx: Tx, step: ClockStep): Promise<void>;
