@@ -34,6 +34,15 @@ export class InvoiceOwners {
     return tx.lock(invoiceAggregate, where, slug);
   }
 
+  /** Locks what the owners of invoices lock before them, in the order of its ids. */
+  async lockOwners(tx: Tx, invoiceIds: readonly string[]): Promise<void> {
+    const found = await tx.among(invoices, 'invoiceId', invoiceIds);
+    const owned = found.filter(({ subscriptionId }) => subscriptionId !== '');
+    for (const invoice of owned.sort((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1))) {
+      await this.owners.get(invoice.bizType)?.lock?.(tx, invoice);
+    }
+  }
+
   async tell(end: 'paid' | 'failed' | 'cancelled' | 'reversed', tx: Tx, invoice: InvoiceState): Promise<void> {
     await this.owners.get(invoice.bizType)?.[end]?.(tx, invoice);
   }

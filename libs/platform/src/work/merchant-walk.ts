@@ -13,7 +13,7 @@ const STEP = 500;
 export interface Walked {
   /** Unix seconds on the merchant's clock. */
   now: number;
-  /** False if an item failed, another worker has one, or the walk was held up: walk again later. */
+  /** False if an item failed, another worker has one, or the deadline passed: walk again later. */
   done: boolean;
 }
 
@@ -32,8 +32,6 @@ export interface ClockStep {
 export interface WalkOptions {
   /** Called in the transaction that moves the clock; more than once for a time with many items. */
   moved?(tx: Tx, step: ClockStep): Promise<void>;
-  /** True while something must end before the clock moves on, such as a payment whose outcome is unknown. */
-  isHeldUp?(): Promise<boolean>;
   /** Unix milliseconds on the machine's clock after which no step begins. */
   deadline?: number;
 }
@@ -75,7 +73,6 @@ export class MerchantWalk {
     let now = await this.moveTo(merchantId, 0);
     for (;;) {
       if (this.parts.clock.wall() > deadline || (await this.isUnderWay(merchantId))) return { now, done: false };
-      if (await options.isHeldUp?.()) return { now, done: false };
       const next = await this.nextDue(merchantId);
       if (next === undefined || next > until) {
         return { now: await this.moveTo(merchantId, until, moved, { items: 0, arrived: true }), done: true };

@@ -6,7 +6,7 @@ import * as discounts from '../../discounts/verbs.js';
 import { followUp } from '../../tax/decide.js';
 import { invoiceAggregate } from '../aggregates.js';
 import { DocumentLinks } from '../document-links.js';
-import { daysUntil } from '../domain/dunning.js';
+import { type CollectionTerms, daysUntil } from '../domain/dunning.js';
 import { netOf } from '../domain/facts.js';
 import type { Payment, PaymentDraft } from '../domain/payment.js';
 import { withCredited } from '../domain/refund-ledger.js';
@@ -27,6 +27,8 @@ export interface Making {
   createFrom: (typeof createFrom)[keyof typeof createFrom];
   /** Unix second at which an open one expires. */
   deadline: number;
+  /** How it is charged where its gateway charges by itself. */
+  collection?: Omit<CollectionTerms, 'deadline'>;
   /** The id, where it was given to the document before, and its discount was used. */
   invoiceId?: string;
   /** The merchant's details of the payment. */
@@ -77,7 +79,7 @@ export class InvoiceMaker {
     if (making.status === 'draft') return { view: drafted, ...used };
     const { deadline, details } = making;
     const days = daysUntil(deadline, tx.now);
-    const options = { deadline, ...(details && { details }) };
+    const options = { collection: { ...making.collection, deadline }, ...(details && { details }) };
     return { ...(await this.finalizer.finalize(tx, document, days, options)), ...used };
   }
 

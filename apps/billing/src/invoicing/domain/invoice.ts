@@ -248,7 +248,7 @@ export function detachPayment<I extends Invoice>(invoice: I, now: number): I {
 /** Allows a payment that was under way at the end of the term to arrive. */
 const GRACE_SECONDS = 1_200;
 
-/** The unix second at which an open invoice expires. */
+/** The unix second at which an open invoice expires by its payment term. */
 export const expiryTime = ({ finishTime, daysUntilDue }: Pick<Invoice, 'finishTime' | 'daysUntilDue'>): number =>
   finishTime + daysUntilDue * 86_400 + GRACE_SECONDS;
 
