@@ -70,6 +70,10 @@ import { Subscribing } from './subscriptions/create/create.js';
 import { FirstInvoice } from './subscriptions/create/first-invoice.js';
 import { Others } from './subscriptions/create/others.js';
 import { SubscribingPreview } from './subscriptions/create/preview.js';
+import { Cycle } from './subscriptions/cycle/cycle.js';
+import { CycleEnds } from './subscriptions/cycle/cycle-ends.js';
+import { CycleInvoices } from './subscriptions/cycle/cycle-invoices.js';
+import { PeriodEnd } from './subscriptions/cycle/period-end.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
 import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { Places } from './tax/places.js';
@@ -138,10 +142,11 @@ export const billing: ServiceDefinition<Config> = {
     VatNumbers,
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
+    ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd],
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
-    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(ClockAdvance).work],
+    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(ClockAdvance).work, app.get(Cycle).work],
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
   ],

@@ -13,6 +13,7 @@ import { Collection1763683200015 } from './0015-collection.js';
 import { Documents1763683200016 } from './0016-documents.js';
 import { Subscriptions1763683200017 } from './0017-subscriptions.js';
 import { TestClocks1763683200020 } from './0020-test-clocks.js';
+import { Cycle1763683200021 } from './0021-cycle.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -31,4 +32,5 @@ export const migrations = [
   Documents1763683200016,
   Subscriptions1763683200017,
   TestClocks1763683200020,
+  Cycle1763683200021,
 ];
