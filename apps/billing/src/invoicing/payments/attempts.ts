@@ -133,7 +133,7 @@ export class PaymentAttempts {
     if (method) return { paymentId, attempt, outcome: await this.charges.send(gateway, payment, method) };
     const outcome = await this.charges.ask(gateway, payment, gatewayUserId);
     const isInFlight = this.charges.machineNow() - payment.sentTime < limits.inFlightSeconds;
-    // what was sent a moment ago may still arrive: it is asked for later, and not sent again yet
+    // a request sent a moment ago may still arrive: it is not sent again yet
     return { paymentId, attempt, outcome: outcome.is === 'absent' && isInFlight ? lost : outcome };
   }
 
