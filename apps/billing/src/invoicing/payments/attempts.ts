@@ -12,7 +12,7 @@ import { InvoiceFinalizer } from '../finalize.js';
 import type { InvoiceState } from '../state.js';
 import { collections, invoices, payments } from '../tables.js';
 import { Charges } from './charges.js';
-import { chargeWork } from './collect.js';
+import { announceDeadline, chargeWork } from './collect.js';
 import { lockInOrder } from './lock.js';
 import { Settlement } from './settlement.js';
 
@@ -107,7 +107,10 @@ export class PaymentAttempts {
       modifyTime: tx.now,
     };
     tx.save(collections, made.collection);
-    if (deadline !== invoice.deadline) tx.schedule('invoice.expire', invoice.invoiceId, deadline);
+    if (deadline !== invoice.deadline) {
+      tx.schedule('invoice.expire', invoice.invoiceId, deadline);
+      announceDeadline(tx, invoice.invoiceId, deadline);
+    }
     if (opened !== invoice || deadline !== invoice.deadline) {
       tx.step(invoiceAggregate, { ...opened, deadline, gateway, payment: sending }, 'invoice.updated');
     }
