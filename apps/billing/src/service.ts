@@ -11,6 +11,7 @@ import { merchants, plans, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
+import { CollectionMails } from './documents/collection-mails.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
 import { MailSender } from './documents/mail-sender.js';
@@ -139,6 +140,7 @@ export const billing: ServiceDefinition<Config> = {
     DocumentRenderer,
     MailOutbox,
     MailSender,
+    CollectionMails,
     VatNumbers,
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
@@ -146,7 +148,8 @@ export const billing: ServiceDefinition<Config> = {
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
-    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(ClockAdvance).work, app.get(Cycle).work],
+    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(CollectionMails).work],
+    ...[app.get(ClockAdvance).work, app.get(Cycle).work],
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
   ],

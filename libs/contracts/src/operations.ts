@@ -6,8 +6,8 @@ import * as discounts from './billing/discounts.js';
 import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices/invoices.js';
-import * as paymentLists from './billing/payment-lists.js';
 import * as paymentMethods from './billing/payment-methods.js';
+import * as paymentTimeline from './billing/payments/timeline.js';
 import * as payments from './billing/payments.js';
 import * as refunds from './billing/refunds.js';
 import * as onetimeAddons from './billing/subscriptions/addons.js';
@@ -73,7 +73,7 @@ export const operations: readonly Operation[] = [
   emails,
   creditNotes,
   payments,
-  paymentLists,
+  paymentTimeline,
   paymentMethods,
   refunds,
   credits,

@@ -2,7 +2,7 @@ import { Rejected } from '@recur/kernel';
 import type { Invoice } from './invoice.js';
 import type { Payment } from './payment.js';
 
-/** What a gateway says about a charge: by its answer, when it is asked, or in a callback. */
+/** Outcome of a charge as its gateway states it: in its answer, when it is asked, or in a callback. */
 export type ChargeOutcome =
   | { is: 'succeeded' | 'authorised' | 'cancelled' | 'unknown'; reference: string }
   | { is: 'declined'; kind: 'soft' | 'hard'; reason: string; reference: string }
@@ -17,7 +17,7 @@ export interface ChargeReport {
 }
 
 /**
- * What a report means. `collect`: the payment succeeds. `surplus`: money that no open payment waits for. `fail`: it was
+ * Meaning of a report. `collect`: the payment succeeds. `surplus`: money that no open payment waits for. `fail`: it was
  * declined. `act`: the user must act. `reserve`: the amount is authorised. `ask`: not final, the gateway is asked again.
  * `resend`: it never arrived. `close`: the charge of an ended payment is over.
  */

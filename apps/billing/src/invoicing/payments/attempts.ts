@@ -13,7 +13,7 @@ import { InvoiceOwners } from '../owners.js';
 import type { InvoiceState } from '../state.js';
 import { collections, invoices, payments } from '../tables.js';
 import { Charges } from './charges.js';
-import { chargeWork } from './collect.js';
+import { announceDeadline, chargeWork } from './collect.js';
 import { lockInOrder } from './lock.js';
 import { Settlement } from './settlement.js';
 
@@ -109,7 +109,10 @@ export class PaymentAttempts {
       modifyTime: tx.now,
     };
     tx.save(collections, made.collection);
-    if (deadline !== invoice.deadline) tx.schedule('invoice.expire', invoice.invoiceId, deadline);
+    if (deadline !== invoice.deadline) {
+      tx.schedule('invoice.expire', invoice.invoiceId, deadline);
+      announceDeadline(tx, invoice.invoiceId, deadline);
+    }
     if (opened !== invoice || deadline !== invoice.deadline) {
       tx.step(invoiceAggregate, { ...opened, deadline, gateway, payment: sending }, 'invoice.updated');
     }
@@ -135,7 +138,7 @@ export class PaymentAttempts {
     if (method) return { paymentId, attempt, outcome: await this.charges.send(gateway, payment, method) };
     const outcome = await this.charges.ask(gateway, payment, gatewayUserId);
     const isInFlight = this.charges.machineNow() - payment.sentTime < limits.inFlightSeconds;
-    // what was sent a moment ago may still arrive: it is asked for later, and not sent again yet
+    // a request sent a moment ago may still arrive: it is not sent again yet
     return { paymentId, attempt, outcome: outcome.is === 'absent' && isInFlight ? lost : outcome };
   }
 

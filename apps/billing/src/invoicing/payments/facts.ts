@@ -31,7 +31,7 @@ export class GatewayFacts {
       const own = tx.item({ requestId: at === 0 ? requestId : `${requestId}_${at}` });
       const name = [own.merchantId, gatewayId, fact.id];
       if ((await own.query(seen, name)).length > 0) continue;
-      // one that changes nothing is not kept: it would change nothing the next time either
+      // a fact that changes nothing is not kept: it would change nothing the next time either
       if (await this.applyOne(own, gatewayId, fact)) await own.run(keep, [...name, receivedAt]);
     }
   }

@@ -9,6 +9,7 @@ import {
   timelineType,
 } from '@recur/contracts';
 import { type Caller, Db, given, Handle, type Reader, type Row } from '@recur/platform';
+import { percentageOf } from '../../pricing/tax.js';
 import type { Payment } from '../domain/payment.js';
 import type { Refund } from '../domain/refund.js';
 import { refunds } from '../refunds/tables.js';
@@ -201,6 +202,6 @@ const itemOf = (row: Row): PaymentItem => ({
   name: String(row.name),
   quantity: Number(row.quantity),
   tax: Number(row.tax),
-  taxPercentage: Math.round(Number(row.rate_ppm) / 100),
+  taxPercentage: percentageOf(Number(row.rate_ppm)),
   unitAmountExcludingTax: Number(row.unit_amount_excluding_tax),
 });

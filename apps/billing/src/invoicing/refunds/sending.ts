@@ -21,7 +21,7 @@ import { payments } from '../tables.js';
 import { lockRefund, reverseRefund, settleRefund } from './settle.js';
 import { REFUND_SEND, refunds } from './tables.js';
 
-/** What a gateway says about a refund. */
+/** Outcome of a refund as its gateway states it. */
 export interface RefundReport {
   refundId: string;
   outcome: ChargeOutcome;
@@ -68,7 +68,7 @@ interface Claim {
   gateway: Gateway;
   payment: Payment;
   refund: Refund;
-  /** It may have been sent before. */
+  /** True if it may have been sent before. */
   isRepeat: boolean;
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { internal } from '../operation.js';
+import { internal } from '../../operation.js';
 
 /**
  * A callback of a payment gateway with its exact bytes; asked by the gateway app, which serves /gateway/<id>/webhook.

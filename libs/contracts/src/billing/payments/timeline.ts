@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { timelineStatus, timelineType } from '../codes.js';
-import { amount, code, flag, integer, meanings, type Shape, text, time } from '../field.js';
-import * as input from '../input.js';
-import { operation } from '../operation.js';
-import { Payment } from './payment-shape.js';
-import { Refund } from './refunds.js';
+import { timelineStatus, timelineType } from '../../codes.js';
+import { amount, code, flag, integer, meanings, type Shape, text, time } from '../../field.js';
+import * as input from '../../input.js';
+import { operation } from '../../operation.js';
+import { Payment } from '../payment-shape.js';
+import { Refund } from '../refunds.js';
 
 const timelineDetail = z.object({
   autoCharge: flag,
