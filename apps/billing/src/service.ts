@@ -59,7 +59,13 @@ import { Subscribing } from './subscriptions/create/create.js';
 import { FirstInvoice } from './subscriptions/create/first-invoice.js';
 import { Others } from './subscriptions/create/others.js';
 import { SubscribingPreview } from './subscriptions/create/preview.js';
+import { Cancelling } from './subscriptions/endings/cancel.js';
+import { SubscriptionEndings } from './subscriptions/endings/ending.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
+import { NextInvoicePreview } from './subscriptions/reads/next-invoice.js';
+import { SubscriptionNotes } from './subscriptions/reads/notes.js';
+import { SubscriptionReads } from './subscriptions/reads/subscriptions.js';
+import { Timelines } from './subscriptions/reads/timeline.js';
 import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
@@ -102,6 +108,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[CreditNotes, Refunds, RefundList],
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
+    ...[SubscriptionReads, Timelines, SubscriptionNotes, NextInvoicePreview, Cancelling],
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
   ],
   providers: [
@@ -117,7 +124,7 @@ export const billing: ServiceDefinition<Config> = {
     MailOutbox,
     MailSender,
     VatNumbers,
-    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
+    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work],
