@@ -27,8 +27,8 @@ export class FirstInvoice {
   }
 
   private async unpaid(tx: Tx, { sub, invoice }: InvoiceEnd, move: 'fail' | 'cancel'): Promise<void> {
-    if (hasEnded(sub.status)) return;
     await markPeriod(tx, invoice, 'unpaid');
+    if (hasEnded(sub.status)) return;
     const isFailure = move === 'fail';
     const reason = isFailure ? 'The first invoice was not paid in time' : 'The first invoice was cancelled';
     const over = ended(sub, move, reason, tx.now);
