@@ -24,6 +24,7 @@ import { GatewayAnswers } from './gateways/answers.js';
 import { GatewaySetup } from './gateways/gateway-setup.js';
 import { Gateways } from './gateways/gateways.js';
 import { PaymentMethods } from './gateways/payment-methods.js';
+import { oldFacts } from './gateways/routes.js';
 import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
 import { CreditNotes } from './invoicing/credit-notes/credit-notes.js';
@@ -36,16 +37,26 @@ import { InvoiceFinalizer } from './invoicing/finalize.js';
 import { Invoices } from './invoicing/invoices.js';
 import { InvoiceList } from './invoicing/lists/invoice-list.js';
 import { InvoiceOwners } from './invoicing/owners.js';
+import { PaymentAttempts } from './invoicing/payments/attempts.js';
+import { GatewayCallbacks } from './invoicing/payments/callbacks.js';
+import { Captures } from './invoicing/payments/captures.js';
+import { Charges } from './invoicing/payments/charges.js';
+import { GatewayFacts } from './invoicing/payments/facts.js';
+import { methodAdded } from './invoicing/payments/method-added.js';
 import { PaymentNew } from './invoicing/payments/payment-new.js';
 import { Payments } from './invoicing/payments/payments.js';
+import { PaymentReconciliation } from './invoicing/payments/reconcile.js';
+import { Settlement } from './invoicing/payments/settlement.js';
+import { PaymentTimeline } from './invoicing/payments/timeline.js';
 import { WireTransfers } from './invoicing/payments/wire-transfers.js';
 import { Recharges } from './invoicing/recharges.js';
 import { refundAggregate } from './invoicing/refunds/aggregates.js';
 import { Disputes } from './invoicing/refunds/disputes.js';
 import { RefundList } from './invoicing/refunds/refund-list.js';
 import { Refunds } from './invoicing/refunds/refunds.js';
+import { RefundSending, RefundSettlement } from './invoicing/refunds/sending.js';
 import { paymentSurpluses, refunds } from './invoicing/refunds/tables.js';
-import { invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
+import { collections, invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
 import { MailHistory } from './mail/history.js';
 import { MailOutbox } from './mail/outbox.js';
 import { mails } from './mail/tables.js';
@@ -63,7 +74,7 @@ export const billing: ServiceDefinition<Config> = {
   schema: {
     tables: [
       ...[invoices, invoiceLines, payments, gateways, numberings, users, plans],
-      ...[gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
+      ...[collections, gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
       ...[merchants, refunds, paymentSurpluses, mails],
@@ -84,6 +95,7 @@ export const billing: ServiceDefinition<Config> = {
   copies,
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
+    ...[GatewayCallbacks, Captures, PaymentTimeline],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],
     ...[CreditNotes, Refunds, RefundList],
@@ -97,6 +109,7 @@ export const billing: ServiceDefinition<Config> = {
     InvoiceExpiry,
     InvoiceFinalizer,
     ...[InvoiceEndings, InvoiceOwners, WireTransfers, Disputes],
+    ...[Charges, Settlement, PaymentAttempts, PaymentReconciliation, GatewayFacts, RefundSending, RefundSettlement],
     DocumentLinks,
     DocumentReader,
     DocumentRenderer,
@@ -105,8 +118,13 @@ export const billing: ServiceDefinition<Config> = {
     VatNumbers,
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
-  work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work],
+  work: app => [
+    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work],
+    ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
+    ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
+  ],
+  removals: [oldFacts],
 };
 
 /** Tables without row-level security, besides the platform's own. */
-export const infrastructure = ['expiries', 'user_copies_search', 'mails_search'];
+export const infrastructure = ['expiries', 'user_copies_search', 'mails_search', 'gateway_routes', 'gateway_facts'];

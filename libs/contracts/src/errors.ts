@@ -110,6 +110,7 @@ export const errors = {
   invoice_without_payment: forbidden('The invoice has no current payment'),
   invoice_without_subscription: forbidden('The invoice does not belong to a subscription'),
   payment_not_open: forbidden('The payment is not open'),
+  payment_not_authorised: forbidden('The payment is not authorised: there is nothing to capture'),
   too_many_payment_methods: forbidden('The user has reached the limit of 50 payment methods at the gateway'),
   invoice_not_refundable: forbidden('Only a paid invoice can be refunded'),
   payment_disputed: forbidden('The payment is disputed: it cannot be refunded until that is decided'),

@@ -146,6 +146,7 @@ export const events = {
   'user.created': webhook('identity', 'user', User),
   'user.updated': webhook('identity', 'user', User),
   'payment.created': webhook('billing', 'payment', Payment),
+  'payment.authorised.need': webhook('billing', 'payment', Payment),
   'payment.success': webhook('billing', 'payment', Payment),
   'payment.cancelled': webhook('billing', 'payment', Payment),
   'payment.failure': webhook('billing', 'payment', Payment),

@@ -11,6 +11,8 @@ export * from './billing/invoices/lines.js';
 export * from './billing/invoices/shape.js';
 export * from './billing/payment-methods.js';
 export * from './billing/payment-shape.js';
+export * from './billing/payments/callbacks.js';
+export * from './billing/payments/timeline.js';
 export * from './billing/payments.js';
 export * from './billing/refunds.js';
 export * from './billing/subscription-shape.js';

@@ -7,6 +7,7 @@ import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices/invoices.js';
 import * as paymentMethods from './billing/payment-methods.js';
+import * as paymentTimeline from './billing/payments/timeline.js';
 import * as payments from './billing/payments.js';
 import * as refunds from './billing/refunds.js';
 import * as subscriptions from './billing/subscriptions.js';
@@ -63,6 +64,7 @@ export const operations: readonly Operation[] = [
   emails,
   creditNotes,
   payments,
+  paymentTimeline,
   paymentMethods,
   refunds,
   credits,

@@ -21,6 +21,7 @@ describe('events', () => {
       'user.created',
       'user.updated',
       'payment.created',
+      'payment.authorised.need',
       'payment.success',
       'payment.cancelled',
       'payment.failure',

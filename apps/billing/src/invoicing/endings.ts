@@ -7,6 +7,7 @@ import { giveBackCredit } from './credit-use.js';
 import { expireInvoice, voidInvoice } from './domain/collection.js';
 import type { Payment } from './domain/payment.js';
 import { InvoiceOwners } from './owners.js';
+import { releaseCharge } from './payments/collect.js';
 import type { InvoiceState } from './state.js';
 
 /**
@@ -20,8 +21,14 @@ export class InvoiceEndings {
   /** Cancels an open invoice and its payment. Throws Rejected `invoice_not_open`, then `payment_not_open`. */
   async cancel(tx: Tx, invoice: InvoiceState, log?: string): Promise<void> {
     const [stopped, cancelled] = voidInvoice(invoice, invoice.payment, tx.now);
-    if (stopped) tx.step(paymentAggregate, stopped, 'payment.cancelled');
+    if (stopped) this.stopped(tx, stopped);
     await this.cancelled(tx, { ...cancelled, payment: stopped ?? invoice.payment }, log);
+  }
+
+  /** Records that a payment is cancelled, log entry included if `log` is given. */
+  stopped(tx: Tx, cancelled: Payment, log?: string): void {
+    tx.step(paymentAggregate, cancelled, 'payment.cancelled', { log });
+    releaseCharge(tx, cancelled);
   }
 
   /** Records that an invoice is cancelled, after its payment. */
@@ -35,7 +42,10 @@ export class InvoiceEndings {
   /** Fails an open invoice whose term is over, and its payment. Throws what `expireInvoice` does. */
   async expire(tx: Tx, invoice: InvoiceState): Promise<void> {
     const [failedPayment, expired] = expireInvoice(invoice, invoice.payment, tx.now);
-    if (failedPayment) tx.step(paymentAggregate, failedPayment, 'payment.failure');
+    if (failedPayment) {
+      tx.step(paymentAggregate, failedPayment, 'payment.failure');
+      releaseCharge(tx, failedPayment);
+    }
     const failed = { ...expired, payment: failedPayment ?? invoice.payment };
     tx.step(invoiceAggregate, failed, 'invoice.failed', { log: 'Expire' });
     await this.owners.tell('failed', tx, failed);

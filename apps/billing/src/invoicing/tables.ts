@@ -1,9 +1,10 @@
 import type { Discount, InvoiceMerchant, Plan, User } from '@recur/contracts';
 import { document, flag, int, integer, money, optionalDocument, table, text } from '@recur/platform';
+import type { Collection } from './domain/dunning.js';
 import type { Invoice, InvoiceLine } from './domain/invoice.js';
 import { invoiceLifecycle } from './domain/invoice-lifecycle.js';
 import type { Checkout, Payment } from './domain/payment.js';
-import { paymentLifecycle } from './domain/payment.js';
+import { chargeOutcomes, paymentLifecycle } from './domain/payment.js';
 
 export interface InvoiceRow extends Omit<Invoice, 'lines'> {
   /** The parties as they were when the document was finished. */
@@ -165,6 +166,7 @@ export const payments = table<Payment>('payments', {
   columns: {
     merchantId: integer(),
     paymentId: text(),
+    id: { ...integer(), default: 0 },
     version: int(),
     status: text(),
     invoiceId: text(),
@@ -181,6 +183,13 @@ export const payments = table<Payment>('payments', {
     checkout: optionalDocument<Checkout>(),
     reason: text(),
     link: text(),
+    automatic: { ...flag(), default: false },
+    manualCapture: { ...flag(), default: false },
+    captureId: { ...text(), default: '' },
+    attempt: { ...int(), default: 0 },
+    outcome: { ...text<Payment['outcome']>(), default: '' },
+    sentTime: { ...integer(), default: 0 },
+    inquiries: { ...int(), default: 0 },
     createTime: integer(),
     modifyTime: integer(),
     paidTime: integer(),
@@ -189,6 +198,7 @@ export const payments = table<Payment>('payments', {
   checks: {
     payments_status: oneOf(paymentLifecycle.states),
     payments_refunded: 'refunded_amount between 0 and payment_amount',
+    payments_outcome: `outcome in (${chargeOutcomes.map(outcome => `'${outcome}'`).join(', ')})`,
     payments_dispute: `dispute in ('', 'open', 'won', 'lost')`,
   },
   indices: {
@@ -199,6 +209,8 @@ export const payments = table<Payment>('payments', {
       unique: true,
       where: `external_payment_id <> ''`,
     },
+    payments_reference: { on: ['merchantId', 'gatewayId', 'gatewayPaymentId'], where: `gateway_payment_id <> ''` },
+    payments_invoice: { on: ['merchantId', 'invoiceId'] },
     payments_newest: { on: ['merchantId', 'createTime', 'paymentId'] },
     payments_user: { on: ['merchantId', 'userId', 'createTime', 'paymentId'] },
     payments_in_status: { on: ['merchantId', 'status', 'createTime', 'paymentId'] },
@@ -208,6 +220,24 @@ export const payments = table<Payment>('payments', {
       on: ['merchantId', 'countryCode', 'createTime', 'paymentId'],
       where: `country_code <> ''`,
     },
+  },
+});
+
+/** How open invoices are charged, where their gateway charges by itself. */
+export const collections = table<Collection>('collections', {
+  key: ['merchantId', 'invoiceId'],
+  columns: {
+    merchantId: integer(),
+    invoiceId: text(),
+    automatic: flag(),
+    tryNow: flag(),
+    attempts: int(),
+    failures: int(),
+    nextTime: integer(),
+    lastTime: integer(),
+    retryIntervalSeconds: integer(),
+    maxRetries: int(),
+    incompleteExpireSeconds: integer(),
   },
 });
 

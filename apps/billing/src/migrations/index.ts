@@ -9,6 +9,7 @@ import { Discounts1763683200011 } from './0011-discounts.js';
 import { Tax1763683200012 } from './0012-tax.js';
 import { Gateways1763683200013 } from './0013-gateways.js';
 import { Money1763683200014 } from './0014-money.js';
+import { Collection1763683200015 } from './0015-collection.js';
 import { Documents1763683200016 } from './0016-documents.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
@@ -24,5 +25,6 @@ export const migrations = [
   Tax1763683200012,
   Gateways1763683200013,
   Money1763683200014,
+  Collection1763683200015,
   Documents1763683200016,
 ];

@@ -11,7 +11,7 @@ import {
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { invoiceAggregate } from '../aggregates.js';
-import { theOpenOne } from '../domain/refund.js';
+import { assertUnsent, theOpenOne } from '../domain/refund.js';
 import type { InvoiceState } from '../state.js';
 import { invoices, payments } from '../tables.js';
 import { refundType } from './book.js';
@@ -93,6 +93,7 @@ export class Refunds {
   cancel({ refundId }: In<typeof cancelRefund>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const locked = await lockRefund(tx, await tx.get(refunds, { refundId }, 'refund_not_found'));
+      assertUnsent(locked.refund);
       await settleRefund(tx, locked, { move: 'cancel', explanation: '', gatewayRefundId: '' }, 'Cancel');
       return {};
     });
