@@ -7,7 +7,7 @@ import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
-import { merchants, plans, users } from './customers/tables.js';
+import { merchants, plans, products, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
@@ -26,6 +26,7 @@ import { Gateways } from './gateways/gateways.js';
 import { PaymentMethods } from './gateways/payment-methods.js';
 import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
+import { Composer } from './invoicing/compose/composer.js';
 import { CreditNotes } from './invoicing/credit-notes/credit-notes.js';
 import { DiscountPreview } from './invoicing/discount-preview.js';
 import { DocumentLinks } from './invoicing/document-links.js';
@@ -33,6 +34,7 @@ import { InvoiceDrafts } from './invoicing/drafts/invoice-drafts.js';
 import { InvoiceEndings } from './invoicing/endings.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
+import { Notices } from './invoicing/finish/notices.js';
 import { Invoices } from './invoicing/invoices.js';
 import { InvoiceList } from './invoicing/lists/invoice-list.js';
 import { InvoiceOwners } from './invoicing/owners.js';
@@ -45,7 +47,7 @@ import { Disputes } from './invoicing/refunds/disputes.js';
 import { RefundList } from './invoicing/refunds/refund-list.js';
 import { Refunds } from './invoicing/refunds/refunds.js';
 import { paymentSurpluses, refunds } from './invoicing/refunds/tables.js';
-import { invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
+import { invoiceLines, invoiceSettings, invoices, numberings, payments } from './invoicing/tables.js';
 import { MailHistory } from './mail/history.js';
 import { MailOutbox } from './mail/outbox.js';
 import { mails } from './mail/tables.js';
@@ -66,7 +68,7 @@ export const billing: ServiceDefinition<Config> = {
       ...[gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
-      ...[merchants, refunds, paymentSurpluses, mails],
+      ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings],
     ],
     migrations,
     worksFrom: 5,
@@ -96,7 +98,7 @@ export const billing: ServiceDefinition<Config> = {
     gatewayAdapters,
     InvoiceExpiry,
     InvoiceFinalizer,
-    ...[InvoiceEndings, InvoiceOwners, WireTransfers, Disputes],
+    ...[Composer, InvoiceEndings, InvoiceOwners, Notices, WireTransfers, Disputes],
     DocumentLinks,
     DocumentReader,
     DocumentRenderer,
@@ -105,7 +107,7 @@ export const billing: ServiceDefinition<Config> = {
     VatNumbers,
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
-  work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work],
+  work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
 };
 
 /** Tables without row-level security, besides the platform's own. */

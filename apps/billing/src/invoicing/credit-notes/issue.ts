@@ -5,8 +5,8 @@ import { invoiceAggregate } from '../aggregates.js';
 import { issued, type NoteContext, shareNote, voidNote, withdrawn } from '../domain/credit-note.js';
 import type { Invoice } from '../domain/invoice.js';
 import type { Refund } from '../domain/refund.js';
-import { nextNumber } from '../numbers.js';
-import { type Parties, partiesOf } from '../parties.js';
+import { nextNumber } from '../finish/numbers.js';
+import { type Parties, partiesOf } from '../finish/parties.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceLines, invoices } from '../tables.js';
 
