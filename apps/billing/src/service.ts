@@ -14,6 +14,7 @@ import { discounts, userDiscounts } from './discounts/tables.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
 import { MailSender } from './documents/mail-sender.js';
+import { NoticeMails } from './documents/notice-mails.js';
 import { DocumentReader } from './documents/reader.js';
 import { DocumentRenderer } from './documents/renderer.js';
 import { gatewayAdapters } from './gateways/adapters/adapters.js';
@@ -46,6 +47,7 @@ import { refundAggregate } from './invoicing/refunds/aggregates.js';
 import { Disputes } from './invoicing/refunds/disputes.js';
 import { RefundList } from './invoicing/refunds/refund-list.js';
 import { Refunds } from './invoicing/refunds/refunds.js';
+import { RefundSettlement } from './invoicing/refunds/settlement.js';
 import { paymentSurpluses, refunds } from './invoicing/refunds/tables.js';
 import { invoiceLines, invoiceSettings, invoices, numberings, payments } from './invoicing/tables.js';
 import { MailHistory } from './mail/history.js';
@@ -98,11 +100,12 @@ export const billing: ServiceDefinition<Config> = {
     gatewayAdapters,
     InvoiceExpiry,
     InvoiceFinalizer,
-    ...[Composer, InvoiceEndings, InvoiceOwners, Notices, WireTransfers, Disputes],
+    ...[Composer, InvoiceEndings, InvoiceOwners, Notices, WireTransfers, Disputes, RefundSettlement],
     DocumentLinks,
     DocumentReader,
     DocumentRenderer,
     MailOutbox,
+    NoticeMails,
     MailSender,
     VatNumbers,
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },

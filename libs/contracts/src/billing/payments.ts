@@ -32,7 +32,9 @@ const paymentItem = input.rule(
     tax: input.integer.optional().describe('Checked against the computed value, unless 0'),
     taxPercentage: input.percent
       .optional()
-      .describe('Must be the same for all items; without it, the rate is decided by the rules of tax'),
+      .describe(
+        'Must be the same for all items. Without it, items with unitAmountExcludingTax are taxed by the rules of tax, others are not',
+      ),
     unitAmountExcludingTax: input.unitAmount.optional(),
   }),
   'must be within ±10^12 if the item has no unitAmountExcludingTax',

@@ -51,10 +51,12 @@ export async function openRefundNote(
 }
 
 /** Numbers the credit note of a refund that succeeded. */
-export async function issueRefundNote(tx: Tx, note: InvoiceState, refund: Refund): Promise<void> {
+export async function issueRefundNote(tx: Tx, note: InvoiceState, refund: Refund): Promise<InvoiceState> {
   const { merchant, seller, buyer } = await partiesOf(tx, note.userId);
   const finished = { ...issued(note, tx.now), seller, buyer, refund };
-  tx.step(invoiceAggregate, { ...finished, ...(await nextNumber(tx, 'credit_note', merchant)) }, 'invoice.paid');
+  const numbered = { ...finished, ...(await nextNumber(tx, 'credit_note', merchant)) };
+  tx.step(invoiceAggregate, numbered, 'invoice.paid');
+  return numbered;
 }
 
 /** Cancels the credit note of a refund that failed or was cancelled. */

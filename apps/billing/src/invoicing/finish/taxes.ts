@@ -27,7 +27,7 @@ export interface TaxedLine {
   rate?: TaxRate;
 }
 
-/** The decided rates, in the order of the lines. */
+/** The rates of the lines, and the decisions among them, in the order of the lines. */
 export interface Taxation {
   facts: TaxFacts;
   rates: TaxRate[];

@@ -15,7 +15,7 @@ import type { Payment, PaymentDraft } from '../domain/payment.js';
 import { saveDraft } from '../drafts/draft.js';
 import { linesToPrice } from '../drafts/lines.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../finalize.js';
-import { type Taxation, type TaxedSale, taxationOf } from '../finish/taxes.js';
+import { type Taxation, type TaxedLine, type TaxedSale, taxationOf } from '../finish/taxes.js';
 import type { InvoiceState } from '../state.js';
 import { invoices } from '../tables.js';
 
@@ -76,8 +76,7 @@ export class PaymentNew {
     const order = withInputPaths(input, () => orderOf(tx, input, copies));
     const taxation = await taxationFor(tx, order, copies, { userId: user.id, gatewayName: gateway.gatewayName });
     const sale = { id, userId: user.id, bizType: bizType.onetime, createFrom: createFrom.api, invoiceName: input.name };
-    const rates = taxation?.rates ?? order.rates;
-    const priced = { ...sale, ...order, taxBps: order.taxBps ?? 0, ...(rates && { rates }) };
+    const priced = { ...sale, ...order, taxBps: order.taxBps ?? 0, ...(taxation && { rates: taxation.rates }) };
     const { draft } = withInputPaths(input, () => saveDraft(tx, priced, gateway, copies));
     refuse([...itemsOf(input, draft), ...totalOf(input, draft)]);
     if (draft.totalAmount === 0n) throw invalid(sourceOf(input), 'comes to 0: there is nothing to pay');
@@ -100,12 +99,11 @@ const userKeyOf = ({ userId, externalUserId, email }: Input): UserKey =>
 const sourceOf = ({ items, planId }: Input) =>
   items.length > 0 ? '/items' : planId === 0 ? '/totalAmount' : '/planId';
 
-/** What is sold. Its tax rate is the stated one, or is decided where `taxBps` and `rates` are absent. */
+/** What is sold. Without a stated percentage, the rate of each line is decided, unless it has one. */
 interface SaleOrder {
   currency: string;
-  lines: DraftLine[];
+  lines: (DraftLine & Pick<TaxedLine, 'rate'>)[];
   taxBps?: number;
-  rates?: TaxRate[];
 }
 
 /** An amount that is stated as a whole is what the user pays: no tax is added to it or separated from it. */
@@ -117,12 +115,17 @@ const untaxed: TaxRate = {
 /** The decided rates of a sale that states none. */
 async function taxationFor(
   tx: Tx,
-  { lines, taxBps, rates }: SaleOrder,
+  { lines, taxBps }: SaleOrder,
   copies: Plans,
   sale: TaxedSale,
 ): Promise<Taxation | undefined> {
-  if (taxBps !== undefined || rates) return undefined;
-  const taxed = lines.map(({ planId }) => ({ plan: copies.get(planId)?.data ?? null }));
+  if (taxBps !== undefined) return undefined;
+  const taxed = lines.map(
+    ({ planId, rate }): TaxedLine => ({
+      plan: copies.get(planId)?.data ?? null,
+      ...(rate && { rate }),
+    }),
+  );
   return taxationOf(tx, sale, taxed);
 }
 
@@ -138,14 +141,16 @@ function orderOf(tx: Peeks, input: Input, copies: Plans): SaleOrder {
         ? { ...item, planId: 0, unitAmountExcludingTax: amount, quantity: 1 }
         : { ...item, planId: 0, unitAmountExcludingTax },
     );
-    const priced = linesToPrice(tx, lines, currency, copies);
+    const priced = linesToPrice(tx, lines, currency, copies).map((line, at) =>
+      items[at]?.unitAmountExcludingTax === undefined ? { ...line, rate: untaxed } : line,
+    );
     assertNotNegative(priced);
     return { currency, ...(taxBps !== undefined && { taxBps }), lines: priced };
   }
   if (planId === 0) {
     const line = { planId, name, description, quantity: 1, unitAmountExcludingTax: totalAmount };
-    const lines = linesToPrice(tx, [line], input.currency, copies);
-    return { currency: input.currency, rates: [untaxed], lines };
+    const lines = linesToPrice(tx, [line], input.currency, copies).map(one => ({ ...one, rate: untaxed }));
+    return { currency: input.currency, lines };
   }
   const currency = copies.get(planId)?.data.currency ?? '';
   const lines = linesToPrice(tx, [{ planId, name: '', description, quantity }], currency, copies, () => '/planId');
