@@ -7,13 +7,14 @@ import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
-import { merchants, plans, users } from './customers/tables.js';
+import { merchants, plans, products, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
 import { MailSender } from './documents/mail-sender.js';
+import { NoticeMails } from './documents/notice-mails.js';
 import { DocumentReader } from './documents/reader.js';
 import { DocumentRenderer } from './documents/renderer.js';
 import { gatewayAdapters } from './gateways/adapters/adapters.js';
@@ -34,6 +35,7 @@ import { InvoiceDrafts } from './invoicing/drafts/invoice-drafts.js';
 import { InvoiceEndings } from './invoicing/endings.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
+import { Notices } from './invoicing/finish/notices.js';
 import { Invoices } from './invoicing/invoices.js';
 import { InvoiceList } from './invoicing/lists/invoice-list.js';
 import { InvoiceOwners } from './invoicing/owners.js';
@@ -54,9 +56,10 @@ import { refundAggregate } from './invoicing/refunds/aggregates.js';
 import { Disputes } from './invoicing/refunds/disputes.js';
 import { RefundList } from './invoicing/refunds/refund-list.js';
 import { Refunds } from './invoicing/refunds/refunds.js';
-import { RefundSending, RefundSettlement } from './invoicing/refunds/sending.js';
+import { RefundReports, RefundSending } from './invoicing/refunds/sending.js';
+import { RefundSettlement } from './invoicing/refunds/settlement.js';
 import { paymentSurpluses, refunds } from './invoicing/refunds/tables.js';
-import { collections, invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
+import { collections, invoiceLines, invoiceSettings, invoices, numberings, payments } from './invoicing/tables.js';
 import { MailHistory } from './mail/history.js';
 import { MailOutbox } from './mail/outbox.js';
 import { mails } from './mail/tables.js';
@@ -77,7 +80,7 @@ export const billing: ServiceDefinition<Config> = {
       ...[collections, gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
-      ...[merchants, refunds, paymentSurpluses, mails],
+      ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings],
     ],
     migrations,
     worksFrom: 5,
@@ -108,18 +111,20 @@ export const billing: ServiceDefinition<Config> = {
     gatewayAdapters,
     InvoiceExpiry,
     InvoiceFinalizer,
-    ...[InvoiceEndings, InvoiceOwners, WireTransfers, Disputes],
-    ...[Charges, Settlement, PaymentAttempts, PaymentReconciliation, GatewayFacts, RefundSending, RefundSettlement],
+    ...[InvoiceEndings, InvoiceOwners, Notices, WireTransfers, Disputes],
+    ...[Charges, Settlement, PaymentAttempts, PaymentReconciliation, GatewayFacts],
+    ...[RefundReports, RefundSending, RefundSettlement],
     DocumentLinks,
     DocumentReader,
     DocumentRenderer,
     MailOutbox,
+    NoticeMails,
     MailSender,
     VatNumbers,
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
-    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work],
+    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
   ],

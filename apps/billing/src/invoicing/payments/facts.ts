@@ -5,7 +5,7 @@ import { userAtGateway } from '../../gateways/chargeable.js';
 import { keepMethod } from '../../gateways/payment-methods.js';
 import { sendingOf } from '../domain/charge.js';
 import { Disputes } from '../refunds/disputes.js';
-import { RefundSettlement } from '../refunds/sending.js';
+import { RefundReports } from '../refunds/sending.js';
 import { payments } from '../tables.js';
 import { lockCharge } from './lock.js';
 import { Settlement } from './settlement.js';
@@ -19,7 +19,7 @@ const keep = `insert into gateway_facts (merchant_id, gateway_id, fact_id, recei
 export class GatewayFacts {
   constructor(
     private readonly settlement: Settlement,
-    private readonly refunds: RefundSettlement,
+    private readonly refunds: RefundReports,
     private readonly disputes: Disputes,
   ) {}
 
