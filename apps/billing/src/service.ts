@@ -28,6 +28,7 @@ import { PaymentMethods } from './gateways/payment-methods.js';
 import { oldFacts } from './gateways/routes.js';
 import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
+import { InvoiceMaker } from './invoicing/composed/make.js';
 import { CreditNotes } from './invoicing/credit-notes/credit-notes.js';
 import { DiscountPreview } from './invoicing/discount-preview.js';
 import { DocumentLinks } from './invoicing/document-links.js';
@@ -64,12 +65,26 @@ import { MailHistory } from './mail/history.js';
 import { MailOutbox } from './mail/outbox.js';
 import { mails } from './mail/tables.js';
 import { migrations } from './migrations/index.js';
+import { onetimeAddons } from './subscriptions/addons/tables.js';
+import { subscriptionAggregate } from './subscriptions/aggregate.js';
+import { pendingUpdates } from './subscriptions/changes/tables.js';
+import { SubscriptionConfigs } from './subscriptions/config.js';
+import { Subscribing } from './subscriptions/create/create.js';
+import { FirstInvoice } from './subscriptions/create/first-invoice.js';
+import { Others } from './subscriptions/create/others.js';
+import { SubscribingPreview } from './subscriptions/create/preview.js';
+import { SubscriptionInvoices } from './subscriptions/owner.js';
+import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
 import { TaxSetup } from './tax/tax-setup.js';
 import { VatNumberOperations } from './tax/vat-number-operations.js';
 import { VatNumbers, vatNumberAggregate } from './tax/vat-numbers.js';
 import { Vies } from './tax/vies.js';
+import { ClockAdvance } from './test-clock/advance.js';
+import { clockAggregate } from './test-clock/aggregate.js';
+import { testClocks } from './test-clock/tables.js';
+import { TestClocks } from './test-clock/test-clock.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
@@ -80,7 +95,8 @@ export const billing: ServiceDefinition<Config> = {
       ...[collections, gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
-      ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings],
+      ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings, testClocks],
+      ...[subscriptions, subscriptionPeriods, subscriptionNotes, subscriptionSettings, pendingUpdates, onetimeAddons],
     ],
     migrations,
     worksFrom: 5,
@@ -94,6 +110,8 @@ export const billing: ServiceDefinition<Config> = {
     creditAccount,
     creditConfig,
     vat_number: vatNumberAggregate,
+    clock: clockAggregate,
+    subscription: subscriptionAggregate,
   },
   copies,
   controllers: [
@@ -104,6 +122,8 @@ export const billing: ServiceDefinition<Config> = {
     ...[CreditNotes, Refunds, RefundList],
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
+    TestClocks,
+    ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
   ],
   providers: [
     GatewayAnswers,
@@ -121,10 +141,12 @@ export const billing: ServiceDefinition<Config> = {
     NoticeMails,
     MailSender,
     VatNumbers,
+    ClockAdvance,
+    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
-    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
+    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work, app.get(ClockAdvance).work],
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
   ],

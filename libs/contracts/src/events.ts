@@ -4,8 +4,9 @@ import { Gateway } from './billing/gateways.js';
 import { Invoice } from './billing/invoices/shape.js';
 import { Payment } from './billing/payment-shape.js';
 import { Refund } from './billing/refunds.js';
-import { Subscription } from './billing/subscription-shape.js';
+import { Subscription } from './billing/subscriptions/shape.js';
 import { VatNumberState } from './billing/taxes.js';
+import { ClockMoved } from './billing/test-clock.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
 import { MerchantCurrencies } from './catalog/exchange.js';
 import { MerchantMetric } from './catalog/metrics.js';
@@ -205,6 +206,7 @@ export const events = {
   'gateway.created': internal('billing', 'gateway', Gateway),
   'gateway.updated': internal('billing', 'gateway', Gateway),
   'vat.number.invalid': internal('billing', 'vat_number', VatNumberState),
+  'clock.moved': internal('billing', 'clock', ClockMoved),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.updated': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.deleted': internal('notification', 'endpoint', WebhookEndpoint),

@@ -81,7 +81,7 @@ export class InvoiceFinalizer {
       ? await nextNumber(tx, 'invoice', merchant)
       : { counter: 0, number: '' };
     const gatewayId = draft.gateway?.gatewayId ?? 0;
-    const given = {
+    const finish = {
       number,
       gatewayId,
       link: this.newLink(),
@@ -89,7 +89,7 @@ export class InvoiceFinalizer {
       daysUntilDue,
       now: tx.now,
     };
-    const finished = { ...domain.finish(prepared, given), counter };
+    const finished = { ...domain.finish(prepared, finish), counter };
     if (finished.status === 'paid') return { view: await this.endings.paid(tx, finished, undefined, log?.log) };
     const isCharged = chargesItself(draft.gateway);
     const [payment, attached] = openPayment(finished, {

@@ -4,6 +4,7 @@ import type { Fact } from '../../gateways/adapters/adapter.js';
 import { userAtGateway } from '../../gateways/chargeable.js';
 import { keepMethod } from '../../gateways/payment-methods.js';
 import { sendingOf } from '../domain/charge.js';
+import { InvoiceOwners } from '../owners.js';
 import { Disputes } from '../refunds/disputes.js';
 import { RefundReports } from '../refunds/sending.js';
 import { payments } from '../tables.js';
@@ -21,6 +22,7 @@ export class GatewayFacts {
     private readonly settlement: Settlement,
     private readonly refunds: RefundReports,
     private readonly disputes: Disputes,
+    private readonly owners: InvoiceOwners,
   ) {}
 
   /** Applies facts of one gateway. `receivedAt` is in unix seconds on the machine's clock. */
@@ -54,7 +56,7 @@ export class GatewayFacts {
   private async dispute(tx: Tx, gatewayId: number, fact: Extract<Fact, { about: 'dispute' }>): Promise<boolean> {
     if (fact.reference === '') return false;
     const charged = await tx.find(payments, { gatewayId, gatewayPaymentId: fact.reference });
-    const locked = charged && (await lockCharge(tx, charged.paymentId));
+    const locked = charged && (await lockCharge(tx, this.owners, charged.paymentId));
     const isCurrent = locked?.invoice.paymentId === charged?.paymentId && locked?.payment.status === 'success';
     if (!locked || !isCurrent) return false;
     if (fact.state === 'lost') return this.disputes.lost(tx, locked.invoice, fact.amount);

@@ -5,6 +5,7 @@ import { askAgainAfter, type ChargeOutcome, type ChargeReport, verdictOf } from 
 import { receivePayment } from '../domain/collection.js';
 import { markFailed, type Payment } from '../domain/payment.js';
 import { InvoiceEndings } from '../endings.js';
+import { InvoiceOwners } from '../owners.js';
 import { receiveSurplus } from '../refunds/surplus.js';
 import type { InvoiceState } from '../state.js';
 import { collections, payments } from '../tables.js';
@@ -14,11 +15,14 @@ import { lockCharge } from './lock.js';
 /** Records what gateways say about charges: the same for answers, inquiries and callbacks. */
 @Injectable()
 export class Settlement {
-  constructor(private readonly endings: InvoiceEndings) {}
+  constructor(
+    private readonly endings: InvoiceEndings,
+    private readonly owners: InvoiceOwners,
+  ) {}
 
   /** Records a report, with its log entry; false for one that says nothing new, or names no payment. */
   async report(tx: Tx, report: ChargeReport): Promise<boolean> {
-    const locked = await lockCharge(tx, report.paymentId);
+    const locked = await lockCharge(tx, this.owners, report.paymentId);
     if (!locked) return false;
     const { invoice, payment } = locked;
     if (!(await this.apply(tx, invoice, payment, report))) return false;
