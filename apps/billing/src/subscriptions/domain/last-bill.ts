@@ -1,0 +1,39 @@
+import type { BillItem } from './bill-types.js';
+import { creditItem, type LineInForce, sellsAt } from './lines-in-force.js';
+
+/** The end of a subscription. */
+export interface Ending {
+  /** Unix second at which it ends. */
+  at: number;
+  /** End of the current period. */
+  periodEnd: number;
+  /** True to credit the unused time of the current period. */
+  prorate: boolean;
+  /** True to bill the usage since the period's start on the same document. */
+  invoiceNow: boolean;
+  linesInForce: readonly LineInForce[];
+  /** Charges for usage since the period's start, and lines carried so far. */
+  usage: readonly BillItem[];
+}
+
+/** Lines of an ending, what ends, and usage that is not billed. */
+export interface LastLines {
+  items: BillItem[];
+  ended: LineInForce[];
+  dropped: BillItem[];
+}
+
+/**
+ * The lines of an ending. A next period that is paid is credited in full, whatever is asked; the current one where it is
+ * to be prorated. Usage is billed at once, or dropped.
+ */
+export function lastLines({ at, periodEnd, prorate, invoiceNow, linesInForce, usage }: Ending): LastLines {
+  const open = linesInForce.filter(line => sellsAt(line, at));
+  const ended = open.filter(({ stretch }) => prorate || stretch.start >= periodEnd);
+  const credits = ended.map(line => creditItem(line, at));
+  return {
+    items: invoiceNow ? [...credits, ...usage] : credits,
+    ended,
+    dropped: invoiceNow ? [] : [...usage],
+  };
+}
