@@ -116,7 +116,6 @@ export const errors = {
   refund_not_open: forbidden('The refund is not open'),
   payment_exists: forbidden('The invoice already has a payment'),
   subscription_not_extendable: forbidden('The subscription is in a state that cannot be extended by trial time'),
-  subscription_not_changeable: forbidden('The subscription is in a state that cannot be changed'),
   subscription_without_next_invoice: forbidden(
     'The subscription has ended or is about to end: there is no next invoice',
   ),

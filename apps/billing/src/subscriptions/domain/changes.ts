@@ -107,16 +107,16 @@ export interface ChangeableState {
 
 /**
  * Decides how a change may be carried out: a trial is switched at once without lines, an incomplete subscription has its
- * open invoice replaced, an active one is billed. Throws Rejected `subscription_not_changeable` where it may not.
+ * open invoice replaced, an active one is billed. Throws Rejected `subscription_wrong_state` where it may not.
  */
 export function modeOf(state: ChangeableState): ChangeMode {
   const { subscriptionId, status, inTrial, paymentUnknown } = state;
   if (status !== 'active' && status !== 'incomplete') {
-    throw new Rejected('subscription_not_changeable', `Subscription ${subscriptionId} is ${status}: cannot change it`);
+    throw new Rejected('subscription_wrong_state', `Subscription ${subscriptionId} is ${status}: cannot change it`);
   }
   if (paymentUnknown) {
     throw new Rejected(
-      'subscription_not_changeable',
+      'subscription_wrong_state',
       `The outcome of a payment of subscription ${subscriptionId} is not known yet: try again later`,
     );
   }
@@ -124,11 +124,11 @@ export function modeOf(state: ChangeableState): ChangeMode {
   return inTrial ? 'trial' : 'billed';
 }
 
-/** Refuses a deferred change of a subscription that ends with its period. Throws Rejected `subscription_not_changeable`. */
+/** Refuses a deferred change of a subscription that ends with its period. Throws Rejected `subscription_wrong_state`. */
 export function assertDeferrable({ subscriptionId, cancelAtPeriodEnd }: ChangeableState): void {
   if (!cancelAtPeriodEnd) return;
   throw new Rejected(
-    'subscription_not_changeable',
+    'subscription_wrong_state',
     `Subscription ${subscriptionId} ends with its period: it cannot change at that time`,
   );
 }

@@ -2,12 +2,7 @@ import { expect, it } from '@jest/globals';
 import { ratio, sum } from '@recur/kernel';
 import fc from 'fast-check';
 import type { DiscountTerms } from '../../../src/pricing/discount.js';
-import {
-  type ChangeItem,
-  changeLines,
-  fullItem,
-  type PaidPeriod,
-} from '../../../src/subscriptions/domain/change-bill.js';
+import { type ChangeItem, changeLines, type PaidPeriod } from '../../../src/subscriptions/domain/change-bill.js';
 import { type ChangeContext, planChange, priceOf } from '../../../src/subscriptions/domain/changes.js';
 import { lastLines } from '../../../src/subscriptions/domain/last-bill.js';
 import type { LineInForce } from '../../../src/subscriptions/domain/lines-in-force.js';

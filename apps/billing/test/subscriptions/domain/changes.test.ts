@@ -139,13 +139,13 @@ describe('U6: states', () => {
   });
 
   it.each(['init', 'pending', 'processing', 'cancelled', 'expired', 'failed'] as const)('%s: refused', status => {
-    expect(refusalOf(() => modeOf({ ...state, status })).slug).toBe('subscription_not_changeable');
+    expect(refusalOf(() => modeOf({ ...state, status })).slug).toBe('subscription_wrong_state');
   });
 
   it('refuses while the outcome of a payment is unknown', () => {
     for (const status of ['active', 'incomplete'] as const) {
       expect(refusalOf(() => modeOf({ ...state, status, paymentUnknown: true })).slug).toBe(
-        'subscription_not_changeable',
+        'subscription_wrong_state',
       );
     }
   });
@@ -153,7 +153,7 @@ describe('U6: states', () => {
   it('refuses a deferred change of a subscription that ends with its period', () => {
     assertDeferrable(state);
     expect(refusalOf(() => assertDeferrable({ ...state, cancelAtPeriodEnd: true })).slug).toBe(
-      'subscription_not_changeable',
+      'subscription_wrong_state',
     );
   });
 });
