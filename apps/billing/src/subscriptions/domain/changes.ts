@@ -1,22 +1,10 @@
 import { invalid, Rejected } from '@recur/kernel';
-
-/** A billing interval of a plan. */
-export interface Interval {
-  unit: 'day' | 'week' | 'month' | 'year';
-  count: number;
-}
-
-/** The main plan or a recurring add-on with its price for a full period, in minor units of the subscription's currency. */
-export interface PricedItem {
-  /** 'plan' or 'addon:<id>'. */
-  key: string;
-  planId: number;
-  unitAmount: bigint;
-  quantity: number;
-}
+import { type Interval, lengthOf } from './calendar.js';
+import type { Item } from './items.js';
+import type { SubscriptionStatus } from './lifecycle.js';
 
 /** What a subscription sells per period: the main plan first, then the add-ons by id. */
-export interface Terms<I extends PricedItem = PricedItem> {
+export interface Terms<I extends Item = Item> {
   currency: string;
   interval: Interval;
   items: readonly I[];
@@ -47,11 +35,9 @@ export interface ChangePlan {
 }
 
 const secondsPerDay = 86_400;
-const daysOf = { day: 1, week: 7, month: 30, year: 365 } as const;
-const lengthOf = ({ unit, count }: Interval): number => daysOf[unit] * count;
 
 /** Whole price of a period, before discounts. */
-export const priceOf = ({ items }: Pick<Terms, 'items'>): bigint =>
+export const priceOf = ({ items }: { items: readonly Pick<Item, 'unitAmount' | 'quantity'>[] }): bigint =>
   items.reduce((total, { unitAmount, quantity }) => total + unitAmount * BigInt(quantity), 0n);
 
 /** Where a longer interval, or else a higher price, makes an upgrade. */
@@ -98,7 +84,7 @@ export type ChangeMode = 'billed' | 'trial' | 'incomplete';
 /** State of a subscription as far as a change depends on it. */
 export interface ChangeableState {
   subscriptionId: string;
-  status: 'init' | 'pending' | 'active' | 'cancelled' | 'expired' | 'incomplete' | 'processing' | 'failed';
+  status: SubscriptionStatus;
   inTrial: boolean;
   cancelAtPeriodEnd: boolean;
   /** True while a payment of the current or next period's invoice has an unknown outcome. */

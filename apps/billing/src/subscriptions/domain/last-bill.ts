@@ -1,5 +1,6 @@
-import type { BillItem } from './bill-types.js';
-import { creditItem, type LineInForce, sellsAt } from './lines-in-force.js';
+import type { BillItem } from '../../invoicing/composed/bill.js';
+import type { SoldLine } from '../../invoicing/composed/sold-line.js';
+import { creditItem, sellsAt } from './lines-in-force.js';
 
 /** The end of a subscription. */
 export interface Ending {
@@ -11,7 +12,7 @@ export interface Ending {
   prorate: boolean;
   /** True to bill the usage since the period's start on the same document. */
   invoiceNow: boolean;
-  linesInForce: readonly LineInForce[];
+  sold: readonly SoldLine[];
   /** Charges for usage since the period's start, and lines carried so far. */
   usage: readonly BillItem[];
 }
@@ -19,7 +20,7 @@ export interface Ending {
 /** Lines of an ending, what ends, and usage that is not billed. */
 export interface LastLines {
   items: BillItem[];
-  ended: LineInForce[];
+  ended: SoldLine[];
   dropped: BillItem[];
 }
 
@@ -27,8 +28,8 @@ export interface LastLines {
  * The lines of an ending. A next period that is paid is credited in full, whatever is asked; the current one where it is
  * to be prorated. Usage is billed at once, or dropped.
  */
-export function lastLines({ at, periodEnd, prorate, invoiceNow, linesInForce, usage }: Ending): LastLines {
-  const open = linesInForce.filter(line => sellsAt(line, at));
+export function lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage }: Ending): LastLines {
+  const open = sold.filter(line => sellsAt(line, at));
   const ended = open.filter(({ stretch }) => prorate || stretch.start >= periodEnd);
   const credits = ended.map(line => creditItem(line, at));
   return {

@@ -1,27 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
-import type { DiscountTerms } from '../../../src/pricing/discount.js';
+import type { SoldLine } from '../../../src/invoicing/composed/sold-line.js';
+import { type DiscountTerms, discountOfChanges } from '../../../src/pricing/discount.js';
 import {
-  type ChangeItem,
   changeLines,
   fullItem,
   type PaidPeriod,
   partItem,
+  type ShownItem,
   type TermsChange,
 } from '../../../src/subscriptions/domain/change-bill.js';
 import { lastLines } from '../../../src/subscriptions/domain/last-bill.js';
-import { creditItem, type LineInForce } from '../../../src/subscriptions/domain/lines-in-force.js';
+import { creditItem } from '../../../src/subscriptions/domain/lines-in-force.js';
 import { rate } from '../../pricing/samples.js';
 import { addon, amountsOf, composed, dates, day, paidLines, plan, terms, thirtyDays } from './change-samples.js';
 
 const half: DiscountTerms = { kind: 'percentage', percentage: 5000 };
 
 interface Given {
-  from: ChangeItem[];
-  to: ChangeItem[];
+  from: ShownItem[];
+  to: ShownItem[];
   at: number;
   periods?: PaidPeriod[];
   /** Lines in force; by default those of the full periods. */
-  lines?: LineInForce[];
+  lines?: SoldLine[];
   discount?: DiscountTerms;
   tax?: number;
 }
@@ -29,7 +30,7 @@ interface Given {
 function changed({ from, to, at, periods = [thirtyDays], lines, discount, tax = 0 }: Given) {
   const given: TermsChange = {
     ...{ from: terms(from), to: terms(to), at, periods },
-    linesInForce:
+    sold:
       lines ??
       periods.flatMap((period, i) =>
         paidLines(
@@ -38,12 +39,12 @@ function changed({ from, to, at, periods = [thirtyDays], lines, discount, tax = 
           `in_${i + 1}`,
         ),
       ),
-    ...(discount && { discount }),
   };
   const bill = changeLines(given);
+  const reduced = discount && discountOfChanges(discount, bill.shares);
   return {
     ...bill,
-    document: composed(bill.items, { tax: rate(tax), ...(bill.discount && { discount: bill.discount }) }),
+    document: composed(bill.items, { tax: rate(tax), ...(reduced && { discount: reduced }) }),
   };
 }
 
@@ -76,7 +77,7 @@ describe('U2 and U3: the lines of a change', () => {
     const { items } = changed({ from: [plan(333n, 3)], to: [plan(333n, 4)], at: 20 * day });
     expect(amountsOf(items)).toEqual([-333n, 444n]);
     expect(items.map(({ quantity }) => quantity)).toEqual([1, 1]);
-    expect(items[1]?.derivation?.inputs).toMatchObject({ unitAmount: 333, quantity: 4, prorationScale: 3333 });
+    expect(items[1]?.derivation?.inputs).toMatchObject({ unitAmount: 333, quantity: 4 });
   });
 
   it('a stub 04-10..04-25 of 3000, charged 1500; after 5 days to 6000: −1000 + 2000', () => {
@@ -116,7 +117,7 @@ describe('U2 and U3: the lines of a change', () => {
 
   it('credits at most what is left of a line, at the rate and category of the line', () => {
     const [line] = paidLines([fullItem(plan(1000n), thirtyDays)], { tax: rate(19) });
-    const lines = [{ ...(line as LineInForce), creditedNet: 900n }];
+    const lines = [{ ...(line as SoldLine), creditedNet: 900n }];
     const { items, document } = changed({ from: [plan(1000n)], to: [plan(2000n)], at: 15 * day, lines, tax: 20 });
     expect(amountsOf(items)).toEqual([-100n, 1000n]);
     expect(document.lines.map(each => each.tax)).toEqual([-19n, 200n]);
@@ -124,7 +125,7 @@ describe('U2 and U3: the lines of a change', () => {
 
   it('returns the promo share of the unused time in credits, floored', () => {
     const [line] = paidLines([fullItem(plan(1000n), thirtyDays)]);
-    const item = creditItem({ ...(line as LineInForce), promoCredits: 10n }, 20 * day);
+    const item = creditItem({ ...(line as SoldLine), promo: { credits: 30n, share: 100n, total: 300n } }, 20 * day);
     expect(item.source).toMatchObject({ lineId: 'in_1_1', invoiceId: 'in_1', promoCredits: 3n });
   });
 
@@ -134,7 +135,7 @@ describe('U2 and U3: the lines of a change', () => {
     const to = terms([plan(12_000n, 2), addon(3, 6000n)], { interval: { unit: 'year', count: 1 } });
     const from = terms([plan(1000n), addon(3, 500n)]);
     const { items, ended } = changeLines({
-      ...{ from, to, at: 15 * day, periods: [thirtyDays], newPeriod, linesInForce: lines },
+      ...{ from, to, at: 15 * day, periods: [thirtyDays], newPeriod, sold: lines },
     });
     expect(amountsOf(items)).toEqual([-500n, -250n, 24_000n, 6000n]);
     expect(items.slice(2).map(({ stretch, quantity }) => [stretch, quantity])).toEqual([
@@ -202,7 +203,7 @@ describe('U7: endings', () => {
   const tenDays = { start: 0, end: 10 * day };
   const lines = paidLines([fullItem(plan(10_000n), tenDays)], { tax: rate(20) });
   const [usageItem] = [{ ...fullItem(plan(1250n), tenDays), key: 'usage:5', kind: 'metered' as const }];
-  const ending = { at: 6 * day, periodEnd: 10 * day, linesInForce: lines, usage: [usageItem] };
+  const ending = { at: 6 * day, periodEnd: 10 * day, sold: lines, usage: [usageItem] };
 
   it('net 10000 + 2000, 40 % left, usage 1250: −2750, tax −550: credit note 3300', () => {
     const { items, ended, dropped } = lastLines({ ...ending, prorate: true, invoiceNow: true });
@@ -220,7 +221,7 @@ describe('U7: endings', () => {
   it('credits a paid next period in full, whatever is asked', () => {
     const next = paidLines([fullItem(plan(10_000n), { start: 10 * day, end: 20 * day })], {}, 'in_2');
     const { items } = lastLines({
-      ...{ ...ending, linesInForce: [...lines, ...next], usage: [] },
+      ...{ ...ending, sold: [...lines, ...next], usage: [] },
       ...{ prorate: false, invoiceNow: false },
     });
     expect(amountsOf(items)).toEqual([-10_000n]);

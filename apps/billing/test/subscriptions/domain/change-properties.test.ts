@@ -1,11 +1,12 @@
 import { expect, it } from '@jest/globals';
 import { ratio, sum } from '@recur/kernel';
 import fc from 'fast-check';
+import type { BillItem } from '../../../src/invoicing/composed/bill.js';
+import type { SoldLine } from '../../../src/invoicing/composed/sold-line.js';
 import type { DiscountTerms } from '../../../src/pricing/discount.js';
-import { type ChangeItem, changeLines, type PaidPeriod } from '../../../src/subscriptions/domain/change-bill.js';
+import { type ShownItem, changeLines, type PaidPeriod } from '../../../src/subscriptions/domain/change-bill.js';
 import { type ChangeContext, planChange, priceOf } from '../../../src/subscriptions/domain/changes.js';
 import { lastLines } from '../../../src/subscriptions/domain/last-bill.js';
-import type { LineInForce } from '../../../src/subscriptions/domain/lines-in-force.js';
 import { addon, composed, paidLines, plan, terms } from './change-samples.js';
 
 /*
@@ -17,14 +18,15 @@ function check(holds: boolean, sentence: string): void {
   if (!holds) throw new Error(sentence);
 }
 
-const amount = fc.integer({ min: 1, max: 500_000 }).map(BigInt);
+// small amounts, so that changes at an equal price occur
+const amount = fc.oneof(fc.integer({ min: 1, max: 500_000 }), fc.integer({ min: 1, max: 4 })).map(BigInt);
 const quantity = fc.integer({ min: 1, max: 9 });
 const items = fc
   .tuple(
     fc.tuple(amount, quantity, fc.integer({ min: 1, max: 3 })),
     fc.array(fc.tuple(amount, quantity), { maxLength: 2 }),
   )
-  .map(([[unit, count, planId], addons]): ChangeItem[] => [
+  .map(([[unit, count, planId], addons]): ShownItem[] => [
     plan(unit, count, planId),
     ...addons.map(([price, many], i) => addon(10 + i, price, many)),
   ]);
@@ -42,7 +44,7 @@ const context: ChangeContext = {
 };
 
 interface History {
-  lines: LineInForce[];
+  lines: SoldLine[];
   credited: Map<string, bigint>;
   net: bigint;
   /** Lines of changes so far: each is rounded once. */
@@ -52,10 +54,11 @@ interface History {
 /** Books a document: what it charges is in force, what it credits is not any more. */
 function booked(
   { lines, credited, net, rounded }: History,
-  bill: ReturnType<typeof changeLines>,
+  bill: { items: BillItem[]; ended: SoldLine[] },
   invoiceId: string,
+  reduction?: DiscountTerms,
 ): History {
-  const discount = bill.discount ? { discount: bill.discount } : {};
+  const discount = reduction ? { discount: reduction } : {};
   const document = composed(bill.items, discount);
   const given = new Map(credited);
   for (const item of bill.items) {
@@ -72,12 +75,9 @@ function booked(
   };
 }
 
-function startOf(from: ChangeItem[], paid: PaidPeriod, discount: DiscountTerms | undefined): History {
-  const bill = changeLines({
-    ...{ from: terms([]), to: terms(from), at: paid.start, periods: [paid], linesInForce: [] },
-    ...(discount && { discount }),
-  });
-  return booked({ lines: [], credited: new Map(), net: 0n, rounded: 0 }, bill, 'in_0');
+function startOf(from: ShownItem[], paid: PaidPeriod, discount: DiscountTerms | undefined): History {
+  const bill = changeLines({ from: terms([]), to: terms(from), at: paid.start, periods: [paid], sold: [] });
+  return booked({ lines: [], credited: new Map(), net: 0n, rounded: 0 }, bill, 'in_0', discount);
 }
 
 it('credits and charges add up to the price over time, and no line is credited beyond its net (5000)', () => {
@@ -94,8 +94,8 @@ it('credits and charges add up to the price over time, and no line is credited b
         const { billed } = planChange(terms(from), terms(to), context);
         exact += priceOf(terms(from)) * BigInt(at - since);
         if (billed) {
-          const change = { from: terms(from), to: terms(to), at, periods: [paid], linesInForce: history.lines };
-          history = booked(history, changeLines({ ...change, ...(discount && { discount }) }), `in_${i + 1}`);
+          const change = { from: terms(from), to: terms(to), at, periods: [paid], sold: history.lines };
+          history = booked(history, changeLines(change), `in_${i + 1}`, discount);
           changes++;
         }
         [from, since] = [to, at];
@@ -122,14 +122,14 @@ it('never credits a line twice or beyond its net, and an end credits the rest (5
       for (const [i, [to, thousandths]] of moves.toSorted((a, b) => a[1] - b[1]).entries()) {
         if (thousandths > last) break;
         const at = paid.start + Math.floor(((paid.end - paid.start) * thousandths) / 1000);
-        const change = { from: terms(from), to: terms(to), at, periods: [paid], linesInForce: history.lines };
+        const change = { from: terms(from), to: terms(to), at, periods: [paid], sold: history.lines };
         history = booked(history, changeLines(change), `in_${i + 1}`);
         for (const line of history.lines) nets.set(line.lineId, line.net);
         from = to;
       }
       const at = paid.start + Math.floor(((paid.end - paid.start) * last) / 1000);
       const ending = { at, periodEnd: paid.end, prorate: true, invoiceNow: false, usage: [] };
-      const { items: credits, ended } = lastLines({ ...ending, linesInForce: history.lines });
+      const { items: credits, ended } = lastLines({ ...ending, sold: history.lines });
       history = booked(history, { items: credits, ended }, 'in_last');
       for (const [lineId, given] of history.credited) {
         check(given >= 0n && given <= (nets.get(lineId) ?? 0n), `${given} credited of ${nets.get(lineId)}`);

@@ -2,10 +2,11 @@ import { type DiscountTerms, isDiscountable } from '../../../src/pricing/discoun
 import { type Composition, compose } from '../../../src/pricing/price.js';
 import type { Stretch } from '../../../src/pricing/proration.js';
 import type { TaxRate } from '../../../src/pricing/tax.js';
-import type { BillItem } from '../../../src/subscriptions/domain/bill-types.js';
-import type { ChangeItem, PaidPeriod } from '../../../src/subscriptions/domain/change-bill.js';
-import type { Interval, Terms } from '../../../src/subscriptions/domain/changes.js';
-import type { LineInForce } from '../../../src/subscriptions/domain/lines-in-force.js';
+import type { BillItem } from '../../../src/invoicing/composed/bill.js';
+import type { SoldLine } from '../../../src/invoicing/composed/sold-line.js';
+import type { Interval } from '../../../src/subscriptions/domain/calendar.js';
+import type { PaidPeriod, ShownItem } from '../../../src/subscriptions/domain/change-bill.js';
+import type { Terms } from '../../../src/subscriptions/domain/changes.js';
 import { rate } from '../../pricing/samples.js';
 
 export const day = 86_400;
@@ -18,16 +19,16 @@ export const dates = (start: string, end: string): Stretch => ({
   end: Date.parse(`${end}T00:00:00Z`) / 1000,
 });
 
-export function plan(unitAmount: bigint, quantity = 1, planId = 1): ChangeItem {
+export function plan(unitAmount: bigint, quantity = 1, planId = 1): ShownItem {
   const name = `Plan ${planId}`;
   return { key: 'plan', kind: 'plan', planId, plan: null, name, description: '', unitAmount, quantity };
 }
 
-export function addon(planId: number, unitAmount: bigint, quantity = 1): ChangeItem {
+export function addon(planId: number, unitAmount: bigint, quantity = 1): ShownItem {
   return { ...plan(unitAmount, quantity, planId), key: `addon:${planId}`, kind: 'addon', name: `Add-on ${planId}` };
 }
 
-export const terms = (items: ChangeItem[], over: Partial<Terms> = {}): Terms<ChangeItem> => ({
+export const terms = (items: ShownItem[], over: Partial<Terms> = {}): Terms<ShownItem> => ({
   currency: 'EUR',
   interval: month,
   ...over,
@@ -39,7 +40,7 @@ export function paidLines(
   items: readonly BillItem[],
   { tax = rate(0), discount }: { tax?: TaxRate; discount?: DiscountTerms } = {},
   invoiceId = 'in_1',
-): LineInForce[] {
+): SoldLine[] {
   const { lines } = composed(items, { tax, ...(discount && { discount }) });
   return items.flatMap((item, i) => {
     const line = lines[i];
@@ -50,7 +51,7 @@ export function paidLines(
         ...{ lineId: `${invoiceId}_${i + 1}`, invoiceId, key: item.key, planId: item.planId, plan: null },
         ...{ name: item.name, unitAmount: BigInt(inputs.unitAmount ?? 0), quantity: Number(inputs.quantity) },
         ...{ stretch: item.stretch, net: line.net, creditedNet: 0n },
-        ...{ discount: line.discountAmount, promoCredits: 0n, rate: line.rate },
+        ...{ discount: line.discountAmount, promo: { credits: 0n, share: 0n, total: 0n }, rate: line.rate },
       },
     ];
   });
