@@ -26,6 +26,7 @@ import { Gateways } from './gateways/gateways.js';
 import { PaymentMethods } from './gateways/payment-methods.js';
 import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
+import { InvoiceMaker } from './invoicing/composed/make.js';
 import { CreditNotes } from './invoicing/credit-notes/credit-notes.js';
 import { DiscountPreview } from './invoicing/discount-preview.js';
 import { DocumentLinks } from './invoicing/document-links.js';
@@ -50,6 +51,16 @@ import { MailHistory } from './mail/history.js';
 import { MailOutbox } from './mail/outbox.js';
 import { mails } from './mail/tables.js';
 import { migrations } from './migrations/index.js';
+import { onetimeAddons } from './subscriptions/addons/tables.js';
+import { subscriptionAggregate } from './subscriptions/aggregate.js';
+import { pendingUpdates } from './subscriptions/changes/tables.js';
+import { SubscriptionConfigs } from './subscriptions/config.js';
+import { Subscribing } from './subscriptions/create/create.js';
+import { FirstInvoice } from './subscriptions/create/first-invoice.js';
+import { Others } from './subscriptions/create/others.js';
+import { SubscribingPreview } from './subscriptions/create/preview.js';
+import { SubscriptionInvoices } from './subscriptions/owner.js';
+import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
 import { TaxSetup } from './tax/tax-setup.js';
@@ -67,6 +78,7 @@ export const billing: ServiceDefinition<Config> = {
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
       ...[merchants, refunds, paymentSurpluses, mails],
+      ...[subscriptions, subscriptionPeriods, subscriptionNotes, subscriptionSettings, pendingUpdates, onetimeAddons],
     ],
     migrations,
     worksFrom: 5,
@@ -80,6 +92,7 @@ export const billing: ServiceDefinition<Config> = {
     creditAccount,
     creditConfig,
     vat_number: vatNumberAggregate,
+    subscription: subscriptionAggregate,
   },
   copies,
   controllers: [
@@ -89,6 +102,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[CreditNotes, Refunds, RefundList],
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
+    ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
   ],
   providers: [
     GatewayAnswers,
@@ -103,6 +117,7 @@ export const billing: ServiceDefinition<Config> = {
     MailOutbox,
     MailSender,
     VatNumbers,
+    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work],

@@ -4,7 +4,7 @@ import { Gateway } from './billing/gateways.js';
 import { Invoice } from './billing/invoices/shape.js';
 import { Payment } from './billing/payment-shape.js';
 import { Refund } from './billing/refunds.js';
-import { Subscription } from './billing/subscription-shape.js';
+import { Subscription } from './billing/subscriptions/shape.js';
 import { VatNumberState } from './billing/taxes.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
 import { MerchantCurrencies } from './catalog/exchange.js';

@@ -3,8 +3,9 @@ import type { Reader, Tx } from '@recur/platform';
 import type { CreditMove } from '../pricing/credit.js';
 import { promoOn } from '../pricing/promo.js';
 import { settle } from '../pricing/settle.js';
+import type { CreditTerms } from './domain/config.js';
 import { type AccountKey, lockAccount, openAccount, postTo } from './ledger.js';
-import { withTerms } from './lookup.js';
+import { creditTermsOf, withTerms } from './lookup.js';
 import { creditAccounts, creditTransactions } from './tables.js';
 import { creditAccountView } from './views.js';
 
@@ -102,6 +103,18 @@ function moveOf(type: number): CreditMove {
   const move = moves.find(name => creditTransactionType[name] === type);
   if (move === undefined) throw new RangeError(`no transaction type ${type}`);
   return move;
+}
+
+/** A balance as an invoice may spend from it, with the terms of its config; nothing is locked. */
+export async function balanceOf(
+  reader: Reader,
+  { userId, type, currency }: AccountKey,
+): Promise<{ balance: bigint; terms: CreditTerms }> {
+  const [account, terms] = await Promise.all([
+    reader.find(creditAccounts, { userId, type, currency }),
+    creditTermsOf(reader, type, currency),
+  ]);
+  return { balance: terms.payoutEnable ? (account?.balance ?? 0n) : 0n, terms };
 }
 
 /** The user's accounts as the API shows them, oldest first. */

@@ -111,6 +111,12 @@ export async function nextCycle(
   return discountsCycle(discount.cycleLimit, Number(row?.cycles)) ? grantedOf(discount) : undefined;
 }
 
+/** A one-time discount whose use was reserved and waits for its invoice. Its code may be gone or expired. */
+export async function waiting(reader: Reader, discountId: number): Promise<Granted | undefined> {
+  const discount = await reader.find(discounts, { discountId });
+  return discount && grantedOf(discount);
+}
+
 /** Records that a cycle invoice is reduced by a bound discount. The caller has locked the subscription. */
 export async function useCycle(
   tx: Tx,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
-import { invoiceAggregate } from './aggregates.js';
 import { InvoiceEndings } from './endings.js';
+import { InvoiceOwners } from './owners.js';
 
 const open = `select invoice_id from invoices where merchant_id = $1 and invoice_id = any($2) and status = 'processing'`;
 
@@ -10,7 +10,10 @@ const open = `select invoice_id from invoices where merchant_id = $1 and invoice
 export class InvoiceExpiry {
   readonly work: Work = work('invoice.expire', { time: 'merchant', batch: 100 }, (tx, items) => this.expire(tx, items));
 
-  constructor(private readonly endings: InvoiceEndings) {}
+  constructor(
+    private readonly endings: InvoiceEndings,
+    private readonly owners: InvoiceOwners,
+  ) {}
 
   /** Most invoices are settled by their expiry and never reopen: one question finds the others. */
   private async expire(tx: Tx, items: readonly WorkItem[]): Promise<void> {
@@ -20,7 +23,7 @@ export class InvoiceExpiry {
   }
 
   private async expireOne(tx: Tx, invoiceId: string): Promise<void> {
-    const invoice = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
+    const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
     if (invoice.status === 'processing') await this.endings.expire(tx, invoice);
   }
 }

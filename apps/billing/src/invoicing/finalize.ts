@@ -21,6 +21,8 @@ export const DAYS_UNTIL_DUE = 3;
 
 /** Options of a finalization. */
 interface Finalization {
+  /** Unix second at which it expires; absent, by the payment term in days. */
+  deadline?: number;
   /** The merchant's details of the payment. */
   details?: Omit<PaymentDraft, 'paymentId' | 'now'>;
   /** Entry in the operation log: about the invoice, or about its payment. */
@@ -51,7 +53,7 @@ export class InvoiceFinalizer {
     tx: Tx,
     draft: InvoiceState,
     daysUntilDue: number,
-    { details, log, paymentLog }: Finalization = {},
+    { details, log, paymentLog, ...given }: Finalization = {},
   ): Promise<{ view: Invoice; payment?: Payment }> {
     domain.assertFinishable(draft);
     const minimum = minimumOf(draft);
@@ -63,7 +65,7 @@ export class InvoiceFinalizer {
     assertCollectable(prepared, minimum);
     const { counter, number } = await nextNumber(tx, 'invoice', merchant);
     const gatewayId = draft.gateway?.gatewayId ?? 0;
-    const given = {
+    const finish = {
       number,
       gatewayId,
       link: this.newLink(),
@@ -71,10 +73,10 @@ export class InvoiceFinalizer {
       daysUntilDue,
       now: tx.now,
     };
-    const finished = { ...domain.finish(prepared, given), counter };
+    const finished = { ...domain.finish(prepared, finish), counter };
     if (finished.status === 'paid') return { view: await this.endings.paid(tx, finished, undefined, log?.log) };
     const [payment, attached] = openPayment(finished, { ...details, paymentId: tx.newId('pay_'), now: tx.now });
-    const deadline = domain.expiryTime(attached);
+    const deadline = given.deadline ?? domain.expiryTime(attached);
     const opened = { ...attached, deadline, payment };
     tx.schedule('invoice.expire', opened.invoiceId, deadline);
     const view = tx.step(invoiceAggregate, opened, 'invoice.process', log);
@@ -84,7 +86,7 @@ export class InvoiceFinalizer {
 }
 
 /** The smallest amount that the gateway collects, where it is in the gateway's own currency; else 0. */
-const minimumOf = ({ gateway, currency }: InvoiceState): bigint =>
+export const minimumOf = ({ gateway, currency }: Pick<InvoiceState, 'gateway' | 'currency'>): bigint =>
   gateway?.currency === currency ? gateway.minimumAmount : 0n;
 
 function assertCollectable(invoice: InvoiceState, minimum: bigint): void {

@@ -1,9 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import type { Tx } from '@recur/platform';
+import type { ErrorSlug } from '@recur/kernel';
+import type { Tx, Where } from '@recur/platform';
+import { invoiceAggregate } from './aggregates.js';
 import type { InvoiceState } from './state.js';
+import { type InvoiceRow, invoices } from './tables.js';
 
 /** Effects of the owner of invoices of one bizType when they end. It runs in the same transaction, under their locks. */
 export interface InvoiceOwner {
+  /** Locks what belongs to the owner and comes before its invoices in the order of locks. */
+  lock?(tx: Tx, invoice: InvoiceRow): Promise<void>;
   paid(tx: Tx, invoice: InvoiceState): Promise<void>;
   failed(tx: Tx, invoice: InvoiceState): Promise<void>;
   cancelled(tx: Tx, invoice: InvoiceState): Promise<void>;
@@ -21,7 +26,15 @@ export class InvoiceOwners {
     this.owners.set(bizType, owner);
   }
 
-  async tell(end: keyof InvoiceOwner, tx: Tx, invoice: InvoiceState): Promise<void> {
+  /** Locks an invoice that may end, after what its owner locks before it. Throws Rejected(slug). */
+  async lock(tx: Tx, where: Where<InvoiceRow>, slug: ErrorSlug): Promise<InvoiceState> {
+    // an invoice never changes its owner, so this may be read before the locks
+    const found = await tx.find(invoices, where);
+    if (found) await this.owners.get(found.bizType)?.lock?.(tx, found);
+    return tx.lock(invoiceAggregate, where, slug);
+  }
+
+  async tell(end: 'paid' | 'failed' | 'cancelled' | 'reversed', tx: Tx, invoice: InvoiceState): Promise<void> {
     await this.owners.get(invoice.bizType)?.[end]?.(tx, invoice);
   }
 }

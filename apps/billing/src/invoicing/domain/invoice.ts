@@ -255,8 +255,8 @@ export const expiryTime = ({ finishTime, daysUntilDue }: Pick<Invoice, 'finishTi
 /** Fails an open invoice after its term. Throws Error before that, Rejected `invoice_not_open` if it is not open. */
 export function markExpired<I extends Invoice>(invoice: I, now: number): I {
   const status = step(invoice, 'expire', 'invoice_not_open');
-  if (now < expiryTime(invoice))
-    throw new Error(`invoice ${invoice.invoiceId} is payable until ${expiryTime(invoice)}`);
+  const deadline = invoice.deadline || expiryTime(invoice);
+  if (now < deadline) throw new Error(`invoice ${invoice.invoiceId} is payable until ${deadline}`);
   return { ...invoice, status, modifyTime: now };
 }
 

@@ -3,6 +3,7 @@ import { Appender, type Tx } from '@recur/platform';
 import type { Plans } from '../../customers/plans.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import { invoiceAggregate } from '../aggregates.js';
+import { withoutSubscription } from '../composed/facts.js';
 import * as domain from '../domain/invoice.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceLines } from '../tables.js';
@@ -26,6 +27,7 @@ export function saveDraft(
   const draft: InvoiceState = Object.assign(drafted, {
     ...{ lines, gateway, payment: undefined },
     ...{ seller: null, buyer: null, discount: null },
+    ...withoutSubscription,
   });
   for (const line of lines) {
     if (tx instanceof Appender) tx.add(invoiceLines, line);
