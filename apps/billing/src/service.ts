@@ -53,6 +53,12 @@ import { mails } from './mail/tables.js';
 import { migrations } from './migrations/index.js';
 import { onetimeAddons } from './subscriptions/addons/tables.js';
 import { subscriptionAggregate } from './subscriptions/aggregate.js';
+import { pendingUpdateAggregate } from './subscriptions/changes/aggregate.js';
+import { ChangeEffects } from './subscriptions/changes/effects.js';
+import { ChangeLapse } from './subscriptions/changes/lapse.js';
+import { PendingUpdateReads } from './subscriptions/changes/pending-updates.js';
+import { ChangePreview } from './subscriptions/changes/preview.js';
+import { ChangeSubmit } from './subscriptions/changes/submit.js';
 import { pendingUpdates } from './subscriptions/changes/tables.js';
 import { SubscriptionConfigs } from './subscriptions/config.js';
 import { Subscribing } from './subscriptions/create/create.js';
@@ -93,6 +99,7 @@ export const billing: ServiceDefinition<Config> = {
     creditConfig,
     vat_number: vatNumberAggregate,
     subscription: subscriptionAggregate,
+    pendingUpdate: pendingUpdateAggregate,
   },
   copies,
   controllers: [
@@ -103,6 +110,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
+    ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
   ],
   providers: [
     GatewayAnswers,
@@ -118,9 +126,10 @@ export const billing: ServiceDefinition<Config> = {
     MailSender,
     VatNumbers,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
+    ...[ChangeEffects, ChangeLapse],
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
-  work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work],
+  work: app => [app.get(InvoiceExpiry).work, app.get(ChangeLapse).work, app.get(MailSender).work],
 };
 
 /** Tables without row-level security, besides the platform's own. */

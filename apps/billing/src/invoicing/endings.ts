@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Invoice } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
+import { undoSources } from './composed/sold-lines.js';
 import { issueVoidNote } from './credit-notes/issue.js';
-import { giveBackCredit } from './credit-use.js';
+import { giveBackCredit, giveBackPromoOf } from './credit-use.js';
 import { expireInvoice, voidInvoice } from './domain/collection.js';
 import type { Payment } from './domain/payment.js';
 import { InvoiceOwners } from './owners.js';
@@ -29,6 +30,7 @@ export class InvoiceEndings {
     tx.step(invoiceAggregate, cancelled, 'invoice.cancelled', { log });
     await this.owners.tell('cancelled', tx, cancelled);
     await giveBackCredit(tx, cancelled);
+    await undoSources(tx, cancelled);
     await issueVoidNote(tx, cancelled);
   }
 
@@ -40,6 +42,7 @@ export class InvoiceEndings {
     tx.step(invoiceAggregate, failed, 'invoice.failed', { log: 'Expire' });
     await this.owners.tell('failed', tx, failed);
     await giveBackCredit(tx, failed);
+    await undoSources(tx, failed);
   }
 
   /** Records that an invoice is paid. Its payment, if it has one, has succeeded. Returns its view. */
@@ -47,6 +50,7 @@ export class InvoiceEndings {
     if (payment) tx.step(paymentAggregate, payment, 'payment.success');
     const view = tx.step(invoiceAggregate, { ...paid, payment }, 'invoice.paid', { log });
     await this.owners.tell('paid', tx, { ...paid, payment });
+    await giveBackPromoOf(tx, paid);
     return view;
   }
 }

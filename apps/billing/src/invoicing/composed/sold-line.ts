@@ -33,3 +33,15 @@ export interface SoldLine {
 /** Promo credits that come back with the unused part of a line, floored. */
 export const promoBack = ({ promo }: Pick<SoldLine, 'promo'>, unusedSeconds: bigint, seconds: bigint): bigint =>
   promo.total === 0n ? 0n : ratio(promo.credits * promo.share, unusedSeconds, promo.total * seconds, 'floor');
+
+interface CreditLine {
+  sourceLineId: string;
+  inputs: Readonly<Record<string, number | string>> | null;
+}
+
+/** Promo credits that come back with a credit line. */
+export const promoOf = ({ inputs }: Pick<CreditLine, 'inputs'>): bigint => BigInt(inputs?.promoCredits ?? 0);
+
+/** Promo credits that come back with the credit lines of a document. */
+export const promoReturnedBy = ({ lines }: { lines: readonly CreditLine[] }): bigint =>
+  lines.reduce((total, line) => total + (line.sourceLineId === '' ? 0n : promoOf(line)), 0n);

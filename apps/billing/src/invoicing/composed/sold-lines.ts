@@ -5,8 +5,8 @@ import { netOf } from '../domain/facts.js';
 import { withCredited } from '../domain/refund-ledger.js';
 import { saveGivenBack } from '../refunds/book.js';
 import type { InvoiceState } from '../state.js';
-import type { SoldLine } from './sold-line.js';
 import { type InvoiceRow, invoiceLines, invoices, type LineRow } from '../tables.js';
+import { promoOf, type SoldLine } from './sold-line.js';
 
 const inForce = `select distinct i.invoice_id from invoices i
   join invoice_lines l on l.merchant_id = i.merchant_id and l.invoice_id = i.invoice_id
@@ -57,21 +57,24 @@ export async function lockSource(tx: Tx, invoiceId: string): Promise<InvoiceStat
   return { ...source, lines: await tx.parts(invoiceLines, { invoiceId }, inOrder) };
 }
 
+/** The invoice of a line, whose id begins with that of its invoice. */
+const invoiceIdOf = (lineId: string): string => lineId.slice(0, lineId.lastIndexOf('_'));
+
 /** The lines that the credit lines of a document give back, by invoice, in the order of the invoices' ids. */
 function sourcesOf({ lines }: Pick<InvoiceState, 'lines'>): [invoiceId: string, credits: LineRow[]][] {
   const byInvoice = new Map<string, LineRow[]>();
   for (const line of lines) {
     if (line.sourceLineId === '') continue;
-    const invoiceId = line.sourceLineId.slice(0, line.sourceLineId.lastIndexOf('_'));
+    const invoiceId = invoiceIdOf(line.sourceLineId);
     byInvoice.set(invoiceId, [...(byInvoice.get(invoiceId) ?? []), line]);
   }
   return [...byInvoice].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Ends the lines that a document credits: they are never a source again. */
-export async function endSources(tx: Tx, document: Pick<InvoiceState, 'lines'>, at: number): Promise<void> {
-  for (const [invoiceId, credits] of sourcesOf(document)) {
-    const ended = new Set(credits.map(({ sourceLineId }) => sourceLineId));
+/** Ends lines that credit lines give back: they are never a source again. */
+export async function endLines(tx: Tx, lineIds: readonly string[], at: number): Promise<void> {
+  const ended = new Set(lineIds);
+  for (const invoiceId of [...new Set(lineIds.map(invoiceIdOf))].sort()) {
     await tx.part(invoices, { invoiceId });
     for (const line of await tx.parts(invoiceLines, { invoiceId }, inOrder)) {
       if (ended.has(line.lineId)) tx.save(invoiceLines, { ...line, endAt: Math.max(at, line.startAt) });
@@ -83,15 +86,9 @@ export async function endSources(tx: Tx, document: Pick<InvoiceState, 'lines'>, 
 export async function undoSources(tx: Tx, ended: InvoiceState): Promise<void> {
   for (const [invoiceId, credits] of sourcesOf(ended)) {
     const source = await lockSource(tx, invoiceId);
-    const shares = credits.map(({ sourceLineId: lineId, amount, tax, inputs }) => ({
-      ...{ lineId, net: amount - tax, tax, promoCredits: -promoOf(inputs) },
+    const shares = credits.map(line => ({
+      ...{ lineId: line.sourceLineId, net: netOf(line), tax: line.tax, promoCredits: -promoOf(line) },
     }));
     await saveGivenBack(tx, withCredited(source, source.payment, shares));
   }
 }
-
-/** Promo credits that the credit lines of a document return. */
-export const promoReturnedBy = ({ lines }: Pick<InvoiceState, 'lines'>): bigint =>
-  lines.reduce((total, { sourceLineId, inputs }) => total + (sourceLineId === '' ? 0n : promoOf(inputs)), 0n);
-
-const promoOf = (inputs: LineRow['inputs']): bigint => BigInt(inputs?.promoCredits ?? 0);

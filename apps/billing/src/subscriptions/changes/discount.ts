@@ -23,7 +23,8 @@ export async function discountOf(
   if (code !== '' || external) {
     if (code !== '' && external) throw invalid('/discount', 'has no place beside discountCode');
     const path = external ? '/discount' : '/discountCode';
-    if (!items.some(({ kind }) => kind !== 'credit')) throw invalid(path, 'has nothing to reduce: the change charges nothing');
+    if (!items.some(({ kind }) => kind !== 'credit'))
+      throw invalid(path, 'has nothing to reduce: the change charges nothing');
     if (external) return { ...externalTerms(external), shares };
     return { is: 'code', code, operation: operationOf(plan), shares };
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
-import { endSources } from '../../invoicing/composed/sold-lines.js';
+import { endLines } from '../../invoicing/composed/sold-lines.js';
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
 import type { InvoiceState } from '../../invoicing/state.js';
@@ -43,7 +43,7 @@ export class ChangeEffects {
     owner.register(['upgrade', 'downgrade'], {
       paid: async (tx, { sub, invoice }) => {
         const update = await this.updateOf(tx, sub, invoice);
-        if (update) await this.takeEffect(tx, sub, update, invoice);
+        if (update) await this.takeEffect(tx, sub, update, sourcesOf(invoice));
       },
       failed: (tx, { sub, invoice }) => this.unpaid(tx, sub, invoice),
       cancelled: (tx, { sub, invoice }) => this.unpaid(tx, sub, invoice),
@@ -59,7 +59,7 @@ export class ChangeEffects {
 
   private async unpaid(tx: Tx, sub: Subscription, invoice: InvoiceState): Promise<void> {
     const update = await this.updateOf(tx, sub, invoice);
-    if (update) drop(tx, sub, update);
+    if (update) await drop(tx, sub, update);
   }
 
   /** Cancels the unfinished change of a subscription, with its invoice; returns the subscription without it. */
@@ -77,37 +77,37 @@ export class ChangeEffects {
     const invoice = invoiceId && (await this.invoiceOwners.lock(tx, { invoiceId }, 'invoice_not_found'));
     // cancelling its invoice cancels it
     if (invoice && invoice.status === 'processing') await this.endings.cancel(tx, invoice);
-    else drop(tx, sub, update);
+    else await drop(tx, sub, update);
   }
 
   /**
    * Carries out a change: the subscription sells what it was changed to, lines that are credited end, and the next
-   * period's open invoice is cancelled and made again by the cycle. `document` has the lines of the change.
+   * period's open invoice is cancelled and made again by the cycle. `sources` are the lines that the change credits.
    */
   async takeEffect(
     tx: Tx,
     sub: Subscription,
     update: PendingUpdate,
-    document?: Pick<InvoiceState, 'lines' | 'invoiceId'>,
+    sources: readonly string[],
     log?: string,
-  ): Promise<Subscription> {
+  ): Promise<{ sub: Subscription; update: PendingUpdate }> {
     const { newPeriod, discount, gatewayId, manualPayment, taxPercentage } = updateTermsOf(update);
     const at = update.prorationDate;
-    if (document) await endSources(tx, document, at);
+    await endLines(tx, sources, at);
     await this.withdrawNext(tx, sub);
-    if (newPeriod) await restartPeriods(tx, sub, newPeriod, document?.invoiceId ?? '');
+    if (newPeriod) await restartPeriods(tx, sub, newPeriod, update.invoiceId);
     const changed = newPeriod ? restarted(updated(sub, update), newPeriod) : updated(sub, update);
     const after: Subscription = {
       ...changed,
       ...{ discount, taxPercentage, pendingUpdateId: '', modifyTime: tx.now },
       gatewayId: gatewayId || sub.gatewayId,
       manualPayment: manualPayment || sub.manualPayment,
-      latestInvoiceId: document?.invoiceId || sub.latestInvoiceId,
+      latestInvoiceId: update.invoiceId || sub.latestInvoiceId,
     };
-    finish(tx, update, document?.invoiceId ?? update.invoiceId);
+    const finished = finish(tx, update);
     tx.step(subscriptionAggregate, after, 'subscription.updated', { log });
     scheduleNext(tx, after);
-    return after;
+    return { sub: after, update: finished };
   }
 
   /** Cancels the open invoice of the next period, and voids that period: the cycle makes both again. */
@@ -132,15 +132,24 @@ async function restartPeriods(tx: Tx, sub: Subscription, { start, end }: Stretch
   await addPeriod(tx, { subscriptionId, userId, kind: 'cycle', startAt: start, endAt: end, invoiceId, state: 'paid' });
 }
 
-function finish(tx: Tx, update: PendingUpdate, invoiceId: string): void {
-  const finished = { ...update, invoiceId, status: 'finished', paid: true, modifyTime: tx.now } as const;
+function finish(tx: Tx, update: PendingUpdate): PendingUpdate {
+  const finished = { ...update, status: 'finished', paid: true, modifyTime: tx.now } as const;
   tx.unschedule(LAPSE, update.pendingUpdateId);
   tx.step(pendingUpdateAggregate, finished, 'subscription.pending_update.success');
+  return finished;
 }
 
+const sourcesOf = ({ lines }: InvoiceState): string[] =>
+  lines.flatMap(({ sourceLineId }) => (sourceLineId === '' ? [] : [sourceLineId]));
+
 /** Cancels a change whose invoice, if it has one, has ended. */
-function drop(tx: Tx, sub: Subscription, update: PendingUpdate): void {
+async function drop(tx: Tx, sub: Subscription, update: PendingUpdate): Promise<void> {
   tx.unschedule(LAPSE, update.pendingUpdateId);
+  // at once: the unique index has to see it before the change that supersedes it
+  await tx.run(
+    `update subscription_pending_updates set status = 'cancelled' where merchant_id = $1 and pending_update_id = $2`,
+    [tx.merchantId, update.pendingUpdateId],
+  );
   const cancelled = { ...update, status: 'cancelled', modifyTime: tx.now } as const;
   tx.step(pendingUpdateAggregate, cancelled, 'subscription.pending_update.cancelled');
   tx.step(subscriptionAggregate, { ...sub, pendingUpdateId: '', modifyTime: tx.now }, 'subscription.updated');

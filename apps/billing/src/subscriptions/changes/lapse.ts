@@ -22,6 +22,9 @@ export class ChangeLapse {
     const update = await tx.lock(pendingUpdateAggregate, key, 'pending_update_not_found');
     if (update.status !== 'pending' || update.deadline === 0) return;
     await this.effects.cancel(tx, sub, update);
-    tx.log(`Subscription(${sub.subscriptionId})`, 'LapseUpdate', { subscriptionId: sub.subscriptionId, userId: sub.userId });
+    tx.log(`Subscription(${sub.subscriptionId})`, 'LapseUpdate', {
+      subscriptionId: sub.subscriptionId,
+      userId: sub.userId,
+    });
   }
 }

@@ -74,7 +74,17 @@ export async function quoteChange(tx: Tx, sub: Subscription, input: ChangeInput,
   if (plan.effect === 'periodEnd') rules.assertDeferrable(stateOf(sub));
   const given = caller.actor.kind === 'key' ? (input.taxPercentage ?? 0) : 0;
   const after = { ...updated(sub, updateTo(sub, choice, plan.direction)), taxPercentage: given || sub.taxPercentage };
-  const quoted = { sub, after, update: updateTo(sub, choice, plan.direction), mode, plan, at, periods, gateway, settings };
+  const quoted = {
+    sub,
+    after,
+    update: updateTo(sub, choice, plan.direction),
+    mode,
+    plan,
+    at,
+    periods,
+    gateway,
+    settings,
+  };
   const { bill, newPeriod } = await billOf(tx, quoted, input);
   const composed = await compose(tx, bill, { sellerCountryCode: merchant.countryCode, gateway });
   return { ...quoted, newPeriod, composed };
@@ -105,14 +115,18 @@ async function choiceOf(tx: Tx, sub: Subscription, input: ChangeInput): Promise<
   const { newPlanId, quantity = sub.quantity, addonParams = addonParamsOf(sub) } = input;
   const copies = await plansById(tx, [newPlanId, ...addonParams.map(({ addonPlanId }) => addonPlanId)]);
   // a plan that it has is not sold anew: it may be off the market
-  const planAt = (planId: number, path: string): Plan => soldPlan(sub, planId) ?? assertSellable(tx, planId, copies, path);
+  const planAt = (planId: number, path: string): Plan =>
+    soldPlan(sub, planId) ?? assertSellable(tx, planId, copies, path);
   const plan = planAt(newPlanId, '/newPlanId');
   const addons = addonParams.map((addon, at) => ({
     plan: planAt(addon.addonPlanId, `/addonParams/${at}/addonPlanId`),
     quantity: addon.quantity,
   }));
   if (plan.productId !== sub.productId) {
-    throw invalid('/newPlanId', `names a plan of product ${plan.productId}: the subscription is to product ${sub.productId}`);
+    throw invalid(
+      '/newPlanId',
+      `names a plan of product ${plan.productId}: the subscription is to product ${sub.productId}`,
+    );
   }
   const choice: Choice = { plan, quantity, addons, currency: input.currency || sub.currency };
   assertChoice(choice, '/newPlanId');

@@ -3,8 +3,18 @@ import type { Bill, BillDiscount } from '../../invoicing/composed/bill.js';
 import { common } from './bill.js';
 import type { ShownItem } from './change-bill.js';
 import type { ChangeDirection, Terms } from './changes.js';
-import { amountOf, type Choice, type Item, intervalOf, itemsFor, itemsOf, PLAN_KEY, type StoredItem } from './items.js';
-import { snapshotOf, storedItems } from './items.js';
+import {
+  amountOf,
+  type Choice,
+  type Item,
+  intervalOf,
+  itemsFor,
+  itemsOf,
+  PLAN_KEY,
+  type StoredItem,
+  snapshotOf,
+  storedItems,
+} from './items.js';
 import { planOf, type Subscription } from './subscription.js';
 
 /** What a change makes of a subscription. */
@@ -51,10 +61,24 @@ export const restarted = <S extends Subscription>(sub: S, { start, end }: { star
   ...{ anchor: start, periodNo: 1, currentPeriodStart: start, currentPeriodEnd: end, currentPeriodPaid: 1 },
 });
 
+/**
+ * The subscription after a change at the end of its current period. Another interval counts its periods from there.
+ */
+export function deferred<S extends Subscription>(sub: S, update: Update): S {
+  const after = updated(sub, update);
+  const [from, to] = [intervalOf(planOf(sub)), intervalOf(planOf(after))];
+  if (from.unit === to.unit && from.count === to.count) return after;
+  return { ...after, anchor: sub.currentPeriodEnd, periodNo: 0 };
+}
+
 /** What a subscription sells, as lines show it. */
 export function termsOf(sub: Subscription): Terms<ShownItem> {
   const plan = planOf(sub);
-  return { currency: sub.currency, interval: intervalOf(plan), items: itemsOf(sub.items).map(item => shown(sub, item)) };
+  return {
+    currency: sub.currency,
+    interval: intervalOf(plan),
+    items: itemsOf(sub.items).map(item => shown(sub, item)),
+  };
 }
 
 function shown(sub: Subscription, item: Item): ShownItem {

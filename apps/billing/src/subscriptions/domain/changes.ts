@@ -101,14 +101,18 @@ export function modeOf(state: ChangeableState): ChangeMode {
     throw new Rejected('subscription_wrong_state', `Subscription ${subscriptionId} is ${status}: cannot change it`);
   }
   if (paymentUnknown) {
-    throw new Rejected(
-      'subscription_wrong_state',
-      `The outcome of a payment of subscription ${subscriptionId} is not known yet: try again later`,
-    );
+    throw undecided(subscriptionId);
   }
   if (status === 'incomplete') return 'incomplete';
   return inTrial ? 'trial' : 'billed';
 }
+
+/** The refusal while the outcome of a payment is not known. */
+export const undecided = (subscriptionId: string): Rejected =>
+  new Rejected(
+    'subscription_wrong_state',
+    `The outcome of a payment of subscription ${subscriptionId} is not known yet: try again later`,
+  );
 
 /** Refuses a deferred change of a subscription that ends with its period. Throws Rejected `subscription_wrong_state`. */
 export function assertDeferrable({ subscriptionId, cancelAtPeriodEnd }: ChangeableState): void {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { BillItem } from '../../../src/invoicing/composed/bill.js';
 import type { SoldLine } from '../../../src/invoicing/composed/sold-line.js';
 import type { DiscountTerms } from '../../../src/pricing/discount.js';
-import { type ShownItem, changeLines, type PaidPeriod } from '../../../src/subscriptions/domain/change-bill.js';
+import { changeLines, type PaidPeriod, type ShownItem } from '../../../src/subscriptions/domain/change-bill.js';
 import { type ChangeContext, planChange, priceOf } from '../../../src/subscriptions/domain/changes.js';
 import { lastLines } from '../../../src/subscriptions/domain/last-bill.js';
 import { addon, composed, paidLines, plan, terms } from './change-samples.js';

@@ -144,9 +144,7 @@ describe('U6: states', () => {
 
   it('refuses while the outcome of a payment is unknown', () => {
     for (const status of ['active', 'incomplete'] as const) {
-      expect(refusalOf(() => modeOf({ ...state, status, paymentUnknown: true })).slug).toBe(
-        'subscription_wrong_state',
-      );
+      expect(refusalOf(() => modeOf({ ...state, status, paymentUnknown: true })).slug).toBe('subscription_wrong_state');
     }
   });
 
