@@ -17,7 +17,7 @@ export interface SourceLine {
   promoCredits: bigint;
 }
 
-/** What a bill sells, or gives back. */
+/** Item that a bill sells, or gives back. */
 export interface BillItem {
   /** `plan`, `addon:<planId>` or `usage:<metricId>`. */
   key: string;

@@ -37,7 +37,7 @@ export interface Making {
   log?: string;
 }
 
-/** What was made: an invoice, or a credit note whose total went to main credit. */
+/** The document that was made: an invoice, or a credit note whose total went to main credit. */
 export interface Made {
   view: Invoice;
   payment?: Payment;
