@@ -54,6 +54,7 @@ import { migrations } from './migrations/index.js';
 import { onetimeAddons } from './subscriptions/addons/tables.js';
 import { subscriptionAggregate } from './subscriptions/aggregate.js';
 import { pendingUpdateAggregate } from './subscriptions/changes/aggregate.js';
+import { DeferredChanges } from './subscriptions/changes/deferred.js';
 import { ChangeEffects } from './subscriptions/changes/effects.js';
 import { ChangeLapse } from './subscriptions/changes/lapse.js';
 import { PendingUpdateReads } from './subscriptions/changes/pending-updates.js';
@@ -126,7 +127,7 @@ export const billing: ServiceDefinition<Config> = {
     MailSender,
     VatNumbers,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
-    ...[ChangeEffects, ChangeLapse],
+    ...[ChangeEffects, ChangeLapse, DeferredChanges],
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [app.get(InvoiceExpiry).work, app.get(ChangeLapse).work, app.get(MailSender).work],

@@ -28,6 +28,15 @@ export async function discountOf(
     if (external) return { ...externalTerms(external), shares };
     return { is: 'code', code, operation: operationOf(plan), shares };
   }
+  return boundTerms(reader, { sub, after }, { items, shares, carriesDiscount });
+}
+
+/** The recurring discount that a subscription is bound to, on the charge lines of a change. */
+export async function boundTerms(
+  reader: Reader,
+  { sub, after }: Pick<Quoted, 'sub' | 'after'>,
+  { shares, carriesDiscount }: BilledLines,
+): Promise<BillDiscount | undefined> {
   const { discount } = sub;
   if (!discount?.recurring || !carriesDiscount) return undefined;
   const [fits, granted] = await Promise.all([

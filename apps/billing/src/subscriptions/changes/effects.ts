@@ -132,7 +132,8 @@ async function restartPeriods(tx: Tx, sub: Subscription, { start, end }: Stretch
   await addPeriod(tx, { subscriptionId, userId, kind: 'cycle', startAt: start, endAt: end, invoiceId, state: 'paid' });
 }
 
-function finish(tx: Tx, update: PendingUpdate): PendingUpdate {
+/** Records that a change took effect. */
+export function finish(tx: Tx, update: PendingUpdate): PendingUpdate {
   const finished = { ...update, status: 'finished', paid: true, modifyTime: tx.now } as const;
   tx.unschedule(LAPSE, update.pendingUpdateId);
   tx.step(pendingUpdateAggregate, finished, 'subscription.pending_update.success');

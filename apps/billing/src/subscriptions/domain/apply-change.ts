@@ -71,6 +71,27 @@ export function deferred<S extends Subscription>(sub: S, update: Update): S {
   return { ...after, anchor: sub.currentPeriodEnd, periodNo: 0 };
 }
 
+/** True if lines of a document sell what the subscription sells, at its prices. */
+export function sells({ items }: Subscription, lines: readonly SellingLine[]): boolean {
+  const sold = lines.filter(({ itemKey, sourceLineId }) => sourceLineId === '' && /^(plan$|addon:)/.test(itemKey));
+  const isSold = (item: StoredItem) =>
+    sold.some(
+      line =>
+        line.itemKey === item.key &&
+        line.planId === item.planId &&
+        line.unitAmountExcludingTax * BigInt(line.quantity) === BigInt(item.unitAmount) * BigInt(item.quantity),
+    );
+  return sold.length === items.length && items.every(isSold);
+}
+
+interface SellingLine {
+  itemKey: string;
+  sourceLineId: string;
+  planId: number;
+  unitAmountExcludingTax: bigint;
+  quantity: number;
+}
+
 /** What a subscription sells, as lines show it. */
 export function termsOf(sub: Subscription): Terms<ShownItem> {
   const plan = planOf(sub);
