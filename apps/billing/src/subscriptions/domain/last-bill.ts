@@ -1,6 +1,9 @@
-import type { BillItem } from '../../invoicing/composed/bill.js';
+import type { Bill, BillItem } from '../../invoicing/composed/bill.js';
 import type { SoldLine } from '../../invoicing/composed/sold-line.js';
+import { common } from './bill.js';
+import { carriedItem } from './carried.js';
 import { creditItem, sellsAt } from './lines-in-force.js';
+import type { Subscription } from './subscription.js';
 
 /** The end of a subscription. */
 export interface Ending {
@@ -38,3 +41,11 @@ export function lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage }: E
     dropped: invoiceNow ? [] : [...usage],
   };
 }
+
+/** The last bill of a subscription. Carried lines come first; without anything else to bill they are waived. */
+export const lastBill = (sub: Subscription, items: readonly BillItem[], at: number): Bill => ({
+  ...common(sub, at),
+  ...{ reason: 'last', name: 'SubscriptionCancel' },
+  period: { kind: '', start: sub.currentPeriodStart, end: at },
+  items: items.length === 0 ? [] : [...sub.carried.map(carriedItem), ...items],
+});
