@@ -22,7 +22,7 @@ export interface SoldLine {
   /** After discount and promo credit, before tax; and what was given back of it in any way. */
   net: bigint;
   creditedNet: bigint;
-  /** Its share of the discount. */
+  /** Share of the discount. */
   discount: bigint;
   /** Promo credits of its document, and its share of them: `share` of `total` in money. */
   promo: { credits: bigint; share: bigint; total: bigint };

@@ -5,7 +5,7 @@ import type { BillDiscount } from '../../invoicing/composed/bill.js';
 import { discountOfChanges } from '../../pricing/discount.js';
 import { externalTerms } from '../create/external-discount.js';
 import { type BoundDiscount, planOf } from '../domain/subscription.js';
-import type { BilledLines, ChangeInput, ChangeQuote } from './quote.js';
+import type { BilledLines, ChangeInput, ChangeQuote } from './change-quote.js';
 
 type Quoted = Pick<ChangeQuote, 'sub' | 'after' | 'plan'>;
 

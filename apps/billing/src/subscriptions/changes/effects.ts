@@ -17,7 +17,7 @@ import type { PendingUpdate } from './tables.js';
 /** Kind of due work: a change that is not paid in time lapses. The key is its id. */
 export const LAPSE = 'subscription.lapse';
 
-/** What a change takes over when it takes effect, besides what it sells. */
+/** Terms that a change takes over when it takes effect, besides what it sells. */
 export interface UpdateTerms {
   /** The period that starts with it. */
   newPeriod?: Stretch;

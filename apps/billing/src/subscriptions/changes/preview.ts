@@ -9,8 +9,9 @@ import { subscriptionAggregate } from '../aggregate.js';
 import { deferred, restarted } from '../domain/apply-change.js';
 import { cycleBill } from '../domain/bill.js';
 import { nextPeriod } from '../domain/subscription.js';
+import type { ChangeQuote } from './change-quote.js';
 import { boundAfter } from './discount.js';
-import { type ChangeQuote, quoteChange } from './quote.js';
+import { quoteChange } from './quote.js';
 
 /** subscription/update_preview: what update_submit would bill, by the same quote. */
 @Controller()

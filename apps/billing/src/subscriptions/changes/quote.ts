@@ -1,19 +1,19 @@
-import type { In, Plan, submitChange } from '@recur/contracts';
+import type { Plan } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import type { Caller, Tx } from '@recur/platform';
 import { ownMerchant } from '../../customers/merchants.js';
 import { assertSellable, plansById } from '../../customers/plans.js';
 import { findUser } from '../../customers/users.js';
-import { chooseGateway, type Gateway } from '../../gateways/domain/gateway.js';
+import { chooseGateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/lookup.js';
 import type { Bill } from '../../invoicing/composed/bill.js';
-import { type Composed, compose } from '../../invoicing/composed/compose.js';
+import { compose } from '../../invoicing/composed/compose.js';
 import { soldLines } from '../../invoicing/composed/sold-lines.js';
 import type { Stretch } from '../../pricing/proration.js';
-import { changeBill, termsOf, type Update, updated, updateTo } from '../domain/apply-change.js';
+import { changeBill, termsOf, updated, updateTo } from '../domain/apply-change.js';
 import { cycleBill } from '../domain/bill.js';
 import { boundary } from '../domain/calendar.js';
-import { type ChangeLines, changeLines, type PaidPeriod } from '../domain/change-bill.js';
+import { changeLines, type PaidPeriod } from '../domain/change-bill.js';
 import * as rules from '../domain/changes.js';
 import { assertChoice, type Choice, intervalOf } from '../domain/items.js';
 import type { PeriodRow } from '../domain/periods.js';
@@ -22,35 +22,8 @@ import { periodsFrom } from '../periods.js';
 import { settingsOf } from '../settings.js';
 import type { Settings } from '../tables.js';
 import { addonParamsOf } from '../views.js';
+import type { BilledLines, ChangeInput, ChangeQuote } from './change-quote.js';
 import { discountOf } from './discount.js';
-
-type Submit = In<typeof submitChange>;
-/** Terms of update_preview and update_submit; what only the latter has is optional. */
-export type ChangeInput = Pick<
-  Submit,
-  'newPlanId' | 'addonParams' | 'applyPromoCredit' | 'applyPromoCreditAmount' | 'currency' | 'discountCode'
-> &
-  Pick<Submit, 'effectImmediate' | 'gatewayId' | 'prorationDate'> &
-  Partial<Pick<Submit, 'discount' | 'productData' | 'quantity' | 'taxPercentage'>>;
-
-/** A change as it would be carried out, with what it bills now composed. */
-export interface ChangeQuote {
-  /** The subscription as it is, and as it will be. */
-  sub: Subscription;
-  after: Subscription;
-  update: Update;
-  mode: rules.ChangeMode;
-  plan: rules.ChangePlan;
-  /** Unix second at which it is priced. */
-  at: number;
-  /** Live periods from then on: the current one, and the next one where it has an invoice. */
-  periods: PeriodRow[];
-  /** The period that starts with the change. */
-  newPeriod: Stretch | undefined;
-  composed: Composed;
-  gateway: Gateway | undefined;
-  settings: Settings;
-}
 
 /**
  * Quotes a change of a subscription. Nothing is saved; in a submit the subscription is locked, and the documents that are
@@ -160,10 +133,7 @@ async function billOf(
   return { bill, newPeriod };
 }
 
-const nothing: Pick<ChangeLines, 'items' | 'shares'> & { carriesDiscount: boolean } = {
-  ...{ items: [], shares: [], carriesDiscount: false },
-};
-export type BilledLines = typeof nothing;
+const nothing: BilledLines = { items: [], shares: [], carriesDiscount: false };
 
 async function linesOf(tx: Tx, { sub, after, plan, at, periods }: Unbilled) {
   const sold = await soldLines(tx, sub.subscriptionId, at);

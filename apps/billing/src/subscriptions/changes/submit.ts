@@ -16,10 +16,11 @@ import { lapseTime, undecided, wireDueTime } from '../domain/changes.js';
 import type { Subscription } from '../domain/subscription.js';
 import { reinvoice } from '../periods.js';
 import { pendingUpdateAggregate } from './aggregate.js';
+import type { ChangeQuote } from './change-quote.js';
 import { boundAfter } from './discount.js';
 import { ChangeEffects, LAPSE, type UpdateTerms } from './effects.js';
 import { named } from './named.js';
-import { type ChangeQuote, quoteChange } from './quote.js';
+import { quoteChange } from './quote.js';
 import type { PendingUpdate } from './tables.js';
 import { pendingUpdateView } from './views.js';
 
@@ -112,7 +113,7 @@ export class ChangeSubmit {
   }
 }
 
-/** What became of a change. */
+/** Outcome of a submit. */
 interface Carried {
   update: PendingUpdate;
   view?: Invoice;

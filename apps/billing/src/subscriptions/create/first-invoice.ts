@@ -27,7 +27,7 @@ export class FirstInvoice {
   }
 
   private async unpaid(tx: Tx, { sub, invoice }: InvoiceEnd, move: 'fail' | 'cancel'): Promise<void> {
-    // one that was replaced by another for the same period ends nothing
+    // an invoice that was replaced by another for the same period ends nothing
     if (hasEnded(sub.status) || sub.latestInvoiceId !== invoice.invoiceId) return;
     await markPeriod(tx, invoice, 'unpaid');
     const isFailure = move === 'fail';

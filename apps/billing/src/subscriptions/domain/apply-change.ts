@@ -17,7 +17,7 @@ import {
 } from './items.js';
 import { planOf, type Subscription } from './subscription.js';
 
-/** What a change makes of a subscription. */
+/** Plan, items and prices of a subscription after a change. */
 export interface Update {
   updatePlanId: number;
   updateQuantity: number;
@@ -92,7 +92,7 @@ interface SellingLine {
   quantity: number;
 }
 
-/** What a subscription sells, as lines show it. */
+/** Items of a subscription, as lines show them. */
 export function termsOf(sub: Subscription): Terms<ShownItem> {
   const plan = planOf(sub);
   return {

@@ -36,7 +36,7 @@ export interface TermsChange {
 export interface ChangeLines {
   items: BillItem[];
   ended: SoldLine[];
-  /** What a fixed discount on the charge lines depends on, for each period. */
+  /** Bases of a fixed discount on the charge lines, for each period. */
   shares: ItemChange[];
 }
 

@@ -3,7 +3,7 @@ import { type Interval, lengthOf } from './calendar.js';
 import type { Item } from './items.js';
 import type { SubscriptionStatus } from './lifecycle.js';
 
-/** What a subscription sells per period: the main plan first, then the add-ons by id. */
+/** Items that a subscription sells per period: the main plan first, then the add-ons by id. */
 export interface Terms<I extends Item = Item> {
   currency: string;
   interval: Interval;

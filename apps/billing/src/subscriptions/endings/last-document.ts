@@ -13,7 +13,7 @@ import { lastBill, lastLines } from '../domain/last-bill.js';
 import type { Subscription } from '../domain/subscription.js';
 import { settingsOf } from '../settings.js';
 
-/** What the end of a subscription bills or gives back. */
+/** Terms of the last document of a subscription. */
 export interface LastTerms {
   /** True to credit the unused time of the current period; a paid next one is credited in any case. */
   prorate: boolean;
