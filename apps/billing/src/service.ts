@@ -67,6 +67,13 @@ import { mails } from './mail/tables.js';
 import { migrations } from './migrations/index.js';
 import { onetimeAddons } from './subscriptions/addons/tables.js';
 import { subscriptionAggregate } from './subscriptions/aggregate.js';
+import { pendingUpdateAggregate } from './subscriptions/changes/aggregate.js';
+import { DeferredChanges } from './subscriptions/changes/deferred.js';
+import { ChangeEffects } from './subscriptions/changes/effects.js';
+import { ChangeLapse } from './subscriptions/changes/lapse.js';
+import { PendingUpdateReads } from './subscriptions/changes/pending-updates.js';
+import { ChangePreview } from './subscriptions/changes/preview.js';
+import { ChangeSubmit } from './subscriptions/changes/submit.js';
 import { pendingUpdates } from './subscriptions/changes/tables.js';
 import { SubscriptionConfigs } from './subscriptions/config.js';
 import { Subscribing } from './subscriptions/create/create.js';
@@ -112,6 +119,7 @@ export const billing: ServiceDefinition<Config> = {
     vat_number: vatNumberAggregate,
     clock: clockAggregate,
     subscription: subscriptionAggregate,
+    pendingUpdate: pendingUpdateAggregate,
   },
   copies,
   controllers: [
@@ -124,6 +132,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[Places, TaxSetup, VatNumberOperations],
     TestClocks,
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
+    ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
   ],
   providers: [
     GatewayAnswers,
@@ -143,10 +152,12 @@ export const billing: ServiceDefinition<Config> = {
     VatNumbers,
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
+    ...[ChangeEffects, ChangeLapse, DeferredChanges],
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
-    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work, app.get(ClockAdvance).work],
+    ...[app.get(ClockAdvance).work, app.get(ChangeLapse).work],
+    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
   ],

@@ -4,7 +4,7 @@ import { Gateway } from './billing/gateways.js';
 import { Invoice } from './billing/invoices/shape.js';
 import { Payment } from './billing/payment-shape.js';
 import { Refund } from './billing/refunds.js';
-import { Subscription } from './billing/subscriptions/shape.js';
+import { Subscription, SubscriptionPendingUpdate } from './billing/subscriptions/shape.js';
 import { VatNumberState } from './billing/taxes.js';
 import { ClockMoved } from './billing/test-clock.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
@@ -144,6 +144,9 @@ export const events = {
   'subscription.resume.end.of.this.cycle': webhook('billing', 'subscription', Subscription),
   'subscription.expired': webhook('billing', 'subscription', Subscription),
   'subscription.failed': webhook('billing', 'subscription', Subscription),
+  'subscription.pending_update.create': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
+  'subscription.pending_update.success': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
+  'subscription.pending_update.cancelled': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
   'user.created': webhook('identity', 'user', User),
   'user.updated': webhook('identity', 'user', User),
   'payment.created': webhook('billing', 'payment', Payment),

@@ -3,9 +3,9 @@ import type { Invoice } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { giveBack as giveBackDiscount } from '../discounts/verbs.js';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
-import { bookCredits } from './compose/credits.js';
+import { undoSources } from './composed/sold-lines.js';
 import { issueVoidNote } from './credit-notes/issue.js';
-import { giveBackCredit } from './credit-use.js';
+import { giveBackCredit, giveBackPromoOf } from './credit-use.js';
 import { expireInvoice, voidInvoice } from './domain/collection.js';
 import type { Payment } from './domain/payment.js';
 import { Notices } from './finish/notices.js';
@@ -42,6 +42,7 @@ export class InvoiceEndings {
     tx.step(invoiceAggregate, cancelled, 'invoice.cancelled', { log });
     await this.owners.tell('cancelled', tx, cancelled);
     await giveBack(tx, cancelled);
+    await undoSources(tx, cancelled);
     await issueVoidNote(tx, cancelled);
   }
 
@@ -56,6 +57,7 @@ export class InvoiceEndings {
     tx.step(invoiceAggregate, failed, 'invoice.failed', { log: 'Expire' });
     await this.owners.tell('failed', tx, failed);
     await giveBack(tx, failed);
+    await undoSources(tx, failed);
   }
 
   /** Records that an invoice is paid. Its payment, if it has one, has succeeded. Returns its view. */
@@ -64,7 +66,7 @@ export class InvoiceEndings {
     const view = tx.step(invoiceAggregate, { ...paid, payment }, 'invoice.paid', { log });
     const settled = { ...paid, payment };
     await this.owners.tell('paid', tx, settled);
-    await bookCredits(tx, settled);
+    await giveBackPromoOf(tx, paid);
     if (settled.number !== '') await this.notices.tell(tx, 'paid', settled);
     return view;
   }

@@ -7,6 +7,7 @@ import {
   updateSubscriptionConfig,
 } from '@recur/contracts';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
+import * as documents from '../invoicing/finish/settings.js';
 import * as tax from '../tax/settings.js';
 import { changeSettings, settingsOf } from './settings.js';
 import type { Settings } from './tables.js';
@@ -26,49 +27,64 @@ export class SubscriptionConfigs {
   @Handle(updateSubscriptionConfig)
   update(input: Input, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const before = await settingsOf(tx);
+      const before = await configOf(tx, await settingsOf(tx));
       const settings = await changeSettings(tx, changesIn(input));
+      const ofDocuments = await documents.changeSettings(tx, documentChangesIn(input));
       const { gatewayVATRule, reverseChargePending } = input;
       const config = await configOf(tx, settings);
       if (gatewayVATRule !== undefined) await tax.setGatewayRules(tx, gatewayVATRule);
       if (reverseChargePending !== undefined) await tax.setReverseChargePending(tx, reverseChargePending);
       const changed = {
         ...config,
+        ...shownOf(ofDocuments),
         ...(gatewayVATRule && { gatewayVATRule: JSON.stringify(gatewayVATRule) }),
         ...(reverseChargePending !== undefined && { reverseChargePending }),
       };
-      const isNew = JSON.stringify(changed) !== JSON.stringify(await configOf(tx, before));
+      const isNew = JSON.stringify(changed) !== JSON.stringify(before);
       if (isNew) tx.log('SubscriptionConfig', 'Update');
       return { config: changed };
     });
   }
 }
 
+/** The fields that are given. */
+type Stated<T> = { [F in keyof T]?: Exclude<T[F], undefined> };
+
 /** The settings that an input gives. */
 function changesIn(input: Input): Partial<Settings> {
-  const { downgradeEffectImmediately, invoiceEmail, showZeroInvoice, upgradeProration, timeZone, lateUsage } = input;
-  const { firstInvoiceDays, oneTrialPerUser, keepAfterDispute } = input;
-  const given = {
-    ...{ downgradeEffectImmediately, invoiceEmail, showZeroInvoice, upgradeProration, timeZone, lateUsage },
-    ...{ firstInvoiceDays, oneTrialPerUser, keepAfterDispute },
+  const { downgradeEffectImmediately, upgradeProration, timeZone, lateUsage } = input;
+  const { firstInvoiceDays, oneTrialPerUser } = input;
+  return stated({
+    ...{ downgradeEffectImmediately, upgradeProration, timeZone, lateUsage, firstInvoiceDays, oneTrialPerUser },
     downgradeLeadSeconds: input.downgradeNonImmediatelyEffectBeforePeriodEnd,
     incompleteExpireSeconds: input.incompleteExpireTime,
     chargeLeadSeconds: input.tryAutomaticPaymentBeforePeriodEnd,
     usageGraceSeconds: input.usageGraceTime,
     retryIntervalSeconds: input.autoChargeRetryInterval,
     maxRetries: input.autoChargeMaxRetryCount,
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  });
 }
+
+/** The settings of documents that an input gives. */
+const documentChangesIn = ({ showZeroInvoice, invoiceEmail, keepAfterDispute }: Input) =>
+  stated({ showZeroInvoice, invoiceEmail, keepAfterDispute });
+
+const stated = <T extends object>(given: T): Stated<T> =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Stated<T>;
+
+const shownOf = ({ showZeroInvoice, invoiceEmail, keepAfterDispute }: documents.Settings) => ({
+  ...{ showZeroInvoice, invoiceEmail, keepAfterDispute },
+});
 
 async function configOf(reader: Reader, settings: Settings): Promise<SubscriptionConfig> {
   const { gatewayRules, reverseChargePending } = await tax.settingsOf(reader);
-  const { downgradeEffectImmediately, invoiceEmail, showZeroInvoice, upgradeProration, timeZone, lateUsage } = settings;
-  const { firstInvoiceDays, oneTrialPerUser, keepAfterDispute } = settings;
+  const { downgradeEffectImmediately, upgradeProration, timeZone, lateUsage } = settings;
+  const { firstInvoiceDays, oneTrialPerUser } = settings;
   return {
     ...emptyOf(SubscriptionConfig),
-    ...{ downgradeEffectImmediately, invoiceEmail, showZeroInvoice, upgradeProration, timeZone, lateUsage },
-    ...{ firstInvoiceDays, oneTrialPerUser, keepAfterDispute, reverseChargePending, invoicePdfGenerate: true },
+    ...shownOf(await documents.settingsOf(reader)),
+    ...{ downgradeEffectImmediately, upgradeProration, timeZone, lateUsage },
+    ...{ firstInvoiceDays, oneTrialPerUser, reverseChargePending, invoicePdfGenerate: true },
     gatewayVATRule: gatewayRules.length === 0 ? '' : JSON.stringify(gatewayRules),
     downgradeNonImmediatelyEffectBeforePeriodEnd: settings.downgradeLeadSeconds,
     incompleteExpireTime: settings.incompleteExpireSeconds,

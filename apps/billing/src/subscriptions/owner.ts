@@ -5,10 +5,11 @@ import * as discounts from '../discounts/verbs.js';
 import type { BillReason } from '../invoicing/composed/facts.js';
 import { InvoiceOwners } from '../invoicing/owners.js';
 import type { InvoiceState } from '../invoicing/state.js';
-import type { InvoiceRow } from '../invoicing/tables.js';
 import { subscriptionAggregate } from './aggregate.js';
 import type { Subscription } from './domain/subscription.js';
 import { subscriptions } from './tables.js';
+
+type InvoiceIds = Pick<InvoiceState, 'subscriptionId' | 'invoiceId'>;
 
 /** An invoice of a subscription that ended, with the locked subscription. */
 export interface InvoiceEnd {
@@ -16,7 +17,7 @@ export interface InvoiceEnd {
   sub: Subscription;
 }
 
-/** What the end of an invoice does to its subscription. `failed` is the deadline, `cancelled` comes before it. */
+/** Effects of the end of an invoice on its subscription. `failed` is the deadline, `cancelled` comes before it. */
 export interface EndHandler {
   paid(tx: Tx, end: InvoiceEnd): Promise<void>;
   failed(tx: Tx, end: InvoiceEnd): Promise<void>;
@@ -56,7 +57,7 @@ export class SubscriptionInvoices {
   }
 
   /** The subscription, then the discounts of the invoice. */
-  private async lock(tx: Tx, { subscriptionId, invoiceId }: InvoiceRow): Promise<void> {
+  private async lock(tx: Tx, { subscriptionId, invoiceId }: InvoiceIds): Promise<void> {
     await tx.part(subscriptions, { subscriptionId });
     await discounts.lockDiscountsOf(tx, { invoiceId });
   }

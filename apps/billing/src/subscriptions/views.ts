@@ -38,6 +38,6 @@ function multiTrialView(sub: Subscription, trial: MultiTrial): contract.Subscrip
   };
 }
 
-/** Its add-ons as a request names them. */
+/** Add-ons of a subscription as a request names them. */
 export const addonParamsOf = ({ planSnapshot }: Pick<Subscription, 'planSnapshot'>): contract.PlanAddonParam[] =>
   planSnapshot.addons.map(({ addonPlan, quantity }) => ({ addonPlanId: addonPlan?.id ?? 0, quantity }));

@@ -24,7 +24,7 @@ export interface SubscriptionFacts {
   /** Unix seconds; 0 for none. */
   periodStart: number;
   periodEnd: number;
-  /** What it shows of the subscription, as it was when it was made. */
+  /** The subscription as it was when the invoice was made. */
   billed: BilledSubscription | null;
 }
 

@@ -69,7 +69,7 @@ export interface LineFacts {
   inputs: Readonly<Record<string, number | string>> | null;
   /** Line of an earlier invoice that a credit line gives back; '' for none. */
   sourceLineId: string;
-  /** What the line sells: `plan`, `addon:<id>`, `usage:<metricId>`; '' outside of subscriptions. */
+  /** Item that the line sells: `plan`, `addon:<id>`, `usage:<metricId>`; '' outside of subscriptions. */
   itemKey: string;
   /** The stretch of time that it sells, in unix seconds; 0 for none. A change that credits it ends it early. */
   startAt: number;

@@ -10,7 +10,7 @@ export interface OnetimeAddon {
   version: number;
   subscriptionId: string;
   userId: number;
-  /** Its plan. */
+  /** Id of its plan. */
   addonId: number;
   plan: Plan;
   status: 'created' | 'paid' | 'cancelled' | 'expired';

@@ -40,7 +40,7 @@ export interface PendingUpdate {
   /** The member who submitted it; 0 for none. */
   memberId: number;
   memberEmail: string;
-  /** What else it takes over when it takes effect. */
+  /** Other terms that come into force with it. */
   terms: Record<string, unknown>;
   metadata: Record<string, unknown>;
   createTime: number;

@@ -27,7 +27,8 @@ export class FirstInvoice {
   }
 
   private async unpaid(tx: Tx, { sub, invoice }: InvoiceEnd, move: 'fail' | 'cancel'): Promise<void> {
-    if (hasEnded(sub.status)) return;
+    // an invoice that was replaced by another for the same period ends nothing
+    if (hasEnded(sub.status) || sub.latestInvoiceId !== invoice.invoiceId) return;
     await markPeriod(tx, invoice, 'unpaid');
     const isFailure = move === 'fail';
     const reason = isFailure ? 'The first invoice was not paid in time' : 'The first invoice was cancelled';

@@ -59,7 +59,7 @@ export class SubscribingPreview {
   }
 }
 
-/** What only create_submit takes. */
+/** Fields that only create_submit takes. */
 const notGiven = { confirmCurrency: '', paymentUIMode: '', splitPayment: false };
 
 /** The live subscription of the user to the product; '' for none. */

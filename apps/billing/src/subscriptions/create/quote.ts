@@ -3,7 +3,7 @@ import { invalid } from '@recur/kernel';
 import type { Caller, Tx } from '@recur/platform';
 import { ownMerchant } from '../../customers/merchants.js';
 import { assertSellable, plansById } from '../../customers/plans.js';
-import type { UserCopy } from '../../customers/tables.js';
+import type { Customer } from '../../customers/users.js';
 import { chooseGateway, type Gateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/lookup.js';
 import type { Bill } from '../../invoicing/composed/bill.js';
@@ -38,7 +38,7 @@ export interface Quote {
 export async function quote(
   tx: Tx,
   input: CreateInput,
-  user: UserCopy | undefined,
+  user: Customer | undefined,
   { actor }: Caller,
   ids: { id: number; subscriptionId: string },
 ): Promise<Quote> {

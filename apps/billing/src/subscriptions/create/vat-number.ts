@@ -3,7 +3,7 @@ import type { Reader } from '@recur/platform';
 import { parseVatNumber } from '../../tax/vat-number.js';
 import { answerAbout } from '../../tax/vat-numbers.js';
 
-/** What is known of a VAT number: its format and checksum, and the newest answer of VIES, which is not asked here. */
+/** Standing of a VAT number: its format and checksum, and the newest answer of VIES, which is not asked here. */
 export async function numberAnswer(reader: Reader, text: string): Promise<ValidResult> {
   const { number: vatNumber, countryCode, wellFormed, message } = await parseVatNumber(text);
   const answer = await answerAbout(reader, vatNumber);

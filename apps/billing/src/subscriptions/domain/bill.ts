@@ -9,7 +9,7 @@ import { planOf, type Subscription } from './subscription.js';
 
 // The composer's input for the first invoice and for those of the cycle. Nothing else computes an amount.
 
-/** What is chosen at a create or a renewal beyond the subscription itself. */
+/** Choices of a create or a renewal beyond the subscription itself. */
 export interface FirstTerms {
   discount?: BillDiscount;
   product?: { name: string; description: string };

@@ -11,7 +11,7 @@ import { SubscriptionPendingUpdate } from './shape.js';
 const writing = { service: 'billing', effect: 'write', methods: ['POST'], permission: 'subscription.write' } as const;
 const reading = { ...writing, effect: 'read', methods: ['GET', 'POST'], permission: 'subscription.read' } as const;
 
-/** What update_preview and update_submit have in common. */
+/** Fields that update_preview and update_submit share. */
 const change = {
   newPlanId: input.integer,
   addonParams: parts.addonParams.optional().describe('Absent: the add-ons stay as they are'),

@@ -14,7 +14,7 @@ import { Subscription } from './shape.js';
 
 const writing = { service: 'billing', effect: 'write', methods: ['POST'], permission: 'subscription.write' } as const;
 
-/** What create_preview and create_submit have in common: they compose the same first invoice. */
+/** Fields that create_preview and create_submit share: both compose the same first invoice. */
 const terms = {
   ...parts.userKey,
   planId: input.integer,

@@ -79,5 +79,5 @@ const onetimePaymentItem = z.object({
 export interface OnetimePaymentItem extends z.output<typeof onetimePaymentItem> {}
 export const OnetimePaymentItem: Shape<OnetimePaymentItem> = onetimePaymentItem.meta({ id: 'OnetimePaymentItem' });
 
-/** What a checkout page does next; empty where the link is all. */
+/** Next step of a checkout page; empty where the link is all. */
 export const action = anyObject.describe('Instructions for the checkout page; empty where link is enough');
