@@ -97,6 +97,7 @@ const received: Payment = {
   gatewayPaymentId: 'SEPA-1',
   paidTime: at,
 };
+const asked: Payment = { ...payment, link: 'https://pay.example.com/confirm/1', autoCharge: true, automatic: 1 };
 const calledOff: Payment = { ...payment, status: paymentStatus.cancelled, cancelTime: at };
 const overdue: Payment = {
   ...payment,
@@ -163,6 +164,7 @@ const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] 
   'user.created': [1, user],
   'user.updated': [2, { ...user, companyName: 'Analytical Engines', version: 2 }],
   'payment.created': [1, payment],
+  'payment.authorised.need': [2, asked],
   'payment.success': [2, received],
   'payment.cancelled': [2, calledOff],
   'payment.failure': [2, overdue],

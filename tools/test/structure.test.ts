@@ -52,6 +52,7 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     usage: ['pricing', 'customers'],
     subscriptions: ['invoicing', 'usage', 'discounts', 'credits', 'tax', 'gateways', 'pricing', 'customers'],
     documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language'],
+    'test-clock': ['invoicing'],
     migrations: [],
   },
 };

@@ -14,6 +14,7 @@ import type { GatewayConfig } from './config.js';
 import { Docs } from './docs/docs.js';
 import { Health } from './health.js';
 import { Admission } from './http/admission.js';
+import { CallbackRoutes } from './http/callbacks.js';
 import { DocumentRoutes } from './http/documents.js';
 import { Edge } from './http/edge.js';
 import { stopListening } from './http/node-server.js';
@@ -54,7 +55,7 @@ export class Gateway {
         { provide: Bus, useValue: bus },
         { provide: Responses, useValue: responses },
         ...[Callers, Credentials, Activity, FailedSignIns, Admission, Routes, Health, Docs, OAuth],
-        DocumentRoutes,
+        ...[DocumentRoutes, CallbackRoutes],
       ],
     })(App);
     const edge = new Edge(config, responses, () => newId('req_'));

@@ -63,6 +63,8 @@ export const snapshotChargeType = {
 
 export const paymentStatus = { created: 10, success: 20, failed: 30, cancelled: 40 } as const;
 export const authorizeStatus = { waiting: 0, authorised: 1, captureRequested: 2 } as const;
+export const timelineType = { payment: 0, refund: 1 } as const;
+export const timelineStatus = { pending: 0, success: 1, failed: 2, reversed: 3 } as const;
 export const refundStatus = { created: 10, success: 20, failed: 30, cancelled: 40, reversed: 50 } as const;
 
 export const metricType = { limitMetered: 1, chargeMetered: 2, chargeRecurring: 3, limitRecurring: 4 } as const;

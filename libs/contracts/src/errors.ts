@@ -111,6 +111,7 @@ export const errors = {
   invoice_without_payment: forbidden('The invoice has no current payment'),
   invoice_without_subscription: forbidden('The invoice does not belong to a subscription'),
   payment_not_open: forbidden('The payment is not open'),
+  payment_not_authorised: forbidden('The payment is not authorised: there is nothing to capture'),
   too_many_payment_methods: forbidden('The user has reached the limit of 50 payment methods at the gateway'),
   invoice_not_refundable: forbidden('Only a paid invoice can be refunded'),
   payment_disputed: forbidden('The payment is disputed: it cannot be refunded until that is decided'),
@@ -124,6 +125,7 @@ export const errors = {
   subscription_without_next_invoice: forbidden(
     'The subscription has ended or is about to end: there is no next invoice',
   ),
+  clock_advancing: forbidden('The clock is still advancing: wait until it is ready'),
   totp_on: forbidden('Two-factor authentication is already on: turn it off with a code first'),
   totp_protected: forbidden(
     "Turn off your own two-factor authentication with a code; the owner's can only be cleared with an API key",

@@ -6,6 +6,7 @@ import { Payment } from './billing/payment-shape.js';
 import { Refund } from './billing/refunds.js';
 import { Subscription, SubscriptionPendingUpdate } from './billing/subscriptions/shape.js';
 import { VatNumberState } from './billing/taxes.js';
+import { ClockMoved } from './billing/test-clock.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
 import { MerchantCurrencies } from './catalog/exchange.js';
 import { MerchantMetric } from './catalog/metrics.js';
@@ -149,6 +150,7 @@ export const events = {
   'user.created': webhook('identity', 'user', User),
   'user.updated': webhook('identity', 'user', User),
   'payment.created': webhook('billing', 'payment', Payment),
+  'payment.authorised.need': webhook('billing', 'payment', Payment),
   'payment.success': webhook('billing', 'payment', Payment),
   'payment.cancelled': webhook('billing', 'payment', Payment),
   'payment.failure': webhook('billing', 'payment', Payment),
@@ -207,6 +209,7 @@ export const events = {
   'gateway.created': internal('billing', 'gateway', Gateway),
   'gateway.updated': internal('billing', 'gateway', Gateway),
   'vat.number.invalid': internal('billing', 'vat_number', VatNumberState),
+  'clock.moved': internal('billing', 'clock', ClockMoved),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.updated': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.deleted': internal('notification', 'endpoint', WebhookEndpoint),

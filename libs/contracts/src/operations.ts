@@ -7,6 +7,7 @@ import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices/invoices.js';
 import * as paymentMethods from './billing/payment-methods.js';
+import * as paymentTimeline from './billing/payments/timeline.js';
 import * as payments from './billing/payments.js';
 import * as refunds from './billing/refunds.js';
 import * as onetimeAddons from './billing/subscriptions/addons.js';
@@ -19,6 +20,7 @@ import * as subscriptionNotes from './billing/subscriptions/notes.js';
 import * as subscriptionReads from './billing/subscriptions/reads.js';
 import * as subscriptionRunning from './billing/subscriptions/running.js';
 import * as taxes from './billing/taxes.js';
+import * as testClock from './billing/test-clock.js';
 import * as usage from './billing/usage.js';
 import * as checkouts from './catalog/checkouts.js';
 import * as exchange from './catalog/exchange.js';
@@ -71,6 +73,7 @@ export const operations: readonly Operation[] = [
   emails,
   creditNotes,
   payments,
+  paymentTimeline,
   paymentMethods,
   refunds,
   credits,
@@ -85,6 +88,7 @@ export const operations: readonly Operation[] = [
   onetimeAddons,
   subscriptionNotes,
   subscriptionConfig,
+  testClock,
   usage,
   taxes,
   addresses,

@@ -24,6 +24,7 @@ describe('events', () => {
       'user.created',
       'user.updated',
       'payment.created',
+      'payment.authorised.need',
       'payment.success',
       'payment.cancelled',
       'payment.failure',

@@ -222,7 +222,7 @@ function marked(model: Model): Outcome {
 /** A chargeback as the gateway reports it. */
 async function report(
   { invoiceId }: Real,
-  run: (disputes: Disputes, tx: Tx, invoice: InvoiceState) => void | Promise<void>,
+  run: (disputes: Disputes, tx: Tx, invoice: InvoiceState) => unknown,
 ): Promise<{ ok: boolean; slug?: Slug }> {
   try {
     await s.t.db.write(s.t.callerOf(), async tx => {

@@ -13,11 +13,19 @@ import type {
   RefundRequest,
   Status,
 } from './adapter.js';
-import { type SandboxCharge, type SandboxState, sandboxCallbacks, sandboxCharges } from './sandbox-tables.js';
+import {
+  type SandboxCallback,
+  type SandboxCharge,
+  type SandboxState,
+  sandboxCallbacks,
+  sandboxCharges,
+} from './sandbox-tables.js';
 import { type ScenarioCallback, scenarioOf, scenarios } from './scenarios.js';
 
 const callMs = 5_000;
 export const SIGNATURE = 'sandbox-signature';
+/** The kind of work that delivers a callback; its key is the callback's id. */
+export const SANDBOX_CALLBACK = 'sandbox.callback';
 
 /** A callback of the sandbox, ready to be delivered. */
 export interface SandboxDelivery {
@@ -121,6 +129,13 @@ export class Sandbox implements GatewayAdapter {
     });
   }
 
+  async refundStatus(account: GatewayAccount, { idempotencyKey }: RefundRequest): Promise<Status> {
+    return this.db.read(this.caller(account), async reader => {
+      const refund = await reader.find(sandboxCharges, { idempotencyKey });
+      return refund ? this.outcomeOf(refund, reader.now) : { is: 'absent' };
+    });
+  }
+
   async saveMethod(_: GatewayAccount, { userId, data }: MethodRequest): Promise<MethodAnswer> {
     const scenario = String(data.scenario ?? 'succeeds');
     if (!Object.hasOwn(scenarios, scenario)) {
@@ -151,11 +166,7 @@ export class Sandbox implements GatewayAdapter {
         { gatewayId: account.gatewayId, sent: 0 },
         'order by due_time, id limit 100',
       );
-      return rows
-        .filter(({ dueTime }) => dueTime <= reader.now)
-        .map(({ id, body }) => ({
-          ...{ id, body: Buffer.from(body), headers: { [SIGNATURE]: this.keyring.sign(body) } },
-        }));
+      return rows.filter(({ dueTime }) => dueTime <= reader.now).map(row => this.deliveryOf(row));
     });
   }
 
@@ -167,6 +178,24 @@ export class Sandbox implements GatewayAdapter {
       tx.log(targetOf(account), 'SandboxCallback');
       return {};
     });
+  }
+
+  /** A planned callback and its gateway; undefined for one that was delivered. */
+  planned(merchantId: number, id: number): Promise<{ gatewayId: number; delivery: SandboxDelivery } | undefined> {
+    return this.db.read(systemCaller(merchantId, `sandbox_callback_${id}`, this.deadline()), async reader => {
+      const callback = await reader.find(sandboxCallbacks, { id, sent: 0 });
+      return callback && { gatewayId: callback.gatewayId, delivery: this.deliveryOf(callback) };
+    });
+  }
+
+  /** Marks a callback as delivered, in the transaction that has taken it. */
+  async taken(tx: Tx, id: number): Promise<void> {
+    const callback = await tx.lockIfAny(sandboxCallbacks, { id });
+    if (callback) tx.save(sandboxCallbacks, { ...callback, sent: 1 });
+  }
+
+  private deliveryOf({ id, body }: Pick<SandboxCallback, 'id' | 'body'>): SandboxDelivery {
+    return { id, body: Buffer.from(body), headers: { [SIGNATURE]: this.keyring.sign(body) } };
   }
 
   /** Moves a charge under its lock; a move that its state forbids leaves it as it is. */
@@ -195,6 +224,7 @@ export class Sandbox implements GatewayAdapter {
     );
     const id = await tx.nextId(sandboxCallbacks);
     tx.save(sandboxCallbacks, { merchantId: tx.merchantId, id, gatewayId, dueTime, body, sent: 0 });
+    tx.schedule(SANDBOX_CALLBACK, String(id), dueTime);
   }
 
   private factOf(charge: SandboxCharge, { report, says }: ScenarioCallback, at: number): Fact {
@@ -228,7 +258,11 @@ export class Sandbox implements GatewayAdapter {
   }
 
   private caller({ merchantId }: GatewayAccount, what = 'read') {
-    return systemCaller(merchantId, `sandbox_${what}`, this.clock.wall() + callMs);
+    return systemCaller(merchantId, `sandbox_${what}`, this.deadline());
+  }
+
+  private deadline(): number {
+    return this.clock.wall() + callMs;
   }
 }
 

@@ -8,13 +8,13 @@ import { followUp } from '../../tax/decide.js';
 import { invoiceAggregate } from '../aggregates.js';
 import { giveBackPromoOf } from '../credit-use.js';
 import { DocumentLinks } from '../document-links.js';
-import { daysUntil } from '../domain/dunning.js';
+import { type CollectionTerms, daysUntil } from '../domain/dunning.js';
 import { netOf } from '../domain/facts.js';
 import type { Payment, PaymentDraft } from '../domain/payment.js';
 import { type CreditedShare, withCredited } from '../domain/refund-ledger.js';
 import { InvoiceFinalizer } from '../finalize.js';
-import { nextNumber } from '../numbers.js';
-import { partiesOf } from '../parties.js';
+import { nextNumber } from '../finish/numbers.js';
+import { partiesOf } from '../finish/parties.js';
 import { saveGivenBack } from '../refunds/book.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceLines, invoices } from '../tables.js';
@@ -30,6 +30,8 @@ export interface Making {
   createFrom: (typeof createFrom)[keyof typeof createFrom];
   /** Unix second at which an open one expires. */
   deadline: number;
+  /** How it is charged where its gateway charges by itself. */
+  collection?: Omit<CollectionTerms, 'deadline'>;
   /** The id, where it was given to the document before, and its discount was used. */
   invoiceId?: string;
   /** The merchant's details of the payment. */
@@ -80,7 +82,7 @@ export class InvoiceMaker {
     if (making.status === 'draft') return { view: drafted, ...used };
     const { deadline, details } = making;
     const days = daysUntil(deadline, tx.now);
-    const options = { deadline, ...(details && { details }) };
+    const options = { collection: { ...making.collection, deadline }, ...(details && { details }) };
     return { ...(await this.finalizer.finalize(tx, document, days, options)), ...used };
   }
 

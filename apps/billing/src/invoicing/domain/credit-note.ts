@@ -66,6 +66,14 @@ export function voidNote(original: Invoice, context: NoteContext): Invoice {
   return noteOf(original, context, lines, negated.taxes.map(taxEntry), negated.amounts);
 }
 
+/** A priced draft with a negative total as a credit note: as composed. Its number is given by the caller. */
+export function composedNote<I extends Invoice>(draft: I, originalInvoiceId: string, now: number): I {
+  if (draft.totalAmount >= 0n) throw new RangeError(`a credit note of ${draft.totalAmount}`);
+  const status = creditNoteLifecycle.step('init', 'book', 'invoice_not_draft', draft.invoiceId);
+  const document = { kind: 'credit_note', noteReason: 'composed', originalInvoiceId } as const;
+  return { ...draft, ...document, status, finishTime: now, paidTime: now, modifyTime: now };
+}
+
 type LineOfNote = Omit<InvoiceLine, 'lineId' | 'planId' | 'name' | 'description' | keyof LineFacts> &
   Pick<LineFacts, 'sourceLineId' | 'category' | 'ratePpm' | 'taxReason'>;
 
@@ -93,6 +101,8 @@ function noteOf(
   const { merchantId, userId, bizType, createFrom, currency, taxBps, gatewayId } = original;
   const status = creditNoteLifecycle.step('init', refundId ? 'open' : 'book', 'invoice_not_draft', invoiceId);
   const issued = status === 'paid' ? { finishTime: now, paidTime: now } : { finishTime: 0, paidTime: 0 };
+  // signed for the invoice, as `fetchDocument` checks it
+  const pdfLink = original.pdfLink.replace(`/${original.invoiceId}/`, `/${invoiceId}/`);
   return {
     ...newFacts,
     ...amounts,
@@ -104,7 +114,7 @@ function noteOf(
       version: 0,
       status,
       number: '',
-      pdfLink: '',
+      pdfLink,
       kind: 'credit_note',
       noteReason,
       refundId,

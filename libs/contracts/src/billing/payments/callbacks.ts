@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { internal } from '../../operation.js';
+
+/**
+ * A callback of a payment gateway with its exact bytes; asked by the gateway app, which serves /gateway/<id>/webhook.
+ * Rejects `gateway_not_found`, or `credential_invalid` for a wrong signature.
+ */
+export const gatewayCallback = internal({
+  service: 'billing',
+  name: 'platform.gateway_callback',
+  input: z.object({
+    gatewayId: z.int().min(1),
+    headers: z.record(z.string(), z.string()).describe('By their names in lower case'),
+    base64: z.string().describe('The body'),
+  }),
+  output: z.object({}),
+});
