@@ -121,7 +121,9 @@ export function partOf(amount: bigint, partSeconds: number, periodSeconds: numbe
 export function convertedPrice(price: UsagePrice, rate: Rate, fromExponent: number, toExponent: number): UsagePrice {
   const converted = (amount: bigint) => exchange(amount, rate, fromExponent, toExponent);
   const unit = ({ amount, decimal }: UnitPrice): UnitPrice =>
-    decimal === '' ? { amount: converted(amount), decimal } : { amount, decimal: convertedDecimal(decimal, rate, toExponent - fromExponent) };
+    decimal === ''
+      ? { amount: converted(amount), decimal }
+      : { amount, decimal: convertedDecimal(decimal, rate, toExponent - fromExponent) };
   return {
     ...price,
     standard: unit(price.standard),
