@@ -7,7 +7,7 @@ import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
-import { merchants, plans, users } from './customers/tables.js';
+import { merchants, metrics, plans, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
@@ -35,6 +35,7 @@ import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
 import { Invoices } from './invoicing/invoices.js';
 import { InvoiceList } from './invoicing/lists/invoice-list.js';
+import { InvoiceUsage } from './invoicing/lists/usage-history.js';
 import { InvoiceOwners } from './invoicing/owners.js';
 import { PaymentNew } from './invoicing/payments/payment-new.js';
 import { Payments } from './invoicing/payments/payments.js';
@@ -56,6 +57,21 @@ import { TaxSetup } from './tax/tax-setup.js';
 import { VatNumberOperations } from './tax/vat-number-operations.js';
 import { VatNumbers, vatNumberAggregate } from './tax/vat-numbers.js';
 import { Vies } from './tax/vies.js';
+import { LimitAdjustments } from './usage/adjustments.js';
+import { UsageDeletions } from './usage/events/deletions.js';
+import { UsageEventList } from './usage/events/event-list.js';
+import { EventViews } from './usage/events/event-views.js';
+import { Partitions } from './usage/events/partitions.js';
+import { UsageQueue } from './usage/events/queue.js';
+import { UsageRecorder } from './usage/events/recorder.js';
+import { UsageEvents } from './usage/events/usage-events.js';
+import { UsageNotices, userMetricAggregate } from './usage/notices.js';
+import { UsageRecounts } from './usage/recounts.js';
+import { UsageHistory } from './usage/snapshots.js';
+import { StoredSubscriptionFacts, SubscriptionFacts } from './usage/subscription-facts.js';
+import * as usage from './usage/tables.js';
+import { UsageUpgrades } from './usage/upgrades.js';
+import { UserUsage } from './usage/user-usage.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
@@ -67,6 +83,8 @@ export const billing: ServiceDefinition<Config> = {
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
       ...[merchants, refunds, paymentSurpluses, mails],
+      ...[metrics, usage.usageEvents, usage.eventKeys, usage.uniques, usage.counters, usage.billings],
+      ...[usage.adjustments, usage.snapshots, usage.notices],
     ],
     migrations,
     worksFrom: 5,
@@ -80,6 +98,7 @@ export const billing: ServiceDefinition<Config> = {
     creditAccount,
     creditConfig,
     vat_number: vatNumberAggregate,
+    userMetric: userMetricAggregate,
   },
   copies,
   controllers: [
@@ -89,6 +108,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[CreditNotes, Refunds, RefundList],
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
+    ...[UsageEvents, UsageEventList, UserUsage, UsageHistory, LimitAdjustments, InvoiceUsage],
   ],
   providers: [
     GatewayAnswers,
@@ -103,9 +123,15 @@ export const billing: ServiceDefinition<Config> = {
     MailOutbox,
     MailSender,
     VatNumbers,
+    ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
+    ...[UsageNotices, UsageRecounts, UsageUpgrades],
+    { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
-  work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work],
+  work: app => [
+    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work],
+    ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],
+  ],
 };
 
 /** Tables without row-level security, besides the platform's own. */

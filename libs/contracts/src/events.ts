@@ -6,6 +6,7 @@ import { Payment } from './billing/payment-shape.js';
 import { Refund } from './billing/refunds.js';
 import { Subscription } from './billing/subscription-shape.js';
 import { VatNumberState } from './billing/taxes.js';
+import { UserMetricUpdate } from './billing/usage-metrics.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
 import { MerchantCurrencies } from './catalog/exchange.js';
 import { MerchantMetric } from './catalog/metrics.js';
@@ -145,6 +146,7 @@ export const events = {
   'subscription.failed': webhook('billing', 'subscription', Subscription),
   'user.created': webhook('identity', 'user', User),
   'user.updated': webhook('identity', 'user', User),
+  'user.metric.update': webhook('billing', 'userMetric', UserMetricUpdate),
   'payment.created': webhook('billing', 'payment', Payment),
   'payment.success': webhook('billing', 'payment', Payment),
   'payment.cancelled': webhook('billing', 'payment', Payment),

@@ -10,6 +10,7 @@ import { Tax1763683200012 } from './0012-tax.js';
 import { Gateways1763683200013 } from './0013-gateways.js';
 import { Money1763683200014 } from './0014-money.js';
 import { Documents1763683200016 } from './0016-documents.js';
+import { Usage1763683200018 } from './0018-usage.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -25,4 +26,5 @@ export const migrations = [
   Gateways1763683200013,
   Money1763683200014,
   Documents1763683200016,
+  Usage1763683200018,
 ];

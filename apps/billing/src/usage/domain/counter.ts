@@ -21,6 +21,9 @@ export interface Counter extends Tally {
   userId: number;
   periodStart: number;
   periodEnd: number;
+  /** Bounds of the ids of its events; 0 for none. */
+  minEventId: number;
+  maxEventId: number;
   /** Σ of the period's carry-over and manual adjustments of the limit. */
   adjusted: bigint;
   /** Raised by each change; an event's is the one it was counted in. */
