@@ -72,7 +72,7 @@ const statements = [
     period_end bigint not null, events bigint not null, used bigint not null, latest_time bigint not null,
     latest_id bigint not null, min_event_id bigint not null, max_event_id bigint not null, adjusted bigint not null,
     version integer not null, price jsonb, closed boolean not null, billed_value bigint not null,
-    billed_amount bigint not null, notice_at bigint not null, alerted integer not null, upgrade_asked boolean not null,
+    billed_amount bigint not null, notice_due boolean not null, notice_at bigint not null, alerted integer not null, upgrade_asked boolean not null,
     constraint usage_counters_pkey primary key (merchant_id, subscription_id, metric_id, start_at),
     constraint usage_counters_stretch check (start_at < end_at and events >= 0))`,
   `create index usage_counters_user on usage_counters (merchant_id, user_id, metric_id, start_at)`,

@@ -17,8 +17,8 @@ const ofPairs = `select ${columns} from unnest($2::text[], $3::bigint[]) r(subsc
     and c.end_at > $4 order by c.subscription_id, c.metric_id, c.start_at`;
 const createText = `insert into usage_counters (merchant_id, subscription_id, metric_id, start_at, end_at, user_id,
     period_start, period_end, events, used, latest_time, latest_id, min_event_id, max_event_id, adjusted, version,
-    closed, billed_value, billed_amount, notice_at, alerted, upgrade_asked)
-  select $1, r.*, 0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0, 0, 0, false
+    closed, billed_value, billed_amount, notice_due, notice_at, alerted, upgrade_asked)
+  select $1, r.*, 0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0, false, 0, 0, false
   from unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[]) r
   on conflict do nothing`;
 
@@ -62,7 +62,7 @@ export const emptyCounter = (
 ): Counter => ({
   ...{ ...noTally, ...of, subscriptionId, metricId, startAt: start, endAt: end },
   ...{ minEventId: 0, maxEventId: 0, adjusted: 0n, version: 0, price: null, closed: false },
-  ...{ billedValue: 0n, billedAmount: 0n, noticeAt: 0, alerted: 0, upgradeAsked: false },
+  ...{ billedValue: 0n, billedAmount: 0n, noticeDue: false, noticeAt: 0, alerted: 0, upgradeAsked: false },
 });
 
 export const pairKey = ({ subscriptionId, metricId }: Pair) => `${subscriptionId} ${metricId}`;

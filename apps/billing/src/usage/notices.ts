@@ -16,10 +16,9 @@ export const userMetricAggregate: EventSource<'user.metric.update', Notice, Noti
 
 /** The counter, with its next notice scheduled: at most one a second for a user's metric. */
 export function scheduleNotice(tx: Tx, counter: Counter): Counter {
-  if (counter.noticeAt > tx.now) return counter;
-  const at = Math.max(tx.now, counter.noticeAt + 1);
-  tx.schedule(NOTICE_WORK, `${counter.userId}-${counter.metricId}`, at);
-  return { ...counter, noticeAt: at };
+  if (counter.noticeDue) return counter;
+  tx.schedule(NOTICE_WORK, `${counter.userId}-${counter.metricId}`, Math.max(tx.now, counter.noticeAt + 1));
+  return { ...counter, noticeDue: true };
 }
 
 /** Emits user.metric.update with the newest values, and an alert each at 80 % and 100 % of a limit. */
@@ -35,7 +34,8 @@ export class UsageNotices {
 
   private async notify(tx: Tx, { key }: WorkItem): Promise<void> {
     const [userId = 0, metricId = 0] = key.split('-').map(Number);
-    const [counter] = await tx.parts(counters, { userId, metricId }, 'order by start_at desc limit 1');
+    const all = await tx.parts(counters, { userId, metricId }, 'order by subscription_id, metric_id, start_at');
+    const counter = all.toSorted((one, other) => other.startAt - one.startAt)[0];
     const metric = (await metricsById(tx, [metricId])).get(metricId);
     if (!counter || !metric) return;
     let notice = (await tx.lockIfAny(notices, { noticeId: key })) ?? {
@@ -52,8 +52,11 @@ export class UsageNotices {
       });
       notice = { ...notice, version };
     }
-    const alerted = alerts.at(-1);
-    if (alerted !== undefined) tx.save(counters, { ...counter, alerted });
+    const noticed = { noticeDue: false, noticeAt: tx.now };
+    for (const each of all) {
+      if (each === counter) tx.save(counters, { ...each, ...noticed, alerted: alerts.at(-1) ?? each.alerted });
+      else if (each.noticeDue) tx.save(counters, { ...each, ...noticed });
+    }
   }
 
   private async totalOf(tx: Tx, counter: Counter, metric: contract.MerchantMetric): Promise<bigint> {

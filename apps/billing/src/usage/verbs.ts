@@ -5,6 +5,7 @@ import type { Derivation } from '../pricing/explain.js';
 import { stepsOf, usageDerivation, usagePrice } from '../pricing/usage.js';
 import { createCounters, keyOf, lockCounters, pairsIn } from './counters.js';
 import { cutAt, reopenCounters } from './cuts.js';
+import type { Counter } from './domain/counter.js';
 import {
   type Billed,
   chargedStretches,
@@ -13,7 +14,7 @@ import {
   type DueCounter,
   dueCounters,
 } from './due-lines.js';
-import { billings, counters } from './tables.js';
+import { type Billing, billings, counters } from './tables.js';
 import { priceView, stepView } from './views.js';
 
 // The verbs of usage for subscriptions. Facts are given as plain data (domain/facts.ts); all run in the open transaction.
@@ -57,29 +58,20 @@ export async function linesFor(reader: Reader, billed: Billed): Promise<UsageLin
 export async function close(tx: Tx, billed: Billed, invoiceId: string): Promise<UsageLine[]> {
   const there = await lockedForClose(tx, billed);
   const due = await dueCounters(tx, billed, there);
-  for (const { counter, due: of } of due) {
-    tx.save(billings, {
-      ...{ merchantId: tx.merchantId, invoiceId, subscriptionId: counter.subscriptionId, metricId: counter.metricId },
-      ...{ startAt: counter.startAt, value: of.value - of.billedValue, amount: of.amount },
-      ...{ counterVersion: counter.version, cut: !counter.closed && billed.until < counter.endAt, createTime: tx.now },
-    });
-  }
   const byKey = new Map(due.map(each => [keyOf(each.counter), each]));
   for (const metric of await chargeMetrics(tx, billed.period, there)) {
     const own = there.filter(({ metricId }) => metricId === metric.id);
     for (const { counter } of chargedStretches(billed, metric, own)) {
       if (counter.closed) continue;
-      const closed = await cutAt(tx, metric, counter, billed);
-      tx.save(counters, withBilled(closed, byKey.get(keyOf(counter))));
+      const of = byKey.get(keyOf(counter));
+      // without usage too, so that a cancelled invoice opens it again
+      tx.save(billings, billingOf(tx, invoiceId, counter, of, billed.until < counter.endAt));
+      tx.save(counters, billedCounter(await cutAt(tx, metric, counter, billed), of));
     }
   }
-  for (const { counter, due: of } of due.filter(({ late }) => late)) {
-    tx.save(counters, {
-      ...counter,
-      billedValue: of.value,
-      billedAmount: counter.billedAmount + of.amount,
-      version: counter.version + 1,
-    });
+  for (const late of due.filter(each => each.late)) {
+    tx.save(billings, billingOf(tx, invoiceId, late.counter, late, false));
+    tx.save(counters, billedCounter(late.counter, late));
   }
   return due.map(each => lineOf(each, billed.until));
 }
@@ -111,7 +103,19 @@ async function lockedForClose(tx: Tx, billed: Billed) {
   return lockCounters(tx, pairs, 0);
 }
 
-const withBilled = (counter: DueCounter['counter'], due: DueCounter | undefined) => ({
+const billingOf = (
+  tx: Tx,
+  invoiceId: string,
+  counter: Counter,
+  due: DueCounter | undefined,
+  cut: boolean,
+): Billing => ({
+  ...{ merchantId: tx.merchantId, invoiceId, subscriptionId: counter.subscriptionId, metricId: counter.metricId },
+  ...{ startAt: counter.startAt, value: due ? due.due.value - due.due.billedValue : 0n, amount: due?.due.amount ?? 0n },
+  ...{ counterVersion: counter.version, cut, createTime: tx.now },
+});
+
+const billedCounter = (counter: Counter, due: DueCounter | undefined): Counter => ({
   ...counter,
   closed: true,
   billedValue: due?.due.value ?? counter.billedValue,

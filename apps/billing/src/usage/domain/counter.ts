@@ -34,7 +34,8 @@ export interface Counter extends Tally {
   closed: boolean;
   billedValue: bigint;
   billedAmount: bigint;
-  /** Second at which the next notice is due; alert levels of the limit that were sent. */
+  /** A notice is scheduled; the second of the last one; the highest alert level of the limit that was sent. */
+  noticeDue: boolean;
   noticeAt: number;
   alerted: number;
   /** An upgrade was started because of this limit. */
