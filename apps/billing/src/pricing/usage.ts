@@ -117,17 +117,28 @@ export function partOf(amount: bigint, partSeconds: number, periodSeconds: numbe
   return ratio(amount, BigInt(partSeconds), BigInt(periodSeconds), 'half-away-from-zero');
 }
 
+/** A conversion between currencies: the rate, and both exponents (fraction digits) of ISO 4217. */
+export interface Conversion {
+  rate: Rate;
+  fromExponent: number;
+  toExponent: number;
+}
+
 /** The price with its unit prices converted and rounded once, so that amounts are multiples of what is shown. */
-export function convertedPrice(price: UsagePrice, rate: Rate, fromExponent: number, toExponent: number): UsagePrice {
-  const converted = (amount: bigint) => exchange(amount, rate, fromExponent, toExponent);
-  const unit = ({ amount, decimal }: UnitPrice): UnitPrice =>
-    decimal === ''
-      ? { amount: converted(amount), decimal }
-      : { amount, decimal: convertedDecimal(decimal, rate, toExponent - fromExponent) };
+export function convertedCharge(charge: ChargeDocument, conversion: Conversion): ChargeDocument {
+  const amount = (value: number) =>
+    Number(exchange(BigInt(value), conversion.rate, conversion.fromExponent, conversion.toExponent));
+  const decimal = (text = '') => (text === '' ? '' : convertedDecimal(text, conversion));
   return {
-    ...price,
-    standard: unit(price.standard),
-    tiers: price.tiers.map(tier => ({ ...tier, price: unit(tier.price), flatAmount: converted(tier.flatAmount) })),
+    ...charge,
+    standardAmount: amount(charge.standardAmount),
+    standardAmountDecimal: decimal(charge.standardAmountDecimal),
+    graduatedAmounts: charge.graduatedAmounts.map(tier => ({
+      ...tier,
+      perAmount: amount(tier.perAmount),
+      perAmountDecimal: decimal(tier.perAmountDecimal),
+      flatAmount: amount(tier.flatAmount),
+    })),
   };
 }
 
@@ -171,7 +182,8 @@ function stepOf(start: bigint, end: bigint, units: bigint, price: UnitPrice, fla
   return { step, units, price, flatAmount, amount: amountOf(units, price) + flatAmount };
 }
 
-function convertedDecimal(decimal: string, rate: Rate, digits: number): string {
+function convertedDecimal(decimal: string, { rate, fromExponent, toExponent }: Conversion): string {
+  const digits = toExponent - fromExponent;
   const shift = 10n ** BigInt(Math.abs(digits));
   const exact = rateOf(decimal) * (digits > 0 ? shift : 1n);
   return rateText(ratio(exact, rate, SCALE * (digits < 0 ? shift : 1n), 'half-away-from-zero'));

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { rateOf } from '@recur/kernel';
 import fc from 'fast-check';
 import {
-  convertedPrice,
+  convertedCharge,
   partOf,
   priceOf,
   samePrice,
@@ -80,14 +80,19 @@ describe('prices below a minor unit (G7)', () => {
 });
 
 describe('another currency (G9)', () => {
+  const of = (standardAmount: number, standardAmountDecimal = '') => {
+    const graduatedAmounts = [tier(0, -1, standardAmount, 100)];
+    const charge = { metricId: 1, chargeType: 0, standardAmount, standardAmountDecimal, standardStartValue: 0 };
+    return convertedCharge({ ...charge, graduatedAmounts }, { rate: rateOf('149.5'), fromExponent: 2, toExponent: 0 });
+  };
+
   it('9.99 USD at 149.5: 1494 JPY, × 3 = 4482', () => {
-    const price = convertedPrice(standard(999), rateOf('149.5'), 2, 0);
-    expect(price.standard.amount).toBe(1494n);
-    expect(priceOf(price, 3n)).toBe(4482n);
+    expect(of(999)).toMatchObject({ standardAmount: 1494, graduatedAmounts: [{ perAmount: 1494, flatAmount: 150 }] });
+    expect(priceOf(usagePrice(of(999), 1), 3n)).toBe(4482n);
   });
 
   it('a decimal keeps its digits: 0.5 cents at 149.5 are 0.7475 yen', () => {
-    expect(convertedPrice(standard(0, 0, '0.5'), rateOf('149.5'), 2, 0).standard.decimal).toBe('0.7475');
+    expect(of(0, '0.5').standardAmountDecimal).toBe('0.7475');
   });
 });
 
