@@ -7,7 +7,7 @@ import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
-import { merchants, plans, products, users } from './customers/tables.js';
+import { merchants, metrics, plans, products, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
@@ -39,6 +39,7 @@ import { InvoiceFinalizer } from './invoicing/finalize.js';
 import { Notices } from './invoicing/finish/notices.js';
 import { Invoices } from './invoicing/invoices.js';
 import { InvoiceList } from './invoicing/lists/invoice-list.js';
+import { InvoiceUsage } from './invoicing/lists/usage-history.js';
 import { InvoiceOwners } from './invoicing/owners.js';
 import { PaymentAttempts } from './invoicing/payments/attempts.js';
 import { GatewayCallbacks } from './invoicing/payments/callbacks.js';
@@ -92,6 +93,21 @@ import { ClockAdvance } from './test-clock/advance.js';
 import { clockAggregate } from './test-clock/aggregate.js';
 import { testClocks } from './test-clock/tables.js';
 import { TestClocks } from './test-clock/test-clock.js';
+import { LimitAdjustments } from './usage/adjustments.js';
+import { UsageDeletions } from './usage/events/deletions.js';
+import { UsageEventList } from './usage/events/event-list.js';
+import { EventViews } from './usage/events/event-views.js';
+import { Partitions } from './usage/events/partitions.js';
+import { UsageQueue } from './usage/events/queue.js';
+import { UsageRecorder } from './usage/events/recorder.js';
+import { UsageEvents } from './usage/events/usage-events.js';
+import { UsageNotices, userMetricAggregate } from './usage/notices.js';
+import { UsageRecounts } from './usage/recounts.js';
+import { UsageHistory } from './usage/snapshots.js';
+import { StoredSubscriptionFacts, SubscriptionFacts } from './usage/subscription-facts.js';
+import * as usage from './usage/tables.js';
+import { UsageUpgrades } from './usage/upgrades.js';
+import { UserUsage } from './usage/user-usage.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
@@ -104,6 +120,8 @@ export const billing: ServiceDefinition<Config> = {
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
       ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings, testClocks],
       ...[subscriptions, subscriptionPeriods, subscriptionNotes, subscriptionSettings, pendingUpdates, onetimeAddons],
+      ...[metrics, usage.usageEvents, usage.eventKeys, usage.uniques, usage.counters, usage.billings],
+      ...[usage.adjustments, usage.snapshots, usage.notices],
     ],
     migrations,
     worksFrom: 5,
@@ -120,6 +138,7 @@ export const billing: ServiceDefinition<Config> = {
     clock: clockAggregate,
     subscription: subscriptionAggregate,
     pendingUpdate: pendingUpdateAggregate,
+    userMetric: userMetricAggregate,
   },
   copies,
   controllers: [
@@ -133,6 +152,7 @@ export const billing: ServiceDefinition<Config> = {
     TestClocks,
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
     ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
+    ...[UsageEvents, UsageEventList, UserUsage, UsageHistory, LimitAdjustments, InvoiceUsage],
   ],
   providers: [
     GatewayAnswers,
@@ -153,6 +173,9 @@ export const billing: ServiceDefinition<Config> = {
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
     ...[ChangeEffects, ChangeLapse, DeferredChanges],
+    ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
+    ...[UsageNotices, UsageRecounts, UsageUpgrades],
+    { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
@@ -160,6 +183,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
+    ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],
   ],
   removals: [oldFacts],
 };
