@@ -11,6 +11,7 @@ import { merchants, metrics, plans, products, users } from './customers/tables.j
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
+import { CollectionMails } from './documents/collection-mails.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
 import { MailSender } from './documents/mail-sender.js';
@@ -26,6 +27,7 @@ import { GatewaySetup } from './gateways/gateway-setup.js';
 import { Gateways } from './gateways/gateways.js';
 import { PaymentMethods } from './gateways/payment-methods.js';
 import { oldFacts } from './gateways/routes.js';
+import { SandboxQuestions } from './gateways/sandbox-questions.js';
 import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
 import { InvoiceMaker } from './invoicing/composed/make.js';
@@ -143,7 +145,7 @@ export const billing: ServiceDefinition<Config> = {
   copies,
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
-    ...[GatewayCallbacks, Captures, PaymentTimeline],
+    ...[GatewayCallbacks, SandboxQuestions, Captures, PaymentTimeline],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],
     ...[CreditNotes, Refunds, RefundList],
@@ -169,6 +171,7 @@ export const billing: ServiceDefinition<Config> = {
     MailOutbox,
     NoticeMails,
     MailSender,
+    CollectionMails,
     VatNumbers,
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
@@ -181,6 +184,7 @@ export const billing: ServiceDefinition<Config> = {
   work: app => [
     ...[app.get(ClockAdvance).work, app.get(ChangeLapse).work],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
+    app.get(CollectionMails).work,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
     ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],
