@@ -83,6 +83,10 @@ import { Subscribing } from './subscriptions/create/create.js';
 import { FirstInvoice } from './subscriptions/create/first-invoice.js';
 import { Others } from './subscriptions/create/others.js';
 import { SubscribingPreview } from './subscriptions/create/preview.js';
+import { Cycle } from './subscriptions/cycle/cycle.js';
+import { CycleEnds } from './subscriptions/cycle/cycle-ends.js';
+import { CycleInvoices } from './subscriptions/cycle/cycle-invoices.js';
+import { PeriodEnd } from './subscriptions/cycle/period-end.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
 import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { Places } from './tax/places.js';
@@ -175,6 +179,7 @@ export const billing: ServiceDefinition<Config> = {
     VatNumbers,
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
+    ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd],
     ...[ChangeEffects, ChangeLapse, DeferredChanges],
     ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
     ...[UsageNotices, UsageRecounts, UsageUpgrades],
@@ -182,7 +187,7 @@ export const billing: ServiceDefinition<Config> = {
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
-    ...[app.get(ClockAdvance).work, app.get(ChangeLapse).work],
+    ...[app.get(ClockAdvance).work, app.get(Cycle).work, app.get(ChangeLapse).work],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
     app.get(CollectionMails).work,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],

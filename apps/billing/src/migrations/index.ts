@@ -15,6 +15,7 @@ import { Subscriptions1763683200017 } from './0017-subscriptions.js';
 import { Usage1763683200018 } from './0018-usage.js';
 import { TestClocks1763683200020 } from './0020-test-clocks.js';
 import { InvoiceSettings1763683200021 } from './0021-invoice-settings.js';
+import { Cycle1763683200022 } from './0022-cycle.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -35,4 +36,5 @@ export const migrations = [
   Usage1763683200018,
   TestClocks1763683200020,
   InvoiceSettings1763683200021,
+  Cycle1763683200022,
 ];

@@ -89,6 +89,9 @@ export const subscriptionPeriods = table<PeriodRow>('subscription_periods', {
     endAt: integer(),
     invoiceId: text(),
     state: text<PeriodState>(),
+    deadline: { ...integer(), default: 0 },
+    remakeAt: { ...integer(), default: 0 },
+    timesMade: { ...int(), default: 0 },
     createTime: integer(),
   },
   checks: {
