@@ -87,7 +87,13 @@ import { Cycle } from './subscriptions/cycle/cycle.js';
 import { CycleEnds } from './subscriptions/cycle/cycle-ends.js';
 import { CycleInvoices } from './subscriptions/cycle/cycle-invoices.js';
 import { PeriodEnd } from './subscriptions/cycle/period-end.js';
+import { Cancelling } from './subscriptions/endings/cancel.js';
+import { SubscriptionEndings } from './subscriptions/endings/ending.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
+import { NextInvoicePreview } from './subscriptions/reads/next-invoice.js';
+import { SubscriptionNotes } from './subscriptions/reads/notes.js';
+import { SubscriptionReads } from './subscriptions/reads/subscriptions.js';
+import { Timelines } from './subscriptions/reads/timeline.js';
 import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
@@ -156,6 +162,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
     TestClocks,
+    ...[SubscriptionReads, Timelines, SubscriptionNotes, NextInvoicePreview, Cancelling],
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
     ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
     ...[UsageEvents, UsageEventList, UserUsage, UsageHistory, LimitAdjustments, InvoiceUsage],
@@ -178,7 +185,7 @@ export const billing: ServiceDefinition<Config> = {
     CollectionMails,
     VatNumbers,
     ClockAdvance,
-    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
+    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
     ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd],
     ...[ChangeEffects, ChangeLapse, DeferredChanges],
     ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
