@@ -12,9 +12,14 @@ export interface InvoiceOwner {
   paid(tx: Tx, invoice: InvoiceState): Promise<void>;
   failed(tx: Tx, invoice: InvoiceState): Promise<void>;
   cancelled(tx: Tx, invoice: InvoiceState): Promise<void>;
-  /** The whole payment was taken back by the bank. */
-  reversed?(tx: Tx, invoice: InvoiceState): Promise<void>;
+  /** The whole payment was taken back by the bank; what the invoice bills ends, unless the merchant keeps it. */
+  reversed?(tx: Tx, invoice: InvoiceState, facts: { keep: boolean }): Promise<void>;
+  /** The merchant asked, with a refund, to end what the invoice bills. */
+  ended?(tx: Tx, invoice: InvoiceState): Promise<void>;
 }
+
+/** Ends that owners are told without further facts. */
+type PlainEnd = Exclude<keyof InvoiceOwner, 'reversed'>;
 
 /** The owners of invoices, by bizType. Owners register when the service starts. */
 @Injectable()
@@ -43,7 +48,11 @@ export class InvoiceOwners {
     }
   }
 
-  async tell(end: 'paid' | 'failed' | 'cancelled' | 'reversed', tx: Tx, invoice: InvoiceState): Promise<void> {
+  async tell(end: PlainEnd, tx: Tx, invoice: InvoiceState): Promise<void> {
     await this.owners.get(invoice.bizType)?.[end]?.(tx, invoice);
+  }
+
+  async tellReversed(tx: Tx, invoice: InvoiceState, facts: { keep: boolean }): Promise<void> {
+    await this.owners.get(invoice.bizType)?.reversed?.(tx, invoice, facts);
   }
 }

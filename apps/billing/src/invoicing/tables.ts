@@ -32,6 +32,17 @@ export interface Numbering {
   lastCreditNote: number;
 }
 
+/** Settings of a merchant for its invoices; one that has none has the defaults of `finish/settings.ts`. */
+export interface InvoiceSettings {
+  merchantId: number;
+  /** False: invoices of total 0 are finished without a number, not sent, and not listed. */
+  showZeroInvoice: boolean;
+  /** False: documents are not sent by e-mail unless asked for. */
+  invoiceEmail: boolean;
+  /** True: subscriptions outlive a lost dispute. */
+  keepAfterDispute: boolean;
+}
+
 const oneOf = (states: readonly string[]) => `status in (${states.map(state => `'${state}'`).join(', ')})`;
 
 export const invoices = table<InvoiceRow>('invoices', {
@@ -270,4 +281,9 @@ export const numberings = table<Numbering>('numberings', {
     lastNumber: { ...integer(), default: 0 },
     lastCreditNote: { ...integer(), default: 0 },
   },
+});
+
+export const invoiceSettings = table<InvoiceSettings>('invoice_settings', {
+  key: ['merchantId'],
+  columns: { merchantId: integer(), showZeroInvoice: flag(), invoiceEmail: flag(), keepAfterDispute: flag() },
 });

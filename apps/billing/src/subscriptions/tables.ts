@@ -143,8 +143,6 @@ export interface Settings {
   downgradeEffectImmediately: boolean;
   downgradeLeadSeconds: number;
   incompleteExpireSeconds: number;
-  invoiceEmail: boolean;
-  showZeroInvoice: boolean;
   chargeLeadSeconds: number;
   upgradeProration: boolean;
   timeZone: string;
@@ -154,7 +152,6 @@ export interface Settings {
   retryIntervalSeconds: number;
   maxRetries: number;
   oneTrialPerUser: boolean;
-  keepAfterDispute: boolean;
 }
 
 export const subscriptionSettings = table<Settings>('subscription_settings', {
@@ -164,8 +161,6 @@ export const subscriptionSettings = table<Settings>('subscription_settings', {
     downgradeEffectImmediately: flag(),
     downgradeLeadSeconds: integer(),
     incompleteExpireSeconds: integer(),
-    invoiceEmail: flag(),
-    showZeroInvoice: flag(),
     chargeLeadSeconds: integer(),
     upgradeProration: flag(),
     timeZone: text(),
@@ -175,6 +170,5 @@ export const subscriptionSettings = table<Settings>('subscription_settings', {
     retryIntervalSeconds: integer(),
     maxRetries: int(),
     oneTrialPerUser: flag(),
-    keepAfterDispute: flag(),
   },
 });

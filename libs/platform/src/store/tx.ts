@@ -174,6 +174,11 @@ export class Tx extends Reader implements Peeks {
     this.recorder.log(target, content, ids);
   }
 
+  /** Leaves the command without an entry in the operation log: for mass data that nobody would look up there. */
+  unlogged(): void {
+    this.recorder.unlogged();
+  }
+
   /** Declares what a violation of a unique index means to the caller. */
   onConflict(index: string, means: Conflict): void {
     this.recorder.onConflict(index, means);

@@ -1,24 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { type createFrom, creditTransactionType, type Invoice } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import * as credits from '../../credits/verbs.js';
 import * as discounts from '../../discounts/verbs.js';
 import { followUp } from '../../tax/decide.js';
 import { invoiceAggregate } from '../aggregates.js';
+import { giveBackPromoOf } from '../credit-use.js';
 import { DocumentLinks } from '../document-links.js';
 import { type CollectionTerms, daysUntil } from '../domain/dunning.js';
 import { netOf } from '../domain/facts.js';
 import type { Payment, PaymentDraft } from '../domain/payment.js';
-import { withCredited } from '../domain/refund-ledger.js';
+import { type CreditedShare, withCredited } from '../domain/refund-ledger.js';
 import { InvoiceFinalizer } from '../finalize.js';
-import { nextNumber } from '../numbers.js';
-import { partiesOf } from '../parties.js';
+import { Notices } from '../finish/notices.js';
+import { nextNumber } from '../finish/numbers.js';
+import { partiesOf } from '../finish/parties.js';
 import { saveGivenBack } from '../refunds/book.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceLines, invoices } from '../tables.js';
 import { type Composed, withPromo } from './compose.js';
 import { type UsedDiscount, useDiscount } from './discount-use.js';
 import { documentOf } from './document.js';
+import { lockSource } from './sold-lines.js';
 
 /** How a composed bill is made. */
 export interface Making {
@@ -53,6 +57,7 @@ export class InvoiceMaker {
   constructor(
     private readonly finalizer: InvoiceFinalizer,
     private readonly documents: DocumentLinks,
+    private readonly notices: Notices,
   ) {}
 
   /** Throws Rejected `invalid_parameters` for a code that cannot be used, and what `finalize` does. */
@@ -91,19 +96,20 @@ export class InvoiceMaker {
       ...{ userId, currency, invoiceId, amount: -totalAmount, type: creditTransactionType.refund },
       description: 'Credit of a change or cancellation',
     });
+    await giveBackPromoOf(tx, note);
     const pdfLink = this.documents.linkOf(note.merchantId, invoiceId);
     const finished = { status: 'paid', finishTime: tx.now, paidTime: tx.now, pdfLink, seller, buyer } as const;
     const invoice = { ...note, ...finished, ...(await nextNumber(tx, 'credit_note', merchant)) };
-    return tx.step(invoiceAggregate, invoice, 'invoice.created', { log });
+    const view = tx.step(invoiceAggregate, invoice, 'invoice.created', { log });
+    await this.notices.tell(tx, 'credited', invoice);
+    return view;
   }
 }
 
 /** Promo credit from the locked account; the amounts are composed again where its balance has changed meanwhile. */
 async function takePromo(tx: Tx, composed: Composed, invoiceId: string): Promise<Composed> {
   const { bill, promo, promoBase, composition } = composed;
-  const { userId, currency, items } = bill;
-  const returned = items.reduce((sum, { source }) => sum + (source?.promoCredits ?? 0n), 0n);
-  if (returned > 0n) await credits.returnPromo(tx, { userId, currency, credits: returned, invoiceId });
+  const { userId, currency } = bill;
   if (!promo) return composed;
   const cap = promo.cap === undefined ? {} : { cap: promo.cap };
   const taken = await credits.spendPromo(tx, { userId, currency, base: promoBase, ...cap, invoiceId });
@@ -112,8 +118,11 @@ async function takePromo(tx: Tx, composed: Composed, invoiceId: string): Promise
   return withPromo(composed, taken && { balance: taken.credits, exchangeRate: taken.rate, decimals });
 }
 
-/** Books on the credited lines' invoices, in the order of their ids, what the credit lines give back of them. */
-async function giveBackSources(tx: Tx, { bill, composition }: Composed): Promise<void> {
+/**
+ * Books on the credited lines' invoices, in the order of their ids, what the credit lines give back of them. Throws
+ * Rejected `total_changed` where a refund took place meanwhile.
+ */
+export async function giveBackSources(tx: Tx, { bill, composition }: Composed): Promise<void> {
   const shares = bill.items.flatMap(({ source }, at) => {
     const line = composition.lines[at];
     if (!source || !line) return [];
@@ -122,8 +131,18 @@ async function giveBackSources(tx: Tx, { bill, composition }: Composed): Promise
   });
   const ids = [...new Set(shares.map(({ invoiceId }) => invoiceId))].sort();
   for (const invoiceId of ids) {
-    const source = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
+    const source = await lockSource(tx, invoiceId);
     const own = shares.filter(entry => entry.invoiceId === invoiceId).map(({ share }) => share);
+    assertLeft(source, own);
     await saveGivenBack(tx, withCredited(source, source.payment, own));
+  }
+}
+
+function assertLeft({ invoiceId, lines }: InvoiceState, shares: readonly CreditedShare[]): void {
+  for (const { lineId, net } of shares) {
+    const line = lines.find(each => each.lineId === lineId);
+    const left = line ? netOf(line) - line.creditedNet - line.refundedNet - line.waivedNet : 0n;
+    if (net > left)
+      throw new Rejected('total_changed', `Only ${left} of line ${lineId} of invoice ${invoiceId} is left`);
   }
 }

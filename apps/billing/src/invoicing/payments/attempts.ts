@@ -17,7 +17,8 @@ import { announceDeadline, chargeWork } from './collect.js';
 import { lockInOrder } from './lock.js';
 import { Settlement } from './settlement.js';
 
-const limits = { batch: 20, leaseSeconds: 90, inFlightSeconds: 60 } as const;
+/** `inFlightSeconds`: longer than a claimed attempt may wait and its call may take; shorter than the lease. */
+const limits = { batch: 20, leaseSeconds: 60, inFlightSeconds: 45 } as const;
 
 /** An attempt that a worker has claimed: to be sent, or to be asked for where another worker has claimed it before. */
 interface Claim {

@@ -6,7 +6,7 @@ import { keepMethod } from '../../gateways/payment-methods.js';
 import { sendingOf } from '../domain/charge.js';
 import { InvoiceOwners } from '../owners.js';
 import { Disputes } from '../refunds/disputes.js';
-import { RefundSettlement } from '../refunds/sending.js';
+import { RefundReports } from '../refunds/sending.js';
 import { payments } from '../tables.js';
 import { lockCharge } from './lock.js';
 import { Settlement } from './settlement.js';
@@ -20,7 +20,7 @@ const keep = `insert into gateway_facts (merchant_id, gateway_id, fact_id, recei
 export class GatewayFacts {
   constructor(
     private readonly settlement: Settlement,
-    private readonly refunds: RefundSettlement,
+    private readonly refunds: RefundReports,
     private readonly disputes: Disputes,
     private readonly owners: InvoiceOwners,
   ) {}

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
+import { settingsOf as documentSettingsOf } from '../../invoicing/finish/settings.js';
 import { lastAttempt } from '../../invoicing/payments/last-attempt.js';
 import type { InvoiceState } from '../../invoicing/state.js';
 import { subscriptionAggregate } from '../aggregate.js';
@@ -66,7 +67,7 @@ export class CycleEnds {
 
   /** A chargeback of the whole ends the subscription, unless the config keeps it. */
   private async reversed(tx: Tx, { sub }: InvoiceEnd): Promise<void> {
-    if (hasEnded(sub.status) || (await settingsOf(tx)).keepAfterDispute) return;
+    if (hasEnded(sub.status) || (await documentSettingsOf(tx)).keepAfterDispute) return;
     const over = ended(sub, 'cancel', 'Its payment was charged back', tx.now);
     tx.step(subscriptionAggregate, over, 'subscription.cancelled');
     tx.unschedule(NEXT, sub.subscriptionId);

@@ -7,6 +7,7 @@ import {
   newPayment,
   paymentStatus,
   refundInvoice,
+  sandboxQuestion,
 } from '@recur/contracts';
 import type { Outcome } from '../../../src/gateways/adapters/adapter.js';
 import { Sandbox } from '../../../src/gateways/adapters/sandbox.js';
@@ -185,6 +186,30 @@ describe('callbacks', () => {
     const ends = new Set(rows.map(({ status, payment, surplus }) => `${status} ${payment} ${surplus}`));
     expect(rows).toHaveLength(rounds);
     for (const end of ends) expect(['paid success 0', 'cancelled cancelled 7033']).toContain(end);
+  });
+});
+
+describe('the page of the sandbox', () => {
+  const ask = async (input: In<typeof sandboxQuestion>) => {
+    const caller = c.s.t.callerOf({ merchantId: 0 });
+    const { bytes } = await c.s.t.server.dispatch(sandboxQuestion.name, JSON.stringify(input), caller);
+    return JSON.parse(bytes.toString());
+  };
+
+  it('asks the user of a charge that needs action, and takes one answer', async () => {
+    const { invoiceId, invoice } = await c.charged('needs_action');
+    const reference = String(invoice.payment?.gatewayPaymentId);
+    expect(invoice.payment?.link).toMatch(new RegExp(`/gateway/${c.gatewayId}/sandbox/${reference}$`));
+    const which = { gatewayId: c.gatewayId, reference };
+    expect(await ask(which)).toEqual({ state: 'open', amount: 7_033, currency: 'EUR' });
+    expect(await ask({ ...which, answer: 'approve' })).toMatchObject({ state: 'approved' });
+    expect(await ask({ ...which, answer: 'decline' })).toMatchObject({ state: 'approved' });
+    await c.drain();
+    await once(invoiceId);
+    expect(await ask({ ...which, reference: 'sbx_none' })).toMatchObject({ slug: 'payment_not_found' });
+    for (const gatewayId of [999_999, c.s.gateway.gatewayId]) {
+      expect(await ask({ ...which, gatewayId })).toMatchObject({ slug: 'gateway_not_found' });
+    }
   });
 });
 
