@@ -80,7 +80,14 @@ import { Subscribing } from './subscriptions/create/create.js';
 import { FirstInvoice } from './subscriptions/create/first-invoice.js';
 import { Others } from './subscriptions/create/others.js';
 import { SubscribingPreview } from './subscriptions/create/preview.js';
+import { Cancelling } from './subscriptions/endings/cancel.js';
+import { SubscriptionEndings } from './subscriptions/endings/ending.js';
+import { LastDocuments } from './subscriptions/endings/last-document.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
+import { NextInvoicePreview } from './subscriptions/reads/next-invoice.js';
+import { SubscriptionNotes } from './subscriptions/reads/notes.js';
+import { SubscriptionReads } from './subscriptions/reads/subscriptions.js';
+import { Timelines } from './subscriptions/reads/timeline.js';
 import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
@@ -131,6 +138,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
     TestClocks,
+    ...[SubscriptionReads, Timelines, SubscriptionNotes, NextInvoicePreview, Cancelling],
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
     ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
   ],
@@ -151,8 +159,8 @@ export const billing: ServiceDefinition<Config> = {
     MailSender,
     VatNumbers,
     ClockAdvance,
-    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
-    ...[ChangeEffects, ChangeLapse, DeferredChanges],
+    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
+    ...[ChangeEffects, ChangeLapse, DeferredChanges, LastDocuments],
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Controller } from '@nestjs/common';
 import {
   emptyOf,
   getSubscriptionConfig,
   type In,
+  type MerchantVatRule,
   SubscriptionConfig,
   updateSubscriptionConfig,
 } from '@recur/contracts';
@@ -26,19 +28,16 @@ export class SubscriptionConfigs {
   @Handle(updateSubscriptionConfig)
   update(input: Input, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const before = await settingsOf(tx);
+      const before = await configOf(tx, await settingsOf(tx));
       const settings = await changeSettings(tx, changesIn(input));
-      const { gatewayVATRule, reverseChargePending } = input;
-      const config = await configOf(tx, settings);
-      if (gatewayVATRule !== undefined) await tax.setGatewayRules(tx, gatewayVATRule);
-      if (reverseChargePending !== undefined) await tax.setReverseChargePending(tx, reverseChargePending);
-      const changed = {
-        ...config,
-        ...(gatewayVATRule && { gatewayVATRule: JSON.stringify(gatewayVATRule) }),
-        ...(reverseChargePending !== undefined && { reverseChargePending }),
-      };
-      const isNew = JSON.stringify(changed) !== JSON.stringify(await configOf(tx, before));
-      if (isNew) tx.log('SubscriptionConfig', 'Update');
+      const { gatewayVATRule, reverseChargePending = before.reverseChargePending } = input;
+      const rules = gatewayVATRule ? textOf(gatewayVATRule) : before.gatewayVATRule;
+      if (gatewayVATRule && rules !== before.gatewayVATRule) await tax.setGatewayRules(tx, gatewayVATRule);
+      if (reverseChargePending !== before.reverseChargePending) {
+        await tax.setReverseChargePending(tx, reverseChargePending);
+      }
+      const changed = { ...(await configOf(tx, settings)), gatewayVATRule: rules, reverseChargePending };
+      if (!isDeepStrictEqual(changed, before)) tx.log('SubscriptionConfig', 'Update');
       return { config: changed };
     });
   }
@@ -61,6 +60,15 @@ function changesIn(input: Input): Partial<Settings> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
+/** The rules as JSON text, their fields in one order whatever the database keeps them in. */
+function textOf(rules: readonly MerchantVatRule[]): string {
+  if (rules.length === 0) return '';
+  const ordered = rules.map(({ gatewayNames, validCountryCodes, taxPercentage, ignoreVatNumber }) => {
+    return { gatewayNames, validCountryCodes, taxPercentage, ignoreVatNumber };
+  });
+  return JSON.stringify(ordered);
+}
+
 async function configOf(reader: Reader, settings: Settings): Promise<SubscriptionConfig> {
   const { gatewayRules, reverseChargePending } = await tax.settingsOf(reader);
   const { downgradeEffectImmediately, invoiceEmail, showZeroInvoice, upgradeProration, timeZone, lateUsage } = settings;
@@ -69,7 +77,7 @@ async function configOf(reader: Reader, settings: Settings): Promise<Subscriptio
     ...emptyOf(SubscriptionConfig),
     ...{ downgradeEffectImmediately, invoiceEmail, showZeroInvoice, upgradeProration, timeZone, lateUsage },
     ...{ firstInvoiceDays, oneTrialPerUser, keepAfterDispute, reverseChargePending, invoicePdfGenerate: true },
-    gatewayVATRule: gatewayRules.length === 0 ? '' : JSON.stringify(gatewayRules),
+    gatewayVATRule: textOf(gatewayRules),
     downgradeNonImmediatelyEffectBeforePeriodEnd: settings.downgradeLeadSeconds,
     incompleteExpireTime: settings.incompleteExpireSeconds,
     tryAutomaticPaymentBeforePeriodEnd: settings.chargeLeadSeconds,
