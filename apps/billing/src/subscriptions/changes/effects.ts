@@ -12,7 +12,7 @@ import { SubscriptionInvoices } from '../owner.js';
 import { addPeriod, endPeriod, periodsFrom, voidPeriod } from '../periods.js';
 import { scheduleNext } from '../schedule.js';
 import { pendingUpdateAggregate } from './aggregate.js';
-import type { PendingUpdate } from './tables.js';
+import { type PendingUpdate, pendingUpdates } from './tables.js';
 
 /** Kind of due work: a change that is not paid in time lapses. The key is its id. */
 export const LAPSE = 'subscription.lapse';
@@ -69,6 +69,13 @@ export class ChangeEffects {
     if (!update) return sub;
     await this.cancel(tx, sub, update);
     return tx.lock(subscriptionAggregate, sub.subscriptionId, 'subscription_not_found');
+  }
+
+  /** Cancels the change that waits for the end of the period; returns the subscription without it. */
+  async cancelDeferred(tx: Tx, sub: Subscription): Promise<Subscription> {
+    if (sub.pendingUpdateId === '') return sub;
+    const update = await tx.find(pendingUpdates, { pendingUpdateId: sub.pendingUpdateId });
+    return update?.effectImmediate === 0 ? this.cancelPending(tx, sub) : sub;
   }
 
   /** Cancels a change that is not finished, with its invoice. */
