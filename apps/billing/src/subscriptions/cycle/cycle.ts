@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import { subscriptionAggregate } from '../aggregate.js';
-import { type CycleState, type CycleStep, expired, missedPeriods, nextStep, periodOf } from '../domain/cycle.js';
+import { DeferredChanges } from '../changes/deferred.js';
+import { type CycleState, type CycleStep, missedPeriods, nextStep, periodOf } from '../domain/cycle.js';
 import { advanced, moved, type Subscription } from '../domain/subscription.js';
 import { leadOf, NEXT } from '../schedule.js';
 import { chargeTermsOf } from '../settings.js';
@@ -30,6 +31,7 @@ export class Cycle {
   constructor(
     private readonly invoices: CycleInvoices,
     private readonly periodEnd: PeriodEnd,
+    private readonly deferred: DeferredChanges,
   ) {
     this.work = work(NEXT, { time: 'merchant', batch: limits.batch, leaseSeconds: limits.leaseSeconds }, (tx, items) =>
       this.run(tx, items),
@@ -52,6 +54,14 @@ export class Cycle {
     const { subscriptionId, userId, planId } = before.sub;
     const done: string[] = [];
     let state = before;
+    if (isChanging(before.sub, tx.now)) {
+      const changed = await this.deferred.take(tx, before.sub);
+      if (changed !== before.sub) {
+        // the periods that it leaves are seen by another transaction
+        tx.schedule(NEXT, subscriptionId, tx.now);
+        return tx.log(`Subscription(${subscriptionId})`, 'Downgrade', { subscriptionId, userId, planId });
+      }
+    }
     for (;;) {
       const terms = { ...chargeTermsOf(state.sub, scene.settings), leadSeconds: leadOf(state.sub) };
       const due = nextStep(state, terms, tx.now);
@@ -78,8 +88,14 @@ export class Cycle {
       case 'end':
         return this.periodEnd.end(tx, state);
       case 'expire':
-        return expire(tx, state);
+        return this.expire(tx, state);
     }
+  }
+
+  /** The deadline of a period whose invoice was cancelled and not made again. */
+  private async expire(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
+    if (ahead) tx.save(subscriptionPeriods, { ...ahead, state: 'unpaid', remakeAt: 0 });
+    return { sub: await this.periodEnd.expire(tx, sub), current, ahead: undefined };
   }
 
   private parked(tx: Tx, state: CycleState, parkedReason: string): CycleState {
@@ -88,6 +104,10 @@ export class Cycle {
     return { ...state, sub };
   }
 }
+
+/** A deferred change takes effect when the current period is over, before the next one is looked at. */
+const isChanging = ({ status, pendingUpdateId, currentPeriodEnd, cancelAtPeriodEnd }: Subscription, now: number) =>
+  status === 'active' && pendingUpdateId !== '' && currentPeriodEnd <= now && !cancelAtPeriodEnd;
 
 /** Why the billing stops, where too many periods were missed; undefined if it goes on. */
 function parkedIfLate(sub: Subscription, now: number): string | undefined {
@@ -110,12 +130,4 @@ function suspend(tx: Tx, { sub, current, ahead }: CycleState): CycleState {
   const next = { ...moved(sub, 'suspend', tx.now), dunningTime: tx.now, currentPeriodPaid: ahead?.deadline ?? tx.now };
   tx.step(subscriptionAggregate, next, 'subscription.auto_renew.failure');
   return { sub: next, current, ahead };
-}
-
-/** The deadline of a period whose invoice was cancelled and not made again. */
-function expire(tx: Tx, { sub, current, ahead }: CycleState): CycleState {
-  if (ahead) tx.save(subscriptionPeriods, { ...ahead, state: 'unpaid', remakeAt: 0 });
-  const over = expired(sub, tx.now);
-  tx.step(subscriptionAggregate, over, over.status === 'failed' ? 'subscription.failed' : 'subscription.expired');
-  return { sub: over, current, ahead };
 }
