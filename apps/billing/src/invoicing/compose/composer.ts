@@ -26,8 +26,14 @@ export type Issued =
   | { kind: 'credit_note'; document: Invoice }
   | { kind: 'carried' };
 
-/** Options of an issue: those of a finalization, and the term in days. */
-export type IssueOptions = Omit<Finalization, 'taxation'> & { daysUntilDue?: number };
+/** Options of an issue, besides those of a finalization. */
+export interface IssueOptions extends Omit<Finalization, 'taxation'> {
+  daysUntilDue?: number;
+  /** Of a new document, where the use of a discount already names it. */
+  invoiceId?: string;
+  /** Sends a negative total back through the payments of the invoices that it credits, as far as they go. */
+  refund?: boolean;
+}
 
 /** What a preview answers: the document as it would be issued now, with the tax reason of its first line. */
 export interface Preview {
@@ -65,7 +71,7 @@ export class Composer {
    * beyond ±(2^53−1).
    */
   async issue(tx: Tx, order: Order, options: IssueOptions = {}): Promise<Issued> {
-    const invoiceId = tx.newId('in_');
+    const { invoiceId = tx.newId('in_') } = options;
     const [taxation, promo, id] = await Promise.all([
       taxed(tx, order),
       takePromoFor(tx, order, invoiceId),
@@ -114,9 +120,14 @@ export class Composer {
     return { kind: 'invoice', document: view, payment };
   }
 
-  private async credit(tx: Tx, draft: InvoiceState, isSaved: boolean, { log }: IssueOptions): Promise<Issued> {
+  private async credit(
+    tx: Tx,
+    draft: InvoiceState,
+    isSaved: boolean,
+    { log, refund = false }: IssueOptions,
+  ): Promise<Issued> {
     const pdfLink = this.documents.linkOf(draft.merchantId, draft.invoiceId);
-    const { note, view } = await issueComposed(tx, draft, { pdfLink, isSaved, log: log?.log });
+    const { note, view } = await issueComposed(tx, draft, { pdfLink, isSaved, refund, log: log?.log });
     await this.notices.tell(tx, 'credited', note);
     return { kind: 'credit_note', document: view };
   }

@@ -6,6 +6,7 @@ import { netOf } from '../domain/facts.js';
 import type { Invoice } from '../domain/invoice.js';
 import { type CreditedShare, withCredited } from '../domain/refund-ledger.js';
 import { saveGivenBack } from '../refunds/book.js';
+import type { InvoiceState } from '../state.js';
 import { discountOf, type Order, promoBaseOf, RETURNED } from './order.js';
 
 // Credit of composed documents: the promo credit that they take, and what their credit lines give back of earlier ones.
@@ -43,14 +44,20 @@ export const invoiceOfLine = (lineId: string): string => lineId.slice(0, lineId.
 
 /**
  * Books what the credit lines of a document give back on the lines that they name, and returns their promo credits: the
- * document is paid, or a credit note. The database refuses more than is left of a line.
+ * document is paid, or a credit note. Returns the invoices of those lines as they were before. The database refuses more
+ * than is left of a line.
  */
-export async function bookCredits(tx: Tx, document: Pick<Invoice, 'lines' | 'userId' | 'currency'>): Promise<void> {
+export async function bookCredits(
+  tx: Tx,
+  document: Pick<Invoice, 'lines' | 'userId' | 'currency'>,
+): Promise<InvoiceState[]> {
   const { userId, currency } = document;
   const credited = document.lines.filter(({ sourceLineId }) => sourceLineId !== '');
   const sources = new Set(credited.map(({ sourceLineId }) => invoiceOfLine(sourceLineId)));
+  const before: InvoiceState[] = [];
   for (const invoiceId of [...sources].sort()) {
     const source = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
+    before.push(source);
     const own = credited.filter(({ sourceLineId }) => invoiceOfLine(sourceLineId) === invoiceId);
     const shares = own.map((line): CreditedShare => {
       const { sourceLineId: lineId, tax, inputs } = line;
@@ -61,4 +68,5 @@ export async function bookCredits(tx: Tx, document: Pick<Invoice, 'lines' | 'use
       await credits.returnPromo(tx, { userId, currency, invoiceId, credits: promoCredits });
     }
   }
+  return before;
 }

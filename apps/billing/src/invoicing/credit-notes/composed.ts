@@ -7,24 +7,35 @@ import { bookCredits, invoiceOfLine } from '../compose/credits.js';
 import { composedNote } from '../domain/credit-note.js';
 import { nextNumber } from '../finish/numbers.js';
 import { partiesOf } from '../finish/parties.js';
+import { payOut, sourceOf } from '../refunds/pay-out.js';
 import { bare, type InvoiceState } from '../state.js';
 import { invoiceLines, invoices } from '../tables.js';
 
+/** The link to its PDF, whether the draft was saved, whether its money goes back through payments, and the log's entry. */
+interface ComposedOptions {
+  pdfLink: string;
+  isSaved: boolean;
+  refund: boolean;
+  log?: string | undefined;
+}
+
 /**
  * Issues a composition with a negative total as a credit note: its credit lines are booked on the lines that they give
- * back, and what it comes to goes to the main account. The draft is new, or was saved (`isSaved`) with other lines.
+ * back, and what it comes to goes to the main account; with `refund`, back through the payments of the invoices that it
+ * credits as far as they go. The draft is new, or was saved with other lines.
  */
 export async function issueComposed(
   tx: Tx,
   draft: InvoiceState,
-  { pdfLink, isSaved, log }: { pdfLink: string; isSaved: boolean; log?: string | undefined },
+  { pdfLink, isSaved, refund, log }: ComposedOptions,
 ): Promise<{ note: InvoiceState; view: Invoice }> {
   const { userId, currency, invoiceId, totalAmount } = draft;
   const originalInvoiceId = originalOf(draft);
   const original = originalInvoiceId ? await tx.find(invoices, { invoiceId: originalInvoiceId }) : undefined;
-  await bookCredits(tx, draft);
+  const sources = (await bookCredits(tx, draft)).map(sourceOf);
+  const amount = refund ? await payOut(tx, draft, sources) : -totalAmount;
   await credits.addMain(tx, {
-    ...{ userId, currency, invoiceId, amount: -totalAmount, type: creditTransactionType.refund },
+    ...{ userId, currency, invoiceId, amount, type: creditTransactionType.refund },
     description: 'Credit note',
   });
   const { merchant, seller, buyer } = await partiesOf(tx, userId);
