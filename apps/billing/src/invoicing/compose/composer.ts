@@ -20,7 +20,7 @@ import { invoiceView } from '../views.js';
 import { previewPromoFor, takePromoFor } from './credits.js';
 import { discountOf, linesOf, type Order } from './order.js';
 
-/** What became of an order. A `carried` one made no document: its amount is below what the gateway collects. */
+/** Outcome of an order. A `carried` one made no document: its amount is below what the gateway collects. */
 export type Issued =
   | { kind: 'invoice'; document: Invoice; payment: Payment | undefined }
   | { kind: 'credit_note'; document: Invoice }
@@ -29,13 +29,13 @@ export type Issued =
 /** Options of an issue, besides those of a finalization. */
 export interface IssueOptions extends Omit<Finalization, 'taxation'> {
   daysUntilDue?: number;
-  /** Of a new document, where the use of a discount already names it. */
+  /** Id for a new document, where the use of a discount already names it. */
   invoiceId?: string;
   /** Sends a negative total back through the payments of the invoices that it credits, as far as they go. */
   refund?: boolean;
 }
 
-/** What a preview answers: the document as it would be issued now, with the tax reason of its first line. */
+/** The document as it would be issued now, with the tax reason of its first line. */
 export interface Preview {
   document: Invoice;
   taxReason: string;
