@@ -90,6 +90,8 @@ describe('invoice/send_email', () => {
     expect(await refused(draft.invoiceId)).toMatchObject({ ok: false, slug: 'invoice_not_found' });
     expect(await refused('in_unknown')).toMatchObject({ ok: false, slug: 'invoice_not_found' });
     const { invoiceId } = await s.made({ finish: true });
+    // finished before documents froze their buyer
+    await s.t.rows('update invoices set buyer = null where invoice_id = $1', [invoiceId]);
     await s.t.rows('delete from user_copies where id = 1');
     // one that was finished before buyers were kept on documents
     await s.t.rows('update invoices set buyer = null where invoice_id = $1', [invoiceId]);
