@@ -20,6 +20,7 @@ const commands = {
   log: 'log/log.js',
   mails: 'mails/mails.js',
   migration: 'migration/migration.js',
+  charts: 'charts/charts.js',
 };
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const startedAt = Date.now();
