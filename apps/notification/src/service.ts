@@ -30,6 +30,7 @@ import { Replays1763683200006 } from './migrations/0006-replays.js';
 import { Relay1763683200007 } from './migrations/0007-relay.js';
 import { Claiming1763683200008 } from './migrations/0008-claiming.js';
 import { Work1763683200009 } from './migrations/0009-work.js';
+import { Traces1763683200011 } from './migrations/0011-traces.js';
 
 /** Tables without row-level security, beside the platform's own. */
 export const infrastructure = [due.table, catchUps.table, 'running_replays', connectionLookups.table];
@@ -49,6 +50,7 @@ export const notification: ServiceDefinition<Config> = {
       Relay1763683200007,
       Claiming1763683200008,
       Work1763683200009,
+      Traces1763683200011,
     ],
     worksFrom: 7,
   },
