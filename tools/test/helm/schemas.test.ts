@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { digestFile, findHelm, inputDigest, render, variants } from '../../charts/rendering.js';
+import { digestFile, findTool, inputDigest, render, variants } from '../../charts/rendering.js';
 import { composed, filledIn, readFiles } from '../deployment.js';
 import { manifestsIn, manifestViolations, merged, read, valuesOf, violations } from './manifests.js';
 
@@ -37,7 +37,7 @@ describe.each(variants)('the chart, rendered for %s', variant => {
 
   it(`is what helm renders; ${again}`, () => {
     expect(readFileSync(digestFile, 'utf8')).toBe(`${inputDigest()}\n`);
-    const helm = findHelm();
+    const helm = findTool('helm');
     if (helm !== undefined) expect(render(helm, variant)).toBe(text);
   });
 });

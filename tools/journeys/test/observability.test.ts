@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { parse, parseAllDocuments } from 'yaml';
 import { apps } from '../../local/apps.js';
+import { checkoutRoot } from '../../local/home.js';
 import { type CollectedSpan, startCollector } from '../collector.js';
 import { typeOf } from '../receiver.js';
+import { selectedBy, seriesIn } from '../series.js';
 import { order } from '../shop.js';
-import { type Stand, startStand } from './stand.js';
+import { pause, type Stand, startStand } from './stand.js';
 
 jest.setTimeout(120_000);
 
@@ -101,4 +104,64 @@ it('spans tell nothing of what was asked: no credential, no value of a statement
   expect(sent).not.toContain(shop.apiKey);
   expect(sent).not.toContain('Welcome credit');
   expect(sent).not.toContain('@example.com');
+});
+
+/** Labels that Prometheus adds to every series. */
+const added = ['job', 'instance', 'pod'];
+
+/** Every expression of the alerts, the dashboard and the triggers of the autoscaling. */
+function expressions(): string[] {
+  const text = (file: string) => readFileSync(path.join(checkoutRoot(), 'deploy/helm', file), 'utf8');
+  const alerts: string[] = parse(text('recur/alerts.yaml')).groups.flatMap(({ rules }: { rules: { expr: string }[] }) =>
+    rules.map(({ expr }) => expr),
+  );
+  const { panels, templating } = JSON.parse(text('recur/dashboard.json'));
+  const shown: string[] = panels.flatMap(({ targets = [] }: { targets?: { expr: string }[] }) =>
+    targets.map(({ expr }) => expr),
+  );
+  const listed: string[] = templating.list.flatMap(({ query }: { query: string | { query: string } }) =>
+    typeof query === 'string' ? [] : [query.query],
+  );
+  const scaled = parseAllDocuments(text('rendered/production.yaml'))
+    .map(document => document.toJS())
+    .filter(manifest => manifest?.kind === 'ScaledObject')
+    .flatMap(({ spec }) =>
+      spec.triggers.flatMap(({ metadata }: { metadata: { query?: string } }) => metadata.query ?? []),
+    );
+  return [...alerts, ...shown, ...listed, ...scaled];
+}
+
+/** Series and labels that the expressions name and that are not in the texts of /metrics. */
+function missing(wanted: readonly string[], texts: readonly string[]): string[] {
+  const emitted = new Map<string, Set<string>>([['up', new Set()]]);
+  for (const text of texts) {
+    for (const [name, labels] of seriesIn(text)) {
+      emitted.set(name, new Set([...(emitted.get(name) ?? []), ...labels]));
+    }
+  }
+  return wanted.flatMap(expression => {
+    const { metrics, labels } = selectedBy(expression);
+    const known = new Set([...added, ...metrics.flatMap(metric => [...(emitted.get(metric) ?? [])])]);
+    return [
+      ...metrics.filter(metric => !emitted.has(metric)).map(metric => `no app emits ${metric}: ${expression}`),
+      ...labels.filter(label => !known.has(label)).map(label => `no series has ${label}: ${expression}`),
+    ];
+  });
+}
+
+it('every series that an alert, the dashboard or a trigger names is emitted', async () => {
+  const { services } = stand.stack.facts();
+  const read = async (url: string) => (await fetch(`${url}/metrics`)).text();
+  const readAll = () => Promise.all(apps.map(app => read(services[app].opsUrl)));
+  const all = expressions();
+  expect(all.length).toBeGreaterThan(30);
+  let texts = await readAll();
+  // what waits is measured every 10 seconds, the first time before there are consumers
+  for (const deadline = Date.now() + 30_000; missing(all, texts).length > 0 && Date.now() < deadline; ) {
+    await pause();
+    texts = await readAll();
+  }
+  expect(missing(all, texts)).toEqual([]);
+  const planted = ['rate(recur_http_request_total[5m])', 'sum by (customer) (recur_events_pending)'];
+  expect(missing(planted, texts)).toHaveLength(2);
 });
