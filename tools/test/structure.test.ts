@@ -50,7 +50,9 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     mail: ['language'],
     usage: ['pricing', 'customers'],
     invoicing: ['credits', 'discounts', 'tax', 'usage', 'pricing', 'gateways', 'customers'],
+    subscriptions: ['invoicing', 'usage', 'discounts', 'credits', 'tax', 'gateways', 'pricing', 'customers'],
     documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language'],
+    'test-clock': ['invoicing'],
     migrations: [],
   },
 };

@@ -7,7 +7,7 @@ import { User } from '../identity/user-shape.js';
 import * as input from '../input.js';
 import { operation } from '../operation.js';
 import { InvoiceLineMetricChargeLine } from './invoices/lines.js';
-import { Subscription } from './subscription-shape.js';
+import { Subscription } from './subscriptions/shape.js';
 import { UserHistoryMetricLimit } from './usage.js';
 import { ofUser, usageUser } from './usage-events.js';
 
