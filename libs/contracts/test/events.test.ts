@@ -23,6 +23,7 @@ describe('events', () => {
       'subscription.pending_update.cancelled',
       'user.created',
       'user.updated',
+      'user.metric.update',
       'payment.created',
       'payment.authorised.need',
       'payment.success',
