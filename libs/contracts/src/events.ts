@@ -215,16 +215,9 @@ export type EventData<N extends EventName = EventName> = z.output<(typeof events
 
 /** Events with consumers whose owner does not emit them yet. It only shrinks. */
 export const awaitedEventNames = [
-  'subscription.created',
-  'subscription.activated',
-  'subscription.updated',
   'subscription.auto_renew.success',
   'subscription.auto_renew.failure',
-  'subscription.cancelled',
-  'subscription.end.of.this.cycle',
-  'subscription.resume.end.of.this.cycle',
   'subscription.expired',
-  'subscription.failed',
 ] as const satisfies readonly EventName[];
 
 /** Names of the webhook events that are emitted, in the order of `webhookEventNames`. */
