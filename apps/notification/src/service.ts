@@ -30,6 +30,7 @@ import { Replays1763683200006 } from './migrations/0006-replays.js';
 import { Relay1763683200007 } from './migrations/0007-relay.js';
 import { Claiming1763683200008 } from './migrations/0008-claiming.js';
 import { Work1763683200009 } from './migrations/0009-work.js';
+import { CatchUps1763683200010 } from './migrations/0010-catch-ups.js';
 import { Traces1763683200011 } from './migrations/0011-traces.js';
 
 /** Tables without row-level security, beside the platform's own. */
@@ -50,6 +51,7 @@ export const notification: ServiceDefinition<Config> = {
       Relay1763683200007,
       Claiming1763683200008,
       Work1763683200009,
+      CatchUps1763683200010,
       Traces1763683200011,
     ],
     worksFrom: 7,
@@ -77,5 +79,5 @@ export const notification: ServiceDefinition<Config> = {
     return fanOut(app.get<Clock>(CLOCK), (merchantId, endpointIds) => waker.wake(merchantId, endpointIds));
   },
   workers: app => [app.get(DeliveryWaker), app.get(Retention)],
-  work: app => [app.get(Replayer).work],
+  work: app => [app.get(CatchUp).work, app.get(Replayer).work],
 };

@@ -31,7 +31,7 @@ export class Refunds {
       const invoice = await lockInvoice(tx, input.invoiceId);
       const { paymentId } = input;
       if (paymentId && paymentId !== invoice.paymentId) {
-        throw invalid('/paymentId', `is ${paymentId}: the payment of the invoice is ${invoice.paymentId || 'none'}`);
+        throw invalid('/paymentId', `is not the payment of the invoice, which is ${invoice.paymentId || 'none'}`);
       }
       const refund = await makeRefund(tx, invoice, {
         ...{ amount: BigInt(input.refundAmount), type: refundType.gateway, reason: input.reason },

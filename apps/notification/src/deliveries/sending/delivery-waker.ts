@@ -14,7 +14,6 @@ import {
 import { Queue, Worker as QueueWorker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { Config } from '../../config.js';
-import { CatchUp } from '../catch-up.js';
 import { Dispatcher } from './dispatcher.js';
 
 /** Endpoints of a merchant that have something due. */
@@ -54,7 +53,6 @@ export class DeliveryWaker implements Worker {
   constructor(
     private readonly db: Db,
     private readonly dispatcher: Dispatcher,
-    private readonly catchUp: CatchUp,
     private readonly outbound: Outbound,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -120,7 +118,6 @@ export class DeliveryWaker implements Worker {
   }
 
   private async sweep(): Promise<void> {
-    await this.catchUp.round();
     let last = 0;
     for (let found = limits.sweepEndpoints as number; found === limits.sweepEndpoints && !this.sweeps.stopped; ) {
       const rows = await this.db.infra(dueEndpoints, [this.clock.wall(), last, limits.sweepEndpoints]);
