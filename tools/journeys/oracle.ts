@@ -20,6 +20,7 @@ const eventually: Record<string, Rule> = {
   'copies are the newest state': async ask => [
     ...(await copies(ask, 'identity', 'user', 'billing', 'user_copies')),
     ...(await copies(ask, 'catalog', 'plan', 'billing', 'plan_copies')),
+    ...(await copies(ask, 'catalog', 'product', 'billing', 'product_copies')),
     ...(await copies(ask, 'billing', 'gateway', 'identity', 'gateway_copies')),
     ...(await copies(ask, 'billing', 'subscription', 'identity', 'subscription_copies')),
     ...(await copies(ask, 'catalog', 'plan', 'identity', 'plan_copies')),

@@ -7,7 +7,8 @@ import { Automation } from './automation/operations.js';
 import { connectionLookups, connections } from './automation/tables.js';
 import { addressRules, type Config, config } from './config.js';
 import { CatchUp } from './deliveries/catch-up.js';
-import { fanOut } from './deliveries/fan-out.js';
+import { retryClock } from './deliveries/clock.js';
+import { fanOut, type Wake } from './deliveries/fan-out.js';
 import { Logs } from './deliveries/logs.js';
 import { Redelivery } from './deliveries/redelivery.js';
 import { Replays } from './deliveries/replays/operations.js';
@@ -76,7 +77,9 @@ export const notification: ServiceDefinition<Config> = {
   ],
   consumptions: app => {
     const waker = app.get(DeliveryWaker);
-    return fanOut(app.get<Clock>(CLOCK), (merchantId, endpointIds) => waker.wake(merchantId, endpointIds));
+    const wake: Wake = (merchantId, endpointIds) => waker.wake(merchantId, endpointIds);
+    const clock = app.get<Clock>(CLOCK);
+    return [...fanOut(clock, wake), retryClock(clock, wake)];
   },
   workers: app => [app.get(DeliveryWaker), app.get(Retention)],
   work: app => [app.get(CatchUp).work, app.get(Replayer).work],
