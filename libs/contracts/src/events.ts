@@ -7,6 +7,7 @@ import { Refund } from './billing/refunds.js';
 import { Subscription, SubscriptionPendingUpdate } from './billing/subscriptions/shape.js';
 import { VatNumberState } from './billing/taxes.js';
 import { ClockMoved } from './billing/test-clock.js';
+import { UserMetricUpdate } from './billing/usage-metrics.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
 import { MerchantCurrencies } from './catalog/exchange.js';
 import { MerchantMetric } from './catalog/metrics.js';
@@ -149,6 +150,7 @@ export const events = {
   'subscription.pending_update.cancelled': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
   'user.created': webhook('identity', 'user', User),
   'user.updated': webhook('identity', 'user', User),
+  'user.metric.update': webhook('billing', 'userMetric', UserMetricUpdate),
   'payment.created': webhook('billing', 'payment', Payment),
   'payment.authorised.need': webhook('billing', 'payment', Payment),
   'payment.success': webhook('billing', 'payment', Payment),

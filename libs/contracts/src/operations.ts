@@ -22,6 +22,8 @@ import * as subscriptionRunning from './billing/subscriptions/running.js';
 import * as taxes from './billing/taxes.js';
 import * as testClock from './billing/test-clock.js';
 import * as usage from './billing/usage.js';
+import * as usageEvents from './billing/usage-events.js';
+import * as usageMetrics from './billing/usage-metrics.js';
 import * as checkouts from './catalog/checkouts.js';
 import * as exchange from './catalog/exchange.js';
 import * as metrics from './catalog/metrics.js';
@@ -90,6 +92,8 @@ export const operations: readonly Operation[] = [
   subscriptionConfig,
   testClock,
   usage,
+  usageEvents,
+  usageMetrics,
   taxes,
   addresses,
   endpoints,
@@ -108,7 +112,6 @@ export const planned: readonly string[] = [
   'subscription.resume',
   'subscription.new_onetime_addon_payment',
   'subscription.onetime_addon_list',
-  'metric.history_by_invoice',
 ];
 
 /** The operations that are served. */

@@ -3,7 +3,6 @@ import type { Invoice } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { giveBack as giveBackDiscount } from '../discounts/verbs.js';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
-import { bookCredits } from './compose/credits.js';
 import { undoSources } from './composed/sold-lines.js';
 import { issueVoidNote } from './credit-notes/issue.js';
 import { giveBackCredit, giveBackPromoOf } from './credit-use.js';
@@ -67,9 +66,7 @@ export class InvoiceEndings {
     const view = tx.step(invoiceAggregate, { ...paid, payment }, 'invoice.paid', { log });
     const settled = { ...paid, payment };
     await this.owners.tell('paid', tx, settled);
-    // what the credit lines of a subscription's document give back was booked when it was made
-    if (settled.subscriptionId === '') await bookCredits(tx, settled);
-    else await giveBackPromoOf(tx, settled);
+    await giveBackPromoOf(tx, paid);
     if (settled.number !== '') await this.notices.tell(tx, 'paid', settled);
     return view;
   }

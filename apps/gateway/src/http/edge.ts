@@ -7,6 +7,7 @@ import { Rejected } from '@recur/kernel';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayConfig } from '../config.js';
 import { gatewayLimits } from '../limits.js';
+import { ndjsonType } from './body.js';
 import { limitConnections } from './connections.js';
 import { failure } from './envelope.js';
 import { rememberResponses, responseDueOn } from './node-server.js';
@@ -63,7 +64,8 @@ export class Edge extends FastifyAdapter {
       else responses.refuse(reply, rejection);
     });
     http.removeAllContentTypeParsers();
-    http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    const types = ['application/json', ndjsonType];
+    http.addContentTypeParser(types, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     http.setErrorHandler((error, _request, reply) => {
       const { bodyLimit = gatewayLimits.bodyBytes, config } = reply.routeOptions;
       responses.refuse(reply, rejectionOf(error, bodyLimit), config.operation);

@@ -13,6 +13,7 @@ import { netOf } from '../domain/facts.js';
 import type { Payment, PaymentDraft } from '../domain/payment.js';
 import { type CreditedShare, withCredited } from '../domain/refund-ledger.js';
 import { InvoiceFinalizer } from '../finalize.js';
+import { Notices } from '../finish/notices.js';
 import { nextNumber } from '../finish/numbers.js';
 import { partiesOf } from '../finish/parties.js';
 import { saveGivenBack } from '../refunds/book.js';
@@ -56,6 +57,7 @@ export class InvoiceMaker {
   constructor(
     private readonly finalizer: InvoiceFinalizer,
     private readonly documents: DocumentLinks,
+    private readonly notices: Notices,
   ) {}
 
   /** Throws Rejected `invalid_parameters` for a code that cannot be used, and what `finalize` does. */
@@ -98,7 +100,9 @@ export class InvoiceMaker {
     const pdfLink = this.documents.linkOf(note.merchantId, invoiceId);
     const finished = { status: 'paid', finishTime: tx.now, paidTime: tx.now, pdfLink, seller, buyer } as const;
     const invoice = { ...note, ...finished, ...(await nextNumber(tx, 'credit_note', merchant)) };
-    return tx.step(invoiceAggregate, invoice, 'invoice.created', { log });
+    const view = tx.step(invoiceAggregate, invoice, 'invoice.created', { log });
+    await this.notices.tell(tx, 'credited', invoice);
+    return view;
   }
 }
 

@@ -2,10 +2,10 @@ import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import { METHOD_ADDED, userOfKey } from '../../gateways/chargeable.js';
 import { chargeWork } from './collect.js';
 
-/** The open invoices of the user at the gateway that are charged automatically and were last tried before the method. */
+/** The open invoices of the user at the gateway that are charged automatically, finished and last tried before the method. */
 const tried = `update collections c set try_now = true from invoices i
   where c.merchant_id = $1 and i.merchant_id = $1 and i.invoice_id = c.invoice_id and c.automatic
-    and c.last_time < $4 and i.user_id = $2 and i.gateway_id = $3 and i.status = 'processing' and i.kind = 'invoice'
+    and greatest(c.last_time, i.finish_time) < $4 and i.user_id = $2 and i.gateway_id = $3 and i.status = 'processing' and i.kind = 'invoice'
   returning c.invoice_id`;
 
 /** Tries open invoices at once with a payment method that their user has saved. Each is a part of its own work. */

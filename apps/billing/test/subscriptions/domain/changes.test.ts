@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Rejected } from '@recur/kernel';
+import type { Interval } from '../../../src/subscriptions/domain/calendar.js';
 import {
   assertDeferrable,
   type ChangeableState,
   type ChangeContext,
   type ChangePlan,
-  type Interval,
   lapseTime,
   modeOf,
   planChange,
