@@ -89,6 +89,7 @@ import { CycleInvoices } from './subscriptions/cycle/cycle-invoices.js';
 import { PeriodEnd } from './subscriptions/cycle/period-end.js';
 import { Cancelling } from './subscriptions/endings/cancel.js';
 import { SubscriptionEndings } from './subscriptions/endings/ending.js';
+import { LastDocuments } from './subscriptions/endings/last-document.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
 import { NextInvoicePreview } from './subscriptions/reads/next-invoice.js';
 import { SubscriptionNotes } from './subscriptions/reads/notes.js';
@@ -187,7 +188,7 @@ export const billing: ServiceDefinition<Config> = {
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
     ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd],
-    ...[ChangeEffects, ChangeLapse, DeferredChanges],
+    ...[ChangeEffects, ChangeLapse, DeferredChanges, LastDocuments],
     ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
     ...[UsageNotices, UsageRecounts, UsageUpgrades],
     { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
