@@ -16,6 +16,7 @@ const commands = {
   demo: 'journeys/demo.js',
   bench: 'bench/bench.js',
   chaos: 'chaos/chaos.js',
+  simulate: 'simulate/simulate.js',
   merchant: 'merchant/merchant.js',
   log: 'log/log.js',
   mails: 'mails/mails.js',

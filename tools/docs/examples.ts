@@ -12,8 +12,11 @@ import {
   invoiceStatus,
   Payment,
   paymentStatus,
+  pendingUpdateEffect,
+  pendingUpdateStatus,
   Refund,
   refundStatus,
+  SubscriptionPendingUpdate,
   User,
   userBillingType,
   userType,
@@ -138,8 +141,26 @@ const endpoint: WebhookEndpoint = {
   status: endpointStatus.active,
 };
 
+const change: SubscriptionPendingUpdate = {
+  ...emptyOf(SubscriptionPendingUpdate),
+  pendingUpdateId: 'subup_01m7yt0c2r6k9d3w8q5n1v7xhb',
+  subscriptionId: 'sub_01m7ysw4f0z8c6t2d9r5k3n1qa',
+  merchantId: 1,
+  userId: user.id,
+  invoiceId,
+  ...{ planId: 1, quantity: 1, amount: 2000, currency: 'EUR' },
+  ...{ updatePlanId: 2, updateQuantity: 1, updateAmount: 4900, updateCurrency: 'EUR', prorationAmount: 1450 },
+  effectImmediate: pendingUpdateEffect.now,
+  effectTime: at,
+  name: 'SubscriptionUpgrade',
+  status: pendingUpdateStatus.pending,
+};
+
 /** A state after each emitted webhook event, with its position in the object's history. */
 const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] } = {
+  'subscription.pending_update.create': [1, change],
+  'subscription.pending_update.success': [2, { ...change, status: pendingUpdateStatus.finished, paid: 1 }],
+  'subscription.pending_update.cancelled': [2, { ...change, status: pendingUpdateStatus.cancelled }],
   'user.created': [1, user],
   'user.updated': [2, { ...user, companyName: 'Analytical Engines', version: 2 }],
   'payment.created': [1, payment],

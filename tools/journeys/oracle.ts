@@ -3,97 +3,8 @@ import { events as registry, type Service, services, slimming } from '@recur/con
 import pg from 'pg';
 import type { StackFacts } from '../local/facts.js';
 import type { Ask, Row } from './ask.js';
-import { chains, entries } from './logs.js';
-
-/** A rule over the databases; returns its violations. */
-type Rule = (ask: Ask) => Promise<string[]>;
-const told = async (ask: Ask, service: Service, text: string): Promise<string[]> =>
-  (await ask(service, text)).map(({ what }) => `${service}: ${what}`);
-const everywhere = async (ask: Ask, text: string): Promise<string[]> =>
-  (await Promise.all(services.map(service => told(ask, service, text)))).flat();
-
-/** Versioned tables: service, table, key and the aggregate of its events. */
-const versioned: readonly [Service, table: string, key: string, aggregate: string][] = [
-  ['billing', 'invoices', 'invoice_id', 'invoice'],
-  ['billing', 'payments', 'payment_id', 'payment'],
-  ['catalog', 'plans', 'id', 'plan'],
-  ['identity', 'users', 'id', 'user'],
-  ['identity', 'members', 'id', 'member'],
-  ['identity', 'roles', 'id', 'role'],
-];
-
-/** Rules that hold at any moment, while parts are being killed too. */
-const always: Record<string, Rule> = {
-  'an invoice is the sum of its lines': ask =>
-    told(
-      ask,
-      'billing',
-      `select invoice_id || ' is not the sum of its lines' as what from invoices i left join lateral (
-         select sum(amount) as amount, sum(tax) as tax, sum(origin_amount) as origin from invoice_lines l
-         where l.merchant_id = i.merchant_id and l.invoice_id = i.invoice_id) s on true
-       where (s.amount, s.tax, s.amount - s.tax)
-         is distinct from (i.total_amount, i.tax_amount, i.total_amount_excluding_tax)`,
-    ),
-  'an invoice has one live payment at most': ask =>
-    told(
-      ask,
-      'billing',
-      `select invoice_id || ' has ' || count(*) || ' live payments' as what from payments
-       where status in ('created', 'success') group by merchant_id, invoice_id having count(*) > 1`,
-    ),
-  'an invoice and its payment agree': ask =>
-    told(
-      ask,
-      'billing',
-      `select i.invoice_id || ' is ' || i.status || ', its payment ' || coalesce(p.status, 'missing') as what
-       from invoices i left join payments p on p.merchant_id = i.merchant_id and p.payment_id = i.payment_id
-       where i.status in ('processing', 'paid') and i.total_amount > 0 and (p.status, p.total_amount)
-         is distinct from (case i.status when 'paid' then 'success' else 'created' end, i.total_amount)
-         and not (i.status = 'processing' and i.payment_id = '')`,
-    ),
-  'an open invoice will expire': ask =>
-    told(
-      ask,
-      'billing',
-      `select i.invoice_id || ' is open, and will not expire' as what from invoices i where i.status = 'processing'
-         and not exists (select 1 from due_work w
-           where w.merchant_id = i.merchant_id and w.kind = 'invoice.expire' and w.key = i.invoice_id)`,
-    ),
-  'numbers go from 1 to n': ask =>
-    told(
-      ask,
-      'billing',
-      `select 'merchant ' || merchant_id || ' has ' || count(*) || ' numbers from ' || min(number::bigint) || ' to ' ||
-         max(number::bigint) || ', counted ' || coalesce(max(last_number), 0) as what
-       from invoices left join numberings using (merchant_id) where number <> '' group by merchant_id
-       having min(number::bigint) <> 1 or max(number::bigint) <> count(*) or count(distinct number) <> count(*)
-         or max(last_number) is distinct from count(*)`,
-    ),
-  // the events that gateways follow are numbered over all merchants
-  'the events of an object are numbered from 1 without a gap': ask =>
-    everywhere(
-      ask,
-      `select aggregate || ' ' || aggregate_id || ' has ' || count(*) || ' events up to version ' || max(version) as what
-       from outbox group by aggregate, aggregate_id, case aggregate when 'callers' then 0 else merchant_id end
-       having min(version) <> 1 or max(version) <> count(*) or count(distinct version) <> count(*)`,
-    ),
-  'an object is at the version of its last event': async ask => {
-    const findings: string[] = [];
-    // one after the other: an ask may be on a single connection
-    for (const [service, table, key, aggregate] of versioned) {
-      findings.push(...(await told(ask, service, versionsOf(table, key, aggregate))));
-    }
-    return findings;
-  },
-  'a change is logged once': ask =>
-    everywhere(
-      ask,
-      `select (envelope::json->>'requestId') || ' changed something with ' ||
-         count(*) filter (where type = 'operation.logged') || ' log entries' as what
-       from outbox group by envelope::json->>'requestId' having count(*) filter (where type = 'operation.logged') <> 1`,
-    ),
-  'the operation log is a chain': chains,
-};
+import { always, everywhere, type Rule, told } from './invariants.js';
+import { entries } from './logs.js';
 
 /** Rules that hold once the system is idle: nothing is lost between services. */
 const eventually: Record<string, Rule> = {
@@ -109,6 +20,7 @@ const eventually: Record<string, Rule> = {
   'copies are the newest state': async ask => [
     ...(await copies(ask, 'identity', 'user', 'billing', 'user_copies')),
     ...(await copies(ask, 'catalog', 'plan', 'billing', 'plan_copies')),
+    ...(await copies(ask, 'catalog', 'product', 'billing', 'product_copies')),
     ...(await copies(ask, 'billing', 'gateway', 'identity', 'gateway_copies')),
     ...(await copies(ask, 'billing', 'subscription', 'identity', 'subscription_copies')),
     ...(await copies(ask, 'catalog', 'plan', 'identity', 'plan_copies')),
@@ -125,15 +37,6 @@ const eventually: Record<string, Rule> = {
        from deliveries d full join due using (delivery_id) where (d.state = 'scheduled') is distinct from (due.delivery_id is not null)`,
     ),
 };
-
-function versionsOf(table: string, key: string, aggregate: string): string {
-  return `select '${aggregate} ' || coalesce(t.${key}::text, e.aggregate_id) || ' is at version ' ||
-      coalesce(t.version::text, 'none') || ', its events at ' || coalesce(e.version::text, 'none') as what
-    from ${table} t full join (
-      select merchant_id, aggregate_id, max(version) as version from outbox where aggregate = '${aggregate}' group by 1, 2
-    ) e on e.merchant_id = t.merchant_id and e.aggregate_id = t.${key}::text
-    where t.version is distinct from e.version`;
-}
 
 /** Consumers: name, owner of the events, and prefix of the types it takes. */
 function consumers(): { in: Service; name: string; from: Service; takes: (type: string) => boolean }[] {

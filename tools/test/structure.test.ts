@@ -49,7 +49,10 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     tax: ['pricing', 'customers'],
     mail: ['language'],
     invoicing: ['credits', 'discounts', 'tax', 'pricing', 'gateways', 'customers'],
+    usage: ['pricing', 'customers'],
+    subscriptions: ['invoicing', 'usage', 'discounts', 'credits', 'tax', 'gateways', 'pricing', 'customers'],
     documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language'],
+    'test-clock': ['invoicing'],
     migrations: [],
   },
 };

@@ -7,14 +7,14 @@ import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
-import { merchants, plans, users } from './customers/tables.js';
+import { merchants, plans, products, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
-import { CollectionMails } from './documents/collection-mails.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
 import { MailSender } from './documents/mail-sender.js';
+import { NoticeMails } from './documents/notice-mails.js';
 import { DocumentReader } from './documents/reader.js';
 import { DocumentRenderer } from './documents/renderer.js';
 import { gatewayAdapters } from './gateways/adapters/adapters.js';
@@ -29,6 +29,7 @@ import { oldFacts } from './gateways/routes.js';
 import { SandboxQuestions } from './gateways/sandbox-questions.js';
 import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
+import { InvoiceMaker } from './invoicing/composed/make.js';
 import { CreditNotes } from './invoicing/credit-notes/credit-notes.js';
 import { DiscountPreview } from './invoicing/discount-preview.js';
 import { DocumentLinks } from './invoicing/document-links.js';
@@ -36,6 +37,7 @@ import { InvoiceDrafts } from './invoicing/drafts/invoice-drafts.js';
 import { InvoiceEndings } from './invoicing/endings.js';
 import { InvoiceExpiry } from './invoicing/expiry.js';
 import { InvoiceFinalizer } from './invoicing/finalize.js';
+import { Notices } from './invoicing/finish/notices.js';
 import { Invoices } from './invoicing/invoices.js';
 import { InvoiceList } from './invoicing/lists/invoice-list.js';
 import { InvoiceOwners } from './invoicing/owners.js';
@@ -44,6 +46,7 @@ import { GatewayCallbacks } from './invoicing/payments/callbacks.js';
 import { Captures } from './invoicing/payments/captures.js';
 import { Charges } from './invoicing/payments/charges.js';
 import { GatewayFacts } from './invoicing/payments/facts.js';
+import { LastNotices } from './invoicing/payments/last-notice.js';
 import { methodAdded } from './invoicing/payments/method-added.js';
 import { PaymentNew } from './invoicing/payments/payment-new.js';
 import { Payments } from './invoicing/payments/payments.js';
@@ -56,19 +59,41 @@ import { refundAggregate } from './invoicing/refunds/aggregates.js';
 import { Disputes } from './invoicing/refunds/disputes.js';
 import { RefundList } from './invoicing/refunds/refund-list.js';
 import { Refunds } from './invoicing/refunds/refunds.js';
-import { RefundSending, RefundSettlement } from './invoicing/refunds/sending.js';
+import { RefundReports, RefundSending } from './invoicing/refunds/sending.js';
+import { RefundSettlement } from './invoicing/refunds/settlement.js';
 import { paymentSurpluses, refunds } from './invoicing/refunds/tables.js';
-import { collections, invoiceLines, invoices, numberings, payments } from './invoicing/tables.js';
+import { collections, invoiceLines, invoiceSettings, invoices, numberings, payments } from './invoicing/tables.js';
 import { MailHistory } from './mail/history.js';
 import { MailOutbox } from './mail/outbox.js';
 import { mails } from './mail/tables.js';
 import { migrations } from './migrations/index.js';
+import { onetimeAddons } from './subscriptions/addons/tables.js';
+import { subscriptionAggregate } from './subscriptions/aggregate.js';
+import { pendingUpdateAggregate } from './subscriptions/changes/aggregate.js';
+import { DeferredChanges } from './subscriptions/changes/deferred.js';
+import { ChangeEffects } from './subscriptions/changes/effects.js';
+import { ChangeLapse } from './subscriptions/changes/lapse.js';
+import { PendingUpdateReads } from './subscriptions/changes/pending-updates.js';
+import { ChangePreview } from './subscriptions/changes/preview.js';
+import { ChangeSubmit } from './subscriptions/changes/submit.js';
+import { pendingUpdates } from './subscriptions/changes/tables.js';
+import { SubscriptionConfigs } from './subscriptions/config.js';
+import { Subscribing } from './subscriptions/create/create.js';
+import { FirstInvoice } from './subscriptions/create/first-invoice.js';
+import { Others } from './subscriptions/create/others.js';
+import { SubscribingPreview } from './subscriptions/create/preview.js';
+import { SubscriptionInvoices } from './subscriptions/owner.js';
+import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
 import { TaxSetup } from './tax/tax-setup.js';
 import { VatNumberOperations } from './tax/vat-number-operations.js';
 import { VatNumbers, vatNumberAggregate } from './tax/vat-numbers.js';
 import { Vies } from './tax/vies.js';
+import { ClockAdvance } from './test-clock/advance.js';
+import { clockAggregate } from './test-clock/aggregate.js';
+import { testClocks } from './test-clock/tables.js';
+import { TestClocks } from './test-clock/test-clock.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
@@ -79,7 +104,8 @@ export const billing: ServiceDefinition<Config> = {
       ...[collections, gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
-      ...[merchants, refunds, paymentSurpluses, mails],
+      ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings, testClocks],
+      ...[subscriptions, subscriptionPeriods, subscriptionNotes, subscriptionSettings, pendingUpdates, onetimeAddons],
     ],
     migrations,
     worksFrom: 5,
@@ -93,6 +119,9 @@ export const billing: ServiceDefinition<Config> = {
     creditAccount,
     creditConfig,
     vat_number: vatNumberAggregate,
+    clock: clockAggregate,
+    subscription: subscriptionAggregate,
+    pendingUpdate: pendingUpdateAggregate,
   },
   copies,
   controllers: [
@@ -103,6 +132,9 @@ export const billing: ServiceDefinition<Config> = {
     ...[CreditNotes, Refunds, RefundList],
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
+    TestClocks,
+    ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
+    ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
   ],
   providers: [
     GatewayAnswers,
@@ -110,19 +142,26 @@ export const billing: ServiceDefinition<Config> = {
     gatewayAdapters,
     InvoiceExpiry,
     InvoiceFinalizer,
-    ...[InvoiceEndings, InvoiceOwners, WireTransfers, Disputes],
-    ...[Charges, Settlement, PaymentAttempts, PaymentReconciliation, GatewayFacts, RefundSending, RefundSettlement],
+    ...[InvoiceEndings, InvoiceOwners, Notices, WireTransfers, Disputes],
+    ...[Charges, Settlement, PaymentAttempts, PaymentReconciliation, GatewayFacts],
+    ...[RefundReports, RefundSending, RefundSettlement],
     DocumentLinks,
     DocumentReader,
     DocumentRenderer,
     MailOutbox,
+    NoticeMails,
     MailSender,
-    CollectionMails,
+    LastNotices,
     VatNumbers,
+    ClockAdvance,
+    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
+    ...[ChangeEffects, ChangeLapse, DeferredChanges],
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
-    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(CollectionMails).work],
+    ...[app.get(ClockAdvance).work, app.get(ChangeLapse).work],
+    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
+    app.get(LastNotices).work,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
   ],

@@ -26,6 +26,16 @@ export const subscriptionStatus = {
   processing: 8,
   failed: 9,
 } as const;
+/** The state of a period of a subscription. */
+export const subscriptionTimelineStatus = {
+  pending: 0,
+  processing: 1,
+  finished: 2,
+  cancelled: 3,
+  expired: 4,
+  failed: 5,
+} as const;
+export const onetimeAddonStatus = { created: 1, paid: 2, cancelled: 3, expired: 4 } as const;
 export const pendingUpdateStatus = { init: 0, pending: 1, finished: 2, cancelled: 3 } as const;
 export const pendingUpdateEffect = { periodEnd: 0, now: 1 } as const;
 

@@ -59,6 +59,7 @@ export const errors = {
   payment_method_not_found: notFound('payment method'),
   refund_not_found: notFound('refund'),
   subscription_not_found: notFound('subscription'),
+  pending_update_not_found: notFound('pending update'),
   credit_account_not_found: notFound('credit account'),
   credit_config_not_found: notFound('credit config'),
   discount_not_found: notFound('discount'),
@@ -116,10 +117,15 @@ export const errors = {
   payment_disputed: forbidden('The payment is disputed: it cannot be refunded until that is decided'),
   refund_not_open: forbidden('The refund is not open'),
   payment_exists: forbidden('The invoice already has a payment'),
+  subscription_exists: forbidden('The user already has a subscription to this product'),
+  subscription_wrong_state: forbidden('The subscription is in a state that does not allow this'),
+  subscription_not_parked: forbidden('The subscription is not parked'),
+  total_changed: forbidden('The total has changed: preview it again'),
   subscription_not_extendable: forbidden('The subscription is in a state that cannot be extended by trial time'),
   subscription_without_next_invoice: forbidden(
     'The subscription has ended or is about to end: there is no next invoice',
   ),
+  clock_advancing: forbidden('The clock is still advancing: wait until it is ready'),
   totp_on: forbidden('Two-factor authentication is already on: turn it off with a code first'),
   totp_protected: forbidden(
     "Turn off your own two-factor authentication with a code; the owner's can only be cleared with an API key",

@@ -4,8 +4,9 @@ import { Gateway } from './billing/gateways.js';
 import { Invoice } from './billing/invoices/shape.js';
 import { Payment } from './billing/payment-shape.js';
 import { Refund } from './billing/refunds.js';
-import { Subscription } from './billing/subscription-shape.js';
+import { Subscription, SubscriptionPendingUpdate } from './billing/subscriptions/shape.js';
 import { VatNumberState } from './billing/taxes.js';
+import { ClockMoved } from './billing/test-clock.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
 import { MerchantCurrencies } from './catalog/exchange.js';
 import { MerchantMetric } from './catalog/metrics.js';
@@ -143,6 +144,9 @@ export const events = {
   'subscription.resume.end.of.this.cycle': webhook('billing', 'subscription', Subscription),
   'subscription.expired': webhook('billing', 'subscription', Subscription),
   'subscription.failed': webhook('billing', 'subscription', Subscription),
+  'subscription.pending_update.create': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
+  'subscription.pending_update.success': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
+  'subscription.pending_update.cancelled': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
   'user.created': webhook('identity', 'user', User),
   'user.updated': webhook('identity', 'user', User),
   'payment.created': webhook('billing', 'payment', Payment),
@@ -205,6 +209,7 @@ export const events = {
   'gateway.created': internal('billing', 'gateway', Gateway),
   'gateway.updated': internal('billing', 'gateway', Gateway),
   'vat.number.invalid': internal('billing', 'vat_number', VatNumberState),
+  'clock.moved': internal('billing', 'clock', ClockMoved),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.updated': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.deleted': internal('notification', 'endpoint', WebhookEndpoint),

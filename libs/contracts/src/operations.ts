@@ -10,8 +10,17 @@ import * as paymentMethods from './billing/payment-methods.js';
 import * as paymentTimeline from './billing/payments/timeline.js';
 import * as payments from './billing/payments.js';
 import * as refunds from './billing/refunds.js';
-import * as subscriptions from './billing/subscriptions.js';
+import * as onetimeAddons from './billing/subscriptions/addons.js';
+import * as subscriptionChanges from './billing/subscriptions/changes.js';
+import * as subscriptionConfig from './billing/subscriptions/config.js';
+import * as subscriptionCreate from './billing/subscriptions/create.js';
+import * as subscriptionEndings from './billing/subscriptions/endings.js';
+import * as nextInvoice from './billing/subscriptions/next-invoice.js';
+import * as subscriptionNotes from './billing/subscriptions/notes.js';
+import * as subscriptionReads from './billing/subscriptions/reads.js';
+import * as subscriptionRunning from './billing/subscriptions/running.js';
 import * as taxes from './billing/taxes.js';
+import * as testClock from './billing/test-clock.js';
 import * as usage from './billing/usage.js';
 import * as checkouts from './catalog/checkouts.js';
 import * as exchange from './catalog/exchange.js';
@@ -70,7 +79,16 @@ export const operations: readonly Operation[] = [
   credits,
   creditRecharges,
   discounts,
-  subscriptions,
+  subscriptionCreate,
+  subscriptionReads,
+  subscriptionChanges,
+  subscriptionEndings,
+  subscriptionRunning,
+  nextInvoice,
+  onetimeAddons,
+  subscriptionNotes,
+  subscriptionConfig,
+  testClock,
   usage,
   taxes,
   addresses,
@@ -84,6 +102,22 @@ export const operations: readonly Operation[] = [
 export const planned: readonly string[] = [
   'subscription.add_new_trial_start',
   'subscription.preview_next_invoice',
+  'subscription.renew',
+  'subscription.cancel',
+  'subscription.cancel_at_period_end',
+  'subscription.cancel_last_cancel_at_period_end',
+  'subscription.active_temporarily',
+  'subscription.change_gateway',
+  'subscription.change_due_day',
+  'subscription.resume',
+  'subscription.new_onetime_addon_payment',
+  'subscription.onetime_addon_list',
+  'subscription.list',
+  'subscription.detail',
+  'subscription.user_subscription_detail',
+  'subscription.timeline_list',
+  'subscription.new_admin_note',
+  'subscription.admin_note_list',
   'metric.history_by_invoice',
 ];
 

@@ -12,6 +12,8 @@ const fixed: Record<string, string> = {
   noYes: '0 no · 1 yes',
   subscriptionStatus:
     '0 init · 1 pending · 2 active · 4 cancelled · 5 expired · 7 incomplete · 8 processing · 9 failed',
+  subscriptionTimelineStatus: '0 pending · 1 processing · 2 finished · 3 cancelled · 4 expired · 5 failed',
+  onetimeAddonStatus: '1 created · 2 paid · 3 cancelled · 4 expired',
   pendingUpdateStatus: '0 init · 1 pending · 2 finished · 3 cancelled',
   pendingUpdateEffect: '0 periodEnd · 1 now',
   invoiceStatus: '0 init · 1 pending · 2 processing · 3 paid · 4 failed · 5 cancelled · 6 reversed',

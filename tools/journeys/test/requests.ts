@@ -217,6 +217,7 @@ const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'credit.new_credit_recharge': ({ user }, field) =>
     field === 'creditAccountId' ? {} : { userId: user[0], currency: 'EUR' },
   'currency.rate': () => ({ fromCurrency: 'EUR', toCurrency: 'JPY' }),
+  'refund.new': () => ({ currency: 'EUR', externalRefundId: randomUUID() }),
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
   'plan.edit': limited,
   // here they are filters, and the caller need not choose

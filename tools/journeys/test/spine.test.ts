@@ -41,7 +41,7 @@ const newInvoice = async (of: Shop, more: object = {}) =>
 describe('the first journey', () => {
   it('goes from an empty merchant to a paid invoice and its verified webhooks, and a second time', async () => {
     const { baseUrl, apiKey } = stand.stack.facts();
-    for (const number of ['1', '2']) {
+    for (const number of ['INV-000001', 'INV-000002']) {
       const told: string[] = [];
       const journey = await firstJourney(baseUrl, apiKey, line => told.push(line));
       expect(journey).toMatchObject({ paymentStatus: 20, invoice: { number, totalAmount: 18_921, currency: 'EUR' } });
@@ -152,8 +152,8 @@ describe('64 calls at once', () => {
         own.api.post<{ invoice: Invoice }>('/merchant/invoice/finish', { invoiceId, daysUtilDue: 3 }),
       ),
     );
-    const numbers = finished.map(({ invoice }) => Number(invoice.number)).sort((a, b) => a - b);
-    expect(numbers).toEqual(times(64, at => at + 1));
+    const numbers = finished.map(({ invoice }) => invoice.number).sort();
+    expect(numbers).toEqual(times(64, at => `INV-${String(at + 1).padStart(6, '0')}`));
   });
 });
 
@@ -354,8 +354,9 @@ describe('the oracle', () => {
       'billing',
       [`update invoices set status = 'processing' where status = 'paid'`, 'delete from due_work'],
     ],
-    ['numbers go from 1 to n', 'billing', [`update invoices set number = '9999' where number = '2'`]],
-    ['numbers go from 1 to n', 'billing', ['update numberings set last_number = last_number + 1']],
+    ['are counted from 1 to n', 'billing', ['update invoices set counter = 9999 where counter = 2']],
+    ['are counted from 1 to n', 'billing', [`update invoices set number = 'INV-000001' where counter = 2`]],
+    ['are counted from 1 to n', 'billing', ['update numberings set last_number = last_number + 1']],
     [
       'without a gap',
       'billing',

@@ -1,9 +1,9 @@
-import type { MerchantState, Plan, User } from '@recur/contracts';
+import type { MerchantState, Plan, Product, User } from '@recur/contracts';
 import { copyOf } from '@recur/platform';
-import { merchants, plans, users } from './tables.js';
+import { merchants, plans, products, users } from './tables.js';
 import { emailKey } from './users.js';
 
-/** Copies of identity's merchants and users and catalog's plans, kept from their events. */
+/** Copies of identity's merchants and users and catalog's plans and products, kept from their events. */
 export const copies = [
   copyOf('users', 'identity', 'user', users, (data: User, merchantId, version) => ({
     merchantId,
@@ -19,6 +19,12 @@ export const copies = [
     merchantId,
     id: data.id,
     status: data.status,
+    data,
+    version,
+  })),
+  copyOf('products', 'catalog', 'product', products, (data: Product, merchantId, version) => ({
+    merchantId,
+    id: data.id,
     data,
     version,
   })),

@@ -1,4 +1,4 @@
-import type { MerchantState, Plan, User } from '@recur/contracts';
+import type { MerchantState, Plan, Product, User } from '@recur/contracts';
 import { document, int, integer, table, text } from '@recur/platform';
 
 export interface UserCopy {
@@ -19,6 +19,13 @@ export interface PlanCopy {
   id: number;
   status: number;
   data: Plan;
+  version: number;
+}
+
+export interface ProductCopy {
+  merchantId: number;
+  id: number;
+  data: Product;
   version: number;
 }
 
@@ -50,6 +57,11 @@ export const users = table<UserCopy>('user_copies', {
 export const plans = table<PlanCopy>('plan_copies', {
   key: ['merchantId', 'id'],
   columns: { merchantId: integer(), id: integer(), status: int(), data: document<Plan>(), version: int() },
+});
+
+export const products = table<ProductCopy>('product_copies', {
+  key: ['merchantId', 'id'],
+  columns: { merchantId: integer(), id: integer(), data: document<Product>(), version: int() },
 });
 
 export const merchants = table<MerchantCopy>('merchant_copies', {

@@ -10,6 +10,9 @@ export interface UserKey {
   email?: string;
 }
 
+/** A user as billing knows it. */
+export type Customer = UserCopy;
+
 /** Normalises an e-mail for comparison, the same way as identity. */
 export const emailKey = (email: string): string => email.toLowerCase();
 

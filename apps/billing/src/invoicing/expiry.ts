@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
-import { invoiceAggregate } from './aggregates.js';
 import { isUndecided } from './domain/charge.js';
 import { isOwed } from './domain/dunning.js';
 import { InvoiceEndings } from './endings.js';
+import { InvoiceOwners } from './owners.js';
 import type { InvoiceState } from './state.js';
 import { collections } from './tables.js';
 
@@ -14,7 +14,10 @@ const open = `select invoice_id from invoices where merchant_id = $1 and invoice
 export class InvoiceExpiry {
   readonly work: Work = work('invoice.expire', { time: 'merchant', batch: 100 }, (tx, items) => this.expire(tx, items));
 
-  constructor(private readonly endings: InvoiceEndings) {}
+  constructor(
+    private readonly endings: InvoiceEndings,
+    private readonly owners: InvoiceOwners,
+  ) {}
 
   /** Most invoices are settled by their expiry and never reopen: one question finds the others. */
   private async expire(tx: Tx, items: readonly WorkItem[]): Promise<void> {
@@ -24,7 +27,7 @@ export class InvoiceExpiry {
   }
 
   private async expireOne(tx: Tx, invoiceId: string): Promise<void> {
-    const invoice = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
+    const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
     if (invoice.status !== 'processing') return;
     const later = await deadlineLeft(tx, invoice);
     if (later > 0) tx.schedule('invoice.expire', invoiceId, later);

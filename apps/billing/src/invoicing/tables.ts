@@ -1,12 +1,13 @@
-import type { Discount, InvoiceMerchant, Plan, User } from '@recur/contracts';
+import type { Discount, InvoiceLineMetricCharge, InvoiceMerchant, Plan, User } from '@recur/contracts';
 import { document, flag, int, integer, money, optionalDocument, table, text } from '@recur/platform';
+import type { BillReason, SubscriptionFacts } from './composed/facts.js';
 import type { Collection } from './domain/dunning.js';
 import type { Invoice, InvoiceLine } from './domain/invoice.js';
 import { invoiceLifecycle } from './domain/invoice-lifecycle.js';
 import type { Checkout, Payment } from './domain/payment.js';
 import { chargeOutcomes, paymentLifecycle } from './domain/payment.js';
 
-export interface InvoiceRow extends Omit<Invoice, 'lines'> {
+export interface InvoiceRow extends Omit<Invoice, 'lines'>, SubscriptionFacts {
   /** The parties as they were when the document was finished. */
   seller: InvoiceMerchant | null;
   buyer: User | null;
@@ -29,6 +30,17 @@ export interface Numbering {
   merchantId: number;
   lastNumber: number;
   lastCreditNote: number;
+}
+
+/** Settings of a merchant for its invoices; one that has none has the defaults of `finish/settings.ts`. */
+export interface InvoiceSettings {
+  merchantId: number;
+  /** False: invoices of total 0 are finished without a number, not sent, and not listed. */
+  showZeroInvoice: boolean;
+  /** False: documents are not sent by e-mail unless asked for. */
+  invoiceEmail: boolean;
+  /** True: subscriptions outlive a lost dispute. */
+  keepAfterDispute: boolean;
 }
 
 const oneOf = (states: readonly string[]) => `status in (${states.map(state => `'${state}'`).join(', ')})`;
@@ -84,6 +96,13 @@ export const invoices = table<InvoiceRow>('invoices', {
     seller: optionalDocument<InvoiceMerchant>(),
     buyer: optionalDocument<User>(),
     discount: optionalDocument<Discount>(),
+    subscriptionId: { ...text(), default: '' },
+    billReason: { ...text<BillReason | ''>(), default: '' },
+    periodKind: { ...text(), default: '' },
+    periodSeq: { ...int(), default: 0 },
+    periodStart: { ...integer(), default: 0 },
+    periodEnd: { ...integer(), default: 0 },
+    billed: optionalDocument<SubscriptionFacts['billed']>(),
   },
   checks: {
     invoices_status: oneOf(invoiceLifecycle.states),
@@ -117,6 +136,16 @@ export const invoices = table<InvoiceRow>('invoices', {
     },
     invoices_counter: { on: ['merchantId', 'kind', 'counter'], unique: true, where: 'counter > 0' },
     invoices_number: { on: ['merchantId', 'number'], where: `number <> ''` },
+    invoices_subscription: {
+      on: ['merchantId', 'subscriptionId', 'createTime', 'id'],
+      where: `subscription_id <> ''`,
+    },
+    // guards against billing a period twice, independently of the code
+    invoices_period: {
+      on: ['merchantId', 'subscriptionId', 'periodStart', 'periodKind'],
+      unique: true,
+      where: `period_kind <> '' and kind = 'invoice' and status in ('pending', 'processing', 'paid') and deleted_time = 0`,
+    },
     credit_notes_newest: { on: ['merchantId', 'createTime', 'id'], where: `kind = 'credit_note'` },
     credit_notes_original: { on: ['merchantId', 'originalInvoiceId'], where: `original_invoice_id <> ''` },
   },
@@ -144,6 +173,10 @@ export const invoiceLines = table<LineRow>('invoice_lines', {
     formula: { ...text(), default: '' },
     inputs: optionalDocument<Record<string, number | string>>(),
     sourceLineId: { ...text(), default: '' },
+    itemKey: { ...text(), default: '' },
+    startAt: { ...integer(), default: 0 },
+    endAt: { ...integer(), default: 0 },
+    metricCharge: optionalDocument<InvoiceLineMetricCharge>(),
     ratePpm: { ...int(), default: 0 },
     category: { ...text<LineRow['category']>(), default: 'Z' },
     taxReason: { ...text(), default: '' },
@@ -248,4 +281,9 @@ export const numberings = table<Numbering>('numberings', {
     lastNumber: { ...integer(), default: 0 },
     lastCreditNote: { ...integer(), default: 0 },
   },
+});
+
+export const invoiceSettings = table<InvoiceSettings>('invoice_settings', {
+  key: ['merchantId'],
+  columns: { merchantId: integer(), showZeroInvoice: flag(), invoiceEmail: flag(), keepAfterDispute: flag() },
 });

@@ -1,6 +1,7 @@
 import * as contract from '@recur/contracts';
 import { gatewayView } from '../gateways/views.js';
 import { percentageOf } from '../pricing/tax.js';
+import { shownOfSubscription, stretchOf } from './composed/views.js';
 import { dueOf } from './domain/invoice.js';
 import type { Checkout, Payment } from './domain/payment.js';
 import { refundView } from './refunds/views.js';
@@ -36,6 +37,7 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     discount: invoice.discount,
     discountCode: invoice.discount?.code ?? '',
     ...payoutsOf(invoice),
+    ...shownOfSubscription(invoice),
     originalPaymentInvoice: original ? invoiceView({ ...original, lines: [] }) : null,
     refundId: invoice.refundId,
     refund: refund ? refundView(refund) : null,
@@ -99,6 +101,8 @@ function lineView(line: LineRow, currency: string): contract.InvoiceLine {
     amount: Number(line.amount),
     originAmount: Number(line.originAmount),
     plan: line.plan,
+    metricCharge: line.metricCharge,
+    ...stretchOf(line),
   };
 }
 

@@ -11,6 +11,9 @@ import { Gateways1763683200013 } from './0013-gateways.js';
 import { Money1763683200014 } from './0014-money.js';
 import { Collection1763683200015 } from './0015-collection.js';
 import { Documents1763683200016 } from './0016-documents.js';
+import { Subscriptions1763683200017 } from './0017-subscriptions.js';
+import { TestClocks1763683200020 } from './0020-test-clocks.js';
+import { InvoiceSettings1763683200021 } from './0021-invoice-settings.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -27,4 +30,7 @@ export const migrations = [
   Money1763683200014,
   Collection1763683200015,
   Documents1763683200016,
+  Subscriptions1763683200017,
+  TestClocks1763683200020,
+  InvoiceSettings1763683200021,
 ];

@@ -30,7 +30,11 @@ const paymentItem = input.rule(
     name: input.line.default(''),
     quantity: z.int().min(1).max(1_000_000).default(1),
     tax: input.integer.optional().describe('Checked against the computed value, unless 0'),
-    taxPercentage: input.percent.default(0).describe('Must be the same for all items'),
+    taxPercentage: input.percent
+      .optional()
+      .describe(
+        'Must be the same for all items. Without it, items with unitAmountExcludingTax are taxed by the rules of tax, others are not',
+      ),
     unitAmountExcludingTax: input.unitAmount.optional(),
   }),
   'must be within ±10^12 if the item has no unitAmountExcludingTax',
@@ -46,13 +50,15 @@ const paymentInput = z.object({
   email: input.line.default('').describe('Used if there is neither userId nor externalUserId'),
   gatewayId: input.integer,
   items: input.list(paymentItem, 500).default([]),
-  planId: input.integer.default(0),
+  planId: input.integer.default(0).describe('The plan to sell; tax is added to its price by the rules of tax'),
   quantity: z.int().min(1).max(1_000_000).default(1).describe('Quantity of the plan'),
   totalAmount: z
     .int()
     .min(0)
     .default(0)
-    .describe('The amount to pay; with items, planId or invoiceId, checked against the computed total'),
+    .describe(
+      'The amount to pay, given alone with no tax added; with items, planId or invoiceId, checked against the computed total',
+    ),
   currency: input.optionalCurrency,
   name: input.indexedName.default('').describe('Name of the invoice, and of its line if only totalAmount is given'),
   description: input.prose.default('').describe('Description of the line created for planId or totalAmount'),

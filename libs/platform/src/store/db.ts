@@ -82,17 +82,17 @@ export class Db {
     return result;
   }
 
-  /**
-   * Runs one command that only adds rows: no transaction is held, everything goes out as one statement. As `write`, but
-   * it cannot lock; see Appender.
-   */
+  /** Throws Replayed if the caller's key has an answer: for a command that acts before its own write. */
+  replay = (caller: Caller): Promise<void> => this.repetition.replay(caller);
+
+  /** Like `write`, for a command that only adds rows and cannot lock: one statement, no transaction. See Appender. */
   append<T extends object>(caller: Caller, run: (appender: Appender) => Promise<T>): Promise<T> {
     return repeated(this.repetition, caller, () => this.statement(caller, run));
   }
 
   /**
-   * Reads of one merchant; nothing can be written. Each point read is a question by itself, batched with others, until
-   * `page` opens a snapshot for it and what follows.
+   * Reads of one merchant. Each point read is a question by itself, batched with others, until `page` opens a snapshot
+   * for it and what follows.
    */
   async read<T>(caller: Caller, run: (reader: Reader) => Promise<T>): Promise<T> {
     const session = this.reading(caller.merchantId);
@@ -106,8 +106,8 @@ export class Db {
   }
 
   /**
-   * Applies one merchant's events: inbox rows, gates and effect in one transaction, without a log entry of its own.
-   * Returns the events that came too early; they have not been taken.
+   * Applies one merchant's events: inbox rows, gates and effect in one transaction, without a log entry. Returns the
+   * events that came too early and were not taken.
    */
   async consume(
     merchantId: number,
@@ -154,12 +154,12 @@ export class Db {
     }
   }
 
-  /** A statement on tables that belong to no merchant (see `platformTables` and each service's own list). */
+  /** A statement on tables that belong to no merchant. */
   infra(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return queryOn(this.parts.pool, prepared(text, values));
   }
 
-  /** Like `infra`, for tables whose size varies by the minute: see due/indexed.ts for what the statement must be like. */
+  /** Like `infra`, for tables whose size varies by the minute: see due/indexed.ts for the form of the statement. */
   indexed(text: string, values: readonly unknown[]): Promise<Row[]> {
     return indexedOn(this.parts.pool, text, values);
   }
@@ -184,7 +184,7 @@ export class Db {
     await Promise.all([this.paths.close(), this.parts.readPool.end()]);
   }
 
-  /** A single attempt of a command, in a transaction. */
+  /** An attempt of a command, in a transaction. */
   private async transaction<T extends object>(
     caller: Caller,
     run: (tx: Tx) => Promise<T>,

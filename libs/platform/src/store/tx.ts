@@ -146,15 +146,16 @@ export class Tx extends Reader implements Peeks {
   }
 
   /**
-   * Moves the merchant's clock to `offsetSeconds` ahead of the machine's, never back; only in a sandbox. Returns the
-   * merchant's new time; `now` stays what it was when the command began.
+   * Moves the merchant's clock to `offsetSeconds` ahead of the machine's, never back; only in a sandbox. Returns how far
+   * it is ahead then, and the merchant's new time; `tx.now` stays what it was when the command began.
    */
-  async moveClock(offsetSeconds: number): Promise<number> {
+  async moveClock(offsetSeconds: number): Promise<{ offset: number; now: number }> {
     const { clocksMove, keptFrom } = this.recorder.context;
     if (!clocksMove) throw new Error('clocks are moved in a sandbox only');
     this.recorder.wrote();
     this.recorder.movedClock();
-    return keptFrom + (await moveClock(this.session, offsetSeconds));
+    const offset = await moveClock(this.session, offsetSeconds);
+    return { offset, now: keptFrom + offset };
   }
 
   /** Calls `then` once the transaction has committed, such as to wake a worker. A process that ends before never does. */

@@ -9,6 +9,7 @@ import { openAnotherPayment } from '../domain/collection.js';
 import { attempted, type Collection, isDue, isOwed, passedOver } from '../domain/dunning.js';
 import type { Payment } from '../domain/payment.js';
 import { InvoiceFinalizer } from '../finalize.js';
+import { InvoiceOwners } from '../owners.js';
 import type { InvoiceState } from '../state.js';
 import { collections, invoices, payments } from '../tables.js';
 import { Charges } from './charges.js';
@@ -41,6 +42,7 @@ export class PaymentAttempts {
     private readonly charges: Charges,
     private readonly settlement: Settlement,
     private readonly finalizer: InvoiceFinalizer,
+    private readonly owners: InvoiceOwners,
   ) {
     this.work = fetchedWork(
       chargeWork.attempt,
@@ -58,7 +60,7 @@ export class PaymentAttempts {
     const claims = new Map<string, Claim | undefined>();
     await this.db.apply(caller, async tx => {
       const keys = items.map(({ key }) => key).sort();
-      await lockInOrder(tx, keys);
+      await lockInOrder(tx, this.owners, keys);
       for (const item of items) claims.set(item.key, await this.claimOne(tx.item(item), item.key));
     });
     return items.map(({ key }) => claims.get(key));
@@ -147,6 +149,7 @@ export class PaymentAttempts {
       .sort((a, b) => (a.item.key < b.item.key ? -1 : 1));
     await lockInOrder(
       tx,
+      this.owners,
       byKey.map(({ item }) => item.key),
     );
     for (const { item, report } of byKey) {

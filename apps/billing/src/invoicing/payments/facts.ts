@@ -4,8 +4,9 @@ import type { Fact } from '../../gateways/adapters/adapter.js';
 import { userAtGateway } from '../../gateways/chargeable.js';
 import { keepMethod } from '../../gateways/payment-methods.js';
 import { sendingOf } from '../domain/charge.js';
+import { InvoiceOwners } from '../owners.js';
 import { Disputes } from '../refunds/disputes.js';
-import { RefundSettlement } from '../refunds/sending.js';
+import { RefundReports } from '../refunds/sending.js';
 import { payments } from '../tables.js';
 import { lockCharge } from './lock.js';
 import { Settlement } from './settlement.js';
@@ -19,8 +20,9 @@ const keep = `insert into gateway_facts (merchant_id, gateway_id, fact_id, recei
 export class GatewayFacts {
   constructor(
     private readonly settlement: Settlement,
-    private readonly refunds: RefundSettlement,
+    private readonly refunds: RefundReports,
     private readonly disputes: Disputes,
+    private readonly owners: InvoiceOwners,
   ) {}
 
   /** Applies facts of one gateway. `receivedAt` is in unix seconds on the machine's clock. */
@@ -54,7 +56,7 @@ export class GatewayFacts {
   private async dispute(tx: Tx, gatewayId: number, fact: Extract<Fact, { about: 'dispute' }>): Promise<boolean> {
     if (fact.reference === '') return false;
     const charged = await tx.find(payments, { gatewayId, gatewayPaymentId: fact.reference });
-    const locked = charged && (await lockCharge(tx, charged.paymentId));
+    const locked = charged && (await lockCharge(tx, this.owners, charged.paymentId));
     const isCurrent = locked?.invoice.paymentId === charged?.paymentId && locked?.payment.status === 'success';
     if (!locked || !isCurrent) return false;
     if (fact.state === 'lost') return this.disputes.lost(tx, locked.invoice, fact.amount);

@@ -18,7 +18,8 @@ import { askAgainAfter, type ChargeOutcome } from '../domain/charge.js';
 import type { Payment } from '../domain/payment.js';
 import type { Refund } from '../domain/refund.js';
 import { payments } from '../tables.js';
-import { lockRefund, reverseRefund, settleRefund } from './settle.js';
+import { lockRefund, reverseRefund } from './settle.js';
+import { RefundSettlement } from './settlement.js';
 import { REFUND_SEND, refunds } from './tables.js';
 
 /** Outcome of a refund as its gateway states it. */
@@ -29,7 +30,9 @@ export interface RefundReport {
 
 /** Records what gateways say about refunds: the same for answers, inquiries and callbacks. */
 @Injectable()
-export class RefundSettlement {
+export class RefundReports {
+  constructor(private readonly settlement: RefundSettlement) {}
+
   /** Records a report, with its log entry; false for one that says nothing new, or names no refund. */
   async report(tx: Tx, { refundId, outcome }: RefundReport): Promise<boolean> {
     const known = await tx.find(refunds, { refundId });
@@ -42,7 +45,7 @@ export class RefundSettlement {
       const gatewayRefundId = (outcome.is === 'absent' ? '' : outcome.reference) || refund.gatewayRefundId;
       if (!isFinal) return askAgain(tx, { ...refund, gatewayRefundId });
       const move = outcome.is === 'succeeded' ? 'succeed' : 'fail';
-      await settleRefund(tx, locked, { move, explanation: reason, gatewayRefundId }, `Refund: ${outcome.is}`);
+      await this.settlement.settle(tx, locked, { move, explanation: reason, gatewayRefundId }, `Refund: ${outcome.is}`);
       return true;
     } else if (refund.status === 'success' && refund.sentTime > 0 && isFinal && outcome.is !== 'succeeded') {
       await reverseRefund(tx, locked, reason);
@@ -84,7 +87,7 @@ export class RefundSending {
     private readonly db: Db,
     private readonly adapters: GatewayAdapters,
     private readonly answers: GatewayAnswers,
-    private readonly settlement: RefundSettlement,
+    private readonly reports: RefundReports,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
     this.work = fetchedWork(
@@ -94,7 +97,7 @@ export class RefundSending {
       async (tx, items, outcomes) => {
         for (const [at, item] of items.entries()) {
           const outcome = outcomes[at];
-          if (outcome) await this.settlement.report(tx.item(item), { refundId: item.key, outcome });
+          if (outcome) await this.reports.report(tx.item(item), { refundId: item.key, outcome });
         }
       },
     );

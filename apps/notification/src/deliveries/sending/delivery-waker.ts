@@ -3,7 +3,6 @@ import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, Outbound, PeriodicTask, t
 import { Queue, Worker as QueueWorker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { Config } from '../../config.js';
-import { CatchUp } from '../catch-up.js';
 import { Dispatcher } from './dispatcher.js';
 
 /** Endpoints of a merchant that have something due. */
@@ -39,7 +38,6 @@ export class DeliveryWaker implements Worker {
   constructor(
     private readonly db: Db,
     private readonly dispatcher: Dispatcher,
-    private readonly catchUp: CatchUp,
     private readonly outbound: Outbound,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -105,7 +103,6 @@ export class DeliveryWaker implements Worker {
   }
 
   private async sweep(): Promise<void> {
-    await this.catchUp.round();
     let last = 0;
     for (let found = limits.sweepEndpoints as number; found === limits.sweepEndpoints && !this.sweeps.stopped; ) {
       const rows = await this.db.infra(dueEndpoints, [this.clock.wall(), last, limits.sweepEndpoints]);

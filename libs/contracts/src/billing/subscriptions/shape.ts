@@ -1,8 +1,20 @@
 import { z } from 'zod';
-import { Plan, PlanSnapshotAddon } from '../catalog/plan-shape.js';
-import { pendingUpdateEffect, pendingUpdateStatus, subscriptionStatus } from '../codes.js';
-import { amount, anyObject, code, flag, integer, isoTime, percent, type Shape, seconds, text, time } from '../field.js';
-import { MerchantMember } from '../identity/members.js';
+import { Plan, PlanSnapshotAddon } from '../../catalog/plan-shape.js';
+import { pendingUpdateEffect, pendingUpdateStatus, subscriptionStatus } from '../../codes.js';
+import {
+  amount,
+  anyObject,
+  code,
+  flag,
+  integer,
+  isoTime,
+  percent,
+  type Shape,
+  seconds,
+  text,
+  time,
+} from '../../field.js';
+import { MerchantMember } from '../../identity/members.js';
 
 const subscriptionMultiTrialItem = z.object({
   compareAtPrice: amount,
@@ -71,6 +83,7 @@ const subscription = z.object({
   taskTime: text,
   taxPercentage: percent,
   testClock: time,
+  timeZone: text,
   trialEnd: time,
   type: integer,
   userId: integer,

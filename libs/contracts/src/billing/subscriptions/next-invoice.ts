@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { Empty } from '../field.js';
-import * as input from '../input.js';
-import { operation } from '../operation.js';
-import { PreviewInvoice } from './invoices/shape.js';
-import { Subscription, SubscriptionPendingUpdate } from './subscription-shape.js';
+import { Empty } from '../../field.js';
+import * as input from '../../input.js';
+import { operation } from '../../operation.js';
+import { PreviewInvoice } from '../invoices/shape.js';
+import { Subscription, SubscriptionPendingUpdate } from './shape.js';
 
 export const addTrialTime = operation({
   service: 'billing',

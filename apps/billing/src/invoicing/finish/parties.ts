@@ -1,7 +1,7 @@
 import { emptyOf, InvoiceMerchant, type MerchantState, type User } from '@recur/contracts';
 import type { Peeks } from '@recur/platform';
-import { ownMerchant } from '../customers/merchants.js';
-import { findUser } from '../customers/users.js';
+import { ownMerchant } from '../../customers/merchants.js';
+import { findUser } from '../../customers/users.js';
 
 const emptyMerchant = emptyOf(InvoiceMerchant);
 
