@@ -1,6 +1,7 @@
 import type { Reader } from '@recur/platform';
 import type { Bill } from '../invoicing/composed/bill.js';
 import { pendingUpdates } from './changes/tables.js';
+import { updateTermsOf } from './changes/update-terms.js';
 import { deferred } from './domain/apply-change.js';
 import { cycleBill } from './domain/bill.js';
 import { carriedItem } from './domain/carried.js';
@@ -16,18 +17,18 @@ export interface NextBill {
 
 /**
  * The bill of the period after the current one, with a deferred change applied: the billing cycle makes it,
- * preview_subscription_next_invoice shows it. `moment` is the finish.
+ * preview_subscription_next_invoice shows it. `moment` is the finish, `known` the period where its invoice is made again.
  */
-export async function nextBill(reader: Reader, now: Subscription, moment: number): Promise<NextBill> {
+export async function nextBill(reader: Reader, now: Subscription, moment: number, known?: Period): Promise<NextBill> {
   const update = await deferredOf(reader, now);
-  const sub = update ? deferred(now, update) : now;
-  const period = nextPeriod(sub);
+  const sub = update ? { ...deferred(now, update), discount: updateTermsOf(update).discount } : now;
+  const period = known ?? nextPeriod(sub);
   const bill = cycleBill(sub, period, sub.carried.map(carriedItem), moment);
   return { sub, period, bill: update ? { ...bill, name: 'SubscriptionDowngrade' } : bill };
 }
 
 /** The unfinished change that takes effect at the end of the period. */
-async function deferredOf(reader: Reader, { pendingUpdateId }: Subscription) {
+export async function deferredOf(reader: Reader, { pendingUpdateId }: Subscription) {
   if (pendingUpdateId === '') return undefined;
   const update = await reader.find(pendingUpdates, { pendingUpdateId });
   return update?.status === 'pending' && update.effectImmediate === 0 ? update : undefined;

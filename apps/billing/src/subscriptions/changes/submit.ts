@@ -19,9 +19,10 @@ import { reinvoice } from '../periods.js';
 import { pendingUpdateAggregate } from './aggregate.js';
 import type { ChangeQuote } from './change-quote.js';
 import { boundAfter } from './discount.js';
-import { ChangeEffects, LAPSE, type UpdateTerms } from './effects.js';
+import { ChangeEffects, LAPSE } from './effects.js';
 import { quoteChange } from './quote.js';
 import type { PendingUpdate } from './tables.js';
+import type { UpdateTerms } from './update-terms.js';
 import { pendingUpdateView } from './views.js';
 
 type Input = In<typeof submitChange>;

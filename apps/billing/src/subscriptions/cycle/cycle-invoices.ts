@@ -8,7 +8,7 @@ import { isCarried, settlementOf } from '../../invoicing/composed/preview.js';
 import { cycleDeadline } from '../../invoicing/domain/dunning.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { carriedLine } from '../domain/carried.js';
-import type { CycleState } from '../domain/cycle.js';
+import { type CycleState, periodOf } from '../domain/cycle.js';
 import { notBilled, type Period, type PeriodRow } from '../domain/periods.js';
 import type { Subscription } from '../domain/subscription.js';
 import { nextBill } from '../next-bill.js';
@@ -25,7 +25,7 @@ export class CycleInvoices {
   /** Makes the next period and its invoice, or only the invoice again. Parks what cannot be billed. */
   async make(tx: Tx, scene: Scene, state: CycleState): Promise<CycleState> {
     const { sub, current, ahead } = state;
-    const { period, bill, sub: billed } = await nextBill(tx, sub, tx.now);
+    const { bill, period, sub: billed } = await nextBill(tx, sub, tx.now, ahead && periodOf(sub, ahead));
     const row = ahead ?? (await this.newRow(tx, sub, period));
     if (bill.items.length === 0) return this.free(tx, { sub, current, ahead: row });
     const gateway = scene.gateways.get(billed.gatewayId);

@@ -54,14 +54,6 @@ export class Cycle {
     const { subscriptionId, userId, planId } = before.sub;
     const done: string[] = [];
     let state = before;
-    if (isChanging(before.sub, tx.now)) {
-      const changed = await this.deferred.take(tx, before.sub);
-      if (changed !== before.sub) {
-        // the periods that it leaves are seen by another transaction
-        tx.schedule(NEXT, subscriptionId, tx.now);
-        return tx.log(`Subscription(${subscriptionId})`, 'Downgrade', { subscriptionId, userId, planId });
-      }
-    }
     for (;;) {
       const terms = { ...chargeTermsOf(state.sub, scene.settings), leadSeconds: leadOf(state.sub) };
       const due = nextStep(state, terms, tx.now);
@@ -82,9 +74,8 @@ export class Cycle {
       case 'remake':
         return this.invoices.make(tx, scene, state);
       case 'enter':
-        return enter(tx, state);
       case 'suspend':
-        return suspend(tx, state);
+        return this.begin(tx, state, step);
       case 'end':
         return this.periodEnd.end(tx, state);
       case 'expire':
@@ -98,16 +89,19 @@ export class Cycle {
     return { sub: await this.periodEnd.expire(tx, sub), current, ahead: undefined };
   }
 
+  /** The next period begins, paid or not. A deferred change comes first: what is due then may be another step. */
+  private async begin(tx: Tx, state: CycleState, step: 'enter' | 'suspend'): Promise<CycleState> {
+    const changed = await this.deferred.take(tx, state.sub, state.ahead);
+    if (changed) return { ...state, ...changed };
+    return step === 'enter' ? enter(tx, state) : suspend(tx, state);
+  }
+
   private parked(tx: Tx, state: CycleState, parkedReason: string): CycleState {
     const sub = { ...state.sub, parkedReason, parkedAt: tx.now, modifyTime: tx.now };
     tx.step(subscriptionAggregate, sub, 'subscription.updated');
     return { ...state, sub };
   }
 }
-
-/** A deferred change takes effect when the current period is over, before the next one is looked at. */
-const isChanging = ({ status, pendingUpdateId, currentPeriodEnd, cancelAtPeriodEnd }: Subscription, now: number) =>
-  status === 'active' && pendingUpdateId !== '' && currentPeriodEnd <= now && !cancelAtPeriodEnd;
 
 /** Why the billing stops, where too many periods were missed; undefined if it goes on. */
 function parkedIfLate(sub: Subscription, now: number): string | undefined {

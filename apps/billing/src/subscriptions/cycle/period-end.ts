@@ -10,12 +10,11 @@ import { subscriptionPeriods } from '../tables.js';
 export class PeriodEnd {
   constructor(private readonly endings: SubscriptionEndings) {}
 
-  /** Ends a subscription with its current period; the next one, if its invoice was made, is credited or cancelled. */
+  /** Ends a subscription; the invoice of its next period, if there is one, is cancelled, or credited where it is paid. */
   async end(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
-    const reason = sub.cancelReason || 'Cancelled at the end of the period';
-    const over = await this.endings.end(tx, sub, { move: 'cancel', reason });
     if (ahead) tx.save(subscriptionPeriods, { ...ahead, state: 'void', remakeAt: 0 });
-    return { sub: over, current, ahead: undefined };
+    const reason = sub.cancelReason || 'Cancelled at the end of the period';
+    return { sub: await this.endings.end(tx, sub, { move: 'cancel', reason }), current, ahead: undefined };
   }
 
   /** Ends a subscription by a deadline: expired, or failed where it never paid. */
