@@ -9,6 +9,7 @@ import {
   markWireTransferSuccess,
   newInvoice,
   Plan,
+  Product,
   paymentDetail,
   planStatus,
   setupWireTransfer,
@@ -73,6 +74,8 @@ export async function shop(definition = billing, env: Record<string, string> = {
       ...{ planName: 'Pro', amount: 4900, currency: 'EUR', status: planStatus.active },
       ...over,
     });
+  const knowProduct = (id: number, over: Partial<Product> = {}, merchantId = 15) =>
+    known.set(`${merchantId} product ${id}`, { ...emptyOf(Product), id, merchantId, ...over });
   const lines = [
     { name: 'Seats', quantity: 3, unitAmountExcludingTax: 1999 },
     { name: 'Support', quantity: 1, unitAmountExcludingTax: 500 },
@@ -110,7 +113,7 @@ export async function shop(definition = billing, env: Record<string, string> = {
   knowUser(1);
   const { gateway } = await t.done(setupWireTransfer, currency);
   return {
-    ...{ t, clock, expiries, term, gateway, lines, order, made, moves, knowUser, knowPlan, asked },
+    ...{ t, clock, expiries, term, gateway, lines, order, made, moves, knowUser, knowPlan, knowProduct, asked },
     /** A second merchant, with a user 1 and a gateway of its own. */
     async stranger(merchantId: number): Promise<TestCaller> {
       knowUser(1, {}, merchantId);

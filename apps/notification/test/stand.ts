@@ -96,6 +96,11 @@ export async function makeStand(env: Record<string, string> = {}) {
         'select state, attempts, next_at_ms, last_outcome from deliveries where endpoint_id = $1 order by delivery_id',
         [endpointId],
       ),
+    /** Does the due work of one kind, including what waits for its next round; other kinds wait. */
+    async work(kind: string): Promise<void> {
+      await t.rows('update due_work set due_at = case when kind = $1 then 0 else 99999999999 end', [kind]);
+      await t.work.drain();
+    },
     /** As if in another process: it knows nothing of what the service's own worker does. */
     anotherWorker: () => t.app.get(ModuleRef).create(Dispatcher),
     /** Moves the clock to the next attempt to an endpoint; false where nothing is due any more. */

@@ -7,6 +7,7 @@ import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices/invoices.js';
 import * as paymentMethods from './billing/payment-methods.js';
+import * as paymentTimeline from './billing/payments/timeline.js';
 import * as payments from './billing/payments.js';
 import * as refunds from './billing/refunds.js';
 import * as onetimeAddons from './billing/subscriptions/addons.js';
@@ -19,7 +20,10 @@ import * as subscriptionNotes from './billing/subscriptions/notes.js';
 import * as subscriptionReads from './billing/subscriptions/reads.js';
 import * as subscriptionRunning from './billing/subscriptions/running.js';
 import * as taxes from './billing/taxes.js';
+import * as testClock from './billing/test-clock.js';
 import * as usage from './billing/usage.js';
+import * as usageEvents from './billing/usage-events.js';
+import * as usageMetrics from './billing/usage-metrics.js';
 import * as checkouts from './catalog/checkouts.js';
 import * as exchange from './catalog/exchange.js';
 import * as metrics from './catalog/metrics.js';
@@ -71,6 +75,7 @@ export const operations: readonly Operation[] = [
   emails,
   creditNotes,
   payments,
+  paymentTimeline,
   paymentMethods,
   refunds,
   credits,
@@ -85,7 +90,10 @@ export const operations: readonly Operation[] = [
   onetimeAddons,
   subscriptionNotes,
   subscriptionConfig,
+  testClock,
   usage,
+  usageEvents,
+  usageMetrics,
   taxes,
   addresses,
   endpoints,
@@ -98,17 +106,12 @@ export const operations: readonly Operation[] = [
 export const planned: readonly string[] = [
   'subscription.add_new_trial_start',
   'subscription.renew',
-  'subscription.update_preview',
-  'subscription.update_submit',
-  'subscription.pending_update_list',
-  'subscription.pending_update_detail',
   'subscription.active_temporarily',
   'subscription.change_gateway',
   'subscription.change_due_day',
   'subscription.resume',
   'subscription.new_onetime_addon_payment',
   'subscription.onetime_addon_list',
-  'metric.history_by_invoice',
 ];
 
 /** The operations that are served. */

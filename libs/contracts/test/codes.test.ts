@@ -23,6 +23,8 @@ const fixed: Record<string, string> = {
   snapshotChargeType: '0 onetime · 1 new · 2 upgrade · 3 downgrade · 4 renewal · 5 billingCycle',
   paymentStatus: '10 created · 20 success · 30 failed · 40 cancelled',
   authorizeStatus: '0 waiting · 1 authorised · 2 captureRequested',
+  timelineType: '0 payment · 1 refund',
+  timelineStatus: '0 pending · 1 success · 2 failed · 3 reversed',
   refundStatus: '10 created · 20 success · 30 failed · 40 cancelled · 50 reversed',
   metricType: '1 limitMetered · 2 chargeMetered · 3 chargeRecurring · 4 limitRecurring',
   aggregationType: '1 count · 2 countUnique · 3 latest · 4 max · 5 sum',

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { indexOnly } from '../src/store/due/indexed.js';
 import { lockText, removeText, rescheduledText, settleText } from '../src/store/due/work-changes.js';
+import { emptyTable } from '../src/testing/index.js';
 import {
   aheadText,
   claimText,
@@ -109,19 +110,6 @@ async function look(client: pg.Client, name: string, values: readonly unknown[])
   return rows[0]['QUERY PLAN'][0].Plan;
 }
 
-/**
- * Deletes all rows, and waits until no transaction can see them: an index keeps leading to dead rows as long as the
- * snapshot of anyone in the database, such as autovacuum analyzing another table, is older.
- */
-async function empty(): Promise<void> {
-  const [deletion] = await s.t.rows(
-    'with gone as (delete from due_work returning 1) select pg_current_xact_id()::text as id, count(*) from gone',
-  );
-  const older = `select pid from pg_stat_activity where datname = current_database()
-    and greatest(age(backend_xmin), age(backend_xid)) >= age($1::xid)`;
-  while ((await s.t.rows(older, [deletion?.id])).length > 0);
-}
-
 const nodesOf = (node: Node): string[] => [node['Node Type'], ...(node.Plans ?? []).flatMap(nodesOf)];
 
 describe.each(Object.entries(states))('planned for %s', (_, prepared) => {
@@ -132,7 +120,7 @@ describe.each(Object.entries(states))('planned for %s', (_, prepared) => {
     try {
       await client.query('set plan_cache_mode = force_generic_plan');
       await prepare(client);
-      await empty();
+      await emptyTable(s.t, 'due_work');
       await filled();
       for (const [name, [, values, pages]] of Object.entries(statements)) {
         // what was deleted is passed over once, and then no more

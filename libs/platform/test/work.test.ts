@@ -27,7 +27,14 @@ describe('an item', () => {
     await s.t.work.drain();
     await s.t.work.drain();
     expect(s.done).toEqual([
-      { merchantId: 15, kind: 'thing.wilt', key: 'a', dueAt: s.now(), attempt: 1, requestId: 'thing.wilt_a' },
+      {
+        merchantId: 15,
+        kind: 'thing.wilt',
+        key: 'a',
+        dueAt: s.now(),
+        attempt: 1,
+        requestId: `thing.wilt_a_${s.now()}`,
+      },
     ]);
     expect(await s.rows()).toEqual([]);
   });
@@ -121,13 +128,13 @@ describe('a batch', () => {
     const events = await s.t.emitted();
     const of = (type: string) => events.filter(event => event.type === type);
     expect(of('thing.grown').map(({ aggregateId, requestId }) => [aggregateId, requestId])).toEqual(
-      [...ids].reverse().map(id => [id, `thing.wilt_${id}`]),
+      [...ids.entries()].reverse().map(([at, id]) => [id, `thing.wilt_${id}_${s.now() - at}`]),
     );
     expect(of('operation.logged').map(({ requestId, data }) => [requestId, data])).toEqual(
-      [...ids]
+      [...ids.entries()]
         .reverse()
-        .map(id => [
-          `thing.wilt_${id}`,
+        .map(([at, id]) => [
+          `thing.wilt_${id}_${s.now() - at}`,
           { actor: { kind: 'system', id: '', display: 'system' }, target: `Thing(${id})`, content: 'Wilt', ids: {} },
         ]),
     );

@@ -42,9 +42,15 @@ const makers = {
     return (await api.post<{ merchantMetricPlanLimit: { id: number } }>(path, limit)).merchantMetricPlanLimit.id;
   },
   gateway: gatewayOf,
+  cardGateway: cardGatewayOf,
   invoice: async (api: Api) => (await newInvoice(api, false)).invoiceId,
   payment: async (api: Api) => (await newInvoice(api, true)).paymentId,
   paidInvoice: async (api: Api) => (await paidInvoice(api)).invoiceId,
+  refundedInvoice: async (api: Api) => {
+    const { invoiceId } = await paidInvoice(api);
+    await markRefund(api, invoiceId);
+    return invoiceId;
+  },
   /** A payment that was made, with an open refund of a part of it. */
   paidPayment: async (api: Api) => {
     const { invoiceId, paymentId } = await paidInvoice(api);
@@ -121,16 +127,44 @@ const makers = {
 export type Kind = keyof typeof makers;
 
 export const kinds = Object.keys(makers) as Kind[];
-export const make = (kind: Kind, api: Api): Promise<Id> => makers[kind](api);
+/** Makes an object; what others made of the gateway meanwhile is taken back, and the object made then. */
+export async function make(kind: Kind, api: Api): Promise<Id> {
+  const maker: (api: Api) => Promise<Id> = makers[kind];
+  return maker(api).catch(() => gatewayOf(api).then(() => maker(api)));
+}
 
 async function newMetric(api: Api): Promise<number> {
   const metric = { code: randomUUID(), metricName: 'Calls' };
   return (await api.post<{ merchantMetric: { id: number } }>('/merchant/metric/new', metric)).merchantMetric.id;
 }
 
+type Named = { gatewayId: number; gatewayName: string };
+
+/** The merchant's gateways, archived ones too. */
+async function allGateways(api: Api): Promise<Named[]> {
+  const lists = ['', '?archive=true'].map(archived =>
+    api.get<{ gateways: Named[] }>(`/merchant/gateway/list${archived}`),
+  );
+  return (await Promise.all(lists)).flatMap(({ gateways }) => gateways);
+}
+
+/** The wire transfer, set up, in EUR and the default, whatever it was before. */
 async function gatewayOf(api: Api): Promise<number> {
-  const { gateways } = await api.get<{ gateways: { gatewayId: number }[] }>('/merchant/gateway/list');
-  return gateways[0]?.gatewayId ?? 0;
+  const gatewayId = (await allGateways(api)).find(({ gatewayName }) => gatewayName === 'wire_transfer')?.gatewayId ?? 0;
+  await api.post('/merchant/gateway/restore', { gatewayId });
+  await api.post('/merchant/gateway/wire_transfer_edit', { gatewayId, currency: 'EUR', minimumAmount: 0 });
+  await api.post('/merchant/gateway/set_default', { gatewayId });
+  return gatewayId;
+}
+
+/** The sandbox gateway, set up and not archived. */
+async function cardGatewayOf(api: Api): Promise<number> {
+  const find = async () => (await allGateways(api)).find(({ gatewayName }) => gatewayName === 'sandbox')?.gatewayId;
+  // others may set it up at the same time: the second is refused
+  if (!(await find())) await api.send('/merchant/gateway/setup', { gatewayName: 'sandbox' });
+  const gatewayId = (await find()) ?? 0;
+  await api.post('/merchant/gateway/restore', { gatewayId });
+  return gatewayId;
 }
 
 async function newInvoice(api: Api, finish: boolean): Promise<{ invoiceId: string; paymentId: string }> {
@@ -240,6 +274,9 @@ export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> =
   'invoice.refund': { invoiceId: 'paidInvoice' },
   'invoice.create_mark_refund': { invoiceId: 'paidInvoice' },
   'refund.new': { paymentId: 'paidPayment' },
+  'invoice.mark_refund_success': { invoiceId: 'refundedInvoice' },
+  'gateway.setup_webhook': { gatewayId: 'cardGateway' },
+  'payment.method_new': { gatewayId: 'cardGateway' },
   'refund.list': { paymentId: 'paidPayment' },
   'role.edit': { id: 'role' },
   'role.delete': { id: 'freeRole' },

@@ -3,7 +3,7 @@ import { invalid, Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import type { Account } from './domain/account.js';
 import { creditRechargeLifecycle, type Recharge } from './domain/recharge.js';
-import { openAccount } from './ledger.js';
+import { openAccount, postTo } from './ledger.js';
 import { creditAccounts, creditRecharges } from './tables.js';
 import { addMain } from './verbs.js';
 
@@ -82,6 +82,40 @@ async function failed(tx: Tx, { invoiceId }: OwnInvoice): Promise<void> {
   const status = creditRechargeLifecycle.next(recharge.status, 'fail') ?? recharge.status;
   tx.save(creditRecharges, { ...recharge, status });
 }
+
+/** The refund of an invoice that sold credit. */
+interface RechargeRefund {
+  refundId: string;
+  invoiceId: string;
+  userId: number;
+  currency: string;
+  amount: bigint;
+}
+
+/**
+ * Takes the credit back that a refunded recharge gave; with `asFarAsItGoes` at most the balance, where the bank has taken
+ * the money already. Throws Rejected `invoice_not_refundable` for credit that was spent.
+ */
+export async function takeRecharged(
+  tx: Tx,
+  { refundId, invoiceId, userId, currency, amount }: RechargeRefund,
+  { asFarAsItGoes = false } = {},
+): Promise<void> {
+  const account = await openAccount(tx, { userId, type: 'main', currency });
+  if (account.balance < amount && !asFarAsItGoes) {
+    const message = `Invoice ${invoiceId} sold credit of which ${account.balance} is left: cannot refund ${amount}`;
+    throw new Rejected('invoice_not_refundable', message);
+  }
+  const taken = account.balance < amount ? account.balance : amount;
+  if (taken > 0n) await postTo(tx, account, { move: 'rechargeRefunded', delta: -taken, invoiceId, bizId: refundId });
+}
+
+/** Returns the credit of a recharge whose refund failed or was cancelled. */
+export const giveBackRecharged = (tx: Tx, { refundId, ...refund }: RechargeRefund): Promise<void> =>
+  addMain(tx, {
+    ...{ ...refund, bizId: refundId, type: creditTransactionType.refund },
+    description: 'Refund that was not made',
+  });
 
 /** The recharge of an invoice, locked, if it still waits for the payment. */
 async function waiting(tx: Tx, invoiceId: string): Promise<Recharge | undefined> {

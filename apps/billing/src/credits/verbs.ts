@@ -3,6 +3,7 @@ import type { Reader, Tx } from '@recur/platform';
 import type { CreditMove } from '../pricing/credit.js';
 import { promoOn } from '../pricing/promo.js';
 import { settle } from '../pricing/settle.js';
+import type { Account } from './domain/account.js';
 import type { CreditTerms } from './domain/config.js';
 import { type AccountKey, lockAccount, openAccount, postTo } from './ledger.js';
 import { creditTermsOf, withTerms } from './lookup.js';
@@ -35,14 +36,30 @@ export async function spendPromo(
   if (base <= 0n) return undefined;
   const account = await lockAccount(tx, { userId, type: 'promo', currency });
   if (!account?.terms.payoutEnable) return undefined;
-  const { exchangeRate: rate } = account.terms;
-  const { balance } = account;
-  const terms = { balance, exchangeRate: rate, decimals: exponentOf(currency), ...(cap !== undefined && { cap }) };
-  const { amount: money, credits } = promoOn(base, terms);
-  if (credits === 0n) return undefined;
-  await postTo(tx, account, { move: 'payout', delta: -credits, invoiceId, bizId: invoiceId });
-  return { money, credits, rate };
+  const taken = promoFrom(account, base, cap);
+  if (taken) await postTo(tx, account, { move: 'payout', delta: -taken.credits, invoiceId, bizId: invoiceId });
+  return taken;
 }
+
+/** Promo credit that `spendPromo` would take; for previews. Nothing is locked. */
+export async function promoFor(
+  reader: Reader,
+  { userId, currency, base, cap }: Owner & { base: bigint; cap?: bigint },
+): Promise<PromoTaken | undefined> {
+  const account = await accountOf(reader, { userId, type: 'promo', currency });
+  return account?.terms.payoutEnable && base > 0n ? promoFrom(account, base, cap) : undefined;
+}
+
+function promoFrom({ balance, currency, terms }: Account, base: bigint, cap?: bigint): PromoTaken | undefined {
+  const { exchangeRate: rate } = terms;
+  const limits = { balance, exchangeRate: rate, decimals: exponentOf(currency), ...(cap !== undefined && { cap }) };
+  const { amount: money, credits } = promoOn(base, limits);
+  return credits === 0n ? undefined : { money, credits, rate };
+}
+
+/** The rules of the merchant for promo credit in a currency. */
+export const promoRules = (reader: Reader, currency: string): Promise<CreditTerms> =>
+  creditTermsOf(reader, 'promo', currency);
 
 /** Returns promo credits, at the rate at which the invoice took them; the current one where it took none. */
 export async function returnPromo(
@@ -73,6 +90,21 @@ export async function spendMain(
   if (creditSpent === 0n) return 0n;
   await postTo(tx, account, { move: 'payout', delta: -creditSpent, invoiceId, bizId: invoiceId });
   return creditSpent;
+}
+
+/** Main credit that `spendMain` would take; for previews. Nothing is locked. */
+export async function mainFor(
+  reader: Reader,
+  { userId, currency, due, minimum }: Owner & { due: bigint; minimum: bigint },
+): Promise<bigint> {
+  const account = await accountOf(reader, { userId, type: 'main', currency });
+  return account?.terms.payoutEnable ? settle(due, account.balance, minimum).creditSpent : 0n;
+}
+
+async function accountOf(reader: Reader, key: AccountKey): Promise<Account | undefined> {
+  const row = await reader.find(creditAccounts, { ...key });
+  const [account] = row ? await withTerms(reader, [row]) : [];
+  return account;
 }
 
 /** Returns main credit that an invoice took. */

@@ -1,7 +1,15 @@
-import type { MerchantState } from '@recur/contracts';
+import { emptyOf, MerchantState } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Peeking, Peeks } from '@recur/platform';
 import { merchants } from './tables.js';
+
+const unknown = emptyOf(MerchantState);
+
+/** The merchant itself, for a preview; a transaction asks identity for a missing copy, as `ownMerchant` does. */
+export async function knownMerchant(reader: Peeking | Peeks): Promise<MerchantState> {
+  if ('stale' in reader) return ownMerchant(reader);
+  return (await reader.peek(merchants, {}))?.data ?? unknown;
+}
 
 /** The merchant itself. A missing copy is asked of identity: throws Stale, carrying Rejected `permission_denied`. */
 export async function ownMerchant(reader: Peeks): Promise<MerchantState> {

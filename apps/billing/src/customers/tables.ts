@@ -1,5 +1,5 @@
-import type { MerchantState, Plan, User } from '@recur/contracts';
-import { document, int, integer, table, text } from '@recur/platform';
+import type { MerchantMetric, MerchantState, Plan, Product, User } from '@recur/contracts';
+import { document, flag, int, integer, table, text } from '@recur/platform';
 
 export interface UserCopy {
   merchantId: number;
@@ -19,6 +19,23 @@ export interface PlanCopy {
   id: number;
   status: number;
   data: Plan;
+  version: number;
+}
+
+export interface ProductCopy {
+  merchantId: number;
+  id: number;
+  data: Product;
+  version: number;
+}
+
+export interface MetricCopy {
+  merchantId: number;
+  id: number;
+  code: string;
+  /** Deleted: its code may belong to another metric. */
+  archived: boolean;
+  data: MerchantMetric;
   version: number;
 }
 
@@ -52,7 +69,21 @@ export const plans = table<PlanCopy>('plan_copies', {
   columns: { merchantId: integer(), id: integer(), status: int(), data: document<Plan>(), version: int() },
 });
 
+export const products = table<ProductCopy>('product_copies', {
+  key: ['merchantId', 'id'],
+  columns: { merchantId: integer(), id: integer(), data: document<Product>(), version: int() },
+});
+
 export const merchants = table<MerchantCopy>('merchant_copies', {
   key: ['merchantId'],
   columns: { merchantId: integer(), data: document<MerchantState>(), version: int() },
+});
+
+export const metrics = table<MetricCopy>('metric_copies', {
+  key: ['merchantId', 'id'],
+  columns: {
+    ...{ merchantId: integer(), id: integer(), code: text(), archived: flag() },
+    ...{ data: document<MerchantMetric>(), version: int() },
+  },
+  indices: { metric_copies_code: { on: ['merchantId', 'code'] } },
 });

@@ -84,7 +84,9 @@ export async function lockDiscountsOf(tx: Tx, { invoiceId }: { invoiceId: string
 /** Takes back the use by an invoice that was cancelled, failed or deleted: quantity, userLimit and cycles count it no more. */
 export async function giveBack(tx: Tx, { invoiceId }: { invoiceId: string }): Promise<void> {
   await lockDiscountsOf(tx, { invoiceId });
-  for (const use of await tx.parts(userDiscounts, { invoiceId }, USED)) await rollBack(tx, use);
+  for (const use of await tx.parts(userDiscounts, { invoiceId }, USED)) {
+    if (use.status === 'used') await rollBack(tx, use);
+  }
 }
 
 /** Like `giveBack`, for a use that got no invoice. */

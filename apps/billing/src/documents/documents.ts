@@ -3,6 +3,7 @@ import { fetchDocument, type In } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { DocumentLinks } from '../invoicing/document-links.js';
+import { originalInvoiceOf } from '../invoicing/lists/details.js';
 import { DocumentReader } from './reader.js';
 import { DocumentRenderer } from './renderer.js';
 
@@ -21,8 +22,13 @@ export class Documents {
   /** The PDF behind a signed link. A wrong signature gets what an unknown invoice gets. */
   @Handle(fetchDocument)
   async fetch({ merchantId, invoiceId, signature }: In<typeof fetchDocument>, caller: Caller) {
-    if (!this.links.isGenuine(merchantId, invoiceId, signature)) throw new Rejected('invoice_not_found');
-    const content = await this.db.read({ ...caller, merchantId }, reader => this.reader.contentOf(reader, invoiceId));
+    const isSignedFor = (id: string) => this.links.isGenuine(merchantId, id, signature);
+    const content = await this.db.read({ ...caller, merchantId }, async reader => {
+      // the link of a credit note may be signed for its invoice
+      const isSigned = isSignedFor(invoiceId) || isSignedFor(await originalInvoiceOf(reader, invoiceId));
+      if (!isSigned) throw new Rejected('invoice_not_found');
+      return this.reader.contentOf(reader, invoiceId);
+    });
     const bytes = await this.renderer.render(content);
     if (bytes.length > limits.bytes) throw new Rejected('answer_too_large');
     return {

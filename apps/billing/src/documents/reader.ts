@@ -5,19 +5,22 @@ import type { Reader } from '@recur/platform';
 import { GatewayAnswers } from '../gateways/answers.js';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { findGateway } from '../gateways/lookup.js';
-import { finishedInvoice } from '../invoicing/lists/details.js';
-import type { DocumentContent } from './content.js';
+import type { TaxEntry } from '../invoicing/domain/facts.js';
+import { finishedDocument } from '../invoicing/lists/details.js';
+import type { ContentTax, DocumentContent } from './content.js';
 import { documentOf } from './from-invoice.js';
 
 const emptyBank = emptyOf(GatewayBank);
 const emptyMerchant = emptyOf(InvoiceMerchant);
 
-/** An invoice to be printed or mailed. */
-export interface FinishedInvoice {
+/** An invoice or credit note to be printed or mailed, with its parties as they were when it was finished. */
+export interface FinishedDocument {
   invoice: Invoice;
   kind: DocumentContent['kind'];
   seller: InvoiceMerchant;
   buyer: User | null;
+  /** None for invoices of before taxes were kept by rate. */
+  taxes?: ContentTax[];
 }
 
 /** Reads what documents and e-mails of an invoice say. */
@@ -26,24 +29,38 @@ export class DocumentReader {
   constructor(private readonly gateways: GatewayAnswers) {}
 
   /** Throws Rejected `invoice_not_found` or `invoice_is_draft`. */
-  async invoiceOf(reader: Reader, invoiceId: string): Promise<FinishedInvoice> {
-    const invoice = await finishedInvoice(reader, invoiceId);
+  async invoiceOf(reader: Reader, invoiceId: string): Promise<FinishedDocument> {
+    const { row, invoice } = await finishedDocument(reader, invoiceId);
     return {
       invoice,
-      kind: 'invoice',
-      seller: invoice.merchant ?? emptyMerchant,
-      buyer: invoice.userSnapshot ?? invoice.userAccount,
+      kind: row.kind,
+      seller: row.seller ?? emptyMerchant,
+      buyer: row.buyer ?? invoice.userAccount,
+      ...(row.taxes.length > 0 && { taxes: row.taxes.map(printedTax) }),
     };
   }
 
-  /** The content of an invoice's PDF. Throws Rejected `invoice_not_found`, for a draft too. */
+  /** The content of a PDF. Throws Rejected `invoice_not_found`, for a draft too. */
   async contentOf(reader: Reader, invoiceId: string): Promise<DocumentContent> {
     const { invoice, ...parties } = await this.invoiceOf(reader, invoiceId).catch(hidden);
     const gateway = await findGateway(reader, invoice.gatewayId);
     const bank = gateway?.gatewayName === WIRE_TRANSFER ? this.gateways.bank(gateway) : null;
-    return documentOf(invoice, { ...parties, bank: bank && { ...emptyBank, ...bank } });
+    return documentOf(invoice, {
+      ...{ ...parties, bank: bank && { ...emptyBank, ...bank } },
+      originalNumber: invoice.originalPaymentInvoice?.number ?? '',
+    });
   }
 }
+
+/**
+ * A group of taxes as it is printed. Reverse charge is told by the category, in the language of the document; a rate that
+ * was stated by the merchant needs no reason.
+ */
+const printedTax = ({ category, ratePpm, net, tax, jurisdiction, source, reason }: TaxEntry): ContentTax => ({
+  ...{ category, ratePpm, net: BigInt(net), tax: BigInt(tax) },
+  jurisdiction: category === 'S' ? jurisdiction : '',
+  reason: category === 'AE' || source === 'request' ? '' : reason,
+});
 
 function hidden(error: unknown): never {
   if (error instanceof Rejected && error.slug === 'invoice_is_draft') throw new Rejected('invoice_not_found');

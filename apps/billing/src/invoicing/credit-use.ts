@@ -3,12 +3,16 @@ import { sum } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import * as credits from '../credits/verbs.js';
 import type { LineItem } from '../pricing/price.js';
-import type { Draft, Invoice } from './domain/invoice.js';
+import { promoReturnedBy } from './composed/sold-line.js';
+import type { Draft } from './domain/draft.js';
+import type { Invoice } from './domain/invoice.js';
 
 // Credit that invoices spend, and get back when they end unpaid. Promo credit first, then main credit: the order of locks.
 
-/** Invoices that are paid from main credit before their payment is opened. */
-const paidFromCredit: readonly number[] = [bizType.manualInvoice, bizType.subscription];
+const takingMain: readonly number[] = [bizType.manualInvoice, bizType.subscription];
+
+/** True for invoices that are paid from main credit before their payment is opened. */
+export const paidFromCredit = ({ bizType: type }: Pick<Invoice, 'bizType'>): boolean => takingMain.includes(type);
 
 /** Promo credit as a draft takes it. */
 export type PromoUse = Pick<Draft, 'promoAmount' | 'promo'>;
@@ -41,9 +45,13 @@ export const giveBackPromo = (tx: Tx, { userId, currency, invoiceId, promoCredit
  */
 export async function takeMain(tx: Tx, invoice: Invoice, minimum: bigint): Promise<bigint> {
   const { userId, currency, invoiceId, totalAmount } = invoice;
-  if (!paidFromCredit.includes(invoice.bizType)) return 0n;
+  if (!paidFromCredit(invoice)) return 0n;
   return credits.spendMain(tx, { userId, currency, due: totalAmount, minimum, invoiceId });
 }
+
+/** Returns the promo credits that come back with the credit lines of a document that is paid. */
+export const giveBackPromoOf = (tx: Tx, { userId, currency, invoiceId, lines }: Invoice): Promise<void> =>
+  credits.returnPromo(tx, { userId, currency, invoiceId, credits: promoReturnedBy({ lines }) });
 
 /** Returns all credit of an invoice that ended unpaid. */
 export async function giveBackCredit(tx: Tx, invoice: Invoice): Promise<void> {

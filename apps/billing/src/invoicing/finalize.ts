@@ -4,30 +4,40 @@ import type { Invoice } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { CONFIG, type StepOptions, type Tx } from '@recur/platform';
 import type { Config } from '../config.js';
+import { chargesItself } from '../gateways/domain/kinds.js';
 import { belowMinimum } from '../pricing/settle.js';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
 import { takeMain } from './credit-use.js';
 import { DocumentLinks } from './document-links.js';
 import { openPayment } from './domain/collection.js';
+import type { CollectionTerms } from './domain/dunning.js';
 import * as domain from './domain/invoice.js';
+import { isNumbered } from './domain/numbering.js';
 import type { Payment, PaymentDraft } from './domain/payment.js';
 import { InvoiceEndings } from './endings.js';
-import { nextNumber } from './numbers.js';
-import { partiesOf } from './parties.js';
+import { Notices } from './finish/notices.js';
+import { nextNumber } from './finish/numbers.js';
+import { partiesOf } from './finish/parties.js';
+import { settingsOf } from './finish/settings.js';
+import { afterTaxation, type Taxation } from './finish/taxes.js';
+import { startCollecting } from './payments/collect.js';
 import type { InvoiceState } from './state.js';
+import { payments } from './tables.js';
 
 /** Payment term of an invoice that is finished when it is made. */
 export const DAYS_UNTIL_DUE = 3;
 
 /** Options of a finalization. */
-interface Finalization {
-  /** Unix second at which it expires; absent, by the payment term in days. */
-  deadline?: number;
+export interface Finalization {
   /** The merchant's details of the payment. */
   details?: Omit<PaymentDraft, 'paymentId' | 'now'>;
+  /** How it is collected where its gateway charges by itself, and its deadline. */
+  collection?: CollectionTerms;
   /** Entry in the operation log: about the invoice, or about its payment. */
   log?: StepOptions;
   paymentLog?: StepOptions;
+  /** The decision on the rates of the lines, if they were not stated. */
+  taxation?: Taxation;
 }
 
 /** Finalizes drafts: opens them for payment. */
@@ -37,6 +47,7 @@ export class InvoiceFinalizer {
     @Inject(CONFIG) private readonly config: Config,
     private readonly documents: DocumentLinks,
     private readonly endings: InvoiceEndings,
+    private readonly notices: Notices,
   ) {}
 
   /** A payment link with a 256-bit token. */
@@ -45,25 +56,30 @@ export class InvoiceFinalizer {
   }
 
   /**
-   * Finalizes a draft: takes main credit, opens a payment for the rest by the state's gateway, schedules the expiry,
-   * freezes the parties, and gives the number, whose lock is the last. With nothing due it is paid at once and gets no
-   * payment. Throws what `finish` does, and Rejected `amount_below_minimum`. Returns the invoice's view.
+   * Finalizes a draft: takes main credit, opens a payment for the rest by the state's gateway, schedules its attempts and
+   * the expiry, freezes the parties, and gives the number, whose lock is the last. With nothing due it is paid at once and
+   * gets no payment; of total 0 it gets no number either, where the merchant does not show such invoices. Throws what
+   * `finish` does, and Rejected `amount_below_minimum`. Returns the invoice's view.
    */
   async finalize(
     tx: Tx,
     draft: InvoiceState,
     daysUntilDue: number,
-    { details, log, paymentLog, ...given }: Finalization = {},
+    { details, collection = {}, log, paymentLog, taxation }: Finalization = {},
   ): Promise<{ view: Invoice; payment?: Payment }> {
     domain.assertFinishable(draft);
     const minimum = minimumOf(draft);
-    const [partialCreditPaid, { merchant, seller, buyer }] = await Promise.all([
+    const [partialCreditPaid, { merchant, seller, buyer }, { showZeroInvoice }] = await Promise.all([
       takeMain(tx, draft, minimum),
       partiesOf(tx, draft.userId),
+      settingsOf(tx),
     ]);
     const prepared = { ...draft, partialCreditPaid, seller, buyer };
     assertCollectable(prepared, minimum);
-    const { counter, number } = await nextNumber(tx, 'invoice', merchant);
+    if (taxation) await afterTaxation(tx, taxation);
+    const { counter, number } = isNumbered(draft.totalAmount, showZeroInvoice)
+      ? await nextNumber(tx, 'invoice', merchant)
+      : { counter: 0, number: '' };
     const gatewayId = draft.gateway?.gatewayId ?? 0;
     const finish = {
       number,
@@ -75,12 +91,19 @@ export class InvoiceFinalizer {
     };
     const finished = { ...domain.finish(prepared, finish), counter };
     if (finished.status === 'paid') return { view: await this.endings.paid(tx, finished, undefined, log?.log) };
-    const [payment, attached] = openPayment(finished, { ...details, paymentId: tx.newId('pay_'), now: tx.now });
-    const deadline = given.deadline ?? domain.expiryTime(attached);
+    const isCharged = chargesItself(draft.gateway);
+    const [payment, attached] = openPayment(finished, {
+      ...details,
+      ...{ paymentId: tx.newId('pay_'), id: await tx.nextId(payments), now: tx.now },
+      automatic: isCharged && collection.automatic !== false,
+    });
+    const deadline = collection.deadline ?? domain.expiryTime(attached);
     const opened = { ...attached, deadline, payment };
     tx.schedule('invoice.expire', opened.invoiceId, deadline);
+    if (isCharged) startCollecting(tx, opened, collection);
     const view = tx.step(invoiceAggregate, opened, 'invoice.process', log);
     tx.step(paymentAggregate, payment, 'payment.created', paymentLog);
+    await this.notices.tell(tx, 'issued', opened);
     return { view, payment };
   }
 }

@@ -11,7 +11,7 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { getGateway } from '../gateways/lookup.js';
-import { invoiceAggregate, paymentAggregate } from './aggregates.js';
+import { invoiceAggregate } from './aggregates.js';
 import * as collection from './domain/collection.js';
 import * as domain from './domain/invoice.js';
 import { InvoiceEndings } from './endings.js';
@@ -59,7 +59,7 @@ export class Invoices {
     return this.db.write(caller, async tx => {
       const invoice = await tx.lock(invoiceAggregate, openWith(invoiceId), 'invoice_not_found');
       const [cancelled, cleared] = collection.clearPayment(invoice, invoice.payment, tx.now);
-      tx.step(paymentAggregate, cancelled, 'payment.cancelled');
+      this.endings.stopped(tx, cancelled);
       tx.step(invoiceAggregate, { ...cleared, payment: undefined }, 'invoice.updated', { log: 'ClearPayment' });
       return {};
     });

@@ -12,9 +12,14 @@ export interface InvoiceOwner {
   paid(tx: Tx, invoice: InvoiceState): Promise<void>;
   failed(tx: Tx, invoice: InvoiceState): Promise<void>;
   cancelled(tx: Tx, invoice: InvoiceState): Promise<void>;
-  /** The whole payment was taken back by the bank. */
-  reversed?(tx: Tx, invoice: InvoiceState): Promise<void>;
+  /** The whole payment was taken back by the bank; what the invoice bills ends, unless the merchant keeps it. */
+  reversed?(tx: Tx, invoice: InvoiceState, facts: { keep: boolean }): Promise<void>;
+  /** The merchant asked, with a refund, to end what the invoice bills. */
+  ended?(tx: Tx, invoice: InvoiceState): Promise<void>;
 }
+
+/** Ends that owners are told without further facts. */
+type PlainEnd = Exclude<keyof InvoiceOwner, 'reversed'>;
 
 /** The owners of invoices, by bizType. Owners register when the service starts. */
 @Injectable()
@@ -34,7 +39,20 @@ export class InvoiceOwners {
     return tx.lock(invoiceAggregate, where, slug);
   }
 
-  async tell(end: 'paid' | 'failed' | 'cancelled' | 'reversed', tx: Tx, invoice: InvoiceState): Promise<void> {
+  /** Locks what the owners of invoices lock before them, in the order of its ids. */
+  async lockOwners(tx: Tx, invoiceIds: readonly string[]): Promise<void> {
+    const found = await tx.among(invoices, 'invoiceId', invoiceIds);
+    const owned = found.filter(({ subscriptionId }) => subscriptionId !== '');
+    for (const invoice of owned.sort((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1))) {
+      await this.owners.get(invoice.bizType)?.lock?.(tx, invoice);
+    }
+  }
+
+  async tell(end: PlainEnd, tx: Tx, invoice: InvoiceState): Promise<void> {
     await this.owners.get(invoice.bizType)?.[end]?.(tx, invoice);
+  }
+
+  async tellReversed(tx: Tx, invoice: InvoiceState, facts: { keep: boolean }): Promise<void> {
+    await this.owners.get(invoice.bizType)?.reversed?.(tx, invoice, facts);
   }
 }

@@ -7,6 +7,7 @@ import { assertBuyer, findUser } from '../customers/users.js';
 import { usableGateway } from '../gateways/domain/gateway.js';
 import { allGateways } from '../gateways/lookup.js';
 import { gatewayView } from '../gateways/views.js';
+import type { TaxRate } from '../pricing/tax.js';
 import { saveDraft } from './drafts/draft.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from './finalize.js';
 import { InvoiceOwners } from './owners.js';
@@ -15,6 +16,12 @@ import { paymentView } from './views.js';
 
 /** Name of an invoice that sells credit, where the merchant gives none. */
 const NAME = 'Credit recharge';
+
+/** Credit is money: tax is due on what is bought with it. */
+const untaxed: TaxRate = {
+  ...{ category: 'O', ratePpm: 0, jurisdiction: '', source: 'credit' },
+  reason: 'Credit is taxed where it is spent',
+};
 
 /** credit/new_credit_recharge: an open invoice that sells main credit. */
 @Controller()
@@ -39,7 +46,7 @@ export class Recharges {
       const amount = BigInt(input.rechargeAmount);
       const [name, description] = [input.name || NAME, input.description];
       const line = { planId: 0, name, description, quantity: 1, unitAmountExcludingTax: amount };
-      const order = { id, userId, currency, taxBps: 0, invoiceName: name, lines: [line] };
+      const order = { id, userId, currency, taxBps: 0, rates: [untaxed], invoiceName: name, lines: [line] };
       const sold = { ...order, bizType: bizType.creditRecharge, createFrom: createFrom.api };
       const { draft } = saveDraft(tx, sold, gateway, new Map());
       const finalization = { details: { checkout: checkoutOf(input) } };

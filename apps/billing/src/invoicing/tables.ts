@@ -1,10 +1,11 @@
 import type { Discount, InvoiceLineMetricCharge, InvoiceMerchant, Plan, User } from '@recur/contracts';
 import { document, flag, int, integer, money, optionalDocument, table, text } from '@recur/platform';
 import type { BillReason, SubscriptionFacts } from './composed/facts.js';
+import type { Collection } from './domain/dunning.js';
 import type { Invoice, InvoiceLine } from './domain/invoice.js';
 import { invoiceLifecycle } from './domain/invoice-lifecycle.js';
 import type { Checkout, Payment } from './domain/payment.js';
-import { paymentLifecycle } from './domain/payment.js';
+import { chargeOutcomes, paymentLifecycle } from './domain/payment.js';
 
 export interface InvoiceRow extends Omit<Invoice, 'lines'>, SubscriptionFacts {
   /** The parties as they were when the document was finished. */
@@ -29,6 +30,17 @@ export interface Numbering {
   merchantId: number;
   lastNumber: number;
   lastCreditNote: number;
+}
+
+/** Settings of a merchant for its invoices; one that has none has the defaults of `finish/settings.ts`. */
+export interface InvoiceSettings {
+  merchantId: number;
+  /** False: invoices of total 0 are finished without a number, not sent, and not listed. */
+  showZeroInvoice: boolean;
+  /** False: documents are not sent by e-mail unless asked for. */
+  invoiceEmail: boolean;
+  /** True: subscriptions outlive a lost dispute. */
+  keepAfterDispute: boolean;
 }
 
 const oneOf = (states: readonly string[]) => `status in (${states.map(state => `'${state}'`).join(', ')})`;
@@ -187,6 +199,7 @@ export const payments = table<Payment>('payments', {
   columns: {
     merchantId: integer(),
     paymentId: text(),
+    id: { ...integer(), default: 0 },
     version: int(),
     status: text(),
     invoiceId: text(),
@@ -203,6 +216,13 @@ export const payments = table<Payment>('payments', {
     checkout: optionalDocument<Checkout>(),
     reason: text(),
     link: text(),
+    automatic: { ...flag(), default: false },
+    manualCapture: { ...flag(), default: false },
+    captureId: { ...text(), default: '' },
+    attempt: { ...int(), default: 0 },
+    outcome: { ...text<Payment['outcome']>(), default: '' },
+    sentTime: { ...integer(), default: 0 },
+    inquiries: { ...int(), default: 0 },
     createTime: integer(),
     modifyTime: integer(),
     paidTime: integer(),
@@ -211,6 +231,7 @@ export const payments = table<Payment>('payments', {
   checks: {
     payments_status: oneOf(paymentLifecycle.states),
     payments_refunded: 'refunded_amount between 0 and payment_amount',
+    payments_outcome: `outcome in (${chargeOutcomes.map(outcome => `'${outcome}'`).join(', ')})`,
     payments_dispute: `dispute in ('', 'open', 'won', 'lost')`,
   },
   indices: {
@@ -221,6 +242,8 @@ export const payments = table<Payment>('payments', {
       unique: true,
       where: `external_payment_id <> ''`,
     },
+    payments_reference: { on: ['merchantId', 'gatewayId', 'gatewayPaymentId'], where: `gateway_payment_id <> ''` },
+    payments_invoice: { on: ['merchantId', 'invoiceId'] },
     payments_newest: { on: ['merchantId', 'createTime', 'paymentId'] },
     payments_user: { on: ['merchantId', 'userId', 'createTime', 'paymentId'] },
     payments_in_status: { on: ['merchantId', 'status', 'createTime', 'paymentId'] },
@@ -233,6 +256,24 @@ export const payments = table<Payment>('payments', {
   },
 });
 
+/** How open invoices are charged, where their gateway charges by itself. */
+export const collections = table<Collection>('collections', {
+  key: ['merchantId', 'invoiceId'],
+  columns: {
+    merchantId: integer(),
+    invoiceId: text(),
+    automatic: flag(),
+    tryNow: flag(),
+    attempts: int(),
+    failures: int(),
+    nextTime: integer(),
+    lastTime: integer(),
+    retryIntervalSeconds: integer(),
+    maxRetries: int(),
+    incompleteExpireSeconds: integer(),
+  },
+});
+
 export const numberings = table<Numbering>('numberings', {
   key: ['merchantId'],
   columns: {
@@ -240,4 +281,9 @@ export const numberings = table<Numbering>('numberings', {
     lastNumber: { ...integer(), default: 0 },
     lastCreditNote: { ...integer(), default: 0 },
   },
+});
+
+export const invoiceSettings = table<InvoiceSettings>('invoice_settings', {
+  key: ['merchantId'],
+  columns: { merchantId: integer(), showZeroInvoice: flag(), invoiceEmail: flag(), keepAfterDispute: flag() },
 });

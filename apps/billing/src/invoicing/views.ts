@@ -130,11 +130,20 @@ export function paymentView(payment: Payment): contract.Payment {
     refundAmount: Number(payment.refundedAmount),
     billingReason: payment.reason,
     failureReason: failed,
+    lastError: failed,
+    autoCharge: payment.automatic,
+    automatic: Number(payment.automatic),
+    authorizeStatus: authorizeStatusOf(payment),
     createTime: payment.createTime,
     paidTime: payment.paidTime,
     cancelTime: payment.cancelTime,
   };
 }
+
+const authorizeStatusOf = ({ captureId, outcome }: Payment) => {
+  const { waiting, authorised, captureRequested } = contract.authorizeStatus;
+  return captureId !== '' ? captureRequested : outcome === 'authorised' ? authorised : waiting;
+};
 
 const shownOf = ({ gatewayPaymentType, gasPayer, returnUrl, metadata }: Checkout) => ({
   gatewayPaymentType,

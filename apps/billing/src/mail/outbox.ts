@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { emailStatus } from '@recur/contracts';
-import { CLOCK, type Clock, type Tx } from '@recur/platform';
+import { CLOCK, type Clock, CONFIG, type Tx } from '@recur/platform';
+import type { Config } from '../config.js';
 import { composeMail, type MailFacts } from './compose.js';
 import { mails } from './tables.js';
 
@@ -10,7 +11,15 @@ export const MAIL_WORK = 'mail.send';
 /** Queues e-mails in the transaction of what they tell; they are sent after its commit, as work that falls due at once. */
 @Injectable()
 export class MailOutbox {
-  constructor(@Inject(CLOCK) private readonly clock: Clock) {}
+  /** False without a mail server and a folder: then e-mails are written only where a command asks for one. */
+  readonly isConfigured: boolean;
+
+  constructor(
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(CONFIG) { SMTP_URL, MAIL_FOLDER }: Config,
+  ) {
+    this.isConfigured = Boolean(SMTP_URL || MAIL_FOLDER);
+  }
 
   /** Writes an e-mail and schedules its sending. Returns its id. The caller writes the log entry. */
   async queue(tx: Tx, facts: MailFacts): Promise<number> {

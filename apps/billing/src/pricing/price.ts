@@ -99,13 +99,15 @@ export function compose(items: readonly ComposeLine[], { discount, promo }: Redu
   };
 }
 
+/** Reductions that the caller has computed, in minor units. */
+export interface GivenReductions {
+  discount?: bigint;
+  promo?: bigint;
+}
+
 /**
- * Prices an invoice with one rate and given reductions, for commands that carry no discount code and no promo account.
- * `taxBps` is in basis points. Promo credit is taken before the discount here, unlike in `compose`: the order is only
- * visible with both, which no command passes yet. The caller caps the reductions at the lines' sum (RangeError).
- *
- * Throws Rejected `invalid_parameters` for /lines if the sum is negative, and as `compose` does for amounts beyond
- * ±(2^53−1).
+ * Prices an invoice whose lines have one rate, `taxBps` in basis points, with given reductions. Throws Rejected
+ * `invalid_parameters` for /lines if the sum is negative, and what `priceWith` does.
  */
 export function price(
   items: readonly LineItem[],
@@ -113,19 +115,43 @@ export function price(
   promo = 0n,
   discount = 0n,
 ): { lines: LineAmounts[]; taxes: TaxGroup[]; amounts: InvoiceAmounts } {
-  const gross = items.map(grossOf);
-  const subtotal = sum(gross);
-  if (subtotal < 0n) throw invalid('/lines', `The lines add up to ${subtotal}: a total may not be negative`);
-  if (promo < 0n || discount < 0n || promo + discount > subtotal) {
-    throw new RangeError(`promo ${promo} and discount ${discount} on ${subtotal}`);
-  }
-  const promos = reduceOver(promo, gross);
-  const discounts = reduceOver(discount, subtract(gross, promos));
+  assertNotNegative(items);
   const rate = requestedRate(taxBps);
-  const { lines, groups, amounts } = assemble(
-    { gross, discounts, promos },
+  return priceWith(
+    items,
     items.map(() => rate),
+    { promo, discount },
   );
+}
+
+/** Throws Rejected `invalid_parameters` for /lines if the sum is negative. */
+export function assertNotNegative(items: readonly LineItem[]): void {
+  const subtotal = sum(items.map(grossOf));
+  if (subtotal < 0n) throw invalid('/lines', `The lines add up to ${subtotal}: a total may not be negative`);
+}
+
+/**
+ * Prices a document with a rate for each line and given reductions: the discount over the positive lines that it covers
+ * (all, unless `discountable` is false), then promo credit over what is left of the positive lines. The sum may be
+ * negative. Throws RangeError for reductions beyond what they may reduce, and as `compose` does for amounts beyond
+ * ±(2^53−1).
+ */
+export function priceWith(
+  items: readonly (LineItem & { discountable?: boolean })[],
+  rates: readonly TaxRate[],
+  { discount = 0n, promo = 0n }: GivenReductions = {},
+): { lines: LineAmounts[]; taxes: TaxGroup[]; amounts: InvoiceAmounts } {
+  const gross = items.map(grossOf);
+  const left = sum(gross) - discount;
+  if (promo < 0n || discount < 0n || promo > positive(left)) {
+    throw new RangeError(`discount ${discount} and promo ${promo} on ${left + discount}`);
+  }
+  const discounts = reduceOver(
+    discount,
+    gross.map((amount, i) => (items[i]?.discountable === false ? 0n : amount)),
+  );
+  const promos = reduceOver(promo, subtract(gross, discounts));
+  const { lines, groups, amounts } = assemble({ gross, discounts, promos }, rates);
   return { lines, taxes: groups, amounts };
 }
 

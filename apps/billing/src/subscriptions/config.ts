@@ -9,6 +9,7 @@ import {
   updateSubscriptionConfig,
 } from '@recur/contracts';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
+import * as documents from '../invoicing/finish/settings.js';
 import * as tax from '../tax/settings.js';
 import { changeSettings, settingsOf } from './settings.js';
 import type { Settings } from './tables.js';
@@ -30,35 +31,52 @@ export class SubscriptionConfigs {
     return this.db.write(caller, async tx => {
       const before = await configOf(tx, await settingsOf(tx));
       const settings = await changeSettings(tx, changesIn(input));
+      const ofDocuments = await documents.changeSettings(tx, documentChangesIn(input));
       const { gatewayVATRule, reverseChargePending = before.reverseChargePending } = input;
       const rules = gatewayVATRule ? textOf(gatewayVATRule) : before.gatewayVATRule;
       if (gatewayVATRule && rules !== before.gatewayVATRule) await tax.setGatewayRules(tx, gatewayVATRule);
       if (reverseChargePending !== before.reverseChargePending) {
         await tax.setReverseChargePending(tx, reverseChargePending);
       }
-      const changed = { ...(await configOf(tx, settings)), gatewayVATRule: rules, reverseChargePending };
+      const changed = {
+        ...(await configOf(tx, settings)),
+        ...shownOf(ofDocuments),
+        ...{ gatewayVATRule: rules, reverseChargePending },
+      };
       if (!isDeepStrictEqual(changed, before)) tx.log('SubscriptionConfig', 'Update');
       return { config: changed };
     });
   }
 }
 
+/** The fields that are given. */
+type Stated<T> = { [F in keyof T]?: Exclude<T[F], undefined> };
+
 /** The settings that an input gives. */
 function changesIn(input: Input): Partial<Settings> {
-  const { downgradeEffectImmediately, invoiceEmail, showZeroInvoice, upgradeProration, timeZone, lateUsage } = input;
-  const { firstInvoiceDays, oneTrialPerUser, keepAfterDispute } = input;
-  const given = {
-    ...{ downgradeEffectImmediately, invoiceEmail, showZeroInvoice, upgradeProration, timeZone, lateUsage },
-    ...{ firstInvoiceDays, oneTrialPerUser, keepAfterDispute },
+  const { downgradeEffectImmediately, upgradeProration, timeZone, lateUsage } = input;
+  const { firstInvoiceDays, oneTrialPerUser } = input;
+  return stated({
+    ...{ downgradeEffectImmediately, upgradeProration, timeZone, lateUsage, firstInvoiceDays, oneTrialPerUser },
     downgradeLeadSeconds: input.downgradeNonImmediatelyEffectBeforePeriodEnd,
     incompleteExpireSeconds: input.incompleteExpireTime,
     chargeLeadSeconds: input.tryAutomaticPaymentBeforePeriodEnd,
     usageGraceSeconds: input.usageGraceTime,
     retryIntervalSeconds: input.autoChargeRetryInterval,
     maxRetries: input.autoChargeMaxRetryCount,
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  });
 }
+
+/** The settings of documents that an input gives. */
+const documentChangesIn = ({ showZeroInvoice, invoiceEmail, keepAfterDispute }: Input) =>
+  stated({ showZeroInvoice, invoiceEmail, keepAfterDispute });
+
+const stated = <T extends object>(given: T): Stated<T> =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Stated<T>;
+
+const shownOf = ({ showZeroInvoice, invoiceEmail, keepAfterDispute }: documents.Settings) => ({
+  ...{ showZeroInvoice, invoiceEmail, keepAfterDispute },
+});
 
 /** The rules as JSON text, their fields in one order whatever the database keeps them in. */
 function textOf(rules: readonly MerchantVatRule[]): string {
@@ -71,12 +89,13 @@ function textOf(rules: readonly MerchantVatRule[]): string {
 
 async function configOf(reader: Reader, settings: Settings): Promise<SubscriptionConfig> {
   const { gatewayRules, reverseChargePending } = await tax.settingsOf(reader);
-  const { downgradeEffectImmediately, invoiceEmail, showZeroInvoice, upgradeProration, timeZone, lateUsage } = settings;
-  const { firstInvoiceDays, oneTrialPerUser, keepAfterDispute } = settings;
+  const { downgradeEffectImmediately, upgradeProration, timeZone, lateUsage } = settings;
+  const { firstInvoiceDays, oneTrialPerUser } = settings;
   return {
     ...emptyOf(SubscriptionConfig),
-    ...{ downgradeEffectImmediately, invoiceEmail, showZeroInvoice, upgradeProration, timeZone, lateUsage },
-    ...{ firstInvoiceDays, oneTrialPerUser, keepAfterDispute, reverseChargePending, invoicePdfGenerate: true },
+    ...shownOf(await documents.settingsOf(reader)),
+    ...{ downgradeEffectImmediately, upgradeProration, timeZone, lateUsage },
+    ...{ firstInvoiceDays, oneTrialPerUser, reverseChargePending, invoicePdfGenerate: true },
     gatewayVATRule: textOf(gatewayRules),
     downgradeNonImmediatelyEffectBeforePeriodEnd: settings.downgradeLeadSeconds,
     incompleteExpireTime: settings.incompleteExpireSeconds,

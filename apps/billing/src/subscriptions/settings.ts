@@ -10,8 +10,6 @@ const defaults = (merchantId: number): Settings => ({
   downgradeEffectImmediately: false,
   downgradeLeadSeconds: 0,
   incompleteExpireSeconds: 24 * HOUR,
-  invoiceEmail: true,
-  showZeroInvoice: true,
   chargeLeadSeconds: 2 * HOUR,
   upgradeProration: true,
   timeZone: 'UTC',
@@ -21,7 +19,6 @@ const defaults = (merchantId: number): Settings => ({
   retryIntervalSeconds: 12 * HOUR,
   maxRetries: 0,
   oneTrialPerUser: true,
-  keepAfterDispute: false,
 });
 
 /** The subscription settings of the merchant, or the defaults. */

@@ -90,6 +90,9 @@ export const subscriptionPeriods = table<PeriodRow>('subscription_periods', {
     endAt: integer(),
     invoiceId: text(),
     state: text<PeriodState>(),
+    deadline: { ...integer(), default: 0 },
+    remakeAt: { ...integer(), default: 0 },
+    timesMade: { ...int(), default: 0 },
     createTime: integer(),
   },
   checks: {
@@ -140,8 +143,6 @@ export interface Settings {
   downgradeEffectImmediately: boolean;
   downgradeLeadSeconds: number;
   incompleteExpireSeconds: number;
-  invoiceEmail: boolean;
-  showZeroInvoice: boolean;
   chargeLeadSeconds: number;
   upgradeProration: boolean;
   timeZone: string;
@@ -151,7 +152,6 @@ export interface Settings {
   retryIntervalSeconds: number;
   maxRetries: number;
   oneTrialPerUser: boolean;
-  keepAfterDispute: boolean;
 }
 
 export const subscriptionSettings = table<Settings>('subscription_settings', {
@@ -161,8 +161,6 @@ export const subscriptionSettings = table<Settings>('subscription_settings', {
     downgradeEffectImmediately: flag(),
     downgradeLeadSeconds: integer(),
     incompleteExpireSeconds: integer(),
-    invoiceEmail: flag(),
-    showZeroInvoice: flag(),
     chargeLeadSeconds: integer(),
     upgradeProration: flag(),
     timeZone: text(),
@@ -172,6 +170,5 @@ export const subscriptionSettings = table<Settings>('subscription_settings', {
     retryIntervalSeconds: integer(),
     maxRetries: int(),
     oneTrialPerUser: flag(),
-    keepAfterDispute: flag(),
   },
 });

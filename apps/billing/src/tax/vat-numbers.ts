@@ -1,10 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { events } from '@recur/contracts';
-import { aggregate, Db, type Reader, systemCaller, type Tx } from '@recur/platform';
+import {
+  aggregate,
+  Db,
+  fetchedWork,
+  type Reader,
+  systemCaller,
+  type Tx,
+  type Work,
+  type WorkItem,
+} from '@recur/platform';
 import { settingsOf } from './settings.js';
 import { type VatNumber, type VatNumberCheck, vatNumberChecks, vatNumbers } from './tables.js';
 import { type ParsedNumber, parseVatNumber } from './vat-number.js';
 import { Vies, type ViesAnswer, type ViesNumber } from './vies.js';
+
+/** The kind of work that asks VIES again about a number that documents rely on; its key is the number. */
+const RECHECK = 'tax.recheck';
+const recheckSeconds = 86_400;
 
 /** How long an answer of VIES counts, in seconds. */
 export const answerCountsSeconds = 90 * 86_400;
@@ -35,13 +48,14 @@ export async function answerAbout(
 
 /**
  * Marks a number as pending: a document applies reverse charge to it without an answer of VIES. It is to be checked
- * again daily, by `recheck`.
+ * again daily, by the work `tax.recheck`.
  */
 export async function markPending(tx: Tx, number: string): Promise<void> {
   tx.onConflict('vat_numbers_pkey', 'again');
   const known = await tx.lockIfAny(vatNumbers, { number });
   if (known && known.pendingSince > 0) return;
   tx.save(vatNumbers, { ...(known ?? (await unchecked(tx.merchantId, number))), pendingSince: tx.now });
+  tx.schedule(RECHECK, number, tx.now + recheckSeconds);
 }
 
 async function unchecked(merchantId: number, number: string): Promise<VatNumber> {
@@ -52,6 +66,17 @@ async function unchecked(merchantId: number, number: string): Promise<VatNumber>
 /** Checks VAT numbers and remembers what came of it. */
 @Injectable()
 export class VatNumbers {
+  /** Asks VIES again daily about the numbers that documents rely on without its answer. */
+  readonly work: Work = fetchedWork(
+    RECHECK,
+    { time: 'merchant', batch: 20, leaseSeconds: 180, atOnce: 1 },
+    items => this.askAgain(items),
+    async (tx, items, answers) => {
+      const stillPending = await this.recheck(tx, items, answers);
+      for (const { key } of stillPending) tx.schedule(RECHECK, key, tx.now + recheckSeconds);
+    },
+  );
+
   constructor(
     private readonly db: Db,
     private readonly vies: Vies,
@@ -90,28 +115,26 @@ export class VatNumbers {
     return row;
   }
 
-  /** Asks VIES about pending numbers, one after the other: the fetch of the work `tax.recheck`, whose keys they are. */
-  async askAgain(items: readonly { merchantId: number; key: string }[]): Promise<Map<string, ViesAnswer | undefined>> {
+  /** Asks VIES about pending numbers, one after the other. */
+  private async askAgain(
+    items: readonly { merchantId: number; key: string }[],
+  ): Promise<Map<string, ViesAnswer | undefined>> {
     const answers = new Map<string, ViesAnswer | undefined>();
     for (const { merchantId, key } of items) answers.set(key, await this.ask(merchantId, await parseVatNumber(key)));
     return answers;
   }
 
-  /**
-   * Checks pending numbers again with what VIES said about them: the work `tax.recheck`. `itemOf` is the transaction of
-   * an item. Returns the items whose numbers are still pending: they are due again in a day.
-   */
-  async recheck<I extends { key: string }>(
+  /** Records what VIES said about pending numbers. Returns the items whose numbers are still pending. */
+  private async recheck(
     tx: Tx,
-    items: readonly I[],
+    items: readonly WorkItem[],
     answers: ReadonlyMap<string, ViesAnswer | undefined>,
-    itemOf: (item: I) => Tx = () => tx,
-  ): Promise<I[]> {
-    const stillPending: I[] = [];
+  ): Promise<WorkItem[]> {
+    const stillPending: WorkItem[] = [];
     for (const item of items) {
       const answer = answers.get(item.key);
       if (answer === undefined || answer.kind === 'unavailable') stillPending.push(item);
-      else await this.record(itemOf(item), await parseVatNumber(item.key), answer);
+      else await this.record(tx.item(item), await parseVatNumber(item.key), answer);
     }
     return stillPending;
   }
@@ -127,6 +150,7 @@ export class VatNumbers {
     // the event tells since when documents rely on the number
     if (known.pendingSince > 0 && !valid) tx.step(vatNumberAggregate, answered, 'vat.number.invalid');
     tx.save(vatNumbers, { ...answered, pendingSince: 0 });
+    if (known.pendingSince > 0) tx.unschedule(RECHECK, number);
   }
 }
 

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  cancelRefund,
   creditDetail,
   editCreditConfig,
   incrementPromoCredit,
   markWireTransferSuccess,
   newCreditConfig,
   newCreditRecharge,
+  refundInvoice,
 } from '@recur/contracts';
 import { rechargeOwner } from '../../src/credits/recharges.js';
 import { type Shop, shop } from '../shop.js';
@@ -107,5 +109,31 @@ describe('a recharge that is paid', () => {
     await s.t.done(markWireTransferSuccess, { invoiceId: invoice.invoiceId, transferNumber: 'R-1' });
     const { creditAccount: after } = await s.t.done(creditDetail, { id: creditAccount.id });
     expect(after.amount).toBe(before.creditAccount.amount + 700);
+  });
+
+  it('and refunded takes the credit back, unless it was spent; a refund that is cancelled returns it', async () => {
+    s.knowUser(40);
+    const { creditAccount, invoice } = await sold({ userId: 40 });
+    const { invoiceId } = invoice;
+    await s.t.done(markWireTransferSuccess, { invoiceId, transferNumber: 'R-2' });
+    const refunded = (refundAmount: number) => s.t.call(refundInvoice, { invoiceId, refundAmount, reason: '' });
+    const state = async () => {
+      const detail = await s.t.done(creditDetail, { id: creditAccount.id });
+      return [detail.creditAccount.amount, detail.creditTransactions[0]?.transactionType];
+    };
+    const made = await refunded(2000);
+    expect(await state()).toEqual([3000, 7]);
+    await s.t.done(cancelRefund, { refundId: made.ok ? made.data.refund.refundId : '' });
+    expect(await state()).toEqual([5000, 3]);
+    await s.made({
+      userId: 40,
+      taxPercentage: 0,
+      lines: [{ name: 'Plan', unitAmountExcludingTax: 4000 }],
+      finish: true,
+    });
+    expect(await state()).toEqual([1000, 2]);
+    expect(await refunded(1001)).toMatchObject({ slug: 'invoice_not_refundable' });
+    expect(await refunded(1000)).toMatchObject({ ok: true });
+    expect(await state()).toEqual([0, 7]);
   });
 });

@@ -146,6 +146,8 @@ describe('activate, deactivate and delete', () => {
     for (const move of [activateDiscount, deactivateDiscount, deleteDiscount, getDiscount]) {
       expect(await s.t.call(move, { id })).toMatchObject({ slug: 'discount_not_found' });
     }
+    expect(await s.t.call(editDiscount, { id, discountType: 1 })).toMatchObject({ slug: 'discount_not_found' });
+    expect(await s.t.call(incrementDiscountQuantity, { id, amount: 1 })).toMatchObject({ slug: 'discount_not_found' });
     expect(await made('MOVES')).toMatchObject({ status: 1 });
   });
 

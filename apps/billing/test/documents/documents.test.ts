@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { setupWireTransfer } from '@recur/contracts';
+import {
+  type Invoice,
+  invoiceDetail,
+  markRefundSuccess,
+  newPayment,
+  refundInvoice,
+  setTaxExemption,
+  setupWireTransfer,
+} from '@recur/contracts';
 import type { Shop } from '../shop.js';
 import { fetched, linked, shopWithDocuments } from './desk.js';
 import { pagesOf } from './pdf-text.js';
@@ -47,6 +55,46 @@ describe('the link to the PDF of an invoice', () => {
     const text = (await pagesOf((await fetched(s, linked(invoice))).pdf)).join();
     expect(text).toContain('Paid on January 15, 2026');
     expect(text).not.toContain('Pay online');
+  });
+
+  it('of a credit note is signed for its invoice, and opens once the note is issued', async () => {
+    const { invoiceId, number } = await s.inState('paid');
+    const { refund } = await s.t.done(refundInvoice, { invoiceId, refundAmount: 2000, reason: '' });
+    const notes = async () => (await s.t.done(invoiceDetail, { invoiceId })).creditNotes;
+    const [waiting] = await notes();
+    const link = linked(waiting as Invoice);
+    expect(link.invoiceId).toBe(waiting?.invoiceId);
+    await expect(fetched(s, link)).rejects.toEqual(notFound);
+    await s.t.done(markRefundSuccess, { invoiceId });
+    const [note] = await notes();
+    expect(note).toMatchObject({
+      refundId: refund.refundId,
+      totalAmount: -2000,
+      gatewayInvoicePdf: waiting?.gatewayInvoicePdf,
+    });
+    const { fileName, pdf } = await fetched(s, link);
+    expect(fileName).toBe(`${note?.number}.pdf`);
+    const text = (await pagesOf(pdf)).join();
+    for (const part of [
+      'Credit note',
+      `Invoice corrected ${number}`,
+      'Seats',
+      'Tax 8.25% on -€18.48 -€1.52',
+      'Amount credited €20.00',
+    ])
+      expect(text).toContain(part);
+    const other = linked(await s.inState('paid'));
+    await expect(fetched(s, { ...link, signature: other.signature })).rejects.toEqual(notFound);
+  });
+
+  it('tells why no tax is charged, in words', async () => {
+    s.knowUser(4, { countryCode: 'FI', language: 'de', companyName: 'Tähti Oy' });
+    await s.t.done(setTaxExemption, { userId: 4, exempt: true, reason: 'Botschaft' });
+    s.knowPlan(5);
+    const order = { userId: 4, gatewayId: s.gateway.gatewayId, planId: 5 };
+    const { invoiceId } = await s.t.done(newPayment, order);
+    const text = (await pagesOf((await fetched(s, linked(await s.detail(invoiceId)))).pdf)).join();
+    for (const part of ['Tähti Oy', 'Finnland', 'Exempt from tax: Botschaft']) expect(text).toContain(part);
   });
 
   it('opens nothing with another signature, invoice or merchant', async () => {

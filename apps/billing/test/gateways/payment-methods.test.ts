@@ -53,6 +53,20 @@ describe('payment methods', () => {
     expect(await s.t.done(listPaymentMethods, { gatewayId })).toEqual({ methodList: [] });
   });
 
+  it('of another user, and of another merchant, are unknown', async () => {
+    const [method] = await list(1);
+    const which = { gatewayId, userId: 1, paymentMethodId: method?.id };
+    s.knowUser(3);
+    for (const operation of [getPaymentMethod, deletePaymentMethod]) {
+      const answers = [s.t.call(operation, { ...which, userId: 3 }), s.t.call(operation, which, { merchantId: 16 })];
+      for (const answer of await Promise.all(answers))
+        expect(answer).toMatchObject({ slug: 'payment_method_not_found' });
+    }
+    const theirs = await s.t.done(listPaymentMethods, { gatewayId, userId: 1 }, { merchantId: 16 });
+    expect(theirs).toEqual({ methodList: [] });
+    expect(await list(1)).toContainEqual(method);
+  });
+
   it('are saved once under one key, and at most 50 for a user', async () => {
     s.knowUser(2);
     const input = { gatewayId, userId: 2, data: {} };

@@ -2,8 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { listEmailHistory, sendInvoiceEmail } from '@recur/contracts';
+import { cancelInvoice, listEmailHistory, markRefundSuccess, refundInvoice, sendInvoiceEmail } from '@recur/contracts';
 import { simpleParser } from 'mailparser';
+import { changeSettings } from '../../src/invoicing/finish/settings.js';
 import { shopWithDocuments } from '../documents/desk.js';
 import { pagesOf } from '../documents/pdf-text.js';
 import type { Shop } from '../shop.js';
@@ -14,6 +15,7 @@ let s: Shop;
 beforeAll(async () => {
   mailbox = await Mailbox.open();
   s = await shopWithDocuments({ SMTP_URL: mailbox.url, MAIL_FROM: 'Billing <billing@northwind.example>' });
+  await automatic(false);
 });
 afterAll(async () => {
   await s.t.close();
@@ -25,6 +27,13 @@ beforeEach(async () => {
   await s.t.emitted();
 });
 
+/** Switches the e-mails on or off that no command asks for. */
+const automatic = (invoiceEmail: boolean, of = s) =>
+  of.t.db.write(of.t.callerOf(), async tx => {
+    await changeSettings(tx, { invoiceEmail });
+    tx.log('Invoices(settings)', 'Update');
+    return {};
+  });
 const send = async (over: object = {}) => {
   const invoice = await s.made({ finish: true, ...over });
   await s.t.done(sendInvoiceEmail, { invoiceId: invoice.invoiceId });
@@ -43,7 +52,7 @@ describe('invoice/send_email', () => {
     await s.t.work.drain();
     expect(mailbox.mails).toHaveLength(1);
     const mail = await simpleParser(mailbox.mails[0] ?? '');
-    expect(mail.from?.value).toEqual([{ name: 'Billing', address: 'billing@northwind.example' }]);
+    expect(mail.from?.value).toEqual([{ name: 'Acme', address: 'billing@northwind.example' }]);
     expect(mail.to).toMatchObject({ text: 'user1@example.com' });
     expect(mail.messageId).toMatch(/^<mail-15-\d+@northwind\.example>$/);
     expect(mail.date).toEqual(new Date(s.clock.wall()));
@@ -81,7 +90,11 @@ describe('invoice/send_email', () => {
     expect(await refused(draft.invoiceId)).toMatchObject({ ok: false, slug: 'invoice_not_found' });
     expect(await refused('in_unknown')).toMatchObject({ ok: false, slug: 'invoice_not_found' });
     const { invoiceId } = await s.made({ finish: true });
+    // finished before documents froze their buyer
+    await s.t.rows('update invoices set buyer = null where invoice_id = $1', [invoiceId]);
     await s.t.rows('delete from user_copies where id = 1');
+    // one that was finished before buyers were kept on documents
+    await s.t.rows('update invoices set buyer = null where invoice_id = $1', [invoiceId]);
     expect(await refused(invoiceId)).toMatchObject({ ok: false, slug: 'user_not_found' });
   });
 
@@ -90,6 +103,50 @@ describe('invoice/send_email', () => {
     for (let at = 0; at < 2; at++) await s.t.done(sendInvoiceEmail, { invoiceId }, { idempotencyKey: 'once' });
     await s.t.work.drain();
     expect(mailbox.mails).toHaveLength(1);
+  });
+});
+
+describe('e-mails that no command asks for', () => {
+  beforeAll(() => automatic(true));
+  afterAll(() => automatic(false));
+  const titles = async () => {
+    await s.t.work.drain();
+    const mails = await Promise.all(mailbox.mails.map(mail => simpleParser(mail)));
+    mailbox.clear();
+    return mails.map(({ subject, attachments }) => [subject, attachments.map(({ filename }) => filename).join()]);
+  };
+
+  it('tell that an invoice was issued, paid, and refunded; a draft and a cancellation are told to nobody', async () => {
+    const { invoiceId, number } = await s.made({ finish: true });
+    expect(await titles()).toEqual([[`Invoice ${number} from Acme`, `${number}.pdf`]]);
+    await s.moves.receive(invoiceId);
+    expect(await titles()).toEqual([[`Invoice ${number} from Acme`, `${number}.pdf`]]);
+    expect((await newest())?.content).toContain('Nothing is left to pay.');
+    const { refund } = await s.t.done(refundInvoice, { invoiceId, refundAmount: 1000, reason: 'Late' });
+    expect([refund.status, await titles()]).toEqual([10, []]);
+    await s.t.done(markRefundSuccess, { invoiceId });
+    expect(await titles()).toEqual([['Credit note CN-000001 from Acme', 'CN-000001.pdf']]);
+    expect((await newest())?.content).toContain('credit note CN-000001 over €10.00');
+    const draft = await s.made();
+    const other = await s.made({ finish: true });
+    expect(await titles()).toHaveLength(1);
+    await s.moves.delete(draft.invoiceId);
+    await s.t.done(cancelInvoice, { invoiceId: other.invoiceId });
+    expect(await titles()).toEqual([]);
+  });
+
+  it('tell once that an invoice without anything due is paid', async () => {
+    const lines = [{ name: 'Free', unitAmountExcludingTax: 0 }];
+    const { number } = await s.made({ finish: true, lines });
+    expect(await titles()).toEqual([[`Invoice ${number} from Acme`, `${number}.pdf`]]);
+  });
+
+  it('are not written for merchants that switched them off', async () => {
+    await automatic(false);
+    const { invoiceId } = await s.made({ finish: true });
+    await s.moves.receive(invoiceId);
+    expect(await titles()).toEqual([]);
+    await automatic(true);
   });
 });
 
@@ -139,7 +196,7 @@ describe('email/history_list', () => {
     const { number } = await send({ userId: 3 });
     await s.t.work.drain();
     const found = async (filter: object) => (await history(filter)).emailHistories.map(({ title }) => title);
-    const title = `Invoice ${number} from `.trim();
+    const title = `Invoice ${number} from Acme`;
     for (const filter of [
       { email: 'grace@example.COM' },
       { searchKey: 'RACE@exam' },
@@ -171,6 +228,7 @@ describe('without a mail server', () => {
   it('e-mails are written to a folder, if there is one', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'mail-'));
     const local = await shopWithDocuments({ MAIL_FOLDER: path.join(folder, 'mails') });
+    await automatic(false, local);
     const { invoiceId, number } = await local.made({ finish: true });
     await local.t.done(sendInvoiceEmail, { invoiceId });
     await local.t.work.drain();

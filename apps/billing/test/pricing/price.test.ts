@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { MAX_AMOUNT, Rejected, ratio, SCALE, sum } from '@recur/kernel';
 import fc from 'fast-check';
-import { draft } from '../../src/invoicing/domain/invoice.js';
-import { type LineItem, price } from '../../src/pricing/price.js';
+import { draft } from '../../src/invoicing/domain/draft.js';
+import { type LineItem, price, priceWith, requestedRate } from '../../src/pricing/price.js';
 
 const item = (unitAmountExcludingTax: bigint, quantity = 1): LineItem => ({ unitAmountExcludingTax, quantity });
 const abs = (value: bigint) => (value < 0n ? -value : value);
@@ -66,13 +66,20 @@ describe('price, worked examples', () => {
     expect(amounts).toMatchObject({ taxAmount: 0n, totalAmountExcludingTax: 0n, totalAmount: 0n });
   });
 
-  it('promo credit first, then the discount over what is left, and neither on a credit line', () => {
+  it('the discount first, then promo credit over what is left, and neither on a credit line', () => {
     const { lines, amounts } = price([item(1000n), item(-200n), item(1000n)], 1000, 1n, 500n);
     expect(lines.map(line => line.promoAmount)).toEqual([1n, 0n, 0n]);
     expect(lines.map(line => line.discountAmount)).toEqual([250n, 0n, 250n]);
     expect(lines.map(line => line.tax)).toEqual([75n, -20n, 75n]);
     expect(amounts).toMatchObject({ totalAmountExcludingTax: 1299n, taxAmount: 130n, totalAmount: 1429n });
     expect(amounts.originAmount).toBe(1429n + 501n);
+    const half = [item(1000n), { ...item(1000n), discountable: false }];
+    const rates = half.map(() => requestedRate(0));
+    const covered = priceWith(half, rates, { discount: 500n, promo: 300n });
+    expect(covered.lines.map(line => [line.discountAmount, line.promoAmount])).toEqual([
+      [500n, 100n],
+      [0n, 200n],
+    ]);
   });
 });
 
@@ -214,9 +221,9 @@ describe('price, any invoice', () => {
           expect(amount).toBe(net + tax);
           expect(abs(tax * SCALE - net * rate)).toBeLessThan(SCALE);
           if (gross > 0n) {
-            expect(abs(promoAmount * positive - promo * gross)).toBeLessThan(positive);
-            expect(abs(discountAmount * (positive - promo) - discount * (gross - promoAmount))).toBeLessThanOrEqual(
-              positive - promo,
+            expect(abs(discountAmount * positive - discount * gross)).toBeLessThan(positive);
+            expect(abs(promoAmount * (positive - discount) - promo * (gross - discountAmount))).toBeLessThanOrEqual(
+              positive - discount,
             );
             expect(net).toBeGreaterThanOrEqual(0n);
             expect(tax).toBeGreaterThanOrEqual(0n);

@@ -3,7 +3,7 @@ import { listVatNumberValidations, setupVatGateway, validateVatNumber } from '@r
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { config } from '../../src/config.js';
 import { billing } from '../../src/service.js';
-import { answerAbout, markPending, VatNumbers } from '../../src/tax/vat-numbers.js';
+import { answerAbout, markPending } from '../../src/tax/vat-numbers.js';
 import { FakeVies, failing, known, unknown } from './fake-vies.js';
 
 const day = 86_400;
@@ -27,22 +27,19 @@ const validate = async (vatNumber: string, merchantId = 15) =>
   (await t.done(validateVatNumber, { vatNumber }, { merchantId })).vatNumberValidate;
 const history = (input: object = {}, merchantId = 15) => t.done(listVatNumberValidations, input, { merchantId });
 const answer = (number: string) => t.db.read(t.callerOf(), reader => answerAbout(reader, number));
-const pend = (number: string) =>
-  t.db.write(t.callerOf(), async tx => {
+const pend = (number: string, of = t) =>
+  of.db.write(of.callerOf(), async tx => {
     await markPending(tx, number);
     tx.log('VatNumber(test)', 'Pend');
     return {};
   });
+/** The number again, if it is still pending a day later. */
 const recheck = async (number: string, of = t) => {
-  const numbers = of.app.get(VatNumbers);
-  const items = [{ merchantId: 15, key: number }];
-  const answers = await numbers.askAgain(items);
-  let pending: typeof items = [];
-  await of.db.write(of.callerOf(), async tx => {
-    pending = await numbers.recheck(tx, items, answers);
-    return {};
-  });
-  return pending.map(({ key }) => key);
+  clock.advance(day);
+  await of.work.drain();
+  return (await of.rows('select number from vat_numbers where number = $1 and pending_since > 0', [number])).map(
+    row => row.number,
+  );
 };
 const changes = async () => (await t.emitted()).filter(({ type }) => type !== 'operation.logged');
 
@@ -167,6 +164,12 @@ describe('a pending number', () => {
     vies.next = failing('MS_UNAVAILABLE');
     expect(await recheck('BE0403019261')).toEqual(['BE0403019261']);
     expect(await answer('BE0403019261')).toBeUndefined();
+    expect(await recheck('BE0403019261')).toEqual(['BE0403019261']);
+    expect(vies.asked).toHaveLength(2);
+    vies.next = known;
+    expect(await recheck('BE0403019261')).toEqual([]);
+    expect(await recheck('BE0403019261')).toEqual([]);
+    expect(vies.asked).toHaveLength(3);
   });
 
   it('that VIES does not know is announced by an event, once', async () => {
@@ -214,6 +217,7 @@ describe('without VIES_URL', () => {
       });
       expect(await off.done(validateVatNumber, input)).toEqual({ vatNumberValidate });
       expect((await off.done(listVatNumberValidations, {})).total).toBe(1);
+      await pend('EE100931558', off);
       expect(await recheck('EE100931558', off)).toEqual(['EE100931558']);
     } finally {
       await off.close();

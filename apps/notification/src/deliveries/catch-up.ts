@@ -1,13 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, Db, LOG, type Log, systemCaller, type Tx } from '@recur/platform';
+import { CLOCK, type Clock, eachItem, type Tx, type Work, work } from '@recur/platform';
 import { lockEndpointIfAny } from '../endpoints/rows.js';
+import { catchUpKind } from './catch-ups.js';
 import { reschedule, runReschedule } from './reschedule.js';
+import { DeliveryWaker } from './sending/delivery-waker.js';
 
 /** `scheduled`: a round tops up an endpoint's backlog to this number of deliveries. */
-const limits = { scheduled: 500, endpoints: 50 } as const;
+const limits = { scheduled: 500, pauseSeconds: 1 } as const;
 
-const some = `select endpoint_id, merchant_id from catch_ups order by random() limit ${limits.endpoints}`;
 const end = 'delete from catch_ups where endpoint_id = $1';
 
 /** Schedules the oldest deliveries that an endpoint missed. */
@@ -22,36 +22,32 @@ const scheduleMissed = reschedule(
 
 /**
  * Schedules what endpoints missed while they were disabled, oldest first, in rounds, so that a long absence floods neither
- * the endpoint nor the workers. For an ordered endpoint, new events are missed too until it has caught up.
+ * the endpoint nor the workers. Each catch-up is an item of work, which reschedules itself until nothing is left. For an
+ * ordered endpoint, new events are missed too until it has caught up.
  */
 @Injectable()
 export class CatchUp {
+  readonly work: Work = work(
+    catchUpKind,
+    { time: 'machine', batch: 1, logged: false },
+    eachItem((tx, { key }) => this.round(tx, Number(key))),
+  );
+
   constructor(
-    private readonly db: Db,
+    private readonly waker: DeliveryWaker,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOG) private readonly log: Log,
   ) {}
 
-  /** Runs one round for some of the endpoints that are behind. */
-  async round(): Promise<void> {
-    for (const row of await this.db.infra(some)) {
-      const [merchantId, endpointId] = [Number(row.merchant_id), Number(row.endpoint_id)];
-      try {
-        const caller = systemCaller(merchantId, randomUUID(), Number.POSITIVE_INFINITY);
-        await this.db.apply(caller, tx => this.take(tx, endpointId));
-      } catch (error) {
-        this.log.warn({ err: error, merchantId, endpointId }, 'missed deliveries could not be scheduled');
-      }
-    }
-  }
-
-  private async take(tx: Tx, endpointId: number): Promise<void> {
+  private async round(tx: Tx, endpointId: number): Promise<void> {
     const endpoint = await lockEndpointIfAny(tx, endpointId);
     if (endpoint?.state !== 'enabled') {
       await tx.run(end, [endpointId]);
       return;
     }
-    const { more } = await runReschedule(tx, endpoint, this.clock.wall(), scheduleMissed);
-    if (!more) await tx.run(end, [endpointId]);
+    const nowMs = this.clock.wall();
+    const { more } = await runReschedule(tx, endpoint, nowMs, scheduleMissed);
+    tx.onCommit(() => this.waker.wake(tx.merchantId, [endpointId]));
+    if (more) tx.schedule(catchUpKind, String(endpointId), Math.floor(nowMs / 1000) + limits.pauseSeconds);
+    else await tx.run(end, [endpointId]);
   }
 }

@@ -53,7 +53,7 @@ export class Endpoints {
       if (before.state === 'disabled') {
         // the rest of what was scheduled joins what was missed, so that the order is kept
         if (before.ordered) await missIdle(tx, endpointId, this.clock.wall());
-        await beginCatchUp(tx, endpointId);
+        await beginCatchUp(tx, endpointId, Math.floor(this.clock.wall() / 1000));
       }
       tx.step(endpointAggregate, after, 'webhook.endpoint.updated', { log: 'Update' });
       return {};

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { updateEndpoint } from '@recur/contracts';
-import { CatchUp } from '../../src/deliveries/catch-up.js';
+import { catchUpKind } from '../../src/deliveries/catch-ups.js';
+import { DeliveryWaker } from '../../src/deliveries/sending/delivery-waker.js';
 import { makeStand } from '../stand.js';
 
 jest.setTimeout(30_000);
@@ -10,7 +11,7 @@ const { t, url, received, merchant, answerWith, newOne, event, deliver, deliveri
 afterAll(() => stand.close());
 beforeEach(() => stand.anew());
 
-const round = () => t.app.get(CatchUp).round();
+const round = () => stand.work(catchUpKind);
 const enable = (endpointId: number) => t.done(updateEndpoint, { endpointId, url }, merchant);
 const states = async (endpointId: number) => {
   const counts: Record<string, number> = {};
@@ -95,6 +96,16 @@ describe('an endpoint that is enabled again', () => {
     expect(await states(endpointId)).toEqual({ delivered: 33 });
   });
 
+  it('by a replica of the previous version, which schedules no work, is sent it too', async () => {
+    const { endpointId } = await disabled(2);
+    await t.rows(`update endpoints set state = 'enabled' where endpoint_id = $1`, [endpointId]);
+    await t.rows('insert into catch_ups values ($1, $2)', [endpointId, merchant.merchantId]);
+    await round();
+    await deliver(endpointId);
+    expect(await states(endpointId)).toEqual({ delivered: 2 });
+    expect(await t.rows('select * from due_work')).toEqual([]);
+  });
+
   it('and disabled before it has caught up misses the rest again, until the next time', async () => {
     const { endpointId } = await disabled(5);
     await enable(endpointId);
@@ -117,5 +128,22 @@ describe('an endpoint that is enabled again', () => {
     while (await stand.untilDue(endpointId));
     expect(received).toHaveLength(10);
     expect(await deliveriesOf(endpointId)).toMatchObject([{ state: 'failed', attempts: 10 }]);
+  });
+
+  it('is sent what it missed by a running service', async () => {
+    const { endpointId, events } = await disabled(2);
+    const sent = () => events.filter(({ id }) => ids().includes(id));
+    const waker = t.app.get(DeliveryWaker);
+    waker.start();
+    t.work.start();
+    try {
+      await enable(endpointId);
+      await stand.until(() => sent().length === events.length);
+    } finally {
+      await t.work.stop();
+      // the last test: what is stopped does not start again
+      await waker.stop();
+    }
+    expect(await states(endpointId)).toEqual({ delivered: 2 });
   });
 });

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { deleteEndpoint, listEndpoints, newEndpoint, updateEndpoint } from '@recur/contracts';
 import type { Event } from '@recur/platform';
-import { CatchUp } from '../../src/deliveries/catch-up.js';
+import { catchUpKind } from '../../src/deliveries/catch-ups.js';
 import { makeStand, type Received } from '../stand.js';
 
 jest.setTimeout(30_000);
@@ -150,7 +150,7 @@ describe('an endpoint that wants events in order, disabled and enabled again', (
     await t.deliver('billing', steps(objects, 1, 4));
     await deliver(endpointId);
     expect(received).toEqual([]);
-    await t.app.get(CatchUp).round();
+    await stand.work(catchUpKind);
     await t.deliver('billing', steps(objects, 1, 5));
     await deliver(endpointId);
     for (const object of objects) expect(arrived(object)).toEqual(upTo(5));
@@ -172,7 +172,7 @@ describe('an endpoint that wants events in order, disabled and enabled again', (
     answerWith(200);
     await t.done(updateEndpoint, { endpointId, url }, merchant);
     await deliver(endpointId);
-    await t.app.get(CatchUp).round();
+    await stand.work(catchUpKind);
     await deliver(endpointId);
     expect(arrived('in_a')).toEqual([1, ...upTo(3)]);
   });

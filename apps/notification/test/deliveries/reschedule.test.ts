@@ -9,7 +9,7 @@ import {
   testEvent,
   updateEndpoint,
 } from '@recur/contracts';
-import { CatchUp } from '../../src/deliveries/catch-up.js';
+import { catchUpKind } from '../../src/deliveries/catch-ups.js';
 import { makeStand } from '../stand.js';
 
 jest.setTimeout(30_000);
@@ -18,10 +18,7 @@ const stand = await makeStand();
 const another = await stand.anotherWorker();
 const { t, clock, url, received, merchant, answerWith, newOne, event, deliver, deliveriesOf, until, untilDue } = stand;
 /** Runs rounds until each replay waits for its endpoint, or is over. */
-const sweepReplays = async () => {
-  await t.rows('update due_work set due_at = 0');
-  await t.work.drain();
-};
+const sweepReplays = () => stand.work('webhook.replay');
 afterAll(() => stand.close());
 beforeEach(() => stand.anew());
 
@@ -206,7 +203,7 @@ describe('while an endpoint catches up', () => {
     await sweepReplays();
     expect(await due(endpointId)).toEqual([]);
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.running, scheduled: 0 });
-    await t.app.get(CatchUp).round();
+    await stand.work(catchUpKind);
     await sweepReplays();
     expect(await detail(replayId)).toMatchObject({ status: replayStatus.finished, scheduled: 2 });
     await deliver(endpointId);
@@ -216,7 +213,7 @@ describe('while an endpoint catches up', () => {
   it('a replay leaves alone what came through before its turn', async () => {
     const endpointId = await behind();
     const { replayId, count } = await replay(endpointId, true);
-    await t.app.get(CatchUp).round();
+    await stand.work(catchUpKind);
     await deliver(endpointId);
     for (const object of objects) expect(sequences(object)).toEqual([2, 3]);
     received.length = 0;
@@ -232,7 +229,7 @@ describe('while an endpoint catches up', () => {
     const logId = await logIdOf(endpointId, 'in_a', 2);
     expect(await t.done(resendWebhook, { logId }, merchant)).toEqual({ sendResult: true });
     expect(await due(endpointId)).toEqual([]);
-    await t.app.get(CatchUp).round();
+    await stand.work(catchUpKind);
     await deliver(endpointId);
     for (const object of objects) expect(sequences(object)).toEqual([2, 3]);
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { updateEndpoint } from '@recur/contracts';
 import { Redis } from 'ioredis';
-import { CatchUp } from '../../src/deliveries/catch-up.js';
+import { catchUpKind } from '../../src/deliveries/catch-ups.js';
 import { disableAfter, warnAfter } from '../../src/endpoints/domain/endpoint.js';
 import { makeStand } from '../stand.js';
 
@@ -91,7 +91,7 @@ describe('an endpoint that fails', () => {
     received.length = 0;
     answerWith(200);
     await t.done(updateEndpoint, { endpointId, url }, merchant);
-    await t.app.get(CatchUp).round();
+    await stand.work(catchUpKind);
     await deliver(endpointId);
     while (await untilDue(endpointId)) await deliver(endpointId);
     for (const { id } of missed) expect(received.map(({ headers }) => headers['webhook-id'])).toContain(id);

@@ -30,7 +30,11 @@ const paymentItem = input.rule(
     name: input.line.default(''),
     quantity: z.int().min(1).max(1_000_000).default(1),
     tax: input.integer.optional().describe('Checked against the computed value, unless 0'),
-    taxPercentage: input.percent.default(0).describe('Must be the same for all items'),
+    taxPercentage: input.percent
+      .optional()
+      .describe(
+        'Must be the same for all items. Without it, items with unitAmountExcludingTax are taxed by the rules of tax, others are not',
+      ),
     unitAmountExcludingTax: input.unitAmount.optional(),
   }),
   'must be within ±10^12 if the item has no unitAmountExcludingTax',
@@ -46,13 +50,15 @@ const paymentInput = z.object({
   email: input.line.default('').describe('Used if there is neither userId nor externalUserId'),
   gatewayId: input.integer,
   items: input.list(paymentItem, 500).default([]),
-  planId: input.integer.default(0),
+  planId: input.integer.default(0).describe('The plan to sell; tax is added to its price by the rules of tax'),
   quantity: z.int().min(1).max(1_000_000).default(1).describe('Quantity of the plan'),
   totalAmount: z
     .int()
     .min(0)
     .default(0)
-    .describe('The amount to pay; with items, planId or invoiceId, checked against the computed total'),
+    .describe(
+      'The amount to pay, given alone with no tax added; with items, planId or invoiceId, checked against the computed total',
+    ),
   currency: input.optionalCurrency,
   name: input.indexedName.default('').describe('Name of the invoice, and of its line if only totalAmount is given'),
   description: input.prose.default('').describe('Description of the line created for planId or totalAmount'),
@@ -64,7 +70,9 @@ const paymentInput = z.object({
   paymentUIMode: input.line.default(''),
   redirectUrl: input.optionalUrl.default('').describe('Where the user is sent after paying'),
   cancelUrl: input.optionalUrl.default('').describe('Where the user is sent after cancelling'),
-  paymentType: input.line.default('').describe('Accepted but has no effect'),
+  paymentType: input.line
+    .default('')
+    .describe('manual_capture: a gateway that charges cards only authorises the amount, until payment/capture'),
   sendInvoice: input.flag.default(false).describe('Accepted but has no effect: no e-mails are sent yet'),
 });
 
@@ -175,4 +183,20 @@ export const listPayments = operation({
     total: integer.describe('Number of matches, counted up to 10000, the end of the last page'),
   }),
   errors: [],
+});
+
+export const capturePayment = operation({
+  service: 'billing',
+  name: 'payment.capture',
+  methods: ['POST'],
+  path: '/merchant/payment/capture',
+  summary: 'Collect an authorised payment; the outcome follows as an event, and a repeat changes nothing',
+  effect: 'write',
+  permission: 'transaction.write',
+  input: z.object({
+    paymentId: input.filled,
+    externalCaptureId: input.filledKey.describe("The merchant's own reference of the capture"),
+  }),
+  output: Empty,
+  errors: ['payment_not_found', 'payment_not_open', 'payment_not_authorised'],
 });

@@ -56,7 +56,7 @@ export const refundInvoice = operation({
     reason: input.prose,
     paymentId: input.line.default('').describe('If sent, it must be the payment of the invoice'),
     refundNo: input.externalId.default('').describe("The merchant's own reference, unique among its refunds"),
-    cancelSubscription: input.flag.default(false).describe('Accepted but has no effect: no subscriptions are sold yet'),
+    cancelSubscription: input.flag.default(false).describe('Also ends the subscription that the invoice bills'),
   }),
   output: z.object({ refund: Refund }),
   errors: ['invoice_not_found', 'invoice_not_refundable', 'payment_disputed'],

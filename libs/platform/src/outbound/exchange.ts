@@ -2,16 +2,31 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { codeOf, type FailureReason, Unreachable } from './failure.js';
 
+/** A request to an origin; `path` includes the query. */
+export interface Sent {
+  method: 'GET' | 'POST';
+  path: string;
+  headers: Record<string, string>;
+  body?: Buffer | string;
+}
+
 export interface Answer {
   status: number;
   retryAfter: string | string[] | undefined;
   text: string;
 }
 
-/** Handler of one request, from before it has a connection to the end of the answer. */
+/** Ends a request early. */
+interface Controller {
+  abort(reason: Error): void;
+}
+
+/** Handler of one request, from before it has a connection to the end of the answer, over either version of HTTP. */
 export class Exchange implements Dispatcher.DispatchHandler {
   private readonly timer: NodeJS.Timeout;
-  private controller: Dispatcher.DispatchController | undefined;
+  /** The outcome is known: nothing that comes after it counts. */
+  over = false;
+  private controller: Controller | undefined;
   private late: Error | undefined;
   private status = 0;
   private retryAfter: Answer['retryAfter'];
@@ -26,24 +41,25 @@ export class Exchange implements Dispatcher.DispatchHandler {
   ) {
     this.timer = setTimeout(() => {
       this.late = new Unreachable('timeout', `no complete answer within ${deadlineMs} ms`);
+      this.over = true;
       this.reject(this.late);
       this.controller?.abort(this.late);
     }, deadlineMs);
   }
 
   /** Called once there is a connection, which may be after the deadline. */
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  onRequestStart(controller: Controller): void {
     this.controller = controller;
     if (this.late) controller.abort(this.late);
   }
 
   /** Called for informational answers too; the last call counts. */
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
     this.status = status;
     this.retryAfter = headers['retry-after'];
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Controller, chunk: Buffer): void {
     this.chunks.push(chunk);
     this.size += chunk.length;
     if (this.size < this.maxBytes) return;
@@ -52,12 +68,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.over = true;
     clearTimeout(this.timer);
     const text = Buffer.concat(this.chunks).subarray(0, this.maxBytes).toString('utf8').replaceAll('\0', '\uFFFD');
     this.resolve({ status: this.status, retryAfter: this.retryAfter, text });
   }
 
   onResponseError(_: unknown, error: Error): void {
+    this.over = true;
     clearTimeout(this.timer);
     this.reject(error);
   }
@@ -75,7 +93,7 @@ export function secondsOf(header: string | string[] | undefined, nowMs: number):
 export function exchangeFailure(error: unknown): { reason: FailureReason; detail: string } {
   if (error instanceof Unreachable) return error;
   const code = codeOf(error);
-  if (error instanceof TypeError || code === 'UND_ERR_INVALID_ARG') throw error;
+  if (error instanceof TypeError || /^(UND_ERR_INVALID_ARG|ERR_INVALID_)/.test(code ?? '')) throw error;
   // parser errors carry no code
   const unparsed = error instanceof Error && error.name === 'HTTPParserError';
   const nonsense = unparsed || /^UND_ERR_(HEADERS_OVERFLOW|RES)/.test(code ?? '');

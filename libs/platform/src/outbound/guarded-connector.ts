@@ -24,12 +24,15 @@ export class GuardedConnector {
     private readonly rules: AddressRules,
     private readonly deadlineMs: number,
     private readonly resolve: Resolve = nameServers(),
+    private readonly ca?: string,
   ) {}
 
-  /** The connect function of undici's pools; `build` is its `buildConnector`. */
-  connectWith(build: typeof buildConnector): buildConnector.connector {
+  /** A connect function as of undici's pools; `build` is its `buildConnector`. `allowH2`: TLS handshakes offer HTTP/2. */
+  connectWith(build: typeof buildConnector, allowH2: boolean): buildConnector.connector {
     const { allowLoopback } = this.rules;
     const connect = build({
+      allowH2,
+      ca: this.ca,
       lookup: this.lookup,
       // aborting a request does not abort its pending connect, which this ends
       timeout: this.deadlineMs,

@@ -1,15 +1,15 @@
-import type { buildConnector, Pool } from 'undici';
 import { type AddressRules, checkUrl } from './address.js';
-import { type Answer, Exchange, exchangeFailure, secondsOf } from './exchange.js';
+import { type Answer, Exchange, exchangeFailure, type Sent, secondsOf } from './exchange.js';
 import { type FailureReason, Unreachable } from './failure.js';
 import { GuardedConnector, type Resolve } from './guarded-connector.js';
+import { Origin, type OriginParts } from './origin.js';
 
 /** The limits of one request and of what is kept between requests. */
 export const limits = {
   deadlineMs: 15_000,
   answerBytes: 65_536,
   answerHeaderBytes: 16_384,
-  /** Further concurrent requests to one origin wait, within their deadlines. */
+  /** HTTP/1.1: further concurrent requests to one origin wait, within their deadlines. */
   connectionsPerOrigin: 128,
   /** Idle origins whose connections are kept. */
   idleOrigins: 256,
@@ -36,15 +36,14 @@ export interface OutboundOptions extends AddressRules {
   idleOrigins?: number;
   /** Default: queries the system's name servers. */
   resolve?: Resolve;
+  /** Certificate authorities, as PEM, instead of the well-known ones. */
+  ca?: string;
   /** Unix milliseconds, for durations and for a Retry-After that is a date. */
   now?: () => number;
 }
 
 /** Result of checking a URL: its problem, or its origin and path. */
 type Checked = { problem: string } | { problem: undefined; origin: string; path: string };
-
-type Method = 'GET' | 'POST';
-type Body = Buffer | string;
 
 type Undici = typeof import('undici');
 let client: Undici | undefined;
@@ -58,18 +57,23 @@ async function loaded(): Promise<Undici> {
 /**
  * HTTP client for URLs that merchants chose, the only way out. Each request is checked three times: the URL's text here,
  * every resolved address and the connected address in GuardedConnector. Redirects are not followed: a 3xx is an answer.
- * Connections are kept alive. The caller limits how many requests run at once.
+ * Connections are kept alive, and speak HTTP/2 where the server offers it. The caller limits how many requests run at once.
  */
 export class Outbound {
   /** Least recently used first. */
-  private readonly origins = new Map<string, { pool: Pool; inFlight: number }>();
+  private readonly origins = new Map<string, Origin>();
   private readonly checked = new Map<string, Checked>();
-  private connect: buildConnector.connector | undefined;
+  private parts: OriginParts | undefined;
   private readonly connector: GuardedConnector;
   private readonly now: () => number;
 
   constructor(private readonly options: OutboundOptions) {
-    this.connector = new GuardedConnector(options, options.deadlineMs ?? limits.deadlineMs, options.resolve);
+    this.connector = new GuardedConnector(
+      options,
+      options.deadlineMs ?? limits.deadlineMs,
+      options.resolve,
+      options.ca,
+    );
     this.now = options.now ?? Date.now;
   }
 
@@ -90,10 +94,15 @@ export class Outbound {
   async close(): Promise<void> {
     const open = [...this.origins.values()];
     this.origins.clear();
-    await Promise.all(open.map(({ pool }) => pool.destroy()));
+    await Promise.all(open.map(origin => origin.destroy()));
   }
 
-  private async send(method: Method, url: string, headers: Record<string, string>, body?: Body): Promise<Result> {
+  private async send(
+    method: Sent['method'],
+    url: string,
+    headers: Sent['headers'],
+    body?: Sent['body'],
+  ): Promise<Result> {
     const startedMs = this.now();
     try {
       const checked = this.check(url);
@@ -121,13 +130,13 @@ export class Outbound {
 
   private async exchange(
     { origin, path }: { origin: string; path: string },
-    sent: { method: Method; headers: Record<string, string>; body?: Body },
+    sent: Omit<Sent, 'path'>,
   ): Promise<Answer> {
     const { deadlineMs = limits.deadlineMs, answerBytes = limits.answerBytes } = this.options;
     const taken = this.take(origin, await loaded());
     try {
       return await new Promise((resolve, reject) => {
-        taken.pool.dispatch({ ...sent, path }, new Exchange(deadlineMs, answerBytes, resolve, reject));
+        void taken.send({ ...sent, path }, new Exchange(deadlineMs, answerBytes, resolve, reject));
       });
     } finally {
       taken.inFlight--;
@@ -135,9 +144,10 @@ export class Outbound {
     }
   }
 
-  /** The pool of an origin, new or kept, marked as used. */
-  private take(url: string, undici: Undici) {
-    const origin = this.origins.get(url) ?? { pool: this.open(url, undici), inFlight: 0 };
+  /** An origin, new or kept, marked as used. */
+  private take(url: string, undici: Undici): Origin {
+    this.parts ??= this.partsOf(undici);
+    const origin = this.origins.get(url) ?? new Origin(url, this.parts);
     this.origins.delete(url);
     this.origins.set(url, origin);
     origin.inFlight++;
@@ -147,28 +157,33 @@ export class Outbound {
   /** Closes the connections of the least recently used idle origins, down to the limit. */
   private trim(): void {
     let surplus = this.origins.size - (this.options.idleOrigins ?? limits.idleOrigins);
-    for (const [url, { pool, inFlight }] of this.origins) {
+    for (const [url, origin] of this.origins) {
       if (surplus <= 0) return;
-      if (inFlight > 0) continue;
+      if (origin.inFlight > 0) continue;
       this.origins.delete(url);
-      void pool.destroy();
+      void origin.destroy();
       surplus--;
     }
   }
 
-  private open(origin: string, { Pool, buildConnector }: Undici): Pool {
-    this.connect ??= this.connector.connectWith(buildConnector);
-    return new Pool(origin, {
-      connect: this.connect,
-      connections: this.options.connectionsPerOrigin ?? limits.connectionsPerOrigin,
-      pipelining: 1,
-      keepAliveTimeout: limits.keepAliveMs,
-      keepAliveMaxTimeout: limits.keepAliveMaxMs,
-      maxHeaderSize: limits.answerHeaderBytes,
-      // both are idle timers, which a slow drip never trips; the deadline covers their cases
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+  private partsOf({ Pool, buildConnector }: Undici): OriginParts {
+    const { deadlineMs = limits.deadlineMs, connectionsPerOrigin: connections = limits.connectionsPerOrigin } =
+      this.options;
+    const poolOf: OriginParts['poolOf'] = (origin, connect) =>
+      new Pool(origin, {
+        connect,
+        connections,
+        pipelining: 1,
+        keepAliveTimeout: limits.keepAliveMs,
+        keepAliveMaxTimeout: limits.keepAliveMaxMs,
+        maxHeaderSize: limits.answerHeaderBytes,
+        // both are idle timers, which a slow drip never trips; the deadline covers their cases
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+    const http1 = this.connector.connectWith(buildConnector, false);
+    const either = this.connector.connectWith(buildConnector, true);
+    return { poolOf, http1, either, keptMs: limits.keepAliveMaxMs, deadlineMs };
   }
 }
 

@@ -285,5 +285,6 @@ export { snapshotController } from '../service/snapshot-controller.js';
 export { migrate, type Schema } from '../store/schema/migrate.js';
 export { merchantState, type Race, unserializable } from './at-once.js';
 export { schemaDifference } from './drift.js';
+export { emptyTable } from './empty-table.js';
 export { freePort, TestNats } from './nats.js';
 export { canary, closed, http, type Listening, tcp } from './servers.js';

@@ -62,7 +62,7 @@ const itemOf = (kind: string, merchantId: number, key: string, dueAt: number, at
   key,
   dueAt,
   attempt,
-  requestId: `${kind}_${key}`,
+  requestId: `${kind}_${key}_${dueAt}`,
 });
 
 async function offsetOf({ db, clocksMove }: LeaseParts, merchantId: number): Promise<number> {

@@ -10,7 +10,10 @@ export interface WorkItem {
   dueAt: number;
   /** The number of this attempt, from 1. */
   attempt: number;
-  /** `<kind>_<key>`: the request id of the item's events and log entry, whichever attempt succeeds. */
+  /**
+   * `<kind>_<key>_<dueAt>`: the request id of the item's events and log entry, whichever attempt succeeds. An item that
+   * is scheduled again, for another time, has another one.
+   */
   requestId: string;
 }
 

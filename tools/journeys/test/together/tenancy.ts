@@ -28,6 +28,20 @@ const barren = [
   'discount.plan_apply_preview userId',
   'discount.user_discount_list planIds',
   'discount.user_discount_list userIds',
+  // the notes of the world credit no plan's lines
+  'invoice.credit_note_list planIds',
+  // a method is found by gateway, user and its own id together, and a wire transfer has none; see billing's tests
+  'payment.method_delete gatewayId',
+  'payment.method_delete userId',
+  'payment.method_get gatewayId',
+  'payment.method_get userId',
+  'payment.method_list gatewayId',
+  'payment.method_list userId',
+  'payment.method_list paymentId',
+  // it must be the payment of the invoice: any other is refused alike
+  'invoice.refund paymentId',
+  // a filter beside the payment, whose user it must be
+  'refund.list userId',
   'session.user_sub_update_url productId',
   'user.list planIds',
   'user.new_admin_note userId',

@@ -1,6 +1,6 @@
 import type { Plan, PlanSnapshot } from '@recur/contracts';
-import type { Settings } from '../../discounts/domain/discount.js';
-import type { DiscountTerms, LineKind } from '../../pricing/discount.js';
+import type { Operation, Settings } from '../../discounts/domain/discount.js';
+import type { DiscountTerms, ItemChange, LineKind } from '../../pricing/discount.js';
 import type { Derivation } from '../../pricing/explain.js';
 import type { Stretch } from '../../pricing/proration.js';
 import type { TaxRate } from '../../pricing/tax.js';
@@ -36,9 +36,12 @@ export interface BillItem {
   metricCharge?: InvoiceLine['metricCharge'];
 }
 
-/** The discount of a bill: a code at its submit, or the one that the subscription is bound to. */
+/**
+ * The discount of a bill: a code at its submit, or the one that the subscription is bound to. `shares` are those of the
+ * periods of a change, where a fixed amount that recurs applies in part.
+ */
 export type BillDiscount =
-  | { is: 'code'; code: string; operation: 'create' | 'renew' | 'upgrade' | 'longerUpgrade' | 'otherUpdate' }
+  | { is: 'code'; code: string; operation: Operation; shares?: readonly ItemChange[] }
   /** Bound to the subscription and reduces its cycle invoices. */
   | { is: 'bound'; discountId: number; code: string }
   /** A one-time code whose use was reserved, waiting for the first invoice that it can reduce. */
@@ -46,7 +49,13 @@ export type BillDiscount =
   /** Terms for these lines alone: those of a bound discount for the charge lines of a change. */
   | { is: 'terms'; code: string; terms: DiscountTerms }
   /** Given with the request, and from then on bound to the subscription. */
-  | { is: 'external'; settings: Partial<Settings>; terms: DiscountTerms; recurring: boolean };
+  | {
+      is: 'external';
+      settings: Partial<Settings>;
+      terms: DiscountTerms;
+      recurring: boolean;
+      shares?: readonly ItemChange[];
+    };
 
 /** The input of the composer: everything that an invoice of a subscription depends on but the facts of its parties. */
 export interface Bill {

@@ -4,7 +4,7 @@ import type { Reader } from '@recur/platform';
 import * as credits from '../../credits/verbs.js';
 import * as discounts from '../../discounts/verbs.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
-import { type DiscountTerms, isDiscountable } from '../../pricing/discount.js';
+import { type DiscountTerms, discountOfChanges, type ItemChange, isDiscountable } from '../../pricing/discount.js';
 import { type Composition, compose as composed } from '../../pricing/price.js';
 import type { PromoTerms } from '../../pricing/promo.js';
 import type { TaxRate } from '../../pricing/tax.js';
@@ -97,10 +97,10 @@ async function discountOf(reader: Reader, bill: Bill): Promise<Judged> {
   const { discount, subscriptionId, userId, currency, moment, mainPlan: plan } = bill;
   if (!discount) return { granted: undefined };
   if (discount.is === 'terms' || discount.is === 'external') {
-    const { terms } = discount;
     const external = discount.is === 'external';
     const code = external ? '' : discount.code;
-    return { granted: { code, terms, discountId: 0, recurring: external && discount.recurring } };
+    const given = { code, terms: discount.terms, discountId: 0, recurring: external && discount.recurring };
+    return { granted: external ? inPart(given, discount.shares) : given };
   }
   if (discount.is === 'bound') return { granted: await discounts.nextCycle(reader, { ...discount, subscriptionId }) };
   if (discount.is === 'waiting') return { granted: await discounts.waiting(reader, discount.discountId) };
@@ -108,8 +108,12 @@ async function discountOf(reader: Reader, bill: Bill): Promise<Judged> {
   const paidInvoices = await paidSubscriptionInvoices(reader, userId);
   const submit = { code, userId, plan, currency, moment, operation, paidInvoices, subscriptionId };
   const judged = await discounts.check(reader, submit);
-  return 'problem' in judged ? judged : { granted: judged };
+  return 'problem' in judged ? judged : { granted: inPart(judged, discount.shares) };
 }
+
+/** A recurring discount as it applies to the charge lines of a change. */
+const inPart = <D extends NonNullable<Composed['discount']>>(granted: D, shares: readonly ItemChange[] = []): D =>
+  granted.recurring && shares.length > 0 ? { ...granted, terms: discountOfChanges(granted.terms, shares) } : granted;
 
 /** Promo credit where it is asked for: at a submit by the request, in the cycle by the config. */
 async function promoOf(reader: Reader, bill: Bill, discounted: boolean): Promise<PromoTerms | undefined> {

@@ -6,8 +6,8 @@ import { subscriptionOf } from '../composed/facts.js';
 import { issued, type NoteContext, shareNote, voidNote, withdrawn } from '../domain/credit-note.js';
 import type { Invoice } from '../domain/invoice.js';
 import type { Refund } from '../domain/refund.js';
-import { nextNumber } from '../numbers.js';
-import { type Parties, partiesOf } from '../parties.js';
+import { nextNumber } from '../finish/numbers.js';
+import { type Parties, partiesOf } from '../finish/parties.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceLines, invoices } from '../tables.js';
 
@@ -52,10 +52,12 @@ export async function openRefundNote(
 }
 
 /** Numbers the credit note of a refund that succeeded. */
-export async function issueRefundNote(tx: Tx, note: InvoiceState, refund: Refund): Promise<void> {
+export async function issueRefundNote(tx: Tx, note: InvoiceState, refund: Refund): Promise<InvoiceState> {
   const { merchant, seller, buyer } = await partiesOf(tx, note.userId);
   const finished = { ...issued(note, tx.now), seller, buyer, refund };
-  tx.step(invoiceAggregate, { ...finished, ...(await nextNumber(tx, 'credit_note', merchant)) }, 'invoice.paid');
+  const numbered = { ...finished, ...(await nextNumber(tx, 'credit_note', merchant)) };
+  tx.step(invoiceAggregate, numbered, 'invoice.paid');
+  return numbered;
 }
 
 /** Cancels the credit note of a refund that failed or was cancelled. */

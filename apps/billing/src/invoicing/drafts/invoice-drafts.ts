@@ -10,11 +10,12 @@ import { allGateways } from '../../gateways/lookup.js';
 import type { LineItem } from '../../pricing/price.js';
 import { invoiceAggregate } from '../aggregates.js';
 import { giveBackPromo, type PromoAccount, type PromoUse, takePromo } from '../credit-use.js';
+import { edit as editDraft } from '../domain/draft.js';
 import * as domain from '../domain/invoice.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../finalize.js';
 import type { InvoiceState } from '../state.js';
-import { invoiceLines, invoices } from '../tables.js';
-import { saveDraft } from './draft.js';
+import { invoices } from '../tables.js';
+import { replaceLines, saveDraft } from './draft.js';
 import { lineRows, linesToPrice, planIn } from './lines.js';
 
 /** Drafts of invoices, until they are finished or deleted. */
@@ -122,11 +123,9 @@ const draftWith = (invoiceId: string) => ({ invoiceId, kind: 'invoice' as const,
 
 const planIds = (lines: readonly { planId: number }[]) => lines.map(({ planId }) => planId);
 
-/** Replaces the lines of a draft and saves it. */
+/** Saves an edited draft with its lines. */
 async function saveEdited(tx: Tx, edited: InvoiceState) {
-  const { invoiceId, lines } = edited;
-  await tx.run('delete from invoice_lines where merchant_id = $1 and invoice_id = $2', [tx.merchantId, invoiceId]);
-  for (const line of lines) tx.save(invoiceLines, line);
+  await replaceLines(tx, edited);
   return tx.step(invoiceAggregate, edited, 'invoice.updated', { log: 'Edit' });
 }
 
@@ -150,7 +149,7 @@ async function edit(
     gatewayId: input.gatewayId,
     lines,
   };
-  const edited = domain.edit(invoice, given, tx.now);
+  const edited = editDraft(invoice, given, tx.now);
   const kept = (_: domain.InvoiceLine, at: number) => invoice.lines[at]?.plan ?? null;
   const rows = lineRows(edited, input.lines ? planIn(copies) : kept);
   return { ...invoice, ...edited, lines: rows };

@@ -66,13 +66,16 @@ function lineToPrice(tx: Peeks, line: LineInput, path: string, currency: string,
   };
 }
 
+/** The plan that a line keeps, by the line and its position from 0. */
+export type PlanOf = (line: domain.InvoiceLine, at: number) => Plan | null;
+
 /** Looks up a line's plan as it is now. */
-export const planIn = (copies: Plans) => (line: domain.InvoiceLine) => copies.get(line.planId)?.data ?? null;
+export const planIn =
+  (copies: Plans): PlanOf =>
+  line =>
+    copies.get(line.planId)?.data ?? null;
 
 /** Rows of an invoice's lines, each with its plan. */
-export function lineRows(
-  { merchantId, invoiceId, lines }: domain.Invoice,
-  planOf: (line: domain.InvoiceLine, at: number) => Plan | null,
-): LineRow[] {
+export function lineRows({ merchantId, invoiceId, lines }: domain.Invoice, planOf: PlanOf): LineRow[] {
   return lines.map((line, at) => ({ ...line, merchantId, invoiceId, lineNo: at + 1, plan: planOf(line, at) }));
 }

@@ -51,13 +51,26 @@ export async function invoicesById(reader: Reader, ids: readonly string[]): Prom
   return by('invoiceId', await invoicesOf(reader, rows));
 }
 
-/** An invoice that is not a draft. Throws Rejected `invoice_not_found` or `invoice_is_draft`. */
-export async function finishedInvoice(reader: Reader, invoiceId: string): Promise<Invoice> {
+/**
+ * An invoice or credit note that was finished; `row` is without what the API shows of it. Throws Rejected
+ * `invoice_not_found` or `invoice_is_draft`.
+ */
+export async function finishedDocument(
+  reader: Reader,
+  invoiceId: string,
+): Promise<{ row: InvoiceRow; invoice: Invoice }> {
   const row = await reader.get(invoices, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
-  if (row.status === 'pending') throw new Rejected('invoice_is_draft');
+  // the credit note of a refund is finished when the refund succeeds
+  if (row.status === 'pending' || (row.kind === 'credit_note' && row.number === '')) {
+    throw new Rejected('invoice_is_draft');
+  }
   const [invoice] = await invoicesOf(reader, [row]);
-  return invoice as Invoice;
+  return { row, invoice: invoice as Invoice };
 }
+
+/** The invoice that a credit note refers to; '' for none. */
+export const originalInvoiceOf = async (reader: Reader, invoiceId: string): Promise<string> =>
+  (await reader.find(invoices, { invoiceId }))?.originalInvoiceId ?? '';
 
 /** Payments with their invoices, gateways and users. */
 export async function paymentDetailsOf(reader: Reader, rows: readonly Payment[]): Promise<PaymentDetail[]> {

@@ -5,18 +5,26 @@ import { type Caller, Db, Handle, type Peeks, type Tx } from '@recur/platform';
 import { type Plans, plansById } from '../../customers/plans.js';
 import { assertBuyer, findUser, type UserKey } from '../../customers/users.js';
 import { usableGateway } from '../../gateways/domain/gateway.js';
+import { chargesItself } from '../../gateways/domain/kinds.js';
 import { allGateways } from '../../gateways/lookup.js';
+import { assertNotNegative } from '../../pricing/price.js';
+import type { TaxRate } from '../../pricing/tax.js';
 import { invoiceAggregate, paymentAggregate } from '../aggregates.js';
 import { openAnotherPayment } from '../domain/collection.js';
-import { dueOf } from '../domain/invoice.js';
+import { type DraftLine, dueOf } from '../domain/invoice.js';
 import type { Payment, PaymentDraft } from '../domain/payment.js';
 import { saveDraft } from '../drafts/draft.js';
 import { linesToPrice } from '../drafts/lines.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../finalize.js';
+import { type Taxation, type TaxedLine, type TaxedSale, taxationOf } from '../finish/taxes.js';
 import type { InvoiceState } from '../state.js';
-import { invoices } from '../tables.js';
+import { invoices, payments } from '../tables.js';
+import { tryNow } from './collect.js';
 
 type Input = In<typeof newPayment>;
+
+/** The payment type that only reserves the amount. */
+const MANUAL_CAPTURE = 'manual_capture';
 
 /** payment/new: a payment for an open invoice, or for a one-time sale, which gets its invoice. */
 @Controller()
@@ -47,6 +55,7 @@ export class PaymentNew {
     const draft = {
       ...detailsOf(input),
       paymentId: tx.newId('pay_'),
+      id: await tx.nextId(payments),
       gatewayId,
       link: this.finalizer.newLink(),
       now: tx.now,
@@ -56,6 +65,7 @@ export class PaymentNew {
     tx.onConflict('payments_one_live', () => new Rejected('payment_exists'));
     tx.step(invoiceAggregate, { ...opened, gateway, payment }, 'invoice.updated');
     tx.step(paymentAggregate, payment, 'payment.created', logOf(input));
+    if (chargesItself(gateway)) await tryNow(tx, opened);
     return payment;
   }
 
@@ -70,26 +80,17 @@ export class PaymentNew {
     ]);
     const user = assertBuyer(tx, key, found);
     const gateway = usableGateway(all, input.gatewayId);
-    const { draft } = withInputPaths(input, () =>
-      saveDraft(
-        tx,
-        {
-          id,
-          userId: user.id,
-          bizType: bizType.onetime,
-          createFrom: createFrom.api,
-          invoiceName: input.name,
-          ...orderOf(tx, input, copies),
-        },
-        gateway,
-        copies,
-      ),
-    );
+    const order = withInputPaths(input, () => orderOf(tx, input, copies));
+    const taxation = await taxationFor(tx, order, copies, { userId: user.id, gatewayName: gateway.gatewayName });
+    const sale = { id, userId: user.id, bizType: bizType.onetime, createFrom: createFrom.api, invoiceName: input.name };
+    const priced = { ...sale, ...order, taxBps: order.taxBps ?? 0, ...(taxation && { rates: taxation.rates }) };
+    const { draft } = withInputPaths(input, () => saveDraft(tx, priced, gateway, copies));
     refuse([...itemsOf(input, draft), ...totalOf(input, draft)]);
     if (draft.totalAmount === 0n) throw invalid(sourceOf(input), 'comes to 0: there is nothing to pay');
     const { payment } = await this.finalizer.finalize(tx, draft, DAYS_UNTIL_DUE, {
       details: detailsOf(input),
       paymentLog: logOf(input),
+      ...(taxation && { taxation }),
     });
     if (!payment) throw new Error(`invoice ${draft.invoiceId} of ${draft.totalAmount} was finalized without a payment`);
     return payment;
@@ -105,34 +106,69 @@ const userKeyOf = ({ userId, externalUserId, email }: Input): UserKey =>
 const sourceOf = ({ items, planId }: Input) =>
   items.length > 0 ? '/items' : planId === 0 ? '/totalAmount' : '/planId';
 
+/** The lines of the sale. Without a stated percentage, the rate of each is decided, unless it has one. */
+interface SaleOrder {
+  currency: string;
+  lines: (DraftLine & Pick<TaxedLine, 'rate'>)[];
+  taxBps?: number;
+}
+
+/** An amount that is stated as a whole is what the user pays: no tax is added to it or separated from it. */
+const untaxed: TaxRate = {
+  ...{ category: 'O', ratePpm: 0, jurisdiction: '', source: 'request' },
+  reason: 'The amount is stated as a whole',
+};
+
+/** The decided rates of a sale that states none. */
+async function taxationFor(
+  tx: Tx,
+  { lines, taxBps }: SaleOrder,
+  copies: Plans,
+  sale: TaxedSale,
+): Promise<Taxation | undefined> {
+  if (taxBps !== undefined) return undefined;
+  const taxed = lines.map(
+    ({ planId, rate }): TaxedLine => ({
+      plan: copies.get(planId)?.data ?? null,
+      ...(rate && { rate }),
+    }),
+  );
+  return taxationOf(tx, sale, taxed);
+}
+
 /** Currency, tax rate and lines of the sale: from items, from a plan, or from an amount. */
-function orderOf(tx: Peeks, input: Input, copies: Plans) {
+function orderOf(tx: Peeks, input: Input, copies: Plans): SaleOrder {
   const { items, planId, quantity, name, description, totalAmount } = input;
   if (items.length > 0) {
     const currency = input.currency || items.find(item => item.currency)?.currency || '';
-    const taxBps = items[0]?.taxPercentage ?? 0;
+    const taxBps = items[0]?.taxPercentage;
     refuse(items.flatMap((item, at) => itemIssues(item, at, currency, taxBps)));
     const lines = items.map(({ unitAmountExcludingTax, amount, ...item }) =>
       unitAmountExcludingTax === undefined
         ? { ...item, planId: 0, unitAmountExcludingTax: amount, quantity: 1 }
         : { ...item, planId: 0, unitAmountExcludingTax },
     );
-    return { currency, taxBps, lines: linesToPrice(tx, lines, currency, copies) };
+    const priced = linesToPrice(tx, lines, currency, copies).map((line, at) =>
+      items[at]?.unitAmountExcludingTax === undefined ? { ...line, rate: untaxed } : line,
+    );
+    assertNotNegative(priced);
+    return { currency, ...(taxBps !== undefined && { taxBps }), lines: priced };
   }
   if (planId === 0) {
     const line = { planId, name, description, quantity: 1, unitAmountExcludingTax: totalAmount };
-    return { currency: input.currency, taxBps: 0, lines: linesToPrice(tx, [line], input.currency, copies) };
+    const lines = linesToPrice(tx, [line], input.currency, copies).map(one => ({ ...one, rate: untaxed }));
+    return { currency: input.currency, lines };
   }
   const currency = copies.get(planId)?.data.currency ?? '';
   const lines = linesToPrice(tx, [{ planId, name: '', description, quantity }], currency, copies, () => '/planId');
   if (input.currency && input.currency !== currency) {
     throw invalid('/currency', `is ${input.currency}: the plan is priced in ${currency}`);
   }
-  return { currency, taxBps: 0, lines };
+  return { currency, lines };
 }
 
 /** An invoice has a single currency and tax rate, so items that differ are refused. */
-function itemIssues(item: Input['items'][number], at: number, currency: string, taxBps: number): Issue[] {
+function itemIssues(item: Input['items'][number], at: number, currency: string, taxBps: number | undefined): Issue[] {
   const issue = (field: string, message: string): Issue => ({ path: `/items/${at}/${field}`, message });
   return [
     ...(currency === '' ? [issue('currency', 'is required where the payment has no currency')] : []),
@@ -144,7 +180,7 @@ function itemIssues(item: Input['items'][number], at: number, currency: string, 
       : [
           issue(
             'taxPercentage',
-            `is ${item.taxPercentage}: that of the first item is ${taxBps}, and an invoice has one`,
+            `is ${item.taxPercentage ?? 'absent'}: that of the first item is ${taxBps ?? 'absent'}, and an invoice has one`,
           ),
         ]),
   ];
@@ -199,5 +235,6 @@ function detailsOf(input: Input): Omit<PaymentDraft, 'paymentId' | 'now'> {
   const { externalPaymentId, countryCode, gatewayPaymentType, paymentUIMode, gasPayer, redirectUrl, cancelUrl } = input;
   const { metadata } = input;
   const checkout = { gatewayPaymentType, paymentUIMode, gasPayer, returnUrl: redirectUrl, cancelUrl, metadata };
-  return { externalPaymentId, countryCode, checkout };
+  const manualCapture = input.paymentType === MANUAL_CAPTURE;
+  return { externalPaymentId, countryCode, checkout, manualCapture };
 }

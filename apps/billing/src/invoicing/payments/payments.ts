@@ -65,7 +65,7 @@ export class Payments {
       const invoice = await this.owners.lock(tx, { invoiceId }, 'payment_not_found');
       const payment = await tx.lock(paymentAggregate, paymentId, 'payment_not_found');
       const [cancelled, closed] = collection.cancelPayment(payment, invoice, tx.now);
-      tx.step(paymentAggregate, cancelled, 'payment.cancelled', { log: 'Cancel' });
+      this.endings.stopped(tx, cancelled, 'Cancel');
       if (closed !== invoice) await this.endings.cancelled(tx, { ...closed, payment: cancelled });
       return {};
     });

@@ -11,19 +11,22 @@ import {
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { invoiceAggregate } from '../aggregates.js';
-import { theOpenOne } from '../domain/refund.js';
+import { assertUnsent, theOpenOne } from '../domain/refund.js';
 import type { InvoiceState } from '../state.js';
 import { invoices, payments } from '../tables.js';
 import { refundType } from './book.js';
-import { makeRefund } from './make.js';
-import { lockRefund, settleRefund } from './settle.js';
+import { lockRefund } from './settle.js';
+import { RefundSettlement } from './settlement.js';
 import { refunds } from './tables.js';
 import { refundView } from './views.js';
 
 /** Refunds of paid invoices. */
 @Controller()
 export class Refunds {
-  constructor(private readonly db: Db) {}
+  constructor(
+    private readonly db: Db,
+    private readonly settlement: RefundSettlement,
+  ) {}
 
   @Handle(refundInvoice)
   refund(input: In<typeof refundInvoice>, caller: Caller) {
@@ -31,12 +34,11 @@ export class Refunds {
       const invoice = await lockInvoice(tx, input.invoiceId);
       const { paymentId } = input;
       if (paymentId && paymentId !== invoice.paymentId) {
-        throw invalid('/paymentId', `is ${paymentId}: the payment of the invoice is ${invoice.paymentId || 'none'}`);
+        throw invalid('/paymentId', `is not the payment of the invoice, which is ${invoice.paymentId || 'none'}`);
       }
-      const refund = await makeRefund(tx, invoice, {
-        ...{ amount: BigInt(input.refundAmount), type: refundType.gateway, reason: input.reason },
-        externalRefundId: input.refundNo,
-      });
+      const { refundAmount, reason, refundNo: externalRefundId, cancelSubscription } = input;
+      const request = { amount: BigInt(refundAmount), type: refundType.gateway, reason, externalRefundId };
+      const refund = await this.settlement.make(tx, invoice, request, cancelSubscription);
       logRefund(tx, invoice);
       return { refund: refundView(refund) };
     });
@@ -46,7 +48,8 @@ export class Refunds {
   createMark({ invoiceId, refundAmount, reason }: In<typeof createMarkRefund>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const invoice = await lockInvoice(tx, invoiceId);
-      const refund = await makeRefund(tx, invoice, { amount: BigInt(refundAmount), type: refundType.byHand, reason });
+      const request = { amount: BigInt(refundAmount), type: refundType.byHand, reason };
+      const refund = await this.settlement.make(tx, invoice, request);
       logRefund(tx, invoice);
       return { refund: refundView(refund) };
     });
@@ -67,7 +70,7 @@ export class Refunds {
       }
       const amount = BigInt(input.refundAmount);
       const request = { amount, type: refundType.gateway, reason, externalRefundId, metadata };
-      const { refundId, status } = await makeRefund(tx, invoice, request);
+      const { refundId, status } = await this.settlement.make(tx, invoice, request);
       logRefund(tx, invoice);
       return { externalRefundId, paymentId, refundId, status: refundStatus[status] };
     });
@@ -84,7 +87,7 @@ export class Refunds {
       const where = isNote ? { creditNoteId: invoiceId } : { invoiceId };
       const refund = theOpenOne(await tx.all(refunds, where), invoiceId);
       const outcome = { move: 'succeed', explanation: reason, gatewayRefundId: '' } as const;
-      await settleRefund(tx, await lockRefund(tx, refund), outcome, 'MarkSuccess');
+      await this.settlement.settle(tx, await lockRefund(tx, refund), outcome, 'MarkSuccess');
       return {};
     });
   }
@@ -93,7 +96,8 @@ export class Refunds {
   cancel({ refundId }: In<typeof cancelRefund>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const locked = await lockRefund(tx, await tx.get(refunds, { refundId }, 'refund_not_found'));
-      await settleRefund(tx, locked, { move: 'cancel', explanation: '', gatewayRefundId: '' }, 'Cancel');
+      assertUnsent(locked.refund);
+      await this.settlement.settle(tx, locked, { move: 'cancel', explanation: '', gatewayRefundId: '' }, 'Cancel');
       return {};
     });
   }

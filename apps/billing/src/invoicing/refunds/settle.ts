@@ -1,4 +1,6 @@
+import { bizType } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
+import { giveBackRecharged } from '../../credits/recharges.js';
 import * as credits from '../../credits/verbs.js';
 import { type LineShare, undoRefund } from '../../pricing/refund.js';
 import { invoiceAggregate } from '../aggregates.js';
@@ -9,6 +11,7 @@ import type { InvoiceState } from '../state.js';
 import { payments } from '../tables.js';
 import { refundAggregate } from './aggregates.js';
 import { bookRefund, giveToMain, type RefundWithDocuments, refundType, saveGivenBack } from './book.js';
+import { settlePayOut } from './pay-out.js';
 
 /** Outcome of an open refund. */
 export interface RefundOutcome {
@@ -31,19 +34,22 @@ export async function lockRefund(
 
 /**
  * Settles an open refund. At success its credit note is numbered and promo credits come back; otherwise everything that
- * it booked is taken back, except main credit that was given: that stays as a refund of its own. Throws Rejected
- * `refund_not_open`. `log` is the operation log's entry, about the refund.
+ * it booked is taken back, except main credit that was given: that stays as a refund of its own. Returns the refund, and
+ * the credit note that was issued. Throws Rejected `refund_not_open`. `log` is the operation log's entry, about the refund.
  */
-export async function settleRefund(
+export async function settledRefund(
   tx: Tx,
   { invoice, note, refund }: RefundWithDocuments,
   { move, explanation, gatewayRefundId }: RefundOutcome,
   log?: string,
-): Promise<Refund> {
+): Promise<{ refund: Refund; note?: InvoiceState }> {
   const settled = { ...moved(refund, move, explanation, tx.now), gatewayRefundId };
+  if (note.noteReason === 'composed') {
+    await settlePayOut(tx, { invoice, note, refund }, settled, log);
+    return { refund: settled };
+  }
   if (move === 'succeed') {
-    await succeed(tx, invoice, note, settled, { mainCredit: 0n, log });
-    return settled;
+    return { refund: settled, note: await succeed(tx, invoice, note, settled, { mainCredit: 0n, log }) };
   }
   const undone = undoRefund(ledgerOf(invoice, invoice.payment), {
     ...{ amount: refund.amount, net: refund.amount - refund.taxAmount, tax: refund.taxAmount },
@@ -54,18 +60,27 @@ export async function settleRefund(
   await saveGivenBack(tx, restored);
   withdrawRefundNote(tx, note, settled);
   tx.step(refundAggregate, settled, move === 'fail' ? 'refund.failure' : 'refund.cancelled', { log });
+  if (invoice.bizType === bizType.creditRecharge) await giveBackRecharged(tx, refund);
   if (refund.toMainCredit > 0n) await keepMainCredit(tx, restored, refund);
-  return settled;
+  return { refund: settled };
 }
 
-/** Settles a refund as successful. `mainCredit` is the part that is given to the main account now. */
+/** Settles a refund as `settledRefund` does, without telling anybody. */
+export const settleRefund = async (
+  tx: Tx,
+  locked: RefundWithDocuments,
+  outcome: RefundOutcome,
+  log?: string,
+): Promise<Refund> => (await settledRefund(tx, locked, outcome, log)).refund;
+
+/** Settles a refund as successful. `mainCredit` is the part that is given to the main account now. Returns its credit note. */
 export async function succeed(
   tx: Tx,
   { payment, invoiceId }: InvoiceState,
   note: InvoiceState,
   settled: Refund,
   { mainCredit, log }: { mainCredit: bigint; log?: string | undefined },
-): Promise<void> {
+): Promise<InvoiceState> {
   const { toPayments, promoCredits, userId, currency } = settled;
   if (payment && toPayments > 0n) {
     tx.save(payments, { ...payment, refundedAmount: payment.refundedAmount + toPayments });
@@ -73,7 +88,7 @@ export async function succeed(
   tx.step(refundAggregate, settled, 'refund.success', { log });
   await credits.returnPromo(tx, { userId, currency, invoiceId, credits: promoCredits });
   if (mainCredit > 0n) await giveToMain(tx, settled, mainCredit);
-  await issueRefundNote(tx, note, settled);
+  return issueRefundNote(tx, note, settled);
 }
 
 /**

@@ -3,7 +3,9 @@ import type { Settings } from '../../discounts/domain/discount.js';
 import type { BillDiscount } from '../../invoicing/composed/bill.js';
 
 /** A discount of a request: a code of its own, bound to the subscription. */
-export function externalTerms(given: NonNullable<In<typeof createSubscription>['discount']>): BillDiscount {
+export function externalTerms(
+  given: NonNullable<In<typeof createSubscription>['discount']>,
+): Extract<BillDiscount, { is: 'external' }> {
   const { recurring, discountAmount, discountPercentage, cycleLimit, endTime, metadata } = given;
   const fixed = discountAmount > 0;
   const settings: Partial<Settings> = {

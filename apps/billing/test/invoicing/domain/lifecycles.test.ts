@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
 import * as collection from '../../../src/invoicing/domain/collection.js';
+import { type Draft, type DraftContext, draft, edit } from '../../../src/invoicing/domain/draft.js';
+import type { Invoice } from '../../../src/invoicing/domain/invoice.js';
 import * as invoices from '../../../src/invoicing/domain/invoice.js';
-import { type Draft, type DraftContext, draft, type Invoice } from '../../../src/invoicing/domain/invoice.js';
 import { invoiceLifecycle } from '../../../src/invoicing/domain/invoice-lifecycle.js';
 import { type Payment, paymentLifecycle } from '../../../src/invoicing/domain/payment.js';
 
@@ -86,10 +87,10 @@ describe('an invoice', () => {
 
   it('is edited as a whole, and priced anew, while it is a draft', () => {
     const lines = [{ unitAmountExcludingTax: 100n, quantity: 2, planId: 0, name: 'Talk', description: '' }];
-    const edited = invoices.edit(drafted, { ...drafted, invoiceName: 'April', taxBps: 1000, lines }, 1500);
+    const edited = edit(drafted, { ...drafted, invoiceName: 'April', taxBps: 1000, lines }, 1500);
     expect(edited).toMatchObject({ invoiceName: 'April', totalAmount: 220n, taxAmount: 20n, modifyTime: 1500 });
     expect(edited.lines).toMatchObject([{ lineId: 'in_1_1', name: 'Talk', amount: 220n }]);
-    expect(invoices.edit(drafted, drafted, drafted.modifyTime)).toEqual(drafted);
+    expect(edit(drafted, drafted, drafted.modifyTime)).toEqual(drafted);
   });
 
   it('is deleted while it is a draft, and makes no move any more', () => {
@@ -262,7 +263,7 @@ describe('every illegal move from every state is refused', () => {
     ['clear', 'invoice_not_open', invoice => invoices.detachPayment(invoice, 3000)],
     ['expire', 'invoice_not_open', invoice => invoices.markExpired(invoice, LATE)],
     ['delete', 'invoice_not_draft', invoice => invoices.deleteDraft(invoice, 3000)],
-    ['edit', 'invoice_not_draft', invoice => invoices.edit(invoice, drafted, 3000)],
+    ['edit', 'invoice_not_draft', invoice => edit(invoice, drafted, 3000)],
     ['collect', 'invoice_not_open', invoice => invoices.attachPayment({ ...invoice, paymentId: '' }, payment, 3000)],
   ];
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { bizType, type Invoice, invoiceDetail, refundInvoice } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { invoiceAggregate } from '../../../src/invoicing/aggregates.js';
+import { changeSettings } from '../../../src/invoicing/finish/settings.js';
 import { InvoiceOwners } from '../../../src/invoicing/owners.js';
 import { Disputes } from '../../../src/invoicing/refunds/disputes.js';
 import { lockRefund, reverseRefund, settleRefund } from '../../../src/invoicing/refunds/settle.js';
@@ -12,6 +13,7 @@ import { type Shop, shop } from '../../shop.js';
 
 let s: Shop;
 const ends: string[] = [];
+const keeps: boolean[] = [];
 beforeAll(async () => {
   s = await shop();
   const told =
@@ -20,7 +22,11 @@ beforeAll(async () => {
       ends.push(`${end} ${invoiceId}`);
     };
   s.t.app.get(InvoiceOwners).register(bizType.manualInvoice, {
-    ...{ paid: told('paid'), failed: told('failed'), cancelled: told('cancelled'), reversed: told('reversed') },
+    ...{ paid: told('paid'), failed: told('failed'), cancelled: told('cancelled'), ended: told('ended') },
+    reversed: async (tx, invoice, { keep }) => {
+      keeps.push(keep);
+      await told('reversed')(tx, invoice);
+    },
   });
 });
 afterAll(() => s.t.close());
@@ -31,7 +37,7 @@ const paid = async (): Promise<Invoice> => {
   return s.detail(invoiceId);
 };
 /** What a gateway's callback does, in its transaction. */
-const reported = ({ invoiceId }: Invoice, run: (tx: Tx, invoice: InvoiceState) => Promise<void> | void) =>
+const reported = ({ invoiceId }: Invoice, run: (tx: Tx, invoice: InvoiceState) => unknown) =>
   s.t.db.write(s.t.callerOf(), async tx => {
     await run(tx, await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found'));
     return {};
@@ -74,6 +80,30 @@ describe('a chargeback', () => {
     const { invoice: after, creditNotes } = await s.t.done(invoiceDetail, { invoiceId: invoice.invoiceId });
     expect(after.status).toBe(3);
     expect(creditNotes.map(({ totalAmount }) => totalAmount).toSorted()).toEqual([-1033, -6000]);
+  });
+});
+
+describe('owners', () => {
+  it('are told to end what a refund ends, and to keep what the merchant keeps after a dispute', async () => {
+    const first = await paid();
+    await s.t.done(refundInvoice, {
+      invoiceId: first.invoiceId,
+      refundAmount: 100,
+      reason: '',
+      cancelSubscription: true,
+    });
+    expect(ends).toContain(`ended ${first.invoiceId}`);
+    const second = await paid();
+    await refund(second);
+    expect(ends).not.toContain(`ended ${second.invoiceId}`);
+    expect(keeps).not.toContain(true);
+    await s.t.db.write(s.t.callerOf(), async tx => {
+      await changeSettings(tx, { keepAfterDispute: true });
+      tx.log('Invoices(settings)', 'Update');
+      return {};
+    });
+    await reported(first, (tx, state) => disputes().lost(tx, state, 7033n));
+    expect(keeps.at(-1)).toBe(true);
   });
 });
 

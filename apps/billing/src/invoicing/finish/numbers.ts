@@ -1,7 +1,7 @@
 import type { MerchantState } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
-import type { DocumentKind } from './domain/facts.js';
-import { defaultPrefixes, documentNumber } from './domain/numbering.js';
+import type { DocumentKind } from '../domain/facts.js';
+import { defaultPrefixes, documentNumber } from '../domain/numbering.js';
 
 const series = {
   invoice: { column: 'last_number', prefix: 'invoiceNumberPrefix', next: 'nextInvoiceNumber' },

@@ -1,7 +1,7 @@
 import { emptyOf, InvoiceMerchant, type MerchantState, type User } from '@recur/contracts';
 import type { Peeks } from '@recur/platform';
-import { ownMerchant } from '../customers/merchants.js';
-import { findUser } from '../customers/users.js';
+import { ownMerchant } from '../../customers/merchants.js';
+import { findUser } from '../../customers/users.js';
 
 const emptyMerchant = emptyOf(InvoiceMerchant);
 
@@ -17,3 +17,7 @@ export async function partiesOf(reader: Peeks, userId: number): Promise<Parties>
   const shown = Object.entries(merchant).filter(([field]) => field in emptyMerchant);
   return { merchant, seller: { ...emptyMerchant, ...Object.fromEntries(shown) }, buyer: user?.data ?? null };
 }
+
+/** The buyer as it is now; undefined for a user without a copy. */
+export const buyerNow = async (reader: Peeks, userId: number): Promise<User | undefined> =>
+  (await findUser(reader, { userId }))?.data;

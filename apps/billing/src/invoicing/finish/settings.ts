@@ -1,0 +1,27 @@
+import type { Peeking, Tx } from '@recur/platform';
+import { type InvoiceSettings, invoiceSettings } from '../tables.js';
+
+export type Settings = InvoiceSettings;
+
+const defaults = (merchantId: number): InvoiceSettings => ({
+  merchantId,
+  showZeroInvoice: true,
+  invoiceEmail: true,
+  keepAfterDispute: false,
+});
+
+/** A merchant's settings for its invoices, or the defaults. */
+export const settingsOf = async (reader: Peeking): Promise<InvoiceSettings> =>
+  (await reader.peek(invoiceSettings, {})) ?? defaults(reader.merchantId);
+
+/** Changes settings under their row lock. The caller writes the log entry. */
+export async function changeSettings(
+  tx: Tx,
+  change: Partial<Omit<InvoiceSettings, 'merchantId'>>,
+): Promise<InvoiceSettings> {
+  // two commands may both find no row yet
+  tx.onConflict('invoice_settings_pkey', 'again');
+  const settings = { ...((await tx.lockIfAny(invoiceSettings, {})) ?? defaults(tx.merchantId)), ...change };
+  tx.save(invoiceSettings, settings);
+  return settings;
+}
