@@ -19,6 +19,8 @@ const active: Subscription = {
   ...pending,
   ...{ status: subscriptionStatus.active, currentPeriodPaid: 1, firstPaidTime: at },
 };
+const next = { currentPeriodStart: at + MONTH, currentPeriodEnd: at + 2 * MONTH, originalPeriodEnd: at + 2 * MONTH };
+const incomplete = { status: subscriptionStatus.incomplete, dunningTime: at + MONTH };
 const over = { cancelOrExpireTime: at, cancelReason: 'Moved away' };
 
 /** A subscription after each event of it, with its position in the subscription's history. */
@@ -26,8 +28,11 @@ export const subscriptionStates = {
   'subscription.created': [1, pending],
   'subscription.activated': [2, active],
   'subscription.updated': [3, { ...active, quantity: 2, amount: 4000 }],
+  'subscription.auto_renew.success': [3, { ...active, ...next }],
+  'subscription.auto_renew.failure': [3, { ...active, ...incomplete }],
   'subscription.cancelled': [3, { ...active, ...over, status: subscriptionStatus.cancelled }],
   'subscription.end.of.this.cycle': [3, { ...active, cancelAtPeriodEnd: noYes.yes }],
   'subscription.resume.end.of.this.cycle': [4, active],
+  'subscription.expired': [4, { ...active, ...over, status: subscriptionStatus.expired }],
   'subscription.failed': [2, { ...pending, ...over, status: subscriptionStatus.failed }],
 } satisfies Record<string, [number, Subscription]>;
