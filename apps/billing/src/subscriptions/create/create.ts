@@ -8,6 +8,7 @@ import { useDiscount } from '../../invoicing/composed/discount-use.js';
 import { InvoiceMaker } from '../../invoicing/composed/make.js';
 import { firstInvoiceDeadline } from '../../invoicing/domain/dunning.js';
 import { subscriptionAggregate } from '../aggregate.js';
+import { notBilled } from '../domain/periods.js';
 import { activated, moved, type Subscription } from '../domain/subscription.js';
 import { scheduleNext } from '../schedule.js';
 import { subscriptionPeriods, subscriptions } from '../tables.js';
@@ -65,7 +66,18 @@ export class Subscribing {
     tx.onConflict('subscriptions_one_live', () => new Rejected('subscription_exists'));
     tx.step(subscriptionAggregate, sub, 'subscription.created', { log: 'New' });
     const { kind, start: startAt, end: endAt } = start.period;
-    const row = { merchantId, subscriptionId, seq: 1, userId, kind, startAt, endAt, invoiceId, createTime: tx.now };
+    const row = {
+      merchantId,
+      subscriptionId,
+      seq: 1,
+      userId,
+      kind,
+      startAt,
+      endAt,
+      invoiceId,
+      createTime: tx.now,
+      ...notBilled,
+    };
     const details = { checkout: checkoutOf(input) };
     const making = { status: 'open', createFrom: createFrom.api, deadline, invoiceId, details } as const;
     const made = hasInvoice ? await this.maker.make(tx, composed, making) : undefined;

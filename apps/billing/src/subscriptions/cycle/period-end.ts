@@ -1,0 +1,18 @@
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '@recur/platform';
+import type { CycleState } from '../domain/cycle.js';
+import { SubscriptionEndings } from '../endings/ending.js';
+import { subscriptionPeriods } from '../tables.js';
+
+/** Ends subscriptions with their current period. */
+@Injectable()
+export class PeriodEnd {
+  constructor(private readonly endings: SubscriptionEndings) {}
+
+  /** Ends a subscription; the invoice of its next period, if there is one, is cancelled, or credited where it is paid. */
+  async end(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
+    if (ahead) tx.save(subscriptionPeriods, { ...ahead, state: 'void', remakeAt: 0 });
+    const reason = sub.cancelReason || 'Cancelled at the end of the period';
+    return { sub: await this.endings.end(tx, sub, { move: 'cancel', reason }), current, ahead: undefined };
+  }
+}
