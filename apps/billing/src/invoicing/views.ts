@@ -60,6 +60,7 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     sendPdf: invoice.pdfLink,
     dayUtilDue: invoice.daysUntilDue,
     createTime: invoice.createTime,
+    autoCharge: payment?.automatic ?? false,
     finishTime: invoice.finishTime,
     paidTime: invoice.paidTime,
     isDeleted: invoice.deletedTime,
