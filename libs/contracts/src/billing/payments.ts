@@ -71,7 +71,9 @@ const paymentInput = z.object({
   redirectUrl: input.optionalUrl.default('').describe('Where the user is sent after paying'),
   cancelUrl: input.optionalUrl.default('').describe('Where the user is sent after cancelling'),
   paymentType: input.line.default('').describe('Accepted but has no effect'),
-  sendInvoice: input.flag.default(false).describe('Accepted but has no effect: no e-mails are sent yet'),
+  sendInvoice: input.flag
+    .default(false)
+    .describe('Accepted but has no effect: whether invoices are sent is a setting of the merchant'),
 });
 
 /** Rules between fields; the error is reported at the named field. */

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   activateDiscount,
+  deleteInvoice,
+  editInvoice,
   explainInvoice,
   getDiscount,
   type Invoice,
@@ -282,6 +284,9 @@ describe('a draft of an order', () => {
       c.composer.draft(tx, await c.orderOf(tx, userId, units(900), { promo })),
     );
     expect(await s.detail(draft.invoiceId)).toMatchObject({ status: 1, totalAmount: 9000, number: '' });
+    for (const operation of [editInvoice, deleteInvoice]) {
+      expect(await s.t.call(operation, { invoiceId: draft.invoiceId })).toMatchObject({ slug: 'invoice_not_draft' });
+    }
     const finish = c.inTx(async tx => {
       const locked = await tx.lock(invoiceAggregate, draft.invoiceId, 'invoice_not_found');
       return c.composer.finish(tx, locked, await c.orderOf(tx, userId, units(930), { promo }));
