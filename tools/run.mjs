@@ -16,10 +16,13 @@ const commands = {
   demo: 'journeys/demo.js',
   bench: 'bench/bench.js',
   chaos: 'chaos/chaos.js',
+  simulate: 'simulate/simulate.js',
   merchant: 'merchant/merchant.js',
   log: 'log/log.js',
   mails: 'mails/mails.js',
   migration: 'migration/migration.js',
+  charts: 'charts/charts.js',
+  'upgrade-test': 'upgrade/upgrade.js',
 };
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const startedAt = Date.now();

@@ -12,9 +12,13 @@ import {
   invoiceStatus,
   Payment,
   paymentStatus,
+  pendingUpdateEffect,
+  pendingUpdateStatus,
   Refund,
   refundStatus,
+  SubscriptionPendingUpdate,
   User,
+  UserMetricUpdate,
   userBillingType,
   userType,
   WebhookEndpoint,
@@ -94,6 +98,7 @@ const received: Payment = {
   gatewayPaymentId: 'SEPA-1',
   paidTime: at,
 };
+const asked: Payment = { ...payment, link: 'https://pay.example.com/confirm/1', autoCharge: true, automatic: 1 };
 const calledOff: Payment = { ...payment, status: paymentStatus.cancelled, cancelTime: at };
 const overdue: Payment = {
   ...payment,
@@ -126,6 +131,21 @@ const refund: Refund = {
   status: refundStatus.created,
   createTime: at,
 };
+const usage: UserMetricUpdate = {
+  ...emptyOf(UserMetricUpdate),
+  merchantId: 1,
+  userId: user.id,
+  subscriptionId: 'sub_01m7ysx3v8k5c2d7q4w9n6t1he',
+  metricId: 1,
+  code: 'api_calls',
+  metricName: 'API calls',
+  currentValue: 800,
+  totalLimit: 1000,
+  alert: 80,
+  periodStart: at - 86_400,
+  periodEnd: at + 29 * 86_400,
+  updateTime: at,
+};
 const endpoint: WebhookEndpoint = {
   ...emptyOf(WebhookEndpoint),
   id: 1,
@@ -137,11 +157,31 @@ const endpoint: WebhookEndpoint = {
   status: endpointStatus.active,
 };
 
+const change: SubscriptionPendingUpdate = {
+  ...emptyOf(SubscriptionPendingUpdate),
+  pendingUpdateId: 'subup_01m7yt0c2r6k9d3w8q5n1v7xhb',
+  subscriptionId: 'sub_01m7ysw4f0z8c6t2d9r5k3n1qa',
+  merchantId: 1,
+  userId: user.id,
+  invoiceId,
+  ...{ planId: 1, quantity: 1, amount: 2000, currency: 'EUR' },
+  ...{ updatePlanId: 2, updateQuantity: 1, updateAmount: 4900, updateCurrency: 'EUR', prorationAmount: 1450 },
+  effectImmediate: pendingUpdateEffect.now,
+  effectTime: at,
+  name: 'SubscriptionUpgrade',
+  status: pendingUpdateStatus.pending,
+};
+
 /** A state after each emitted webhook event, with its position in the object's history. */
 const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] } = {
+  'subscription.pending_update.create': [1, change],
+  'subscription.pending_update.success': [2, { ...change, status: pendingUpdateStatus.finished, paid: 1 }],
+  'subscription.pending_update.cancelled': [2, { ...change, status: pendingUpdateStatus.cancelled }],
   'user.created': [1, user],
   'user.updated': [2, { ...user, companyName: 'Analytical Engines', version: 2 }],
+  'user.metric.update': [7, usage],
   'payment.created': [1, payment],
+  'payment.authorised.need': [2, asked],
   'payment.success': [2, received],
   'payment.cancelled': [2, calledOff],
   'payment.failure': [2, overdue],

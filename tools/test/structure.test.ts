@@ -48,8 +48,11 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     discounts: ['pricing', 'customers'],
     tax: ['pricing', 'customers'],
     mail: ['language'],
-    invoicing: ['credits', 'discounts', 'tax', 'pricing', 'gateways', 'customers'],
+    usage: ['pricing', 'customers'],
+    invoicing: ['credits', 'discounts', 'tax', 'usage', 'pricing', 'gateways', 'customers'],
+    subscriptions: ['invoicing', 'usage', 'discounts', 'credits', 'tax', 'gateways', 'pricing', 'customers'],
     documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language'],
+    'test-clock': ['invoicing'],
     migrations: [],
   },
 };

@@ -7,10 +7,11 @@ import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
-import { merchants, plans, products, users } from './customers/tables.js';
+import { merchants, metrics, plans, products, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
+import { CollectionMails } from './documents/collection-mails.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
 import { MailSender } from './documents/mail-sender.js';
@@ -25,9 +26,11 @@ import { GatewayAnswers } from './gateways/answers.js';
 import { GatewaySetup } from './gateways/gateway-setup.js';
 import { Gateways } from './gateways/gateways.js';
 import { PaymentMethods } from './gateways/payment-methods.js';
+import { oldFacts } from './gateways/routes.js';
+import { SandboxQuestions } from './gateways/sandbox-questions.js';
 import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
-import { Composer } from './invoicing/compose/composer.js';
+import { InvoiceMaker } from './invoicing/composed/make.js';
 import { CreditNotes } from './invoicing/credit-notes/credit-notes.js';
 import { DiscountPreview } from './invoicing/discount-preview.js';
 import { DocumentLinks } from './invoicing/document-links.js';
@@ -38,28 +41,85 @@ import { InvoiceFinalizer } from './invoicing/finalize.js';
 import { Notices } from './invoicing/finish/notices.js';
 import { Invoices } from './invoicing/invoices.js';
 import { InvoiceList } from './invoicing/lists/invoice-list.js';
+import { InvoiceUsage } from './invoicing/lists/usage-history.js';
 import { InvoiceOwners } from './invoicing/owners.js';
+import { PaymentAttempts } from './invoicing/payments/attempts.js';
+import { GatewayCallbacks } from './invoicing/payments/callbacks.js';
+import { Captures } from './invoicing/payments/captures.js';
+import { Charges } from './invoicing/payments/charges.js';
+import { GatewayFacts } from './invoicing/payments/facts.js';
+import { methodAdded } from './invoicing/payments/method-added.js';
 import { PaymentNew } from './invoicing/payments/payment-new.js';
 import { Payments } from './invoicing/payments/payments.js';
+import { PaymentReconciliation } from './invoicing/payments/reconcile.js';
+import { Settlement } from './invoicing/payments/settlement.js';
+import { PaymentTimeline } from './invoicing/payments/timeline.js';
 import { WireTransfers } from './invoicing/payments/wire-transfers.js';
 import { Recharges } from './invoicing/recharges.js';
 import { refundAggregate } from './invoicing/refunds/aggregates.js';
 import { Disputes } from './invoicing/refunds/disputes.js';
 import { RefundList } from './invoicing/refunds/refund-list.js';
 import { Refunds } from './invoicing/refunds/refunds.js';
+import { RefundReports, RefundSending } from './invoicing/refunds/sending.js';
 import { RefundSettlement } from './invoicing/refunds/settlement.js';
 import { paymentSurpluses, refunds } from './invoicing/refunds/tables.js';
-import { invoiceLines, invoiceSettings, invoices, numberings, payments } from './invoicing/tables.js';
+import { collections, invoiceLines, invoiceSettings, invoices, numberings, payments } from './invoicing/tables.js';
 import { MailHistory } from './mail/history.js';
 import { MailOutbox } from './mail/outbox.js';
 import { mails } from './mail/tables.js';
 import { migrations } from './migrations/index.js';
+import { onetimeAddons } from './subscriptions/addons/tables.js';
+import { subscriptionAggregate } from './subscriptions/aggregate.js';
+import { pendingUpdateAggregate } from './subscriptions/changes/aggregate.js';
+import { DeferredChanges } from './subscriptions/changes/deferred.js';
+import { ChangeEffects } from './subscriptions/changes/effects.js';
+import { ChangeLapse } from './subscriptions/changes/lapse.js';
+import { PendingUpdateReads } from './subscriptions/changes/pending-updates.js';
+import { ChangePreview } from './subscriptions/changes/preview.js';
+import { ChangeSubmit } from './subscriptions/changes/submit.js';
+import { pendingUpdates } from './subscriptions/changes/tables.js';
+import { SubscriptionConfigs } from './subscriptions/config.js';
+import { Subscribing } from './subscriptions/create/create.js';
+import { FirstInvoice } from './subscriptions/create/first-invoice.js';
+import { Others } from './subscriptions/create/others.js';
+import { SubscribingPreview } from './subscriptions/create/preview.js';
+import { Cycle } from './subscriptions/cycle/cycle.js';
+import { CycleEnds } from './subscriptions/cycle/cycle-ends.js';
+import { CycleInvoices } from './subscriptions/cycle/cycle-invoices.js';
+import { PeriodEnd } from './subscriptions/cycle/period-end.js';
+import { Cancelling } from './subscriptions/endings/cancel.js';
+import { SubscriptionEndings } from './subscriptions/endings/ending.js';
+import { SubscriptionInvoices } from './subscriptions/owner.js';
+import { NextInvoicePreview } from './subscriptions/reads/next-invoice.js';
+import { SubscriptionNotes } from './subscriptions/reads/notes.js';
+import { SubscriptionReads } from './subscriptions/reads/subscriptions.js';
+import { Timelines } from './subscriptions/reads/timeline.js';
+import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
 import { TaxSetup } from './tax/tax-setup.js';
 import { VatNumberOperations } from './tax/vat-number-operations.js';
 import { VatNumbers, vatNumberAggregate } from './tax/vat-numbers.js';
 import { Vies } from './tax/vies.js';
+import { ClockAdvance } from './test-clock/advance.js';
+import { clockAggregate } from './test-clock/aggregate.js';
+import { testClocks } from './test-clock/tables.js';
+import { TestClocks } from './test-clock/test-clock.js';
+import { LimitAdjustments } from './usage/adjustments.js';
+import { UsageDeletions } from './usage/events/deletions.js';
+import { UsageEventList } from './usage/events/event-list.js';
+import { EventViews } from './usage/events/event-views.js';
+import { Partitions } from './usage/events/partitions.js';
+import { UsageQueue } from './usage/events/queue.js';
+import { UsageRecorder } from './usage/events/recorder.js';
+import { UsageEvents } from './usage/events/usage-events.js';
+import { UsageNotices, userMetricAggregate } from './usage/notices.js';
+import { UsageRecounts } from './usage/recounts.js';
+import { UsageHistory } from './usage/snapshots.js';
+import { StoredSubscriptionFacts, SubscriptionFacts } from './usage/subscription-facts.js';
+import * as usage from './usage/tables.js';
+import { UsageUpgrades } from './usage/upgrades.js';
+import { UserUsage } from './usage/user-usage.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
@@ -67,10 +127,13 @@ export const billing: ServiceDefinition<Config> = {
   schema: {
     tables: [
       ...[invoices, invoiceLines, payments, gateways, numberings, users, plans],
-      ...[gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
+      ...[collections, gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
-      ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings],
+      ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings, testClocks],
+      ...[subscriptions, subscriptionPeriods, subscriptionNotes, subscriptionSettings, pendingUpdates, onetimeAddons],
+      ...[metrics, usage.usageEvents, usage.eventKeys, usage.uniques, usage.counters, usage.billings],
+      ...[usage.adjustments, usage.snapshots, usage.notices],
     ],
     migrations,
     worksFrom: 5,
@@ -84,15 +147,25 @@ export const billing: ServiceDefinition<Config> = {
     creditAccount,
     creditConfig,
     vat_number: vatNumberAggregate,
+    clock: clockAggregate,
+    subscription: subscriptionAggregate,
+    pendingUpdate: pendingUpdateAggregate,
+    userMetric: userMetricAggregate,
   },
   copies,
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
+    ...[GatewayCallbacks, SandboxQuestions, Captures, PaymentTimeline],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],
     ...[CreditNotes, Refunds, RefundList],
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
+    TestClocks,
+    ...[SubscriptionReads, Timelines, SubscriptionNotes, NextInvoicePreview, Cancelling],
+    ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
+    ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
+    ...[UsageEvents, UsageEventList, UserUsage, UsageHistory, LimitAdjustments, InvoiceUsage],
   ],
   providers: [
     GatewayAnswers,
@@ -100,18 +173,36 @@ export const billing: ServiceDefinition<Config> = {
     gatewayAdapters,
     InvoiceExpiry,
     InvoiceFinalizer,
-    ...[Composer, InvoiceEndings, InvoiceOwners, Notices, WireTransfers, Disputes, RefundSettlement],
+    ...[InvoiceEndings, InvoiceOwners, Notices, WireTransfers, Disputes],
+    ...[Charges, Settlement, PaymentAttempts, PaymentReconciliation, GatewayFacts],
+    ...[RefundReports, RefundSending, RefundSettlement],
     DocumentLinks,
     DocumentReader,
     DocumentRenderer,
     MailOutbox,
     NoticeMails,
     MailSender,
+    CollectionMails,
     VatNumbers,
+    ClockAdvance,
+    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
+    ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd],
+    ...[ChangeEffects, ChangeLapse, DeferredChanges],
+    ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
+    ...[UsageNotices, UsageRecounts, UsageUpgrades],
+    { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
-  work: app => [app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
+  work: app => [
+    ...[app.get(ClockAdvance).work, app.get(Cycle).work, app.get(ChangeLapse).work],
+    ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
+    app.get(CollectionMails).work,
+    ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
+    ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
+    ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],
+  ],
+  removals: [oldFacts],
 };
 
 /** Tables without row-level security, besides the platform's own. */
-export const infrastructure = ['expiries', 'user_copies_search', 'mails_search'];
+export const infrastructure = ['expiries', 'user_copies_search', 'mails_search', 'gateway_routes', 'gateway_facts'];

@@ -1,5 +1,5 @@
 import { events } from '@recur/contracts';
-import { CONFIG, type ServiceDefinition } from '@recur/platform';
+import { CONFIG, clockFollower, type ServiceDefinition } from '@recur/platform';
 import { checkoutAggregate } from './checkouts/aggregate.js';
 import { Checkouts } from './checkouts/checkouts.js';
 import { checkouts } from './checkouts/tables.js';
@@ -70,6 +70,7 @@ export const catalog: ServiceDefinition<Config> = {
       inject: [CONFIG],
     },
   ],
+  consumptions: () => [clockFollower('catalog')],
   workers: app => [app.get(RatesRefresh)],
   work: app => [app.get(RatesRefresh).work],
   removals,

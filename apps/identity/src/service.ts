@@ -1,5 +1,5 @@
 import { events } from '@recur/contracts';
-import { CONFIG, Outbound, type ServiceDefinition } from '@recur/platform';
+import { CONFIG, clockFollower, Outbound, type ServiceDefinition } from '@recur/platform';
 import { callersAggregate } from './callers/aggregate.js';
 import { GatewayQuestions } from './callers/gateway-questions.js';
 import { Heartbeat } from './callers/heartbeat.js';
@@ -129,7 +129,7 @@ export const identity: ServiceDefinition<Config> = {
       inject: [CONFIG],
     },
   ],
-  consumptions: logConsumptions,
+  consumptions: app => [...logConsumptions(app), clockFollower('identity')],
   workers: app => [app.get(Heartbeat)],
   work: app => [app.get(SessionActivity).work],
   removals,

@@ -7,7 +7,8 @@ import { Automation } from './automation/operations.js';
 import { connectionLookups, connections } from './automation/tables.js';
 import { addressRules, type Config, config } from './config.js';
 import { CatchUp } from './deliveries/catch-up.js';
-import { fanOut } from './deliveries/fan-out.js';
+import { retryClock } from './deliveries/clock.js';
+import { fanOut, type Wake } from './deliveries/fan-out.js';
 import { Logs } from './deliveries/logs.js';
 import { Redelivery } from './deliveries/redelivery.js';
 import { Replays } from './deliveries/replays/operations.js';
@@ -31,6 +32,7 @@ import { Relay1763683200007 } from './migrations/0007-relay.js';
 import { Claiming1763683200008 } from './migrations/0008-claiming.js';
 import { Work1763683200009 } from './migrations/0009-work.js';
 import { CatchUps1763683200010 } from './migrations/0010-catch-ups.js';
+import { Traces1763683200011 } from './migrations/0011-traces.js';
 
 /** Tables without row-level security, beside the platform's own. */
 export const infrastructure = [due.table, catchUps.table, 'running_replays', connectionLookups.table];
@@ -51,6 +53,7 @@ export const notification: ServiceDefinition<Config> = {
       Claiming1763683200008,
       Work1763683200009,
       CatchUps1763683200010,
+      Traces1763683200011,
     ],
     worksFrom: 7,
   },
@@ -74,7 +77,9 @@ export const notification: ServiceDefinition<Config> = {
   ],
   consumptions: app => {
     const waker = app.get(DeliveryWaker);
-    return fanOut(app.get<Clock>(CLOCK), (merchantId, endpointIds) => waker.wake(merchantId, endpointIds));
+    const wake: Wake = (merchantId, endpointIds) => waker.wake(merchantId, endpointIds);
+    const clock = app.get<Clock>(CLOCK);
+    return [...fanOut(clock, wake), retryClock(clock, wake)];
   },
   workers: app => [app.get(DeliveryWaker), app.get(Retention)],
   work: app => [app.get(CatchUp).work, app.get(Replayer).work],

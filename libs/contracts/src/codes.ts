@@ -26,6 +26,16 @@ export const subscriptionStatus = {
   processing: 8,
   failed: 9,
 } as const;
+/** The state of a period of a subscription. */
+export const subscriptionTimelineStatus = {
+  pending: 0,
+  processing: 1,
+  finished: 2,
+  cancelled: 3,
+  expired: 4,
+  failed: 5,
+} as const;
+export const onetimeAddonStatus = { created: 1, paid: 2, cancelled: 3, expired: 4 } as const;
 export const pendingUpdateStatus = { init: 0, pending: 1, finished: 2, cancelled: 3 } as const;
 export const pendingUpdateEffect = { periodEnd: 0, now: 1 } as const;
 
@@ -53,11 +63,15 @@ export const snapshotChargeType = {
 
 export const paymentStatus = { created: 10, success: 20, failed: 30, cancelled: 40 } as const;
 export const authorizeStatus = { waiting: 0, authorised: 1, captureRequested: 2 } as const;
+export const timelineType = { payment: 0, refund: 1 } as const;
+export const timelineStatus = { pending: 0, success: 1, failed: 2, reversed: 3 } as const;
 export const refundStatus = { created: 10, success: 20, failed: 30, cancelled: 40, reversed: 50 } as const;
 
 export const metricType = { limitMetered: 1, chargeMetered: 2, chargeRecurring: 3, limitRecurring: 4 } as const;
 export const aggregationType = { count: 1, countUnique: 2, latest: 3, max: 4, sum: 5 } as const;
 export const metricChargeType = { standard: 0, graduated: 1 } as const;
+/** Of a usage event. */
+export const chargeStatus = { open: 0, charged: 1 } as const;
 export const quotaTypes = ['carryover', 'manual'] as const;
 
 export const discountStatus = { editable: 1, active: 2, deactivated: 3, expired: 4, archived: 10 } as const;

@@ -4,8 +4,10 @@ import { Gateway } from './billing/gateways.js';
 import { Invoice } from './billing/invoices/shape.js';
 import { Payment } from './billing/payment-shape.js';
 import { Refund } from './billing/refunds.js';
-import { Subscription } from './billing/subscription-shape.js';
+import { Subscription, SubscriptionPendingUpdate } from './billing/subscriptions/shape.js';
 import { VatNumberState } from './billing/taxes.js';
+import { ClockMoved } from './billing/test-clock.js';
+import { UserMetricUpdate } from './billing/usage-metrics.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
 import { MerchantCurrencies } from './catalog/exchange.js';
 import { MerchantMetric } from './catalog/metrics.js';
@@ -143,9 +145,14 @@ export const events = {
   'subscription.resume.end.of.this.cycle': webhook('billing', 'subscription', Subscription),
   'subscription.expired': webhook('billing', 'subscription', Subscription),
   'subscription.failed': webhook('billing', 'subscription', Subscription),
+  'subscription.pending_update.create': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
+  'subscription.pending_update.success': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
+  'subscription.pending_update.cancelled': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
   'user.created': webhook('identity', 'user', User),
   'user.updated': webhook('identity', 'user', User),
+  'user.metric.update': webhook('billing', 'userMetric', UserMetricUpdate),
   'payment.created': webhook('billing', 'payment', Payment),
+  'payment.authorised.need': webhook('billing', 'payment', Payment),
   'payment.success': webhook('billing', 'payment', Payment),
   'payment.cancelled': webhook('billing', 'payment', Payment),
   'payment.failure': webhook('billing', 'payment', Payment),
@@ -204,6 +211,7 @@ export const events = {
   'gateway.created': internal('billing', 'gateway', Gateway),
   'gateway.updated': internal('billing', 'gateway', Gateway),
   'vat.number.invalid': internal('billing', 'vat_number', VatNumberState),
+  'clock.moved': internal('billing', 'clock', ClockMoved),
   'webhook.endpoint.created': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.updated': internal('notification', 'endpoint', WebhookEndpoint),
   'webhook.endpoint.deleted': internal('notification', 'endpoint', WebhookEndpoint),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fetchDocument } from './billing/documents.js';
+import { gatewayCallback, sandboxQuestion } from './billing/payments/callbacks.js';
 import type { Slug } from './errors.js';
 import { ApiKeyState, CallersChanged, EventEnvelope } from './events.js';
 import { type AutomationAnswer, AutomationRequest } from './notification/automation.js';
@@ -106,6 +107,8 @@ export const internalOperations: readonly InternalOperation[] = [
   reportActivity,
   automationStep,
   fetchDocument,
+  gatewayCallback,
+  sandboxQuestion,
 ];
 
 function isObject(value: unknown): boolean {

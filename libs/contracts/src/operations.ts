@@ -7,11 +7,23 @@ import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices/invoices.js';
 import * as paymentMethods from './billing/payment-methods.js';
+import * as paymentTimeline from './billing/payments/timeline.js';
 import * as payments from './billing/payments.js';
 import * as refunds from './billing/refunds.js';
-import * as subscriptions from './billing/subscriptions.js';
+import * as onetimeAddons from './billing/subscriptions/addons.js';
+import * as subscriptionChanges from './billing/subscriptions/changes.js';
+import * as subscriptionConfig from './billing/subscriptions/config.js';
+import * as subscriptionCreate from './billing/subscriptions/create.js';
+import * as subscriptionEndings from './billing/subscriptions/endings.js';
+import * as nextInvoice from './billing/subscriptions/next-invoice.js';
+import * as subscriptionNotes from './billing/subscriptions/notes.js';
+import * as subscriptionReads from './billing/subscriptions/reads.js';
+import * as subscriptionRunning from './billing/subscriptions/running.js';
 import * as taxes from './billing/taxes.js';
+import * as testClock from './billing/test-clock.js';
 import * as usage from './billing/usage.js';
+import * as usageEvents from './billing/usage-events.js';
+import * as usageMetrics from './billing/usage-metrics.js';
 import * as checkouts from './catalog/checkouts.js';
 import * as exchange from './catalog/exchange.js';
 import * as metrics from './catalog/metrics.js';
@@ -63,13 +75,25 @@ export const operations: readonly Operation[] = [
   emails,
   creditNotes,
   payments,
+  paymentTimeline,
   paymentMethods,
   refunds,
   credits,
   creditRecharges,
   discounts,
-  subscriptions,
+  subscriptionCreate,
+  subscriptionReads,
+  subscriptionChanges,
+  subscriptionEndings,
+  subscriptionRunning,
+  nextInvoice,
+  onetimeAddons,
+  subscriptionNotes,
+  subscriptionConfig,
+  testClock,
   usage,
+  usageEvents,
+  usageMetrics,
   taxes,
   addresses,
   endpoints,
@@ -81,8 +105,13 @@ export const operations: readonly Operation[] = [
 /** Names of the operations without a handler yet: neither routed nor in the OpenAPI document. It only shrinks. */
 export const planned: readonly string[] = [
   'subscription.add_new_trial_start',
-  'subscription.preview_next_invoice',
-  'metric.history_by_invoice',
+  'subscription.renew',
+  'subscription.active_temporarily',
+  'subscription.change_gateway',
+  'subscription.change_due_day',
+  'subscription.resume',
+  'subscription.new_onetime_addon_payment',
+  'subscription.onetime_addon_list',
 ];
 
 /** The operations that are served. */

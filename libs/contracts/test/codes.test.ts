@@ -12,6 +12,8 @@ const fixed: Record<string, string> = {
   noYes: '0 no · 1 yes',
   subscriptionStatus:
     '0 init · 1 pending · 2 active · 4 cancelled · 5 expired · 7 incomplete · 8 processing · 9 failed',
+  subscriptionTimelineStatus: '0 pending · 1 processing · 2 finished · 3 cancelled · 4 expired · 5 failed',
+  onetimeAddonStatus: '1 created · 2 paid · 3 cancelled · 4 expired',
   pendingUpdateStatus: '0 init · 1 pending · 2 finished · 3 cancelled',
   pendingUpdateEffect: '0 periodEnd · 1 now',
   invoiceStatus: '0 init · 1 pending · 2 processing · 3 paid · 4 failed · 5 cancelled · 6 reversed',
@@ -21,6 +23,8 @@ const fixed: Record<string, string> = {
   snapshotChargeType: '0 onetime · 1 new · 2 upgrade · 3 downgrade · 4 renewal · 5 billingCycle',
   paymentStatus: '10 created · 20 success · 30 failed · 40 cancelled',
   authorizeStatus: '0 waiting · 1 authorised · 2 captureRequested',
+  timelineType: '0 payment · 1 refund',
+  timelineStatus: '0 pending · 1 success · 2 failed · 3 reversed',
   refundStatus: '10 created · 20 success · 30 failed · 40 cancelled · 50 reversed',
   metricType: '1 limitMetered · 2 chargeMetered · 3 chargeRecurring · 4 limitRecurring',
   aggregationType: '1 count · 2 countUnique · 3 latest · 4 max · 5 sum',

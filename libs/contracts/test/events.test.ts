@@ -18,9 +18,13 @@ describe('events', () => {
 
   it('are listed in the order of the fixed list', () => {
     expect(emittedEventNames).toEqual([
+      'subscription.pending_update.create',
+      'subscription.pending_update.success',
+      'subscription.pending_update.cancelled',
       'user.created',
       'user.updated',
       'payment.created',
+      'payment.authorised.need',
       'payment.success',
       'payment.cancelled',
       'payment.failure',

@@ -413,6 +413,13 @@ describe('a field that is named like a URL', () => {
       'session.new_session.returnUrl',
       'session.user_sub_update_url.cancelUrl',
       'session.user_sub_update_url.returnUrl',
+      'subscription.create_submit.cancelUrl',
+      'subscription.create_submit.returnUrl',
+      'subscription.new_onetime_addon_payment.returnUrl',
+      'subscription.renew.cancelUrl',
+      'subscription.renew.returnUrl',
+      'subscription.update_submit.cancelUrl',
+      'subscription.update_submit.returnUrl',
       'webhook.automation_oauth_url.returnUrl',
     ]);
   });

@@ -2,6 +2,7 @@ export { ask } from './bus/ask.js';
 export { Bus } from './bus/bus.js';
 export { type Reply, rejectionIn } from './bus/message.js';
 export { type CommandPacket, NatsClient } from './bus/nats-client.js';
+export { clockFollower } from './events/clock-follower.js';
 export type { Consumption } from './events/consumption.js';
 export { type Copy, copyOf } from './events/copies.js';
 export { eventsIn } from './events/envelope.js';
@@ -24,7 +25,9 @@ export { isReady, type Readiness, serveHealth } from './runtime/health.js';
 export { createLog, type Log } from './runtime/log.js';
 export { pooledRandom } from './runtime/random.js';
 export { Keyring } from './runtime/secrets.js';
-export { metrics } from './runtime/telemetry.js';
+export type { Span } from './runtime/span.js';
+export { metrics, workOldest } from './runtime/telemetry.js';
+export { startSpan, startTracing, stopTracing, traceIdOf } from './runtime/tracing.js';
 export { Handle } from './service/handle.js';
 export {
   CLOCK,
@@ -62,7 +65,7 @@ export { type Condition, each, given, type Known, type List, type Page, sorted }
 export { contains } from './store/sql/search.js';
 export { Tx } from './store/tx.js';
 export { type Removal, removedAtOnce } from './work/janitor.js';
-export { MerchantWalk, type Walked } from './work/merchant-walk.js';
+export { type ClockStep, MerchantWalk, type Walked, type WalkOptions } from './work/merchant-walk.js';
 export { PeriodicTask } from './work/periodic-task.js';
 export { createWorkTablesV1 } from './work/tables.js';
 export { eachItem, fetchedWork, type Work, type WorkItem, type WorkOptions, work } from './work/work.js';

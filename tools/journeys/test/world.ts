@@ -128,9 +128,9 @@ export type Kind = keyof typeof makers;
 
 export const kinds = Object.keys(makers) as Kind[];
 /** Makes an object; what others made of the gateway meanwhile is taken back, and the object made then. */
-export function make(kind: Kind, api: Api): Promise<Id> {
-  const made = (): Promise<Id> => makers[kind](api);
-  return made().catch(() => gatewayOf(api).then(made));
+export async function make(kind: Kind, api: Api): Promise<Id> {
+  const maker: (api: Api) => Promise<Id> = makers[kind];
+  return maker(api).catch(() => gatewayOf(api).then(() => maker(api)));
 }
 
 async function newMetric(api: Api): Promise<number> {

@@ -137,6 +137,18 @@ function moveOf(type: number): CreditMove {
   return move;
 }
 
+/** A balance as an invoice may spend from it, with the terms of its config; nothing is locked. */
+export async function balanceOf(
+  reader: Reader,
+  { userId, type, currency }: AccountKey,
+): Promise<{ balance: bigint; terms: CreditTerms }> {
+  const [account, terms] = await Promise.all([
+    reader.find(creditAccounts, { userId, type, currency }),
+    creditTermsOf(reader, type, currency),
+  ]);
+  return { balance: terms.payoutEnable ? (account?.balance ?? 0n) : 0n, terms };
+}
+
 /** The user's accounts as the API shows them, oldest first. */
 export async function accountsOf(reader: Reader, userId: number): Promise<CreditAccount[]> {
   const rows = await reader.all(creditAccounts, { userId }, 'order by credit_id');

@@ -17,3 +17,7 @@ export async function ownMerchant(reader: Peeks): Promise<MerchantState> {
   if (!copy) throw reader.stale('merchants', reader.merchantId, new Rejected('permission_denied'));
   return copy.data;
 }
+
+/** Country of the merchant, for reads that ask nobody; '' without a copy of it. */
+export const sellerCountry = async (reader: Peeking): Promise<string> =>
+  (await reader.peek(merchants, {}))?.data.countryCode ?? '';

@@ -10,6 +10,9 @@ export interface UserKey {
   email?: string;
 }
 
+/** A user as billing knows it. */
+export type Customer = UserCopy;
+
 /** Normalises an e-mail for comparison, the same way as identity. */
 export const emailKey = (email: string): string => email.toLowerCase();
 
@@ -59,4 +62,22 @@ export function assertBuyer(tx: Peeks, key: UserKey, found: UserCopy | undefined
     throw tx.stale('users', user.id, new Rejected('user_inactive', message));
   }
   return user;
+}
+
+/** Ids of the users that keys name, by the name of the key; those without a copy are left out. */
+export async function findUsers(
+  reader: Peeking,
+  keys: ReadonlyMap<string, UserKey>,
+): Promise<ReadonlyMap<string, number>> {
+  const wanted = [...keys];
+  const ids = wanted.flatMap(([, { userId }]) => (userId === undefined ? [] : [userId]));
+  const byId = new Set((await reader.peekAmong(users, 'id', ids)).map(({ id }) => id));
+  const found = await Promise.all(
+    wanted.map(async ([name, key]) => {
+      const { userId } = key;
+      if (userId === undefined) return [name, (await findUser(reader, key))?.id] as const;
+      return [name, byId.has(userId) ? userId : undefined] as const;
+    }),
+  );
+  return new Map(found.flatMap(([name, id]) => (id === undefined ? [] : [[name, id] as const])));
 }

@@ -84,7 +84,9 @@ export async function lockDiscountsOf(tx: Tx, { invoiceId }: { invoiceId: string
 /** Takes back the use by an invoice that was cancelled, failed or deleted: quantity, userLimit and cycles count it no more. */
 export async function giveBack(tx: Tx, { invoiceId }: { invoiceId: string }): Promise<void> {
   await lockDiscountsOf(tx, { invoiceId });
-  for (const use of await tx.parts(userDiscounts, { invoiceId }, USED)) await rollBack(tx, use);
+  for (const use of await tx.parts(userDiscounts, { invoiceId }, USED)) {
+    if (use.status === 'used') await rollBack(tx, use);
+  }
 }
 
 /** Like `giveBack`, for a use that got no invoice. */
@@ -109,6 +111,12 @@ export async function nextCycle(
     [reader.merchantId, subscriptionId, discountId],
   );
   return discountsCycle(discount.cycleLimit, Number(row?.cycles)) ? grantedOf(discount) : undefined;
+}
+
+/** A one-time discount whose use was reserved and waits for its invoice. Its code may be gone or expired. */
+export async function waiting(reader: Reader, discountId: number): Promise<Granted | undefined> {
+  const discount = await reader.find(discounts, { discountId });
+  return discount && grantedOf(discount);
 }
 
 /** Records that a cycle invoice is reduced by a bound discount. The caller has locked the subscription. */

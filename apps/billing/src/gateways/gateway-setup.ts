@@ -15,6 +15,7 @@ import { GatewayAnswers } from './answers.js';
 import { blankSettings, type Gateway, hasDefault, WIRE_TRANSFER } from './domain/gateway.js';
 import { type GatewayKind, kindOf, setupKind, setupKinds, wireTransfer } from './domain/kinds.js';
 import { allGateways } from './lookup.js';
+import { addRoute } from './routes.js';
 import { gateways } from './tables.js';
 import { kindView, MASK } from './views.js';
 
@@ -48,6 +49,7 @@ export class GatewaySetup {
       tx.onConflict('gateways_one_default', 'again');
       const blank = newGateway(tx, kind, gatewayId);
       const gateway = this.changed({ ...blank, icons: gatewayIcons, isDefault: !hasDefault(all) }, kind, settings);
+      if (kind.sendsWebhooks) await addRoute(tx, gatewayId);
       tx.step(gatewayAggregate, gateway, 'gateway.created', { log: 'New' });
       return { gateway: this.answers.view(gateway) };
     });

@@ -1,6 +1,6 @@
 import type { Loader, Peeking, Reader } from '@recur/platform';
 import type { Gateway } from './domain/gateway.js';
-import { gateways } from './tables.js';
+import { gateways, type PaymentMethodRow, paymentMethods } from './tables.js';
 
 /** All gateways of the merchant, archived ones included: they are few. */
 export const allGateways = (reader: Peeking): Promise<Gateway[]> => reader.peekAll(gateways, {});
@@ -15,3 +15,10 @@ export const findGateway = async (loader: Loader, gatewayId: number): Promise<Ga
 /** Throws Rejected `gateway_not_found`. */
 export const getGateway = (reader: Reader, gatewayId: number): Promise<Gateway> =>
   reader.get(gateways, { gatewayId }, 'gateway_not_found');
+
+/** A saved payment method of a user at a gateway: that with the id, or the default one for ''. */
+export const findMethod = (
+  reader: Reader,
+  { gatewayId, userId, methodId }: Pick<PaymentMethodRow, 'gatewayId' | 'userId' | 'methodId'>,
+): Promise<PaymentMethodRow | undefined> =>
+  reader.find(paymentMethods, { gatewayId, userId, ...(methodId === '' ? { isDefault: true } : { methodId }) });

@@ -13,6 +13,7 @@ import { assertUser, findUser } from '../customers/users.js';
 import type { SavedMethod } from './adapters/adapter.js';
 import { GatewayAdapters } from './adapters/registry.js';
 import { GatewayAnswers } from './answers.js';
+import { announceMethod } from './chargeable.js';
 import { usableGateway } from './domain/gateway.js';
 import { allGateways, getGateway } from './lookup.js';
 import { gatewayUsers, type PaymentMethodRow, paymentMethods } from './tables.js';
@@ -140,6 +141,7 @@ export async function keepMethod(
     createTime: tx.now,
   };
   tx.save(paymentMethods, method);
+  announceMethod(tx, { gatewayId, userId });
   return { method, isNew: true };
 }
 

@@ -67,6 +67,7 @@ export interface PaymentMethodRow {
 export const gatewayUsers = table<GatewayUser>('gateway_users', {
   key: ['merchantId', 'gatewayId', 'userId'],
   columns: { merchantId: integer(), gatewayId: integer(), userId: integer(), gatewayUserId: text() },
+  indices: { gateway_users_theirs: { on: ['merchantId', 'gatewayId', 'gatewayUserId'] } },
 });
 
 export const paymentMethods = table<PaymentMethodRow>('payment_methods', {

@@ -3,6 +3,7 @@ import { sum } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import * as credits from '../credits/verbs.js';
 import type { LineItem } from '../pricing/price.js';
+import { promoReturnedBy } from './composed/sold-line.js';
 import type { Draft } from './domain/draft.js';
 import type { Invoice } from './domain/invoice.js';
 
@@ -47,6 +48,10 @@ export async function takeMain(tx: Tx, invoice: Invoice, minimum: bigint): Promi
   if (!paidFromCredit(invoice)) return 0n;
   return credits.spendMain(tx, { userId, currency, due: totalAmount, minimum, invoiceId });
 }
+
+/** Returns the promo credits that come back with the credit lines of a document that is paid. */
+export const giveBackPromoOf = (tx: Tx, { userId, currency, invoiceId, lines }: Invoice): Promise<void> =>
+  credits.returnPromo(tx, { userId, currency, invoiceId, credits: promoReturnedBy({ lines }) });
 
 /** Returns all credit of an invoice that ended unpaid. */
 export async function giveBackCredit(tx: Tx, invoice: Invoice): Promise<void> {

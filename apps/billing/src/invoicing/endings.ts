@@ -3,13 +3,14 @@ import type { Invoice } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { giveBack as giveBackDiscount } from '../discounts/verbs.js';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
-import { bookCredits } from './compose/credits.js';
+import { undoSources } from './composed/sold-lines.js';
 import { issueVoidNote } from './credit-notes/issue.js';
-import { giveBackCredit } from './credit-use.js';
+import { giveBackCredit, giveBackPromoOf } from './credit-use.js';
 import { expireInvoice, voidInvoice } from './domain/collection.js';
 import type { Payment } from './domain/payment.js';
 import { Notices } from './finish/notices.js';
 import { InvoiceOwners } from './owners.js';
+import { releaseCharge } from './payments/collect.js';
 import type { InvoiceState } from './state.js';
 
 /**
@@ -26,8 +27,14 @@ export class InvoiceEndings {
   /** Cancels an open invoice and its payment. Throws Rejected `invoice_not_open`, then `payment_not_open`. */
   async cancel(tx: Tx, invoice: InvoiceState, log?: string): Promise<void> {
     const [stopped, cancelled] = voidInvoice(invoice, invoice.payment, tx.now);
-    if (stopped) tx.step(paymentAggregate, stopped, 'payment.cancelled');
+    if (stopped) this.stopped(tx, stopped);
     await this.cancelled(tx, { ...cancelled, payment: stopped ?? invoice.payment }, log);
+  }
+
+  /** Records that a payment is cancelled, log entry included if `log` is given. */
+  stopped(tx: Tx, cancelled: Payment, log?: string): void {
+    tx.step(paymentAggregate, cancelled, 'payment.cancelled', { log });
+    releaseCharge(tx, cancelled);
   }
 
   /** Records that an invoice is cancelled, after its payment. */
@@ -35,17 +42,22 @@ export class InvoiceEndings {
     tx.step(invoiceAggregate, cancelled, 'invoice.cancelled', { log });
     await this.owners.tell('cancelled', tx, cancelled);
     await giveBack(tx, cancelled);
+    await undoSources(tx, cancelled);
     await issueVoidNote(tx, cancelled);
   }
 
   /** Fails an open invoice whose term is over, and its payment. Throws what `expireInvoice` does. */
   async expire(tx: Tx, invoice: InvoiceState): Promise<void> {
     const [failedPayment, expired] = expireInvoice(invoice, invoice.payment, tx.now);
-    if (failedPayment) tx.step(paymentAggregate, failedPayment, 'payment.failure');
+    if (failedPayment) {
+      tx.step(paymentAggregate, failedPayment, 'payment.failure');
+      releaseCharge(tx, failedPayment);
+    }
     const failed = { ...expired, payment: failedPayment ?? invoice.payment };
     tx.step(invoiceAggregate, failed, 'invoice.failed', { log: 'Expire' });
     await this.owners.tell('failed', tx, failed);
     await giveBack(tx, failed);
+    await undoSources(tx, failed);
   }
 
   /** Records that an invoice is paid. Its payment, if it has one, has succeeded. Returns its view. */
@@ -54,7 +66,7 @@ export class InvoiceEndings {
     const view = tx.step(invoiceAggregate, { ...paid, payment }, 'invoice.paid', { log });
     const settled = { ...paid, payment };
     await this.owners.tell('paid', tx, settled);
-    await bookCredits(tx, settled);
+    await giveBackPromoOf(tx, paid);
     if (settled.number !== '') await this.notices.tell(tx, 'paid', settled);
     return view;
   }

@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
-import { invoiceAggregate } from './aggregates.js';
+import { isUndecided } from './domain/charge.js';
+import { isOwed } from './domain/dunning.js';
 import { InvoiceEndings } from './endings.js';
+import { InvoiceOwners } from './owners.js';
+import type { InvoiceState } from './state.js';
+import { collections } from './tables.js';
 
 const open = `select invoice_id from invoices where merchant_id = $1 and invoice_id = any($2) and status = 'processing'`;
 
@@ -10,7 +14,10 @@ const open = `select invoice_id from invoices where merchant_id = $1 and invoice
 export class InvoiceExpiry {
   readonly work: Work = work('invoice.expire', { time: 'merchant', batch: 100 }, (tx, items) => this.expire(tx, items));
 
-  constructor(private readonly endings: InvoiceEndings) {}
+  constructor(
+    private readonly endings: InvoiceEndings,
+    private readonly owners: InvoiceOwners,
+  ) {}
 
   /** Most invoices are settled by their expiry and never reopen: one question finds the others. */
   private async expire(tx: Tx, items: readonly WorkItem[]): Promise<void> {
@@ -20,7 +27,25 @@ export class InvoiceExpiry {
   }
 
   private async expireOne(tx: Tx, invoiceId: string): Promise<void> {
-    const invoice = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
-    if (invoice.status === 'processing') await this.endings.expire(tx, invoice);
+    const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+    if (invoice.status !== 'processing') return;
+    const later = await deadlineLeft(tx, invoice);
+    if (later > 0) tx.schedule('invoice.expire', invoiceId, later);
+    else await this.endings.expire(tx, invoice);
   }
+}
+
+/** Seconds until the next look at an invoice whose charge is undecided at its deadline. */
+const LOOK_AGAIN = 3_600;
+
+/**
+ * The time until which the end of an invoice is put off; 0 for not at all. Its deadline may have moved; an attempt that was
+ * due is made first, and the outcome of a charge is waited for.
+ */
+async function deadlineLeft(tx: Tx, { invoiceId, deadline, payment }: InvoiceState): Promise<number> {
+  if (deadline > tx.now) return deadline;
+  if (isUndecided(payment)) return tx.now + LOOK_AGAIN;
+  const collection = await tx.find(collections, { invoiceId });
+  const isAwaited = collection && isOwed(collection, deadline);
+  return isAwaited ? tx.now + collection.retryIntervalSeconds : 0;
 }

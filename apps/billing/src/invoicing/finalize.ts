@@ -4,11 +4,13 @@ import type { Invoice } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { CONFIG, type StepOptions, type Tx } from '@recur/platform';
 import type { Config } from '../config.js';
+import { chargesItself } from '../gateways/domain/kinds.js';
 import { belowMinimum } from '../pricing/settle.js';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
 import { takeMain } from './credit-use.js';
 import { DocumentLinks } from './document-links.js';
 import { openPayment } from './domain/collection.js';
+import type { CollectionTerms } from './domain/dunning.js';
 import * as domain from './domain/invoice.js';
 import { isNumbered } from './domain/numbering.js';
 import type { Payment, PaymentDraft } from './domain/payment.js';
@@ -18,7 +20,9 @@ import { nextNumber } from './finish/numbers.js';
 import { partiesOf } from './finish/parties.js';
 import { settingsOf } from './finish/settings.js';
 import { afterTaxation, type Taxation } from './finish/taxes.js';
+import { startCollecting } from './payments/collect.js';
 import type { InvoiceState } from './state.js';
+import { payments } from './tables.js';
 
 /** Payment term of an invoice that is finished when it is made. */
 export const DAYS_UNTIL_DUE = 3;
@@ -27,6 +31,8 @@ export const DAYS_UNTIL_DUE = 3;
 export interface Finalization {
   /** The merchant's details of the payment. */
   details?: Omit<PaymentDraft, 'paymentId' | 'now'>;
+  /** How it is collected where its gateway charges by itself, and its deadline. */
+  collection?: CollectionTerms;
   /** Entry in the operation log: about the invoice, or about its payment. */
   log?: StepOptions;
   paymentLog?: StepOptions;
@@ -50,15 +56,16 @@ export class InvoiceFinalizer {
   }
 
   /**
-   * Finalizes a draft: takes main credit, opens a payment for the rest by the state's gateway, schedules the expiry,
-   * freezes the parties, and gives the number, whose lock is the last. With nothing due it is paid at once and gets no
-   * payment; of total 0 it gets no number either, where the merchant does not show such invoices. Throws what `finish` does, and Rejected `amount_below_minimum`. Returns the invoice's view.
+   * Finalizes a draft: takes main credit, opens a payment for the rest by the state's gateway, schedules its attempts and
+   * the expiry, freezes the parties, and gives the number, whose lock is the last. With nothing due it is paid at once and
+   * gets no payment; of total 0 it gets no number either, where the merchant does not show such invoices. Throws what
+   * `finish` does, and Rejected `amount_below_minimum`. Returns the invoice's view.
    */
   async finalize(
     tx: Tx,
     draft: InvoiceState,
     daysUntilDue: number,
-    { details, log, paymentLog, taxation }: Finalization = {},
+    { details, collection = {}, log, paymentLog, taxation }: Finalization = {},
   ): Promise<{ view: Invoice; payment?: Payment }> {
     domain.assertFinishable(draft);
     const minimum = minimumOf(draft);
@@ -74,7 +81,7 @@ export class InvoiceFinalizer {
       ? await nextNumber(tx, 'invoice', merchant)
       : { counter: 0, number: '' };
     const gatewayId = draft.gateway?.gatewayId ?? 0;
-    const given = {
+    const finish = {
       number,
       gatewayId,
       link: this.newLink(),
@@ -82,12 +89,18 @@ export class InvoiceFinalizer {
       daysUntilDue,
       now: tx.now,
     };
-    const finished = { ...domain.finish(prepared, given), counter };
+    const finished = { ...domain.finish(prepared, finish), counter };
     if (finished.status === 'paid') return { view: await this.endings.paid(tx, finished, undefined, log?.log) };
-    const [payment, attached] = openPayment(finished, { ...details, paymentId: tx.newId('pay_'), now: tx.now });
-    const deadline = domain.expiryTime(attached);
+    const isCharged = chargesItself(draft.gateway);
+    const [payment, attached] = openPayment(finished, {
+      ...details,
+      ...{ paymentId: tx.newId('pay_'), id: await tx.nextId(payments), now: tx.now },
+      automatic: isCharged && collection.automatic !== false,
+    });
+    const deadline = collection.deadline ?? domain.expiryTime(attached);
     const opened = { ...attached, deadline, payment };
     tx.schedule('invoice.expire', opened.invoiceId, deadline);
+    if (isCharged) startCollecting(tx, opened, collection);
     const view = tx.step(invoiceAggregate, opened, 'invoice.process', log);
     tx.step(paymentAggregate, payment, 'payment.created', paymentLog);
     await this.notices.tell(tx, 'issued', opened);

@@ -11,11 +11,12 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { getGateway } from '../gateways/lookup.js';
-import { invoiceAggregate, paymentAggregate } from './aggregates.js';
+import { invoiceAggregate } from './aggregates.js';
 import * as collection from './domain/collection.js';
 import * as domain from './domain/invoice.js';
 import { InvoiceEndings } from './endings.js';
 import { invoicesOf } from './lists/details.js';
+import { InvoiceOwners } from './owners.js';
 import { WireTransfers } from './payments/wire-transfers.js';
 import { invoices } from './tables.js';
 
@@ -26,6 +27,7 @@ export class Invoices {
     private readonly db: Db,
     private readonly endings: InvoiceEndings,
     private readonly transfers: WireTransfers,
+    private readonly owners: InvoiceOwners,
   ) {}
 
   @Handle(invoiceDetail)
@@ -41,7 +43,7 @@ export class Invoices {
   @Handle(markWireTransferSuccess)
   receive(input: In<typeof markWireTransferSuccess>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await tx.lock(invoiceAggregate, openWith(input.invoiceId), 'invoice_not_found');
+      const invoice = await this.owners.lock(tx, openWith(input.invoiceId), 'invoice_not_found');
       domain.assertOpen(invoice);
       const { payment } = invoice;
       if (!payment) throw collection.withoutPayment(invoice, 'pay');
@@ -57,7 +59,7 @@ export class Invoices {
     return this.db.write(caller, async tx => {
       const invoice = await tx.lock(invoiceAggregate, openWith(invoiceId), 'invoice_not_found');
       const [cancelled, cleared] = collection.clearPayment(invoice, invoice.payment, tx.now);
-      tx.step(paymentAggregate, cancelled, 'payment.cancelled');
+      this.endings.stopped(tx, cancelled);
       tx.step(invoiceAggregate, { ...cleared, payment: undefined }, 'invoice.updated', { log: 'ClearPayment' });
       return {};
     });
@@ -66,7 +68,7 @@ export class Invoices {
   @Handle(cancelInvoice)
   cancel({ invoiceId }: In<typeof cancelInvoice>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await tx.lock(invoiceAggregate, openWith(invoiceId), 'invoice_not_found');
+      const invoice = await this.owners.lock(tx, openWith(invoiceId), 'invoice_not_found');
       await this.endings.cancel(tx, invoice, 'Cancel');
       return {};
     });

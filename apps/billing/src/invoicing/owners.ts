@@ -1,9 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import type { Tx } from '@recur/platform';
+import type { ErrorSlug } from '@recur/kernel';
+import type { Tx, Where } from '@recur/platform';
+import { invoiceAggregate } from './aggregates.js';
 import type { InvoiceState } from './state.js';
+import { type InvoiceRow, invoices } from './tables.js';
 
 /** Effects of the owner of invoices of one bizType when they end. It runs in the same transaction, under their locks. */
 export interface InvoiceOwner {
+  /** Locks what belongs to the owner and comes before its invoices in the order of locks. */
+  lock?(tx: Tx, invoice: InvoiceRow): Promise<void>;
   paid(tx: Tx, invoice: InvoiceState): Promise<void>;
   failed(tx: Tx, invoice: InvoiceState): Promise<void>;
   cancelled(tx: Tx, invoice: InvoiceState): Promise<void>;
@@ -24,6 +29,23 @@ export class InvoiceOwners {
   register(bizType: number, owner: InvoiceOwner): void {
     if (this.owners.has(bizType)) throw new Error(`invoices of bizType ${bizType} have an owner`);
     this.owners.set(bizType, owner);
+  }
+
+  /** Locks an invoice that may end, after what its owner locks before it. Throws Rejected(slug). */
+  async lock(tx: Tx, where: Where<InvoiceRow>, slug: ErrorSlug): Promise<InvoiceState> {
+    // an invoice never changes its owner, so this may be read before the locks
+    const found = await tx.find(invoices, where);
+    if (found) await this.owners.get(found.bizType)?.lock?.(tx, found);
+    return tx.lock(invoiceAggregate, where, slug);
+  }
+
+  /** Locks what the owners of invoices lock before them, in the order of its ids. */
+  async lockOwners(tx: Tx, invoiceIds: readonly string[]): Promise<void> {
+    const found = await tx.among(invoices, 'invoiceId', invoiceIds);
+    const owned = found.filter(({ subscriptionId }) => subscriptionId !== '');
+    for (const invoice of owned.sort((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1))) {
+      await this.owners.get(invoice.bizType)?.lock?.(tx, invoice);
+    }
   }
 
   async tell(end: PlainEnd, tx: Tx, invoice: InvoiceState): Promise<void> {

@@ -1,11 +1,13 @@
-import type { Discount, InvoiceMerchant, Plan, User } from '@recur/contracts';
+import type { Discount, InvoiceLineMetricCharge, InvoiceMerchant, Plan, User } from '@recur/contracts';
 import { document, flag, int, integer, money, optionalDocument, table, text } from '@recur/platform';
+import type { BillReason, SubscriptionFacts } from './composed/facts.js';
+import type { Collection } from './domain/dunning.js';
 import type { Invoice, InvoiceLine } from './domain/invoice.js';
 import { invoiceLifecycle } from './domain/invoice-lifecycle.js';
 import type { Checkout, Payment } from './domain/payment.js';
-import { paymentLifecycle } from './domain/payment.js';
+import { chargeOutcomes, paymentLifecycle } from './domain/payment.js';
 
-export interface InvoiceRow extends Omit<Invoice, 'lines'> {
+export interface InvoiceRow extends Omit<Invoice, 'lines'>, SubscriptionFacts {
   /** The parties as they were when the document was finished. */
   seller: InvoiceMerchant | null;
   buyer: User | null;
@@ -94,6 +96,13 @@ export const invoices = table<InvoiceRow>('invoices', {
     seller: optionalDocument<InvoiceMerchant>(),
     buyer: optionalDocument<User>(),
     discount: optionalDocument<Discount>(),
+    subscriptionId: { ...text(), default: '' },
+    billReason: { ...text<BillReason | ''>(), default: '' },
+    periodKind: { ...text(), default: '' },
+    periodSeq: { ...int(), default: 0 },
+    periodStart: { ...integer(), default: 0 },
+    periodEnd: { ...integer(), default: 0 },
+    billed: optionalDocument<SubscriptionFacts['billed']>(),
   },
   checks: {
     invoices_status: oneOf(invoiceLifecycle.states),
@@ -127,6 +136,16 @@ export const invoices = table<InvoiceRow>('invoices', {
     },
     invoices_counter: { on: ['merchantId', 'kind', 'counter'], unique: true, where: 'counter > 0' },
     invoices_number: { on: ['merchantId', 'number'], where: `number <> ''` },
+    invoices_subscription: {
+      on: ['merchantId', 'subscriptionId', 'createTime', 'id'],
+      where: `subscription_id <> ''`,
+    },
+    // guards against billing a period twice, independently of the code
+    invoices_period: {
+      on: ['merchantId', 'subscriptionId', 'periodStart', 'periodKind'],
+      unique: true,
+      where: `period_kind <> '' and kind = 'invoice' and status in ('pending', 'processing', 'paid') and deleted_time = 0`,
+    },
     credit_notes_newest: { on: ['merchantId', 'createTime', 'id'], where: `kind = 'credit_note'` },
     credit_notes_original: { on: ['merchantId', 'originalInvoiceId'], where: `original_invoice_id <> ''` },
   },
@@ -154,6 +173,10 @@ export const invoiceLines = table<LineRow>('invoice_lines', {
     formula: { ...text(), default: '' },
     inputs: optionalDocument<Record<string, number | string>>(),
     sourceLineId: { ...text(), default: '' },
+    itemKey: { ...text(), default: '' },
+    startAt: { ...integer(), default: 0 },
+    endAt: { ...integer(), default: 0 },
+    metricCharge: optionalDocument<InvoiceLineMetricCharge>(),
     ratePpm: { ...int(), default: 0 },
     category: { ...text<LineRow['category']>(), default: 'Z' },
     taxReason: { ...text(), default: '' },
@@ -176,6 +199,7 @@ export const payments = table<Payment>('payments', {
   columns: {
     merchantId: integer(),
     paymentId: text(),
+    id: { ...integer(), default: 0 },
     version: int(),
     status: text(),
     invoiceId: text(),
@@ -192,6 +216,13 @@ export const payments = table<Payment>('payments', {
     checkout: optionalDocument<Checkout>(),
     reason: text(),
     link: text(),
+    automatic: { ...flag(), default: false },
+    manualCapture: { ...flag(), default: false },
+    captureId: { ...text(), default: '' },
+    attempt: { ...int(), default: 0 },
+    outcome: { ...text<Payment['outcome']>(), default: '' },
+    sentTime: { ...integer(), default: 0 },
+    inquiries: { ...int(), default: 0 },
     createTime: integer(),
     modifyTime: integer(),
     paidTime: integer(),
@@ -200,6 +231,7 @@ export const payments = table<Payment>('payments', {
   checks: {
     payments_status: oneOf(paymentLifecycle.states),
     payments_refunded: 'refunded_amount between 0 and payment_amount',
+    payments_outcome: `outcome in (${chargeOutcomes.map(outcome => `'${outcome}'`).join(', ')})`,
     payments_dispute: `dispute in ('', 'open', 'won', 'lost')`,
   },
   indices: {
@@ -210,6 +242,8 @@ export const payments = table<Payment>('payments', {
       unique: true,
       where: `external_payment_id <> ''`,
     },
+    payments_reference: { on: ['merchantId', 'gatewayId', 'gatewayPaymentId'], where: `gateway_payment_id <> ''` },
+    payments_invoice: { on: ['merchantId', 'invoiceId'] },
     payments_newest: { on: ['merchantId', 'createTime', 'paymentId'] },
     payments_user: { on: ['merchantId', 'userId', 'createTime', 'paymentId'] },
     payments_in_status: { on: ['merchantId', 'status', 'createTime', 'paymentId'] },
@@ -219,6 +253,24 @@ export const payments = table<Payment>('payments', {
       on: ['merchantId', 'countryCode', 'createTime', 'paymentId'],
       where: `country_code <> ''`,
     },
+  },
+});
+
+/** How open invoices are charged, where their gateway charges by itself. */
+export const collections = table<Collection>('collections', {
+  key: ['merchantId', 'invoiceId'],
+  columns: {
+    merchantId: integer(),
+    invoiceId: text(),
+    automatic: flag(),
+    tryNow: flag(),
+    attempts: int(),
+    failures: int(),
+    nextTime: integer(),
+    lastTime: integer(),
+    retryIntervalSeconds: integer(),
+    maxRetries: int(),
+    incompleteExpireSeconds: integer(),
   },
 });
 

@@ -1,6 +1,7 @@
 import * as contract from '@recur/contracts';
 import { gatewayView } from '../gateways/views.js';
 import { percentageOf } from '../pricing/tax.js';
+import { shownOfSubscription, stretchOf } from './composed/views.js';
 import { dueOf } from './domain/invoice.js';
 import type { Checkout, Payment } from './domain/payment.js';
 import { refundView } from './refunds/views.js';
@@ -38,6 +39,7 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     discount: invoice.discount,
     discountCode: invoice.discount?.code ?? '',
     ...payoutsOf(invoice),
+    ...shownOfSubscription(invoice),
     originalPaymentInvoice: original ? invoiceView({ ...original, lines: [] }) : null,
     refundId: invoice.refundId,
     refund: refund ? refundView(refund) : null,
@@ -101,6 +103,8 @@ function lineView(line: LineRow, currency: string): contract.InvoiceLine {
     amount: Number(line.amount),
     originAmount: Number(line.originAmount),
     plan: line.plan,
+    metricCharge: line.metricCharge,
+    ...stretchOf(line),
   };
 }
 
@@ -128,11 +132,20 @@ export function paymentView(payment: Payment): contract.Payment {
     refundAmount: Number(payment.refundedAmount),
     billingReason: payment.reason,
     failureReason: failed,
+    lastError: failed,
+    autoCharge: payment.automatic,
+    automatic: Number(payment.automatic),
+    authorizeStatus: authorizeStatusOf(payment),
     createTime: payment.createTime,
     paidTime: payment.paidTime,
     cancelTime: payment.cancelTime,
   };
 }
+
+const authorizeStatusOf = ({ captureId, outcome }: Payment) => {
+  const { waiting, authorised, captureRequested } = contract.authorizeStatus;
+  return captureId !== '' ? captureRequested : outcome === 'authorised' ? authorised : waiting;
+};
 
 const shownOf = ({ gatewayPaymentType, gasPayer, returnUrl, metadata }: Checkout) => ({
   gatewayPaymentType,

@@ -1,4 +1,4 @@
-import { ratio, SCALE } from '@recur/kernel';
+import { ratio, SCALE, sum } from '@recur/kernel';
 import { lesser, positive } from './shares.js';
 
 /** Size of a discount: a percentage (10000 = 100 %), or an amount in minor units of the invoice's currency. */
@@ -38,6 +38,13 @@ export function discountOfChange(terms: DiscountTerms, change: ItemChange): Disc
   const { newItemsBase, keptShares, leftSeconds, periodSeconds } = change;
   const full = positive(lesser(terms.amount, newItemsBase) - keptShares);
   return { kind: 'fixed', amount: ratio(full, leftSeconds, periodSeconds, 'half-away-from-zero') };
+}
+
+/** The same over several periods: the sum of what applies to each. */
+export function discountOfChanges(terms: DiscountTerms, changes: readonly ItemChange[]): DiscountTerms {
+  if (terms.kind === 'percentage') return terms;
+  const parts = changes.map(change => discountOfChange(terms, change));
+  return { kind: 'fixed', amount: sum(parts.map(part => (part.kind === 'fixed' ? part.amount : 0n))) };
 }
 
 /** A discount code. Limits of 0 do not limit; times are unix seconds, 0 for none. */

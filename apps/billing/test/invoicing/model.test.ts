@@ -192,7 +192,7 @@ const moves: Moves = {
       const past = s.term + 1;
       const its = 'where merchant_id = $1 and invoice_id = $2';
       const values = [s.t.callerOf().merchantId, invoiceId, past];
-      await s.t.rows(`update invoices set finish_time = finish_time - $3 ${its}`, values);
+      await s.t.rows(`update invoices set finish_time = finish_time - $3, deadline = deadline - $3 ${its}`, values);
       await s.t.rows('update due_work set due_at = due_at - $3 where merchant_id = $1 and key = $2', values);
       await s.expiries.sweep();
       return { ok: true };
@@ -222,7 +222,7 @@ function marked(model: Model): Outcome {
 /** A chargeback as the gateway reports it. */
 async function report(
   { invoiceId }: Real,
-  run: (disputes: Disputes, tx: Tx, invoice: InvoiceState) => void | Promise<void>,
+  run: (disputes: Disputes, tx: Tx, invoice: InvoiceState) => unknown,
 ): Promise<{ ok: boolean; slug?: Slug }> {
   try {
     await s.t.db.write(s.t.callerOf(), async tx => {

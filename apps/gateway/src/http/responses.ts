@@ -61,6 +61,12 @@ export class Responses {
     this.record(reply, operation, 'ok');
   }
 
+  /** Responds with a success that has no data, to a request that is no operation. */
+  done(reply: FastifyReply): void {
+    this.send(reply, 200, success('{}', 0, reply.request.id));
+    this.record(reply, undefined, 'ok');
+  }
+
   /** Responds with a failure: a rejection as its error is registered; anything else is a bug, and is logged. */
   refuse(reply: FastifyReply, error: unknown, operation?: Operation): void {
     const { request } = reply;

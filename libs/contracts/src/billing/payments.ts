@@ -70,7 +70,9 @@ const paymentInput = z.object({
   paymentUIMode: input.line.default(''),
   redirectUrl: input.optionalUrl.default('').describe('Where the user is sent after paying'),
   cancelUrl: input.optionalUrl.default('').describe('Where the user is sent after cancelling'),
-  paymentType: input.line.default('').describe('Accepted but has no effect'),
+  paymentType: input.line
+    .default('')
+    .describe('manual_capture: a gateway that charges cards only authorises the amount, until payment/capture'),
   sendInvoice: input.flag
     .default(false)
     .describe('Accepted but has no effect: whether invoices are sent is a setting of the merchant'),
@@ -183,4 +185,20 @@ export const listPayments = operation({
     total: integer.describe('Number of matches, counted up to 10000, the end of the last page'),
   }),
   errors: [],
+});
+
+export const capturePayment = operation({
+  service: 'billing',
+  name: 'payment.capture',
+  methods: ['POST'],
+  path: '/merchant/payment/capture',
+  summary: 'Collect an authorised payment; the outcome follows as an event, and a repeat changes nothing',
+  effect: 'write',
+  permission: 'transaction.write',
+  input: z.object({
+    paymentId: input.filled,
+    externalCaptureId: input.filledKey.describe("The merchant's own reference of the capture"),
+  }),
+  output: Empty,
+  errors: ['payment_not_found', 'payment_not_open', 'payment_not_authorised'],
 });

@@ -14,7 +14,7 @@ import type { LeasedItems } from './due/work-changes.js';
 import { Stale } from './outcomes.js';
 import type { Row } from './pool.js';
 import { Reader } from './reader.js';
-import type { Peeks } from './reads.js';
+import { type Peeks, rowsAmong } from './reads.js';
 import type { Conflict, Recorder, StepOptions } from './recorder.js';
 import type { Table } from './schema/table.js';
 import type { Session } from './session.js';
@@ -69,6 +69,12 @@ export class Tx extends Reader implements Peeks {
   /** Locks rows, in the order of `tail`. */
   override async parts<T>(from: Table<T>, where: Where<T>, tail = ''): Promise<T[]> {
     const rows = await this.all(from, where, `${tail} for update`);
+    return rows.map(row => this.recorder.locked(from, row));
+  }
+
+  /** Locks the rows in which a property has one of the values, in one statement and in the order of the values. */
+  async lockAmong<T, K extends keyof T & string>(from: Table<T>, property: K, values: readonly T[K][]): Promise<T[]> {
+    const rows = await rowsAmong(this.session, from, property, [...values].sort(), 'for update');
     return rows.map(row => this.recorder.locked(from, row));
   }
 
@@ -146,15 +152,16 @@ export class Tx extends Reader implements Peeks {
   }
 
   /**
-   * Moves the merchant's clock to `offsetSeconds` ahead of the machine's, never back; only in a sandbox. Returns the
-   * merchant's new time; `now` stays what it was when the command began.
+   * Moves the merchant's clock to `offsetSeconds` ahead of the machine's, never back; only in a sandbox. Returns how far
+   * it is ahead then, and the merchant's new time; `tx.now` stays what it was when the command began.
    */
-  async moveClock(offsetSeconds: number): Promise<number> {
+  async moveClock(offsetSeconds: number): Promise<{ offset: number; now: number }> {
     const { clocksMove, keptFrom } = this.recorder.context;
     if (!clocksMove) throw new Error('clocks are moved in a sandbox only');
     this.recorder.wrote();
     this.recorder.movedClock();
-    return keptFrom + (await moveClock(this.session, offsetSeconds));
+    const offset = await moveClock(this.session, offsetSeconds);
+    return { offset, now: keptFrom + offset };
   }
 
   /** Calls `then` once the transaction has committed, such as to wake a worker. A process that ends before never does. */
@@ -165,6 +172,11 @@ export class Tx extends Reader implements Peeks {
   /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */
   log(target: string, content: string, ids?: LogIds): void {
     this.recorder.log(target, content, ids);
+  }
+
+  /** Leaves the command without an entry in the operation log: for mass data that nobody would look up there. */
+  unlogged(): void {
+    this.recorder.unlogged();
   }
 
   /** Declares what a violation of a unique index means to the caller. */

@@ -1,5 +1,6 @@
 import { systemCaller } from '../runtime/caller.js';
 import { workItems } from '../runtime/telemetry.js';
+import type { Tx } from '../store/tx.js';
 import { claim, fail, type Lease, type LeaseParts, release } from './lease.js';
 import { LeaseLost, perform } from './perform.js';
 import { nextDueText, underWayText } from './statements.js';
@@ -12,8 +13,27 @@ const STEP = 500;
 export interface Walked {
   /** Unix seconds on the merchant's clock. */
   now: number;
-  /** False if an item failed, or another worker has one: walk again later. */
+  /** False if an item failed, another worker has one, or the deadline passed: walk again later. */
   done: boolean;
+}
+
+/** A move of the clock. */
+export interface ClockStep {
+  /** Unix seconds on the merchant's clock, and how far it is ahead of the machine's. */
+  now: number;
+  offset: number;
+  /** Items of work that are done at this time next. */
+  items: number;
+  /** The walk is at its end. */
+  arrived: boolean;
+}
+
+/** Options of a walk. */
+export interface WalkOptions {
+  /** Called in the transaction that moves the clock; more than once for a time with many items. */
+  moved?(tx: Tx, step: ClockStep): Promise<void>;
+  /** Unix milliseconds on the machine's clock after which no step begins. */
+  deadline?: number;
 }
 
 interface Step {
@@ -45,19 +65,23 @@ export class MerchantWalk {
   }
 
   /**
-   * Does what is due by `until` and leaves the clock there. One walk of a merchant at a time: two would mix their steps.
-   * Throws Error where clocks do not move.
+   * Does what is due by `until` and leaves the clock there. Two walks of a merchant at once lose nothing, but may mix the
+   * order of what is due at the same time. Throws Error where clocks do not move.
    */
-  async walk(merchantId: number, until: number): Promise<Walked> {
+  async walk(merchantId: number, until: number, options: WalkOptions = {}): Promise<Walked> {
+    const { moved, deadline = Number.POSITIVE_INFINITY } = options;
     let now = await this.moveTo(merchantId, 0);
     for (;;) {
-      if (await this.isUnderWay(merchantId)) return { now, done: false };
+      if (this.parts.clock.wall() > deadline || (await this.isUnderWay(merchantId))) return { now, done: false };
       const next = await this.nextDue(merchantId);
-      if (next === undefined || next > until) return { now: await this.moveTo(merchantId, until), done: true };
+      if (next === undefined || next > until) {
+        return { now: await this.moveTo(merchantId, until, moved, { items: 0, arrived: true }), done: true };
+      }
       // work that was due before the walk began is done now
       const at = Math.max(now, next);
       const steps = await this.lease(merchantId, at);
-      now = Math.max(at, await this.moveTo(merchantId, at));
+      const reached = await this.moveTo(merchantId, at, moved, { items: steps.length, arrived: false });
+      now = Math.max(at, reached);
       if (!(await this.take(steps, at))) return { now, done: false };
     }
   }
@@ -67,10 +91,17 @@ export class MerchantWalk {
   }
 
   /** Moves the clock, unless it is there; returns the merchant's time. */
-  private async moveTo(merchantId: number, at: number): Promise<number> {
+  private async moveTo(
+    merchantId: number,
+    at: number,
+    moved?: WalkOptions['moved'],
+    step: Pick<ClockStep, 'items' | 'arrived'> = { items: 0, arrived: false },
+  ): Promise<number> {
     let now = 0;
     await this.parts.db.apply(systemCaller(merchantId, 'clock', Number.POSITIVE_INFINITY), async tx => {
-      now = await tx.moveClock(Math.max(0, at - this.machineNow()));
+      const clock = await tx.moveClock(Math.max(0, at - this.machineNow()));
+      await moved?.(tx, { ...clock, ...step });
+      now = clock.now;
     });
     return now;
   }

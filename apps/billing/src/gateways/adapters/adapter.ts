@@ -104,6 +104,8 @@ export interface GatewayAdapter {
   /** Ends a charge that is not collected. */
   cancel(account: GatewayAccount, reference: string): Promise<Outcome>;
   refund(account: GatewayAccount, request: RefundRequest): Promise<Outcome>;
+  /** The outcome of a refund whose answer was lost or not final; `refundReference` is '' where it never came. */
+  refundStatus(account: GatewayAccount, request: RefundRequest, refundReference: string): Promise<Status>;
   saveMethod(account: GatewayAccount, request: MethodRequest): Promise<MethodAnswer>;
   deleteMethod(account: GatewayAccount, gatewayMethodId: string): Promise<void>;
   /** The facts in a callback; none for one that is of no interest. Undefined: its signature is wrong. */

@@ -62,7 +62,7 @@ export class StripeGateway implements GatewayAdapter {
   /** By reference; without one, among the customer's payment intents since shortly before the sending. */
   async status(account: GatewayAccount, { reference, ...charge }: ChargeRef): Promise<Status> {
     const { paymentIntents } = this.client(account);
-    return this.attempt<Status>(async () => {
+    return this.inquiry(async () => {
       if (reference) return outcomeOf(await paymentIntents.retrieve(reference));
       const since = { gte: charge.sentAt - limits.toleranceSeconds };
       const listed = paymentIntents.list({ customer: charge.gatewayUserId, created: since, limit: 100 });
@@ -95,6 +95,17 @@ export class StripeGateway implements GatewayAdapter {
       const metadata = { recur_key: idempotencyKey, recur_refund: refundId };
       const params = { payment_intent: reference, amount, metadata };
       return outcomeOfRefund(await this.client(account).refunds.create(params, { idempotencyKey }));
+    });
+  }
+
+  /** By reference; without one, among the latest refunds of the payment intent. */
+  async refundStatus(account: GatewayAccount, request: RefundRequest, refundReference: string): Promise<Status> {
+    const { refunds } = this.client(account);
+    return this.inquiry(async () => {
+      if (refundReference) return outcomeOfRefund(await refunds.retrieve(refundReference));
+      const listed = await refunds.list({ payment_intent: request.reference, limit: 100 });
+      const made = listed.data.find(({ metadata }) => metadata?.recur_key === request.idempotencyKey);
+      return made ? outcomeOfRefund(made) : { is: 'absent' };
     });
   }
 
@@ -177,11 +188,21 @@ export class StripeGateway implements GatewayAdapter {
     return savedMethod(await stripe.paymentMethods.retrieve(id));
   }
 
-  private async attempt<T extends Status>(run: () => Promise<T>): Promise<T | Outcome> {
+  private async attempt(run: () => Promise<Outcome>): Promise<Outcome> {
     try {
       return await run();
     } catch (error) {
       return outcomeOfError(error);
+    }
+  }
+
+  /** An inquiry that is refused, as with a revoked key, says nothing about the charge. */
+  private async inquiry(run: () => Promise<Status>): Promise<Status> {
+    try {
+      return await run();
+    } catch (error) {
+      const { reference } = outcomeOfError(error);
+      return { is: 'unknown', reference };
     }
   }
 

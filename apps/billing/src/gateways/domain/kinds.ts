@@ -44,6 +44,10 @@ const kinds: ReadonlyMap<string, GatewayKind> = new Map([sandbox, stripe, wireTr
 /** The kind of a gateway; undefined for one that this version does not know. */
 export const kindOf = (gatewayName: string): GatewayKind | undefined => kinds.get(gatewayName);
 
+/** True for a gateway that charges saved payment methods by itself; a transfer is waited for. */
+export const chargesItself = (gateway: { gatewayName: string } | undefined): boolean =>
+  kindOf(gateway?.gatewayName ?? '')?.paymentTypes.some(({ autoCharge }) => autoCharge) ?? false;
+
 /** The kinds that gateway/setup takes. */
 export const setupKinds = (isProduction: boolean): readonly GatewayKind[] =>
   isProduction ? [stripe] : [sandbox, stripe];

@@ -2,6 +2,7 @@ import type { Tx } from '@recur/platform';
 import { needsVoidNote } from '../../pricing/credit-note.js';
 import type { LineShare } from '../../pricing/refund.js';
 import { invoiceAggregate } from '../aggregates.js';
+import { subscriptionOf } from '../composed/facts.js';
 import { issued, type NoteContext, shareNote, voidNote, withdrawn } from '../domain/credit-note.js';
 import type { Invoice } from '../domain/invoice.js';
 import type { Refund } from '../domain/refund.js';
@@ -84,7 +85,8 @@ async function book(
 function stateOf(original: InvoiceState, note: Invoice, parties: Pick<InvoiceState, 'seller' | 'buyer'>): InvoiceState {
   const { merchantId, invoiceId } = note;
   const lines = note.lines.map((line, at) => ({ ...line, merchantId, invoiceId, lineNo: at + 1, plan: null }));
-  return { ...note, ...parties, lines, discount: null, gateway: original.gateway, payment: undefined, original };
+  const of = { ...subscriptionOf(original), gateway: original.gateway, payment: undefined, original };
+  return { ...note, ...parties, lines, discount: null, ...of };
 }
 
 function save(tx: Tx, note: InvoiceState): void {

@@ -23,7 +23,7 @@ export function compositionOf(invoice: Invoice): Composition {
   };
 }
 
-function rateOf({ taxes }: Invoice, { category, ratePpm, taxReason: reason }: InvoiceLine) {
+export function rateOf({ taxes }: Pick<Invoice, 'taxes'>, { category, ratePpm, taxReason: reason }: InvoiceLine) {
   const group = taxes.find(entry => entry.category === category && entry.ratePpm === ratePpm);
   return { category, ratePpm, jurisdiction: group?.jurisdiction ?? '', source: group?.source ?? '', reason };
 }

@@ -66,14 +66,6 @@ export function voidNote(original: Invoice, context: NoteContext): Invoice {
   return noteOf(original, context, lines, negated.taxes.map(taxEntry), negated.amounts);
 }
 
-/** A priced draft with a negative total as a credit note: as composed. Its number is given by the caller. */
-export function composedNote<I extends Invoice>(draft: I, originalInvoiceId: string, now: number): I {
-  if (draft.totalAmount >= 0n) throw new RangeError(`a credit note of ${draft.totalAmount}`);
-  const status = creditNoteLifecycle.step('init', 'book', 'invoice_not_draft', draft.invoiceId);
-  const document = { kind: 'credit_note', noteReason: 'composed', originalInvoiceId } as const;
-  return { ...draft, ...document, status, finishTime: now, paidTime: now, modifyTime: now };
-}
-
 type LineOfNote = Omit<InvoiceLine, 'lineId' | 'planId' | 'name' | 'description' | keyof LineFacts> &
   Pick<LineFacts, 'sourceLineId' | 'category' | 'ratePpm' | 'taxReason'>;
 

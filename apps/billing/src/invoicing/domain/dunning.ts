@@ -46,3 +46,100 @@ export const lastNoticeTime = (deadline: number, periodStart: number): number =>
 
 /** True if a subscription is parked for a decision: more periods were missed in machine time than are caught up alone. */
 export const isParked = (missedPeriods: number): boolean => missedPeriods > 3;
+
+/** How one open invoice is charged. All times are unix seconds on the merchant's clock. */
+export interface Collection extends DunningConfig {
+  merchantId: number;
+  invoiceId: string;
+  /** False: charged only by hand. */
+  automatic: boolean;
+  /** An attempt is due at once, beside the schedule: by hand, or with a new payment method. */
+  tryNow: boolean;
+  /** Automatic attempts that were made. */
+  attempts: number;
+  /** Payments of it that failed. */
+  failures: number;
+  /** Time of the next automatic attempt; 0 for none. */
+  nextTime: number;
+  /** Time of the last attempt, of whatever kind; 0 for none. */
+  lastTime: number;
+}
+
+/** Terms of collecting one invoice. */
+export interface CollectionTerms extends Partial<DunningConfig> {
+  /** False: charged only by hand, or by link. Default true. */
+  automatic?: boolean;
+  /** First automatic attempt, in unix seconds; the finish by default. */
+  chargeTime?: number;
+  /** Replaces the deadline of the payment term. */
+  deadline?: number;
+  /** Start of the period that it bills: the last notice does not come before it. */
+  periodStart?: number;
+}
+
+const defaultDunning: DunningConfig = {
+  ...{ retryIntervalSeconds: 43_200, maxRetries: 0, incompleteExpireSeconds: 0 },
+};
+
+export function newCollection(
+  { merchantId, invoiceId }: Pick<Collection, 'merchantId' | 'invoiceId'>,
+  { automatic = true, chargeTime = 0, deadline: _, periodStart: __, ...config }: CollectionTerms,
+  now: number,
+): Collection {
+  const nextTime = automatic ? Math.max(chargeTime, now) : 0;
+  const begun = { automatic, tryNow: false, attempts: 0, failures: 0, nextTime, lastTime: 0 };
+  return { ...{ merchantId, invoiceId }, ...defaultDunning, ...config, ...begun };
+}
+
+/** An attempt this much later than scheduled was delayed by us: the schedule goes on from it. */
+const DELAY_SECONDS = 600;
+
+/** True if the invoice is to be charged now. */
+export const isDue = ({ tryNow, nextTime }: Collection, now: number): boolean => tryNow || isScheduled(nextTime, now);
+const isScheduled = (nextTime: number, now: number) => nextTime !== 0 && nextTime <= now;
+
+/** True if an automatic attempt from before the deadline was not made yet: it still is, however late. */
+export const isOwed = ({ nextTime }: Collection, deadline: number): boolean => nextTime !== 0 && nextTime < deadline;
+
+/** A collection after an attempt, with the deadline after it and whether the attempt was an automatic one. */
+export interface Attempted {
+  collection: Collection;
+  deadline: number;
+  automatic: boolean;
+}
+
+/**
+ * Records an attempt that is due. An automatic one schedules the next; if it was delayed by us, the deadline leaves the
+ * customer what the delay took: the whole time after a delayed first attempt, a retry interval after another. One beside
+ * the schedule uses up no attempt.
+ */
+export function attempted(collection: Collection, deadline: number, now: number): Attempted {
+  if (!isScheduled(collection.nextTime, now)) {
+    return { collection: { ...collection, tryNow: false, lastTime: now }, deadline, automatic: false };
+  }
+  const { nextTime, retryIntervalSeconds, incompleteExpireSeconds } = collection;
+  const isDelayed = now - nextTime > DELAY_SECONDS;
+  const isFirst = collection.attempts === 0 && incompleteExpireSeconds > 0;
+  const extended = extendedDeadline(deadline, now, isFirst ? incompleteExpireSeconds : retryIntervalSeconds);
+  const after = isDelayed ? extended : deadline;
+  const made = { ...collection, tryNow: false, attempts: collection.attempts + 1, lastTime: now };
+  return { collection: { ...made, nextTime: following(made, after, now) }, deadline: after, automatic: true };
+}
+
+/** Passes over an attempt that cannot be made: no usable payment method, or an earlier charge that is not settled. */
+export function passedOver(collection: Collection, deadline: number, now: number): Collection {
+  const passed = { ...collection, tryNow: false };
+  if (!isScheduled(collection.nextTime, now)) return passed;
+  return { ...passed, nextTime: following(passed, deadline, now) };
+}
+
+/** Time of the automatic attempt after the one at nextTime; 0 if there is none left. */
+function following(
+  { nextTime, attempts, retryIntervalSeconds, maxRetries }: Collection,
+  deadline: number,
+  now: number,
+) {
+  if (maxRetries !== 0 && attempts > maxRetries) return 0;
+  const next = (now - nextTime > DELAY_SECONDS ? now : nextTime) + retryIntervalSeconds;
+  return next < deadline ? next : 0;
+}

@@ -1,3 +1,4 @@
+import type { InvoiceLineMetricCharge } from '@recur/contracts';
 import type { TaxCategory, TaxGroup } from '../../pricing/tax.js';
 
 /** An invoice bills; a credit note takes back. They have separate series of numbers. */
@@ -68,6 +69,13 @@ export interface LineFacts {
   inputs: Readonly<Record<string, number | string>> | null;
   /** Line of an earlier invoice that a credit line gives back; '' for none. */
   sourceLineId: string;
+  /** Item that the line sells: `plan`, `addon:<id>`, `usage:<metricId>`; '' outside of subscriptions. */
+  itemKey: string;
+  /** The stretch of time that it sells, in unix seconds; 0 for none. A change that credits it ends it early. */
+  startAt: number;
+  endAt: number;
+  /** The usage that a metered line bills. */
+  metricCharge: InvoiceLineMetricCharge | null;
   ratePpm: number;
   category: TaxCategory;
   taxReason: string;
@@ -89,7 +97,18 @@ export const newFacts: DocumentFacts = {
 
 /** Facts of a new line, before its tax rate is known. */
 export const newLineFacts: LineFacts = {
-  ...{ formula: '', inputs: null, sourceLineId: '', ratePpm: 0, category: 'Z', taxReason: '' },
+  ...{
+    formula: '',
+    inputs: null,
+    sourceLineId: '',
+    itemKey: '',
+    startAt: 0,
+    endAt: 0,
+    metricCharge: null,
+    ratePpm: 0,
+    category: 'Z',
+    taxReason: '',
+  },
   ...{ creditedNet: 0n, creditedTax: 0n, refundedNet: 0n, refundedTax: 0n, waivedNet: 0n, waivedTax: 0n },
 };
 

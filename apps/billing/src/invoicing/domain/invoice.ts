@@ -126,15 +126,15 @@ export function detachPayment<I extends Invoice>(invoice: I, now: number): I {
 /** Allows a payment that was under way at the end of the term to arrive. */
 const GRACE_SECONDS = 1_200;
 
-/** The unix second at which an open invoice expires. */
+/** The unix second at which an open invoice expires by its payment term. */
 export const expiryTime = ({ finishTime, daysUntilDue }: Pick<Invoice, 'finishTime' | 'daysUntilDue'>): number =>
   finishTime + daysUntilDue * 86_400 + GRACE_SECONDS;
 
 /** Fails an open invoice after its term. Throws Error before that, Rejected `invoice_not_open` if it is not open. */
 export function markExpired<I extends Invoice>(invoice: I, now: number): I {
   const status = step(invoice, 'expire', 'invoice_not_open');
-  if (now < expiryTime(invoice))
-    throw new Error(`invoice ${invoice.invoiceId} is payable until ${expiryTime(invoice)}`);
+  const deadline = invoice.deadline || expiryTime(invoice);
+  if (now < deadline) throw new Error(`invoice ${invoice.invoiceId} is payable until ${deadline}`);
   return { ...invoice, status, modifyTime: now };
 }
 

@@ -26,10 +26,20 @@ export interface Checkout {
 /** A chargeback: refunds are refused while it is open. */
 export type Dispute = '' | 'open' | 'won' | 'lost';
 
+/**
+ * State of the charge at the gateway, besides the payment's status. `sending`: a worker has claimed the attempt and may
+ * have sent it. `unknown`: its answer was lost or is not final. `action`: the user must act first. `authorised`: the amount
+ * is reserved. '' once it is settled, or before it is sent.
+ */
+export const chargeOutcomes = ['', 'sending', 'unknown', 'action', 'authorised'] as const;
+export type ChargeState = (typeof chargeOutcomes)[number];
+
 /** An attempt to collect an invoice. Money in minor units of `currency`; times in unix seconds, 0 for not yet. */
 export interface Payment {
   /** `pay_…` */
   paymentId: string;
+  /** Integer id, shared with refunds: their order in timelines. */
+  id: number;
   merchantId: number;
   /** Incremented by the write path, once per event. */
   version: number;
@@ -56,6 +66,19 @@ export interface Payment {
   /** Reason given for the outcome. */
   reason: string;
   link: string;
+  /** Charged without the user, as scheduled. */
+  automatic: boolean;
+  /** The gateway only reserves the amount, until the merchant captures it. */
+  manualCapture: boolean;
+  /** The merchant's reference of a requested capture; '' for none. */
+  captureId: string;
+  /** Sendings to the gateway. */
+  attempt: number;
+  outcome: ChargeState;
+  /** Unix second of the last sending, on the machine's clock. */
+  sentTime: number;
+  /** How often the gateway was asked for the outcome since. */
+  inquiries: number;
   createTime: number;
   modifyTime: number;
   paidTime: number;
@@ -64,19 +87,25 @@ export interface Payment {
 
 /** Id, time and the merchant's optional details of a payment that is being opened. */
 export interface PaymentDraft extends Pick<Payment, 'paymentId'> {
+  /** The integer id. */
+  id?: number;
   externalPaymentId?: string;
   countryCode?: string;
   checkout?: Checkout | null;
+  automatic?: boolean;
+  manualCapture?: boolean;
   now: number;
 }
 
 /** A new payment for the amount due of the invoice, on the invoice's gateway and link. */
 export function newPayment(invoice: Invoice, given: PaymentDraft): Payment {
-  const { paymentId, externalPaymentId = '', countryCode = '', checkout = null, now } = given;
+  const { paymentId, id = 0, externalPaymentId = '', countryCode = '', checkout = null, now } = given;
+  const { automatic = false, manualCapture = false } = given;
   const { merchantId, invoiceId, userId, gatewayId, currency, link } = invoice;
   const totalAmount = dueOf(invoice);
   return {
     paymentId,
+    id,
     merchantId,
     version: 0,
     status: 'created',
@@ -94,6 +123,13 @@ export function newPayment(invoice: Invoice, given: PaymentDraft): Payment {
     checkout,
     reason: '',
     link,
+    automatic,
+    manualCapture,
+    captureId: '',
+    attempt: 0,
+    outcome: '',
+    sentTime: 0,
+    inquiries: 0,
     createTime: now,
     modifyTime: now,
     paidTime: 0,

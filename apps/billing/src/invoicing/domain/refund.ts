@@ -18,6 +18,8 @@ export type RefundMove = (typeof refundLifecycle.moves)[number];
 export interface Refund {
   /** `re_…` */
   refundId: string;
+  /** Integer id, from the sequence of payments. */
+  id: number;
   merchantId: number;
   version: number;
   status: RefundStatus;
@@ -47,6 +49,10 @@ export interface Refund {
   createTime: number;
   modifyTime: number;
   refundTime: number;
+  /** Unix second, on the machine's clock, at which it was sent to the gateway; 0 for one that was not. */
+  sentTime: number;
+  /** How often the gateway was asked for the outcome. */
+  inquiries: number;
 }
 
 /** The refund after a move. Throws Rejected `refund_not_open`. */
@@ -63,4 +69,10 @@ export function theOpenOne(refunds: readonly Refund[], invoiceId: string): Refun
   if (refund && open.length === 1) return refund;
   const count = open.length === 0 ? 'no open refund' : `${open.length} open refunds: name its credit note`;
   throw new Rejected('refund_not_open', `Invoice ${invoiceId} has ${count}`);
+}
+
+/** Throws Rejected `refund_not_open` for one that its gateway is making. */
+export function assertUnsent({ refundId, status, sentTime }: Refund): void {
+  if (status !== 'created' || sentTime === 0) return;
+  throw new Rejected('refund_not_open', `Refund ${refundId} has been sent to its gateway: cannot cancel it`);
 }

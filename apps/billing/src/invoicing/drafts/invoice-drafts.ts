@@ -162,9 +162,8 @@ async function edit(
   };
   const edited = editDraft(invoice, given, tx.now);
   const kept = (_: domain.InvoiceLine, at: number) => invoice.lines[at]?.plan ?? null;
-  const { gateway, payment, seller, buyer, discount } = invoice;
   const rows = lineRows(edited, input.lines ? planIn(copies) : kept);
-  return { ...edited, lines: rows, gateway, payment, seller, buyer, discount };
+  return { ...invoice, ...edited, lines: rows };
 }
 
 /** Promo credit of an edited draft: returned and taken again where its base or the wish has changed. */

@@ -1,6 +1,8 @@
 import type { Peeking, Tx } from '@recur/platform';
 import { type InvoiceSettings, invoiceSettings } from '../tables.js';
 
+export type Settings = InvoiceSettings;
+
 const defaults = (merchantId: number): InvoiceSettings => ({
   merchantId,
   showZeroInvoice: true,

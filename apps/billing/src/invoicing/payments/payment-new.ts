@@ -5,6 +5,7 @@ import { type Caller, Db, Handle, type Peeks, type Tx } from '@recur/platform';
 import { type Plans, plansById } from '../../customers/plans.js';
 import { assertBuyer, findUser, type UserKey } from '../../customers/users.js';
 import { usableGateway } from '../../gateways/domain/gateway.js';
+import { chargesItself } from '../../gateways/domain/kinds.js';
 import { allGateways } from '../../gateways/lookup.js';
 import { assertNotNegative } from '../../pricing/price.js';
 import type { TaxRate } from '../../pricing/tax.js';
@@ -17,9 +18,13 @@ import { linesToPrice } from '../drafts/lines.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../finalize.js';
 import { type Taxation, type TaxedLine, type TaxedSale, taxationOf } from '../finish/taxes.js';
 import type { InvoiceState } from '../state.js';
-import { invoices } from '../tables.js';
+import { invoices, payments } from '../tables.js';
+import { tryNow } from './collect.js';
 
 type Input = In<typeof newPayment>;
+
+/** The payment type that only reserves the amount. */
+const MANUAL_CAPTURE = 'manual_capture';
 
 /** payment/new: a payment for an open invoice, or for a one-time sale, which gets its invoice. */
 @Controller()
@@ -50,6 +55,7 @@ export class PaymentNew {
     const draft = {
       ...detailsOf(input),
       paymentId: tx.newId('pay_'),
+      id: await tx.nextId(payments),
       gatewayId,
       link: this.finalizer.newLink(),
       now: tx.now,
@@ -59,6 +65,7 @@ export class PaymentNew {
     tx.onConflict('payments_one_live', () => new Rejected('payment_exists'));
     tx.step(invoiceAggregate, { ...opened, gateway, payment }, 'invoice.updated');
     tx.step(paymentAggregate, payment, 'payment.created', logOf(input));
+    if (chargesItself(gateway)) await tryNow(tx, opened);
     return payment;
   }
 
@@ -228,5 +235,6 @@ function detailsOf(input: Input): Omit<PaymentDraft, 'paymentId' | 'now'> {
   const { externalPaymentId, countryCode, gatewayPaymentType, paymentUIMode, gasPayer, redirectUrl, cancelUrl } = input;
   const { metadata } = input;
   const checkout = { gatewayPaymentType, paymentUIMode, gasPayer, returnUrl: redirectUrl, cancelUrl, metadata };
-  return { externalPaymentId, countryCode, checkout };
+  const manualCapture = input.paymentType === MANUAL_CAPTURE;
+  return { externalPaymentId, countryCode, checkout, manualCapture };
 }

@@ -9,11 +9,12 @@ import {
 } from '@recur/contracts';
 import { type Caller, Db, each, given, Handle, sorted } from '@recur/platform';
 import { usersByEmail } from '../../customers/users.js';
-import { invoiceAggregate, paymentAggregate } from '../aggregates.js';
+import { paymentAggregate } from '../aggregates.js';
 import * as collection from '../domain/collection.js';
 import { InvoiceEndings } from '../endings.js';
 import { namesOf } from '../lists/codes.js';
 import { paymentDetailsOf } from '../lists/details.js';
+import { InvoiceOwners } from '../owners.js';
 import { payments } from '../tables.js';
 
 @Controller()
@@ -21,6 +22,7 @@ export class Payments {
   constructor(
     private readonly db: Db,
     private readonly endings: InvoiceEndings,
+    private readonly owners: InvoiceOwners,
   ) {}
 
   @Handle(paymentDetail)
@@ -60,10 +62,10 @@ export class Payments {
     return this.db.write(caller, async tx => {
       // a payment never changes its invoice, so this may be read before the locks: invoice first, then payment
       const { invoiceId } = await tx.get(payments, { paymentId }, 'payment_not_found');
-      const invoice = await tx.lock(invoiceAggregate, invoiceId, 'payment_not_found');
+      const invoice = await this.owners.lock(tx, { invoiceId }, 'payment_not_found');
       const payment = await tx.lock(paymentAggregate, paymentId, 'payment_not_found');
       const [cancelled, closed] = collection.cancelPayment(payment, invoice, tx.now);
-      tx.step(paymentAggregate, cancelled, 'payment.cancelled', { log: 'Cancel' });
+      this.endings.stopped(tx, cancelled, 'Cancel');
       if (closed !== invoice) await this.endings.cancelled(tx, { ...closed, payment: cancelled });
       return {};
     });

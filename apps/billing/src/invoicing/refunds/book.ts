@@ -8,7 +8,7 @@ import { openRefundNote } from '../credit-notes/issue.js';
 import type { Refund } from '../domain/refund.js';
 import { ledgerOf, withLedger } from '../domain/refund-ledger.js';
 import type { InvoiceState } from '../state.js';
-import { invoiceLines } from '../tables.js';
+import { invoiceLines, payments } from '../tables.js';
 import { refundAggregate } from './aggregates.js';
 
 /** How the money of a refund goes back. */
@@ -45,11 +45,19 @@ export async function bookRefund(
   const { toPayments, toMainCredit, promoCredits, tax } = made;
   const { merchantId, invoiceId, userId, gatewayId, currency, payment } = invoice;
   const refund: Refund = {
-    ...{ refundId: tx.newId('re_'), merchantId, version: 0, status: 'created', type, invoiceId },
+    ...{
+      refundId: tx.newId('re_'),
+      id: await tx.nextId(payments),
+      merchantId,
+      version: 0,
+      status: 'created',
+      type,
+      invoiceId,
+    },
     ...{ creditNoteId: tx.newId('in_'), paymentId: payment?.paymentId ?? '', userId, gatewayId, currency },
     ...{ amount, taxAmount: tax, toPayments, toMainCredit, promoCredits, externalRefundId, gatewayRefundId: '' },
     ...{ countryCode: payment?.countryCode ?? '', reason, explanation: '', metadata },
-    ...{ createTime: tx.now, modifyTime: tx.now, refundTime: 0 },
+    ...{ createTime: tx.now, modifyTime: tx.now, refundTime: 0, sentTime: 0, inquiries: 0 },
   };
   tx.onConflict('refunds_external', () => invalid('/externalRefundId', 'is the reference of another refund'));
   const booked = withLedger(invoice, ledger, invoice.refundedAmount + amount);

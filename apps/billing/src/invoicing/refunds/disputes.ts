@@ -26,25 +26,29 @@ export class Disputes {
     private readonly notices: Notices,
   ) {}
 
-  /** A chargeback was opened: refunds are refused until it is decided. No effect if one was opened before. */
-  open(tx: Tx, invoice: InvoiceState): void {
+  /** A chargeback was opened: refunds are refused until it is decided. False if one was opened before. */
+  open(tx: Tx, invoice: InvoiceState): boolean {
     const payment = paymentOf(invoice);
-    if (payment.dispute === '') this.save(tx, invoice, payment, 'open');
+    if (payment.dispute !== '') return false;
+    this.save(tx, invoice, payment, 'open');
+    return true;
   }
 
   /** The bank decided for the merchant. */
-  won(tx: Tx, invoice: InvoiceState): void {
+  won(tx: Tx, invoice: InvoiceState): boolean {
     const payment = paymentOf(invoice);
-    if (payment.dispute === 'open') this.save(tx, invoice, payment, 'won');
+    if (payment.dispute !== 'open') return false;
+    this.save(tx, invoice, payment, 'won');
+    return true;
   }
 
   /**
    * The bank took back `amount`: a refund by the system, as far as it was not refunded before. Of the whole payment, the
-   * invoice is reversed, and its owner told. No effect if it was decided before.
+   * invoice is reversed, and its owner told. False if it was decided before.
    */
-  async lost(tx: Tx, invoice: InvoiceState, amount: bigint): Promise<void> {
+  async lost(tx: Tx, invoice: InvoiceState, amount: bigint): Promise<boolean> {
     const current = paymentOf(invoice);
-    if (current.dispute === 'won' || current.dispute === 'lost') return;
+    if (current.dispute === 'won' || current.dispute === 'lost') return false;
     const disputed = this.save(tx, invoice, current, 'lost');
     const { payment } = disputed;
     const ledger = ledgerOf(disputed, payment);
@@ -61,11 +65,12 @@ export class Disputes {
       tx.step(invoiceAggregate, reversed, 'invoice.reversed');
       await this.owners.tellReversed(tx, reversed, { keep: (await settingsOf(tx)).keepAfterDispute });
     }
-    if (!booked) return;
+    if (!booked) return true;
     const { refund, note } = booked;
     if (invoice.bizType === bizType.creditRecharge) await takeRecharged(tx, refund, { asFarAsItGoes: true });
     const issued = await succeed(tx, after, note, moved(refund, 'succeed', '', tx.now), { mainCredit: 0n });
     await this.notices.tell(tx, 'credited', issued);
+    return true;
   }
 
   private save(tx: Tx, invoice: InvoiceState, current: Payment, dispute: Dispute): InvoiceState {

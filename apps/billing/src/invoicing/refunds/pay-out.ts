@@ -1,5 +1,6 @@
 import { ratio } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
+import { chargesItself } from '../../gateways/domain/kinds.js';
 import { distributeCredit } from '../../pricing/credit.js';
 import { refundable } from '../../pricing/refund.js';
 import { lesser, positive } from '../../pricing/shares.js';
@@ -10,6 +11,7 @@ import type { InvoiceState } from '../state.js';
 import { payments } from '../tables.js';
 import { refundAggregate } from './aggregates.js';
 import { giveToMain, type RefundWithDocuments, refundType } from './book.js';
+import { REFUND_SEND } from './tables.js';
 
 // Refunds of what a composed credit note comes to. The note documents them, and its credit lines have taken the amount off
 // what is refundable of their invoices: such a refund moves money, and nothing else.
@@ -36,23 +38,32 @@ export async function payOut(tx: Tx, note: InvoiceState, sources: readonly Sourc
     const { paid, refundedToPayments } = ledgerOf(invoice, invoice.payment);
     const toPayments = lesser(amount, positive(paid - refundedToPayments));
     rest += amount - toPayments;
-    if (toPayments > 0n) open(tx, invoice, note, toPayments);
+    if (toPayments > 0n) await open(tx, invoice, note, toPayments);
   }
   return rest;
 }
 
-function open(tx: Tx, invoice: InvoiceState, note: InvoiceState, amount: bigint): void {
+async function open(tx: Tx, invoice: InvoiceState, note: InvoiceState, amount: bigint): Promise<void> {
   const { merchantId, invoiceId, userId, gatewayId, currency, payment } = invoice;
   const refund: Refund = {
-    ...{ refundId: tx.newId('re_'), merchantId, version: 0, status: 'created', type: refundType.gateway, invoiceId },
+    ...{
+      id: await tx.nextId(payments),
+      refundId: tx.newId('re_'),
+      merchantId,
+      version: 0,
+      status: 'created',
+      type: refundType.gateway,
+      invoiceId,
+    },
     ...{ creditNoteId: note.invoiceId, paymentId: payment?.paymentId ?? '', userId, gatewayId, currency, amount },
     taxAmount: ratio(note.taxAmount, -amount, -note.totalAmount, 'half-away-from-zero'),
     ...{ toPayments: amount, toMainCredit: 0n, promoCredits: 0n, externalRefundId: '', gatewayRefundId: '' },
     ...{ countryCode: payment?.countryCode ?? '', reason: note.invoiceName, explanation: '', metadata: {} },
-    ...{ createTime: tx.now, modifyTime: tx.now, refundTime: 0 },
+    ...{ createTime: tx.now, modifyTime: tx.now, refundTime: 0, sentTime: 0, inquiries: 0 },
   };
   step(tx, invoice, amount);
   tx.step(refundAggregate, refund, 'refund.created');
+  if (chargesItself(invoice.gateway)) tx.schedule(REFUND_SEND, refund.refundId, tx.now);
 }
 
 /** Books money that goes back through the payment of an invoice; a negative amount takes that back. */

@@ -11,7 +11,7 @@ import {
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { invoiceAggregate } from '../aggregates.js';
-import { theOpenOne } from '../domain/refund.js';
+import { assertUnsent, theOpenOne } from '../domain/refund.js';
 import type { InvoiceState } from '../state.js';
 import { invoices, payments } from '../tables.js';
 import { refundType } from './book.js';
@@ -96,6 +96,7 @@ export class Refunds {
   cancel({ refundId }: In<typeof cancelRefund>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const locked = await lockRefund(tx, await tx.get(refunds, { refundId }, 'refund_not_found'));
+      assertUnsent(locked.refund);
       await this.settlement.settle(tx, locked, { move: 'cancel', explanation: '', gatewayRefundId: '' }, 'Cancel');
       return {};
     });

@@ -23,12 +23,18 @@ export async function keepSurplus(
 
 /**
  * Records money that a gateway reports for a payment that failed or was cancelled, or beside one that succeeded: payment
- * and invoice keep their state. A repeated report has no effect. The invoice and its payment are locked.
+ * and invoice keep their state. A repeated report has no effect: returns false. The invoice and its payment are locked.
  */
-export async function receiveSurplus(tx: Tx, invoice: InvoiceState, payment: Payment, surplus: Surplus): Promise<void> {
+export async function receiveSurplus(
+  tx: Tx,
+  invoice: InvoiceState,
+  payment: Payment,
+  surplus: Surplus,
+): Promise<boolean> {
   const { paymentId } = payment;
   const known = await tx.find(paymentSurpluses, { paymentId, gatewayPaymentId: surplus.gatewayPaymentId });
-  if (known) return;
+  if (known) return false;
   tx.step(invoiceAggregate, { ...invoice, surplus: invoice.surplus + surplus.amount }, 'invoice.updated');
   await keepSurplus(tx, payment, surplus);
+  return true;
 }

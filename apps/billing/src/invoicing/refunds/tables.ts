@@ -1,6 +1,9 @@
 import { document, int, integer, money, table, text } from '@recur/platform';
 import { type Refund, refundLifecycle } from '../domain/refund.js';
 
+/** The kind of work that makes a refund at its gateway; the key is the refund's id. */
+export const REFUND_SEND = 'refund.send';
+
 const states = refundLifecycle.states.map(state => `'${state}'`).join(', ');
 
 export const refunds = table<Refund>('refunds', {
@@ -8,6 +11,7 @@ export const refunds = table<Refund>('refunds', {
   columns: {
     merchantId: integer(),
     refundId: text(),
+    id: { ...integer(), default: 0 },
     version: int(),
     status: text<Refund['status']>(),
     type: int(),
@@ -31,6 +35,8 @@ export const refunds = table<Refund>('refunds', {
     createTime: integer(),
     modifyTime: integer(),
     refundTime: integer(),
+    sentTime: { ...integer(), default: 0 },
+    inquiries: { ...int(), default: 0 },
   },
   checks: {
     refunds_status: `status in (${states})`,
@@ -40,6 +46,8 @@ export const refunds = table<Refund>('refunds', {
     refunds_external: { on: ['merchantId', 'externalRefundId'], unique: true, where: `external_refund_id <> ''` },
     // a composed credit note may be paid out through several payments
     refunds_note: { on: ['merchantId', 'creditNoteId'] },
+    refunds_newest: { on: ['merchantId', 'createTime', 'id'] },
+    refunds_user: { on: ['merchantId', 'userId', 'createTime', 'id'] },
     refunds_invoice: { on: ['merchantId', 'invoiceId'] },
     refunds_payment: { on: ['merchantId', 'paymentId', 'createTime', 'refundId'] },
   },

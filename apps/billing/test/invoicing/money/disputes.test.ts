@@ -37,7 +37,7 @@ const paid = async (): Promise<Invoice> => {
   return s.detail(invoiceId);
 };
 /** What a gateway's callback does, in its transaction. */
-const reported = ({ invoiceId }: Invoice, run: (tx: Tx, invoice: InvoiceState) => Promise<void> | void) =>
+const reported = ({ invoiceId }: Invoice, run: (tx: Tx, invoice: InvoiceState) => unknown) =>
   s.t.db.write(s.t.callerOf(), async tx => {
     await run(tx, await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found'));
     return {};

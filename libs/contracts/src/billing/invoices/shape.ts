@@ -21,7 +21,7 @@ import { Discount } from '../discounts.js';
 import { Gateway } from '../gateways.js';
 import { Payment } from '../payment-shape.js';
 import { Refund } from '../refunds.js';
-import { Subscription, SubscriptionPendingUpdate } from '../subscription-shape.js';
+import { Subscription, SubscriptionPendingUpdate } from '../subscriptions/shape.js';
 import { InvoiceLine, InvoiceMetricCharges } from './lines.js';
 
 const invoiceTax = z.object({

@@ -1,0 +1,128 @@
+import { exponentOf } from '@recur/contracts';
+import { sum } from '@recur/kernel';
+import type { Reader } from '@recur/platform';
+import * as credits from '../../credits/verbs.js';
+import * as discounts from '../../discounts/verbs.js';
+import type { Gateway } from '../../gateways/domain/gateway.js';
+import { type DiscountTerms, discountOfChanges, type ItemChange, isDiscountable } from '../../pricing/discount.js';
+import { type Composition, compose as composed } from '../../pricing/price.js';
+import type { PromoTerms } from '../../pricing/promo.js';
+import type { TaxRate } from '../../pricing/tax.js';
+import { type TaxDecision, taxPoint } from '../../pricing/tax-decision.js';
+import { rateOf, type TaxFacts, taxFacts } from '../../tax/decide.js';
+import { paidSubscriptionInvoices } from '../discount-preview.js';
+import type { Bill, BillItem } from './bill.js';
+
+/** The parties of a bill, as far as its amounts depend on them. */
+export interface BillParties {
+  sellerCountryCode: string;
+  gateway: Gateway | undefined;
+}
+
+/** A bill with its amounts. Composing and making share it, so a preview is the invoice that would be made. */
+export interface Composed {
+  bill: Bill;
+  gateway: Gateway | undefined;
+  rates: readonly (TaxRate | TaxDecision)[];
+  tax: TaxFacts;
+  composition: Composition;
+  discount: { code: string; terms: DiscountTerms; discountId: number; recurring: boolean } | undefined;
+  /** Why the code cannot be used; '' if it can, or there is none. */
+  discountProblem: string;
+  /** Promo credit as it was taken; undefined where none is asked for. */
+  promo: PromoTerms | undefined;
+  /** Most of the lines that promo credit may pay: what is left of them after the discount. */
+  promoBase: bigint;
+}
+
+/** Composes a bill: tax rates, discount and promo credit of the present, and the amounts. Nothing is locked. */
+export async function compose(reader: Reader, bill: Bill, parties: BillParties): Promise<Composed> {
+  const { userId, vatNumber, countryCode } = bill;
+  const buyer = { ...(vatNumber && { vatNumber }), ...(countryCode && { vatCountryCode: countryCode }) };
+  const [tax, discount] = await Promise.all([
+    taxFacts(reader, { userId, sellerCountryCode: parties.sellerCountryCode, ...buyer }),
+    discountOf(reader, bill),
+  ]);
+  const granted = 'problem' in discount ? undefined : discount.granted;
+  const promo = await promoOf(reader, bill, granted !== undefined);
+  const rates = bill.items.map(item => taxRate(tax, bill, item, parties.gateway));
+  return {
+    ...{ bill, gateway: parties.gateway, rates, tax, discount: granted, promo },
+    discountProblem: 'problem' in discount ? discount.problem : '',
+    ...amounts(bill, rates, granted?.terms, promo),
+  };
+}
+
+/** The same bill with other promo credit: that which was found when the account was locked. */
+export const withPromo = (composed: Composed, promo: PromoTerms | undefined): Composed => ({
+  ...composed,
+  promo,
+  ...amounts(composed.bill, composed.rates, composed.discount?.terms, promo),
+});
+
+function amounts(
+  { items }: Bill,
+  rates: readonly TaxRate[],
+  discount: DiscountTerms | undefined,
+  promo: PromoTerms | undefined,
+): Pick<Composed, 'composition' | 'promoBase'> {
+  const lines = items.map(({ unitAmount, quantity, kind }, at) => ({
+    unitAmountExcludingTax: unitAmount,
+    quantity,
+    rate: rates[at] as TaxRate,
+    discountable: isDiscountable(kind),
+  }));
+  const composition = composed(lines, { ...(discount && { discount }), ...(promo && { promo }) });
+  const net = sum(composition.lines.map(line => line.amountExcludingTax - line.discountAmount));
+  return { composition, promoBase: net > 0n ? net : 0n };
+}
+
+function taxRate(facts: TaxFacts, bill: Bill, item: BillItem, gateway: Gateway | undefined): TaxRate | TaxDecision {
+  if (item.source) return item.source.rate;
+  const { taxPercentage, moment, mainPlan } = bill;
+  const isUsage = item.kind === 'metered' || item.kind === 'lateUsage';
+  const usage = isUsage && item.stretch ? { usagePeriodEnd: item.stretch.end } : {};
+  const requested = { taxPercentage, command: 'subscription', byApiKey: true } as const;
+  return rateOf(facts, {
+    ...(taxPercentage > 0 && { requested }),
+    gatewayName: gateway?.gatewayName ?? '',
+    plan: (item.plan ?? mainPlan).usVATConfig,
+    at: taxPoint(usage, moment),
+  });
+}
+
+type Judged = { granted: Composed['discount'] } | { problem: string };
+
+async function discountOf(reader: Reader, bill: Bill): Promise<Judged> {
+  const { discount, subscriptionId, userId, currency, moment, mainPlan: plan } = bill;
+  if (!discount) return { granted: undefined };
+  if (discount.is === 'terms' || discount.is === 'external') {
+    const external = discount.is === 'external';
+    const code = external ? '' : discount.code;
+    const given = { code, terms: discount.terms, discountId: 0, recurring: external && discount.recurring };
+    return { granted: external ? inPart(given, discount.shares) : given };
+  }
+  if (discount.is === 'bound') return { granted: await discounts.nextCycle(reader, { ...discount, subscriptionId }) };
+  if (discount.is === 'waiting') return { granted: await discounts.waiting(reader, discount.discountId) };
+  const { code, operation } = discount;
+  const paidInvoices = await paidSubscriptionInvoices(reader, userId);
+  const submit = { code, userId, plan, currency, moment, operation, paidInvoices, subscriptionId };
+  const judged = await discounts.check(reader, submit);
+  return 'problem' in judged ? judged : { granted: inPart(judged, discount.shares) };
+}
+
+/** A recurring discount as it applies to the charge lines of a change. */
+const inPart = <D extends NonNullable<Composed['discount']>>(granted: D, shares: readonly ItemChange[] = []): D =>
+  granted.recurring && shares.length > 0 ? { ...granted, terms: discountOfChanges(granted.terms, shares) } : granted;
+
+/** Promo credit where it is asked for: at a submit by the request, in the cycle by the config. */
+async function promoOf(reader: Reader, bill: Bill, discounted: boolean): Promise<PromoTerms | undefined> {
+  const { userId, currency, promo, reason } = bill;
+  if (userId === 0) return undefined;
+  const { balance, terms } = await credits.balanceOf(reader, { userId, currency, type: 'promo' });
+  const inCycle = reason === 'cycle' || reason === 'trialStep' || reason === 'last';
+  const asked = inCycle ? terms.recurring : (promo?.apply ?? terms.previewDefaultUsed);
+  if (!asked || (discounted && terms.discountCodeExclusive)) return undefined;
+  const cap = promo && promo.cap > 0 ? { cap: BigInt(promo.cap) } : {};
+  return { balance, ...cap, exchangeRate: terms.exchangeRate, decimals: exponentOf(currency) };
+}

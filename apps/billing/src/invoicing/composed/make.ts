@@ -1,0 +1,157 @@
+import { Injectable } from '@nestjs/common';
+import { type createFrom, creditTransactionType, type Invoice } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import type { Tx } from '@recur/platform';
+import * as credits from '../../credits/verbs.js';
+import * as discounts from '../../discounts/verbs.js';
+import { followUp } from '../../tax/decide.js';
+import { invoiceAggregate } from '../aggregates.js';
+import { giveBackPromoOf } from '../credit-use.js';
+import { DocumentLinks } from '../document-links.js';
+import { type CollectionTerms, daysUntil } from '../domain/dunning.js';
+import { netOf } from '../domain/facts.js';
+import type { Payment, PaymentDraft } from '../domain/payment.js';
+import { type CreditedShare, withCredited } from '../domain/refund-ledger.js';
+import { InvoiceFinalizer } from '../finalize.js';
+import { Notices } from '../finish/notices.js';
+import { nextNumber } from '../finish/numbers.js';
+import { partiesOf } from '../finish/parties.js';
+import { saveGivenBack } from '../refunds/book.js';
+import { payOut, type Source, sourceOf } from '../refunds/pay-out.js';
+import type { InvoiceState } from '../state.js';
+import { invoiceLines, invoices } from '../tables.js';
+import { type Composed, withPromo } from './compose.js';
+import { type UsedDiscount, useDiscount } from './discount-use.js';
+import { documentOf } from './document.js';
+import { lockSource } from './sold-lines.js';
+
+/** How a composed bill is made. */
+export interface Making {
+  /** A draft waits for usage; an open invoice is finalized at once. */
+  status: 'draft' | 'open';
+  createFrom: (typeof createFrom)[keyof typeof createFrom];
+  /** Unix second at which an open one expires. */
+  deadline: number;
+  /** How it is charged where its gateway charges by itself. */
+  collection?: Omit<CollectionTerms, 'deadline'>;
+  /** The id, where it was given to the document before, and its discount was used. */
+  invoiceId?: string;
+  /** The merchant's details of the payment. */
+  details?: Omit<PaymentDraft, 'paymentId' | 'now'>;
+  /** What a credit note comes to goes back through the payments of what it credits, as far as they go. */
+  refund?: boolean;
+  log?: string;
+}
+
+/** The document that was made: an invoice, or a credit note whose total went to main credit. */
+export interface Made {
+  view: Invoice;
+  payment?: Payment;
+  /** The discount that it used; its code is '' where the request gave the terms. */
+  discount?: UsedDiscount;
+}
+
+/**
+ * Makes documents of composed bills, the only way to an invoice of a subscription. The caller has locked the
+ * subscription; locks follow in their order: discount, credited invoices by id, promo and main credit, number.
+ */
+@Injectable()
+export class InvoiceMaker {
+  constructor(
+    private readonly finalizer: InvoiceFinalizer,
+    private readonly documents: DocumentLinks,
+    private readonly notices: Notices,
+  ) {}
+
+  /** Throws Rejected `invalid_parameters` for a code that cannot be used, and what `finalize` does. */
+  async make(tx: Tx, composed: Composed, making: Making): Promise<Made> {
+    const [id, invoiceId] = [await tx.nextId(invoices), making.invoiceId ?? tx.newId('in_')];
+    const discount = making.invoiceId ? undefined : await useDiscount(tx, composed, invoiceId);
+    const sources = await giveBackSources(tx, composed);
+    const paidWithPromo = await takePromo(tx, composed, invoiceId);
+    const { merchantId, now } = tx;
+    const context = { merchantId, id, invoiceId, createFrom: making.createFrom, now };
+    const document = {
+      ...documentOf(paidWithPromo, context),
+      discount: composed.discount ? await discounts.shown(tx, composed.discount.code) : null,
+    };
+    for (const line of document.lines) tx.save(invoiceLines, line);
+    await followUp(
+      tx,
+      composed.tax,
+      composed.rates.flatMap(rate => ('pending' in rate ? [rate] : [])),
+    );
+    const used = discount && { discount };
+    if (document.kind === 'credit_note') {
+      const view = await this.creditNote(tx, document, making.refund ? sources : [], making.log);
+      return { view, ...used };
+    }
+    const drafted = tx.step(invoiceAggregate, document, 'invoice.created', { log: making.log });
+    if (making.status === 'draft') return { view: drafted, ...used };
+    const { deadline, details } = making;
+    const days = daysUntil(deadline, tx.now);
+    const options = { collection: { ...making.collection, deadline }, ...(details && { details }) };
+    return { ...(await this.finalizer.finalize(tx, document, days, options)), ...used };
+  }
+
+  /** A negative total is a credit note; what the payments of `sources` do not take goes to main credit. */
+  private async creditNote(tx: Tx, note: InvoiceState, sources: readonly Source[], log?: string): Promise<Invoice> {
+    const { userId, currency, invoiceId } = note;
+    const { merchant, seller, buyer } = await partiesOf(tx, userId);
+    const amount = await payOut(tx, note, sources);
+    const description = 'Credit of a change or cancellation';
+    const toMain = { userId, currency, invoiceId, amount, type: creditTransactionType.refund, description };
+    if (amount > 0n) await credits.addMain(tx, toMain);
+    await giveBackPromoOf(tx, note);
+    const pdfLink = this.documents.linkOf(note.merchantId, invoiceId);
+    const finished = { status: 'paid', finishTime: tx.now, paidTime: tx.now, pdfLink, seller, buyer } as const;
+    const invoice = { ...note, ...finished, ...(await nextNumber(tx, 'credit_note', merchant)) };
+    const view = tx.step(invoiceAggregate, invoice, 'invoice.created', { log });
+    await this.notices.tell(tx, 'credited', invoice);
+    return view;
+  }
+}
+
+/** Promo credit from the locked account; the amounts are composed again where its balance has changed meanwhile. */
+async function takePromo(tx: Tx, composed: Composed, invoiceId: string): Promise<Composed> {
+  const { bill, promo, promoBase, composition } = composed;
+  const { userId, currency } = bill;
+  if (!promo) return composed;
+  const cap = promo.cap === undefined ? {} : { cap: promo.cap };
+  const taken = await credits.spendPromo(tx, { userId, currency, base: promoBase, ...cap, invoiceId });
+  if ((taken?.money ?? 0n) === composition.amounts.promoAmount) return composed;
+  const { decimals } = promo;
+  return withPromo(composed, taken && { balance: taken.credits, exchangeRate: taken.rate, decimals });
+}
+
+/**
+ * Books on the credited lines' invoices, in the order of their ids, what the credit lines give back of them. Returns those
+ * invoices as they were before. Throws Rejected `total_changed` where a refund took place meanwhile.
+ */
+export async function giveBackSources(tx: Tx, { bill, composition }: Composed): Promise<Source[]> {
+  const shares = bill.items.flatMap(({ source }, at) => {
+    const line = composition.lines[at];
+    if (!source || !line) return [];
+    const { invoiceId, lineId, promoCredits } = source;
+    return [{ invoiceId, share: { lineId, net: -netOf(line), tax: -line.tax, promoCredits } }];
+  });
+  const ids = [...new Set(shares.map(({ invoiceId }) => invoiceId))].sort();
+  const sources: Source[] = [];
+  for (const invoiceId of ids) {
+    const source = await lockSource(tx, invoiceId);
+    sources.push(sourceOf(source));
+    const own = shares.filter(entry => entry.invoiceId === invoiceId).map(({ share }) => share);
+    assertLeft(source, own);
+    await saveGivenBack(tx, withCredited(source, source.payment, own));
+  }
+  return sources;
+}
+
+function assertLeft({ invoiceId, lines }: InvoiceState, shares: readonly CreditedShare[]): void {
+  for (const { lineId, net } of shares) {
+    const line = lines.find(each => each.lineId === lineId);
+    const left = line ? netOf(line) - line.creditedNet - line.refundedNet - line.waivedNet : 0n;
+    if (net > left)
+      throw new Rejected('total_changed', `Only ${left} of line ${lineId} of invoice ${invoiceId} is left`);
+  }
+}

@@ -1,0 +1,33 @@
+import type { Invoice, InvoiceLine } from '@recur/contracts';
+import { prorationScale } from '../../pricing/proration.js';
+import type { InvoiceState } from '../state.js';
+import type { LineRow } from '../tables.js';
+
+/** The fields of an invoice that show its subscription. */
+export function shownOfSubscription(invoice: InvoiceState): Partial<Invoice> {
+  const { subscriptionId, periodStart, periodEnd, billed } = invoice;
+  if (subscriptionId === '') return {};
+  const { totalAmount, totalAmountExcludingTax } = invoice;
+  return {
+    ...{ subscriptionId, periodStart, periodEnd },
+    subscriptionAmount: Number(totalAmount),
+    subscriptionAmountExcludingTax: Number(totalAmountExcludingTax),
+    productName: billed?.planSnapshot.plan?.planName ?? '',
+    planSnapshot: billed?.planSnapshot ?? null,
+    billingCycleAnchor: billed?.billingCycleAnchor ?? 0,
+    trialEnd: billed?.trialEnd ?? 0,
+    prorationDate: billed?.prorationDate ?? 0,
+  };
+}
+
+/** The fields of a line that show the time that it sells, and the part of a full period that this is. */
+export function stretchOf({ startAt, endAt, inputs }: LineRow): Partial<InvoiceLine> {
+  if (startAt === 0) return {};
+  const { partSeconds, unusedSeconds, periodSeconds, unitAmount } = inputs ?? {};
+  const part = Number(partSeconds ?? unusedSeconds ?? 0);
+  const shown = { periodStart: startAt, periodEnd: endAt };
+  if (part === 0) return shown;
+  const scale = prorationScale({ start: 0, end: part }, { start: 0, end: Number(periodSeconds) });
+  const prorated = { ...shown, proration: true, prorationScale: scale };
+  return unitAmount === undefined ? prorated : { ...prorated, originUnitAmountExcludeTax: Number(unitAmount) };
+}

@@ -1,0 +1,95 @@
+import { Rejected } from '@recur/kernel';
+import type { Invoice } from './invoice.js';
+import type { Payment } from './payment.js';
+
+/** Outcome of a charge as its gateway states it: in its answer, when it is asked, or in a callback. */
+export type ChargeOutcome =
+  | { is: 'succeeded' | 'authorised' | 'cancelled' | 'unknown'; reference: string }
+  | { is: 'declined'; kind: 'soft' | 'hard'; reason: string; reference: string }
+  | { is: 'needsAction'; link: string; reference: string }
+  | { is: 'absent' };
+
+/** An outcome of one sending of a payment. */
+export interface ChargeReport {
+  paymentId: string;
+  attempt: number;
+  outcome: ChargeOutcome;
+}
+
+/**
+ * Meaning of a report. `collect`: the payment succeeds. `surplus`: money that no open payment waits for. `fail`: it was
+ * declined. `act`: the user must act. `reserve`: the amount is authorised. `ask`: not final, the gateway is asked again.
+ * `resend`: it never arrived. `close`: the charge of an ended payment is over.
+ */
+export type Verdict = 'nothing' | 'collect' | 'surplus' | 'fail' | 'act' | 'reserve' | 'ask' | 'resend' | 'close';
+
+/** Judges a report. Reports repeat, are late and out of order: one that says nothing new is `nothing`. */
+export function verdictOf(payment: Payment, invoice: Invoice, { attempt, outcome }: ChargeReport): Verdict {
+  if (outcome.is === 'succeeded') return verdictOnSuccess(payment, invoice, outcome.reference);
+  // money counts from any sending, anything else only from the last
+  if (attempt !== payment.attempt) return 'nothing';
+  if (payment.status !== 'created') return verdictOnEnded(payment, outcome);
+  switch (outcome.is) {
+    case 'declined':
+    case 'cancelled':
+      return 'fail';
+    case 'needsAction':
+      return payment.outcome === 'action' ? 'ask' : 'act';
+    case 'authorised':
+      return payment.outcome === 'authorised' && payment.captureId === '' ? 'nothing' : 'reserve';
+    case 'absent':
+      return payment.outcome === 'sending' || payment.outcome === 'unknown' ? 'resend' : 'nothing';
+    case 'unknown':
+      return payment.outcome === 'authorised' && payment.captureId === '' ? 'nothing' : 'ask';
+  }
+}
+
+function verdictOnSuccess(payment: Payment, invoice: Invoice, reference: string): Verdict {
+  if (payment.status === 'success' && payment.gatewayPaymentId === reference) return 'nothing';
+  const isAwaited = payment.status === 'created' && invoice.status === 'processing';
+  return isAwaited && invoice.paymentId === payment.paymentId ? 'collect' : 'surplus';
+}
+
+function verdictOnEnded(payment: Payment, { is }: ChargeOutcome): Verdict {
+  if (payment.outcome === '' || payment.status === 'success') return 'nothing';
+  return is === 'declined' || is === 'cancelled' || is === 'absent' ? 'close' : 'ask';
+}
+
+const limits = { firstSeconds: 60, actionSeconds: 3_600, mostSeconds: 21_600 } as const;
+
+/** Seconds until the gateway is asked for the outcome again: a minute, then twice as long each time, up to six hours. */
+export const askAgainAfter = ({ inquiries, outcome }: Pick<Payment, 'inquiries' | 'outcome'>): number =>
+  Math.min(
+    (outcome === 'action' ? limits.actionSeconds : limits.firstSeconds) * 2 ** Math.min(inquiries, 10),
+    limits.mostSeconds,
+  );
+
+/** True while the outcome of a charge decides whether the invoice is paid: it does not expire meanwhile. */
+export const isUndecided = (payment: Payment | undefined): boolean =>
+  payment?.status === 'created' &&
+  (payment.outcome === 'sending' || payment.outcome === 'unknown' || payment.captureId !== '');
+
+/** The idempotency key of a sending, and the sending that a key names. */
+export const chargeKey = ({ paymentId, attempt }: Pick<Payment, 'paymentId' | 'attempt'>): string =>
+  `${paymentId}-${attempt}`;
+export function sendingOf(key: string): Pick<ChargeReport, 'paymentId' | 'attempt'> | undefined {
+  const [, paymentId = '', attempt = ''] = /^(pay_\w+)-(\d{1,9})$/.exec(key) ?? [];
+  return paymentId === '' ? undefined : { paymentId, attempt: Number(attempt) };
+}
+
+/**
+ * Asks for an authorised amount to be collected; the payment as it is for a repeat. Throws Rejected `payment_not_open`, then
+ * `payment_not_authorised`.
+ */
+export function requestCapture(payment: Payment, captureId: string, now: number): Payment {
+  if (payment.captureId === captureId) return payment;
+  const { paymentId, status } = payment;
+  if (status !== 'created') {
+    throw new Rejected('payment_not_open', `Payment ${paymentId} is ${status}: cannot capture it`);
+  }
+  if (payment.captureId !== '') {
+    throw new Rejected('payment_not_authorised', `Payment ${paymentId} is being captured as ${payment.captureId}`);
+  }
+  if (payment.outcome !== 'authorised') throw new Rejected('payment_not_authorised');
+  return { ...payment, captureId, modifyTime: now };
+}

@@ -1,0 +1,171 @@
+import { Injectable } from '@nestjs/common';
+import { Db, fetchedWork, systemCaller, type Tx, type Work, type WorkItem } from '@recur/platform';
+import { findUser } from '../../customers/users.js';
+import { type Chargeable, chargeableMethod, gatewayUserIdOf } from '../../gateways/chargeable.js';
+import type { Gateway } from '../../gateways/domain/gateway.js';
+import { invoiceAggregate, paymentAggregate } from '../aggregates.js';
+import type { ChargeReport } from '../domain/charge.js';
+import { openAnotherPayment } from '../domain/collection.js';
+import { attempted, type Collection, isDue, isOwed, passedOver } from '../domain/dunning.js';
+import type { Payment } from '../domain/payment.js';
+import { InvoiceFinalizer } from '../finalize.js';
+import { InvoiceOwners } from '../owners.js';
+import type { InvoiceState } from '../state.js';
+import { collections, invoices, payments } from '../tables.js';
+import { Charges } from './charges.js';
+import { announceDeadline, chargeWork } from './collect.js';
+import { lockInOrder } from './lock.js';
+import { Settlement } from './settlement.js';
+
+/** `inFlightSeconds`: longer than a claimed attempt may wait and its call may take; shorter than the lease. */
+const limits = { batch: 20, leaseSeconds: 60, inFlightSeconds: 45 } as const;
+
+/** An attempt that a worker has claimed: to be sent, or to be asked for where another worker has claimed it before. */
+interface Claim {
+  gateway: Gateway;
+  payment: Payment;
+  /** Undefined: it may have been sent already. */
+  method: Chargeable | undefined;
+  gatewayUserId: string;
+}
+
+/**
+ * Charges open invoices: claims each attempt in a transaction, sends it outside of any, and records the outcome in
+ * another. One whose worker was killed in between is asked for at the gateway before anything is sent again.
+ */
+@Injectable()
+export class PaymentAttempts {
+  readonly work: Work;
+
+  constructor(
+    private readonly db: Db,
+    private readonly charges: Charges,
+    private readonly settlement: Settlement,
+    private readonly finalizer: InvoiceFinalizer,
+    private readonly owners: InvoiceOwners,
+  ) {
+    this.work = fetchedWork(
+      chargeWork.attempt,
+      { time: 'merchant', batch: limits.batch, leaseSeconds: limits.leaseSeconds },
+      async items => Promise.all((await this.claim(items)).map(claim => claim && this.outcomeOf(claim))),
+      (tx, items, reports) => this.record(tx, items, reports),
+    );
+  }
+
+  /** Claims the attempts of all items in one transaction. */
+  private async claim(items: readonly WorkItem[]): Promise<(Claim | undefined)[]> {
+    const [first] = items;
+    if (!first) return [];
+    const caller = systemCaller(first.merchantId, first.requestId, Number.POSITIVE_INFINITY);
+    const claims = new Map<string, Claim | undefined>();
+    await this.db.apply(caller, async tx => {
+      const keys = items.map(({ key }) => key).sort();
+      await lockInOrder(tx, this.owners, keys);
+      for (const item of items) claims.set(item.key, await this.claimOne(tx.item(item), item.key));
+    });
+    return items.map(({ key }) => claims.get(key));
+  }
+
+  private async claimOne(tx: Tx, invoiceId: string): Promise<Claim | undefined> {
+    const invoice = await tx.lockIfAny(invoiceAggregate, invoiceId);
+    const collection = invoice && (await tx.lockIfAny(collections, { invoiceId }));
+    if (!collection || invoice.status !== 'processing') return undefined;
+    const { payment, gateway } = invoice;
+    const isOpen = payment?.status === 'created';
+    if (isOpen && payment.outcome === 'sending') return this.takenOver(tx, invoice, payment);
+    if (!isDue(collection, tx.now)) return undefined;
+    const isBusy = isOpen && payment.outcome !== '';
+    const isOver = tx.now >= invoice.deadline && !isOwed(collection, invoice.deadline);
+    const method = isBusy || isOver || !this.charges.adapterOf(gateway) ? undefined : await this.methodOf(tx, invoice);
+    if (gateway && method) return this.claimSending(tx, invoice, collection, gateway, method);
+    tx.save(collections, passedOver(collection, invoice.deadline, tx.now));
+    return undefined;
+  }
+
+  private async takenOver(tx: Tx, { gateway, userId }: InvoiceState, payment: Payment): Promise<Claim | undefined> {
+    if (!gateway || !this.charges.adapterOf(gateway)) return undefined;
+    const gatewayUserId = await gatewayUserIdOf(tx, { gatewayId: gateway.gatewayId, userId });
+    return { gateway, payment, method: undefined, gatewayUserId };
+  }
+
+  private async methodOf(tx: Tx, { gatewayId, userId }: InvoiceState): Promise<Chargeable | undefined> {
+    const user = await findUser(tx, { userId });
+    return chargeableMethod(tx, { gatewayId, userId }, user?.data.paymentMethod ?? '');
+  }
+
+  private async claimSending(
+    tx: Tx,
+    invoice: InvoiceState,
+    collection: Collection,
+    gateway: Gateway,
+    method: Chargeable,
+  ): Promise<Claim> {
+    const made = attempted(collection, invoice.deadline, tx.now);
+    const { deadline, automatic } = made;
+    const [payment, opened] = await this.paymentOf(tx, invoice);
+    const sending: Payment = {
+      ...payment,
+      ...{ automatic, attempt: payment.attempt + 1, outcome: 'sending', inquiries: 0 },
+      sentTime: this.charges.machineNow(),
+      modifyTime: tx.now,
+    };
+    tx.save(collections, made.collection);
+    if (deadline !== invoice.deadline) {
+      tx.schedule('invoice.expire', invoice.invoiceId, deadline);
+      announceDeadline(tx, invoice.invoiceId, deadline);
+    }
+    if (opened !== invoice || deadline !== invoice.deadline) {
+      tx.step(invoiceAggregate, { ...opened, deadline, gateway, payment: sending }, 'invoice.updated');
+    }
+    if (payment === invoice.payment) tx.save(payments, sending);
+    else tx.step(paymentAggregate, sending, 'payment.created');
+    return { gateway, payment: sending, method, gatewayUserId: method.gatewayUserId };
+  }
+
+  /** The open payment of an invoice, or another one after a payment that failed or was cleared. */
+  private async paymentOf(tx: Tx, invoice: InvoiceState): Promise<[Payment, InvoiceState]> {
+    const { payment: current, gatewayId } = invoice;
+    if (current?.status === 'created') return [current, invoice];
+    const { checkout = null, countryCode = '', manualCapture = false } = current ?? {};
+    const given = {
+      ...{ paymentId: tx.newId('pay_'), id: await tx.nextId(payments), gatewayId, link: this.finalizer.newLink() },
+      ...{ checkout, countryCode, manualCapture, now: tx.now },
+    };
+    return openAnotherPayment(invoice, current, given);
+  }
+
+  private async outcomeOf({ gateway, payment, method, gatewayUserId }: Claim): Promise<ChargeReport> {
+    const { paymentId, attempt } = payment;
+    if (method) return { paymentId, attempt, outcome: await this.charges.send(gateway, payment, method) };
+    const outcome = await this.charges.ask(gateway, payment, gatewayUserId);
+    const isInFlight = this.charges.machineNow() - payment.sentTime < limits.inFlightSeconds;
+    // a request sent a moment ago may still arrive: it is not sent again yet
+    return { paymentId, attempt, outcome: outcome.is === 'absent' && isInFlight ? lost : outcome };
+  }
+
+  private async record(tx: Tx, items: readonly WorkItem[], reports: readonly (ChargeReport | undefined)[]) {
+    const byKey = items
+      .map((item, at) => ({ item, report: reports[at] }))
+      .sort((a, b) => (a.item.key < b.item.key ? -1 : 1));
+    await lockInOrder(
+      tx,
+      this.owners,
+      byKey.map(({ item }) => item.key),
+    );
+    for (const { item, report } of byKey) {
+      if (report) await this.settlement.report(tx.item(item), report);
+      await scheduleNext(tx, item.key);
+    }
+  }
+}
+
+const lost = { is: 'unknown', reference: '' } as const;
+
+/** Schedules the next automatic attempt of an invoice that is open still. */
+async function scheduleNext(tx: Tx, invoiceId: string): Promise<void> {
+  const invoice = await tx.lockIfAny(invoices, { invoiceId });
+  const collection = invoice && (await tx.lockIfAny(collections, { invoiceId }));
+  if (!collection || invoice.status !== 'processing') return;
+  const { tryNow, nextTime } = collection;
+  if (tryNow || nextTime > 0) tx.schedule(chargeWork.attempt, invoiceId, tryNow ? tx.now : nextTime);
+}

@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '@recur/platform';
+import { paymentAggregate } from '../aggregates.js';
+import { askAgainAfter, type ChargeOutcome, type ChargeReport, verdictOf } from '../domain/charge.js';
+import { receivePayment } from '../domain/collection.js';
+import { markFailed, type Payment } from '../domain/payment.js';
+import { InvoiceEndings } from '../endings.js';
+import { InvoiceOwners } from '../owners.js';
+import { receiveSurplus } from '../refunds/surplus.js';
+import type { InvoiceState } from '../state.js';
+import { collections, payments } from '../tables.js';
+import { chargeWork, tellUser } from './collect.js';
+import { lockCharge } from './lock.js';
+
+/** Records what gateways say about charges: the same for answers, inquiries and callbacks. */
+@Injectable()
+export class Settlement {
+  constructor(
+    private readonly endings: InvoiceEndings,
+    private readonly owners: InvoiceOwners,
+  ) {}
+
+  /** Records a report, with its log entry; false for one that says nothing new, or names no payment. */
+  async report(tx: Tx, report: ChargeReport): Promise<boolean> {
+    const locked = await lockCharge(tx, this.owners, report.paymentId);
+    if (!locked) return false;
+    const { invoice, payment } = locked;
+    if (!(await this.apply(tx, invoice, payment, report))) return false;
+    const { invoiceId, userId, paymentId } = payment;
+    tx.log(`Payment(${paymentId})`, `Charge: ${report.outcome.is}`, { invoiceId, userId });
+    return true;
+  }
+
+  /** Returns false where nothing changes. */
+  private async apply(tx: Tx, invoice: InvoiceState, payment: Payment, report: ChargeReport): Promise<boolean> {
+    const { outcome } = report;
+    const gatewayPaymentId = referenceOf(outcome) || payment.gatewayPaymentId;
+    const known = { ...payment, gatewayPaymentId, modifyTime: tx.now };
+    const over: Payment = { ...known, outcome: '', inquiries: 0 };
+    switch (verdictOf(payment, invoice, report)) {
+      case 'nothing':
+        return false;
+      case 'collect': {
+        const [received, paid] = receivePayment(over, invoice, { gatewayPaymentId, now: tx.now });
+        await this.endings.paid(tx, paid, received);
+        return true;
+      }
+      case 'surplus':
+        return surplus(tx, invoice, payment, gatewayPaymentId);
+      case 'fail':
+        await fail(tx, over, outcome);
+        return true;
+      case 'act': {
+        const link = outcome.is === 'needsAction' ? outcome.link : '';
+        const waiting: Payment = { ...over, outcome: 'action', link: link || payment.link };
+        tx.step(paymentAggregate, waiting, 'payment.authorised.need');
+        tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + askAgainAfter(waiting));
+        tellUser(tx, 'needs_action', invoice.invoiceId, tx.now);
+        return true;
+      }
+      case 'reserve':
+        tx.save(payments, { ...over, outcome: 'authorised' });
+        if (payment.captureId !== '') tx.schedule(chargeWork.capture, payment.paymentId, tx.now);
+        return true;
+      case 'ask':
+        askAgain(tx, known);
+        return true;
+      case 'resend':
+        tx.save(payments, over);
+        await resend(tx, invoice);
+        return true;
+      case 'close':
+        tx.save(payments, { ...over, gatewayPaymentId: payment.gatewayPaymentId });
+        return true;
+    }
+  }
+}
+
+const referenceOf = (outcome: ChargeOutcome): string => (outcome.is === 'absent' ? '' : outcome.reference);
+
+/** Money beside its payment; the payment keeps its state and reference. False for a repeated report. */
+async function surplus(tx: Tx, invoice: InvoiceState, payment: Payment, gatewayPaymentId: string): Promise<boolean> {
+  const amount = payment.totalAmount;
+  const isNew = await receiveSurplus(tx, invoice, payment, { gatewayPaymentId, amount });
+  if (payment.outcome !== '') tx.save(payments, { ...payment, outcome: '' });
+  return isNew || payment.outcome !== '';
+}
+
+/** The payment fails; a hard decline ends the automatic attempts. */
+async function fail(tx: Tx, payment: Payment, outcome: ChargeOutcome): Promise<void> {
+  const reason = outcome.is === 'declined' ? outcome.reason : 'The gateway has cancelled the charge';
+  tx.step(paymentAggregate, markFailed(payment, reason, tx.now), 'payment.failure');
+  const { invoiceId } = payment;
+  const collection = await tx.lockIfAny(collections, { invoiceId });
+  if (!collection) return;
+  const isOver = outcome.is === 'declined' && outcome.kind === 'hard';
+  const nextTime = isOver ? 0 : collection.nextTime;
+  tx.save(collections, { ...collection, nextTime, failures: collection.failures + 1 });
+  if (collection.failures === 0) tellUser(tx, 'payment_failed', invoiceId, tx.now);
+}
+
+function askAgain(tx: Tx, payment: Payment): void {
+  const outcome = payment.outcome === 'sending' && payment.status === 'created' ? 'unknown' : payment.outcome;
+  tx.save(payments, { ...payment, outcome, inquiries: payment.inquiries + 1 });
+  tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + askAgainAfter(payment));
+}
+
+/** The sending that never arrived is repeated as the next one. */
+async function resend(tx: Tx, { invoiceId }: InvoiceState): Promise<void> {
+  const collection = await tx.lockIfAny(collections, { invoiceId });
+  if (!collection) return;
+  tx.save(collections, { ...collection, tryNow: true });
+  tx.schedule(chargeWork.attempt, invoiceId, tx.now);
+}

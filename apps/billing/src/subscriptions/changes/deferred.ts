@@ -1,0 +1,116 @@
+import { Injectable } from '@nestjs/common';
+import { createFrom } from '@recur/contracts';
+import type { Tx } from '@recur/platform';
+import { sellerCountry } from '../../customers/merchants.js';
+import { findGateway } from '../../gateways/lookup.js';
+import { invoiceAggregate } from '../../invoicing/aggregates.js';
+import { compose } from '../../invoicing/composed/compose.js';
+import { InvoiceMaker } from '../../invoicing/composed/make.js';
+import { endLines, soldLines } from '../../invoicing/composed/sold-lines.js';
+import type { Stretch } from '../../pricing/proration.js';
+import { subscriptionAggregate } from '../aggregate.js';
+import { changeBill, deferred, sells, termsOf } from '../domain/apply-change.js';
+import { boundary } from '../domain/calendar.js';
+import { changeLines } from '../domain/change-bill.js';
+import { intervalOf } from '../domain/items.js';
+import type { PeriodRow } from '../domain/periods.js';
+import { planOf, type Subscription } from '../domain/subscription.js';
+import { addPeriod, periodsFrom, voidPeriod } from '../periods.js';
+import { settingsOf } from '../settings.js';
+import { pendingUpdateAggregate } from './aggregate.js';
+import { boundTerms } from './discount.js';
+import { ChangeEffects, finish, updateTermsOf } from './effects.js';
+
+/** Changes that wait for the end of the period. The subscription is locked. */
+@Injectable()
+export class DeferredChanges {
+  constructor(
+    private readonly effects: ChangeEffects,
+    private readonly maker: InvoiceMaker,
+  ) {}
+
+  /**
+   * Carries out the deferred change of a subscription whose period is over, and returns it as it is from then on; without
+   * one, as it is. The next period is not entered. Its invoice, where it was made for what the subscription sold before, is
+   * replaced: an open one is cancelled for the cycle to make it again, a paid one is credited in full and charged anew.
+   */
+  async take(tx: Tx, sub: Subscription): Promise<Subscription> {
+    const update = sub.pendingUpdateId ? await tx.lockIfAny(pendingUpdateAggregate, sub.pendingUpdateId) : undefined;
+    if (update?.status !== 'pending' || update.effectImmediate !== 0) return sub;
+    const { discount, gatewayId, manualPayment, taxPercentage } = updateTermsOf(update);
+    const after: Subscription = {
+      ...deferred(sub, update),
+      ...{ discount, taxPercentage, pendingUpdateId: '', modifyTime: tx.now },
+      gatewayId: gatewayId || sub.gatewayId,
+      manualPayment: manualPayment || sub.manualPayment,
+    };
+    const [next] = await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd);
+    const invoiceId = next ? await this.replace(tx, sub, after, next) : '';
+    finish(tx, { ...update, invoiceId });
+    tx.step(subscriptionAggregate, after, 'subscription.updated');
+    return after;
+  }
+
+  /** Replaces the invoice of the next period. Returns the id of a document that charges it anew; '' for none. */
+  private async replace(tx: Tx, sub: Subscription, after: Subscription, next: PeriodRow): Promise<string> {
+    const invoice = next.invoiceId ? await tx.get(invoiceAggregate, next.invoiceId, 'invoice_not_found') : undefined;
+    if (!invoice || sells(after, invoice.lines)) return '';
+    if (next.state === 'paid') return this.chargeAnew(tx, sub, after, next);
+    await this.effects.withdrawNext(tx, sub);
+    return '';
+  }
+
+  private async chargeAnew(tx: Tx, sub: Subscription, after: Subscription, next: PeriodRow): Promise<string> {
+    const { subscriptionId, userId } = sub;
+    const at = next.startAt;
+    const newPeriod = newPeriodOf(after, next);
+    const sold = await soldLines(tx, subscriptionId, at);
+    const { items, ended, shares } = changeLines({
+      ...{ from: termsOf(sub), to: termsOf(after), at, sold },
+      periods: [{ start: at, end: next.endAt, full: { start: at, end: next.endAt } }],
+      ...(newPeriod && { newPeriod }),
+    });
+    const carriesDiscount = sold.some(({ discount }) => discount > 0n);
+    const discount = await boundTerms(tx, { sub, after }, { items, shares, carriesDiscount });
+    const change = { direction: 'downgrade', at, periodEnd: newPeriod?.end ?? next.endAt, items, discount } as const;
+    const [gateway, sellerCountryCode, { firstInvoiceDays }] = await Promise.all([
+      findGateway(tx, after.gatewayId),
+      sellerCountry(tx),
+      settingsOf(tx),
+    ]);
+    const composed = await compose(tx, changeBill(after, change), { sellerCountryCode, gateway });
+    const deadline = tx.now + firstInvoiceDays * SECONDS_PER_DAY;
+    const { view } = await this.maker.make(tx, composed, {
+      status: 'open',
+      createFrom: createFrom.autoRenew,
+      deadline,
+    });
+    await endLines(
+      tx,
+      ended.map(({ lineId }) => lineId),
+      at,
+    );
+    if (newPeriod) {
+      await voidPeriod(tx, next);
+      const { start: startAt, end: endAt } = newPeriod;
+      await addPeriod(tx, {
+        subscriptionId,
+        userId,
+        kind: 'cycle',
+        startAt,
+        endAt,
+        invoiceId: view.invoiceId,
+        state: 'paid',
+      });
+    }
+    return view.invoiceId;
+  }
+}
+
+/** For another interval, the period that begins in place of the next one. */
+function newPeriodOf(after: Subscription, { startAt: start, endAt }: PeriodRow): Stretch | undefined {
+  const end = boundary(after.anchor, after.periodNo + 1, intervalOf(planOf(after)), after.timeZone);
+  return end === endAt ? undefined : { start, end };
+}
+
+const SECONDS_PER_DAY = 86_400;

@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '@recur/platform';
+import { subscriptionAggregate } from '../aggregate.js';
+import { hasEnded } from '../domain/lifecycle.js';
+import { activated, ended } from '../domain/subscription.js';
+import { type InvoiceEnd, SubscriptionInvoices } from '../owner.js';
+import { markPeriod } from '../periods.js';
+import { scheduleNext } from '../schedule.js';
+
+/** The end of a first invoice: paid, it activates its subscription; unpaid, it ends it. */
+@Injectable()
+export class FirstInvoice {
+  constructor(owner: SubscriptionInvoices) {
+    owner.register(['create', 'renew'], {
+      paid: (tx, end) => this.paid(tx, end),
+      failed: (tx, end) => this.unpaid(tx, end, 'fail'),
+      cancelled: (tx, end) => this.unpaid(tx, end, 'cancel'),
+    });
+  }
+
+  private async paid(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
+    if (hasEnded(sub.status)) return;
+    const active = activated(sub, tx.now);
+    await markPeriod(tx, invoice, 'paid');
+    tx.step(subscriptionAggregate, active, 'subscription.activated');
+    scheduleNext(tx, active);
+  }
+
+  private async unpaid(tx: Tx, { sub, invoice }: InvoiceEnd, move: 'fail' | 'cancel'): Promise<void> {
+    // an invoice that was replaced by another for the same period ends nothing
+    if (sub.latestInvoiceId !== invoice.invoiceId) return;
+    await markPeriod(tx, invoice, 'unpaid');
+    if (hasEnded(sub.status)) return;
+    const isFailure = move === 'fail';
+    const reason = isFailure ? 'The first invoice was not paid in time' : 'The first invoice was cancelled';
+    const over = ended(sub, move, reason, tx.now);
+    tx.step(subscriptionAggregate, over, isFailure ? 'subscription.failed' : 'subscription.cancelled');
+    scheduleNext(tx, over);
+  }
+}

@@ -1,0 +1,80 @@
+import { Controller } from '@nestjs/common';
+import { type In, previewSubscription, type ValidResult } from '@recur/contracts';
+import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { assertBuyer, findUser } from '../../customers/users.js';
+import * as discounts from '../../discounts/verbs.js';
+import { gatewayView } from '../../gateways/views.js';
+import { previewOf } from '../../invoicing/composed/preview.js';
+import { countryName } from '../../tax/countries.js';
+import { isLive } from '../domain/lifecycle.js';
+import { subscriptions } from '../tables.js';
+import { addonParamsOf } from '../views.js';
+import { type Quote, quote } from './quote.js';
+import { userKeyOf } from './user-key.js';
+import { numberAnswer } from './vat-number.js';
+
+type Input = In<typeof previewSubscription>;
+
+/** subscription/create_preview. */
+@Controller()
+export class SubscribingPreview {
+  constructor(private readonly db: Db) {}
+
+  @Handle(previewSubscription)
+  preview(input: Input, caller: Caller) {
+    // writes nothing; a transaction may ask other services for copies that are missing
+    return this.db.write(caller, async tx => {
+      const key = userKeyOf(input);
+      const isNamed = key.userId !== undefined || key.externalUserId !== '' || key.email !== '';
+      const found = isNamed ? await findUser(tx, key) : undefined;
+      // a user who is named by e-mail only may be made by the submit
+      const user = key.userId === undefined && !key.externalUserId ? found : assertBuyer(tx, key, found);
+      const full = { ...input, ...notGiven };
+      const quoted = await quote(tx, full, user, caller, { id: 0, subscriptionId: '' });
+      const { sub, composed } = quoted;
+      const [invoice, discount, alive] = await Promise.all([
+        previewOf(tx, composed),
+        input.discountCode === '' ? null : discounts.shown(tx, input.discountCode),
+        aliveOf(tx, quoted),
+      ]);
+      const { originAmount, discountAmount, taxAmount, taxPercentage, totalAmount, totalAmountExcludingTax } = invoice;
+      return {
+        ...{ invoice, discount, originAmount, discountAmount, taxAmount, taxPercentage, totalAmount },
+        addonParams: addonParamsOf(sub),
+        addons: sub.planSnapshot.addons,
+        applyPromoCredit: composed.promo !== undefined,
+        ...{ currency: sub.currency, quantity: sub.quantity, plan: sub.planSnapshot.plan, trialEnd: sub.trialEnd },
+        discountMessage: composed.discountProblem,
+        email: user?.data.email ?? key.email ?? '',
+        gateway: quoted.gateway ? gatewayView(quoted.gateway) : null,
+        otherActiveSubscriptionId: alive,
+        otherPendingCryptoSubscription: null,
+        recurringDiscountCode: composed.discount?.recurring ? composed.discount.code : '',
+        subscriptionAmountExcludingTax: totalAmountExcludingTax,
+        taxReason: composed.rates[0]?.reason ?? '',
+        userId: user?.id ?? 0,
+        vatCountryCode: composed.tax.buyer.countryCode,
+        vatCountryName: countryName(composed.tax.buyer.countryCode),
+        ...(await vatNumberOf(tx, input.vatNumber || (user?.data.vATNumber ?? ''))),
+      };
+    });
+  }
+}
+
+/** Fields that only create_submit takes. */
+const notGiven = { confirmCurrency: '', paymentUIMode: '', splitPayment: false };
+
+/** The live subscription of the user to the product; '' for none. */
+async function aliveOf(tx: Tx, { sub: { userId, productId } }: Quote): Promise<string> {
+  if (userId === 0) return '';
+  const others = await tx.all(subscriptions, { userId, productId });
+  return others.find(({ status }) => isLive(status))?.subscriptionId ?? '';
+}
+
+async function vatNumberOf(
+  tx: Tx,
+  vatNumber: string,
+): Promise<{ vatNumber: string; vatNumberValidate: ValidResult | null; vatNumberValidateMessage: string }> {
+  const vatNumberValidate = vatNumber === '' ? null : await numberAnswer(tx, vatNumber);
+  return { vatNumber, vatNumberValidate, vatNumberValidateMessage: vatNumberValidate?.validateMessage ?? '' };
+}

@@ -1,0 +1,136 @@
+import { type createSubscription, type In, isTimeZone, type Plan } from '@recur/contracts';
+import { invalid } from '@recur/kernel';
+import type { Caller, Tx } from '@recur/platform';
+import { ownMerchant } from '../../customers/merchants.js';
+import { assertSellable, plansById } from '../../customers/plans.js';
+import type { Customer } from '../../customers/users.js';
+import { chooseGateway, type Gateway } from '../../gateways/domain/gateway.js';
+import { allGateways } from '../../gateways/lookup.js';
+import type { Bill } from '../../invoicing/composed/bill.js';
+import { type Composed, compose } from '../../invoicing/composed/compose.js';
+import { type FirstTerms, firstBill } from '../domain/bill.js';
+import { type Start, startOf } from '../domain/first.js';
+import { amountOf, assertChoice, type Choice, itemsFor, snapshotOf, storedItems } from '../domain/items.js';
+import type { Subscription } from '../domain/subscription.js';
+import { settingsOf } from '../settings.js';
+import { type Settings, subscriptions } from '../tables.js';
+import { externalTerms } from './external-discount.js';
+
+type Submit = In<typeof createSubscription>;
+/** Terms of create_preview and create_submit; what only the latter has is optional. */
+export type CreateInput = Omit<Submit, 'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId' | 'startIncomplete'> &
+  Partial<Pick<Submit, 'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId'>>;
+
+/** A new subscription as it would be, with its first bill composed. */
+export interface Quote {
+  sub: Subscription;
+  start: Start;
+  composed: Composed;
+  gateway: Gateway | undefined;
+  plan: Plan;
+  settings: Settings;
+}
+
+/**
+ * Quotes a new subscription of a user, who is undefined in the preview of an unknown one. Nothing is locked or saved.
+ * Throws Rejected or Stale for plans, gateways and terms that cannot be sold.
+ */
+export async function quote(
+  tx: Tx,
+  input: CreateInput,
+  user: Customer | undefined,
+  { actor }: Caller,
+  ids: { id: number; subscriptionId: string },
+): Promise<Quote> {
+  const [choice, all, settings, merchant] = await Promise.all([
+    choiceOf(tx, input),
+    allGateways(tx),
+    settingsOf(tx),
+    ownMerchant(tx),
+  ]);
+  const { plan, currency } = choice;
+  const gateway = chooseGateway(all, input.gatewayId, user?.gatewayId ?? 0);
+  const timeZone = input.timeZone || settings.timeZone;
+  if (!isTimeZone(timeZone)) throw invalid('/timeZone', 'is no IANA time zone, such as Europe/Berlin');
+  const start = startOf({
+    ...{ plan, currency, start: tx.now, timeZone, trialEnd: input.trialEnd, freeTimeEnd: input.freeTimeEnd },
+    ...{ freeInInitialPeriod: input.freeInInitialPeriod, billingAnchorDay: input.billingAnchorDay },
+    trialAllowed: !settings.oneTrialPerUser || !(user && (await hadTrial(tx, user.id, plan.productId))),
+  });
+  const taxPercentage = actor.kind === 'key' ? input.taxPercentage : 0;
+  const sub = newSubscription({ ...input, ...ids, taxPercentage }, choice, start, {
+    ...{ merchantId: tx.merchantId, userId: user?.id ?? 0, gateway, timeZone, now: tx.now },
+  });
+  const bill = firstBill(sub, start.period, firstTerms(input), tx.now);
+  const composed = await compose(tx, bill, { sellerCountryCode: merchant.countryCode, gateway });
+  return { sub, start, composed, gateway, plan, settings };
+}
+
+/** Plan, add-ons and currency of a request. */
+async function choiceOf(
+  tx: Tx,
+  { planId, addonParams, quantity, currency, productData }: CreateInput,
+): Promise<Choice> {
+  const copies = await plansById(tx, [planId, ...addonParams.map(({ addonPlanId }) => addonPlanId)]);
+  const plan = assertSellable(tx, planId, copies, '/planId');
+  const addons = addonParams.map((addon, at) => ({
+    plan: assertSellable(tx, addon.addonPlanId, copies, `/addonParams/${at}/addonPlanId`),
+    quantity: addon.quantity,
+  }));
+  const choice: Choice = { plan, quantity, addons, currency: currency || plan.currency };
+  assertChoice(choice, '/planId');
+  return productData ? { ...choice, product: productData } : choice;
+}
+
+function firstTerms({ discount, discountCode, applyPromoCredit, applyPromoCreditAmount, productData }: CreateInput) {
+  if (discount && discountCode !== '') throw invalid('/discount', 'has no place beside discountCode');
+  const promo: NonNullable<Bill['promo']> = { cap: applyPromoCreditAmount ?? 0 };
+  if (applyPromoCredit !== undefined) promo.apply = applyPromoCredit;
+  const terms: FirstTerms = { promo };
+  if (productData) terms.product = productData;
+  if (discountCode !== '') terms.discount = { is: 'code', code: discountCode, operation: 'create' };
+  if (discount) terms.discount = externalTerms(discount);
+  return terms;
+}
+
+/** True if the user has had a trial of the product that came into effect. */
+async function hadTrial(tx: Tx, userId: number, productId: number): Promise<boolean> {
+  const earlier = await tx.all(subscriptions, { userId, productId });
+  return earlier.some(({ multiTrial, firstPaidTime }) => multiTrial !== null && firstPaidTime > 0);
+}
+
+interface Context {
+  merchantId: number;
+  userId: number;
+  gateway: Gateway | undefined;
+  timeZone: string;
+  now: number;
+}
+
+function newSubscription(
+  input: CreateInput & { id: number; subscriptionId: string },
+  choice: Choice,
+  start: Start,
+  { merchantId, userId, gateway, timeZone, now }: Context,
+): Subscription {
+  const { plan, quantity, currency } = choice;
+  const items = itemsFor(choice);
+  const { id, subscriptionId, gatewayPaymentType, taxPercentage, vatNumber, vatCountryCode } = input;
+  return {
+    ...{ merchantId, subscriptionId, id, version: 0, userId, productId: plan.productId, planId: plan.id, quantity },
+    ...{ status: 'pending', previousStatus: 'init', type: 1, currency, amount: amountOf(items), timeZone },
+    ...{ anchor: start.anchor, periodNo: start.periodNo, trialEnd: start.trialEnd, multiTrial: start.multiTrial },
+    ...{ currentPeriodStart: start.period.start, currentPeriodEnd: start.period.end, currentPeriodPaid: 0 },
+    ...{ firstPaidTime: 0, gatewayId: gateway?.gatewayId ?? 0, paymentMethodId: input.paymentMethodId ?? '' },
+    ...{
+      gatewayPaymentType,
+      manualPayment: false,
+      cancelAtPeriodEnd: plan.cancelAtTrialEnd === 1 && start.trialEnd > 0,
+    },
+    ...{ cancelReason: '', cancelTime: 0, dunningTime: 0, latestInvoiceId: '', pendingUpdateId: '' },
+    ...{ planSnapshot: snapshotOf(choice), items: storedItems(items), discount: null, carried: [] },
+    ...{ taxPercentage, vatNumber, countryCode: vatCountryCode, metadata: input.metadata ?? {} },
+    ...{ returnUrl: input.returnUrl ?? '', cancelUrl: input.cancelUrl ?? '', parkedReason: '', parkedAt: 0 },
+    ...{ createTime: now, modifyTime: now },
+  };
+}

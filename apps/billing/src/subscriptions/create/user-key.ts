@@ -1,0 +1,17 @@
+import type { UserKey } from '../../customers/users.js';
+
+/** How an input names its user: by id, the merchant's own id, or e-mail; the first one that is given decides. */
+export function userKeyOf({
+  userId,
+  externalUserId,
+  email,
+  user,
+}: {
+  userId: number;
+  externalUserId: string;
+  email: string;
+  user?: { email: string; externalUserId: string } | undefined;
+}): UserKey {
+  if (userId !== 0) return { userId };
+  return { externalUserId: externalUserId || (user?.externalUserId ?? ''), email: email || (user?.email ?? '') };
+}

@@ -1,0 +1,102 @@
+import type { Plan } from '@recur/contracts';
+import type { Bill, BillDiscount, BillItem } from '../../invoicing/composed/bill.js';
+import type { LineKind } from '../../pricing/discount.js';
+import { chargePart, type Stretch } from '../../pricing/proration.js';
+import { boundary } from './calendar.js';
+import { intervalOf, itemsOf, PLAN_KEY } from './items.js';
+import type { Period } from './periods.js';
+import { planOf, type Subscription } from './subscription.js';
+
+// The composer's input for the first invoice and for those of the cycle. Nothing else computes an amount.
+
+/** Choices of a create or a renewal beyond the subscription itself. */
+export interface FirstTerms {
+  discount?: BillDiscount;
+  product?: { name: string; description: string };
+  promo?: Bill['promo'];
+}
+
+/** The bill of the first period: create_preview, create_submit and renew. */
+export function firstBill(sub: Subscription, period: Period, terms: FirstTerms, moment: number): Bill {
+  const items = period.kind === 'free' ? [] : periodItems(sub, period, terms.product);
+  return {
+    ...common(sub, moment),
+    reason: 'create',
+    name: 'SubscriptionCreate',
+    period: { kind: period.kind, start: period.start, end: period.end },
+    items,
+    ...(terms.discount && { discount: terms.discount }),
+    ...(terms.promo && { promo: terms.promo }),
+  };
+}
+
+/**
+ * The bill of a later period: the cycle and preview_subscription_next_invoice. `others` are carried lines, late usage and
+ * usage of the period before, in that order; carried lines come first on the invoice, usage after the fees.
+ */
+export function cycleBill(sub: Subscription, period: Period, others: readonly BillItem[], moment: number): Bill {
+  const carried = others.filter(({ kind }) => kind === 'carried');
+  const usage = others.filter(({ kind }) => kind !== 'carried');
+  const { discount } = sub;
+  const fees = period.kind === 'free' ? [] : periodItems(sub, period);
+  return {
+    ...common(sub, moment),
+    reason: period.kind === 'trial' ? 'trialStep' : 'cycle',
+    name: 'SubscriptionCycle',
+    period: { kind: period.kind, start: period.start, end: period.end },
+    items: [...carried, ...fees, ...usage],
+    ...(discount && { discount: boundDiscount(discount) }),
+  };
+}
+
+const boundDiscount = ({ discountId, code, waitingUseId }: NonNullable<Subscription['discount']>): BillDiscount =>
+  waitingUseId > 0 ? { is: 'waiting', discountId, code, useId: waitingUseId } : { is: 'bound', discountId, code };
+
+/** Fields of every bill of a subscription. */
+export const common = (sub: Subscription, moment: number) => ({
+  ...{ subscriptionId: sub.subscriptionId, userId: sub.userId, currency: sub.currency, moment },
+  ...{ taxPercentage: sub.taxPercentage, vatNumber: sub.vatNumber, countryCode: sub.countryCode },
+  ...{ snapshot: sub.planSnapshot, anchor: sub.anchor, trialEnd: sub.trialEnd, mainPlan: planOf(sub) },
+});
+
+/** Fees of a period: the trial price of the plan; or plan and add-ons in full, or for a stub in part. */
+export function periodItems(sub: Subscription, period: Period, product?: FirstTerms['product']): BillItem[] {
+  const { start, end, kind } = period;
+  if (kind === 'trial') return trialItems(sub, period, product);
+  const full: Stretch = { start, end: boundary(start, 1, intervalOf(planOf(sub)), sub.timeZone) };
+  return itemsOf(sub.items).map(({ key, planId, quantity, unitAmount }): BillItem => {
+    const plan = planIn(sub, planId);
+    const named = key === PLAN_KEY && product?.name ? product : undefined;
+    const line = {
+      ...{ key, kind: (key === PLAN_KEY ? 'plan' : 'addon') as LineKind, planId, plan },
+      ...{ name: named?.name ?? plan.planName, description: named?.description ?? plan.description },
+      ...{ unitAmount, quantity, originUnitAmount: unitAmount, stretch: { start, end } },
+    };
+    if (kind !== 'stub') return line;
+    const { amount, derivation } = chargePart({ unitAmount, quantity }, { start, end }, full);
+    const shown = `${quantity} × ${line.name}`;
+    return { ...line, unitAmount: amount, quantity: 1, derivation, description: line.description || shown };
+  });
+}
+
+function trialItems(sub: Subscription, { start, end, step = 0 }: Period, product?: FirstTerms['product']): BillItem[] {
+  const trial = sub.multiTrial?.steps[step];
+  if (!trial || trial.price === 0) return [];
+  const plan = planOf(sub);
+  const unitAmount = BigInt(trial.price);
+  const name = product?.name || trial.name || plan.planName;
+  return [
+    {
+      ...{ key: PLAN_KEY, kind: 'plan', planId: plan.id, plan, name },
+      description: product?.description || plan.description,
+      ...{ unitAmount, quantity: sub.quantity, originUnitAmount: unitAmount, stretch: { start, end } },
+    },
+  ];
+}
+
+function planIn({ subscriptionId, planSnapshot }: Subscription, planId: number): Plan {
+  const addon = planSnapshot.addons.find(({ addonPlan }) => addonPlan?.id === planId)?.addonPlan;
+  const plan = planSnapshot.plan?.id === planId ? planSnapshot.plan : addon;
+  if (!plan) throw new Error(`subscription ${subscriptionId} has no plan ${planId}`);
+  return plan;
+}

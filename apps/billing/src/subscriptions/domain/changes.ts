@@ -1,0 +1,159 @@
+import { invalid, Rejected } from '@recur/kernel';
+import { type Interval, lengthOf } from './calendar.js';
+import type { Item } from './items.js';
+import type { SubscriptionStatus } from './lifecycle.js';
+
+/** Items that a subscription sells per period: the main plan first, then the add-ons by id. */
+export interface Terms<I extends Item = Item> {
+  currency: string;
+  interval: Interval;
+  items: readonly I[];
+}
+
+/** Effect that a request asks for: 1 now, 2 at the period's end, 0 by the rules. */
+export type RequestedEffect = 0 | 1 | 2;
+
+/** Facts of a subscription and its merchant that decide when a change takes effect. */
+export interface ChangeContext {
+  requested: RequestedEffect;
+  /** Active, and outside of a trial. */
+  paidActive: boolean;
+  downgradeEffectImmediately: boolean;
+  upgradeProration: boolean;
+}
+
+export type ChangeDirection = 'upgrade' | 'downgrade' | 'equal';
+
+/** When a change takes effect, and what it is. */
+export interface ChangePlan {
+  effect: 'now' | 'periodEnd';
+  direction: ChangeDirection;
+  /** True for an interval other than the present one: a new period starts when the change takes effect. */
+  newInterval: boolean;
+  /** False for a change that bills nothing when it takes effect. */
+  billed: boolean;
+}
+
+const secondsPerDay = 86_400;
+
+/** Whole price of a period, before discounts. */
+export const priceOf = ({ items }: { items: readonly Pick<Item, 'unitAmount' | 'quantity'>[] }): bigint =>
+  items.reduce((total, { unitAmount, quantity }) => total + unitAmount * BigInt(quantity), 0n);
+
+/** Where a longer interval, or else a higher price, makes an upgrade. */
+export function directionOf(from: Terms, to: Terms): ChangeDirection {
+  const longer = lengthOf(to.interval) - lengthOf(from.interval);
+  const dearer = priceOf(to) - priceOf(from);
+  if (longer !== 0) return longer > 0 ? 'upgrade' : 'downgrade';
+  if (!sameInterval(from.interval, to.interval) || dearer === 0n) return 'equal';
+  return dearer > 0n ? 'upgrade' : 'downgrade';
+}
+
+/**
+ * Decides when a change takes effect; the first rule that applies wins: the request, a subscription that is not active
+ * and paid, another interval, the price of a period. Another currency takes effect at the period's end only: throws
+ * Rejected `invalid_parameters` for /effectImmediate if the request wants it at once.
+ */
+export function planChange(from: Terms, to: Terms, context: ChangeContext): ChangePlan {
+  const { requested, paidActive, upgradeProration } = context;
+  const direction = directionOf(from, to);
+  const newInterval = !sameInterval(from.interval, to.interval);
+  const anotherCurrency = from.currency !== to.currency;
+  if (anotherCurrency && requested === 1) {
+    throw invalid('/effectImmediate', `A change from ${from.currency} to ${to.currency} waits for the period's end`);
+  }
+  const effect = anotherCurrency ? 'periodEnd' : effectOf(direction, context);
+  const equal = direction === 'equal' && requested === 0 && !newInterval;
+  return { effect, direction, newInterval, billed: paidActive && upgradeProration && !equal };
+}
+
+function effectOf(
+  direction: ChangeDirection,
+  { requested, paidActive, downgradeEffectImmediately }: ChangeContext,
+): ChangePlan['effect'] {
+  if (requested !== 0) return requested === 1 ? 'now' : 'periodEnd';
+  if (!paidActive || direction !== 'downgrade') return 'now';
+  return downgradeEffectImmediately ? 'now' : 'periodEnd';
+}
+
+const sameInterval = (a: Interval, b: Interval): boolean => a.unit === b.unit && a.count === b.count;
+
+/** How a change is carried out, by the state of the subscription. */
+export type ChangeMode = 'billed' | 'trial' | 'incomplete';
+
+/** State of a subscription as far as a change depends on it. */
+export interface ChangeableState {
+  subscriptionId: string;
+  status: SubscriptionStatus;
+  inTrial: boolean;
+  cancelAtPeriodEnd: boolean;
+  /** True while a payment of the current or next period's invoice has an unknown outcome. */
+  paymentUnknown: boolean;
+}
+
+/**
+ * Decides how a change may be carried out: a trial is switched at once without lines, an incomplete subscription has its
+ * open invoice replaced, an active one is billed. Throws Rejected `subscription_wrong_state` where it may not.
+ */
+export function modeOf(state: ChangeableState): ChangeMode {
+  const { subscriptionId, status, inTrial, paymentUnknown } = state;
+  if (status !== 'active' && status !== 'incomplete') {
+    throw new Rejected('subscription_wrong_state', `Subscription ${subscriptionId} is ${status}: cannot change it`);
+  }
+  if (paymentUnknown) {
+    throw undecided(subscriptionId);
+  }
+  if (status === 'incomplete') return 'incomplete';
+  return inTrial ? 'trial' : 'billed';
+}
+
+/** The refusal while the outcome of a payment is not known. */
+export const undecided = (subscriptionId: string): Rejected =>
+  new Rejected(
+    'subscription_wrong_state',
+    `The outcome of a payment of subscription ${subscriptionId} is not known yet: try again later`,
+  );
+
+/** Refuses a deferred change of a subscription that ends with its period. Throws Rejected `subscription_wrong_state`. */
+export function assertDeferrable({ subscriptionId, cancelAtPeriodEnd }: ChangeableState): void {
+  if (!cancelAtPeriodEnd) return;
+  throw new Rejected(
+    'subscription_wrong_state',
+    `Subscription ${subscriptionId} ends with its period: it cannot change at that time`,
+  );
+}
+
+/** Age in seconds of a quote that update_submit still accepts, and time to pay a change. */
+export const QUOTE_SECONDS = 3_600;
+
+/**
+ * The second at which a change is priced: that of a quote, else now. Throws Rejected `invalid_parameters` for
+ * /prorationDate unless it is in [now − 3600, now] and within the period.
+ */
+export function prorationDateOf(given: number, now: number, period: { start: number; end: number }): number {
+  if (given === 0) return now;
+  if (given < now - QUOTE_SECONDS || given > now) {
+    throw invalid('/prorationDate', `is ${given}: a quote holds ${QUOTE_SECONDS} seconds, it is ${now}`);
+  }
+  if (given < period.start || given >= period.end) {
+    throw invalid('/prorationDate', `is ${given}: outside of the period from ${period.start} to ${period.end}`);
+  }
+  return given;
+}
+
+/**
+ * The second at which an unpaid change lapses: an hour after its submit, or when its wire transfer is due; with the
+ * period at the latest.
+ */
+export const lapseTime = ({
+  submitted,
+  wireDue,
+  periodEnd,
+}: {
+  submitted: number;
+  wireDue?: number;
+  periodEnd: number;
+}) => Math.min(wireDue ?? submitted + QUOTE_SECONDS, periodEnd);
+
+/** The second at which a wire transfer for a change is due. */
+export const wireDueTime = (submitted: number, days: number): number => submitted + days * secondsPerDay;

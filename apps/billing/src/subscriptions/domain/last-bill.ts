@@ -1,0 +1,51 @@
+import type { Bill, BillItem } from '../../invoicing/composed/bill.js';
+import type { SoldLine } from '../../invoicing/composed/sold-line.js';
+import { common } from './bill.js';
+import { carriedItem } from './carried.js';
+import { creditItem, sellsAt } from './lines-in-force.js';
+import type { Subscription } from './subscription.js';
+
+/** The end of a subscription. */
+export interface Ending {
+  /** Unix second at which it ends. */
+  at: number;
+  /** End of the current period. */
+  periodEnd: number;
+  /** True to credit the unused time of the current period. */
+  prorate: boolean;
+  /** True to bill the usage since the period's start on the same document. */
+  invoiceNow: boolean;
+  sold: readonly SoldLine[];
+  /** Charges for usage since the period's start, and lines carried so far. */
+  usage: readonly BillItem[];
+}
+
+/** Lines of an ending, what ends, and usage that is not billed. */
+export interface LastLines {
+  items: BillItem[];
+  ended: SoldLine[];
+  dropped: BillItem[];
+}
+
+/**
+ * The lines of an ending. A next period that is paid is credited in full, whatever is asked; the current one where it is
+ * to be prorated. Usage is billed at once, or dropped.
+ */
+export function lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage }: Ending): LastLines {
+  const open = sold.filter(line => sellsAt(line, at));
+  const ended = open.filter(({ stretch }) => prorate || stretch.start >= periodEnd);
+  const credits = ended.map(line => creditItem(line, at));
+  return {
+    items: invoiceNow ? [...credits, ...usage] : credits,
+    ended,
+    dropped: invoiceNow ? [] : [...usage],
+  };
+}
+
+/** The last bill of a subscription. Carried lines come first; without anything else to bill they are waived. */
+export const lastBill = (sub: Subscription, items: readonly BillItem[], at: number): Bill => ({
+  ...common(sub, at),
+  ...{ reason: 'last', name: 'SubscriptionCancel' },
+  period: { kind: '', start: sub.currentPeriodStart, end: at },
+  items: items.length === 0 ? [] : [...sub.carried.map(carriedItem), ...items],
+});

@@ -1,0 +1,152 @@
+import type { PlanSnapshot } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { boundary } from './calendar.js';
+import type { CarriedLine } from './carried.js';
+import { intervalOf, type StoredItem } from './items.js';
+import { type SubscriptionMove, type SubscriptionStatus, subscriptionLifecycle } from './lifecycle.js';
+import type { Period } from './periods.js';
+import type { TrialStep } from './trials.js';
+
+/** A discount that a subscription is bound to. A recurring one reduces cycle invoices as long as its cycles last. */
+export interface BoundDiscount {
+  discountId: number;
+  code: string;
+  recurring: boolean;
+  /** Use of a one-time code that waits for the first invoice that it can reduce; 0 for none. */
+  waitingUseId: number;
+}
+
+export interface MultiTrial {
+  startedAt: number;
+  /** The step under way, from 0. */
+  currentIndex: number;
+  finished: boolean;
+  steps: TrialStep[];
+}
+
+/** A subscription. Times are unix seconds, 0 for what has not happened; money is minor units of `currency`. */
+export interface Subscription {
+  merchantId: number;
+  /** `sub_…` */
+  subscriptionId: string;
+  id: number;
+  version: number;
+  userId: number;
+  productId: number;
+  planId: number;
+  quantity: number;
+  status: SubscriptionStatus;
+  /** The status before the last change of it. */
+  previousStatus: SubscriptionStatus;
+  type: number;
+  currency: string;
+  /** Price of a full interval before discounts. */
+  amount: bigint;
+  timeZone: string;
+  /** Boundary 0 of its full periods. */
+  anchor: number;
+  /** k of the end of the current period, f(anchor, k); 0 while that end is the anchor or lies before it. */
+  periodNo: number;
+  currentPeriodStart: number;
+  currentPeriodEnd: number;
+  /** 1 for a paid period, else the second at which it ends unpaid; 0 before the first payment. */
+  currentPeriodPaid: number;
+  trialEnd: number;
+  firstPaidTime: number;
+  gatewayId: number;
+  paymentMethodId: string;
+  gatewayPaymentType: string;
+  /** No automatic attempt is made to collect. */
+  manualPayment: boolean;
+  cancelAtPeriodEnd: boolean;
+  cancelReason: string;
+  cancelTime: number;
+  dunningTime: number;
+  latestInvoiceId: string;
+  pendingUpdateId: string;
+  planSnapshot: PlanSnapshot;
+  /** The items that it sells at the prices fixed for it. */
+  items: StoredItem[];
+  multiTrial: MultiTrial | null;
+  discount: BoundDiscount | null;
+  /** Lines below the gateway's minimum that its next invoice bills. */
+  carried: CarriedLine[];
+  /** Percentage that an API key stated; 0 for by the rules. */
+  taxPercentage: number;
+  vatNumber: string;
+  countryCode: string;
+  metadata: Record<string, unknown>;
+  returnUrl: string;
+  cancelUrl: string;
+  /** Why its billing is stopped; '' while it is not. */
+  parkedReason: string;
+  parkedAt: number;
+  createTime: number;
+  modifyTime: number;
+}
+
+/** The plan that it sells, as it was when it was sold. */
+export function planOf({ subscriptionId, planSnapshot }: Pick<Subscription, 'subscriptionId' | 'planSnapshot'>) {
+  if (!planSnapshot.plan) throw new Error(`subscription ${subscriptionId} has no plan`);
+  return planSnapshot.plan;
+}
+
+/** The subscription after a move of its lifecycle. Throws Rejected `subscription_wrong_state`. */
+export function moved<S extends Subscription>(sub: S, move: SubscriptionMove, now: number): S {
+  const subject = `Subscription ${sub.subscriptionId}`;
+  const status = subscriptionLifecycle.step(sub.status, move, 'subscription_wrong_state', subject);
+  const previousStatus = status === sub.status ? sub.previousStatus : sub.status;
+  return { ...sub, status, previousStatus, modifyTime: now };
+}
+
+/** The period after the current one: the next step of its trial, else the next full period. */
+export function nextPeriod(sub: Subscription): Period {
+  const { currentPeriodEnd: start, anchor, periodNo, multiTrial, timeZone } = sub;
+  const step = (multiTrial?.currentIndex ?? 0) + 1;
+  const next = multiTrial?.finished ? undefined : multiTrial?.steps[step];
+  if (next) return { kind: 'trial', start: next.start, end: next.end, step };
+  return { kind: 'cycle', start, end: boundary(anchor, periodNo + 1, intervalOf(planOf(sub)), timeZone) };
+}
+
+/** The subscription in its next period, which is paid or free. */
+export function advanced<S extends Subscription>(sub: S, period: Period): S {
+  const { start, end, kind, step } = period;
+  const current = { currentPeriodStart: start, currentPeriodEnd: end, currentPeriodPaid: 1 };
+  const { multiTrial } = sub;
+  if (kind === 'trial' && multiTrial)
+    return { ...sub, ...current, multiTrial: { ...multiTrial, currentIndex: step ?? 0 } };
+  const ended = multiTrial && { ...multiTrial, finished: true };
+  const periodNo = kind === 'cycle' ? sub.periodNo + 1 : sub.periodNo;
+  return { ...sub, ...current, periodNo, multiTrial: ended };
+}
+
+/** True while a trial is under way: its last second is before `trialEnd`. */
+export const isInTrial = ({ trialEnd }: Pick<Subscription, 'trialEnd'>, now: number): boolean => now < trialEnd;
+
+/** The first payment, or nothing to pay, makes it active in its first period. */
+export function activated<S extends Subscription>(sub: S, now: number): S {
+  const firstPaidTime = sub.firstPaidTime || now;
+  return { ...moved(sub, 'activate', now), currentPeriodPaid: 1, firstPaidTime, dunningTime: 0 };
+}
+
+/** Ended at once: by request, by its deadline, or because it never paid. */
+export function ended<S extends Subscription>(
+  sub: S,
+  move: 'cancel' | 'expire' | 'fail',
+  reason: string,
+  now: number,
+): S {
+  return { ...moved(sub, move, now), cancelReason: reason, cancelTime: now, pendingUpdateId: '', dunningTime: 0 };
+}
+
+/** Set, or taken back, to end with its current period. Throws Rejected `subscription_wrong_state`. */
+export function endingAtPeriodEnd<S extends Subscription>(sub: S, ends: boolean, now: number): S {
+  if (sub.status !== 'active' && sub.status !== 'incomplete') {
+    const what = ends ? 'end it with its period' : 'take back its end';
+    throw new Rejected(
+      'subscription_wrong_state',
+      `Subscription ${sub.subscriptionId} is ${sub.status}: cannot ${what}`,
+    );
+  }
+  return { ...sub, cancelAtPeriodEnd: ends, modifyTime: now };
+}

@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { createFrom } from '@recur/contracts';
+import type { Tx } from '@recur/platform';
+import { sellerCountry } from '../../customers/merchants.js';
+import { findGateway } from '../../gateways/lookup.js';
+import type { BillItem } from '../../invoicing/composed/bill.js';
+import { compose } from '../../invoicing/composed/compose.js';
+import { giveBackSources, InvoiceMaker } from '../../invoicing/composed/make.js';
+import { isCarried } from '../../invoicing/composed/preview.js';
+import { endLines, soldLines } from '../../invoicing/composed/sold-lines.js';
+import { firstInvoiceDeadline } from '../../invoicing/domain/dunning.js';
+import { lastBill, lastLines } from '../domain/last-bill.js';
+import type { Subscription } from '../domain/subscription.js';
+import { settingsOf } from '../settings.js';
+
+/** Terms of the last document of a subscription. */
+export interface LastTerms {
+  /** True to credit the unused time of the current period; a paid next one is credited in any case. */
+  prorate: boolean;
+  /** True to bill the usage since the period's start. */
+  invoiceNow: boolean;
+  usage?: readonly BillItem[];
+}
+
+/** Things that were never billed when a subscription ended. */
+export interface Unbilled {
+  usage: readonly BillItem[];
+  /** Lines below the gateway's minimum. */
+  isWaived: boolean;
+}
+
+/** Makes the last invoice or credit note of a subscription. It is locked, and has no open invoice and no pending change. */
+@Injectable()
+export class LastDocuments {
+  constructor(private readonly maker: InvoiceMaker) {}
+
+  async make(tx: Tx, sub: Subscription, { prorate, invoiceNow, usage = [] }: LastTerms): Promise<Unbilled> {
+    const { subscriptionId, gatewayId, currentPeriodEnd: periodEnd, carried } = sub;
+    const at = tx.now;
+    const sold = await soldLines(tx, subscriptionId, at);
+    const { items, ended, dropped } = lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage });
+    if (items.length === 0) return { usage: dropped, isWaived: carried.length > 0 };
+    const [gateway, sellerCountryCode, { firstInvoiceDays }] = await Promise.all([
+      findGateway(tx, gatewayId),
+      sellerCountry(tx),
+      settingsOf(tx),
+    ]);
+    const composed = await compose(tx, lastBill(sub, items, at), { sellerCountryCode, gateway });
+    const isWaived = await isCarried(tx, composed);
+    const deadline = firstInvoiceDeadline(at, firstInvoiceDays);
+    if (isWaived) await giveBackSources(tx, composed);
+    else await this.maker.make(tx, composed, { status: 'open', createFrom: createFrom.autoRenew, deadline });
+    await endLines(
+      tx,
+      ended.map(({ lineId }) => lineId),
+      at,
+    );
+    return { usage: dropped, isWaived };
+  }
+}

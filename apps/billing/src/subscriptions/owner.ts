@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import { bizType } from '@recur/contracts';
+import type { Tx } from '@recur/platform';
+import * as discounts from '../discounts/verbs.js';
+import type { BillReason } from '../invoicing/composed/facts.js';
+import { InvoiceOwners } from '../invoicing/owners.js';
+import type { InvoiceState } from '../invoicing/state.js';
+import { subscriptionAggregate } from './aggregate.js';
+import type { Subscription } from './domain/subscription.js';
+import { subscriptions } from './tables.js';
+
+type InvoiceIds = Pick<InvoiceState, 'subscriptionId' | 'invoiceId'>;
+
+/** An invoice of a subscription that ended, with the locked subscription. */
+export interface InvoiceEnd {
+  invoice: InvoiceState;
+  sub: Subscription;
+}
+
+/** Effects of the end of an invoice on its subscription. `failed` is the deadline, `cancelled` comes before it. */
+export interface EndHandler {
+  paid(tx: Tx, end: InvoiceEnd): Promise<void>;
+  failed(tx: Tx, end: InvoiceEnd): Promise<void>;
+  cancelled(tx: Tx, end: InvoiceEnd): Promise<void>;
+  reversed?(tx: Tx, end: InvoiceEnd): Promise<void>;
+}
+
+/**
+ * The owner of invoices of subscriptions. Each occasion for an invoice has a handler for its end; handlers register when
+ * the service starts. An invoice that ends unpaid gives its discount back.
+ */
+@Injectable()
+export class SubscriptionInvoices {
+  private readonly handlers = new Map<BillReason | '', EndHandler>();
+
+  constructor(owners: InvoiceOwners) {
+    owners.register(bizType.subscription, {
+      lock: (tx, invoice) => this.lock(tx, invoice),
+      paid: (tx, invoice) => this.tell('paid', tx, invoice),
+      failed: async (tx, invoice) => {
+        await this.tell('failed', tx, invoice);
+        await discounts.giveBack(tx, invoice);
+      },
+      cancelled: async (tx, invoice) => {
+        await this.tell('cancelled', tx, invoice);
+        await discounts.giveBack(tx, invoice);
+      },
+      reversed: (tx, invoice) => this.tell('reversed', tx, invoice),
+    });
+  }
+
+  register(reasons: readonly BillReason[], handler: EndHandler): void {
+    for (const reason of reasons) {
+      if (this.handlers.has(reason)) throw new Error(`the ends of invoices of reason ${reason} have a handler`);
+      this.handlers.set(reason, handler);
+    }
+  }
+
+  /** The subscription, then the discounts of the invoice. */
+  private async lock(tx: Tx, { subscriptionId, invoiceId }: InvoiceIds): Promise<void> {
+    await tx.part(subscriptions, { subscriptionId });
+    await discounts.lockDiscountsOf(tx, { invoiceId });
+  }
+
+  private async tell(end: keyof EndHandler, tx: Tx, invoice: InvoiceState): Promise<void> {
+    const sub = await tx.lockIfAny(subscriptionAggregate, invoice.subscriptionId);
+    // a subscription that is being made in this transaction: the command that makes it knows the outcome
+    if (sub) await this.handlers.get(invoice.billReason)?.[end]?.(tx, { invoice, sub });
+  }
+}

@@ -1,0 +1,32 @@
+import type { IntervalUnit } from '@recur/contracts';
+import type { Tx } from '@recur/platform';
+import { intervalOf } from './domain/items.js';
+import { planOf, type Subscription } from './domain/subscription.js';
+
+/** Kind of due work: one item per subscription, due at the next thing that has to happen to it. */
+export const NEXT = 'subscription.next';
+
+/** Seconds before the end of a period at which the next invoice is made. */
+const leads: Record<IntervalUnit, number> = { day: 3600, week: 86_400, month: 3 * 86_400, year: 15 * 86_400 };
+
+/** Seconds before the end of its period at which a subscription's next invoice is made: none with usage charges. */
+export function leadOf(sub: Subscription): number {
+  const plan = planOf(sub);
+  const addons = sub.planSnapshot.addons.map(({ addonPlan }) => addonPlan);
+  const charges = [plan, ...addons].flatMap(one =>
+    one ? [...one.metricMeteredCharge, ...one.metricRecurringCharge] : [],
+  );
+  return charges.length > 0 ? 0 : leads[intervalOf(plan).unit];
+}
+
+/** Schedules the next thing that happens to a subscription, or takes it off the schedule where it has ended. */
+export function scheduleNext(tx: Tx, sub: Subscription): void {
+  const { subscriptionId, status } = sub;
+  if (status === 'active' || status === 'incomplete') tx.schedule(NEXT, subscriptionId, nextDue(sub));
+  else tx.unschedule(NEXT, subscriptionId);
+}
+
+function nextDue(sub: Subscription): number {
+  const { currentPeriodStart, currentPeriodEnd, cancelAtPeriodEnd } = sub;
+  return cancelAtPeriodEnd ? currentPeriodEnd : Math.max(currentPeriodEnd - leadOf(sub), currentPeriodStart);
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { invoiceStatus, paymentStatus } from '@recur/contracts';
+import { type CardShop, cardShop } from './cards.js';
+
+let c: CardShop;
+beforeAll(async () => {
+  c = await cardShop();
+});
+afterAll(() => c.s.t.close());
+beforeEach(() => c.s.t.emitted());
+
+const hour = 3_600;
+const paid = { status: invoiceStatus.paid, payment: { status: paymentStatus.success } };
+const open = { status: invoiceStatus.processing };
+
+describe('a finished invoice on a card gateway', () => {
+  it('is charged without a call, and paid', async () => {
+    const userId = await c.buyer('succeeds');
+    const { invoiceId, paymentId, payment } = await c.made(userId);
+    expect(payment).toMatchObject({ status: paymentStatus.created, autoCharge: true, automatic: 1 });
+    await c.s.t.emitted();
+    await c.drain();
+    const invoice = await c.s.detail(invoiceId);
+    expect(invoice).toMatchObject({ ...paid, paymentId });
+    expect(invoice.payment?.gatewayPaymentId).toMatch(/^sbx_/);
+    expect(await c.moneyOf(invoiceId)).toBe(1);
+    const events = (await c.s.t.emitted()).filter(({ data }) => JSON.stringify(data).includes(invoiceId));
+    expect(events.map(({ type }) => type)).toEqual(['payment.success', 'invoice.paid', 'operation.logged']);
+    expect(events.at(-1)?.data).toMatchObject({ target: `Payment(${paymentId})`, content: 'Charge: succeeded' });
+  });
+
+  it('without a card waits for its user', async () => {
+    const { invoiceId } = await c.made(await c.buyer());
+    await c.pass(13 * hour);
+    expect(await c.s.detail(invoiceId)).toMatchObject({ ...open, payment: { status: paymentStatus.created } });
+    expect(await c.paymentsOf(invoiceId)).toMatchObject([{ attempt: 0 }]);
+  });
+});
+
+describe('a soft decline', () => {
+  it('fails the payment, and another is tried every twelve hours until the deadline', async () => {
+    const { invoiceId, invoice } = await c.charged('declines_softly');
+    expect(invoice).toMatchObject({
+      ...open,
+      payment: { status: paymentStatus.failed, failureReason: 'insufficient_funds' },
+    });
+    expect(await c.s.types()).toEqual(expect.arrayContaining(['payment.failure 2']));
+    await c.pass(12 * hour);
+    expect((await c.paymentsOf(invoiceId)).map(({ status }) => status)).toEqual(['failed', 'failed']);
+    await c.pass(c.s.term);
+    expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.failed });
+    const all = await c.paymentsOf(invoiceId);
+    // three days and twenty minutes: the last attempt at 72 h
+    expect(all.map(({ status, automatic }) => [status, automatic])).toEqual(
+      Array.from({ length: 7 }, () => ['failed', true]),
+    );
+    await c.pass(13 * hour);
+    expect(await c.paymentsOf(invoiceId)).toEqual(all);
+    expect(await c.moneyOf(invoiceId)).toBe(0);
+  });
+
+  it('is mended by another card, which is tried at once', async () => {
+    const { userId, invoiceId } = await c.charged('declines_softly');
+    c.s.clock.advance(1);
+    await c.swap(userId, 'succeeds');
+    await c.drain();
+    expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+    expect(await c.paymentsOf(invoiceId)).toMatchObject([
+      { status: 'failed', automatic: true },
+      { status: 'success', automatic: false },
+    ]);
+  });
+});
+
+describe('a hard decline', () => {
+  it('ends automatic attempts', async () => {
+    const { invoiceId, invoice } = await c.charged('declines_hard');
+    expect(invoice).toMatchObject({ ...open, payment: { status: paymentStatus.failed, failureReason: 'lost_card' } });
+    await c.pass(30 * hour);
+    expect(await c.paymentsOf(invoiceId)).toHaveLength(1);
+  });
+});
+
+describe('a card that needs action', () => {
+  const asked = async () => {
+    const { invoiceId, invoice } = await c.charged('needs_action');
+    return { invoiceId, reference: String(invoice.payment?.gatewayPaymentId), link: invoice.payment?.link };
+  };
+
+  it('shows a link, and is paid once its user approves', async () => {
+    const { invoiceId, reference, link } = await asked();
+    expect(link).toContain(`/sandbox/${reference}`);
+    expect(await c.s.types()).toEqual(expect.arrayContaining(['payment.authorised.need 2']));
+    await c.pass(13 * hour);
+    expect(await c.paymentsOf(invoiceId)).toMatchObject([{ status: 'created', outcome: 'action', attempt: 1 }]);
+    await c.sandbox.answer(c.account, reference, true);
+    await c.drain();
+    expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+  });
+
+  it('fails once its user declines, and is tried again as scheduled', async () => {
+    const { invoiceId, reference } = await asked();
+    await c.sandbox.answer(c.account, reference, false);
+    await c.drain();
+    expect(await c.paymentsOf(invoiceId)).toMatchObject([{ status: 'failed', outcome: '' }]);
+    await c.pass(12 * hour);
+    expect(await c.paymentsOf(invoiceId)).toMatchObject([{ status: 'failed' }, { outcome: 'action' }]);
+  });
+});
+
+describe('an unknown outcome', () => {
+  it.each(['times_out_after_charging', 'times_out_before_charging'])(
+    '%s: is asked for, and charged once',
+    async scenario => {
+      const { invoiceId, invoice } = await c.charged(scenario);
+      expect(invoice).toMatchObject({ ...open, payment: { status: paymentStatus.created } });
+      expect(await c.paymentsOf(invoiceId)).toMatchObject([{ outcome: 'unknown', attempt: 1 }]);
+      await c.pass(2 * hour);
+      expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+      expect(await c.paymentsOf(invoiceId)).toMatchObject([
+        { status: 'success', outcome: '', attempt: scenario === 'times_out_after_charging' ? 1 : 2 },
+      ]);
+      expect(await c.moneyOf(invoiceId)).toBe(1);
+    },
+  );
+
+  it('does not let the invoice expire before it is known', async () => {
+    const { invoiceId } = await c.charged('calls_back_late');
+    // the clock jumps past the deadline, and the gateway is silent until after it
+    await c.s.t.rows(`update sandbox_charges set tell_time = tell_time + $1`, [c.s.term + 2 * hour]);
+    await c.s.t.rows(`delete from due_work where kind = 'sandbox.callback'`);
+    await c.pass(c.s.term + 1_200);
+    expect(await c.s.detail(invoiceId)).toMatchObject(open);
+    await c.pass(9 * hour);
+    expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+  });
+});
+
+describe('callbacks', () => {
+  it.each(['calls_back_twice', 'calls_back_out_of_order', 'calls_back_late'])('%s: pays once', async scenario => {
+    const { invoiceId } = await c.charged(scenario);
+    await c.pass(2 * hour);
+    expect(await c.s.detail(invoiceId)).toMatchObject(paid);
+    expect(await c.moneyOf(invoiceId)).toBe(1);
+    expect((await c.s.types()).filter(type => type.startsWith('invoice.paid'))).toHaveLength(1);
+    expect(await c.s.t.rows('select 1 from payment_surpluses')).toEqual([]);
+  });
+
+  it.each(['disputed_and_won', 'disputed_and_lost'])('%s', async scenario => {
+    const { invoiceId } = await c.charged(scenario);
+    await c.pass(25 * hour);
+    expect(await c.s.t.rows('select dispute from payments where invoice_id = $1', [invoiceId])).toEqual([
+      { dispute: 'open' },
+    ]);
+    await c.pass(8 * 24 * hour);
+    const dispute = scenario === 'disputed_and_won' ? 'won' : 'lost';
+    expect(await c.s.t.rows('select dispute from payments where invoice_id = $1', [invoiceId])).toEqual([{ dispute }]);
+    const status = dispute === 'won' ? invoiceStatus.paid : invoiceStatus.reversed;
+    expect(await c.s.detail(invoiceId)).toMatchObject({ status });
+  });
+});

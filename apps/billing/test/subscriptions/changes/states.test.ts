@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  activateDiscount,
+  cancelPayment,
+  listPendingUpdates,
+  newDiscount,
+  pendingUpdateDetail,
+  previewChange,
+} from '@recur/contracts';
+import { DAY, plans, type World, world } from './world.js';
+
+let w: World;
+beforeAll(async () => {
+  w = await world();
+});
+afterAll(() => w.t.close());
+
+describe('a change in another state', () => {
+  it('of a trial is switched at once, and the trial stays', async () => {
+    const { subscription: sub } = await w.submitted({ planId: plans.trial });
+    expect(await w.row(sub.subscriptionId)).toMatchObject({ status: 'active' });
+    const made = await w.change(sub, { quantity: 2 });
+    expect(made).toMatchObject({
+      paid: true,
+      invoiceId: '',
+      subscriptionPendingUpdate: { status: 2, prorationAmount: 0 },
+    });
+    expect(await w.row(sub.subscriptionId)).toMatchObject({
+      ...{ plan_id: '20', quantity: 2, amount: '40000', trial_end: String(sub.trialEnd) },
+      current_period_end: String(sub.currentPeriodEnd),
+    });
+  });
+
+  it('of an incomplete one replaces its open invoice, with the same period and deadline', async () => {
+    const { subscription: sub, invoiceId } = await w.submitted({ startIncomplete: true });
+    const [before] = await w.t.rows('select deadline from invoices where invoice_id = $1', [invoiceId]);
+    const made = await w.change(sub, {});
+    expect(made).toMatchObject({ paid: false, subscriptionPendingUpdate: { status: 2 } });
+    expect(await w.detail(invoiceId)).toMatchObject({ status: 5 });
+    const again = await w.detail(made.invoiceId);
+    expect(again).toMatchObject({ status: 2, totalAmount: 20_000, invoiceName: 'SubscriptionCreate' });
+    expect([again.periodStart, again.periodEnd]).toEqual([sub.currentPeriodStart, sub.currentPeriodEnd]);
+    const [after] = await w.t.rows('select deadline, period_seq from invoices where invoice_id = $1', [made.invoiceId]);
+    expect(after).toEqual({ ...before, period_seq: 2 });
+    expect(await w.row(sub.subscriptionId)).toMatchObject({
+      ...{ status: 'incomplete', plan_id: '20', pending_update_id: '', latest_invoice_id: made.invoiceId },
+    });
+    await w.receive(made.invoiceId);
+    expect(await w.row(sub.subscriptionId)).toMatchObject({ status: 'active' });
+  });
+
+  it('is refused before the first payment, and after the end: 52', async () => {
+    const { subscription: sub } = await w.submitted();
+    expect(await w.refused(sub)).toMatchObject({ slug: 'subscription_wrong_state' });
+    await w.t.rows(`update subscriptions set status = 'cancelled' where subscription_id = $1`, [sub.subscriptionId]);
+    expect(await w.refused(sub)).toMatchObject({ slug: 'subscription_wrong_state' });
+    expect(await w.t.call(previewChange, { ...sub, newPlanId: plans.large })).toMatchObject({
+      slug: 'subscription_wrong_state',
+    });
+  });
+
+  it('is refused at the end of a period that is the last: 52; at once it is fine', async () => {
+    const sub = await w.paid({ planId: plans.large });
+    await w.t.rows('update subscriptions set cancel_at_period_end = true where subscription_id = $1', [
+      sub.subscriptionId,
+    ]);
+    expect(await w.refused(sub, { newPlanId: plans.small })).toMatchObject({ slug: 'subscription_wrong_state' });
+    await w.at(sub, 0.5);
+    const made = await w.change(sub, { newPlanId: plans.small, effectImmediate: 1 });
+    expect(made).toMatchObject({ paid: true });
+  });
+});
+
+describe('a payment of a change that is cancelled', () => {
+  it('cancels the change, and what was credited can be credited again', async () => {
+    const sub = await w.paid();
+    await w.at(sub, 0.5);
+    const { paymentId, subscriptionPendingUpdate } = await w.change(sub, {});
+    await w.types();
+    await w.t.done(cancelPayment, { paymentId });
+    expect(await w.types()).toContain('subscription.pending_update.cancelled 2');
+    expect(await w.update(subscriptionPendingUpdate?.pendingUpdateId ?? '')).toMatchObject({ status: 3 });
+    const again = await w.change(sub, {});
+    expect(await w.linesOf(again.invoiceId)).toEqual([-5000, 10_000]);
+  });
+});
+
+describe('a quote', () => {
+  it('holds for an hour, within the period: 51', async () => {
+    const sub = await w.paid();
+    w.clock.advance(2 * 3600);
+    const now = w.clock.now();
+    const { prorationDate } = await w.preview(sub, { prorationDate: now - 3600 });
+    expect(prorationDate).toBe(now - 3600);
+    for (const wrong of [now - 3601, now + 1]) {
+      expect(await w.refused(sub, { prorationDate: wrong })).toMatchObject({ slug: 'invalid_parameters' });
+    }
+  });
+
+  it('is compared: another total is 52, another currency 51', async () => {
+    const sub = await w.paid();
+    expect(await w.refused(sub, { confirmTotalAmount: 1 })).toMatchObject({ slug: 'total_changed' });
+    expect(await w.refused(sub, { confirmCurrency: 'USD' })).toMatchObject({ slug: 'invalid_parameters' });
+  });
+});
+
+describe('a change is refused', () => {
+  it('for what is not there: 53', async () => {
+    const sub = await w.paid();
+    const unknown = { subscriptionId: 'sub_none' };
+    expect(await w.refused(unknown)).toMatchObject({ slug: 'subscription_not_found' });
+    expect(await w.refused({ subscriptionId: '' }, { userId: 77_777 })).toMatchObject({
+      slug: 'subscription_not_found',
+    });
+    expect(await w.t.call(previewChange, { ...unknown, newPlanId: 10 })).toMatchObject({
+      slug: 'subscription_not_found',
+    });
+    expect(await w.t.call(listPendingUpdates, unknown)).toMatchObject({ slug: 'subscription_not_found' });
+    const none = { subscriptionPendingUpdateId: 'subup_none' };
+    expect(await w.t.call(pendingUpdateDetail, none)).toMatchObject({ slug: 'pending_update_not_found' });
+    for (const given of [{ newPlanId: 999 }, { addonParams: [{ addonPlanId: 999, quantity: 1 }] }]) {
+      expect(await w.refused(sub, given)).toMatchObject({ slug: 'plan_not_found' });
+    }
+    expect(await w.refused(sub, { gatewayId: 999 })).toMatchObject({ slug: 'gateway_not_found' });
+  });
+
+  it('for what does not fit: 51', async () => {
+    const sub = await w.paid();
+    for (const given of [
+      { newPlanId: plans.other },
+      { newPlanId: plans.dollars },
+      { newPlanId: plans.addon },
+      { addonParams: [{ addonPlanId: plans.large, quantity: 1 }] },
+      { newPlanId: plans.dollars, currency: 'USD', effectImmediate: 1 },
+      { newPlanId: plans.small, discountCode: 'NONE' },
+      { subscriptionId: '', userId: 0 },
+    ]) {
+      expect(await w.refused(sub, given)).toMatchObject({ slug: 'invalid_parameters' });
+    }
+  });
+});
+
+describe('a discount', () => {
+  const discount = async (over: object) => {
+    const body = { billingType: 2, discountType: 1, discountPercentage: 5000, startTime: 0, endTime: 0, ...over };
+    const { discount: made } = await w.t.done(newDiscount, body);
+    await w.t.done(activateDiscount, { id: made.id });
+  };
+
+  it('that recurs reduces the charge lines of a change, and no credit', async () => {
+    await discount({ code: 'HALF' });
+    const sub = await w.paid({ discountCode: 'HALF' });
+    await w.at(sub, 0.5);
+    const { invoiceId } = await w.change(sub, {});
+    const invoice = await w.detail(invoiceId);
+    expect(invoice.lines.map(line => [line.amountExcludingTax, line.discountAmount])).toEqual([
+      [-2500, 0],
+      [10_000, 5000],
+    ]);
+    expect(invoice.totalAmount).toBe(2500);
+  });
+
+  it('for upgrades is taken with one, and binds where it recurs', async () => {
+    await discount({ code: 'UP', upgradeOnly: true, discountPercentage: 1000 });
+    const sub = await w.paid();
+    await w.at(sub, 0.5);
+    const preview = await w.preview(sub, { discountCode: 'UP' });
+    expect(preview).toMatchObject({ totalAmount: 4000, discountAmount: 1000, discountMessage: '' });
+    const { invoiceId } = await w.change(sub, { discountCode: 'UP', confirmTotalAmount: 4000 });
+    await w.receive(invoiceId);
+    expect(await w.row(sub.subscriptionId)).toMatchObject({ discount: { code: 'UP', recurring: true } });
+    expect(DAY).toBe(86_400);
+  });
+});

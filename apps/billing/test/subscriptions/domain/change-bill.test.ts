@@ -1,0 +1,229 @@
+import { describe, expect, it } from '@jest/globals';
+import type { SoldLine } from '../../../src/invoicing/composed/sold-line.js';
+import { type DiscountTerms, discountOfChanges } from '../../../src/pricing/discount.js';
+import {
+  changeLines,
+  fullItem,
+  type PaidPeriod,
+  partItem,
+  type ShownItem,
+  type TermsChange,
+} from '../../../src/subscriptions/domain/change-bill.js';
+import { lastLines } from '../../../src/subscriptions/domain/last-bill.js';
+import { creditItem } from '../../../src/subscriptions/domain/lines-in-force.js';
+import { rate } from '../../pricing/samples.js';
+import { addon, amountsOf, composed, dates, day, paidLines, plan, terms, thirtyDays } from './change-samples.js';
+
+const half: DiscountTerms = { kind: 'percentage', percentage: 5000 };
+
+interface Given {
+  from: ShownItem[];
+  to: ShownItem[];
+  at: number;
+  periods?: PaidPeriod[];
+  /** Lines in force; by default those of the full periods. */
+  lines?: SoldLine[];
+  discount?: DiscountTerms;
+  tax?: number;
+}
+
+function changed({ from, to, at, periods = [thirtyDays], lines, discount, tax = 0 }: Given) {
+  const given: TermsChange = {
+    ...{ from: terms(from), to: terms(to), at, periods },
+    sold:
+      lines ??
+      periods.flatMap((period, i) =>
+        paidLines(
+          from.map(item => fullItem(item, period)),
+          { tax: rate(tax), ...(discount && { discount }) },
+          `in_${i + 1}`,
+        ),
+      ),
+  };
+  const bill = changeLines(given);
+  const reduced = discount && discountOfChanges(discount, bill.shares);
+  return {
+    ...bill,
+    document: composed(bill.items, { tax: rate(tax), ...(reduced && { discount: reduced }) }),
+  };
+}
+
+describe('U2 and U3: the lines of a change', () => {
+  it('100 % off 7200, 1 → 2 seats with 20 of 30 days left: credit 0, charge 9600', () => {
+    const period = thirtyDays;
+    const lines = paidLines([fullItem(plan(7200n), period)], { discount: { kind: 'percentage', percentage: 10_000 } });
+    const { items, ended } = changed({ from: [plan(7200n)], to: [plan(7200n, 2)], at: 10 * day, lines });
+    expect(amountsOf(items)).toEqual([0n, 9600n]);
+    expect(ended).toEqual(lines);
+  });
+
+  it('recurring 50 %: net 5000, 12 of 30 days left: −2000; new 20000: 8000 − 4000', () => {
+    const { items, document } = changed({ from: [plan(10_000n)], to: [plan(20_000n)], at: 18 * day, discount: half });
+    expect(amountsOf(items)).toEqual([-2000n, 8000n]);
+    expect(document.lines.map(line => line.discountAmount)).toEqual([0n, 4000n]);
+    expect(document.amounts.totalAmount).toBe(2000n);
+  });
+
+  it('1000 → 2000 at day 10 → 4000 at day 20 of 30: −667 + 1333, then −667 + 1333', () => {
+    const first = changed({ from: [plan(1000n)], to: [plan(2000n)], at: 10 * day });
+    expect(amountsOf(first.items)).toEqual([-667n, 1333n]);
+    const lines = paidLines(first.items, {}, 'in_2');
+    const second = changed({ from: [plan(2000n)], to: [plan(4000n)], at: 20 * day, lines });
+    expect(amountsOf(second.items)).toEqual([-667n, 1333n]);
+    expect(second.items[0]?.source?.lineId).toBe('in_2_2');
+  });
+
+  it('333 × 3 → × 4 for a third: −333 + 444', () => {
+    const { items } = changed({ from: [plan(333n, 3)], to: [plan(333n, 4)], at: 20 * day });
+    expect(amountsOf(items)).toEqual([-333n, 444n]);
+    expect(items.map(({ quantity }) => quantity)).toEqual([1, 1]);
+    expect(items[1]?.derivation?.inputs).toMatchObject({ unitAmount: 333, quantity: 4 });
+  });
+
+  it('a stub 04-10..04-25 of 3000, charged 1500; after 5 days to 6000: −1000 + 2000', () => {
+    const [stub, full] = [dates('2026-04-10', '2026-04-25'), dates('2026-04-10', '2026-05-10')];
+    const charge = partItem(plan(3000n), stub, full);
+    expect(amountsOf([charge])).toEqual([1500n]);
+    const { items } = changed({
+      ...{ from: [plan(3000n)], to: [plan(6000n)], at: stub.start + 5 * day },
+      ...{ periods: [{ ...stub, full }], lines: paidLines([charge]) },
+    });
+    expect(amountsOf(items)).toEqual([-1000n, 2000n]);
+  });
+
+  it('anchor 31 Jan, period 02-28 → 03-31, 1000 → 2000 on 03-15: −516 + 1032', () => {
+    const period = dates('2026-02-28', '2026-03-31');
+    const { start: at } = dates('2026-03-15', '2026-03-31');
+    const { items } = changed({ from: [plan(1000n)], to: [plan(2000n)], at, periods: [{ ...period, full: period }] });
+    expect(amountsOf(items)).toEqual([-516n, 1032n]);
+  });
+
+  it('bills only the items that changed: the plan first, then add-ons by id, a credit before its charge', () => {
+    const { items } = changed({
+      from: [plan(1000n), addon(20, 300n), addon(3, 300n), addon(4, 300n)],
+      to: [plan(2000n), addon(20, 300n, 2), addon(3, 300n), addon(5, 600n)],
+      at: 15 * day,
+    });
+    expect(items.map(({ key, kind }) => [key, kind])).toEqual([
+      ['plan', 'credit'],
+      ['plan', 'plan'],
+      ['addon:4', 'credit'],
+      ['addon:5', 'addon'],
+      ['addon:20', 'credit'],
+      ['addon:20', 'addon'],
+    ]);
+    expect(amountsOf(items)).toEqual([-500n, 1000n, -150n, 300n, -150n, 300n]);
+  });
+
+  it('credits at most what is left of a line, at the rate and category of the line', () => {
+    const [line] = paidLines([fullItem(plan(1000n), thirtyDays)], { tax: rate(19) });
+    const lines = [{ ...(line as SoldLine), creditedNet: 900n }];
+    const { items, document } = changed({ from: [plan(1000n)], to: [plan(2000n)], at: 15 * day, lines, tax: 20 });
+    expect(amountsOf(items)).toEqual([-100n, 1000n]);
+    expect(document.lines.map(each => each.tax)).toEqual([-19n, 200n]);
+  });
+
+  it('returns the promo share of the unused time in credits, floored', () => {
+    const [line] = paidLines([fullItem(plan(1000n), thirtyDays)]);
+    const item = creditItem({ ...(line as SoldLine), promo: { credits: 30n, share: 100n, total: 300n } }, 20 * day);
+    expect(item.source).toMatchObject({ lineId: 'in_1_1', invoiceId: 'in_1', promoCredits: 3n });
+  });
+
+  it('another interval: the old is credited, a new period starts at the full price', () => {
+    const newPeriod = { start: 15 * day, end: 380 * day };
+    const lines = paidLines([fullItem(plan(1000n), thirtyDays), fullItem(addon(3, 500n), thirtyDays)]);
+    const to = terms([plan(12_000n, 2), addon(3, 6000n)], { interval: { unit: 'year', count: 1 } });
+    const from = terms([plan(1000n), addon(3, 500n)]);
+    const { items, ended } = changeLines({
+      ...{ from, to, at: 15 * day, periods: [thirtyDays], newPeriod, sold: lines },
+    });
+    expect(amountsOf(items)).toEqual([-500n, -250n, 24_000n, 6000n]);
+    expect(items.slice(2).map(({ stretch, quantity }) => [stretch, quantity])).toEqual([
+      [newPeriod, 2],
+      [newPeriod, 1],
+    ]);
+    expect(ended).toHaveLength(2);
+  });
+
+  it('replaces lines that an equal change left with the first change of one of their items', () => {
+    const lines = paidLines([fullItem(plan(1000n), thirtyDays)]);
+    const from = [plan(500n, 1, 2), addon(3, 500n)];
+    const { items } = changed({ from, to: [plan(500n, 1, 2), addon(3, 2000n)], at: 15 * day, lines });
+    expect(items.map(({ key, unitAmount }) => [key, unitAmount])).toEqual([
+      ['plan', -500n],
+      ['plan', 250n],
+      ['addon:3', 1000n],
+    ]);
+  });
+});
+
+describe('M2: the discount on the charge lines of a change', () => {
+  it('fixed 500 of 1000, upgrade to 2000 with 40 % left: −200, 800 − 200, net +400', () => {
+    const fixed: DiscountTerms = { kind: 'fixed', amount: 500n };
+    const { items, document } = changed({ from: [plan(1000n)], to: [plan(2000n)], at: 18 * day, discount: fixed });
+    expect(amountsOf(items)).toEqual([-200n, 800n]);
+    expect(document.lines.map(line => line.discountAmount)).toEqual([0n, 200n]);
+    expect(document.amounts.totalAmountExcludingTax).toBe(400n);
+  });
+
+  it('plan 1000 + add-on 500, fixed 300 (200 and 100), add-on × 2 at half: −200 + 500 − 50', () => {
+    const { items, document } = changed({
+      ...{ from: [plan(1000n), addon(3, 500n)], to: [plan(1000n), addon(3, 500n, 2)], at: 15 * day },
+      discount: { kind: 'fixed', amount: 300n },
+    });
+    expect(amountsOf(items)).toEqual([-200n, 500n]);
+    expect(document.lines.map(line => line.discountAmount)).toEqual([0n, 50n]);
+  });
+});
+
+describe('M5 and U5: documents of changes', () => {
+  it('plan 10000 + 20 % paid, at half of the month to 4000 at once: −5000 + 2000, tax −600, total −3600', () => {
+    const { items, document } = changed({ from: [plan(10_000n)], to: [plan(4000n)], at: 15 * day, tax: 20 });
+    expect(amountsOf(items)).toEqual([-5000n, 2000n]);
+    expect(document.amounts).toMatchObject({ taxAmount: -600n, totalAmount: -3600n });
+  });
+
+  it('1000 → 2000, 1 of 30 days left, next period paid: −33 + 67 − 1000 + 2000, tax 20 % 207, total 1241', () => {
+    const next: PaidPeriod = { start: 30 * day, end: 60 * day, full: { start: 30 * day, end: 60 * day } };
+    const { items, document } = changed({
+      ...{ from: [plan(1000n)], to: [plan(2000n)], at: 29 * day, periods: [thirtyDays, next], tax: 20 },
+    });
+    expect(amountsOf(items)).toEqual([-33n, 67n, -1000n, 2000n]);
+    expect(document.amounts).toMatchObject({ taxAmount: 207n, totalAmount: 1241n });
+  });
+
+  it('a deferred change at P credits a paid next period in full and charges it anew', () => {
+    const next: PaidPeriod = { start: 30 * day, end: 60 * day, full: { start: 30 * day, end: 60 * day } };
+    const { items } = changed({ from: [plan(2000n)], to: [plan(1000n)], at: 30 * day, periods: [next] });
+    expect(amountsOf(items)).toEqual([-2000n, 1000n]);
+  });
+});
+
+describe('U7: endings', () => {
+  const tenDays = { start: 0, end: 10 * day };
+  const lines = paidLines([fullItem(plan(10_000n), tenDays)], { tax: rate(20) });
+  const [usageItem] = [{ ...fullItem(plan(1250n), tenDays), key: 'usage:5', kind: 'metered' as const }];
+  const ending = { at: 6 * day, periodEnd: 10 * day, sold: lines, usage: [usageItem] };
+
+  it('net 10000 + 2000, 40 % left, usage 1250: −2750, tax −550: credit note 3300', () => {
+    const { items, ended, dropped } = lastLines({ ...ending, prorate: true, invoiceNow: true });
+    const { amounts } = composed(items, { tax: rate(20) });
+    expect(amounts).toMatchObject({ totalAmountExcludingTax: -2750n, taxAmount: -550n, totalAmount: -3300n });
+    expect([ended.length, dropped.length]).toEqual([1, 0]);
+  });
+
+  it('without prorate and invoiceNow: nothing, and usage is dropped', () => {
+    const { items, ended, dropped } = lastLines({ ...ending, prorate: false, invoiceNow: false });
+    expect([items, ended]).toEqual([[], []]);
+    expect(dropped).toEqual([usageItem]);
+  });
+
+  it('credits a paid next period in full, whatever is asked', () => {
+    const next = paidLines([fullItem(plan(10_000n), { start: 10 * day, end: 20 * day })], {}, 'in_2');
+    const { items } = lastLines({
+      ...{ ...ending, sold: [...lines, ...next], usage: [] },
+      ...{ prorate: false, invoiceNow: false },
+    });
+    expect(amountsOf(items)).toEqual([-10_000n]);
+  });
+});

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Caller, Reply } from '@recur/platform';
+import { Services, signingKey, TestGateway, TestNats } from '../stand.js';
+
+let nats: TestNats;
+let services: Services;
+let gateway: TestGateway;
+let reply: Reply;
+interface Asked {
+  command: string;
+  payload: { gatewayId: number; headers: Record<string, string>; base64: string };
+  caller: Caller;
+}
+const asked: Asked[] = [];
+
+beforeAll(async () => {
+  nats = await TestNats.start();
+  services = await Services.start(nats.url, [(await signingKey('k1')).jwk], ['identity']);
+  await services.bus.serve('billing', async (command, payload, caller) => {
+    asked.push({ command, payload: JSON.parse(payload), caller: caller as Caller });
+    return reply;
+  });
+  gateway = await (await TestGateway.start(nats.url)).ready();
+});
+afterAll(async () => {
+  await TestGateway.stopAll();
+  await services.stop();
+  await nats.close();
+});
+beforeEach(() => {
+  asked.length = 0;
+  reply = { ok: true, bytes: '{}' };
+});
+
+const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+  gateway.send(path, { method: 'POST', body, headers });
+
+it.each([
+  ['application/json', '{ "a":  1 }\n'],
+  ['application/json; charset=utf-8', 'not json'],
+  ['application/x-www-form-urlencoded', 'a=1&b=%20'],
+  ['text/plain', 'ä€'],
+])('the exact bytes of a callback of type %s go to billing, with its headers', async (type, body) => {
+  const headers = { 'content-type': type, 'Stripe-Signature': 't=1,v1=abc', authorization: 'Bearer secret' };
+  const { status, json, headers: answered } = await post('/gateway/7/webhook', body, headers);
+  expect([status, json.code, json.data]).toEqual([200, 0, {}]);
+  expect(answered['ratelimit-limit']).toBeDefined();
+  const [question] = asked;
+  expect(question).toMatchObject({
+    command: 'platform.gateway_callback',
+    payload: { gatewayId: 7, headers: { 'stripe-signature': 't=1,v1=abc', 'content-type': type } },
+    caller: { merchantId: 0, requestId: answered['x-request-id'], actor: { kind: 'system' } },
+  });
+  expect(Buffer.from(question?.payload.base64 ?? '', 'base64').toString()).toBe(body);
+  expect(question?.payload.headers).not.toHaveProperty('authorization');
+});
+
+it.each([
+  ['gateway_not_found', 404, 53],
+  ['credential_invalid', 401, 61],
+  ['dependency_away', 503, 56],
+])('%s is answered with the envelope', async (slug, http, code) => {
+  reply = { ok: false, bytes: JSON.stringify({ slug, issues: [] }) };
+  const { status, json } = await post('/gateway/7/webhook', '{}');
+  expect([status, json.code, json.error?.type]).toEqual([http, code, slug]);
+});
+
+it.each(['/gateway/x/webhook', '/gateway/0/webhook', '/gateway/99999999999999999999/webhook', '/gateway/-1/webhook'])(
+  '%s is no gateway: nothing is asked',
+  async path => {
+    const { status, json } = await post(path, '{}');
+    expect([status, json.error?.type]).toEqual([404, 'gateway_not_found']);
+    expect(asked).toEqual([]);
+  },
+);
+
+it('is only posted to, and no larger than any body without a credential', async () => {
+  expect((await gateway.send('/gateway/7/webhook')).json.error?.type).toBe('unknown_path');
+  const { status, json } = await post('/gateway/7/webhook', 'x'.repeat(16_385), { 'content-type': 'text/plain' });
+  expect([status, json.error?.type]).toEqual([400, 'body_too_large']);
+  expect((await post('/gateway/7/webhook', 'x'.repeat(16_384), { 'content-type': 'text/plain' })).status).toBe(200);
+  expect(asked).toHaveLength(1);
+});
+
+it('is counted by address', async () => {
+  const strict = await TestGateway.start(nats.url, { env: { RATE_PER_SECOND: '1', RATE_BURST: '1' } });
+  const send = () => strict.send('/gateway/7/webhook', { method: 'POST', body: '{}' });
+  await send();
+  const { status, json, headers } = await send();
+  expect([status, json.error?.type]).toEqual([429, 'rate_limited']);
+  expect(headers['retry-after']).toBeDefined();
+});
+
+it('a page of the sandbox asks, and forwards the answer', async () => {
+  const question = { state: 'open', amount: 1205, currency: 'EUR' };
+  reply = { ok: true, bytes: JSON.stringify(question) };
+  const page = await gateway.send('/gateway/7/sandbox/sbx_1');
+  expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(page.text).toContain('12.05 EUR');
+  expect(page.headers['content-security-policy']).toContain(`form-action 'self'`);
+  reply = { ok: true, bytes: JSON.stringify({ ...question, state: 'approved', currency: 'JPY' }) };
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  expect((await post('/gateway/7/sandbox/sbx_1', 'answer=approve', form)).text).toContain('is approved');
+  expect(asked.map(({ command, payload }) => ({ command, payload }))).toEqual([
+    { command: 'platform.sandbox_question', payload: { gatewayId: 7, reference: 'sbx_1' } },
+    { command: 'platform.sandbox_question', payload: { gatewayId: 7, reference: 'sbx_1', answer: 'approve' } },
+  ]);
+  reply = { ok: true, bytes: JSON.stringify({ ...question, currency: 'JPY' }) };
+  expect((await gateway.send('/gateway/7/sandbox/sbx_1')).text).toContain('1205 JPY');
+  reply = { ok: false, bytes: JSON.stringify({ slug: 'payment_not_found', issues: [] }) };
+  expect((await gateway.send('/gateway/7/sandbox/sbx_2')).json.code).toBe(53);
+  expect((await gateway.send('/gateway/x/sandbox/sbx_2')).json.error?.type).toBe('gateway_not_found');
+});

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { internal } from '../../operation.js';
+
+/**
+ * A callback of a payment gateway with its exact bytes; asked by the gateway app, which serves /gateway/<id>/webhook.
+ * Rejects `gateway_not_found`, or `credential_invalid` for a wrong signature.
+ */
+export const gatewayCallback = internal({
+  service: 'billing',
+  name: 'platform.gateway_callback',
+  input: z.object({
+    gatewayId: z.int().min(1),
+    headers: z.record(z.string(), z.string()).describe('By their names in lower case'),
+    base64: z.string().describe('The body'),
+  }),
+  output: z.object({}),
+});
+
+/**
+ * The question of a sandbox charge that needs action, and the user's answer if there is one; asked by the gateway app, which
+ * shows the page. Rejects `gateway_not_found` or `payment_not_found`.
+ */
+export const sandboxQuestion = internal({
+  service: 'billing',
+  name: 'platform.sandbox_question',
+  input: z.object({
+    gatewayId: z.int().min(1),
+    reference: z.string().max(100),
+    answer: z.enum(['approve', 'decline']).optional(),
+  }),
+  output: z.object({
+    state: z.enum(['open', 'approved', 'declined']),
+    amount: z.int().describe('Minor units'),
+    currency: z.string(),
+  }),
+});

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { Plan, PlanSnapshotAddon } from '../../catalog/plan-shape.js';
+import { pendingUpdateEffect, pendingUpdateStatus, subscriptionStatus } from '../../codes.js';
+import {
+  amount,
+  anyObject,
+  code,
+  flag,
+  integer,
+  isoTime,
+  percent,
+  type Shape,
+  seconds,
+  text,
+  time,
+} from '../../field.js';
+import { MerchantMember } from '../../identity/members.js';
+
+const subscriptionMultiTrialItem = z.object({
+  compareAtPrice: amount,
+  duration: seconds,
+  intervalCount: integer,
+  intervalUnit: text,
+  metadata: anyObject,
+  name: text,
+  price: amount,
+});
+export interface SubscriptionMultiTrialItem extends z.output<typeof subscriptionMultiTrialItem> {}
+export const SubscriptionMultiTrialItem: Shape<SubscriptionMultiTrialItem> = subscriptionMultiTrialItem.meta({
+  id: 'SubscriptionMultiTrialItem',
+});
+
+const subscriptionMultiTrial = z.object({
+  currency: text,
+  currentIndex: integer,
+  finished: flag,
+  planId: integer,
+  regularPrice: amount,
+  startedAt: time,
+  trials: z.array(SubscriptionMultiTrialItem),
+  version: integer,
+});
+export interface SubscriptionMultiTrial extends z.output<typeof subscriptionMultiTrial> {}
+export const SubscriptionMultiTrial: Shape<SubscriptionMultiTrial> = subscriptionMultiTrial.meta({
+  id: 'SubscriptionMultiTrial',
+});
+
+const subscription = z.object({
+  addonData: text,
+  amount: amount,
+  billingCycleAnchor: time,
+  cancelAtPeriodEnd: integer,
+  cancelOrExpireTime: time,
+  cancelReason: text,
+  countryCode: text,
+  createTime: time,
+  currency: text,
+  currentPeriodEnd: time,
+  currentPeriodPaid: integer,
+  currentPeriodStart: time,
+  defaultPaymentMethodId: text,
+  dunningTime: time,
+  externalSubscriptionId: text,
+  features: text,
+  firstPaidTime: time,
+  gasPayer: text,
+  gatewayId: integer,
+  gatewayStatus: text,
+  id: integer,
+  lastUpdateTime: time,
+  latestInvoiceId: text,
+  merchantId: integer,
+  metadata: anyObject,
+  multiTrial: SubscriptionMultiTrial.nullable(),
+  originalPeriodEnd: time,
+  pendingUpdateId: text,
+  planId: integer,
+  productId: integer,
+  quantity: integer,
+  returnUrl: text,
+  status: code(subscriptionStatus),
+  subscriptionId: text,
+  taskTime: text,
+  taxPercentage: percent,
+  testClock: time,
+  timeZone: text,
+  trialEnd: time,
+  type: integer,
+  userId: integer,
+  vatNumber: text,
+});
+export interface Subscription extends z.output<typeof subscription> {}
+export const Subscription: Shape<Subscription> = subscription.meta({ id: 'Subscription' });
+
+const subscriptionPendingUpdate = z.object({
+  addonData: text,
+  addons: z.array(PlanSnapshotAddon),
+  amount: amount,
+  currency: text,
+  effectImmediate: code(pendingUpdateEffect),
+  effectTime: time,
+  gatewayId: integer,
+  gmtCreate: isoTime,
+  gmtModify: isoTime,
+  invoiceId: text,
+  link: text,
+  merchantId: integer,
+  merchantMember: MerchantMember.nullable(),
+  metadata: anyObject,
+  name: text,
+  note: text,
+  paid: integer,
+  pendingUpdateId: text,
+  plan: Plan.nullable(),
+  planId: integer,
+  prorationAmount: amount,
+  quantity: integer,
+  status: code(pendingUpdateStatus),
+  subscriptionId: text,
+  updateAddonData: text,
+  updateAddons: z.array(PlanSnapshotAddon),
+  updateAmount: amount,
+  updateCurrency: text,
+  updatePlan: Plan.nullable(),
+  updatePlanId: integer,
+  updateQuantity: integer,
+  userId: integer,
+});
+export interface SubscriptionPendingUpdate extends z.output<typeof subscriptionPendingUpdate> {}
+export const SubscriptionPendingUpdate: Shape<SubscriptionPendingUpdate> = subscriptionPendingUpdate.meta({
+  id: 'SubscriptionPendingUpdate',
+});

@@ -1,0 +1,64 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Api } from '../journeys/api.js';
+import { allDelivered, databases, settled } from '../journeys/oracle.js';
+import { type Receiver, startReceiver } from '../journeys/receiver.js';
+import { Failure } from '../local/failure.js';
+import { checkoutRoot } from '../local/home.js';
+import { type Say, say, sayOnStderr } from '../local/progress.js';
+import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
+import { advanceTo, timeOf } from './clock.js';
+import { type Scenario, scenarioOf } from './scenario.js';
+import { perform } from './steps.js';
+import { type Entry, eventEntries, invoiceEntries, mailEntries, printed } from './timeline.js';
+import { openWorld } from './world.js';
+
+const limits = { settleMs: 120_000 } as const;
+
+/** `npm run simulate -- scenario.yaml`: a merchant's time on a stack of its own, printed as a timeline. */
+export async function run(args: readonly string[]): Promise<number> {
+  const scenario = scenarioOf(readFileSync(fileOf(args), 'utf8'));
+  const stack = await temporaryStack(sayOnStderr);
+  const receiver = await startReceiver();
+  try {
+    say(printed(await simulated(stack, receiver, scenario, sayOnStderr)));
+    return 0;
+  } finally {
+    await receiver.close();
+    await stack.close();
+  }
+}
+
+/** The file that is named, else the scenario of that name in the repository. */
+function fileOf([named = '', ...others]: readonly string[]): string {
+  const own = path.join(checkoutRoot(), 'tools/simulate/scenarios', `${named}.yaml`);
+  const file = [named, own].find(each => named !== '' && existsSync(each));
+  if (file !== undefined && others.length === 0) return file;
+  throw new Failure('npm run simulate takes a scenario: npm run simulate -- scenario.yaml', 64);
+}
+
+/** Runs a scenario as a new merchant of a stack, and returns everything that happened, steps included. */
+export async function simulated(
+  stack: TemporaryStack,
+  receiver: Receiver,
+  scenario: Scenario,
+  tell: Say,
+): Promise<Entry[]> {
+  const { apiKey } = await stack.merchant(scenario.title);
+  const api = new Api(stack.facts().baseUrl, apiKey);
+  const { eventList } = await api.get<{ eventList: string[] }>('/merchant/webhook/event_list');
+  await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events: eventList });
+  const world = await openWorld(api, scenario);
+  const start = await timeOf(api);
+  const steps: Entry[] = [];
+  for (const step of scenario.steps) {
+    await advanceTo(api, start + step.at);
+    const line = await perform(world, step);
+    tell(`  · day ${Math.floor(step.at / 86_400)}: ${line}`);
+    steps.push({ at: await timeOf(api), rank: 1, line: `— ${line}` });
+  }
+  await advanceTo(api, start + scenario.until);
+  const { ask, close } = databases(stack.facts());
+  await settled(ask, limits.settleMs, allDelivered).finally(close);
+  return [...steps, ...(await invoiceEntries(api)), ...eventEntries(receiver.deliveries), ...(await mailEntries(api))];
+}

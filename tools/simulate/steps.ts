@@ -1,0 +1,50 @@
+import type { Answer } from '../journeys/api.js';
+import { type Action, actionOf, type Step } from './scenario.js';
+import { giveCard, resolved, type World } from './world.js';
+
+/** Paths of the actions that are one request. */
+const paths: Readonly<Record<Exclude<Action, 'card'>, string>> = {
+  subscribe: '/merchant/subscription/create_submit',
+  change: '/merchant/subscription/update_submit',
+  endAtPeriodEnd: '/merchant/subscription/cancel_at_period_end',
+  keep: '/merchant/subscription/cancel_last_cancel_at_period_end',
+  cancel: '/merchant/subscription/cancel',
+  extendTrial: '/merchant/subscription/add_new_trial_start',
+  dueDay: '/merchant/subscription/change_due_day',
+  renew: '/merchant/subscription/renew',
+  addon: '/merchant/subscription/new_onetime_addon_payment',
+  usage: '/merchant/metric/event/new',
+};
+
+/** Does a step and returns a line about it. Throws Error where its answer is not the one that the scenario expects. */
+export async function perform(world: World, step: Step): Promise<string> {
+  const { user, refuses = '' } = step;
+  const action = actionOf(step);
+  if (action === 'card') {
+    await giveCard(world, user, step.card ?? '');
+    return `${user}: card ${step.card}`;
+  }
+  const body = resolved(world, bodyOf(world, action, step));
+  const answer = await world.api.send(paths[action], body, `${user}-${step.at}-${action}`);
+  const refusal = answer.envelope.error?.type ?? '';
+  if (answer.envelope.code !== 0 && refusal === '') throw new Error(`${paths[action]} answered ${answer.text}`);
+  if (refusal !== refuses)
+    throw new Error(`${paths[action]} answered ${refusal || 'success'}: ${answer.envelope.message}`);
+  if (refusal === '') remember(world, user, answer);
+  return `${user}: ${action} ${JSON.stringify(step[action])}${refusal && ` → ${refusal}`}`;
+}
+
+function bodyOf({ gatewayId, ids }: World, action: Action, step: Step): object {
+  const { user } = step;
+  const given = step[action] as object;
+  const subscriptionId = ids.get(`${user}.subscription`);
+  if (action !== 'subscribe')
+    return { subscriptionId, userId: ids.get(user), ...(action === 'change' && { quantity: 1 }), ...given };
+  return { userId: ids.get(user), gatewayId, paymentMethodId: ids.get(`${user}.card`), ...given };
+}
+
+/** Keeps the id of a subscription that was made. */
+function remember({ ids }: World, user: string, { envelope }: Answer): void {
+  const { subscription } = envelope.data as { subscription?: { subscriptionId: string } | null };
+  if (subscription) ids.set(`${user}.subscription`, subscription.subscriptionId);
+}

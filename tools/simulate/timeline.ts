@@ -1,0 +1,84 @@
+import { exponentOf } from '@recur/contracts';
+import type { Api } from '../journeys/api.js';
+import type { Delivery } from '../journeys/receiver.js';
+
+/** An entry of the timeline, by the merchant's clock. */
+export interface Entry {
+  at: number;
+  /** Order of entries of one second: steps, then what follows from them. */
+  rank: number;
+  line: string;
+}
+
+interface Invoice {
+  invoiceId: string;
+  number: string;
+  status: number;
+  currency: string;
+  totalAmount: number;
+  taxAmount: number;
+  createTime: number;
+  invoiceName: string;
+  lines: { description: string; name: string; amountExcludingTax: number; tax: number }[];
+}
+
+const states = ['new', 'draft', 'open', 'paid', 'failed', 'cancelled', 'reversed'];
+
+/** Every invoice and credit note of the merchant with its lines. */
+export async function invoiceEntries(api: Api): Promise<Entry[]> {
+  const { invoices } = await api.get<{ invoices: Invoice[] }>('/merchant/invoice/list?count=1000');
+  const { creditNotes } = await api.post<{ creditNotes: Invoice[] }>('/merchant/invoice/credit_note/list', {
+    count: 1000,
+  });
+  return [...invoices, ...creditNotes].map(invoice => ({
+    ...{ at: invoice.createTime, rank: 2 },
+    line: [
+      `${invoice.totalAmount < 0 ? 'credit note' : 'invoice'} ${invoice.number || invoice.invoiceId} ${invoice.invoiceName}:`,
+      `${money(invoice.totalAmount, invoice.currency)}, ${money(invoice.taxAmount, invoice.currency)} of it tax,`,
+      `now ${states[invoice.status] ?? invoice.status}`,
+      ...invoice.lines.map(
+        line => `\n${' '.repeat(24)}${money(line.amountExcludingTax, invoice.currency)}  ${line.name}`,
+      ),
+    ].join(' '),
+  }));
+}
+
+/** Events, as their webhooks told them. */
+export const eventEntries = (deliveries: readonly Delivery[]): Entry[] =>
+  deliveries.map(({ body }) => {
+    const { type, timestamp, data } = JSON.parse(body) as {
+      type: string;
+      timestamp: string;
+      data: Record<string, unknown>;
+    };
+    const id = data.invoiceId || data.subscriptionId || data.paymentId || data.refundId || '';
+    return { at: Date.parse(timestamp) / 1000, rank: 3, line: `event ${type} ${String(id)}` };
+  });
+
+/** E-mails to users. */
+export async function mailEntries(api: Api): Promise<Entry[]> {
+  const { emailHistories } = await api.get<{ emailHistories: { email: string; title: string; createTime: number }[] }>(
+    '/merchant/email/history_list?count=1000',
+  );
+  return emailHistories.map(({ email, title, createTime }) => ({
+    at: createTime,
+    rank: 4,
+    line: `mail to ${email}: ${title}`,
+  }));
+}
+
+/** The timeline as text, a line per entry, in order of time. */
+export function printed(entries: readonly Entry[]): string {
+  return entries
+    .toSorted((a, b) => a.at - b.at || a.rank - b.rank)
+    .map(({ at, line }) => `${new Date(at * 1000).toISOString().slice(0, 16).replace('T', ' ')}  ${line}`)
+    .join('\n');
+}
+
+/** Minor units for people. */
+function money(amount: number, currency: string): string {
+  const decimals = exponentOf(currency);
+  const digits = String(Math.abs(amount)).padStart(decimals + 1, '0');
+  const point = digits.length - decimals;
+  return `${amount < 0 ? '−' : ''}${digits.slice(0, point)}${decimals > 0 ? `.${digits.slice(point)}` : ''} ${currency}`;
+}
