@@ -6,7 +6,9 @@ import type { BillReason } from '../invoicing/composed/facts.js';
 import { InvoiceOwners } from '../invoicing/owners.js';
 import type { InvoiceState } from '../invoicing/state.js';
 import { subscriptionAggregate } from './aggregate.js';
+import { hasEnded } from './domain/lifecycle.js';
 import type { Subscription } from './domain/subscription.js';
+import { SubscriptionEndings } from './endings/ending.js';
 import { subscriptions } from './tables.js';
 
 type InvoiceIds = Pick<InvoiceState, 'subscriptionId' | 'invoiceId'>;
@@ -33,7 +35,7 @@ export interface EndHandler {
 export class SubscriptionInvoices {
   private readonly handlers = new Map<BillReason | '', EndHandler>();
 
-  constructor(owners: InvoiceOwners) {
+  constructor(owners: InvoiceOwners, endings: SubscriptionEndings) {
     owners.register(bizType.subscription, {
       lock: (tx, invoice) => this.lock(tx, invoice),
       paid: (tx, invoice) => this.tell('paid', tx, invoice),
@@ -46,6 +48,10 @@ export class SubscriptionInvoices {
         await discounts.giveBack(tx, invoice);
       },
       reversed: (tx, invoice) => this.tell('reversed', tx, invoice),
+      ended: async (tx, { subscriptionId }) => {
+        const sub = await tx.lockIfAny(subscriptionAggregate, subscriptionId);
+        if (sub && !hasEnded(sub.status)) await endings.end(tx, sub, { move: 'cancel', reason: 'Refunded' });
+      },
     });
   }
 
