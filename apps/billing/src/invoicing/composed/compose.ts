@@ -1,8 +1,8 @@
 import { exponentOf } from '@recur/contracts';
 import { sum } from '@recur/kernel';
-import type { Reader } from '@recur/platform';
+import type { Reader, Tx } from '@recur/platform';
 import * as credits from '../../credits/verbs.js';
-import { type Products, productsOf } from '../../customers/products.js';
+import { assertProducts, type Products, productsOf } from '../../customers/products.js';
 import * as discounts from '../../discounts/verbs.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import { type DiscountTerms, discountOfChanges, type ItemChange, isDiscountable } from '../../pricing/discount.js';
@@ -36,18 +36,22 @@ export interface Composed {
   promoBase: bigint;
 }
 
-/** Composes a bill: tax rates, discount and promo credit of the present, and the amounts. Nothing is locked. */
-export async function compose(reader: Reader, bill: Bill, parties: BillParties): Promise<Composed> {
+/**
+ * Composes a bill: tax rates, discount and promo credit of the present, and the amounts. Nothing is locked. In a
+ * transaction, a product that is not known is asked of catalog: throws Stale.
+ */
+export async function compose(reader: Reader | Tx, bill: Bill, parties: BillParties): Promise<Composed> {
   const { userId, vatNumber, countryCode } = bill;
   const buyer = { ...(vatNumber && { vatNumber }), ...(countryCode && { vatCountryCode: countryCode }) };
+  const plans = bill.items.map(({ plan }) => plan ?? bill.mainPlan);
   const [tax, products, discount] = await Promise.all([
     taxFacts(reader, { userId, sellerCountryCode: parties.sellerCountryCode, ...buyer }),
-    productsOf(
-      reader,
-      bill.items.map(({ plan }) => plan ?? bill.mainPlan),
-    ),
+    productsOf(reader, plans),
     discountOf(reader, bill),
   ]);
+  // only US sales tax depends on products; a new one may not have arrived yet
+  const isNew = bill.reason === 'create' && tax.buyer.countryCode === 'US';
+  if (isNew && 'stale' in reader) assertProducts(reader, plans, products);
   const granted = 'problem' in discount ? undefined : discount.granted;
   const promo = await promoOf(reader, bill, granted !== undefined);
   const rates = bill.items.map(item => taxRate({ tax, products }, bill, item, parties.gateway));
