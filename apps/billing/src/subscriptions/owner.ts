@@ -8,7 +8,6 @@ import type { InvoiceState } from '../invoicing/state.js';
 import { subscriptionAggregate } from './aggregate.js';
 import { hasEnded } from './domain/lifecycle.js';
 import type { Subscription } from './domain/subscription.js';
-import { SubscriptionEndings } from './endings/ending.js';
 import { subscriptions } from './tables.js';
 
 type InvoiceIds = Pick<InvoiceState, 'subscriptionId' | 'invoiceId'>;
@@ -34,8 +33,9 @@ export interface EndHandler {
 @Injectable()
 export class SubscriptionInvoices {
   private readonly handlers = new Map<BillReason | '', EndHandler>();
+  private afterRefund: ((tx: Tx, sub: Subscription) => Promise<void>) | undefined;
 
-  constructor(owners: InvoiceOwners, endings: SubscriptionEndings) {
+  constructor(owners: InvoiceOwners) {
     owners.register(bizType.subscription, {
       lock: (tx, invoice) => this.lock(tx, invoice),
       paid: (tx, invoice) => this.tell('paid', tx, invoice),
@@ -50,9 +50,14 @@ export class SubscriptionInvoices {
       reversed: (tx, invoice) => this.tell('reversed', tx, invoice),
       ended: async (tx, { subscriptionId }) => {
         const sub = await tx.lockIfAny(subscriptionAggregate, subscriptionId);
-        if (sub && !hasEnded(sub.status)) await endings.end(tx, sub, { move: 'cancel', reason: 'Refunded' });
+        if (sub && !hasEnded(sub.status)) await this.afterRefund?.(tx, sub);
       },
     });
+  }
+
+  /** Registers how a live subscription ends where a refund is to end it. The subscription is locked. */
+  endsAfterRefund(end: (tx: Tx, sub: Subscription) => Promise<void>): void {
+    this.afterRefund = end;
   }
 
   register(reasons: readonly BillReason[], handler: EndHandler): void {

@@ -9,6 +9,7 @@ import { expired, periodOf } from '../domain/cycle.js';
 import { hasEnded } from '../domain/lifecycle.js';
 import type { PeriodRow } from '../domain/periods.js';
 import { advanced, ended, moved } from '../domain/subscription.js';
+import { deferredOf } from '../next-bill.js';
 import { type InvoiceEnd, SubscriptionInvoices } from '../owner.js';
 import { NEXT } from '../schedule.js';
 import { chargeTermsOf, settingsOf } from '../settings.js';
@@ -31,7 +32,8 @@ export class CycleEnds {
     if (row?.state !== 'open') return;
     tx.save(subscriptionPeriods, { ...row, state: 'paid', remakeAt: 0 });
     if (hasEnded(sub.status)) return;
-    const begins = row.startAt <= tx.now && row.startAt === sub.currentPeriodEnd;
+    // a deferred change comes first: the cycle carries it out
+    const begins = row.startAt <= tx.now && row.startAt === sub.currentPeriodEnd && !(await deferredOf(tx, sub));
     const next = begins ? { ...advanced(sub, periodOf(sub, row)), modifyTime: tx.now } : sub;
     if (begins && sub.status === 'incomplete') {
       const active = { ...moved(next, 'activate', tx.now), dunningTime: 0, firstPaidTime: sub.firstPaidTime || tx.now };

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import { subscriptionAggregate } from '../aggregate.js';
+import { DeferredChanges } from '../changes/deferred.js';
 import { type CycleState, type CycleStep, expired, missedPeriods, nextStep, periodOf } from '../domain/cycle.js';
 import { advanced, moved, type Subscription } from '../domain/subscription.js';
 import { leadOf, NEXT } from '../schedule.js';
@@ -30,6 +31,7 @@ export class Cycle {
   constructor(
     private readonly invoices: CycleInvoices,
     private readonly periodEnd: PeriodEnd,
+    private readonly deferred: DeferredChanges,
   ) {
     this.work = work(NEXT, { time: 'merchant', batch: limits.batch, leaseSeconds: limits.leaseSeconds }, (tx, items) =>
       this.run(tx, items),
@@ -72,14 +74,20 @@ export class Cycle {
       case 'remake':
         return this.invoices.make(tx, scene, state);
       case 'enter':
-        return enter(tx, state);
       case 'suspend':
-        return suspend(tx, state);
+        return this.begin(tx, state, step);
       case 'end':
         return this.periodEnd.end(tx, state);
       case 'expire':
         return expire(tx, state);
     }
+  }
+
+  /** The next period begins, paid or not. A deferred change comes first: what is due then may be another step. */
+  private async begin(tx: Tx, state: CycleState, step: 'enter' | 'suspend'): Promise<CycleState> {
+    const changed = await this.deferred.take(tx, state.sub, state.ahead);
+    if (changed) return { ...state, ...changed };
+    return step === 'enter' ? enter(tx, state) : suspend(tx, state);
   }
 
   private parked(tx: Tx, state: CycleState, parkedReason: string): CycleState {
