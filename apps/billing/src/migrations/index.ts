@@ -14,6 +14,7 @@ import { Documents1763683200016 } from './0016-documents.js';
 import { Subscriptions1763683200017 } from './0017-subscriptions.js';
 import { TestClocks1763683200020 } from './0020-test-clocks.js';
 import { InvoiceSettings1763683200021 } from './0021-invoice-settings.js';
+import { DeadLetters1763683200025 } from './0025-dead-letters.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -33,4 +34,5 @@ export const migrations = [
   Subscriptions1763683200017,
   TestClocks1763683200020,
   InvoiceSettings1763683200021,
+  DeadLetters1763683200025,
 ];
