@@ -21,7 +21,7 @@ export const pageText = upTo(
   'order by version, event_id',
 );
 
-/** Whether consumer $1 has parked an event of an aggregate ($2 to $4) with a version below $5. */
+/** Selects a row if consumer $1 has parked an event of an aggregate ($2 to $4) with a version below $5. */
 export const earlierText = `select 1 from dead_letter where consumer = $1 and merchant_id = $2 and aggregate = $3
   and aggregate_id = $4 and version < $5 order by version limit 1`;
 
