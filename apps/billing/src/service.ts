@@ -106,7 +106,6 @@ import { ClockAdvance } from './test-clock/advance.js';
 import { clockAggregate } from './test-clock/aggregate.js';
 import { testClocks } from './test-clock/tables.js';
 import { TestClocks } from './test-clock/test-clock.js';
-import { LimitAdjustments } from './usage/adjustments.js';
 import { UsageDeletions } from './usage/events/deletions.js';
 import { UsageEventList } from './usage/events/event-list.js';
 import { EventViews } from './usage/events/event-views.js';
@@ -114,12 +113,13 @@ import { Partitions } from './usage/events/partitions.js';
 import { UsageQueue } from './usage/events/queue.js';
 import { UsageRecorder } from './usage/events/recorder.js';
 import { UsageEvents } from './usage/events/usage-events.js';
+import { LimitAdjustments } from './usage/limits/adjustments.js';
+import { UsageUpgrades } from './usage/limits/upgrades.js';
 import { UsageNotices, userMetricAggregate } from './usage/notices.js';
 import { UsageRecounts } from './usage/recounts.js';
 import { UsageHistory } from './usage/snapshots.js';
 import { StoredSubscriptionFacts, SubscriptionFacts } from './usage/subscription-facts.js';
 import * as usage from './usage/tables.js';
-import { UsageUpgrades } from './usage/upgrades.js';
 import { UserUsage } from './usage/user-usage.js';
 
 export const billing: ServiceDefinition<Config> = {

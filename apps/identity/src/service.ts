@@ -34,6 +34,7 @@ import { Currencies1763683200008 } from './migrations/0008-currencies.js';
 import { Relay1763683200009 } from './migrations/0009-relay.js';
 import { Hardening1763683200010 } from './migrations/0010-hardening.js';
 import { Work1763683200011 } from './migrations/0011-work.js';
+import { CreditAccounts1763683200012 } from './migrations/0012-credit-accounts.js';
 import { logConsumptions } from './operation-log/append.js';
 import { log } from './operation-log/command.js';
 import { OperationLog } from './operation-log/operation-log.js';
@@ -76,6 +77,7 @@ export const identity: ServiceDefinition<Config> = {
       Relay1763683200009,
       Hardening1763683200010,
       Work1763683200011,
+      CreditAccounts1763683200012,
     ],
     worksFrom: 9,
   },

@@ -38,7 +38,7 @@ const barren = [
   'payment.method_list gatewayId',
   'payment.method_list userId',
   'payment.method_list paymentId',
-  // it must be the payment of the invoice: any other is refused alike
+  // it must be the payment of the invoice, and any other is refused alike
   'invoice.refund paymentId',
   // a filter beside the payment, whose user it must be
   'refund.list userId',

@@ -48,7 +48,8 @@ export class Cancelling {
 function setEnding(tx: Tx, sub: Subscription, ends: boolean): void {
   const changed = endingAtPeriodEnd(sub, ends, tx.now);
   if (sub.cancelAtPeriodEnd === ends) return;
-  const event = ends ? 'subscription.end.of.this.cycle' : 'subscription.resume.end.of.this.cycle';
-  tx.step(subscriptionAggregate, changed, event, { log: ends ? 'CancelAtPeriodEnd' : 'CancelLastCancelAtPeriodEnd' });
+  const log = ends ? 'CancelAtPeriodEnd' : 'CancelLastCancelAtPeriodEnd';
+  if (ends) tx.step(subscriptionAggregate, changed, 'subscription.end.of.this.cycle', { log });
+  else tx.step(subscriptionAggregate, changed, 'subscription.resume.end.of.this.cycle', { log });
   scheduleNext(tx, changed);
 }
