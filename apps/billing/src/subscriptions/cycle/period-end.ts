@@ -3,7 +3,7 @@ import type { Tx } from '@recur/platform';
 import type { CycleState } from '../domain/cycle.js';
 import type { Subscription } from '../domain/subscription.js';
 import { SubscriptionEndings } from '../endings/ending.js';
-import { subscriptionPeriods } from '../tables.js';
+import { voidPeriod } from '../periods.js';
 
 /** Ends of subscriptions that come with time. */
 @Injectable()
@@ -12,7 +12,7 @@ export class PeriodEnd {
 
   /** Ends a subscription; the invoice of its next period, if there is one, is cancelled, or credited where it is paid. */
   async end(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
-    if (ahead) tx.save(subscriptionPeriods, { ...ahead, state: 'void', remakeAt: 0 });
+    if (ahead) await voidPeriod(tx, ahead);
     const reason = sub.cancelReason || 'Cancelled at the end of the period';
     return { sub: await this.endings.end(tx, sub, { move: 'cancel', reason }), current, ahead: undefined };
   }
