@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { bizType } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import * as discounts from '../discounts/verbs.js';
-import type { BillReason } from '../invoicing/composed/facts.js';
+import type { BillReason } from '../invoicing/composed/domain/facts.js';
 import { InvoiceOwners } from '../invoicing/owners.js';
 import type { InvoiceState } from '../invoicing/state.js';
 import { subscriptionAggregate } from './aggregate.js';

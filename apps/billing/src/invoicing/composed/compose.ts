@@ -12,7 +12,7 @@ import type { TaxRate } from '../../pricing/tax.js';
 import { type TaxDecision, taxPoint } from '../../pricing/tax-decision.js';
 import { rateOf, type TaxFacts, taxFacts } from '../../tax/decide.js';
 import { paidSubscriptionInvoices } from '../discount-preview.js';
-import type { Bill, BillItem } from './bill.js';
+import type { Bill, BillItem } from './domain/bill.js';
 
 /** The parties of a bill, as far as its amounts depend on them. */
 export interface BillParties {

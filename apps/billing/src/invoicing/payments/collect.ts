@@ -1,4 +1,4 @@
-import type { Tx } from '@recur/platform';
+import type { Reader, Tx } from '@recur/platform';
 import { type CollectionTerms, lastNoticeTime, newCollection } from '../domain/dunning.js';
 import type { Invoice } from '../domain/invoice.js';
 import type { Payment } from '../domain/payment.js';
@@ -44,3 +44,7 @@ export function announceDeadline(tx: Tx, invoiceId: string, deadline: number, pe
   const at = lastNoticeTime(deadline, periodStart);
   if (at > tx.now && at < deadline) tx.schedule(LAST_NOTICE, invoiceId, at);
 }
+
+/** Unix second of the last attempt to charge an invoice; 0 if there was none. */
+export const lastAttempt = async (reader: Reader, invoiceId: string): Promise<number> =>
+  (await reader.find(collections, { invoiceId }))?.lastTime ?? 0;

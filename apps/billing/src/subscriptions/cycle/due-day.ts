@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { changeDueDay, type In } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
+import { dueDayOf, dueSeries, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { sellerCountry } from '../../customers/merchants.js';
 import { findGateway } from '../../gateways/lookup.js';
@@ -8,7 +8,6 @@ import { compose } from '../../invoicing/composed/compose.js';
 import { previewOf } from '../../invoicing/composed/preview.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { ChangeEffects } from '../changes/effects.js';
-import { dueDayOf, dueSeries } from '../domain/calendar.js';
 import { assertDueDay } from '../domain/first.js';
 import { intervalOf } from '../domain/items.js';
 import { isInTrial, planOf, type Subscription } from '../domain/subscription.js';
@@ -43,7 +42,7 @@ export class DueDays {
       if (ahead?.state === 'open') await this.changes.withdrawNext(tx, sub);
       const from = ahead?.state === 'paid' ? ahead.endAt : sub.currentPeriodEnd;
       const { anchor, k: periodNo } = dueSeries(from, sub.anchor, dueDay, interval, sub.timeZone);
-      // what the withdrawn invoice had carried is unbilled again
+      // the carried lines of the withdrawn invoice are unbilled again
       const before = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
       const after = { ...before, anchor, periodNo, modifyTime: tx.now };
       const subscription = tx.step(subscriptionAggregate, after, 'subscription.updated', {

@@ -1,5 +1,4 @@
-import { invalid, Rejected } from '@recur/kernel';
-import { type Interval, lengthOf } from './calendar.js';
+import { type Interval, invalid, lengthOf, Rejected } from '@recur/kernel';
 import type { Item } from './items.js';
 import type { SubscriptionStatus } from './lifecycle.js';
 

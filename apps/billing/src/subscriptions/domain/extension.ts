@@ -1,5 +1,4 @@
-import { Rejected } from '@recur/kernel';
-import { boundary } from './calendar.js';
+import { boundary, Rejected } from '@recur/kernel';
 import { intervalOf } from './items.js';
 import { hasEnded } from './lifecycle.js';
 import type { Period, PeriodRow } from './periods.js';

@@ -17,12 +17,6 @@ export interface Ending extends Partial<LastTerms> {
   log?: string;
 }
 
-const events = {
-  cancel: 'subscription.cancelled',
-  expire: 'subscription.expired',
-  fail: 'subscription.failed',
-} as const;
-
 /** Ends subscriptions. The subscription is locked. */
 @Injectable()
 export class SubscriptionEndings {
@@ -45,7 +39,8 @@ export class SubscriptionEndings {
   async end(tx: Tx, sub: Subscription, { move, reason, log, ...terms }: Ending): Promise<Subscription> {
     const before = await this.changes.cancelPending(tx, sub);
     const over = { ...ended(before, move, reason, tx.now), carried: [] };
-    tx.step(subscriptionAggregate, over, events[move]);
+    if (move === 'cancel') tx.step(subscriptionAggregate, over, 'subscription.cancelled');
+    else tx.step(subscriptionAggregate, over, move === 'expire' ? 'subscription.expired' : 'subscription.failed');
     scheduleNext(tx, over);
     // the handlers of their ends find that it is over
     for (const invoiceId of await openInvoicesOf(tx, sub.subscriptionId)) {

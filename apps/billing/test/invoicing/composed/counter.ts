@@ -2,8 +2,8 @@ import { createFrom, creditTransactionType, emptyOf, type Invoice, Plan, PlanSna
 import type { Tx } from '@recur/platform';
 import { addMain } from '../../../src/credits/verbs.js';
 import { allGateways } from '../../../src/gateways/lookup.js';
-import type { Bill, BillItem } from '../../../src/invoicing/composed/bill.js';
 import { compose } from '../../../src/invoicing/composed/compose.js';
+import type { Bill, BillItem } from '../../../src/invoicing/composed/domain/bill.js';
 import { InvoiceMaker, type Making } from '../../../src/invoicing/composed/make.js';
 import { isCarried, previewOf } from '../../../src/invoicing/composed/preview.js';
 import type { TaxRate } from '../../../src/pricing/tax.js';

@@ -6,6 +6,7 @@ import {
   newPaymentMethod,
   type Plan,
   planType,
+  type Subscription,
   setupGateway,
   subscriptionStatus,
 } from '@recur/contracts';
@@ -112,7 +113,7 @@ export async function subscribers(from = '2026-01-31') {
       (await t.emitted())
         .filter(({ aggregateId }) => aggregateId === subscriptionId)
         .map(({ type }) => type.replace('subscription.', '')),
-    statusName: (code: number) => statusNames.get(code),
+    statusName: (code: Subscription['status']) => statusNames.get(code),
   };
 }
 export type Subscribers = Awaited<ReturnType<typeof subscribers>>;
