@@ -26,6 +26,8 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     merchantId: invoice.merchantId,
     merchant: invoice.seller ?? { ...emptyMerchant, id: invoice.merchantId },
     userSnapshot: invoice.buyer,
+    countryCode: invoice.buyer?.countryCode ?? '',
+    vatNumber: invoice.buyer?.vATNumber ?? '',
     status: contract.invoiceStatus[invoice.status],
     number: invoice.number,
     userId: invoice.userId,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
+import { releasePeriod } from '../../invoicing/composed/replace.js';
 import { endLines } from '../../invoicing/composed/sold-lines.js';
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
@@ -113,7 +114,9 @@ export class ChangeEffects {
       const { invoiceId } = row;
       const invoice = await this.invoiceOwners.lock(tx, { invoiceId }, 'invoice_not_found');
       await voidPeriod(tx, row);
-      if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
+      if (invoice.status !== 'processing') continue;
+      await releasePeriod(tx, invoiceId);
+      await this.endings.cancel(tx, invoice);
     }
   }
 }

@@ -6,6 +6,7 @@ import { InvoiceOwners } from '../../invoicing/owners.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { ChangeEffects } from '../changes/effects.js';
 import { ended, type Subscription } from '../domain/subscription.js';
+import { SubscriptionInvoices } from '../owner.js';
 import { scheduleNext } from '../schedule.js';
 import { LastDocuments, type LastTerms } from './last-document.js';
 
@@ -30,7 +31,12 @@ export class SubscriptionEndings {
     private readonly owners: InvoiceOwners,
     private readonly changes: ChangeEffects,
     private readonly documents: LastDocuments,
-  ) {}
+    owner: SubscriptionInvoices,
+  ) {
+    owner.endsAfterRefund(async (tx, sub) => {
+      await this.end(tx, sub, { move: 'cancel', reason: 'Refunded' });
+    });
+  }
 
   /**
    * Ends it now: cancels its unfinished change and its open invoices, and makes its last document, by which a next period
