@@ -18,10 +18,12 @@ import {
   refundStatus,
   SubscriptionPendingUpdate,
   User,
+  UserMetricUpdate,
   userBillingType,
   userType,
   WebhookEndpoint,
 } from '@recur/contracts';
+import { subscriptionStates } from './subscription-examples.js';
 
 const at = 1_795_000_000;
 const invoiceId = 'in_01m7ysrqj1az9fjmt1f4rb7qrn';
@@ -130,6 +132,21 @@ const refund: Refund = {
   status: refundStatus.created,
   createTime: at,
 };
+const usage: UserMetricUpdate = {
+  ...emptyOf(UserMetricUpdate),
+  merchantId: 1,
+  userId: user.id,
+  subscriptionId: 'sub_01m7ysx3v8k5c2d7q4w9n6t1he',
+  metricId: 1,
+  code: 'api_calls',
+  metricName: 'API calls',
+  currentValue: 800,
+  totalLimit: 1000,
+  alert: 80,
+  periodStart: at - 86_400,
+  periodEnd: at + 29 * 86_400,
+  updateTime: at,
+};
 const endpoint: WebhookEndpoint = {
   ...emptyOf(WebhookEndpoint),
   id: 1,
@@ -163,6 +180,7 @@ const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] 
   'subscription.pending_update.cancelled': [2, { ...change, status: pendingUpdateStatus.cancelled }],
   'user.created': [1, user],
   'user.updated': [2, { ...user, companyName: 'Analytical Engines', version: 2 }],
+  'user.metric.update': [7, usage],
   'payment.created': [1, payment],
   'payment.authorised.need': [2, asked],
   'payment.success': [2, received],
@@ -181,6 +199,7 @@ const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] 
   'refund.reversed': [3, { ...refund, status: refundStatus.reversed, refundTime: at }],
   'webhook.endpoint.failing': [2, endpoint],
   'webhook.endpoint.disabled': [3, { ...endpoint, status: endpointStatus.disabled }],
+  ...subscriptionStates,
 };
 
 /** The body of a webhook of each type: what an endpoint is sent, with the fields that are empty left as they are. */

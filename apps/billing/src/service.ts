@@ -7,7 +7,7 @@ import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
 import { copies } from './customers/copies.js';
-import { merchants, plans, products, users } from './customers/tables.js';
+import { merchants, metrics, plans, products, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
@@ -26,6 +26,7 @@ import { GatewaySetup } from './gateways/gateway-setup.js';
 import { Gateways } from './gateways/gateways.js';
 import { PaymentMethods } from './gateways/payment-methods.js';
 import { oldFacts } from './gateways/routes.js';
+import { SandboxQuestions } from './gateways/sandbox-questions.js';
 import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
 import { invoiceAggregate, paymentAggregate } from './invoicing/aggregates.js';
 import { InvoiceMaker } from './invoicing/composed/make.js';
@@ -39,12 +40,14 @@ import { InvoiceFinalizer } from './invoicing/finalize.js';
 import { Notices } from './invoicing/finish/notices.js';
 import { Invoices } from './invoicing/invoices.js';
 import { InvoiceList } from './invoicing/lists/invoice-list.js';
+import { InvoiceUsage } from './invoicing/lists/usage-history.js';
 import { InvoiceOwners } from './invoicing/owners.js';
 import { PaymentAttempts } from './invoicing/payments/attempts.js';
 import { GatewayCallbacks } from './invoicing/payments/callbacks.js';
 import { Captures } from './invoicing/payments/captures.js';
 import { Charges } from './invoicing/payments/charges.js';
 import { GatewayFacts } from './invoicing/payments/facts.js';
+import { LastNotices } from './invoicing/payments/last-notice.js';
 import { methodAdded } from './invoicing/payments/method-added.js';
 import { PaymentNew } from './invoicing/payments/payment-new.js';
 import { Payments } from './invoicing/payments/payments.js';
@@ -78,9 +81,25 @@ import { pendingUpdates } from './subscriptions/changes/tables.js';
 import { SubscriptionConfigs } from './subscriptions/config.js';
 import { Subscribing } from './subscriptions/create/create.js';
 import { FirstInvoice } from './subscriptions/create/first-invoice.js';
+import { FirstPeriods } from './subscriptions/create/first-period.js';
 import { Others } from './subscriptions/create/others.js';
 import { SubscribingPreview } from './subscriptions/create/preview.js';
+import { Renewing } from './subscriptions/create/renew.js';
+import { Cycle } from './subscriptions/cycle/cycle.js';
+import { CycleEnds } from './subscriptions/cycle/cycle-ends.js';
+import { CycleInvoices } from './subscriptions/cycle/cycle-invoices.js';
+import { DueDays } from './subscriptions/cycle/due-day.js';
+import { PeriodEnd } from './subscriptions/cycle/period-end.js';
+import { RunningSubscriptions } from './subscriptions/cycle/running.js';
+import { TrialTime } from './subscriptions/cycle/trial-time.js';
+import { Cancelling } from './subscriptions/endings/cancel.js';
+import { SubscriptionEndings } from './subscriptions/endings/ending.js';
+import { LastDocuments } from './subscriptions/endings/last-document.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
+import { NextInvoicePreview } from './subscriptions/reads/next-invoice.js';
+import { SubscriptionNotes } from './subscriptions/reads/notes.js';
+import { SubscriptionReads } from './subscriptions/reads/subscriptions.js';
+import { Timelines } from './subscriptions/reads/timeline.js';
 import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
@@ -92,6 +111,21 @@ import { ClockAdvance } from './test-clock/advance.js';
 import { clockAggregate } from './test-clock/aggregate.js';
 import { testClocks } from './test-clock/tables.js';
 import { TestClocks } from './test-clock/test-clock.js';
+import { UsageDeletions } from './usage/events/deletions.js';
+import { UsageEventList } from './usage/events/event-list.js';
+import { EventViews } from './usage/events/event-views.js';
+import { Partitions } from './usage/events/partitions.js';
+import { UsageQueue } from './usage/events/queue.js';
+import { UsageRecorder } from './usage/events/recorder.js';
+import { UsageEvents } from './usage/events/usage-events.js';
+import { LimitAdjustments } from './usage/limits/adjustments.js';
+import { UsageUpgrades } from './usage/limits/upgrades.js';
+import { UsageNotices, userMetricAggregate } from './usage/notices.js';
+import { UsageRecounts } from './usage/recounts.js';
+import { UsageHistory } from './usage/snapshots.js';
+import { StoredSubscriptionFacts, SubscriptionFacts } from './usage/subscription-facts.js';
+import * as usage from './usage/tables.js';
+import { UserUsage } from './usage/user-usage.js';
 
 export const billing: ServiceDefinition<Config> = {
   name: 'billing',
@@ -104,6 +138,8 @@ export const billing: ServiceDefinition<Config> = {
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
       ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings, testClocks],
       ...[subscriptions, subscriptionPeriods, subscriptionNotes, subscriptionSettings, pendingUpdates, onetimeAddons],
+      ...[metrics, usage.usageEvents, usage.eventKeys, usage.uniques, usage.counters, usage.billings],
+      ...[usage.adjustments, usage.snapshots, usage.notices],
     ],
     migrations,
     worksFrom: 5,
@@ -120,19 +156,22 @@ export const billing: ServiceDefinition<Config> = {
     clock: clockAggregate,
     subscription: subscriptionAggregate,
     pendingUpdate: pendingUpdateAggregate,
+    userMetric: userMetricAggregate,
   },
   copies,
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
-    ...[GatewayCallbacks, Captures, PaymentTimeline],
+    ...[GatewayCallbacks, SandboxQuestions, Captures, PaymentTimeline],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],
     ...[CreditNotes, Refunds, RefundList],
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
-    TestClocks,
+    ...[TestClocks, TrialTime, RunningSubscriptions, DueDays, Renewing],
+    ...[SubscriptionReads, Timelines, SubscriptionNotes, NextInvoicePreview, Cancelling],
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
     ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
+    ...[UsageEvents, UsageEventList, UserUsage, UsageHistory, LimitAdjustments, InvoiceUsage],
   ],
   providers: [
     GatewayAnswers,
@@ -149,17 +188,24 @@ export const billing: ServiceDefinition<Config> = {
     MailOutbox,
     NoticeMails,
     MailSender,
+    LastNotices,
     VatNumbers,
     ClockAdvance,
-    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice],
-    ...[ChangeEffects, ChangeLapse, DeferredChanges],
+    ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
+    ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd, FirstPeriods],
+    ...[ChangeEffects, ChangeLapse, DeferredChanges, LastDocuments],
+    ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
+    ...[UsageNotices, UsageRecounts, UsageUpgrades],
+    { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
-    ...[app.get(ClockAdvance).work, app.get(ChangeLapse).work],
+    ...[app.get(ClockAdvance).work, app.get(Cycle).work, app.get(ChangeLapse).work],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
+    app.get(LastNotices).work,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
+    ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],
   ],
   removals: [oldFacts],
 };

@@ -20,6 +20,7 @@ import { Edge } from './http/edge.js';
 import { stopListening } from './http/node-server.js';
 import { Responses } from './http/responses.js';
 import { OPERATIONS, Routes, SERVICES } from './http/routes.js';
+import { SandboxPages } from './http/sandbox-pages.js';
 import { gatewayLimits } from './limits.js';
 import { OAuth } from './oauth/oauth.js';
 
@@ -55,7 +56,7 @@ export class Gateway {
         { provide: Bus, useValue: bus },
         { provide: Responses, useValue: responses },
         ...[Callers, Credentials, Activity, FailedSignIns, Admission, Routes, Health, Docs, OAuth],
-        ...[DocumentRoutes, CallbackRoutes],
+        ...[DocumentRoutes, CallbackRoutes, SandboxPages],
       ],
     })(App);
     const edge = new Edge(config, responses, () => newId('req_'));

@@ -70,6 +70,8 @@ export const refundStatus = { created: 10, success: 20, failed: 30, cancelled: 4
 export const metricType = { limitMetered: 1, chargeMetered: 2, chargeRecurring: 3, limitRecurring: 4 } as const;
 export const aggregationType = { count: 1, countUnique: 2, latest: 3, max: 4, sum: 5 } as const;
 export const metricChargeType = { standard: 0, graduated: 1 } as const;
+/** State of a usage event. */
+export const chargeStatus = { open: 0, charged: 1 } as const;
 export const quotaTypes = ['carryover', 'manual'] as const;
 
 export const discountStatus = { editable: 1, active: 2, deactivated: 3, expired: 4, archived: 10 } as const;

@@ -29,6 +29,8 @@ export * from './billing/subscriptions/shape.js';
 export * from './billing/taxes.js';
 export * from './billing/test-clock.js';
 export * from './billing/usage.js';
+export * from './billing/usage-events.js';
+export * from './billing/usage-metrics.js';
 export * from './catalog/checkouts.js';
 export * from './catalog/currencies.js';
 export * from './catalog/exchange.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fetchDocument } from './billing/documents.js';
-import { gatewayCallback } from './billing/payments/callbacks.js';
+import { gatewayCallback, sandboxQuestion } from './billing/payments/callbacks.js';
 import type { Slug } from './errors.js';
 import { ApiKeyState, CallersChanged, EventEnvelope } from './events.js';
 import { type AutomationAnswer, AutomationRequest } from './notification/automation.js';
@@ -108,6 +108,7 @@ export const internalOperations: readonly InternalOperation[] = [
   automationStep,
   fetchDocument,
   gatewayCallback,
+  sandboxQuestion,
 ];
 
 function isObject(value: unknown): boolean {

@@ -53,6 +53,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   oneOfHeaders?: readonly string[];
   /** No credential is needed: the input identifies the caller. */
   anonymous?: true;
+  /** The body is NDJSON (application/x-ndjson) and becomes the text of this input field, its only one. */
+  ndjson?: string;
   /** Signs a member in: rate-limited by the input's `email` and address; the handler is given the sender. */
   signIn?: true;
   /** Restricted to member tokens; API keys are refused. */

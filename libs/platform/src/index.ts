@@ -25,7 +25,9 @@ export { isReady, type Readiness, serveHealth } from './runtime/health.js';
 export { createLog, type Log } from './runtime/log.js';
 export { pooledRandom } from './runtime/random.js';
 export { Keyring } from './runtime/secrets.js';
-export { metrics } from './runtime/telemetry.js';
+export type { Span } from './runtime/span.js';
+export { metrics, workOldest } from './runtime/telemetry.js';
+export { startSpan, startTracing, stopTracing, traceIdOf } from './runtime/tracing.js';
 export { Handle } from './service/handle.js';
 export {
   CLOCK,

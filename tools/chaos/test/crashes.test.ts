@@ -93,6 +93,42 @@ describe('billing killed', () => {
   });
 });
 
+describe('billing killed while it charges a card', () => {
+  it.each(['before-charge', 'after-charge'])(
+    '%s: the invoice is paid after the restart, and charged once',
+    async point => {
+      const { api, userId, merchantId } = await stand.shop(`Charge ${point}`);
+      const { gateway } = await api.post<{ gateway: { gatewayId: number } }>('/merchant/gateway/setup', {
+        gatewayName: 'sandbox',
+      });
+      const { gatewayId } = gateway;
+      await api.post('/merchant/payment/method/new', { gatewayId, userId, data: { scenario: 'succeeds' } });
+      await stand.quiet();
+      await stand.stack.restart('billing', { CRASH_AT: point });
+      const lines = [{ name: 'Setup', quantity: 1, unitAmountExcludingTax: 1999 }];
+      const body = { userId, gatewayId, currency: 'EUR', taxPercentage: 0, finish: true, lines };
+      // the process may end before its answer is out
+      await api.send('/merchant/invoice/new', body, randomUUID()).catch(() => undefined);
+      await stand.stack.ended('billing');
+      const ask = (text: string) => stand.ask('billing', `${text} and merchant_id = ${merchantId}`);
+      const charges = () => ask(`select 1 from sandbox_charges where state = 'succeeded'`);
+      expect(await charges()).toHaveLength(point === 'before-charge' ? 0 : 1);
+      expect(await ask(`select 1 from payments where outcome = 'sending'`)).toHaveLength(1);
+
+      await stand.stack.start('billing');
+      const deadline = Date.now() + 150_000;
+      while ((await ask(`select 1 from invoices where status = 'paid'`)).length === 0 && Date.now() < deadline) {
+        await new Promise(resolve => setTimeout(resolve, 500));
+      }
+      expect(await ask(`select status, attempt from payments where outcome = ''`)).toEqual([
+        { status: 'success', attempt: point === 'before-charge' ? 2 : 1 },
+      ]);
+      expect(await charges()).toHaveLength(1);
+      expect(await settled(stand.ask, 60_000, allDelivered)).toEqual([]);
+    },
+  );
+});
+
 describe('notification killed', () => {
   it('between a POST and its record: the webhook comes again, with the same id and body', async () => {
     const shop = await stand.shop('After POST');

@@ -1,9 +1,9 @@
-import type { MerchantState, Plan, Product, User } from '@recur/contracts';
+import type { MerchantMetric, MerchantState, Plan, Product, User } from '@recur/contracts';
 import { copyOf } from '@recur/platform';
-import { merchants, plans, products, users } from './tables.js';
+import { merchants, metrics, plans, products, users } from './tables.js';
 import { emailKey } from './users.js';
 
-/** Copies of identity's merchants and users and catalog's plans and products, kept from their events. */
+/** Copies of identity's merchants and users and catalog's plans, products and metrics, kept from their events. */
 export const copies = [
   copyOf('users', 'identity', 'user', users, (data: User, merchantId, version) => ({
     merchantId,
@@ -25,6 +25,14 @@ export const copies = [
   copyOf('products', 'catalog', 'product', products, (data: Product, merchantId, version) => ({
     merchantId,
     id: data.id,
+    data,
+    version,
+  })),
+  copyOf('metrics', 'catalog', 'metric', metrics, (data: MerchantMetric, merchantId, version) => ({
+    merchantId,
+    id: data.id,
+    code: data.code,
+    archived: data.archived,
     data,
     version,
   })),

@@ -1,5 +1,5 @@
-import type { MerchantState, Plan, Product, User } from '@recur/contracts';
-import { document, int, integer, table, text } from '@recur/platform';
+import type { MerchantMetric, MerchantState, Plan, Product, User } from '@recur/contracts';
+import { document, flag, int, integer, table, text } from '@recur/platform';
 
 export interface UserCopy {
   merchantId: number;
@@ -26,6 +26,16 @@ export interface ProductCopy {
   merchantId: number;
   id: number;
   data: Product;
+  version: number;
+}
+
+export interface MetricCopy {
+  merchantId: number;
+  id: number;
+  code: string;
+  /** Deleted: its code may belong to another metric. */
+  archived: boolean;
+  data: MerchantMetric;
   version: number;
 }
 
@@ -67,4 +77,13 @@ export const products = table<ProductCopy>('product_copies', {
 export const merchants = table<MerchantCopy>('merchant_copies', {
   key: ['merchantId'],
   columns: { merchantId: integer(), data: document<MerchantState>(), version: int() },
+});
+
+export const metrics = table<MetricCopy>('metric_copies', {
+  key: ['merchantId', 'id'],
+  columns: {
+    ...{ merchantId: integer(), id: integer(), code: text(), archived: flag() },
+    ...{ data: document<MerchantMetric>(), version: int() },
+  },
+  indices: { metric_copies_code: { on: ['merchantId', 'code'] } },
 });

@@ -63,3 +63,21 @@ export function assertBuyer(tx: Peeks, key: UserKey, found: UserCopy | undefined
   }
   return user;
 }
+
+/** Ids of the users that keys name, by the name of the key; those without a copy are left out. */
+export async function findUsers(
+  reader: Peeking,
+  keys: ReadonlyMap<string, UserKey>,
+): Promise<ReadonlyMap<string, number>> {
+  const wanted = [...keys];
+  const ids = wanted.flatMap(([, { userId }]) => (userId === undefined ? [] : [userId]));
+  const byId = new Set((await reader.peekAmong(users, 'id', ids)).map(({ id }) => id));
+  const found = await Promise.all(
+    wanted.map(async ([name, key]) => {
+      const { userId } = key;
+      if (userId === undefined) return [name, (await findUser(reader, key))?.id] as const;
+      return [name, byId.has(userId) ? userId : undefined] as const;
+    }),
+  );
+  return new Map(found.flatMap(([name, id]) => (id === undefined ? [] : [[name, id] as const])));
+}

@@ -44,7 +44,7 @@ const statements = [
     ${texts('gateway_payment_type', 'cancel_reason', 'latest_invoice_id', 'pending_update_id', 'vat_number')},
     ${texts('country_code', 'return_url', 'cancel_url', 'parked_reason')},
     ${flags('manual_payment', 'cancel_at_period_end')},
-    plan_snapshot jsonb not null, items jsonb not null, multi_trial jsonb, discount jsonb, carried jsonb not null,
+    plan_snapshot jsonb not null, items jsonb not null, multi_trial jsonb, discount jsonb, carried_lines jsonb not null,
     metadata jsonb not null,
     constraint subscriptions_pkey primary key (merchant_id, subscription_id),
     constraint subscriptions_status check (status in

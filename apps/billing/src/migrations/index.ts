@@ -12,8 +12,10 @@ import { Money1763683200014 } from './0014-money.js';
 import { Collection1763683200015 } from './0015-collection.js';
 import { Documents1763683200016 } from './0016-documents.js';
 import { Subscriptions1763683200017 } from './0017-subscriptions.js';
+import { Usage1763683200018 } from './0018-usage.js';
 import { TestClocks1763683200020 } from './0020-test-clocks.js';
 import { InvoiceSettings1763683200021 } from './0021-invoice-settings.js';
+import { Cycle1763683200022 } from './0022-cycle.js';
 import { DeadLetters1763683200025 } from './0025-dead-letters.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
@@ -32,7 +34,9 @@ export const migrations = [
   Collection1763683200015,
   Documents1763683200016,
   Subscriptions1763683200017,
+  Usage1763683200018,
   TestClocks1763683200020,
   InvoiceSettings1763683200021,
+  Cycle1763683200022,
   DeadLetters1763683200025,
 ];

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Controller } from '@nestjs/common';
 import {
   emptyOf,
   getSubscriptionConfig,
   type In,
+  type MerchantVatRule,
   SubscriptionConfig,
   updateSubscriptionConfig,
 } from '@recur/contracts';
@@ -30,18 +32,18 @@ export class SubscriptionConfigs {
       const before = await configOf(tx, await settingsOf(tx));
       const settings = await changeSettings(tx, changesIn(input));
       const ofDocuments = await documents.changeSettings(tx, documentChangesIn(input));
-      const { gatewayVATRule, reverseChargePending } = input;
-      const config = await configOf(tx, settings);
-      if (gatewayVATRule !== undefined) await tax.setGatewayRules(tx, gatewayVATRule);
-      if (reverseChargePending !== undefined) await tax.setReverseChargePending(tx, reverseChargePending);
+      const { gatewayVATRule, reverseChargePending = before.reverseChargePending } = input;
+      const rules = gatewayVATRule ? textOf(gatewayVATRule) : before.gatewayVATRule;
+      if (gatewayVATRule && rules !== before.gatewayVATRule) await tax.setGatewayRules(tx, gatewayVATRule);
+      if (reverseChargePending !== before.reverseChargePending) {
+        await tax.setReverseChargePending(tx, reverseChargePending);
+      }
       const changed = {
-        ...config,
+        ...(await configOf(tx, settings)),
         ...shownOf(ofDocuments),
-        ...(gatewayVATRule && { gatewayVATRule: JSON.stringify(gatewayVATRule) }),
-        ...(reverseChargePending !== undefined && { reverseChargePending }),
+        ...{ gatewayVATRule: rules, reverseChargePending },
       };
-      const isNew = JSON.stringify(changed) !== JSON.stringify(before);
-      if (isNew) tx.log('SubscriptionConfig', 'Update');
+      if (!isDeepStrictEqual(changed, before)) tx.log('SubscriptionConfig', 'Update');
       return { config: changed };
     });
   }
@@ -76,6 +78,15 @@ const shownOf = ({ showZeroInvoice, invoiceEmail, keepAfterDispute }: documents.
   ...{ showZeroInvoice, invoiceEmail, keepAfterDispute },
 });
 
+/** The rules as JSON text, their fields in one order whatever the database keeps them in. */
+function textOf(rules: readonly MerchantVatRule[]): string {
+  if (rules.length === 0) return '';
+  const ordered = rules.map(({ gatewayNames, validCountryCodes, taxPercentage, ignoreVatNumber }) => {
+    return { gatewayNames, validCountryCodes, taxPercentage, ignoreVatNumber };
+  });
+  return JSON.stringify(ordered);
+}
+
 async function configOf(reader: Reader, settings: Settings): Promise<SubscriptionConfig> {
   const { gatewayRules, reverseChargePending } = await tax.settingsOf(reader);
   const { downgradeEffectImmediately, upgradeProration, timeZone, lateUsage } = settings;
@@ -85,7 +96,7 @@ async function configOf(reader: Reader, settings: Settings): Promise<Subscriptio
     ...shownOf(await documents.settingsOf(reader)),
     ...{ downgradeEffectImmediately, upgradeProration, timeZone, lateUsage },
     ...{ firstInvoiceDays, oneTrialPerUser, reverseChargePending, invoicePdfGenerate: true },
-    gatewayVATRule: gatewayRules.length === 0 ? '' : JSON.stringify(gatewayRules),
+    gatewayVATRule: textOf(gatewayRules),
     downgradeNonImmediatelyEffectBeforePeriodEnd: settings.downgradeLeadSeconds,
     incompleteExpireTime: settings.incompleteExpireSeconds,
     tryAutomaticPaymentBeforePeriodEnd: settings.chargeLeadSeconds,

@@ -1,20 +1,26 @@
 import type { Reader, Tx } from '@recur/platform';
-import type { PeriodRow, PeriodState } from './domain/periods.js';
+import { notBilled, type PeriodRow, type PeriodState } from './domain/periods.js';
 import { subscriptionPeriods } from './tables.js';
 
 // Verbs on the period table. The subscription is locked.
 
+const seqText = `select coalesce(max(seq), 0) + 1 as seq from subscription_periods
+  where merchant_id = $1 and subscription_id = $2`;
+
+/** The number of a subscription's next period. */
+export async function nextSeq(tx: Tx, subscriptionId: string): Promise<number> {
+  const [row] = await tx.query(seqText, [tx.merchantId, subscriptionId]);
+  return Number(row?.seq);
+}
+
 /** Adds a period after those that are there. */
 export async function addPeriod(
   tx: Tx,
-  period: Omit<PeriodRow, 'merchantId' | 'seq' | 'createTime'>,
+  period: Omit<PeriodRow, 'merchantId' | 'seq' | 'createTime' | keyof typeof notBilled> & Partial<PeriodRow>,
 ): Promise<PeriodRow> {
   const { subscriptionId } = period;
-  const [row] = await tx.query(
-    'select coalesce(max(seq), 0) + 1 as seq from subscription_periods where merchant_id = $1 and subscription_id = $2',
-    [tx.merchantId, subscriptionId],
-  );
-  const added = { ...period, merchantId: tx.merchantId, seq: Number(row?.seq), createTime: tx.now };
+  const seq = await nextSeq(tx, subscriptionId);
+  const added = { ...notBilled, ...period, merchantId: tx.merchantId, seq, createTime: tx.now };
   tx.save(subscriptionPeriods, added);
   return added;
 }

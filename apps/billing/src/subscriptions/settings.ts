@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Reader, Tx } from '@recur/platform';
 import type { Subscription } from './domain/subscription.js';
 import { type Settings, subscriptionSettings } from './tables.js';
@@ -28,8 +29,9 @@ export const settingsOf = async (reader: Reader): Promise<Settings> =>
 export async function changeSettings(tx: Tx, change: Partial<Omit<Settings, 'merchantId'>>): Promise<Settings> {
   // two commands may both find no row yet
   tx.onConflict('subscription_settings_pkey', 'again');
-  const settings = { ...((await tx.lockIfAny(subscriptionSettings, {})) ?? defaults(tx.merchantId)), ...change };
-  tx.save(subscriptionSettings, settings);
+  const before = (await tx.lockIfAny(subscriptionSettings, {})) ?? defaults(tx.merchantId);
+  const settings = { ...before, ...change };
+  if (!isDeepStrictEqual(settings, before)) tx.save(subscriptionSettings, settings);
   return settings;
 }
 

@@ -46,7 +46,8 @@ export const subscriptions = table<Subscription>('subscriptions', {
     items: document<StoredItem[]>(),
     multiTrial: optionalDocument<MultiTrial>(),
     discount: optionalDocument<BoundDiscount>(),
-    carried: document<CarriedLine[]>(),
+    // the platform's page reads have a column `carried` of their own
+    carried: { ...document<CarriedLine[]>(), name: 'carried_lines' },
     taxPercentage: int(),
     vatNumber: text(),
     countryCode: text(),
@@ -89,6 +90,9 @@ export const subscriptionPeriods = table<PeriodRow>('subscription_periods', {
     endAt: integer(),
     invoiceId: text(),
     state: text<PeriodState>(),
+    deadline: { ...integer(), default: 0 },
+    remakeAt: { ...integer(), default: 0 },
+    timesMade: { ...int(), default: 0 },
     createTime: integer(),
   },
   checks: {

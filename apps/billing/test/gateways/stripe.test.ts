@@ -97,6 +97,41 @@ describe('charging through Stripe', () => {
     expect(await stripe.status(account, { ...ref, reference: 'pi_1' })).toMatchObject({ is: 'unknown' });
   });
 
+  it('takes a refused inquiry for no answer, and a refused key for a decline that may pass', async () => {
+    const lost = { idempotencyKey: 'pay_1-1', reference: 'pi_1', gatewayUserId: 'cus_1', sentAt: 1_000 };
+    const revoked = failure(401, { type: 'authentication_error', code: 'api_key_expired' });
+    answers = [revoked, revoked];
+    expect(await stripe.status(account, lost)).toEqual({ is: 'unknown', reference: '' });
+    expect(await stripe.charge(account, charge)).toMatchObject({ is: 'declined', kind: 'soft' });
+  });
+
+  it('finds a refund whose answer was lost, by its id or by its key', async () => {
+    const refund = (over: object = {}) => ({
+      ...{
+        id: 're_9',
+        object: 'refund',
+        status: 'pending',
+        failure_reason: null,
+        metadata: { recur_key: 're_1' },
+        ...over,
+      },
+    });
+    const list = (data: object[]) => ({ body: { object: 'list', url: '/v1/refunds', has_more: false, data } });
+    const request = { idempotencyKey: 're_1', refundId: 're_1', reference: 'pi_1', amount: 100n, currency: 'EUR' };
+    answers = [
+      { body: refund({ status: 'succeeded' }) },
+      list([refund()]),
+      list([refund({ metadata: {} })]),
+      'hang up',
+      'hang up',
+    ];
+    expect(await stripe.refundStatus(account, request, 're_9')).toEqual({ is: 'succeeded', reference: 're_9' });
+    expect(await stripe.refundStatus(account, request, '')).toEqual({ is: 'unknown', reference: 're_9' });
+    expect(await stripe.refundStatus(account, request, '')).toEqual({ is: 'absent' });
+    expect(await stripe.refundStatus(account, request, '')).toEqual({ is: 'unknown', reference: '' });
+    expect(asked.slice(0, 2).map(({ call }) => call)).toEqual(['GET /v1/refunds/re_9', 'GET /v1/refunds']);
+  });
+
   it('captures, cancels and refunds', async () => {
     answers = [{ body: intent('requires_capture') }, { body: intent('succeeded') }, { body: intent('canceled') }];
     expect(await stripe.charge(account, { ...charge, manualCapture: true })).toMatchObject({ is: 'authorised' });

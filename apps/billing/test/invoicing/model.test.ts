@@ -195,7 +195,7 @@ const moves: Moves = {
       const past = s.term + 1;
       const its = 'where merchant_id = $1 and invoice_id = $2';
       const values = [s.t.callerOf().merchantId, invoiceId, past];
-      await s.t.rows(`update invoices set finish_time = finish_time - $3 ${its}`, values);
+      await s.t.rows(`update invoices set finish_time = finish_time - $3, deadline = deadline - $3 ${its}`, values);
       await s.t.rows('update due_work set due_at = due_at - $3 where merchant_id = $1 and key = $2', values);
       await s.expiries.sweep();
       return { ok: true };

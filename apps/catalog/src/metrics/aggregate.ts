@@ -10,4 +10,5 @@ export const metricAggregate = aggregate({
   table: metrics,
   key: 'id',
   view: metricView,
+  lookups: { code: code => ({ code, deletedTime: 0 }) },
 });

@@ -5,7 +5,7 @@ import { fitting, type MetricLists, type MetricType, misnamed } from '../metrics
 import { holdMetrics, metricsAmong } from '../metrics/metrics.js';
 import { metricView } from '../metrics/views.js';
 import { type PlanRow, planMetrics } from './tables.js';
-import { limitView } from './views.js';
+import { chargeView, limitView } from './views.js';
 
 /**
  * Checks the metrics that an input refers to, and locks them until the commit. Throws, naming every field at fault,
@@ -44,8 +44,8 @@ export async function validMetrics(reader: Reader, plan: PlanRow) {
   };
   return {
     metricLimits: plan.metricLimits.filter(left('metricLimits')),
-    metricMeteredCharge: plan.metricMeteredCharge.filter(left('metricMeteredCharge')),
-    metricRecurringCharge: plan.metricRecurringCharge.filter(left('metricRecurringCharge')),
+    metricMeteredCharge: plan.metricMeteredCharge.filter(left('metricMeteredCharge')).map(chargeView),
+    metricRecurringCharge: plan.metricRecurringCharge.filter(left('metricRecurringCharge')).map(chargeView),
   };
 }
 
@@ -79,7 +79,7 @@ export async function metricsOf(reader: Reader, plans: readonly PlanRow[]): Prom
       }),
     charge: of => {
       const row = metric.get(of.metricId);
-      return { ...of, merchantMetric: row ? metricView(row) : null };
+      return { ...chargeView(of), merchantMetric: row ? metricView(row) : null };
     },
   };
 }

@@ -1,6 +1,7 @@
 import * as contract from '@recur/contracts';
 import type { MetricRow } from '../metrics/tables.js';
 import { metricView } from '../metrics/views.js';
+import type { MetricCharge } from './domain/plan.js';
 import type { PlanMetricRow, PlanRow } from './tables.js';
 
 const emptyPlan = contract.emptyOf(contract.Plan);
@@ -39,14 +40,21 @@ export function planView(plan: PlanRow): contract.Plan {
     bindingOnetimeAddonIds: plan.onetimeAddonIds.join(','),
     metadata: plan.metadata,
     metricLimits: plan.metricLimits,
-    metricMeteredCharge: plan.metricMeteredCharge,
-    metricRecurringCharge: plan.metricRecurringCharge,
+    metricMeteredCharge: plan.metricMeteredCharge.map(chargeView),
+    metricRecurringCharge: plan.metricRecurringCharge.map(chargeView),
     multiCurrencies: plan.multiCurrencies,
     multiTrials: plan.multiTrials,
     autoChargeConfig: plan.autoChargeConfig,
     usVATConfig: plan.usVatConfig,
   };
 }
+
+/** A usage price; those of older plans have no decimals. */
+export const chargeView = (charge: MetricCharge): contract.MetricPlanCharge => ({
+  ...charge,
+  standardAmountDecimal: charge.standardAmountDecimal ?? '',
+  graduatedAmounts: charge.graduatedAmounts.map(tier => ({ ...tier, perAmountDecimal: tier.perAmountDecimal ?? '' })),
+});
 
 const yesNo = (flag: boolean) => (flag ? contract.noYes.yes : contract.noYes.no);
 

@@ -146,7 +146,7 @@ function endpoint(operation: Operation, method: 'GET' | 'POST', schemas: Schemas
     tags: [tagOf(operation)],
     ...(method === 'GET' && { parameters: queryOf(input) }),
     ...(headers.length > 0 && { parameters: headers }),
-    ...(method === 'POST' && { requestBody: { required: true, content: { 'application/json': { schema: input } } } }),
+    ...(method === 'POST' && { requestBody: { required: true, content: contentOf(operation, input) } }),
     responses: {
       200: {
         description: 'Success',
@@ -157,6 +157,12 @@ function endpoint(operation: Operation, method: 'GET' | 'POST', schemas: Schemas
     },
   };
 }
+
+/** NDJSON has a JSON value per line, which a schema of the whole text cannot describe. */
+const contentOf = ({ ndjson }: Operation, input: object) =>
+  ndjson === undefined
+    ? { 'application/json': { schema: input } }
+    : { 'application/x-ndjson': { schema: { type: 'string' } } };
 
 function descriptionOf({ permission, memberOnly, anonymous, oneOfHeaders }: Operation): string {
   return [

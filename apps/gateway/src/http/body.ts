@@ -6,6 +6,15 @@ const [quote, backslash, openList, closeList, openObject, closeObject, comma] = 
   c.charCodeAt(0),
 );
 
+/** The media type of bodies with a JSON value per line. */
+export const ndjsonType = 'application/x-ndjson';
+
+/** A body as text. Throws Rejected unless it is valid UTF-8. */
+export function textOf(body: Buffer = Buffer.alloc(0)): string {
+  if (!isUtf8(body)) throw new Rejected('malformed_json', 'The body is not valid UTF-8');
+  return body.toString();
+}
+
 /** The JSON value of a body; an empty one is `{}`. Throws Rejected when it is no JSON text, nested too deeply, or has too many members. */
 export function jsonOf(body: Buffer | undefined): unknown {
   if (body === undefined || body.length === 0) return {};

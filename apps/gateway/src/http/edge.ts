@@ -7,11 +7,12 @@ import { Rejected } from '@recur/kernel';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayConfig } from '../config.js';
 import { gatewayLimits } from '../limits.js';
+import { ndjsonType } from './body.js';
 import { limitConnections } from './connections.js';
 import { failure } from './envelope.js';
 import { rememberResponses, responseDueOn } from './node-server.js';
 import type { Responses } from './responses.js';
-import { traceparentOf } from './trace.js';
+import { requestSpan, traceparentOf } from './trace.js';
 
 /** Fastify's own refusals, as our errors. */
 const slugs: Record<string, Slug> = {
@@ -53,17 +54,26 @@ export class Edge extends FastifyAdapter {
     const http = this.getInstance();
     http.decorateRequest('principal', null);
     http.decorateRequest('traceparent', '');
+    http.decorateRequest('span', null);
     http.decorateRequest('charged', null);
     http.decorateRequest('attempted', null);
     http.addHook('onRequest', (request, reply, done) => {
-      request.traceparent = traceparentOf(request.headers.traceparent as string | undefined);
+      request.span = requestSpan(request);
+      request.traceparent =
+        request.span?.traceparent ?? traceparentOf(request.headers.traceparent as string | undefined);
       responses.begin(request, reply);
       const rejection = misaddressed(request);
       if (rejection === undefined) done();
       else responses.refuse(reply, rejection);
     });
+    http.addHook('onResponse', (request, reply, done) => {
+      request.span?.set({ 'http.response.status_code': reply.statusCode });
+      request.span?.end();
+      done();
+    });
     http.removeAllContentTypeParsers();
-    http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    const types = ['application/json', ndjsonType];
+    http.addContentTypeParser(types, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     http.setErrorHandler((error, _request, reply) => {
       const { bodyLimit = gatewayLimits.bodyBytes, config } = reply.routeOptions;
       responses.refuse(reply, rejectionOf(error, bodyLimit), config.operation);

@@ -20,7 +20,7 @@ import { mayCall, type Principal } from '../callers/credentials.js';
 import type { GatewayConfig } from '../config.js';
 import { gatewayLimits } from '../limits.js';
 import { Admission } from './admission.js';
-import { jsonOf } from './body.js';
+import { jsonOf, ndjsonType, textOf } from './body.js';
 import { Responses } from './responses.js';
 import { senderOf } from './sender.js';
 
@@ -131,8 +131,8 @@ export class Routes implements OnModuleInit {
 
   /** The validated input; fields unknown to the schema are dropped. */
   private inputOf(operation: Operation, request: FastifyRequest): unknown {
-    const { method, query, body } = request;
-    const asked = method === 'POST' ? jsonOf(body as Buffer | undefined) : saidIn(query as Record<string, unknown>);
+    const { method, query } = request;
+    const asked = method === 'POST' ? bodyOf(operation, request) : saidIn(query as Record<string, unknown>);
     const checked = validate(operation.input, asked);
     if (!checked.ok) {
       this.admission.chargeMistakes(request, checked.issues.length - 1);
@@ -175,6 +175,16 @@ function requireHttps(operation: Operation, input: unknown): void {
   const plain = returnFields(operation.input).filter(name => /^http:/i.test(given[name] ?? ''));
   const issues = plain.map(name => ({ path: `/${name}`, message: `${name} must be an https URL in production` }));
   if (issues.length > 0) throw new Rejected('invalid_parameters', undefined, issues);
+}
+
+/** The body of a POST: JSON, or NDJSON where the operation takes that. Throws Rejected where it is of the other type. */
+function bodyOf({ ndjson }: Operation, { body, headers }: FastifyRequest): unknown {
+  const isNdjson = headers['content-type']?.startsWith(ndjsonType) ?? false;
+  if (isNdjson !== (ndjson !== undefined)) {
+    const message = ndjson === undefined ? undefined : `The body must be sent as ${ndjsonType}`;
+    throw new Rejected('unsupported_media_type', message);
+  }
+  return ndjson === undefined ? jsonOf(body as Buffer | undefined) : { [ndjson]: textOf(body as Buffer | undefined) };
 }
 
 /** The fields of a query; an empty one, as forms send it, counts as absent. */

@@ -6,7 +6,7 @@ main{max-width:32rem;margin:4rem auto;padding:2rem;background:#fff;border:1px so
 h1{margin:0 0 1rem;font-size:1.35rem}li{margin:.25rem 0}strong,code{overflow-wrap:anywhere}
 form{display:flex;flex-wrap:wrap;gap:1rem;margin-top:2rem}
 button{font:inherit;padding:.6rem 1.4rem;border-radius:6px;border:1px solid #57606a;background:#fff;color:#1b1f24}
-button[value=true]{background:#0b5cad;border-color:#0b5cad;color:#fff}
+button[value=true],button[value=approve]{background:#0b5cad;border-color:#0b5cad;color:#fff}
 button:focus-visible{outline:3px solid #f5a623;outline-offset:2px}
 @media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}main{background:#161b22;border-color:#30363d}
 button{background:#21262d;border-color:#8b949e;color:#e6edf3}}`;
@@ -65,6 +65,17 @@ export const codePage = (code: string) =>
   page(
     'Copy the code',
     `      <p>Give this code to the platform. It holds for five minutes.</p>\n      <p><code>${escaped(code)}</code></p>`,
+  );
+
+/** Page of the sandbox gateway: the question that a bank would ask before a charge. */
+export const sandboxPage = (amount: string) =>
+  page(
+    'Confirm the payment',
+    `      <p>The sandbox gateway asks, in place of a bank: may <strong>${escaped(amount)}</strong> be charged? No money moves.</p>
+      <form method="post">
+        <button type="submit" name="answer" value="approve">Approve</button>
+        <button type="submit" name="answer" value="decline">Decline</button>
+      </form>`,
   );
 
 export const messagePage = (title: string, message: string) => page(title, `      <p>${escaped(message)}</p>`);

@@ -29,6 +29,16 @@ const link = operation({
   output: z.object({}),
 });
 
+const lines = operation({
+  ...base,
+  name: 'sample.lines',
+  methods: ['POST'],
+  path: '/merchant/sample/lines',
+  ndjson: 'lines',
+  input: z.object({ lines: z.string() }),
+  output: z.object({}),
+});
+
 let nats: TestNats;
 let services: Services;
 let signer: SigningKey;
@@ -41,7 +51,7 @@ beforeAll(async () => {
   signer = await signingKey('k1');
   key = await signer.sign();
   services = await Services.start(nats.url, [signer.jwk]);
-  const operations = [...samples, open, link];
+  const operations = [...samples, open, link, lines];
   gateway = await (await TestGateway.start(nats.url, { operations })).ready();
 });
 afterEach(() => {
@@ -81,6 +91,30 @@ describe('a body without a credential', () => {
     expect((await gateway.send(write, { method: 'POST', key, headers: asJson, body: bodyOf(900_000) })).status).toBe(
       200,
     );
+  });
+});
+
+describe('NDJSON', () => {
+  const ndjson = { 'content-type': 'application/x-ndjson; charset=utf-8' };
+  const post = (path: string, headers: object, body: string) =>
+    gateway.send(path, { method: 'POST', key, headers: { ...headers }, body });
+
+  it('is passed on as the text of its field, up to 1 MiB', async () => {
+    const body = `{"a":"${'x'.repeat(1_000_000)}"}\nno JSON`;
+    expect((await post(lines.path, ndjson, body)).status).toBe(200);
+    expect(services.asked.map(({ payload }) => JSON.parse(payload))).toEqual([{ lines: body }]);
+    const larger = await post(lines.path, ndjson, 'x'.repeat(1_048_577));
+    expect(larger).toMatchObject({ status: 400, json: { error: { type: 'body_too_large' } } });
+  });
+
+  it('is taken by no other operation, which takes JSON alone', async () => {
+    for (const [path, type] of [
+      [lines.path, asJson],
+      [write, ndjson],
+    ] as const) {
+      const { status, json } = await post(path, type, '{"amount":1}');
+      expect([status, json.error?.type]).toEqual([400, 'unsupported_media_type']);
+    }
   });
 });
 

@@ -90,3 +90,24 @@ it('is counted by address', async () => {
   expect([status, json.error?.type]).toEqual([429, 'rate_limited']);
   expect(headers['retry-after']).toBeDefined();
 });
+
+it('a page of the sandbox asks, and forwards the answer', async () => {
+  const question = { state: 'open', amount: 1205, currency: 'EUR' };
+  reply = { ok: true, bytes: JSON.stringify(question) };
+  const page = await gateway.send('/gateway/7/sandbox/sbx_1');
+  expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(page.text).toContain('12.05 EUR');
+  expect(page.headers['content-security-policy']).toContain(`form-action 'self'`);
+  reply = { ok: true, bytes: JSON.stringify({ ...question, state: 'approved', currency: 'JPY' }) };
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  expect((await post('/gateway/7/sandbox/sbx_1', 'answer=approve', form)).text).toContain('is approved');
+  expect(asked.map(({ command, payload }) => ({ command, payload }))).toEqual([
+    { command: 'platform.sandbox_question', payload: { gatewayId: 7, reference: 'sbx_1' } },
+    { command: 'platform.sandbox_question', payload: { gatewayId: 7, reference: 'sbx_1', answer: 'approve' } },
+  ]);
+  reply = { ok: true, bytes: JSON.stringify({ ...question, currency: 'JPY' }) };
+  expect((await gateway.send('/gateway/7/sandbox/sbx_1')).text).toContain('1205 JPY');
+  reply = { ok: false, bytes: JSON.stringify({ slug: 'payment_not_found', issues: [] }) };
+  expect((await gateway.send('/gateway/7/sandbox/sbx_2')).json.code).toBe(53);
+  expect((await gateway.send('/gateway/x/sandbox/sbx_2')).json.error?.type).toBe('gateway_not_found');
+});

@@ -4,6 +4,7 @@ import { aggregationType, metricType } from '../codes.js';
 import { code, flag, integer, type Shape, text, time } from '../field.js';
 import * as input from '../input.js';
 import { operation } from '../operation.js';
+import { Invoice } from './invoices/shape.js';
 
 const quotaAdjustment = z.object({
   id: integer,
@@ -71,4 +72,30 @@ export const metricHistoryByInvoice = operation({
   input: z.object({ invoiceId: input.filled }),
   output: z.object({ isLatestPaidInvoice: flag, userHistoryMetric: UserHistoryMetric }),
   errors: ['invoice_not_found', 'invoice_without_subscription'],
+});
+
+export const metricHistoryBySubscription = operation({
+  service: 'billing',
+  name: 'metric.history_by_subscription',
+  methods: ['GET'],
+  path: '/merchant/metric/user/history/metric_by_subscription',
+  summary: 'Usage of limit metrics in the current period of a subscription',
+  effect: 'read',
+  permission: 'billable-metric.read',
+  input: z.object({ subscriptionId: input.filled }),
+  output: z.object({ userHistoryMetric: UserHistoryMetric }),
+  errors: ['subscription_not_found'],
+});
+
+export const metricHistoryInvoices = operation({
+  service: 'billing',
+  name: 'metric.history_invoices',
+  methods: ['GET'],
+  path: '/merchant/metric/user/history/invoices_metric_queryable',
+  summary: 'Paid subscription invoices of a user whose usage metric_by_invoice shows, newest first',
+  effect: 'read',
+  permission: 'billable-metric.read',
+  input: input.paged(z.object({ userId: input.q.int(), subscriptionId: input.line.optional(), ...input.paging })),
+  output: z.object({ invoices: z.array(Invoice), total: input.total }),
+  errors: [],
 });

@@ -24,11 +24,17 @@ const merchantMetric = z.object({
 export interface MerchantMetric extends z.output<typeof merchantMetric> {}
 export const MerchantMetric: Shape<MerchantMetric> = merchantMetric.meta({ id: 'MerchantMetric' });
 
+/** A unit price below a minor unit. */
+export const unitDecimal = text.describe(
+  'Unit price as an exact decimal of minor units, which goes before the integer; empty for none',
+);
+
 const metricPlanChargeStep = z.object({
   startValue: integer,
   endValue: integer,
   flatAmount: amount,
   perAmount: amount,
+  perAmountDecimal: unitDecimal,
 });
 export interface MetricPlanChargeStep extends z.output<typeof metricPlanChargeStep> {}
 export const MetricPlanChargeStep: Shape<MetricPlanChargeStep> = metricPlanChargeStep.meta({
@@ -39,6 +45,7 @@ const metricPlanCharge = z.object({
   chargeType: code(metricChargeType),
   metricId: integer,
   standardAmount: amount,
+  standardAmountDecimal: unitDecimal,
   standardStartValue: integer,
   graduatedAmounts: z.array(MetricPlanChargeStep),
 });
@@ -61,11 +68,18 @@ export const PlanMetricChargeConfig: Shape<PlanMetricChargeConfig> = planMetricC
   id: 'PlanMetricChargeConfig',
 });
 
+const unitDecimalInput = input
+  .rule(input.line, 'must be a decimal of at most 12 digits, and at most 12 fractional digits, or blank', value =>
+    /^$|^\d{1,12}(\.\d{1,12})?$/.test(value),
+  )
+  .describe('Unit price as an exact decimal of minor units, such as 0.0015; it goes before the integer');
+
 /** A usage price. The last graduated step is open, with endValue −1, which activation requires. */
 export const MetricPlanChargeInput = z.object({
   metricId: input.integer,
   chargeType: input.code(metricChargeType).default(metricChargeType.standard),
   standardAmount: input.price.default(0),
+  standardAmountDecimal: unitDecimalInput.default(''),
   standardStartValue: z.int().min(0).default(0),
   graduatedAmounts: input
     .list(
@@ -74,6 +88,7 @@ export const MetricPlanChargeInput = z.object({
         endValue: z.int().min(-1),
         flatAmount: input.price.default(0),
         perAmount: input.price.default(0),
+        perAmountDecimal: unitDecimalInput.default(''),
       }),
     )
     .default([]),

@@ -12,7 +12,7 @@ import {
 import { amount, anyObject, code, flag, integer, percent, type Shape, seconds, text, time } from '../field.js';
 import * as input from '../input.js';
 import { MultiCurrencyConfig, MultiCurrencySnapshot } from './exchange.js';
-import { MerchantMetric, MetricPlanCharge, MetricPlanChargeStep } from './metrics.js';
+import { MerchantMetric, MetricPlanCharge, MetricPlanChargeStep, unitDecimal } from './metrics.js';
 import { MetricPlanLimit, PlanMetricLimit } from './plan-limits.js';
 import { Product } from './products.js';
 
@@ -87,6 +87,7 @@ const merchantMetricPlanChargeDetail = z.object({
   metricId: integer,
   chargeType: code(metricChargeType),
   standardAmount: amount,
+  standardAmountDecimal: unitDecimal,
   standardStartValue: integer,
   graduatedAmounts: z.array(MetricPlanChargeStep),
   merchantMetric: MerchantMetric.nullable(),

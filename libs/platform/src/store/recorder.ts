@@ -91,6 +91,7 @@ class Records {
   readonly entries = new Map<string, Emission>();
   readonly work = new WorkChanges();
   ran = false;
+  unlogged = false;
   clockMoved = false;
 }
 
@@ -114,6 +115,11 @@ export class Recorder {
   /** A hand-written statement has written. */
   wrote(): void {
     this.records.ran = true;
+  }
+
+  /** The command needs no log entry. */
+  unlogged(): void {
+    this.records.unlogged = true;
   }
 
   /** The merchant's clock was moved. */
@@ -186,7 +192,7 @@ export class Recorder {
   }
 
   outcome(): Recorded {
-    const { entries, work, ran, clockMoved } = this.records;
+    const { entries, work, ran, unlogged, clockMoved } = this.records;
     const emissions = [...this.records.emissions, ...entries.values()];
     const events = emissions.map(emission => this.outboxRow(emission));
     const changed = this.changedRows();
@@ -196,7 +202,7 @@ export class Recorder {
       rows: groups.map(({ rows }) => rows),
       events,
       emitted: new Map(emissions.map(({ data }, at) => [data, events[at] as EventRow])),
-      logged: entries.size > 0,
+      logged: unlogged || entries.size > 0,
       changed: ran || changed.length > 0,
       wrote: ran || groups.length > 0 || work.deleted,
       due: [...(clockMoved ? [undefined] : []), ...work.dueBy(this.context.now)],

@@ -16,7 +16,7 @@ import type { Row } from './pool.js';
 import { Reader } from './reader.js';
 import type { Peeks } from './reads.js';
 import type { Conflict, Recorder, StepOptions } from './recorder.js';
-import type { Table } from './schema/table.js';
+import { hydrate, type Table } from './schema/table.js';
 import type { Session } from './session.js';
 import { rowsValues } from './sql/rows.js';
 import { upsertText } from './sql/statements.js';
@@ -70,6 +70,12 @@ export class Tx extends Reader implements Peeks {
   override async parts<T>(from: Table<T>, where: Where<T>, tail = ''): Promise<T[]> {
     const rows = await this.all(from, where, `${tail} for update`);
     return rows.map(row => this.recorder.locked(from, row));
+  }
+
+  /** Locks rows that a hand-written statement finds: it selects all columns and ends its search with `for update`. */
+  async lockFound<T>(from: Table<T>, text: string, values: readonly unknown[]): Promise<T[]> {
+    const rows = await this.session.query(text, values);
+    return rows.map(row => this.recorder.locked(from, hydrate(from, row)));
   }
 
   /** A hand-written statement that writes or locks. */
@@ -166,6 +172,11 @@ export class Tx extends Reader implements Peeks {
   /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */
   log(target: string, content: string, ids?: LogIds): void {
     this.recorder.log(target, content, ids);
+  }
+
+  /** Leaves the command without an entry in the operation log: for mass data that nobody would look up there. */
+  unlogged(): void {
+    this.recorder.unlogged();
   }
 
   /** Declares what a violation of a unique index means to the caller. */

@@ -56,7 +56,7 @@ export class Sandbox implements GatewayAdapter {
     const outcome = await this.write(account, idempotencyKey, async tx => {
       tx.onConflict('sandbox_charges_pkey', 'again');
       const known = await tx.lockIfAny(sandboxCharges, { idempotencyKey });
-      if (known && known.state !== 'lost') return this.outcomeOf(known, tx.now);
+      if (known && known.state !== 'lost') return this.outcomeOf(account, known, tx.now);
       // the first sending of a payment is lost, the next one goes through
       const lost = await tx.find(sandboxCharges, { chargeReference: paymentId, state: 'lost' });
       const isLost = timesOut === 'before' && !lost;
@@ -75,7 +75,7 @@ export class Sandbox implements GatewayAdapter {
       tx.log(targetOf(account), 'SandboxCharge');
       if (isLost) return unknown;
       for (const callback of scenario.callbacks) await this.plan(tx, account, charge, callback);
-      return this.outcomeOf(charge, tx.now);
+      return this.outcomeOf(account, charge, tx.now);
     });
     return timesOut === 'after' ? unknown : outcome;
   }
@@ -83,7 +83,7 @@ export class Sandbox implements GatewayAdapter {
   async status(account: GatewayAccount, { idempotencyKey, reference }: ChargeRef): Promise<Status> {
     return this.db.read(this.caller(account), async reader => {
       const charge = await reader.find(sandboxCharges, reference ? { reference } : { idempotencyKey });
-      return charge && charge.state !== 'lost' ? this.outcomeOf(charge, reader.now) : { is: 'absent' };
+      return charge && charge.state !== 'lost' ? this.outcomeOf(account, charge, reader.now) : { is: 'absent' };
     });
   }
 
@@ -100,6 +100,11 @@ export class Sandbox implements GatewayAdapter {
     );
   }
 
+  /** The charge that a page of the sandbox asks about; undefined for an unknown one. */
+  charged(account: GatewayAccount, reference: string): Promise<SandboxCharge | undefined> {
+    return this.db.read(this.caller(account), reader => reader.find(sandboxCharges, { reference, kind: 'charge' }));
+  }
+
   /** The user's answer to the question of `needs_action`. */
   answer(account: GatewayAccount, reference: string, approves: boolean): Promise<Outcome> {
     return this.move(account, reference, charge =>
@@ -113,7 +118,7 @@ export class Sandbox implements GatewayAdapter {
       tx.onConflict('sandbox_charges_pkey', 'again');
       const charge = await tx.lockIfAny(sandboxCharges, { reference: chargeReference, kind: 'charge' });
       const known = await tx.find(sandboxCharges, { idempotencyKey });
-      if (known) return this.outcomeOf(known, tx.now);
+      if (known) return this.outcomeOf(account, known, tx.now);
       const refunds = await tx.all(sandboxCharges, { chargeReference, kind: 'refund', state: 'succeeded' });
       const left = refunds.reduce((rest, one) => rest - one.amount, charge?.amount ?? 0n);
       const isCovered = charge?.state === 'succeeded' && amount <= left;
@@ -125,14 +130,14 @@ export class Sandbox implements GatewayAdapter {
       tx.save(sandboxCharges, refund);
       tx.log(targetOf(account), 'SandboxRefund');
       await this.plan(tx, account, refund, { report: 1, afterSeconds: 0, says: 'outcome' });
-      return this.outcomeOf(refund, tx.now);
+      return this.outcomeOf(account, refund, tx.now);
     });
   }
 
   async refundStatus(account: GatewayAccount, { idempotencyKey }: RefundRequest): Promise<Status> {
     return this.db.read(this.caller(account), async reader => {
       const refund = await reader.find(sandboxCharges, { idempotencyKey });
-      return refund ? this.outcomeOf(refund, reader.now) : { is: 'absent' };
+      return refund ? this.outcomeOf(account, refund, reader.now) : { is: 'absent' };
     });
   }
 
@@ -213,13 +218,14 @@ export class Sandbox implements GatewayAdapter {
         tx.log(targetOf(account), `Sandbox: ${charge.state} -> ${moved.state}`);
         await this.plan(tx, account, moved, { report: 10, afterSeconds: 0, says: 'outcome' });
       }
-      return this.outcomeOf(moved, tx.now);
+      return this.outcomeOf(account, moved, tx.now);
     });
   }
 
-  private async plan(tx: Tx, { gatewayId }: GatewayAccount, charge: SandboxCharge, callback: ScenarioCallback) {
+  private async plan(tx: Tx, account: GatewayAccount, charge: SandboxCharge, callback: ScenarioCallback) {
+    const { gatewayId } = account;
     const dueTime = tx.now + callback.afterSeconds;
-    const body = JSON.stringify(this.factOf(charge, callback, dueTime), (_, value) =>
+    const body = JSON.stringify(this.factOf(account, charge, callback, dueTime), (_, value) =>
       typeof value === 'bigint' ? String(value) : value,
     );
     const id = await tx.nextId(sandboxCallbacks);
@@ -227,16 +233,21 @@ export class Sandbox implements GatewayAdapter {
     tx.schedule(SANDBOX_CALLBACK, String(id), dueTime);
   }
 
-  private factOf(charge: SandboxCharge, { report, says }: ScenarioCallback, at: number): Fact {
+  private factOf(account: GatewayAccount, charge: SandboxCharge, { report, says }: ScenarioCallback, at: number): Fact {
     const { reference, amount, idempotencyKey, kind: about } = charge;
     const id = `${reference}_${report}`;
-    if (says === 'outcome') return { about, id, at, idempotencyKey, outcome: this.outcomeOf(charge, charge.tellTime) };
+    if (says === 'outcome')
+      return { about, id, at, idempotencyKey, outcome: this.outcomeOf(account, charge, charge.tellTime) };
     if (says === 'pending') return { about, id, at, idempotencyKey, outcome: { is: 'unknown', reference } };
     const state = ({ disputeOpen: 'open', disputeWon: 'won', disputeLost: 'lost' } as const)[says];
     return { about: 'dispute', id, at, reference, amount, state };
   }
 
-  private outcomeOf({ state, reference, tellTime, kind }: SandboxCharge, now: number): Outcome {
+  private outcomeOf(
+    { gatewayId }: GatewayAccount,
+    { state, reference, tellTime, kind }: SandboxCharge,
+    now: number,
+  ): Outcome {
     if (now < tellTime) return { is: 'unknown', reference };
     const declined = (how: 'soft' | 'hard', reason: string): Outcome => ({
       ...{ is: 'declined', kind: how, reason, reference },
@@ -248,9 +259,14 @@ export class Sandbox implements GatewayAdapter {
       lost: { is: 'unknown', reference: '' },
       soft: declined('soft', 'insufficient_funds'),
       hard: declined('hard', kind === 'refund' ? 'charge_not_refundable' : 'lost_card'),
-      needsAction: { is: 'needsAction', link: `${this.config.PORTAL_BASE}/sandbox/${reference}`, reference },
+      needsAction: { is: 'needsAction', link: this.pageOf(gatewayId, reference), reference },
     };
     return outcomes[state];
+  }
+
+  /** The page on which the user answers the gateway's question; the gateway app shows it. */
+  private pageOf(gatewayId: number, reference: string): string {
+    return `${this.config.BASE_URL}/gateway/${gatewayId}/sandbox/${reference}`;
   }
 
   private write<T extends object>(account: GatewayAccount, what: string, run: (tx: Tx) => Promise<T>): Promise<T> {

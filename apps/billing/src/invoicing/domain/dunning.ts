@@ -73,6 +73,8 @@ export interface CollectionTerms extends Partial<DunningConfig> {
   chargeTime?: number;
   /** Replaces the deadline of the payment term. */
   deadline?: number;
+  /** Start of the period that it bills: the last notice does not come before it. */
+  periodStart?: number;
 }
 
 const defaultDunning: DunningConfig = {
@@ -81,7 +83,7 @@ const defaultDunning: DunningConfig = {
 
 export function newCollection(
   { merchantId, invoiceId }: Pick<Collection, 'merchantId' | 'invoiceId'>,
-  { automatic = true, chargeTime = 0, deadline: _, ...config }: CollectionTerms,
+  { automatic = true, chargeTime = 0, deadline: _, periodStart: __, ...config }: CollectionTerms,
   now: number,
 ): Collection {
   const nextTime = automatic ? Math.max(chargeTime, now) : 0;

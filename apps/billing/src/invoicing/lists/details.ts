@@ -41,6 +41,16 @@ export async function invoicesOf(reader: Reader, rows: readonly InvoiceRow[]): P
   });
 }
 
+/** Invoices by id, as the API shows them; '' and ids without an invoice are left out. */
+export async function invoicesById(reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, Invoice>> {
+  const rows = await reader.among(
+    invoices,
+    'invoiceId',
+    ids.filter(id => id !== ''),
+  );
+  return by('invoiceId', await invoicesOf(reader, rows));
+}
+
 /**
  * An invoice or credit note that was finished; `row` is without what the API shows of it. Throws Rejected
  * `invoice_not_found` or `invoice_is_draft`.

@@ -13,11 +13,12 @@ import { InvoiceOwners } from '../owners.js';
 import type { InvoiceState } from '../state.js';
 import { collections, invoices, payments } from '../tables.js';
 import { Charges } from './charges.js';
-import { chargeWork } from './collect.js';
+import { announceDeadline, chargeWork } from './collect.js';
 import { lockInOrder } from './lock.js';
 import { Settlement } from './settlement.js';
 
-const limits = { batch: 20, leaseSeconds: 90, inFlightSeconds: 60 } as const;
+/** `inFlightSeconds`: longer than a claimed attempt may wait and its call may take; shorter than the lease. */
+const limits = { batch: 20, leaseSeconds: 60, inFlightSeconds: 45 } as const;
 
 /** An attempt that a worker has claimed: to be sent, or to be asked for where another worker has claimed it before. */
 interface Claim {
@@ -109,7 +110,10 @@ export class PaymentAttempts {
       modifyTime: tx.now,
     };
     tx.save(collections, made.collection);
-    if (deadline !== invoice.deadline) tx.schedule('invoice.expire', invoice.invoiceId, deadline);
+    if (deadline !== invoice.deadline) {
+      tx.schedule('invoice.expire', invoice.invoiceId, deadline);
+      announceDeadline(tx, invoice.invoiceId, deadline);
+    }
     if (opened !== invoice || deadline !== invoice.deadline) {
       tx.step(invoiceAggregate, { ...opened, deadline, gateway, payment: sending }, 'invoice.updated');
     }
@@ -120,11 +124,13 @@ export class PaymentAttempts {
 
   /** The open payment of an invoice, or another one after a payment that failed or was cleared. */
   private async paymentOf(tx: Tx, invoice: InvoiceState): Promise<[Payment, InvoiceState]> {
-    const { payment: current, gatewayId } = invoice;
+    const { payment: current, gatewayId, link } = invoice;
     if (current?.status === 'created') return [current, invoice];
     const { checkout = null, countryCode = '', manualCapture = false } = current ?? {};
     const given = {
-      ...{ paymentId: tx.newId('pay_'), id: await tx.nextId(payments), gatewayId, link: this.finalizer.newLink() },
+      ...{ paymentId: tx.newId('pay_'), id: await tx.nextId(payments), gatewayId },
+      // the link that the user was sent stays the one to pay at
+      link: link || this.finalizer.newLink(),
       ...{ checkout, countryCode, manualCapture, now: tx.now },
     };
     return openAnotherPayment(invoice, current, given);

@@ -1,5 +1,5 @@
 import type { Tx } from '@recur/platform';
-import { type CollectionTerms, newCollection } from '../domain/dunning.js';
+import { type CollectionTerms, lastNoticeTime, newCollection } from '../domain/dunning.js';
 import type { Invoice } from '../domain/invoice.js';
 import type { Payment } from '../domain/payment.js';
 import { collections } from '../tables.js';
@@ -11,14 +11,15 @@ export const chargeWork = {
   ...{ attempt: 'payment.attempt', reconcile: 'payment.reconcile', capture: 'payment.capture' },
 } as const;
 
-/** The kind of work that tells the user about a charge; its key is the mail's kind and the invoice's id. */
-export const COLLECTION_MAIL = 'invoice.mail';
+/** The kind of work that tells the user of a deadline that is near; the key is the invoice's id. */
+export const LAST_NOTICE = 'invoice.last_notice';
 
-/** Schedules the automatic attempts of an invoice that was finished. */
+/** Schedules the automatic attempts of an invoice that was finished, and the last notice. */
 export function startCollecting(tx: Tx, invoice: Invoice, terms: CollectionTerms): void {
   const collection = newCollection(invoice, terms, tx.now);
   tx.save(collections, collection);
   if (collection.nextTime > 0) tx.schedule(chargeWork.attempt, invoice.invoiceId, collection.nextTime);
+  announceDeadline(tx, invoice.invoiceId, invoice.deadline, terms.periodStart);
 }
 
 /** Schedules an attempt at once, beside those of the schedule. */
@@ -38,10 +39,8 @@ export function releaseCharge(tx: Tx, { paymentId, outcome }: Payment): void {
   tx.schedule(chargeWork.reconcile, paymentId, outcome === 'sending' ? tx.now + sendingSeconds : tx.now);
 }
 
-/** Tells the user about a charge, once its transaction has committed. */
-export const tellUser = (
-  tx: Tx,
-  kind: 'payment_failed' | 'needs_action' | 'last_notice',
-  invoiceId: string,
-  at: number,
-) => tx.schedule(COLLECTION_MAIL, `${kind} ${invoiceId}`, at);
+/** Schedules the last notice before the deadline, where there is time for one. */
+export function announceDeadline(tx: Tx, invoiceId: string, deadline: number, periodStart = 0): void {
+  const at = lastNoticeTime(deadline, periodStart);
+  if (at > tx.now && at < deadline) tx.schedule(LAST_NOTICE, invoiceId, at);
+}

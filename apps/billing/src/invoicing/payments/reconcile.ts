@@ -9,7 +9,7 @@ import { Charges } from './charges.js';
 import { chargeWork } from './collect.js';
 import { Settlement } from './settlement.js';
 
-const limits = { batch: 10, leaseSeconds: 90 } as const;
+const limits = { batch: 10, leaseSeconds: 60 } as const;
 
 type Call = (
   payment: Payment,

@@ -92,7 +92,7 @@ export class RefundSending {
   ) {
     this.work = fetchedWork(
       REFUND_SEND,
-      { time: 'merchant', batch: 10, leaseSeconds: 90 },
+      { time: 'merchant', batch: 10, leaseSeconds: 60 },
       items => Promise.all(items.map(item => this.call(item))),
       async (tx, items, outcomes) => {
         for (const [at, item] of items.entries()) {

@@ -28,8 +28,9 @@ export class FirstInvoice {
 
   private async unpaid(tx: Tx, { sub, invoice }: InvoiceEnd, move: 'fail' | 'cancel'): Promise<void> {
     // an invoice that was replaced by another for the same period ends nothing
-    if (hasEnded(sub.status) || sub.latestInvoiceId !== invoice.invoiceId) return;
+    if (sub.latestInvoiceId !== invoice.invoiceId && !hasEnded(sub.status)) return;
     await markPeriod(tx, invoice, 'unpaid');
+    if (hasEnded(sub.status)) return;
     const isFailure = move === 'fail';
     const reason = isFailure ? 'The first invoice was not paid in time' : 'The first invoice was cancelled';
     const over = ended(sub, move, reason, tx.now);

@@ -24,7 +24,8 @@ export class Others {
    */
   async replace(tx: Tx, quoted: Quote) {
     const { userId, productId } = quoted.sub;
-    await tx.run('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+    // a question, since it changes nothing
+    await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
       `subscribe ${tx.merchantId} ${userId} ${productId}`,
     ]);
     const others = await tx.parts(subscriptions, { userId, productId }, 'order by subscription_id');

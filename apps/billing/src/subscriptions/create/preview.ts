@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { type In, previewSubscription, type ValidResult } from '@recur/contracts';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
-import { findUser } from '../../customers/users.js';
+import { assertBuyer, findUser } from '../../customers/users.js';
 import * as discounts from '../../discounts/verbs.js';
 import { gatewayView } from '../../gateways/views.js';
 import { previewOf } from '../../invoicing/composed/preview.js';
@@ -26,7 +26,9 @@ export class SubscribingPreview {
     return this.db.write(caller, async tx => {
       const key = userKeyOf(input);
       const isNamed = key.userId !== undefined || key.externalUserId !== '' || key.email !== '';
-      const user = isNamed ? await findUser(tx, key) : undefined;
+      const found = isNamed ? await findUser(tx, key) : undefined;
+      // a user who is named by e-mail only may be made by the submit
+      const user = key.userId === undefined && !key.externalUserId ? found : assertBuyer(tx, key, found);
       const full = { ...input, ...notGiven };
       const quoted = await quote(tx, full, user, caller, { id: 0, subscriptionId: '' });
       const { sub, composed } = quoted;

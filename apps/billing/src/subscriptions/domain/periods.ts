@@ -28,8 +28,17 @@ export interface PeriodRow {
   /** '' for a period that is free. */
   invoiceId: string;
   state: PeriodState;
+  /** Unix second until which its invoice can be paid; 0 before there is one. */
+  deadline: number;
+  /** Unix second at which its invoice, which was cancelled, is made again; 0 unless it was. */
+  remakeAt: number;
+  /** Invoices that were made for it. */
+  timesMade: number;
   createTime: number;
 }
+
+/** Facts of a period for which no invoice of the cycle was made yet. */
+export const notBilled = { deadline: 0, remakeAt: 0, timesMade: 0 } as const;
 
 export const isLivePeriod = ({ state }: Pick<PeriodRow, 'state'>): boolean => state !== 'void';
 

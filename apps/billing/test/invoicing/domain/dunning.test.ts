@@ -1,13 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import {
+  attempted,
   attemptTimes,
+  type Collection,
   cycleDeadline,
   type DunningConfig,
   daysUntil,
   extendedDeadline,
   firstInvoiceDeadline,
+  isDue,
+  isOwed,
   isParked,
   lastNoticeTime,
+  newCollection,
+  passedOver,
 } from '../../../src/invoicing/domain/dunning.js';
 
 const hours = 3600;
@@ -73,5 +80,77 @@ describe('C4 our downtime', () => {
 
   it('parks a subscription that missed more than three periods', () => {
     expect([3, 4].map(isParked)).toEqual([false, true]);
+  });
+});
+
+describe('a collection', () => {
+  const ids = { merchantId: 15, invoiceId: 'in_1' };
+  const dunning = { retryIntervalSeconds: 12 * hours, maxRetries: 0, incompleteExpireSeconds: 24 * hours };
+  /** Makes every attempt `late` seconds after its time; returns their times and the last deadline. */
+  const run = (collection: Collection, deadline: number, late = 0) => {
+    const times: number[] = [];
+    let [current, end] = [collection, deadline];
+    while (current.nextTime !== 0 && times.length < 100) {
+      const now = current.nextTime + late;
+      times.push(now);
+      const made = attempted(current, end, now);
+      [current, end] = [made.collection, made.deadline];
+    }
+    return { times, deadline: end };
+  };
+
+  it('makes the attempts that attemptTimes lists, for any terms', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(1_000),
+        fc.integer({ min: 600, max: 5_000 }),
+        fc.nat(5),
+        fc.nat(50_000),
+        (start, interval, most, span) => {
+          const terms = { ...dunning, retryIntervalSeconds: interval, maxRetries: most, chargeTime: start + 1 };
+          const deadline = start + 2 + span;
+          const { times } = run(newCollection(ids, terms, 0), deadline);
+          expect(times).toEqual(attemptTimes(start + 1, deadline, terms).slice(0, 100));
+        },
+      ),
+    );
+  });
+
+  it('begins at its charge time, or at once where that is over; by hand it begins never', () => {
+    expect(newCollection(ids, { chargeTime: 500 }, 100)).toMatchObject({ nextTime: 500, automatic: true });
+    expect(newCollection(ids, { chargeTime: 50 }, 100)).toMatchObject({ nextTime: 100 });
+    expect(newCollection(ids, { automatic: false }, 100)).toMatchObject({ nextTime: 0, automatic: false });
+  });
+
+  it('workers down 03-31T20:00 → 04-03T08:00, P = 04-01: attempt 04-03T08:00, deadline 04-04T08:00', () => {
+    const P = seconds('2026-04-01T00:00:00');
+    const planned = cycleDeadline(P, P - 2 * hours, dunning);
+    const collection = newCollection(ids, { ...dunning, chargeTime: P - 2 * hours }, P - 3 * days);
+    expect(isOwed(collection, planned)).toBe(true);
+    const made = attempted(collection, planned, seconds('2026-04-03T08:00:00'));
+    expect(made.deadline).toBe(seconds('2026-04-04T08:00:00'));
+    expect(made.collection.nextTime).toBe(seconds('2026-04-03T20:00:00'));
+  });
+
+  it('leaves a retry interval after a delayed attempt that is not the first', () => {
+    const first = attempted(newCollection(ids, dunning, 1), 24 * hours, 1);
+    // scheduled at 12 h, made at 40 h
+    const second = attempted({ ...first.collection, nextTime: 12 * hours }, 24 * hours, 40 * hours);
+    expect([second.deadline, second.collection.nextTime]).toEqual([52 * hours, 0]);
+  });
+
+  it('counts no attempt beside its schedule, and keeps it', () => {
+    const collection = { ...newCollection(ids, { ...dunning, chargeTime: 500 }, 0), tryNow: true };
+    expect(isDue(collection, 100)).toBe(true);
+    const made = attempted(collection, 9_999, 100);
+    expect(made).toMatchObject({ automatic: false, deadline: 9_999 });
+    expect(made.collection).toEqual({ ...collection, tryNow: false, lastTime: 100 });
+  });
+
+  it('passes over an attempt that cannot be made, and goes on with the next', () => {
+    const collection = newCollection(ids, dunning, 100);
+    const passed = passedOver(collection, 99_999, 100);
+    expect(passed).toEqual({ ...collection, nextTime: 100 + 12 * hours });
+    expect(passedOver({ ...passed, tryNow: true }, 99_999, 200)).toEqual(passed);
   });
 });

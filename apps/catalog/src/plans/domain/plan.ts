@@ -90,6 +90,8 @@ export interface MetricCharge {
   chargeType: number;
   /** Price of each unit above `standardStartValue`. */
   standardAmount: number;
+  /** Decimal of minor units that goes before the integer; '' for none, absent in older plans. */
+  standardAmountDecimal?: string;
   standardStartValue: number;
   graduatedAmounts: Tier[];
 }
@@ -100,6 +102,7 @@ export interface Tier {
   /** −1 for the open tier. */
   endValue: number;
   perAmount: number;
+  perAmountDecimal?: string;
   flatAmount: number;
 }
 

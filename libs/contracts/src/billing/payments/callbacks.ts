@@ -15,3 +15,22 @@ export const gatewayCallback = internal({
   }),
   output: z.object({}),
 });
+
+/**
+ * The question of a sandbox charge that needs action, and the user's answer if there is one; asked by the gateway app, which
+ * shows the page. Rejects `gateway_not_found` or `payment_not_found`.
+ */
+export const sandboxQuestion = internal({
+  service: 'billing',
+  name: 'platform.sandbox_question',
+  input: z.object({
+    gatewayId: z.int().min(1),
+    reference: z.string().max(100),
+    answer: z.enum(['approve', 'decline']).optional(),
+  }),
+  output: z.object({
+    state: z.enum(['open', 'approved', 'declined']),
+    amount: z.int().describe('Minor units'),
+    currency: z.string(),
+  }),
+});

@@ -1,0 +1,37 @@
+import { invalid, Rejected } from '@recur/kernel';
+import type { Reader, Tx } from '@recur/platform';
+import { subscriptionAggregate } from './aggregate.js';
+import { isLive } from './domain/lifecycle.js';
+import type { Subscription } from './domain/subscription.js';
+import { subscriptions } from './tables.js';
+
+/** How an input names a subscription: by its id, else as that of a user to a product. */
+export interface SubscriptionKey {
+  subscriptionId: string;
+  userId: number;
+  /** Absent: of any product. */
+  productId?: number;
+}
+
+/** Locks the subscription that an input names. Throws Rejected `subscription_not_found`. */
+export async function lockNamed(tx: Tx, key: SubscriptionKey): Promise<Subscription> {
+  const subscriptionId = key.subscriptionId || (await currentOf(tx, key)).subscriptionId;
+  return tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
+}
+
+async function currentOf(reader: Reader, { userId, productId }: SubscriptionKey): Promise<Subscription> {
+  const of = productId === undefined ? { userId } : { userId, productId };
+  if (userId === 0) throw invalid('/subscriptionId', 'is required where no userId is given');
+  const found = await newestOf(reader, of);
+  if (!found) throw new Rejected('subscription_not_found', `User ${userId} has no subscription to this product`);
+  return found;
+}
+
+/** A user's subscription to a product: the live one, else the newest. */
+export async function newestOf(
+  reader: Reader,
+  of: { userId: number; productId?: number },
+): Promise<Subscription | undefined> {
+  const all = await reader.all(subscriptions, of, 'order by create_time desc, id desc limit 1000');
+  return all.find(({ status }) => isLive(status)) ?? all[0];
+}

@@ -1,0 +1,122 @@
+import type { MerchantMetric } from '@recur/contracts';
+import type { Tx } from '@recur/platform';
+import { metricsById } from '../../customers/metrics.js';
+import { createCounters, emptyCounter, keyOf, lockCounters, pairKey, pairsIn } from '../counters.js';
+import { type Counter, priceFor } from '../domain/counter.js';
+import { aggregationOf } from '../metric-kinds.js';
+import { recount, recountUniques, type Stretch } from '../recounting.js';
+import { type Billing, counters } from '../tables.js';
+import { type Billed, usedUntil } from './due-lines.js';
+
+const dropUniques = `delete from usage_uniques where merchant_id = $1 and subscription_id = $2 and metric_id = $3
+  and start_at >= $4 and start_at < $5`;
+const insertUniques = `insert into usage_uniques (merchant_id, subscription_id, metric_id, start_at, unique_id, events)
+  select $1, $2, $3, $4, * from unnest($5::text[], $6::bigint[])`;
+const dropCounter = `delete from usage_counters where merchant_id = $1 and subscription_id = $2 and metric_id = $3
+  and start_at = $4`;
+const moveEvents = `update usage_events set counter_start = $7 where merchant_id = $1 and user_id = $2 and metric_id = $3
+  and subscription_id = $4 and event_time >= $5 and event_time < $6`;
+const leftText = `select metric_id, start_at from usage_billings where merchant_id = $1 and subscription_id = any($2)
+  and invoice_id <> $3`;
+
+/**
+ * The counter as it is closed, with its price. Where it reaches beyond `until`, it ends there, and what was counted from
+ * then on becomes a counter of its own, by a recount of that time.
+ */
+export async function cutAt(tx: Tx, metric: MerchantMetric, counter: Counter, billed: Billed): Promise<Counter> {
+  const { subscription, period, until } = billed;
+  const price = priceFor(counter, period, subscription.trialEnd) ?? null;
+  if (counter.endAt <= until) return { ...counter, price };
+  const aggregation = aggregationOf(metric);
+  const rest = { ...counter, startAt: until };
+  const tail = await recount(tx, aggregation, rest);
+  const head = await usedUntil(tx, aggregation, counter, until);
+  if (tail.events > 0n) {
+    const of = { ...counter, merchantId: tx.merchantId };
+    const made = { ...emptyCounter(counter, { start: until, end: counter.endAt }, of), ...tail };
+    await createCounters(tx, [made]);
+    tx.save(counters, {
+      ...made,
+      version: counter.version + 1,
+      noticeAt: counter.noticeAt,
+      noticeDue: counter.noticeDue,
+    });
+    await adopt(tx, rest, until);
+    if (aggregation === 'countUnique') {
+      await rebuildUniques(tx, { ...counter, endAt: until });
+      await rebuildUniques(tx, rest);
+    }
+  }
+  return { ...counter, ...tallyOf(head), price, endAt: until };
+}
+
+/**
+ * Takes billings back. A counter that no other document has billed is open again; one that was cut by a change which did
+ * not come is joined with what followed it.
+ */
+export async function reopenCounters(tx: Tx, billed: readonly Billing[]): Promise<void> {
+  const pairs = pairsIn(billed);
+  const locked = new Map((await lockCounters(tx, pairs, 0)).map(counter => [keyOf(counter), counter]));
+  const subscriptionIds = [...new Set(billed.map(({ subscriptionId }) => subscriptionId))];
+  const left = await tx.query(leftText, [tx.merchantId, subscriptionIds, billed[0]?.invoiceId]);
+  const stillBilled = new Set(left.map(row => `${row.metric_id} ${row.start_at}`));
+  const metrics = await metricsById(
+    tx,
+    pairs.map(({ metricId }) => metricId),
+  );
+  for (const billing of billed) {
+    const counter = locked.get(keyOf(billing));
+    const metric = metrics.get(billing.metricId);
+    if (!counter || !metric) throw new Error(`no counter ${keyOf(billing)}`);
+    const isOpen = !stillBilled.has(`${billing.metricId} ${billing.startAt}`);
+    const back: Counter = {
+      ...counter,
+      billedValue: counter.billedValue - billing.value,
+      billedAmount: counter.billedAmount - billing.amount,
+      version: counter.version + 1,
+      ...(isOpen && { closed: false, price: null }),
+    };
+    const next = [...locked.values()].find(one => pairKey(one) === pairKey(counter) && one.startAt === counter.endAt);
+    const joined = isOpen && billing.cut ? await join(tx, metric, back, next) : back;
+    tx.save(counters, joined);
+  }
+}
+
+async function join(tx: Tx, metric: MerchantMetric, counter: Counter, next: Counter | undefined): Promise<Counter> {
+  if (next?.closed) return counter;
+  if (next?.periodStart !== counter.periodStart) return { ...counter, endAt: counter.periodEnd };
+  const whole = { ...counter, endAt: next.endAt };
+  await tx.run(dropCounter, [tx.merchantId, next.subscriptionId, next.metricId, next.startAt]);
+  await adopt(tx, { ...next }, counter.startAt);
+  const aggregation = aggregationOf(metric);
+  if (aggregation === 'countUnique') await rebuildUniques(tx, whole);
+  return { ...whole, ...(await recount(tx, aggregation, whole)), version: Math.max(counter.version, next.version) + 1 };
+}
+
+const adopt = (tx: Tx, { userId, metricId, subscriptionId, startAt, endAt }: Stretch, start: number) =>
+  tx.run(moveEvents, [tx.merchantId, userId, metricId, subscriptionId, startAt, endAt, start]);
+
+async function rebuildUniques(tx: Tx, stretch: Stretch): Promise<void> {
+  const { subscriptionId, metricId, startAt, endAt } = stretch;
+  const ids = await recountUniques(tx, stretch);
+  await tx.run(dropUniques, [tx.merchantId, subscriptionId, metricId, startAt, endAt]);
+  await tx.run(insertUniques, [
+    tx.merchantId,
+    subscriptionId,
+    metricId,
+    startAt,
+    [...ids.keys()],
+    [...ids.values()].map(String),
+  ]);
+}
+
+const tallyOf = ({
+  events,
+  used,
+  latestTime,
+  latestId,
+  minEventId,
+  maxEventId,
+}: Counter | Awaited<ReturnType<typeof recount>>) => ({
+  ...{ events, used, latestTime, latestId, minEventId, maxEventId },
+});

@@ -1,0 +1,83 @@
+import { hydrate, type Reader, type Tx } from '@recur/platform';
+import { noTally } from './domain/aggregation.js';
+import type { Bounds, Counter } from './domain/counter.js';
+import { counters } from './tables.js';
+
+// Counters are written by transactions that hold their row locks, so a save may replace the row (`replaced`).
+
+/** The counts of one metric of a subscription. */
+export interface Pair {
+  subscriptionId: string;
+  metricId: number;
+}
+
+const columns = counters.columns.map(({ column }) => `c.${column}`).join(', ');
+const ofPairs = `select ${columns} from unnest($2::text[], $3::bigint[]) r(subscription_id, metric_id)
+  join usage_counters c on c.merchant_id = $1 and c.subscription_id = r.subscription_id and c.metric_id = r.metric_id
+    and c.end_at > $4 order by c.subscription_id, c.metric_id, c.start_at`;
+const createText = `insert into usage_counters (merchant_id, subscription_id, metric_id, start_at, end_at, user_id,
+    period_start, period_end, events, used, latest_time, latest_id, min_event_id, max_event_id, adjusted, version,
+    closed, billed_value, billed_amount, notice_due, notice_at, alerted, upgrade_asked)
+  select $1, r.*, 0, 0, 0, 0, 0, 0, 0, 0, false, 0, 0, false, 0, 0, false
+  from unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[]) r
+  on conflict do nothing`;
+
+const values = (pairs: readonly Pair[], since: number) => [
+  pairs.map(({ subscriptionId }) => subscriptionId),
+  pairs.map(({ metricId }) => metricId),
+  since,
+];
+
+/** Locks the counters of these metrics that reach beyond `since`, in the order in which all lock them. */
+export async function lockCounters(tx: Tx, pairs: readonly Pair[], since: number): Promise<Counter[]> {
+  if (pairs.length === 0) return [];
+  const rows = await tx.run(`${ofPairs} for update of c`, [tx.merchantId, ...values(pairs, since)]);
+  return rows.map(row => hydrate(counters, row));
+}
+
+/** The same counters, without locks. */
+export async function countersOf(reader: Reader, pairs: readonly Pair[], since: number): Promise<Counter[]> {
+  if (pairs.length === 0) return [];
+  const rows = await reader.query(ofPairs, [reader.merchantId, ...values(pairs, since)]);
+  return rows.map(row => hydrate(counters, row));
+}
+
+/** Makes counters that are not there yet, without locking those that are. */
+export async function createCounters(tx: Tx, made: readonly Counter[]): Promise<void> {
+  if (made.length === 0) return;
+  const sorted = [...made].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+  const column = <K extends keyof Counter>(name: K) => sorted.map(counter => counter[name]);
+  await tx.run(createText, [
+    tx.merchantId,
+    ...[column('subscriptionId'), column('metricId'), column('startAt'), column('endAt'), column('userId')],
+    ...[column('periodStart'), column('periodEnd')],
+  ]);
+}
+
+/** A counter of a stretch in which nothing was counted yet. */
+export const emptyCounter = (
+  { subscriptionId, metricId }: Pair,
+  { start, end }: Bounds,
+  of: Pick<Counter, 'merchantId' | 'userId' | 'periodStart' | 'periodEnd'>,
+): Counter => ({
+  ...{ ...noTally, ...of, subscriptionId, metricId, startAt: start, endAt: end },
+  ...{ minEventId: 0, maxEventId: 0, adjusted: 0n, version: 0, price: null, closed: false },
+  ...{ billedValue: 0n, billedAmount: 0n, noticeDue: false, noticeAt: 0, alerted: 0, upgradeAsked: false },
+});
+
+export const pairKey = ({ subscriptionId, metricId }: Pair) => `${subscriptionId} ${metricId}`;
+export const keyOf = (counter: Pair & { startAt: number }) => `${pairKey(counter)} ${counter.startAt}`;
+
+/** Distinct pairs, in any order. */
+export const pairsIn = (of: readonly Pair[]): Pair[] => [...new Map(of.map(pair => [pairKey(pair), pair])).values()];
+
+/** Rows by a key, in their order. */
+export function groupedBy<T, K>(rows: readonly T[], keyIn: (row: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const row of rows) {
+    const group = groups.get(keyIn(row));
+    if (group) group.push(row);
+    else groups.set(keyIn(row), [row]);
+  }
+  return groups;
+}

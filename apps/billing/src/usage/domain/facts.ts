@@ -1,0 +1,66 @@
+import type { ChargeDocument } from '../../pricing/usage.js';
+
+/** Terms of one plan or add-on in a subscription; prices are in the subscription's currency. */
+export interface PlanTerms {
+  planId: number;
+  quantity: number;
+  limits: readonly { metricId: number; metricLimit: number }[];
+  /** Metered and recurring prices. */
+  charges: readonly ChargeDocument[];
+  /** The plan to which an event beyond a limit starts an upgrade; 0 for none. */
+  autoUpgradePlanId: number;
+}
+
+/** A stretch of a period with the same plan, quantity and add-ons; the plan is first in `terms`, then add-ons by id. */
+export interface Segment {
+  start: number;
+  end: number;
+  terms: readonly PlanTerms[];
+}
+
+/** A period of a subscription, [start, end) in unix seconds. Segments tile it. */
+export interface UsagePeriod {
+  start: number;
+  end: number;
+  /** grace: over, its invoice still a draft. */
+  state: 'open' | 'grace' | 'invoiced';
+  segments: readonly Segment[];
+}
+
+/** A subscription as usage is counted for it. */
+export interface UsageSubscription {
+  subscriptionId: string;
+  userId: number;
+  productId: number;
+  currency: string;
+  start: number;
+  /** When it ended; 0 while it lives. */
+  end: number;
+  /** The end of its trial; 0 without one. Charges count from here. */
+  trialEnd: number;
+  /** How long after its end it takes events of its last period. */
+  graceSeconds: number;
+  /** Events of an invoiced period: billed on the next invoice, or refused. */
+  lateUsage: 'next' | 'refuse';
+  /** The periods of the last 35 days, oldest first. */
+  periods: readonly UsagePeriod[];
+}
+
+/** The terms in force at the end of a period, or now: a change's terms hold at once. */
+export const termsOf = ({ segments }: UsagePeriod): readonly PlanTerms[] => segments.at(-1)?.terms ?? [];
+
+/** The price of a metric: the plan's, else that of the first add-on that has one. */
+export function chargeIn(
+  terms: readonly PlanTerms[],
+  metricId: number,
+): { planId: number; charge: ChargeDocument } | undefined {
+  for (const { planId, charges } of terms) {
+    const charge = charges.find(one => one.metricId === metricId);
+    if (charge) return { planId, charge };
+  }
+  return undefined;
+}
+
+/** A metric is limited or charged by the terms. */
+export const hasMetric = (terms: readonly PlanTerms[], metricId: number): boolean =>
+  terms.some(({ limits, charges }) => [...limits, ...charges].some(one => one.metricId === metricId));

@@ -1,0 +1,82 @@
+import { Controller } from '@nestjs/common';
+import { chargeStatus, type In, listUsageEvents } from '@recur/contracts';
+import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
+import { metricsById } from '../../customers/metrics.js';
+import { usersById } from '../../customers/users.js';
+import { billings, usageEvents } from '../tables.js';
+import { eventView } from '../views.js';
+import { partsOf } from './event-views.js';
+
+type Input = In<typeof listUsageEvents>;
+
+@Controller()
+export class UsageEventList {
+  constructor(private readonly db: Db) {}
+
+  @Handle(listUsageEvents)
+  list(input: Input, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const where = await conditions(reader, input);
+      const { page, count } = input;
+      const order = sorted({ createTime: 'id' }, input);
+      const { rows, total } = await reader.page({ from: usageEvents, where, order, page, count });
+      if (rows.length === 0) return { events: [], total };
+      const [parts, metrics, users] = await Promise.all([
+        partsOf(reader, rows),
+        metricsById(
+          reader,
+          rows.map(({ metricId }) => metricId),
+        ),
+        usersById(
+          reader,
+          rows.map(({ userId }) => userId),
+        ),
+      ]);
+      const events = rows.map((event, at) => {
+        const part = parts[at];
+        if (!part) throw new Error(`no parts of event ${event.id}`);
+        return {
+          ...eventView(event, part),
+          chargeInvoice: null,
+          chargeStatus: part.chargeInvoiceId === '' ? chargeStatus.open : chargeStatus.charged,
+          merchantMetric: metrics.get(event.metricId) ?? null,
+          user: users.get(event.userId) ?? null,
+        };
+      });
+      return { events, total };
+    });
+  }
+}
+
+async function conditions(reader: Reader, input: Input): Promise<Condition[]> {
+  return [
+    ['deleted_time = ?', 0],
+    each('user_id', given(input.userIds)),
+    each('metric_id', given(input.metricIds)),
+    each('subscription_id', given(input.subscriptionIds)),
+    ['create_time >= ?', given(input.createTimeStart)],
+    ['create_time <= ?', given(input.createTimeEnd)],
+    ...(await onInvoice(reader, given(input.invoiceId))),
+  ];
+}
+
+/** The events that an invoice charges: those that its billings were the first to include. */
+async function onInvoice(reader: Reader, invoiceId: string | undefined): Promise<Condition[]> {
+  if (invoiceId === undefined) return [];
+  const billed = await reader.all(billings, { invoiceId });
+  const stretches = billed.map(({ subscriptionId, metricId, startAt, counterVersion }) => ({
+    ...{ subscription_id: subscriptionId, metric_id: metricId, start_at: startAt, last: counterVersion },
+  }));
+  return [
+    [
+      `exists (select 1 from jsonb_to_recordset(?::jsonb)
+        as b(subscription_id text, metric_id bigint, start_at bigint, last integer)
+        where b.subscription_id = usage_events.subscription_id and b.metric_id = usage_events.metric_id
+          and b.start_at = usage_events.counter_start and usage_events.counter_version <= b.last
+          and not exists (select 1 from usage_billings o where o.merchant_id = usage_events.merchant_id
+            and o.subscription_id = b.subscription_id and o.metric_id = b.metric_id and o.start_at = b.start_at
+            and o.counter_version < b.last and o.counter_version >= usage_events.counter_version))`,
+      JSON.stringify(stretches),
+    ],
+  ];
+}

@@ -1,0 +1,200 @@
+import { Injectable } from '@nestjs/common';
+import { invalid, Rejected } from '@recur/kernel';
+import type { Tx } from '@recur/platform';
+import { createCounters, groupedBy, keyOf, lockCounters, pairKey, pairsIn } from '../counters.js';
+import type { Counter } from '../domain/counter.js';
+import { termsOf, type UsageSubscription } from '../domain/facts.js';
+import { eventTimes, type Misplaced, place } from '../domain/placing.js';
+import { askUpgrade } from '../limits/upgrades.js';
+import { aggregationOf } from '../metric-kinds.js';
+import { scheduleNotice } from '../notices.js';
+import { scheduleRecount } from '../recounts.js';
+import { SubscriptionFacts } from '../subscription-facts.js';
+import { counters, type EventKey, eventKeys, type UsageEvent, uniques, usageEvents } from '../tables.js';
+import { counterAt, counting, type Placed } from './counted.js';
+import { type EventName, knownKeys, nameKey, onKeyConflict, storedEvents, uniqueCounts, uniqueKey } from './keys.js';
+import type { Incoming } from './resolve.js';
+
+/** An event that is recorded, now or before, or why it is not. */
+export type Outcome = UsageEvent | Rejected;
+
+const nameOf = ({ userId, metric, externalEventId }: Incoming): EventName => ({
+  ...{ userId, metricId: metric.id, externalEventId },
+});
+
+/**
+ * Records events in one transaction: each counts once, in the counter of its time, and limits hold between all that are
+ * recorded at once, since counters are locked. Events, their keys and counters are written by one statement.
+ */
+@Injectable()
+export class UsageRecorder {
+  constructor(private readonly facts: SubscriptionFacts) {}
+
+  /** Outcomes in the order of `events`; a refused one leaves no trace and stops no other. */
+  async record(tx: Tx, events: readonly Incoming[]): Promise<Outcome[]> {
+    tx.unlogged();
+    onKeyConflict(tx);
+    const userIds = [...new Set(events.map(({ userId }) => userId))];
+    const [subscriptions, known] = await Promise.all([
+      this.facts.ofUsers(tx, userIds),
+      knownKeys(tx, events.map(nameOf)),
+    ]);
+    const stored = await storedEvents(
+      tx,
+      [...known.values()].filter(({ deleted }) => !deleted),
+    );
+    const byUser = groupedBy(subscriptions, ({ userId }) => userId);
+    const placed = events.map(incoming =>
+      known.has(nameKey(nameOf(incoming))) ? undefined : placing(incoming, byUser.get(incoming.userId) ?? [], tx.now),
+    );
+    const fresh = placed.flatMap(each => (each === undefined || each instanceof Rejected ? [] : [each]));
+    const counting = await Counting.of(tx, fresh);
+    const outcomes: Outcome[] = [];
+    for (const [at, incoming] of events.entries()) {
+      const key = known.get(nameKey(nameOf(incoming)));
+      const where = placed[at];
+      if (key) outcomes.push(repeated(key, stored));
+      else if (where === undefined || where instanceof Rejected) outcomes.push(where ?? new Rejected('internal_error'));
+      else outcomes.push(await counting.take(where));
+    }
+    counting.save();
+    return outcomes;
+  }
+}
+
+function repeated({ eventId, deleted }: EventKey, stored: ReadonlyMap<number, UsageEvent>): Outcome {
+  if (deleted) return new Rejected('usage_event_deleted');
+  const event = stored.get(eventId);
+  if (!event) throw new Error(`no event ${eventId} of its key`);
+  return event;
+}
+
+function placing(incoming: Incoming, subscriptions: readonly UsageSubscription[], now: number): Placed | Rejected {
+  const { metric, productId } = incoming;
+  const at = incoming.eventTime === 0 ? now : incoming.eventTime;
+  const eligible = productId === 0 ? subscriptions : subscriptions.filter(one => one.productId === productId);
+  const found = place(eligible, { metricId: metric.id, at, now });
+  return 'refused' in found ? refusalOf(found) : { ...found, incoming, at };
+}
+
+function refusalOf(misplaced: Misplaced): Rejected {
+  switch (misplaced.refused) {
+    case 'time':
+      return invalid('/eventTime', misplaced.message);
+    case 'late':
+      return new Rejected('usage_period_invoiced');
+    case 'no-subscription':
+      return new Rejected('usage_not_subscribed');
+  }
+}
+
+/** The state of one recording: locked counters, and what is added to them. */
+class Counting {
+  private readonly changed = new Map<string, Counter>();
+  private readonly recorded = new Map<string, UsageEvent>();
+  private readonly changedUniques = new Map<string, { counter: Counter; uniqueId: string }>();
+
+  private constructor(
+    private readonly tx: Tx,
+    private readonly byPair: Map<string, Counter[]>,
+    private readonly uniqueEvents: Map<string, bigint>,
+  ) {}
+
+  /** Locks the counters of these events, making those that are missing. */
+  static async of(tx: Tx, placed: readonly Placed[]): Promise<Counting> {
+    const pairs = pairsIn(
+      placed.map(({ subscription: { subscriptionId }, incoming }) => ({
+        subscriptionId,
+        metricId: incoming.metric.id,
+      })),
+    );
+    // counters of the whole window, so that a new one leaves out all that are there
+    const since = tx.now - eventTimes.lateSeconds;
+    let byPair = groupedBy(await lockCounters(tx, pairs, since), pairKey);
+    const missing = missingFor(tx.merchantId, placed, byPair);
+    if (missing.length > 0) {
+      await createCounters(tx, missing);
+      for (const counter of missing) scheduleRecount(tx, counter);
+      byPair = groupedBy(await lockCounters(tx, pairs, since), pairKey);
+    }
+    const names = placed
+      .filter(({ incoming }) => aggregationOf(incoming.metric) === 'countUnique')
+      .flatMap(each => {
+        const counter = found(byPair, each);
+        return counter ? [{ ...counter, uniqueId: each.incoming.uniqueId }] : [];
+      });
+    return new Counting(tx, byPair, await uniqueCounts(tx, names));
+  }
+
+  async take(placed: Placed): Promise<Outcome> {
+    const { tx } = this;
+    const { incoming, at, subscription, period } = placed;
+    const name = nameOf(incoming);
+    const before = this.recorded.get(nameKey(name));
+    if (before) return before;
+    const locked = found(this.byPair, placed);
+    // a change of plan has cut its counter meanwhile
+    if (!locked) throw new Rejected('overloaded');
+    const current = this.changed.get(keyOf(locked)) ?? { ...locked, version: locked.version + 1 };
+    const unique = uniqueKey({ ...locked, uniqueId: incoming.uniqueId });
+    const id = await tx.nextId(usageEvents);
+    const event = { id, eventTime: at, value: incoming.value, uniqueId: incoming.uniqueId };
+    const counted = counting(placed, current, event, (this.uniqueEvents.get(unique) ?? 0n) === 0n);
+    if (!counted) {
+      const upgraded = askUpgrade(tx, current, termsOf(period));
+      if (upgraded) this.changed.set(keyOf(locked), upgraded);
+      const { used } = current;
+      return new Rejected(
+        'usage_limit_exceeded',
+        `The event exceeds the limit of ${incoming.metric.code}, of which ${used} is used`,
+      );
+    }
+    this.changed.set(keyOf(locked), counted.counter);
+    if (incoming.uniqueId !== '') {
+      this.uniqueEvents.set(unique, (this.uniqueEvents.get(unique) ?? 0n) + 1n);
+      this.changedUniques.set(unique, { counter: locked, uniqueId: incoming.uniqueId });
+    }
+    const row: UsageEvent = {
+      ...{ merchantId: tx.merchantId, ...name, ...event, subscriptionId: subscription.subscriptionId },
+      ...{ properties: incoming.properties, counterStart: locked.startAt, counterVersion: current.version },
+      ...{ used: counted.counter.used, metricLimit: counted.total, createTime: tx.now, deletedTime: 0 },
+    };
+    this.recorded.set(nameKey(name), row);
+    return row;
+  }
+
+  save(): void {
+    const { tx } = this;
+    for (const event of this.recorded.values()) {
+      tx.save(usageEvents, event);
+      const { userId, metricId, externalEventId, id, eventTime } = event;
+      const key = { merchantId: tx.merchantId, userId, metricId, externalEventId, eventId: id, eventTime };
+      tx.save(eventKeys, { ...key, deleted: false });
+    }
+    for (const [key, { counter, uniqueId }] of this.changedUniques) {
+      const { merchantId, subscriptionId, metricId, startAt } = counter;
+      const events = this.uniqueEvents.get(key) ?? 0n;
+      tx.save(uniques, { merchantId, subscriptionId, metricId, startAt, uniqueId, events });
+    }
+    for (const counter of this.changed.values()) tx.save(counters, scheduleNotice(tx, counter));
+  }
+}
+
+function found(byPair: ReadonlyMap<string, Counter[]>, { subscription, incoming, at }: Placed): Counter | undefined {
+  const pair = pairKey({ subscriptionId: subscription.subscriptionId, metricId: incoming.metric.id });
+  return byPair.get(pair)?.find(({ startAt, endAt }) => startAt <= at && at < endAt);
+}
+
+function missingFor(merchantId: number, placed: readonly Placed[], byPair: ReadonlyMap<string, Counter[]>): Counter[] {
+  const missing: Counter[] = [];
+  const there = new Map([...byPair].map(([pair, of]) => [pair, [...of]]));
+  for (const each of placed) {
+    const pair = pairKey({ subscriptionId: each.subscription.subscriptionId, metricId: each.incoming.metric.id });
+    const of = there.get(pair) ?? [];
+    const { counter, isNew } = counterAt(each, merchantId, of);
+    if (!isNew) continue;
+    missing.push(counter);
+    there.set(pair, [...of, counter]);
+  }
+  return missing;
+}

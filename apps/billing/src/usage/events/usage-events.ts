@@ -1,0 +1,127 @@
+import { Controller } from '@nestjs/common';
+import {
+  batchUsageEvents,
+  deleteUsageEvent,
+  errors,
+  type In,
+  ingestUsageEvents,
+  newUsageEvent,
+  type UsageEventInput,
+  usageLimits,
+} from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, CommittedRejection, Db, Handle, type Tx } from '@recur/platform';
+import { UsageDeletions } from './deletions.js';
+import { EventViews } from './event-views.js';
+import { linesIn } from './ndjson.js';
+import { Partitions } from './partitions.js';
+import { UsageQueue } from './queue.js';
+import { type Outcome, UsageRecorder } from './recorder.js';
+import { type Incoming, resolve } from './resolve.js';
+
+const refusedLines = 1_000;
+
+/** Commands of usage events. */
+@Controller()
+export class UsageEvents {
+  constructor(
+    private readonly db: Db,
+    private readonly queue: UsageQueue,
+    private readonly recorder: UsageRecorder,
+    private readonly partitions: Partitions,
+    private readonly deletions: UsageDeletions,
+    private readonly views: EventViews,
+  ) {}
+
+  /** Without an idempotency key the event shares a transaction with others, since its own id recognises a repeat. */
+  @Handle(newUsageEvent)
+  async create(input: In<typeof newUsageEvent>, caller: Caller) {
+    const [incoming] = await resolve(this.db, caller, [input]);
+    if (!incoming || incoming instanceof Rejected) throw incoming ?? new Rejected('internal_error');
+    if (caller.idempotencyKey === undefined) {
+      const outcome = await this.queue.take(caller, incoming);
+      if (outcome instanceof Rejected) throw outcome;
+      const merchantMetricEvent = await this.db.read(caller, reader => this.views.of(reader, outcome));
+      return this.db.append(caller, async () => ({ merchantMetricEvent }));
+    }
+    await this.partitions.ensureFor(caller, [incoming]);
+    return this.db.write(caller, async tx => {
+      const [outcome] = await this.recorder.record(tx, [incoming]);
+      if (!outcome) throw new Rejected('internal_error');
+      // the upgrade that a refusal may ask for is committed
+      if (outcome instanceof Rejected) throw new CommittedRejection(outcome);
+      return { merchantMetricEvent: await this.views.of(tx, outcome) };
+    });
+  }
+
+  @Handle(batchUsageEvents)
+  async batch({ events }: In<typeof batchUsageEvents>, caller: Caller) {
+    const resolved = await resolve(this.db, caller, events);
+    await this.partitions.ensureFor(caller, resolved.filter(isIncoming));
+    return this.db.write(caller, async tx => {
+      const outcomes = await this.outcomes(tx, resolved);
+      return { results: outcomes.map((outcome, at) => resultOf(events[at] as UsageEventInput, outcome)) };
+    });
+  }
+
+  @Handle(ingestUsageEvents)
+  async ingest({ lines }: In<typeof ingestUsageEvents>, caller: Caller) {
+    const { events, refused } = linesIn(lines);
+    const system = withoutKey(caller);
+    let accepted = 0;
+    for (let from = 0; from < events.length; from += usageLimits.batch) {
+      const part = events.slice(from, from + usageLimits.batch);
+      const resolved = await resolve(
+        this.db,
+        system,
+        part.map(({ event }) => event),
+      );
+      await this.partitions.ensureFor(system, resolved.filter(isIncoming));
+      const outcomes: Outcome[] = [];
+      await this.db.write(system, async tx => {
+        outcomes.splice(0, outcomes.length, ...(await this.outcomes(tx, resolved)));
+        return {};
+      });
+      for (const [at, outcome] of outcomes.entries()) {
+        if (outcome instanceof Rejected) refused.push({ line: part[at]?.line ?? 0, ...failureOf(outcome) });
+        else accepted++;
+      }
+    }
+    const first = refused.sort((one, other) => one.line - other.line).slice(0, refusedLines);
+    return this.db.append(caller, async () => ({ accepted, refused: first }));
+  }
+
+  @Handle(deleteUsageEvent)
+  remove(input: In<typeof deleteUsageEvent>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      await this.deletions.remove(tx, input);
+      return {};
+    });
+  }
+
+  private async outcomes(tx: Tx, resolved: readonly (Incoming | Rejected)[]): Promise<Outcome[]> {
+    const recorded = await this.recorder.record(tx, resolved.filter(isIncoming));
+    let at = 0;
+    return resolved.map(each => (each instanceof Rejected ? each : (recorded[at++] as Outcome)));
+  }
+}
+
+const isIncoming = (each: Incoming | Rejected): each is Incoming => !(each instanceof Rejected);
+
+function resultOf({ externalEventId }: UsageEventInput, outcome: Outcome) {
+  if (outcome instanceof Rejected) return { externalEventId, ...failureOf(outcome), id: 0 };
+  return { externalEventId, code: 0, message: '', id: outcome.id };
+}
+
+/** A refusal as the envelope would show it. */
+function failureOf({ slug, message: own, issues }: Rejected): { code: number; message: string } {
+  const { code, message } = errors[slug];
+  const [issue] = issues;
+  const because = issue && `${issue.path.slice(1)} ${issue.message}`;
+  return { code, message: own || because || message };
+}
+
+/** The answer alone is stored under the key: events are recognised by their own ids. */
+function withoutKey({ idempotencyKey: _key, ...caller }: Caller): Caller {
+  return caller;
+}

@@ -1,0 +1,64 @@
+import { Controller } from '@nestjs/common';
+import { adjustLimit, type In, type MerchantMetric } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { assertMetric } from '../../customers/metrics.js';
+import { assertUser, findUser } from '../../customers/users.js';
+import { type Place, place } from '../domain/placing.js';
+import { isLimit } from '../metric-kinds.js';
+import { scheduleNotice } from '../notices.js';
+import { SubscriptionFacts } from '../subscription-facts.js';
+import { adjustments, counters } from '../tables.js';
+import { lockedPeriods } from './carry-over.js';
+import { totalLimit } from './limit-stats.js';
+
+type Input = In<typeof adjustLimit>;
+
+/** Manual adjustments of limits, for the current period. */
+@Controller()
+export class LimitAdjustments {
+  constructor(
+    private readonly db: Db,
+    private readonly facts: SubscriptionFacts,
+  ) {}
+
+  @Handle(adjustLimit)
+  adjust(input: Input, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const metric = await assertMetric(tx, input.metricCode);
+      if (!isLimit(metric)) throw new Rejected('metric_without_limit');
+      const { subscription, period } = await this.placeOf(tx, input, metric);
+      const [counter] = await lockedPeriods(tx, subscription, metric, [period]);
+      if (!counter) throw new Error(`no counter of metric ${metric.id}`);
+      const [amount, total] = [BigInt(input.amount), totalLimit(period, metric, counter)];
+      if (amount < 0n && total + amount < counter.used) {
+        throw new Rejected('limit_below_usage', `${counter.used} of the limit of ${total} is used`);
+      }
+      const { subscriptionId, userId } = subscription;
+      const { kind, id, display } = caller.actor;
+      tx.save(adjustments, {
+        ...{ merchantId: tx.merchantId, id: await tx.nextId(adjustments), subscriptionId, metricId: metric.id, userId },
+        ...{ periodStart: period.start, quotaType: 'manual', amount, reason: input.reason },
+        ...{ memberId: kind === 'member' ? Number(id) : 0, memberEmail: display },
+        ...{ previousLimit: total, previousUsed: counter.used, createTime: tx.now },
+      });
+      tx.save(counters, scheduleNotice(tx, { ...counter, adjusted: counter.adjusted + amount }));
+      tx.log(`Metric(${metric.id})`, `AdjustLimit(${input.amount})`, { userId, subscriptionId });
+      return { success: true };
+    });
+  }
+
+  /** The subscription named, or the user's; in its current period. */
+  private async placeOf(tx: Tx, input: Input, metric: MerchantMetric): Promise<Place> {
+    const { subscriptionId, userId, productId } = input;
+    const subscriptions =
+      subscriptionId !== ''
+        ? [await this.facts.ofSubscription(tx, subscriptionId)].flatMap(found => found ?? [])
+        : await this.facts.ofUsers(tx, [assertUser(tx, { userId }, await findUser(tx, { userId })).id]);
+    if (subscriptionId !== '' && subscriptions.length === 0) throw new Rejected('subscription_not_found');
+    const eligible = productId === 0 ? subscriptions : subscriptions.filter(one => one.productId === productId);
+    const found = place(eligible, { metricId: metric.id, at: tx.now, now: tx.now });
+    if ('refused' in found) throw new Rejected('usage_not_subscribed');
+    return found;
+  }
+}

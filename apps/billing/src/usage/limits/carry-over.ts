@@ -1,0 +1,68 @@
+import type { MerchantMetric } from '@recur/contracts';
+import type { Tx } from '@recur/platform';
+import { metricsById } from '../../customers/metrics.js';
+import { createCounters, emptyCounter, lockCounters } from '../counters.js';
+import type { Counter } from '../domain/counter.js';
+import type { UsagePeriod, UsageSubscription } from '../domain/facts.js';
+import { carryOver as leftOver } from '../domain/limit.js';
+import { kindOf } from '../metric-kinds.js';
+import { adjustments, counters } from '../tables.js';
+import { totalLimit } from './limit-stats.js';
+
+/**
+ * Carries what recurring limits leave over in the period that ended to the next: max(total − used, 0). Called at the end
+ * of a period, and again at its close, since events arrive in between; the later value replaces the earlier.
+ */
+export async function carryOver(
+  tx: Tx,
+  { subscription, ended, next }: { subscription: UsageSubscription; ended: UsagePeriod; next: UsagePeriod },
+): Promise<void> {
+  const ids = ended.segments.flatMap(({ terms }) => terms.flatMap(({ limits }) => limits.map(one => one.metricId)));
+  const metrics = await metricsById(tx, ids);
+  const recurring = [...metrics.values()].filter(metric => kindOf(metric) === 'limitRecurring');
+  for (const metric of recurring.sort((one, other) => one.id - other.id)) {
+    const [from, to] = await lockedPeriods(tx, subscription, metric, [ended, next]);
+    if (!from || !to) throw new Error(`no counters of metric ${metric.id}`);
+    const total = totalLimit(ended, metric, from);
+    await adjust(tx, to, metric, leftOver(total, from.used), { total, used: from.used });
+  }
+}
+
+/** The locked counters of a limit in these periods, made where nothing was counted yet. */
+export async function lockedPeriods(
+  tx: Tx,
+  { subscriptionId, userId }: UsageSubscription,
+  { id: metricId }: Pick<MerchantMetric, 'id'>,
+  periods: readonly UsagePeriod[],
+): Promise<(Counter | undefined)[]> {
+  const made = periods.map(({ start, end }) =>
+    emptyCounter(
+      { subscriptionId, metricId },
+      { start, end },
+      { merchantId: tx.merchantId, userId, periodStart: start, periodEnd: end },
+    ),
+  );
+  await createCounters(tx, made);
+  const locked = await lockCounters(tx, [{ subscriptionId, metricId }], 0);
+  return periods.map(({ start }) => locked.find(({ startAt }) => startAt === start));
+}
+
+async function adjust(
+  tx: Tx,
+  counter: Counter,
+  { id: metricId }: MerchantMetric,
+  amount: bigint,
+  previous: { total: bigint; used: bigint },
+): Promise<void> {
+  const { subscriptionId, userId, startAt: periodStart } = counter;
+  const of = { subscriptionId, metricId, periodStart, quotaType: 'carryover' as const };
+  const found = await tx.lockIfAny(adjustments, of);
+  const before = found?.amount ?? 0n;
+  if (before === amount) return;
+  tx.save(adjustments, {
+    ...{ ...of, merchantId: tx.merchantId, id: found?.id ?? (await tx.nextId(adjustments)), userId, amount },
+    ...{ reason: '', memberId: 0, memberEmail: '', previousLimit: previous.total, previousUsed: previous.used },
+    createTime: found?.createTime ?? tx.now,
+  });
+  tx.save(counters, { ...counter, adjusted: counter.adjusted + amount - before });
+}

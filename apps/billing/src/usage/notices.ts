@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import * as contract from '@recur/contracts';
+import { aggregate, type EventSource, eachItem, type Tx, type Work, type WorkItem, work } from '@recur/platform';
+import { metricsById } from '../customers/metrics.js';
+import type { Counter } from './domain/counter.js';
+import { alertsDue, limitOf } from './domain/limit.js';
+import { isLimit } from './metric-kinds.js';
+import { SubscriptionFacts } from './subscription-facts.js';
+import { counters, type Notice, notices } from './tables.js';
+
+/** The kind of work that emits user.metric.update; its key is `<userId>-<metricId>`. */
+export const NOTICE_WORK = 'usage.notice';
+
+export const userMetricAggregate: EventSource<'user.metric.update', Notice, Notice, contract.UserMetricUpdate> =
+  aggregate({ name: 'userMetric', title: 'UserMetric', events: contract.events, table: notices, key: 'noticeId' });
+
+/** The counter, with its next notice scheduled: at most one a second for a user's metric. */
+export function scheduleNotice(tx: Tx, counter: Counter): Counter {
+  if (counter.noticeDue) return counter;
+  tx.schedule(NOTICE_WORK, `${counter.userId}-${counter.metricId}`, Math.max(tx.now, counter.noticeAt + 1));
+  return { ...counter, noticeDue: true };
+}
+
+/** Emits user.metric.update with the newest values, and an alert each at 80 % and 100 % of a limit. */
+@Injectable()
+export class UsageNotices {
+  readonly work: Work = work(
+    NOTICE_WORK,
+    { time: 'merchant', logged: false },
+    eachItem((tx, item) => this.notify(tx, item)),
+  );
+
+  constructor(private readonly facts: SubscriptionFacts) {}
+
+  private async notify(tx: Tx, { key }: WorkItem): Promise<void> {
+    const [userId = 0, metricId = 0] = key.split('-').map(Number);
+    const all = await tx.parts(counters, { userId, metricId }, 'order by subscription_id, metric_id, start_at');
+    const counter = all.toSorted((one, other) => other.startAt - one.startAt)[0];
+    const metric = (await metricsById(tx, [metricId])).get(metricId);
+    if (!counter || !metric) return;
+    let notice = (await tx.lockIfAny(notices, { noticeId: key })) ?? {
+      ...{ merchantId: tx.merchantId, noticeId: key, userId, metricId, version: 0 },
+    };
+    const totalLimit = isLimit(metric) ? await this.totalOf(tx, counter, metric) : 0n;
+    const alerts = alertsDue(counter.used, totalLimit, counter.alerted);
+    for (const alert of [0, ...alerts]) {
+      const { subscriptionId, periodStart, periodEnd, used } = counter;
+      const version = tx.emit(userMetricAggregate, notice, 'user.metric.update', {
+        ...{ merchantId: tx.merchantId, userId, subscriptionId, metricId, code: metric.code },
+        ...{ metricName: metric.metricName, currentValue: Number(used), totalLimit: Number(totalLimit), alert },
+        ...{ periodStart, periodEnd, updateTime: tx.now },
+      });
+      notice = { ...notice, version };
+    }
+    const noticed = { noticeDue: false, noticeAt: tx.now };
+    for (const each of all) {
+      if (each === counter) tx.save(counters, { ...each, ...noticed, alerted: alerts.at(-1) ?? each.alerted });
+      else if (each.noticeDue) tx.save(counters, { ...each, ...noticed });
+    }
+  }
+
+  private async totalOf(tx: Tx, counter: Counter, metric: contract.MerchantMetric): Promise<bigint> {
+    const subscription = await this.facts.ofSubscription(tx, counter.subscriptionId);
+    const period = subscription?.periods.find(({ start }) => start === counter.periodStart);
+    if (!period) return 0n;
+    return limitOf(period, metric.id, metric.carryoverProrationEnabled) + counter.adjusted;
+  }
+}

@@ -1,0 +1,142 @@
+import { Controller } from '@nestjs/common';
+import { emptyOf, type In, subscriptionUsage, UserMetric, usageCurrentValue, userUsage } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle, type Reader } from '@recur/platform';
+import { assertMetric, metricsByCode } from '../customers/metrics.js';
+import { assertUser, findUser, type UserKey, usersById } from '../customers/users.js';
+import { priceOf, stepsOf, usagePrice } from '../pricing/usage.js';
+import { chargedStretches, chargeMetrics, countersOfSubscription, shownValue } from './billing/due-lines.js';
+import { priceFor } from './domain/counter.js';
+import type { UsagePeriod, UsageSubscription } from './domain/facts.js';
+import { place } from './domain/placing.js';
+import { limitStats } from './limits/limit-stats.js';
+import { isLimit, kindOf } from './metric-kinds.js';
+import { SubscriptionFacts } from './subscription-facts.js';
+import { priceView, stepView, tierView } from './views.js';
+
+const empty = emptyOf(UserMetric);
+
+/** Usage as it stands. Read from counters: the cost does not grow with events. */
+@Controller()
+export class UserUsage {
+  constructor(
+    private readonly db: Db,
+    private readonly facts: SubscriptionFacts,
+  ) {}
+
+  @Handle(usageCurrentValue)
+  async current(input: In<typeof usageCurrentValue>, caller: Caller) {
+    await this.refreshed(caller, keyOf(input), input.metricCode);
+    return this.db.read(caller, async reader => {
+      const user = await findUser(reader, keyOf(input));
+      const metric = (await metricsByCode(reader, [input.metricCode])).get(input.metricCode);
+      if (!user || !metric) throw new Rejected(user ? 'metric_not_found' : 'user_not_found');
+      const found = place(await this.eligible(reader, user.id, input.productId), {
+        ...{ metricId: metric.id, at: reader.now, now: reader.now },
+      });
+      if ('refused' in found) throw new Rejected('usage_not_subscribed');
+      const { subscription, period } = found;
+      if (isLimit(metric)) {
+        const stat = (await limitStats(reader, subscription, period)).find(one => one.metric.id === metric.id);
+        const total = Number(stat?.total ?? 0n);
+        return { currentValue: Number(stat?.used ?? 0n), metricLimit: stat?.view ?? null, totalLimit: total };
+      }
+      const charges = await chargeStats(reader, subscription, period);
+      const own = charges.find(({ metricId }) => metricId === metric.id);
+      return { currentValue: own?.CurrentUsedValue ?? 0, metricLimit: null, totalLimit: 0 };
+    });
+  }
+
+  @Handle(userUsage)
+  async ofUser(input: In<typeof userUsage>, caller: Caller) {
+    await this.refreshed(caller, keyOf(input));
+    return this.db.read(caller, async reader => {
+      const user = await findUser(reader, keyOf(input));
+      if (!user) throw new Rejected('user_not_found');
+      const living = (await this.eligible(reader, user.id, input.productId)).filter(({ end }) => end === 0);
+      const newest = living.sort((one, other) => other.start - one.start)[0];
+      const userMetric = newest ? await this.usageOf(reader, newest) : { ...empty, user: user.data };
+      return { userMetric };
+    });
+  }
+
+  @Handle(subscriptionUsage)
+  ofSubscription({ subscriptionId }: In<typeof subscriptionUsage>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const subscription = await this.facts.ofSubscription(reader, subscriptionId);
+      if (!subscription) throw new Rejected('subscription_not_found');
+      return { userMetric: await this.usageOf(reader, subscription) };
+    });
+  }
+
+  /** Asks the owners of users and metrics for those that have no copy; the read that follows decides. */
+  private async refreshed(caller: Caller, key: UserKey, metricCode?: string): Promise<void> {
+    await this.db.append(caller, async appender => {
+      assertUser(appender, key, await findUser(appender, key));
+      if (metricCode !== undefined) await assertMetric(appender, metricCode);
+      return {};
+    });
+  }
+
+  private async eligible(reader: Reader, userId: number, productId: number): Promise<UsageSubscription[]> {
+    const subscriptions = await this.facts.ofUsers(reader, [userId]);
+    return productId === 0 ? subscriptions : subscriptions.filter(one => one.productId === productId);
+  }
+
+  private async usageOf(reader: Reader, subscription: UsageSubscription) {
+    const period = subscription.periods.findLast(({ start }) => start <= reader.now);
+    const [shown, users, limits, charges] = await Promise.all([
+      this.facts.shown(reader, subscription.subscriptionId),
+      usersById(reader, [subscription.userId]),
+      period ? limitStats(reader, subscription, period) : [],
+      period ? chargeStats(reader, subscription, period) : [],
+    ]);
+    const ofKind = (kind: string) => charges.filter(({ merchantMetric }) => kindOf(merchantMetric) === kind);
+    return {
+      ...empty,
+      ...shown,
+      user: users.get(subscription.userId) ?? null,
+      limitStats: limits.map(({ used, minEventId, maxEventId, view }) => ({
+        ...{ CurrentUsedValue: Number(used), minEventId, maxEventId, metricLimit: view },
+      })),
+      meteredChargeStats: ofKind('chargeMetered'),
+      recurringChargeStats: ofKind('chargeRecurring'),
+    };
+  }
+}
+
+/** Charges of the stretch under way: the value, and what it comes to so far. */
+async function chargeStats(reader: Reader, subscription: UsageSubscription, period: UsagePeriod) {
+  const there = await countersOfSubscription(reader, subscription.subscriptionId);
+  const metrics = await chargeMetrics(reader, period, there);
+  const stats = metrics.map(async metric => {
+    const own = there.filter(({ metricId }) => metricId === metric.id);
+    const stretches = chargedStretches({ subscription, period, until: period.end }, metric, own);
+    const counter = stretches.map(one => one.counter).findLast(({ startAt }) => startAt <= reader.now);
+    const kept = counter && priceFor(counter, period, subscription.trialEnd);
+    if (!counter || !kept) return [];
+    const value = await shownValue(reader, metric, counter, own, subscription.trialEnd);
+    const price = usagePrice(kept.charge, kept.planId);
+    return [
+      {
+        ...{ CurrentUsedValue: Number(value), metricId: metric.id, merchantMetric: metric },
+        ...{ minEventId: counter.minEventId, maxEventId: counter.maxEventId },
+        chargePricing: priceView(kept),
+        graduatedStep: tierView(kept, price, value),
+        lines: stepsOf(price, value).map(stepView),
+        totalChargeAmount: Number(priceOf(price, value)),
+      },
+    ];
+  });
+  return (await Promise.all(stats)).flat();
+}
+
+const keyOf = ({
+  userId,
+  externalUserId,
+  email,
+}: {
+  userId: number;
+  externalUserId: string;
+  email: string;
+}): UserKey => (userId !== 0 ? { userId } : { externalUserId, email });

@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import { intervalUnits } from '@recur/contracts';
+import fc from 'fast-check';
+import { boundary, dueSeries, type Interval } from '../../../src/subscriptions/domain/calendar.js';
+
+const at = (iso: string) => Date.parse(iso) / 1000;
+const day = (date: string) => at(`${date}T00:00:00Z`);
+const month: Interval = { unit: 'month', count: 1 };
+
+describe('the k-th boundary', () => {
+  it('is clamped to the end of the month from the original day, and never drifts', () => {
+    const ends = [1, 2, 3].map(k => boundary(day('2026-01-31'), k, month, 'UTC'));
+    expect(ends).toEqual(['2026-02-28', '2026-03-31', '2026-04-30'].map(day));
+    const year = { unit: 'year', count: 1 } as const;
+    expect([1, 4].map(k => boundary(day('2028-02-29'), k, year, 'UTC'))).toEqual(['2029-02-28', '2032-02-29'].map(day));
+  });
+
+  it('adds on the local calendar', () => {
+    expect([1, 2, 3].map(k => boundary(1_769_814_000, k, month, 'Europe/Berlin'))).toEqual([
+      1_772_233_200, 1_774_908_000, 1_777_500_000,
+    ]);
+  });
+
+  it('moves a local time in a gap forward, and takes the earlier of two', () => {
+    const daily = { unit: 'day', count: 1 } as const;
+    const berlin = (anchor: string, k: number) => boundary(at(anchor), k, daily, 'Europe/Berlin');
+    // 02:30 does not exist on 2026-03-29, and exists twice on 2026-10-25
+    expect(berlin('2026-03-28T02:30:00+01:00', 1)).toBe(at('2026-03-29T03:30:00+02:00'));
+    expect(berlin('2026-10-24T02:30:00+02:00', 1)).toBe(at('2026-10-25T02:30:00+02:00'));
+    expect(berlin('2026-10-24T02:30:00+02:00', 2)).toBe(at('2026-10-26T02:30:00+01:00'));
+  });
+
+  it('lies after the one before for every interval and zone, so that periods tile', () => {
+    const zones = [
+      'UTC',
+      'Europe/Berlin',
+      'America/New_York',
+      'Asia/Kathmandu',
+      'Pacific/Chatham',
+      'Africa/Casablanca',
+    ];
+    const units = Object.keys(intervalUnits) as Interval['unit'][];
+    const intervals = fc
+      .constantFrom(...units)
+      .chain(unit => fc.record({ unit: fc.constant(unit), count: fc.integer({ min: 1, max: intervalUnits[unit] }) }));
+    const anchors = fc.integer({ min: day('2020-01-01'), max: day('2120-01-01') });
+    fc.assert(
+      fc.property(anchors, intervals, fc.constantFrom(...zones), fc.nat(100), (anchor, interval, zone, k) => {
+        const [start, end] = [boundary(anchor, k, interval, zone), boundary(anchor, k + 1, interval, zone)];
+        expect(end).toBeGreaterThan(start);
+        if (zone === 'UTC' && interval.unit === 'day') expect(end - start).toBe(interval.count * 86_400);
+      }),
+      { numRuns: 10_000 },
+    );
+  }, 60_000);
+});
+
+describe('a due day', () => {
+  const boundariesOf = (dueDay: number, now: number, zone = 'UTC') => {
+    const { anchor, k } = dueSeries(now, now, dueDay, month, zone);
+    return [0, 1, 2].map(more => boundary(anchor, k + more, month, zone));
+  };
+
+  it('is the first such local date after now, at the local time of the anchor', () => {
+    const noon = (date: string) => at(`${date}T12:00:00Z`);
+    expect(boundariesOf(25, noon('2026-04-10'))).toEqual(['2026-04-25', '2026-05-25', '2026-06-25'].map(noon));
+    expect(boundariesOf(10, noon('2026-04-10'))).toEqual(['2026-05-10', '2026-06-10', '2026-07-10'].map(noon));
+  });
+
+  it('of 31 is the last day of each month', () => {
+    expect(boundariesOf(31, day('2026-04-10'))).toEqual(['2026-04-30', '2026-05-31', '2026-06-30'].map(day));
+  });
+
+  it('of a week is its ISO weekday', () => {
+    const week = { unit: 'week', count: 1 } as const;
+    const friday = day('2026-04-10');
+    const first = (dueDay: number) => dueSeries(friday, friday, dueDay, week, 'UTC').anchor;
+    expect([first(6), first(5), first(1)]).toEqual(['2026-04-11', '2026-04-17', '2026-04-13'].map(day));
+  });
+});

@@ -1,0 +1,211 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  type Aggregation,
+  added,
+  carried,
+  type Measured,
+  noTally,
+  removed,
+  type Tally,
+  tallied,
+} from '../../../src/usage/domain/aggregation.js';
+import { boundsAt } from '../../../src/usage/domain/counter.js';
+import type { PlanTerms, UsagePeriod, UsageSubscription } from '../../../src/usage/domain/facts.js';
+import { alertsDue, carryOver, exceeds, limitOf } from '../../../src/usage/domain/limit.js';
+import { type Place, place } from '../../../src/usage/domain/placing.js';
+
+const aggregations: readonly Aggregation[] = ['count', 'countUnique', 'latest', 'max', 'sum'];
+const events = fc.array(
+  fc.record({
+    eventTime: fc.integer({ min: 1, max: 50 }),
+    value: fc.bigInt(-20n, 100n),
+    uniqueId: fc.constantFrom('', 'a', 'b', 'c'),
+    repeats: fc.integer({ min: 0, max: 2 }),
+    deleted: fc.boolean(),
+  }),
+  { maxLength: 40 },
+);
+
+/** Counts a stream in its order of arrival, with repeats and deletions, as the tables do: by increments. */
+function counted(
+  aggregation: Aggregation,
+  stream: readonly (Measured & { repeats: number; deleted: boolean })[],
+): Tally {
+  const live = new Map<number, Measured>();
+  const holders = (uniqueId: string) => [...live.values()].filter(each => each.uniqueId === uniqueId).length;
+  let tally = noTally;
+  for (const event of stream) {
+    for (let turn = 0; turn <= event.repeats; turn++) {
+      if (live.has(event.id)) continue;
+      tally = added(aggregation, tally, event, holders(event.uniqueId) === 0);
+      live.set(event.id, event);
+    }
+    if (!event.deleted) continue;
+    live.delete(event.id);
+    tally =
+      removed(aggregation, tally, event, holders(event.uniqueId) === 0) ?? tallied(aggregation, [...live.values()]);
+  }
+  return tally;
+}
+
+describe('aggregation', () => {
+  it.each(aggregations)(
+    '%s: increments equal a recount, whatever is repeated, late, deleted or shuffled',
+    aggregation => {
+      fc.assert(
+        fc.property(events, fc.infiniteStream(fc.nat()), (made, order) => {
+          const stream = made.map((event, at) => ({ ...event, id: at + 1 }));
+          const keys = new Map(stream.map(({ id }) => [id, order.next().value ?? 0]));
+          const shuffled = [...stream].sort((a, b) => (keys.get(a.id) ?? 0) - (keys.get(b.id) ?? 0));
+          const left = stream.filter(({ deleted }) => !deleted);
+          expect(counted(aggregation, shuffled)).toEqual(tallied(aggregation, left));
+        }),
+      );
+    },
+  );
+
+  it('latest is that of the greatest eventTime, ties by id (G3)', () => {
+    const of = (id: number, eventTime: number, value: bigint) => ({ id, eventTime, value, uniqueId: '' });
+    expect(tallied('latest', [of(3, 5, 30n), of(1, 9, 10n), of(2, 9, 20n)]).used).toBe(20n);
+    expect(tallied('latest', [of(2, 9, 20n), of(1, 9, 10n)]).used).toBe(20n);
+  });
+
+  it('recurring values go on from stretch to stretch (G3)', () => {
+    const own = { ...noTally, events: 1n, used: 3n };
+    expect([carried('sum', 5n, own), carried('max', 5n, own), carried('latest', 5n, own)]).toEqual([8n, 5n, 3n]);
+    expect(carried('latest', 5n, noTally)).toBe(5n);
+  });
+});
+
+const limited = (metricLimit: number, quantity = 1, planId = 1): PlanTerms => ({
+  ...{ planId, quantity, charges: [], autoUpgradePlanId: 0 },
+  limits: [{ metricId: 1, metricLimit }],
+});
+const priced = (standardAmount: number): PlanTerms => ({
+  ...{ planId: 1, quantity: 1, limits: [], autoUpgradePlanId: 0 },
+  charges: [{ metricId: 1, chargeType: 0, standardAmount, standardStartValue: 0, graduatedAmounts: [] }],
+});
+const period = (start: number, end: number, ...segments: [from: number, terms: PlanTerms[]][]): UsagePeriod => ({
+  ...{ start, end, state: 'open' },
+  segments: segments.map(([from, terms], i) => ({ start: from, end: segments[i + 1]?.[0] ?? end, terms })),
+});
+
+describe('limits', () => {
+  it('Σ plan limit × quantity + Σ add-on limits × theirs (G3)', () => {
+    expect(limitOf(period(0, 10, [0, [limited(100, 3), limited(50, 2, 2)]]), 1, false)).toBe(400n);
+  });
+
+  it('1000, used 700: 1300; + 50 by hand; used 900: carryover 450 (G3)', () => {
+    const first = 1000n + carryOver(1000n, 700n);
+    expect(first).toBe(1300n);
+    expect(carryOver(first + 50n, 900n)).toBe(450n);
+    expect(carryOver(10n, 12n)).toBe(0n);
+  });
+
+  it('1000 → 5000 with 40 % left: 2600 with proration, else 5000 at once (G5)', () => {
+    const changed = period(0, 1000, [0, [limited(1000)]], [600, [limited(5000)]]);
+    expect([limitOf(changed, 1, true), limitOf(changed, 1, false)]).toEqual([2600n, 5000n]);
+  });
+
+  it('an event may reach the limit, not pass it; a decrease is always taken', () => {
+    expect([exceeds(9n, 10n, 10n), exceeds(9n, 11n, 10n), exceeds(15n, 12n, 10n)]).toEqual([false, true, false]);
+  });
+
+  it('alerts once at 80 % and once at 100 % (G10)', () => {
+    expect([
+      alertsDue(79n, 100n, 0),
+      alertsDue(80n, 100n, 0),
+      alertsDue(100n, 100n, 80),
+      alertsDue(120n, 100n, 100),
+    ]).toEqual([[], [80], [100], []]);
+    expect(alertsDue(100n, 100n, 0)).toEqual([80, 100]);
+    expect(alertsDue(5n, 0n, 0)).toEqual([]);
+  });
+});
+
+describe('stretches', () => {
+  const of = { metricId: 1, kind: 'chargeMetered' } as const;
+  const changed = period(0, 1000, [0, [priced(10)]], [400, [priced(10)]], [600, [priced(8)]]);
+
+  it('a charge is cut where its price changes, not where the plan alone does (G5)', () => {
+    const at = (time: number) => boundsAt({ trialEnd: 0 }, changed, { ...of, at: time }, []);
+    expect([at(0), at(500), at(600)]).toEqual([
+      { start: 0, end: 600 },
+      { start: 0, end: 600 },
+      { start: 600, end: 1000 },
+    ]);
+  });
+
+  it('a limit goes on over changes and trial ends (G5, G6)', () => {
+    expect(boundsAt({ trialEnd: 300 }, changed, { metricId: 1, kind: 'limitMetered', at: 700 }, [])).toEqual({
+      start: 0,
+      end: 1000,
+    });
+  });
+
+  it('charges start anew at the end of the trial (G6)', () => {
+    const at = (time: number) => boundsAt({ trialEnd: 300 }, changed, { ...of, at: time }, []);
+    expect([at(299), at(300)]).toEqual([
+      { start: 0, end: 300 },
+      { start: 300, end: 600 },
+    ]);
+  });
+
+  it('leaves out what other counters cover', () => {
+    expect(boundsAt({ trialEnd: 0 }, period(0, 1000, [0, []]), { ...of, at: 500 }, [{ start: 0, end: 400 }])).toEqual({
+      start: 400,
+      end: 1000,
+    });
+  });
+});
+
+describe('event time (G1)', () => {
+  const day = 86_400;
+  const now = 100 * day;
+  const subscription = (over: Partial<UsageSubscription> = {}): UsageSubscription => ({
+    ...{ subscriptionId: 'sub_1', userId: 1, productId: 0, currency: 'EUR', start: 80 * day, end: 0, trialEnd: 0 },
+    ...{ graceSeconds: 3600, lateUsage: 'next' },
+    periods: [
+      { ...period(80 * day, 95 * day, [80 * day, [limited(1)]]), state: 'invoiced' },
+      period(95 * day, 110 * day, [95 * day, [limited(1)]]),
+    ],
+    ...over,
+  });
+  const placed = (at: number, subscriptions = [subscription()]) => place(subscriptions, { metricId: 1, at, now });
+  const startOf = (found: ReturnType<typeof placed>) => (found as Place).period?.start;
+
+  it('decides the period, up to five minutes ahead', () => {
+    expect(startOf(placed(now + 300))).toBe(95 * day);
+    expect(startOf(placed(95 * day - 1))).toBe(80 * day);
+  });
+
+  it.each([
+    ['ahead', now + 301],
+    ['before the start', 80 * day - 1],
+    ['35 days ago', now - 35 * day - 1],
+  ])('is refused when %s', (_, at) => {
+    expect(placed(at)).toMatchObject({ refused: 'time' });
+  });
+
+  it('needs a subscription; one that ended takes events until its grace is over', () => {
+    expect(placed(now, [])).toEqual({ refused: 'no-subscription' });
+    const ended = (end: number) => [subscription({ end })];
+    expect(startOf(placed(96 * day, ended(now - 3599)))).toBe(95 * day);
+    expect(placed(now - 10, ended(now - 3599))).toEqual({ refused: 'no-subscription' });
+    expect(placed(96 * day, ended(now - 3600))).toEqual({ refused: 'no-subscription' });
+  });
+
+  it('of an invoiced period is late: taken or refused', () => {
+    expect(startOf(placed(90 * day))).toBe(80 * day);
+    expect(placed(90 * day, [subscription({ lateUsage: 'refuse' })])).toEqual({ refused: 'late' });
+  });
+
+  it('counts for the subscription whose plan has the metric, else for the newest', () => {
+    const bare = { periods: [period(95 * day, 110 * day, [95 * day, []])], start: 95 * day };
+    const other = subscription({ ...bare, subscriptionId: 'sub_2' });
+    expect((placed(now, [subscription(), other]) as Place).subscription.subscriptionId).toBe('sub_1');
+    const third = subscription({ ...bare, subscriptionId: 'sub_3', start: 96 * day });
+    expect((placed(now, [other, third]) as Place).subscription.subscriptionId).toBe('sub_3');
+  });
+});
