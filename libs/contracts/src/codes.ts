@@ -70,7 +70,7 @@ export const refundStatus = { created: 10, success: 20, failed: 30, cancelled: 4
 export const metricType = { limitMetered: 1, chargeMetered: 2, chargeRecurring: 3, limitRecurring: 4 } as const;
 export const aggregationType = { count: 1, countUnique: 2, latest: 3, max: 4, sum: 5 } as const;
 export const metricChargeType = { standard: 0, graduated: 1 } as const;
-/** Of a usage event. */
+/** State of a usage event. */
 export const chargeStatus = { open: 0, charged: 1 } as const;
 export const quotaTypes = ['carryover', 'manual'] as const;
 

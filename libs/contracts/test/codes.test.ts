@@ -51,6 +51,7 @@ const fixed: Record<string, string> = {
   addonsAction: '0 override · 1 add · 2 remove',
   endpointType: '0 own · 1 automation',
   replayStatus: '1 running · 2 finished · 3 cancelled · 4 stopped',
+  chargeStatus: '0 open · 1 charged',
   connectionStatus: '1 requested · 2 allowed · 3 connected',
 };
 

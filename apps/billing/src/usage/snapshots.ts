@@ -3,7 +3,7 @@ import { emptyOf, type In, metricHistoryBySubscription, UserHistoryMetric } from
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, given, Handle, type Reader, type Tx } from '@recur/platform';
 import type { UsagePeriod, UsageSubscription } from './domain/facts.js';
-import { historyStat, limitStats } from './limit-stats.js';
+import { historyStat, limitStats } from './limits/limit-stats.js';
 import { SubscriptionFacts } from './subscription-facts.js';
 import { type Snapshot, snapshots } from './tables.js';
 

@@ -3,9 +3,7 @@ import { emptyOf, InvoiceLineMetricCharge as Shape } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
 import type { Derivation } from '../pricing/explain.js';
 import { stepsOf, usageDerivation, usagePrice } from '../pricing/usage.js';
-import { createCounters, keyOf, lockCounters, pairsIn } from './counters.js';
-import { cutAt, reopenCounters } from './cuts.js';
-import type { Counter } from './domain/counter.js';
+import { cutAt, reopenCounters } from './billing/cuts.js';
 import {
   type Billed,
   chargedStretches,
@@ -13,7 +11,9 @@ import {
   countersOfSubscription,
   type DueCounter,
   dueCounters,
-} from './due-lines.js';
+} from './billing/due-lines.js';
+import { createCounters, keyOf, lockCounters, pairsIn } from './counters.js';
+import type { Counter } from './domain/counter.js';
 import { type Billing, billings, counters } from './tables.js';
 import { priceView, stepView } from './views.js';
 
@@ -45,7 +45,7 @@ export interface UsageLine {
 
 const emptyCharge = emptyOf(Shape);
 
-/** What an invoice of the period up to `until` bills: the period's usage, then late usage of periods that were billed. */
+/** Lines of an invoice of the period up to `until`: the period's usage, then late usage of periods that were billed. */
 export async function linesFor(reader: Reader, billed: Billed): Promise<UsageLine[]> {
   const there = await countersOfSubscription(reader, billed.subscription.subscriptionId);
   return (await dueCounters(reader, billed, there)).map(due => lineOf(due, billed.until));

@@ -8,7 +8,7 @@ const emptyLimit = contract.emptyOf(contract.UserHistoryMetricLimit);
 const emptyPrice = contract.emptyOf(contract.MetricPlanCharge);
 const emptyStep = contract.emptyOf(contract.MetricPlanChargeStep);
 
-/** What an event's view needs beside its row. */
+/** Facts that an event's view needs beside its row. */
 export interface EventParts {
   periodStart: number;
   periodEnd: number;

@@ -9,9 +9,9 @@ import {
   usageCurrentValue,
   userUsage,
 } from '@recur/contracts';
-import { carryOver } from '../../src/usage/carry-over.js';
+import { carryOver } from '../../src/usage/limits/carry-over.js';
+import { UsageUpgrades } from '../../src/usage/limits/upgrades.js';
 import { takeSnapshot } from '../../src/usage/snapshots.js';
-import { UsageUpgrades } from '../../src/usage/upgrades.js';
 import { charge, day, limit, type Meter, meter, period, terms } from './meter.js';
 
 let m: Meter;

@@ -15,7 +15,7 @@ export interface Measured {
 }
 
 /**
- * What a stretch of time has counted so far. Invariant: equal to the aggregation of the events of the stretch that are
+ * Count of a stretch of time so far. Invariant: equal to the aggregation of the events of the stretch that are
  * not deleted, in whatever order they arrived (`tallied`). Unique ids are kept beside it.
  */
 export interface Tally {

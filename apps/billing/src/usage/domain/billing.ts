@@ -14,7 +14,7 @@ export interface Due {
 }
 
 /**
- * What is due for a counter at `value`. Count and sum of metered charges accrue, so they split by time themselves; other
+ * The amount due for a counter at `value`. Count and sum of metered charges accrue, so they split by time themselves; other
  * values stand, and cost their part of the period.
  */
 export function dueOf(

@@ -28,7 +28,7 @@ export function limitOf(period: UsagePeriod, metricId: number, prorated: boolean
 /** An event may raise `used` up to the limit; a decrease is always taken. */
 export const exceeds = (before: bigint, after: bigint, total: bigint): boolean => after > total && after > before;
 
-/** What a period leaves over to the next. */
+/** Units that a period leaves over to the next. */
 export const carryOver = (total: bigint, used: bigint): bigint => (total > used ? total - used : 0n);
 
 /** Percentages of a limit at which an alert is sent. */

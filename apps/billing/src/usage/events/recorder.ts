@@ -5,12 +5,12 @@ import { createCounters, groupedBy, keyOf, lockCounters, pairKey, pairsIn } from
 import type { Counter } from '../domain/counter.js';
 import { termsOf, type UsageSubscription } from '../domain/facts.js';
 import { eventTimes, type Misplaced, place } from '../domain/placing.js';
+import { askUpgrade } from '../limits/upgrades.js';
 import { aggregationOf } from '../metric-kinds.js';
 import { scheduleNotice } from '../notices.js';
 import { scheduleRecount } from '../recounts.js';
 import { SubscriptionFacts } from '../subscription-facts.js';
 import { counters, type EventKey, eventKeys, type UsageEvent, uniques, usageEvents } from '../tables.js';
-import { askUpgrade } from '../upgrades.js';
 import { counterAt, counting, type Placed } from './counted.js';
 import { type EventName, knownKeys, nameKey, onKeyConflict, storedEvents, uniqueCounts, uniqueKey } from './keys.js';
 import type { Incoming } from './resolve.js';

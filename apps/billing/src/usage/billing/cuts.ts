@@ -1,12 +1,12 @@
 import type { MerchantMetric } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
-import { metricsById } from '../customers/metrics.js';
-import { createCounters, emptyCounter, keyOf, lockCounters, pairKey, pairsIn } from './counters.js';
-import { type Counter, priceFor } from './domain/counter.js';
+import { metricsById } from '../../customers/metrics.js';
+import { createCounters, emptyCounter, keyOf, lockCounters, pairKey, pairsIn } from '../counters.js';
+import { type Counter, priceFor } from '../domain/counter.js';
+import { aggregationOf } from '../metric-kinds.js';
+import { recount, recountUniques, type Stretch } from '../recounting.js';
+import { type Billing, counters } from '../tables.js';
 import { type Billed, usedUntil } from './due-lines.js';
-import { aggregationOf } from './metric-kinds.js';
-import { recount, recountUniques, type Stretch } from './recounting.js';
-import { type Billing, counters } from './tables.js';
 
 const dropUniques = `delete from usage_uniques where merchant_id = $1 and subscription_id = $2 and metric_id = $3
   and start_at >= $4 and start_at < $5`;

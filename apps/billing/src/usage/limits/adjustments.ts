@@ -2,15 +2,15 @@ import { Controller } from '@nestjs/common';
 import { adjustLimit, type In, type MerchantMetric } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
-import { assertMetric } from '../customers/metrics.js';
-import { assertUser, findUser } from '../customers/users.js';
+import { assertMetric } from '../../customers/metrics.js';
+import { assertUser, findUser } from '../../customers/users.js';
+import { type Place, place } from '../domain/placing.js';
+import { isLimit } from '../metric-kinds.js';
+import { scheduleNotice } from '../notices.js';
+import { SubscriptionFacts } from '../subscription-facts.js';
+import { adjustments, counters } from '../tables.js';
 import { lockedPeriods } from './carry-over.js';
-import { type Place, place } from './domain/placing.js';
 import { totalLimit } from './limit-stats.js';
-import { isLimit } from './metric-kinds.js';
-import { scheduleNotice } from './notices.js';
-import { SubscriptionFacts } from './subscription-facts.js';
-import { adjustments, counters } from './tables.js';
 
 type Input = In<typeof adjustLimit>;
 

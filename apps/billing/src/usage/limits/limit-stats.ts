@@ -1,12 +1,12 @@
 import type { MerchantMetric, UserHistoryMetricLimit } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
-import { metricsById } from '../customers/metrics.js';
-import type { Counter } from './domain/counter.js';
-import { termsOf, type UsagePeriod, type UsageSubscription } from './domain/facts.js';
-import { limitOf } from './domain/limit.js';
-import { isLimit } from './metric-kinds.js';
-import { adjustments, counters } from './tables.js';
-import { limitView } from './views.js';
+import { metricsById } from '../../customers/metrics.js';
+import type { Counter } from '../domain/counter.js';
+import { termsOf, type UsagePeriod, type UsageSubscription } from '../domain/facts.js';
+import { limitOf } from '../domain/limit.js';
+import { isLimit } from '../metric-kinds.js';
+import { adjustments, counters } from '../tables.js';
+import { limitView } from '../views.js';
 
 /** The limit of a metric in a period, and what is used of it. */
 export interface LimitStat {
@@ -48,7 +48,7 @@ export async function limitStats(
   });
 }
 
-/** What the plans grant, with carry-over and adjustments. */
+/** The limit that plans grant, with carry-over and adjustments. */
 export const totalLimit = (
   period: UsagePeriod,
   { id, carryoverProrationEnabled }: MerchantMetric,

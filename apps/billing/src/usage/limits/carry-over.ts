@@ -1,13 +1,13 @@
 import type { MerchantMetric } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
-import { metricsById } from '../customers/metrics.js';
-import { createCounters, emptyCounter, lockCounters } from './counters.js';
-import type { Counter } from './domain/counter.js';
-import type { UsagePeriod, UsageSubscription } from './domain/facts.js';
-import { carryOver as leftOver } from './domain/limit.js';
+import { metricsById } from '../../customers/metrics.js';
+import { createCounters, emptyCounter, lockCounters } from '../counters.js';
+import type { Counter } from '../domain/counter.js';
+import type { UsagePeriod, UsageSubscription } from '../domain/facts.js';
+import { carryOver as leftOver } from '../domain/limit.js';
+import { kindOf } from '../metric-kinds.js';
+import { adjustments, counters } from '../tables.js';
 import { totalLimit } from './limit-stats.js';
-import { kindOf } from './metric-kinds.js';
-import { adjustments, counters } from './tables.js';
 
 /**
  * Carries what recurring limits leave over in the period that ended to the next: max(total − used, 0). Called at the end

@@ -1,15 +1,15 @@
 import type { MerchantMetric } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
-import { metricsById } from '../customers/metrics.js';
-import { usagePrice } from '../pricing/usage.js';
-import { emptyCounter } from './counters.js';
-import { type Aggregation, carried, isStanding, type MetricKind } from './domain/aggregation.js';
-import { type Due, dueOf } from './domain/billing.js';
-import { boundsAt, type Counter, isCharge, type KeptPrice, priceFor } from './domain/counter.js';
-import type { UsagePeriod, UsageSubscription } from './domain/facts.js';
-import { aggregationOf, kindOf } from './metric-kinds.js';
-import { recount } from './recounting.js';
-import { counters } from './tables.js';
+import { metricsById } from '../../customers/metrics.js';
+import { usagePrice } from '../../pricing/usage.js';
+import { emptyCounter } from '../counters.js';
+import { type Aggregation, carried, isStanding, type MetricKind } from '../domain/aggregation.js';
+import { type Due, dueOf } from '../domain/billing.js';
+import { boundsAt, type Counter, isCharge, type KeptPrice, priceFor } from '../domain/counter.js';
+import type { UsagePeriod, UsageSubscription } from '../domain/facts.js';
+import { aggregationOf, kindOf } from '../metric-kinds.js';
+import { recount } from '../recounting.js';
+import { counters } from '../tables.js';
 
 /** The stretch of a period whose usage is billed: up to its end, or up to a change or a cancellation. */
 export interface Billed {
@@ -19,7 +19,7 @@ export interface Billed {
   until: number;
 }
 
-/** What is due for one counter. */
+/** Amount due for one counter. */
 export interface DueCounter {
   metric: MerchantMetric;
   counter: Counter;
@@ -64,7 +64,7 @@ export function chargedStretches(
   return stretches;
 }
 
-/** What is due up to `until`: stretches of the period that are open, and late usage of those that were billed before. */
+/** Amounts due up to `until`: stretches of the period that are open, and late usage of those that were billed before. */
 export async function dueCounters(reader: Reader, billed: Billed, there: readonly Counter[]): Promise<DueCounter[]> {
   const metrics = await chargeMetrics(reader, billed.period, there);
   const all: DueCounter[] = [];
