@@ -21,6 +21,8 @@ const commands = {
   log: 'log/log.js',
   mails: 'mails/mails.js',
   migration: 'migration/migration.js',
+  charts: 'charts/charts.js',
+  'upgrade-test': 'upgrade/upgrade.js',
 };
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const startedAt = Date.now();

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { appServer } from '../local/apps.js';
+import { appServer, type ExtraEnv } from '../local/apps.js';
 import type { Home } from '../local/home.js';
 import { type App, readSettings } from '../local/settings.js';
 
 const readyWithinMs = 60_000;
 
 /** One more replica of an app, beside the one that the stack runs; it is not in the stack's record. */
-export async function startReplica(home: Home, app: App) {
+export async function startReplica(home: Home, app: App, extra: ExtraEnv = {}) {
   const port = await unusedPort();
   const {
     command,
@@ -16,7 +16,7 @@ export async function startReplica(home: Home, app: App) {
     env,
     cwd,
     account = {},
-  } = appServer(home, readSettings(home), app, { OPS_PORT: String(port) });
+  } = appServer(home, readSettings(home), app, { ...extra, OPS_PORT: String(port) });
   const child = spawn(command, args, { env, cwd, stdio: 'ignore', ...account });
   const ready = () =>
     fetch(`http://127.0.0.1:${port}/readyz`).then(
@@ -46,7 +46,8 @@ async function ended(child: ChildProcess, by: NodeJS.Signals): Promise<boolean> 
   return true;
 }
 
-async function unusedPort(): Promise<number> {
+/** A port of this machine that nothing listens on. */
+export async function unusedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

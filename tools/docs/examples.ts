@@ -23,6 +23,7 @@ import {
   userType,
   WebhookEndpoint,
 } from '@recur/contracts';
+import { subscriptionStates } from './subscription-examples.js';
 
 const at = 1_795_000_000;
 const invoiceId = 'in_01m7ysrqj1az9fjmt1f4rb7qrn';
@@ -198,6 +199,7 @@ const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] 
   'refund.reversed': [3, { ...refund, status: refundStatus.reversed, refundTime: at }],
   'webhook.endpoint.failing': [2, endpoint],
   'webhook.endpoint.disabled': [3, { ...endpoint, status: endpointStatus.disabled }],
+  ...subscriptionStates,
 };
 
 /** The body of a webhook of each type: what an endpoint is sent, with the fields that are empty left as they are. */

@@ -22,6 +22,7 @@ const eventually: Record<string, Rule> = {
     ...(await copies(ask, 'catalog', 'plan', 'billing', 'plan_copies')),
     ...(await copies(ask, 'catalog', 'product', 'billing', 'product_copies')),
     ...(await copies(ask, 'billing', 'gateway', 'identity', 'gateway_copies')),
+    ...(await copies(ask, 'billing', 'creditAccount', 'identity', 'credit_account_copies')),
     ...(await copies(ask, 'billing', 'subscription', 'identity', 'subscription_copies')),
     ...(await copies(ask, 'catalog', 'plan', 'identity', 'plan_copies')),
     ...(await copies(ask, 'catalog', 'product', 'identity', 'product_copies')),
@@ -49,8 +50,10 @@ function consumers(): { in: Service; name: string; from: Service; takes: (type: 
   return [
     { in: 'billing', name: 'billing-copy-users', from: 'identity', takes: startsWith('user') },
     { in: 'billing', name: 'billing-copy-plans', from: 'catalog', takes: startsWith('plan') },
+    { in: 'billing', name: 'billing-copy-products', from: 'catalog', takes: startsWith('product') },
     { in: 'billing', name: 'billing-copy-merchants', from: 'identity', takes: startsWith('merchant') },
     { in: 'identity', name: 'identity-copy-gateways', from: 'billing', takes: startsWith('gateway') },
+    { in: 'identity', name: 'identity-copy-credit_accounts', from: 'billing', takes: startsWith('credit') },
     { in: 'identity', name: 'identity-copy-subscriptions', from: 'billing', takes: startsWith('subscription') },
     { in: 'identity', name: 'identity-copy-plans', from: 'catalog', takes: startsWith('plan') },
     { in: 'identity', name: 'identity-copy-products', from: 'catalog', takes: startsWith('product') },
@@ -99,7 +102,16 @@ async function inboxes(ask: Ask): Promise<string[]> {
   return findings;
 }
 
-type Copied = 'user' | 'plan' | 'gateway' | 'subscription' | 'product';
+/** An event of each aggregate that others have copies of. */
+const copied = {
+  user: 'user.created',
+  plan: 'plan.created',
+  gateway: 'gateway.created',
+  subscription: 'subscription.created',
+  product: 'product.created',
+  creditAccount: 'credit.account.updated',
+} as const;
+type Copied = keyof typeof copied;
 
 async function copies(ask: Ask, owner: Service, aggregate: Copied, at: Service, table: string): Promise<string[]> {
   const newest = await ask(
@@ -107,11 +119,11 @@ async function copies(ask: Ask, owner: Service, aggregate: Copied, at: Service, 
     `select distinct on (merchant_id, aggregate_id) merchant_id, aggregate_id as id, version, envelope::json->'data' as data
      from outbox where aggregate = '${aggregate}' order by merchant_id, aggregate_id, version desc`,
   );
-  const { complete } = slimming<unknown>(registry[`${aggregate}.created`].data);
+  const { complete } = slimming<unknown>(registry[copied[aggregate]].data);
   const rows = await ask(at, `select merchant_id, id::text, version, data from ${table}`);
-  const copied = new Map(rows.map(row => [`${row.merchant_id} ${row.id}`, row]));
+  const own = new Map(rows.map(row => [`${row.merchant_id} ${row.id}`, row]));
   return newest.flatMap(({ merchant_id, id, version, data }) => {
-    const copy = copied.get(`${merchant_id} ${id}`);
+    const copy = own.get(`${merchant_id} ${id}`);
     if (copy?.version === version && isDeepStrictEqual(copy?.data, complete(data))) return [];
     return [`${table} has version ${copy?.version ?? 'none'} of ${aggregate} ${id}, the owner is at ${version}`];
   });

@@ -1,16 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import {
-  awaitedEventNames,
-  type ErrorKind,
-  emittedEventNames,
-  errors,
-  events,
-  newRole,
-  routed,
-  updateEndpoint,
-} from '@recur/contracts';
+import { type ErrorKind, emittedEventNames, errors, events, newRole, routed, updateEndpoint } from '@recur/contracts';
 import { bodyOf } from '../../apps/notification/src/deliveries/fan-out.js';
 import { apiReference } from '../docs/apiReference.js';
 import { examples } from '../docs/examples.js';
@@ -29,6 +20,7 @@ const pages = [
   'docs/webhooks.md',
   'docs/api-reference.md',
   'docs/deployment.md',
+  'docs/operations.md',
   'docs/performance.md',
   'docs/sign-in.md',
   'libs/contracts/README.md',
@@ -88,8 +80,6 @@ describe('docs/api-reference.md', () => {
     // the two of an endpoint are one emit, whose name ends in a variable
     const isEmitted = (name: string) => emitted.includes(name) || emitted.includes(name.replace(/\w+$/, ''));
     expect(emittedEventNames.filter(name => !isEmitted(name))).toEqual([]);
-    // what is emitted is awaited no more
-    expect(awaitedEventNames.filter(isEmitted)).toEqual([]);
   });
 });
 
@@ -117,7 +107,7 @@ function broken(file: string, text: string): string[] {
     ([, name = '']) => name,
   );
   const links = [...prose.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, link = '']) => link);
-  const commands = [...text.matchAll(/npm (?:run )?(start|test|(?<=run )[a-z]+)/g)].map(([, name = '']) => name);
+  const commands = [...text.matchAll(/npm (?:run )?(start|test|(?<=run )[a-z][a-z-]*)/g)].map(([, name = '']) => name);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const ofApps = [...text.matchAll(/dist\/main\.js (\w+)/g)].map(([, name = '']) => name);
   const quoted = [...text.matchAll(/^```ts (\S+)\n([\s\S]*?)^```/gm)];

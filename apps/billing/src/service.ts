@@ -11,7 +11,6 @@ import { merchants, metrics, plans, products, users } from './customers/tables.j
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
-import { CollectionMails } from './documents/collection-mails.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
 import { MailSender } from './documents/mail-sender.js';
@@ -48,6 +47,7 @@ import { GatewayCallbacks } from './invoicing/payments/callbacks.js';
 import { Captures } from './invoicing/payments/captures.js';
 import { Charges } from './invoicing/payments/charges.js';
 import { GatewayFacts } from './invoicing/payments/facts.js';
+import { LastNotices } from './invoicing/payments/last-notice.js';
 import { methodAdded } from './invoicing/payments/method-added.js';
 import { PaymentNew } from './invoicing/payments/payment-new.js';
 import { Payments } from './invoicing/payments/payments.js';
@@ -81,14 +81,20 @@ import { pendingUpdates } from './subscriptions/changes/tables.js';
 import { SubscriptionConfigs } from './subscriptions/config.js';
 import { Subscribing } from './subscriptions/create/create.js';
 import { FirstInvoice } from './subscriptions/create/first-invoice.js';
+import { FirstPeriods } from './subscriptions/create/first-period.js';
 import { Others } from './subscriptions/create/others.js';
 import { SubscribingPreview } from './subscriptions/create/preview.js';
+import { Renewing } from './subscriptions/create/renew.js';
 import { Cycle } from './subscriptions/cycle/cycle.js';
 import { CycleEnds } from './subscriptions/cycle/cycle-ends.js';
 import { CycleInvoices } from './subscriptions/cycle/cycle-invoices.js';
+import { DueDays } from './subscriptions/cycle/due-day.js';
 import { PeriodEnd } from './subscriptions/cycle/period-end.js';
+import { RunningSubscriptions } from './subscriptions/cycle/running.js';
+import { TrialTime } from './subscriptions/cycle/trial-time.js';
 import { Cancelling } from './subscriptions/endings/cancel.js';
 import { SubscriptionEndings } from './subscriptions/endings/ending.js';
+import { LastDocuments } from './subscriptions/endings/last-document.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
 import { NextInvoicePreview } from './subscriptions/reads/next-invoice.js';
 import { SubscriptionNotes } from './subscriptions/reads/notes.js';
@@ -161,7 +167,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[CreditNotes, Refunds, RefundList],
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
-    TestClocks,
+    ...[TestClocks, TrialTime, RunningSubscriptions, DueDays, Renewing],
     ...[SubscriptionReads, Timelines, SubscriptionNotes, NextInvoicePreview, Cancelling],
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
     ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
@@ -182,12 +188,12 @@ export const billing: ServiceDefinition<Config> = {
     MailOutbox,
     NoticeMails,
     MailSender,
-    CollectionMails,
+    LastNotices,
     VatNumbers,
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
-    ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd],
-    ...[ChangeEffects, ChangeLapse, DeferredChanges],
+    ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd, FirstPeriods],
+    ...[ChangeEffects, ChangeLapse, DeferredChanges, LastDocuments],
     ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
     ...[UsageNotices, UsageRecounts, UsageUpgrades],
     { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
@@ -196,7 +202,7 @@ export const billing: ServiceDefinition<Config> = {
   work: app => [
     ...[app.get(ClockAdvance).work, app.get(Cycle).work, app.get(ChangeLapse).work],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
-    app.get(CollectionMails).work,
+    app.get(LastNotices).work,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
     ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],

@@ -1,4 +1,4 @@
-import { Bus, createLog, parseConfig, systemClock, tuneEngine } from '@recur/platform';
+import { Bus, createLog, parseConfig, startTracing, stopTracing, systemClock, tuneEngine } from '@recur/platform';
 import { gatewayConfig } from './config.js';
 import { Gateway } from './gateway.js';
 
@@ -8,6 +8,7 @@ const log = createLog('gateway', config.LOG_LEVEL);
 // exits at once while starting; as process 1 of a container it would otherwise ignore the signal
 const leave = () => process.exit(0);
 process.once('SIGTERM', leave);
+await startTracing('gateway', config);
 const bus = await Bus.connect(config.NATS_URL, 'gateway', systemClock, log);
 const gateway = await Gateway.create({ config, bus, clock: systemClock, log });
 
@@ -15,6 +16,7 @@ process.off('SIGTERM', leave);
 process.once('SIGTERM', async () => {
   log.info('draining');
   await gateway.drain();
+  await stopTracing();
   log.info('drained');
   process.exit(0);
 });

@@ -1,6 +1,6 @@
 import { callers, signingKeys } from './callers/tables.js';
 import { clientSessions } from './client-sessions/tables.js';
-import { currencyRules, gateways, plans, products, subscriptions } from './copies/tables.js';
+import { creditAccounts, currencyRules, gateways, plans, products, subscriptions } from './copies/tables.js';
 import { liveSessions, memberSessions } from './member-sessions/tables.js';
 import { memberEmails, members, roles, setupTokens } from './members/tables.js';
 import { apiKeyLookups, apiKeys, merchants } from './merchants/tables.js';
@@ -12,7 +12,7 @@ import { adminNotes, users, userTallies } from './users/tables.js';
 export const tenantTables = [
   ...[merchants, members, roles, memberSessions, setupTokens, authProviders, oauthAccounts, memberTotps, apiKeys],
   ...[users, userTallies, adminNotes, operationLogs, logHeads, logTallies, gateways, subscriptions, plans, products],
-  currencyRules,
+  ...[creditAccounts, currencyRules],
 ];
 
 /** Tables without row-level security, beside the platform's own. */

@@ -221,26 +221,12 @@ export const events = {
 export type EventName = keyof typeof events;
 export type EventData<N extends EventName = EventName> = z.output<(typeof events)[N]['data']>;
 
-/** Events with consumers whose owner does not emit them yet. It only shrinks. */
-export const awaitedEventNames = [
-  'subscription.created',
-  'subscription.activated',
-  'subscription.updated',
-  'subscription.auto_renew.success',
-  'subscription.auto_renew.failure',
-  'subscription.cancelled',
-  'subscription.end.of.this.cycle',
-  'subscription.resume.end.of.this.cycle',
-  'subscription.expired',
-  'subscription.failed',
-] as const satisfies readonly EventName[];
-
 /** Names of the webhook events that are emitted, in the order of `webhookEventNames`. */
 export const emittedEventNames: readonly EmittedEventName[] = webhookEventNames.filter(isEmitted);
-export type EmittedEventName = Exclude<WebhookEventName & EventName, (typeof awaitedEventNames)[number]>;
+export type EmittedEventName = WebhookEventName & EventName;
 
 function isEmitted(name: WebhookEventName): name is EmittedEventName {
-  return name in events && !awaitedEventNames.some(awaited => awaited === name);
+  return name in events;
 }
 
 /** The name of a webhook event that is emitted, as an input. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { emptyOf, InvoiceMerchant } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
-import { findUser } from '../customers/users.js';
 import { type NoticeFacts, Notices, type Occasion } from '../invoicing/finish/notices.js';
+import { buyerNow } from '../invoicing/finish/parties.js';
 import { settingsOf } from '../invoicing/finish/settings.js';
 import type { InvoiceState } from '../invoicing/state.js';
 import { invoiceView } from '../invoicing/views.js';
@@ -33,7 +33,7 @@ export class NoticeMails {
   private async write(tx: Tx, occasion: Occasion, document: InvoiceState, facts: NoticeFacts): Promise<void> {
     if (!this.outbox.isConfigured || !(await settingsOf(tx)).invoiceEmail) return;
     // the address of now, not the one of the document
-    const user = (await findUser(tx, { userId: document.userId }))?.data ?? document.buyer;
+    const user = (await buyerNow(tx, document.userId)) ?? document.buyer;
     if (user) {
       const mail = mailAbout(kinds[occasion], invoiceView(document), document.seller ?? emptyMerchant, user, facts);
       await this.outbox.queue(tx, mail);

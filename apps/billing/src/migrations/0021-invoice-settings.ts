@@ -1,7 +1,7 @@
 import { secureV1 } from '@recur/platform';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Settings of merchants for their invoices, and the copy of products. */
+/** Settings of merchants for their invoices, the copy of products, and credit notes with several refunds. */
 export class InvoiceSettings1763683200021 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
@@ -23,4 +23,6 @@ const statements = [
   `create table product_copies (
     merchant_id bigint not null, id bigint not null, data jsonb not null, version integer not null,
     constraint product_copies_pkey primary key (merchant_id, id))`,
+  `drop index refunds_note`,
+  `create index refunds_note on refunds (merchant_id, credit_note_id)`,
 ];

@@ -18,5 +18,7 @@ export const subscriptionAggregate: AggregateOf<SubscriptionEvent, Subscription,
     table: subscriptions,
     key: 'subscriptionId',
     ids: ({ subscriptionId, userId, planId }) => ({ subscriptionId, userId, planId }),
+    // identity asks for the subscriptions of a user
+    lookups: { userId: value => ({ userId: Number(value) }) },
     view: subscriptionView,
   });

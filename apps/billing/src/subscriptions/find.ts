@@ -9,7 +9,8 @@ import { subscriptions } from './tables.js';
 export interface SubscriptionKey {
   subscriptionId: string;
   userId: number;
-  productId: number;
+  /** Absent: of any product. */
+  productId?: number;
 }
 
 /** Locks the subscription that an input names. Throws Rejected `subscription_not_found`. */
@@ -19,8 +20,9 @@ export async function lockNamed(tx: Tx, key: SubscriptionKey): Promise<Subscript
 }
 
 async function currentOf(reader: Reader, { userId, productId }: SubscriptionKey): Promise<Subscription> {
+  const of = productId === undefined ? { userId } : { userId, productId };
   if (userId === 0) throw invalid('/subscriptionId', 'is required where no userId is given');
-  const found = await newestOf(reader, { userId, productId });
+  const found = await newestOf(reader, of);
   if (!found) throw new Rejected('subscription_not_found', `User ${userId} has no subscription to this product`);
   return found;
 }
@@ -28,8 +30,8 @@ async function currentOf(reader: Reader, { userId, productId }: SubscriptionKey)
 /** A user's subscription to a product: the live one, else the newest. */
 export async function newestOf(
   reader: Reader,
-  { userId, productId }: Pick<SubscriptionKey, 'userId' | 'productId'>,
+  of: { userId: number; productId?: number },
 ): Promise<Subscription | undefined> {
-  const all = await reader.all(subscriptions, { userId, productId }, 'order by create_time desc, id desc limit 1000');
+  const all = await reader.all(subscriptions, of, 'order by create_time desc, id desc limit 1000');
   return all.find(({ status }) => isLive(status)) ?? all[0];
 }

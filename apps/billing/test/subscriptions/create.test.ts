@@ -91,7 +91,8 @@ describe('create_submit', () => {
     });
     expect([paid, invoiceId, subscription.status]).toEqual([true, '', subscriptionStatus.active]);
     expect(await w.types()).toEqual(['subscription.created 1', 'subscription.activated 2', 'operation.logged 1']);
-    const full = { discountPercentage: 10_000, recurring: true, cycleLimit: 1 };
+    const none = { discountAmount: 0, endTime: 0, metadata: {} };
+    const full = { ...none, discountPercentage: 10_000, recurring: true, cycleLimit: 1 };
     const free = await w.create({ userId: w.newUser(), discount: full });
     expect([free.paid, free.subscription.status]).toEqual([true, subscriptionStatus.active]);
     expect(await w.detail(free.invoiceId)).toMatchObject({ totalAmount: 0, status: invoiceStatus.paid });

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
-import { CLOCK, type Clock, CONFIG } from '@recur/platform';
+import { CLOCK, type Clock, CONFIG, type Span } from '@recur/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Activity } from '../callers/activity.js';
 import { networkOf } from '../callers/address.js';
@@ -17,6 +17,8 @@ declare module 'fastify' {
     principal: Principal | null;
     /** The trace that the request is part of, with our own span. */
     traceparent: string;
+    /** That span; null where the trace is not recorded. */
+    span: Span | null;
     /** Charge for the body: the bucket, and the tokens. */
     charged: { id: string; tokens: number } | null;
     /** The e-mail of an attempt to sign in, once it is known. */

@@ -12,7 +12,7 @@ import { limitConnections } from './connections.js';
 import { failure } from './envelope.js';
 import { rememberResponses, responseDueOn } from './node-server.js';
 import type { Responses } from './responses.js';
-import { traceparentOf } from './trace.js';
+import { requestSpan, traceparentOf } from './trace.js';
 
 /** Fastify's own refusals, as our errors. */
 const slugs: Record<string, Slug> = {
@@ -54,14 +54,22 @@ export class Edge extends FastifyAdapter {
     const http = this.getInstance();
     http.decorateRequest('principal', null);
     http.decorateRequest('traceparent', '');
+    http.decorateRequest('span', null);
     http.decorateRequest('charged', null);
     http.decorateRequest('attempted', null);
     http.addHook('onRequest', (request, reply, done) => {
-      request.traceparent = traceparentOf(request.headers.traceparent as string | undefined);
+      request.span = requestSpan(request);
+      request.traceparent =
+        request.span?.traceparent ?? traceparentOf(request.headers.traceparent as string | undefined);
       responses.begin(request, reply);
       const rejection = misaddressed(request);
       if (rejection === undefined) done();
       else responses.refuse(reply, rejection);
+    });
+    http.addHook('onResponse', (request, reply, done) => {
+      request.span?.set({ 'http.response.status_code': reply.statusCode });
+      request.span?.end();
+      done();
     });
     http.removeAllContentTypeParsers();
     const types = ['application/json', ndjsonType];

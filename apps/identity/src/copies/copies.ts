@@ -1,8 +1,11 @@
-import type { Gateway, MerchantCurrencies, Plan, Product, Subscription } from '@recur/contracts';
+import type { CreditAccount, Gateway, MerchantCurrencies, Plan, Product, Subscription } from '@recur/contracts';
 import { copyOf } from '@recur/platform';
-import { currencyRules, gateways, plans, products, subscriptions } from './tables.js';
+import { creditAccounts, currencyRules, gateways, plans, products, subscriptions } from './tables.js';
 
-/** Copies of other services' aggregates: gateways and subscriptions of billing; plans, products, currencies of catalog. */
+/**
+ * Copies of other services' aggregates: gateways, subscriptions and credit accounts of billing; plans, products and
+ * currencies of catalog.
+ */
 export const copies = [
   copyOf('gateways', 'billing', 'gateway', gateways, (data: Gateway, merchantId, version) => ({
     merchantId,
@@ -37,6 +40,13 @@ export const copies = [
     merchantId,
     id: data.id,
     deleted: data.isDeleted !== 0,
+    data,
+    version,
+  })),
+  copyOf('credit_accounts', 'billing', 'creditAccount', creditAccounts, (data: CreditAccount, merchantId, version) => ({
+    merchantId,
+    id: data.id,
+    userId: data.userId,
     data,
     version,
   })),

@@ -1,4 +1,11 @@
-import type { Gateway, MerchantMultiCurrencyConfig, Plan, Product, Subscription } from '@recur/contracts';
+import type {
+  CreditAccount,
+  Gateway,
+  MerchantMultiCurrencyConfig,
+  Plan,
+  Product,
+  Subscription,
+} from '@recur/contracts';
 import { document, flag, int, integer, table, text } from '@recur/platform';
 
 /** A copy of billing's gateway, as its events show it. */
@@ -42,6 +49,15 @@ export interface ProductCopy {
   id: number;
   deleted: boolean;
   data: Product;
+  version: number;
+}
+
+/** A copy of billing's credit account. */
+export interface CreditAccountCopy {
+  merchantId: number;
+  id: number;
+  userId: number;
+  data: CreditAccount;
   version: number;
 }
 
@@ -91,6 +107,12 @@ export const plans = table<PlanCopy>('plan_copies', {
 export const products = table<ProductCopy>('product_copies', {
   key: ['merchantId', 'id'],
   columns: { merchantId: integer(), id: integer(), deleted: flag(), data: document<Product>(), version: int() },
+});
+
+export const creditAccounts = table<CreditAccountCopy>('credit_account_copies', {
+  key: ['merchantId', 'id'],
+  columns: { merchantId: integer(), id: integer(), userId: integer(), data: document<CreditAccount>(), version: int() },
+  indices: { credit_account_copies_user: { on: ['merchantId', 'userId', 'id'] } },
 });
 
 export const currencyRules = table<CurrencyCopy>('currency_copies', {

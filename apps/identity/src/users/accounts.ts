@@ -1,25 +1,34 @@
 import type { UserAccountDetail, User as UserShape } from '@recur/contracts';
 import type { Loader, Reader } from '@recur/platform';
-import { gateways, plans } from '../copies/tables.js';
+import { creditAccounts, gateways, plans } from '../copies/tables.js';
 import type { User } from './tables.js';
 import { userAccountView, userView } from './views.js';
 
-/** A user's view with its gateway, from the copies. */
+/** A user's view with its gateway and credit accounts, from the copies. */
 export async function accountOf(reader: Reader, view: UserShape, user: User): Promise<UserAccountDetail> {
-  const { gatewayId } = user;
-  const gateway = gatewayId === 0 ? undefined : await reader.find(gateways, { id: gatewayId });
-  return userAccountView(view, user, gateway);
+  const { id, gatewayId } = user;
+  const [gateway, credits] = await Promise.all([
+    gatewayId === 0 ? undefined : reader.find(gateways, { id: gatewayId }),
+    reader.all(creditAccounts, { userId: id }),
+  ]);
+  return userAccountView(view, user, gateway, credits);
 }
 
-/** Users with their gateways and plans; each gateway and plan is looked up once. */
+/** Users with their gateways, plans and credit accounts; each gateway and plan is looked up once. */
 export async function accountsOf(reader: Reader, rows: readonly User[]): Promise<UserAccountDetail[]> {
-  const [gatewaysById, plansById] = await Promise.all([
+  const [gatewaysById, plansById, credits] = await Promise.all([
     reader.among(gateways, 'id', given(rows.map(({ gatewayId }) => gatewayId))).then(byId),
     reader.among(plans, 'id', given(rows.map(({ planId }) => planId))).then(byId),
+    reader.among(
+      creditAccounts,
+      'userId',
+      rows.map(({ id }) => id),
+    ),
   ]);
   return rows.map(row => {
     const view = userView({ ...row, planName: plansById.get(row.planId)?.planName ?? '' });
-    return userAccountView(view, row, gatewaysById.get(row.gatewayId));
+    const own = credits.filter(({ userId }) => userId === row.id);
+    return userAccountView(view, row, gatewaysById.get(row.gatewayId), own);
   });
 }
 

@@ -1,5 +1,5 @@
 import * as contract from '@recur/contracts';
-import type { GatewayCopy } from '../copies/tables.js';
+import type { CreditAccountCopy, GatewayCopy } from '../copies/tables.js';
 import type { Member } from '../members/tables.js';
 import { memberShort } from '../members/views.js';
 import type { AdminNote, User } from './tables.js';
@@ -41,17 +41,26 @@ export function userView(user: NamedUser): contract.User {
   };
 }
 
-/** A user's view with its gateway and plan. Credit accounts do not exist yet. */
+/** A user's view with its gateway, plan and credit accounts, the oldest first. */
 export const userAccountView = (
   user: contract.User,
   { planId }: User,
   gateway: GatewayCopy | undefined,
+  credits: readonly CreditAccountCopy[],
 ): contract.UserAccountDetail => ({
   ...emptyAccount,
   ...user,
   gateway: gateway?.data ?? null,
   planId,
+  creditAccounts: accountsIn(credits, contract.creditAccountType.main),
+  promoCreditAccounts: accountsIn(credits, contract.creditAccountType.promo),
 });
+
+const accountsIn = (credits: readonly CreditAccountCopy[], type: number): contract.CreditAccount[] =>
+  credits
+    .toSorted((a, b) => a.id - b.id)
+    .map(({ data }) => data)
+    .filter(account => account.type === type);
 
 /** A note as the API shows it; `member` is its author. */
 export const adminNoteView = (

@@ -53,8 +53,9 @@ async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise
   const lines = await openLines(tx, [...locking], [...new Set(wanted.map(({ event }) => subjectOf(event)))]);
   for (const { event, wanting } of wanted) {
     const [subject, sequence] = [subjectOf(event), event.version];
-    const { id: eventId, type, at } = event;
-    tx.save(events, { merchantId: tx.merchantId, eventId, type, at, subject, sequence, body: bodyOf(event) });
+    const { id: eventId, type, at, traceparent } = event;
+    const body = bodyOf(event);
+    tx.save(events, { merchantId: tx.merchantId, eventId, type, at, subject, sequence, body, traceparent });
     for (const seen of wanting) {
       const { endpointId } = seen;
       const endpoint = mustLock(seen) ? lines.endpoint(endpointId) : seen;

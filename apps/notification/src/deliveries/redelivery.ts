@@ -52,7 +52,8 @@ export class Redelivery {
       const ids = { merchantId: tx.merchantId, deliveryId: tx.newId('dl_'), endpointId, eventId };
       const delivery = newDelivery(ids, true, this.clock.wall());
       const body = exampleOf(type, tx);
-      tx.save(events, { merchantId: tx.merchantId, eventId, type, at: tx.now, subject: '', sequence: 0, body });
+      const { merchantId, traceparent } = caller;
+      tx.save(events, { merchantId, eventId, type, at: tx.now, subject: '', sequence: 0, body, traceparent });
       tx.save(deliveries, { ...delivery, createTime: tx.now, lastOutcome: '', lastAnswer: '' });
       tx.save(due, {
         deliveryId: ids.deliveryId,

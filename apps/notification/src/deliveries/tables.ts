@@ -14,6 +14,8 @@ export interface EventRow {
   sequence: number;
   /** The request body, byte for byte. */
   body: string;
+  /** The trace of the request that caused it, which its deliveries continue; '' where there is none. */
+  traceparent: string;
 }
 
 export interface DeliveryRow {
@@ -90,6 +92,7 @@ export const events = table<EventRow>('events', {
     subject: { ...text(), default: '' },
     sequence: { ...int(), default: 0 },
     body: text(),
+    traceparent: { ...text(), default: '' },
   },
 });
 

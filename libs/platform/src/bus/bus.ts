@@ -4,6 +4,7 @@ import type { Caller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Log } from '../runtime/log.js';
 import { oncePerTurn } from '../runtime/once-per-turn.js';
+import { within } from '../runtime/tracing.js';
 import { callerIn, headersOf, headersOfReply, type Reply, refusal, replyIn, type Sent } from './message.js';
 import { hasNoResponders, ReplyMux } from './reply-mux.js';
 
@@ -82,7 +83,11 @@ export class Bus {
    * Throws Rejected: `dependency_away` when nobody listens or NATS is away (nothing was done), `deadline_exceeded`
    * when no reply came in time (the outcome is unknown).
    */
-  async request(subject: string, payload: string | Uint8Array, caller: Caller): Promise<Reply> {
+  request(subject: string, payload: string | Uint8Array, caller: Caller): Promise<Reply> {
+    return within(`send ${subject}`, 'client', caller, inner => this.replyTo(subject, payload, inner));
+  }
+
+  private async replyTo(subject: string, payload: string | Uint8Array, caller: Caller): Promise<Reply> {
     const timeoutMs = caller.deadline - this.clock.wall();
     if (timeoutMs <= 0) throw new Rejected('deadline_exceeded');
     const sent = headersOf(caller);

@@ -8,6 +8,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Log } from '../runtime/log.js';
 import type { Keyring } from '../runtime/secrets.js';
 import { commandSeconds, commands } from '../runtime/telemetry.js';
+import { startSpan, traceIdOf } from '../runtime/tracing.js';
 import { answerBytes } from '../store/answers/answer-bytes.js';
 import { jsonOfAnswer } from '../store/answers/json.js';
 import { asRejection, isUnsent } from '../store/errors.js';
@@ -100,17 +101,22 @@ export class NatsServer extends Server implements CustomTransportStrategy {
     const { clock, limits, service } = this.parts;
     const started = clock.wall();
     const deadline = Math.min(sent.deadline, started + limits.budgetMs);
+    const span = startSpan(`${service}.${command}`, 'server', sent.traceparent, { 'recur.request_id': sent.requestId });
+    const { traceparent } = span ?? sent;
+    let failed: unknown;
     let slug = 'ok';
     try {
       const run = this.messageHandlers.get(patternOf({ service, name: command }));
       if (run === undefined) throw new Rejected('unknown_path');
-      return await this.answer({ operation: run.extras?.operation, run }, payload, { ...sent, deadline });
+      return await this.answer({ operation: run.extras?.operation, run }, payload, { ...sent, deadline, traceparent });
     } catch (error) {
+      failed = error;
       const known = asRejection(error, !isUnsent(error));
       const rejection = known instanceof Rejected ? known : this.bug(command, error, sent);
       slug = rejection.slug;
       return refusal(rejection);
     } finally {
+      span?.end(failed);
       // a subject that no handler has is not a label
       this.record(
         this.messageHandlers.has(patternOf({ service, name: command })) ? command : 'none',
@@ -153,8 +159,9 @@ export class NatsServer extends Server implements CustomTransportStrategy {
     return isSecret ? this.parts.keyring.digest(digest) : digest;
   }
 
-  private bug(command: string, error: unknown, { requestId, merchantId }: Sent): Rejected {
-    this.parts.log.error({ err: error, requestId, merchantId, command }, 'a command failed unexpectedly');
+  private bug(command: string, error: unknown, { requestId, merchantId, traceparent }: Sent): Rejected {
+    const traceId = traceIdOf(traceparent);
+    this.parts.log.error({ err: error, requestId, traceId, merchantId, command }, 'a command failed unexpectedly');
     return new Rejected('internal_error');
   }
 
@@ -166,7 +173,7 @@ export class NatsServer extends Server implements CustomTransportStrategy {
     this.parts.log.debug({
       requestId,
       merchantId,
-      traceId: traceparent.split('-')[1],
+      traceId: traceIdOf(traceparent),
       command,
       outcome,
       durationMs,

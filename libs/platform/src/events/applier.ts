@@ -2,7 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Rejected } from '@recur/kernel';
 import type { Clock } from '../runtime/clock.js';
 import type { Log } from '../runtime/log.js';
+import type { Span } from '../runtime/span.js';
 import { eventsConsumed } from '../runtime/telemetry.js';
+import { isTracing, startSpan, traceIdOf } from '../runtime/tracing.js';
 import type { Db } from '../store/db.js';
 import { isCollision, isConnectionLoss } from '../store/errors.js';
 import type { Event } from '../store/event.js';
@@ -93,9 +95,12 @@ export class EventApplier {
 
   private async applyTogether(merchantId: number, events: readonly Event[]): Promise<boolean> {
     const { name, order } = this.what;
-    const missing = await this.parts.db.consume(merchantId, name, order, events, (tx, fresh) =>
-      this.what.apply(tx, fresh),
-    );
+    const { taken: own, spans } = consuming(name, events);
+    const missing = await this.parts.db
+      .consume(merchantId, name, order, own, (tx, fresh) => this.what.apply(tx, fresh))
+      .finally(() => {
+        for (const span of spans) span.end();
+      });
     let taken = true;
     for (const { event, from } of missing) taken = (await this.fill(merchantId, event, from)) && taken;
     eventsConsumed.inc({ consumer: name, outcome: 'seen' }, events.length);
@@ -114,7 +119,13 @@ export class EventApplier {
   private async park(event: Event, reason: string, error?: unknown): Promise<boolean> {
     await this.deadLetters.park(event, reason, Math.floor(this.parts.clock.wall() / 1000));
     this.parts.log.error(
-      { err: error, consumer: this.what.name, event: event.id, requestId: event.requestId },
+      {
+        err: error,
+        consumer: this.what.name,
+        event: event.id,
+        requestId: event.requestId,
+        traceId: traceIdOf(event.traceparent),
+      },
       'event parked',
     );
     eventsConsumed.inc({ consumer: this.what.name, outcome: 'parked' });
@@ -125,3 +136,17 @@ export class EventApplier {
 /** True if the owner could not be asked for missing events but can be asked again. */
 const isAway = (error: unknown) => error instanceof Rejected && retriable.includes(error.slug);
 const retriable: readonly string[] = ['dependency_away', 'deadline_exceeded', 'overloaded'];
+
+/** The events, each within a span of the trace that emitted it, if that is recorded. */
+function consuming(consumer: string, events: readonly Event[]): { taken: readonly Event[]; spans: Span[] } {
+  if (!isTracing()) return { taken: events, spans: [] };
+  const spans: Span[] = [];
+  const taken = events.map(event => {
+    if (event.traceparent === '') return event;
+    const span = startSpan(`process ${event.type}`, 'consumer', event.traceparent, { 'recur.consumer': consumer });
+    if (span === undefined) return event;
+    spans.push(span);
+    return { ...event, traceparent: span.traceparent };
+  });
+  return { taken, spans };
+}

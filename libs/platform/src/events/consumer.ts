@@ -6,7 +6,7 @@ import type { Event, EventKinds } from '../store/event.js';
 import { type ApplierParts, EventApplier } from './applier.js';
 import type { Consumption } from './consumption.js';
 import { countIn, eventsIn } from './envelope.js';
-import { ensureConsumer, ensureStream } from './stream.js';
+import { ensureConsumer, ensureStream, pendingOf } from './stream.js';
 
 /**
  * Batches and delays. Under load (`busy` events in a batch) the consumer waits before the next batch, `lingerTimes` as
@@ -69,6 +69,11 @@ export class Consumer {
     await this.pumping;
     // redelivered to another replica at once, instead of when `ackSeconds` have passed
     for (const { message } of this.buffer.splice(0)) message.nak();
+  }
+
+  /** Messages of the stream that it has not acknowledged. Rejects while NATS or the consumer is away. */
+  pending(): Promise<number> {
+    return pendingOf(this.parts.bus, this.what.from, this.what.name);
   }
 
   /** Applies parked events, in order, once their cause is fixed; returns how many have been applied. */

@@ -65,7 +65,8 @@ export class Copies {
     return this.copies.map(copy => ({
       name: `${service}-copy-${copy.name}`,
       from: copy.owner,
-      subject: `${copy.aggregate}.>`,
+      // types of `creditAccount` begin with `credit.account`
+      subject: `${copy.aggregate.replace(/[A-Z].*/, '')}.>`,
       order: 'latest',
       apply: async (tx, events) => {
         // the subject also matches aggregates whose names begin alike

@@ -4,11 +4,13 @@ import type { Bus } from '../bus/bus.js';
 import type { Clock } from '../runtime/clock.js';
 import { crashPoint } from '../runtime/crash.js';
 import type { Log } from '../runtime/log.js';
-import { eventsPublished, outboxWaiting } from '../runtime/telemetry.js';
+import type { Span } from '../runtime/span.js';
+import { eventsPublished, outboxOldest, outboxWaiting } from '../runtime/telemetry.js';
+import { isTracing, startSpan } from '../runtime/tracing.js';
 import { indexedOn } from '../store/due/indexed.js';
 import { ask, connectionOf, prepared, queryOn, type Row } from '../store/pool.js';
 import { isCut, upTo } from '../store/sql/size-limits.js';
-import { packed } from './envelope.js';
+import { type Parcel, packed } from './envelope.js';
 import { ensureStream } from './stream.js';
 
 /**
@@ -26,18 +28,18 @@ const limits = {
   lingerMs: 60,
 } as const;
 
-const columns = 'seq, id, type, merchant_id, aggregate, aggregate_id, envelope';
+const columns = 'seq, id, type, merchant_id, aggregate, aggregate_id, envelope, created_at';
 const batchOf = (select: string, weight: string, by: string) =>
   upTo(limits.batchBytes, `${select} order by ${by} limit ${limits.batch}`, weight, `order by ${by}`);
 /** Weight of an event beside its bytes: a batch is full of short events, or of a few long ones. */
 const eventWeight = limits.batchBytes / limits.batch;
 const listWeight = `characters + cardinality(seqs) * ${eventWeight}`;
 /** Statements that have events to publish, oldest first; `first` names a statement by its first event. */
-const unpublished = batchOf('select first, seqs, characters from unpublished', listWeight, 'first');
-const listed = `select ${columns} from unnest($1::bigint[]) with ordinality named(listed, place)
+export const unpublished = batchOf('select first, seqs, characters from unpublished', listWeight, 'first');
+export const listed = `select ${columns} from unnest($1::bigint[]) with ordinality named(listed, place)
   cross join lateral (select * from outbox where seq = listed) o order by place`;
 /** Takes statements off the list; found key by key, see indexed.ts. */
-const settled = `delete from unpublished where ctid = any(array(select u.ctid from unnest($1::bigint[]) done
+export const settled = `delete from unpublished where ctid = any(array(select u.ctid from unnest($1::bigint[]) done
   cross join lateral (select ctid from unpublished where first = done) u))`;
 const kept = batchOf(`select ${columns} from outbox where seq > $1 and seq <= $2`, 'octet_length(envelope)', 'seq');
 
@@ -137,6 +139,7 @@ export class Relay {
     client.once('error', error => {
       if (this.leader !== client) return;
       this.leader = undefined;
+      outboxOldest.set(0);
       client.release(error);
     });
     this.leader = client;
@@ -179,9 +182,13 @@ export class Relay {
    */
   private async publishListed(): Promise<{ published: number; more: boolean }> {
     const list = (await this.indexed(unpublished, [])) as { first: unknown; seqs: unknown[] }[];
-    if (list.length === 0) return { published: 0, more: false };
+    if (list.length === 0) {
+      outboxOldest.set(0);
+      return { published: 0, more: false };
+    }
     const rows = await this.indexed(listed, [list.flatMap(({ seqs }) => seqs)]);
     outboxWaiting.set(rows.length);
+    outboxOldest.set(Math.max(0, Math.floor(this.parts.clock.wall() / 1000) - Number(rows[0]?.created_at)));
     crashPoint('before-publish');
     const failed = await this.send(rows);
     const failedSeqs = new Set([...failed].map(({ seq }) => seq));
@@ -195,7 +202,9 @@ export class Relay {
   /** Publishes rows concurrently; returns those that were not acknowledged. */
   private async send(rows: readonly Row[]): Promise<ReadonlySet<Row>> {
     const parcels = packed(this.parts.service, rows);
+    const spans = isTracing() ? parcels.flatMap(publishing) : [];
     const acknowledged = await this.parts.bus.publish(parcels);
+    for (const span of spans) span.end();
     const failed = new Set(parcels.filter((_, at) => !acknowledged[at]).flatMap(parcel => parcel.rows));
     // a missing acknowledgement: the stream may be gone
     if (failed.size > 0) this.checkedAt = 0;
@@ -221,3 +230,10 @@ export class Relay {
     });
   }
 }
+
+/** A span for each event of a message, in the trace of the command that emitted it. */
+const publishing = ({ subject, rows }: Parcel): Span[] =>
+  rows.flatMap(({ envelope }) => {
+    const [, parent = ''] = /"traceparent":"([^"]*)"/.exec(String(envelope)) ?? [];
+    return parent === '' ? [] : (startSpan(`publish ${subject}`, 'producer', parent) ?? []);
+  });

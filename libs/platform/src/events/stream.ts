@@ -49,3 +49,10 @@ export async function ensureConsumer(bus: Bus, service: string, name: string, su
   );
   return jetstream(bus.nc).consumers.get(stream, name);
 }
+
+/** Messages that a durable consumer has not acknowledged, delivered or not. */
+export async function pendingOf(bus: Bus, service: string, name: string): Promise<number> {
+  const manager = await jetstreamManager(bus.nc, { timeout: 3_000 });
+  const { num_pending, num_ack_pending } = await manager.consumers.info(streamOf(service), name);
+  return num_pending + num_ack_pending;
+}

@@ -41,6 +41,17 @@ export const baseConfig = z.object({
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('what is logged: this level and those after it'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/ })
+    .transform(url => url.replace(/\/+$/, ''))
+    .optional()
+    .describe('OTLP collector over HTTP, as http://host:4318; unset, nothing is traced'),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.05)
+    .describe('share of the requests that are traced, unless their client has decided'),
 });
 
 /** The settings of an app with a database. */

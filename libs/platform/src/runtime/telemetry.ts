@@ -30,6 +30,23 @@ export const outboxWaiting = new Gauge({
   help: 'Events in the last batch that the relay took; 0 once it found no more',
   registers: [metrics],
 });
+export const outboxOldest = new Gauge({
+  name: 'recur_outbox_oldest_seconds',
+  help: 'How long the first event that is not published has waited; 0 when there is none, and in replicas that do not lead',
+  registers: [metrics],
+});
+export const eventsPending = new Gauge({
+  name: 'recur_events_pending',
+  help: 'Events of the stream, or messages of several, that a consumer has not taken; the same in every replica',
+  labelNames: ['consumer'],
+  registers: [metrics],
+});
+export const eventsParked = new Gauge({
+  name: 'recur_events_parked',
+  help: 'Events that could not be applied and wait for the resume command, by consumer',
+  labelNames: ['consumer'],
+  registers: [metrics],
+});
 export const eventsConsumed = new Counter({
   name: 'recur_events_consumed_total',
   help: 'Events applied, dropped as old, or parked, by consumer',
@@ -52,5 +69,11 @@ export const workParked = new Gauge({
   name: 'recur_work_parked',
   help: 'Items of work that failed too often and wait for the resume command, up to 1000, by kind',
   labelNames: ['kind'],
+  registers: [metrics],
+});
+export const poolConnections = new Gauge({
+  name: 'recur_pool_connections',
+  help: 'Connections of the database pool that are in use, and requests that wait for one',
+  labelNames: ['state'],
   registers: [metrics],
 });

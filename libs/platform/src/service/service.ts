@@ -22,6 +22,7 @@ import { serveHealth, told } from '../runtime/health.js';
 import { createLog, type Log } from '../runtime/log.js';
 import { pooledRandom } from '../runtime/random.js';
 import { Keyring } from '../runtime/secrets.js';
+import { startTracing, stopTracing } from '../runtime/tracing.js';
 import type { Aggregate } from '../store/aggregate.js';
 import { Db } from '../store/db.js';
 import type { Event, EventKinds } from '../store/event.js';
@@ -33,6 +34,7 @@ import { Janitor, type Removal } from '../work/janitor.js';
 import { MerchantWalk } from '../work/merchant-walk.js';
 import type { Work } from '../work/work.js';
 import { WorkRunner } from '../work/work-runner.js';
+import { Backlog } from './backlog.js';
 import { snapshotController } from './snapshot-controller.js';
 
 /** A background part of a service: started with it, stopped before it ends. */
@@ -150,7 +152,12 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   walk.declare(works);
   const work = new WorkRunner({ db, clock, log, random: Math.random, clocksMove }, works);
   db.onDue = (merchantId, kind) => work.wake(merchantId, kind);
-  const workers: Worker[] = [...(definition.workers?.(app) ?? []), work, janitor];
+  const workers: Worker[] = [
+    ...(definition.workers?.(app) ?? []),
+    work,
+    janitor,
+    new Backlog(db, pool, consumers, log),
+  ];
   return { app: app as INestMicroservice, server, db, keyring, copies, consumers, janitor, work, workers };
 }
 
@@ -175,6 +182,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   if (word === 'migrate') return migrateAndReport(definition, config, log);
   if (config.CRASH_AT && config.RECUR_ENV === 'production') fatal(log, 'CRASH_AT is for tests, not for production');
   armCrash(config.CRASH_AT);
+  await startTracing(definition.name, config);
   const pool = createPool(config.DATABASE_URL, config.DATABASE_POOL);
   const problem = await schemaProblem(pool, definition.schema).catch(error =>
     fatal(log, `the database cannot be asked: ${error.message}`, unavailable),
@@ -185,15 +193,8 @@ export async function startService(definition: ServiceDefinition, argv = process
   process.once('SIGTERM', leave);
   const bus = await connect(definition.name, config, log, word === undefined);
   const relay = new Relay({ service: definition.name, pool, bus, clock: systemClock, log });
-  const parts = {
-    config,
-    clock: systemClock,
-    log,
-    bus,
-    pool,
-    committed: () => relay.committed(),
-  };
-  const running = await assemble(definition, parts);
+  const committed = () => relay.committed();
+  const running = await assemble(definition, { config, clock: systemClock, log, bus, pool, committed });
   if (word !== undefined) {
     const command = word === 'resume' ? resume(running.consumers, running.work) : definition.commands?.[word];
     if (!command) fatal(log, `${definition.name} has no command ${word}`);
@@ -235,6 +236,7 @@ export async function startService(definition: ServiceDefinition, argv = process
     await running.db.close();
     await pool.end();
     await running.app.close();
+    await stopTracing();
     health.close();
     log.info('drained');
     process.exit(0);

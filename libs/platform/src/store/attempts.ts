@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Outcome, Rejected } from '@recur/kernel';
 import type { Caller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
+import { within } from '../runtime/tracing.js';
 import { asRejection, isCollision, isConnectionLoss, isUnsent, violatedIndex } from './errors.js';
 import { Stale } from './outcomes.js';
 import { RunAgain } from './recorder.js';
@@ -40,7 +41,11 @@ interface Repetition {
  * Runs a command until it is decided. An attempt that got in another's way, or whose commit may have been lost under a
  * key, runs again, with back-off; one that was refused because of a copy runs again once the copy was refreshed.
  */
-export async function repeated<T>(parts: Repetition, caller: Caller, attempt: () => Promise<T>): Promise<T> {
+export function repeated<T>(parts: Repetition, caller: Caller, run: (caller: Caller) => Promise<T>): Promise<T> {
+  return within('write', 'internal', caller, inner => untilDecided(parts, inner, () => run(inner)));
+}
+
+async function untilDecided<T>(parts: Repetition, caller: Caller, attempt: () => Promise<T>): Promise<T> {
   const refreshed = new Set<string>();
   let outcomeUnknown = false;
   for (let times = 1; ; times++) {

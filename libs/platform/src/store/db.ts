@@ -17,7 +17,7 @@ import type { PathParts, Paths } from './paths.js';
 import { prepared, queryOn, type Row } from './pool.js';
 import { Reader } from './reader.js';
 import { type Context, type Recorded, Recorder } from './recorder.js';
-import { ReadSession, Session, type Source } from './session.js';
+import { ReadSession, Session, type Source, sourceOf, tracedStatement } from './session.js';
 import { type Early, type Intake, isSeen, takeIn } from './sql/dedupe.js';
 import { type Part, searched } from './sql/search.js';
 import { commitText } from './sql/statements.js';
@@ -77,7 +77,7 @@ export class Db {
    * Throws Rejected, or Replayed if the caller's key has an answer already. See CommittedRejection.
    */
   async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T>): Promise<T> {
-    const result = await repeated(this.repetition, caller, () => this.transaction(caller, run));
+    const result = await repeated(this.repetition, caller, inner => this.transaction(inner, run));
     if (result instanceof CommittedRejection) throw result.rejection;
     return result;
   }
@@ -87,7 +87,7 @@ export class Db {
 
   /** Like `write`, for a command that only adds rows and cannot lock: one statement, no transaction. See Appender. */
   append<T extends object>(caller: Caller, run: (appender: Appender) => Promise<T>): Promise<T> {
-    return repeated(this.repetition, caller, () => this.statement(caller, run));
+    return repeated(this.repetition, caller, inner => this.statement(inner, run));
   }
 
   /**
@@ -95,7 +95,7 @@ export class Db {
    * for it and what follows.
    */
   async read<T>(caller: Caller, run: (reader: Reader) => Promise<T>): Promise<T> {
-    const session = this.reading(caller.merchantId);
+    const session = this.reading(caller);
     try {
       return markRead(await run(new Reader(session, await merchantTime(session, this.parts))));
     } catch (error) {
@@ -131,7 +131,7 @@ export class Db {
   ): Promise<Early[]> {
     const [first] = intake.events;
     const caller = systemCaller(merchantId, first?.requestId ?? '', Number.POSITIVE_INFINITY, first?.traceparent);
-    const session = this.session(merchantId);
+    const session = this.session(caller);
     try {
       const { fresh, early, raise } = await takeIn(session, intake, unseen);
       const last = fresh.length > 0 ? await this.effect(session, caller, tx => apply(tx, fresh)) : [];
@@ -145,7 +145,7 @@ export class Db {
 
   /** A transaction that is not a command, such as storing a copy's row: no log entry, no stored answer. */
   async apply(caller: Caller, run: (tx: Tx) => Promise<unknown>): Promise<void> {
-    const session = this.session(caller.merchantId);
+    const session = this.session(caller);
     try {
       await session.commit(await this.effect(session, caller, run));
     } catch (error) {
@@ -169,7 +169,7 @@ export class Db {
    * ignoring case; undefined if no part is given. Rejects `invalid_parameters` if too many match.
    */
   async search(caller: Caller, table: string, parts: readonly Part[]): Promise<number[] | undefined> {
-    const session = this.reading(caller.merchantId);
+    const session = this.reading(caller);
     try {
       return await searched(session, table, parts);
     } catch (error) {
@@ -189,7 +189,7 @@ export class Db {
     caller: Caller,
     run: (tx: Tx) => Promise<T>,
   ): Promise<T | CommittedRejection> {
-    const session = this.session(caller.merchantId);
+    const session = this.session(caller);
     let recorder: Recorder | undefined;
     try {
       recorder = new Recorder(await this.context(caller, session));
@@ -213,14 +213,16 @@ export class Db {
 
   /** A single attempt of a command that only adds rows, as one statement. */
   private async statement<T extends object>(caller: Caller, run: (appender: Appender) => Promise<T>): Promise<T> {
-    const { merchantId, idempotencyKey } = caller;
-    const source: Source = { merchantId, query: (text, values) => this.paths.ask(merchantId, text, values) };
+    const { merchantId, idempotencyKey, traceparent } = caller;
+    const source = sourceOf(caller, this.paths.ask);
     const recorder = new Recorder(await this.context(caller, source));
     try {
       const answer = await run(new Appender(source, recorder));
       const recorded = recorder.outcome();
       const effects = await this.effectsOf(recorded, caller, answer);
-      if (effects) await committing(this.paths.commit(merchantId, effects), idempotencyKey !== undefined);
+      const commit = (of: WriteSet) =>
+        tracedStatement('', traceparent, () => this.paths.commit(merchantId, of), 'commit');
+      if (effects) await committing(commit(effects), idempotencyKey !== undefined);
       if (recorded.events.length > 0) this.committed();
       this.wake(merchantId, recorded);
       return markAnswer(answer, recorded.emitted);
@@ -282,12 +284,12 @@ export class Db {
     return Math.floor(this.parts.clock.wall() / 1000);
   }
 
-  private session(merchantId: number): Session {
-    return new Session(this.parts.pool, merchantId);
+  private session({ merchantId, traceparent }: Caller): Session {
+    return new Session(this.parts.pool, merchantId, '', traceparent);
   }
 
-  private reading(merchantId: number): Session {
-    return new ReadSession(this.parts.readPool, merchantId, this.paths.ask);
+  private reading({ merchantId, traceparent }: Caller): Session {
+    return new ReadSession(this.parts.readPool, merchantId, this.paths.ask, traceparent);
   }
 
   private async knowTenant(merchantId: number): Promise<void> {

@@ -42,9 +42,8 @@ export async function rowsAmong<T, K extends keyof T & string>(
   from: Table<T>,
   property: K,
   values: readonly T[K][],
-  tail: '' | 'for update' = '',
 ): Promise<T[]> {
   if (values.length === 0) return [];
-  const rows = await source.query(amongText(from, property, tail), [source.merchantId, [...new Set(values)]]);
+  const rows = await source.query(amongText(from, property), [source.merchantId, [...new Set(values)]]);
   return assertComplete(rows).map(row => hydrate(from, row));
 }

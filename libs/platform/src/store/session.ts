@@ -1,4 +1,6 @@
 import type pg from 'pg';
+import type { Caller } from '../runtime/caller.js';
+import { isTracing, traced } from '../runtime/tracing.js';
 import { isConnectionLoss } from './errors.js';
 import { ask, connectionOf, forgetOldPlans, prepared, type Row } from './pool.js';
 
@@ -32,6 +34,7 @@ export class Session implements Source {
     private readonly pool: pg.Pool,
     readonly merchantId: number,
     private readonly mode: Mode = '',
+    protected readonly traceparent = '',
   ) {}
 
   get isOpen(): boolean {
@@ -39,7 +42,8 @@ export class Session implements Source {
   }
 
   async query(text: string, values: readonly unknown[]): Promise<Row[]> {
-    return ask(await this.client(), prepared(text, values));
+    const client = await this.client();
+    return tracedStatement(text, this.traceparent, () => ask(client, prepared(text, values)));
   }
 
   /** Asks what is not worth preparing; it alone is planned by its values. */
@@ -48,7 +52,7 @@ export class Session implements Source {
     // a failure of these shows in the question itself, or in the next one
     const cacheMode = (mode: string) => client.query(`set local plan_cache_mode = ${mode}`).catch(() => undefined);
     void cacheMode('auto');
-    const asked = ask(client, { text, values: [...values] });
+    const asked = tracedStatement(text, this.traceparent, () => ask(client, { text, values: [...values] }));
     void cacheMode('default');
     return asked;
   }
@@ -57,7 +61,9 @@ export class Session implements Source {
   async commit(last: readonly pg.QueryConfig[]): Promise<void> {
     const client = await this.client();
     this.held = undefined;
-    const results = await Promise.allSettled([...last, 'commit'].map(query => ask(client, query)));
+    const statements = () => Promise.allSettled([...last, 'commit'].map(query => ask(client, query)));
+    const texts = isTracing() ? [...last.map(({ text }) => text), 'commit'].join(';\n') : '';
+    const results = await tracedStatement(texts, this.traceparent, statements, 'commit');
     const failure = results.find(result => result.status === 'rejected');
     client.release(failure && isConnectionLoss(failure.reason));
     if (failure) throw failure.reason;
@@ -100,11 +106,33 @@ export class ReadSession extends Session {
     pool: pg.Pool,
     merchantId: number,
     private readonly ask: Ask,
+    traceparent: string,
   ) {
-    super(pool, merchantId, ' isolation level repeatable read read only');
+    super(pool, merchantId, ' isolation level repeatable read read only', traceparent);
   }
 
   override query(text: string, values: readonly unknown[]): Promise<Row[]> {
-    return this.isOpen ? super.query(text, values) : this.ask(this.merchantId, text, values);
+    if (this.isOpen) return super.query(text, values);
+    return tracedStatement(text, this.traceparent, () => this.ask(this.merchantId, text, values));
   }
+}
+
+/** Asks one question after another of a caller's merchant, each as a transaction of its own. */
+export const sourceOf = ({ merchantId, traceparent }: Caller, ask: Ask): Source => ({
+  merchantId,
+  query: (text, values) => tracedStatement(text, traceparent, () => ask(merchantId, text, values)),
+});
+
+/** A statement, or several that share a round trip, as a span: its text without its values, which may be secret. */
+export function tracedStatement<T>(
+  text: string,
+  traceparent: string,
+  run: () => Promise<T>,
+  name?: string,
+): Promise<T> {
+  // beside a request nothing is a trace of its own: a statement of the relay or of a poll has no parent
+  if (!isTracing() || traceparent === '') return run();
+  const [, verb = 'sql', table = ''] = /^\s*(\w+)(?:[\s\S]*?\b(?:from|into|update)\s+(\w+))?/.exec(text) ?? [];
+  const attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
+  return traced(name ?? `${verb} ${table}`.trim(), 'client', traceparent, run, attributes);
 }

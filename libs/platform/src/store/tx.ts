@@ -14,9 +14,9 @@ import type { LeasedItems } from './due/work-changes.js';
 import { Stale } from './outcomes.js';
 import type { Row } from './pool.js';
 import { Reader } from './reader.js';
-import { type Peeks, rowsAmong } from './reads.js';
+import type { Peeks } from './reads.js';
 import type { Conflict, Recorder, StepOptions } from './recorder.js';
-import type { Table } from './schema/table.js';
+import { hydrate, type Table } from './schema/table.js';
 import type { Session } from './session.js';
 import { rowsValues } from './sql/rows.js';
 import { upsertText } from './sql/statements.js';
@@ -72,10 +72,10 @@ export class Tx extends Reader implements Peeks {
     return rows.map(row => this.recorder.locked(from, row));
   }
 
-  /** Locks the rows in which a property has one of the values, in one statement and in the order of the values. */
-  async lockAmong<T, K extends keyof T & string>(from: Table<T>, property: K, values: readonly T[K][]): Promise<T[]> {
-    const rows = await rowsAmong(this.session, from, property, [...values].sort(), 'for update');
-    return rows.map(row => this.recorder.locked(from, row));
+  /** Locks rows that a hand-written statement finds: it selects all columns and ends its search with `for update`. */
+  async lockFound<T>(from: Table<T>, text: string, values: readonly unknown[]): Promise<T[]> {
+    const rows = await this.session.query(text, values);
+    return rows.map(row => this.recorder.locked(from, hydrate(from, row)));
   }
 
   /** A hand-written statement that writes or locks. */

@@ -1,4 +1,5 @@
 import { systemCaller } from '../runtime/caller.js';
+import { within } from '../runtime/tracing.js';
 import type { Tx } from '../store/tx.js';
 import type { Lease, LeaseParts } from './lease.js';
 import type { WorkItem } from './work.js';
@@ -31,5 +32,7 @@ export async function perform(
     if (lost.length > 0) throw new LeaseLost(lost);
     return {};
   };
-  await (work.logged ? db.write(caller, effect) : db.apply(caller, effect));
+  await within(`work ${work.kind}`, 'internal', caller, async inner => {
+    await (work.logged ? db.write(inner, effect) : db.apply(inner, effect));
+  });
 }

@@ -38,7 +38,7 @@ const barren = [
   'payment.method_list gatewayId',
   'payment.method_list userId',
   'payment.method_list paymentId',
-  // it must be the payment of the invoice: any other is refused alike
+  // it must be the payment of the invoice, and any other is refused alike
   'invoice.refund paymentId',
   // a filter beside the payment, whose user it must be
   'refund.list userId',
@@ -153,6 +153,9 @@ describe('row-level security', () => {
     'metrics_search',
     'user_copies_search',
     'expiries',
+    'mails_search',
+    'gateway_routes',
+    'gateway_facts',
   ];
 
   it('holds where a query names no merchant: nothing of another is seen, changed or removed', async () => {

@@ -17,6 +17,7 @@ import { Notices } from '../finish/notices.js';
 import { nextNumber } from '../finish/numbers.js';
 import { partiesOf } from '../finish/parties.js';
 import { saveGivenBack } from '../refunds/book.js';
+import { payOut, type Source, sourceOf } from '../refunds/pay-out.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceLines, invoices } from '../tables.js';
 import { type Composed, withPromo } from './compose.js';
@@ -37,6 +38,8 @@ export interface Making {
   invoiceId?: string;
   /** The merchant's details of the payment. */
   details?: Omit<PaymentDraft, 'paymentId' | 'now'>;
+  /** What a credit note comes to goes back through the payments of what it credits, as far as they go. */
+  refund?: boolean;
   log?: string;
 }
 
@@ -64,7 +67,7 @@ export class InvoiceMaker {
   async make(tx: Tx, composed: Composed, making: Making): Promise<Made> {
     const [id, invoiceId] = [await tx.nextId(invoices), making.invoiceId ?? tx.newId('in_')];
     const discount = making.invoiceId ? undefined : await useDiscount(tx, composed, invoiceId);
-    await giveBackSources(tx, composed);
+    const sources = await giveBackSources(tx, composed);
     const paidWithPromo = await takePromo(tx, composed, invoiceId);
     const { merchantId, now } = tx;
     const context = { merchantId, id, invoiceId, createFrom: making.createFrom, now };
@@ -79,7 +82,10 @@ export class InvoiceMaker {
       composed.rates.flatMap(rate => ('pending' in rate ? [rate] : [])),
     );
     const used = discount && { discount };
-    if (document.kind === 'credit_note') return { view: await this.creditNote(tx, document, making.log), ...used };
+    if (document.kind === 'credit_note') {
+      const view = await this.creditNote(tx, document, making.refund ? sources : [], making.log);
+      return { view, ...used };
+    }
     const drafted = tx.step(invoiceAggregate, document, 'invoice.created', { log: making.log });
     if (making.status === 'draft') return { view: drafted, ...used };
     const { deadline, details } = making;
@@ -88,14 +94,14 @@ export class InvoiceMaker {
     return { ...(await this.finalizer.finalize(tx, document, days, options)), ...used };
   }
 
-  /** A negative total is a credit note; what it gives back goes to main credit. */
-  private async creditNote(tx: Tx, note: InvoiceState, log?: string): Promise<Invoice> {
-    const { userId, currency, invoiceId, totalAmount } = note;
+  /** A negative total is a credit note; what the payments of `sources` do not take goes to main credit. */
+  private async creditNote(tx: Tx, note: InvoiceState, sources: readonly Source[], log?: string): Promise<Invoice> {
+    const { userId, currency, invoiceId } = note;
     const { merchant, seller, buyer } = await partiesOf(tx, userId);
-    await credits.addMain(tx, {
-      ...{ userId, currency, invoiceId, amount: -totalAmount, type: creditTransactionType.refund },
-      description: 'Credit of a change or cancellation',
-    });
+    const amount = await payOut(tx, note, sources);
+    const description = 'Credit of a change or cancellation';
+    const toMain = { userId, currency, invoiceId, amount, type: creditTransactionType.refund, description };
+    if (amount > 0n) await credits.addMain(tx, toMain);
     await giveBackPromoOf(tx, note);
     const pdfLink = this.documents.linkOf(note.merchantId, invoiceId);
     const finished = { status: 'paid', finishTime: tx.now, paidTime: tx.now, pdfLink, seller, buyer } as const;
@@ -119,10 +125,10 @@ async function takePromo(tx: Tx, composed: Composed, invoiceId: string): Promise
 }
 
 /**
- * Books on the credited lines' invoices, in the order of their ids, what the credit lines give back of them. Throws
- * Rejected `total_changed` where a refund took place meanwhile.
+ * Books on the credited lines' invoices, in the order of their ids, what the credit lines give back of them. Returns those
+ * invoices as they were before. Throws Rejected `total_changed` where a refund took place meanwhile.
  */
-export async function giveBackSources(tx: Tx, { bill, composition }: Composed): Promise<void> {
+export async function giveBackSources(tx: Tx, { bill, composition }: Composed): Promise<Source[]> {
   const shares = bill.items.flatMap(({ source }, at) => {
     const line = composition.lines[at];
     if (!source || !line) return [];
@@ -130,12 +136,15 @@ export async function giveBackSources(tx: Tx, { bill, composition }: Composed): 
     return [{ invoiceId, share: { lineId, net: -netOf(line), tax: -line.tax, promoCredits } }];
   });
   const ids = [...new Set(shares.map(({ invoiceId }) => invoiceId))].sort();
+  const sources: Source[] = [];
   for (const invoiceId of ids) {
     const source = await lockSource(tx, invoiceId);
+    sources.push(sourceOf(source));
     const own = shares.filter(entry => entry.invoiceId === invoiceId).map(({ share }) => share);
     assertLeft(source, own);
     await saveGivenBack(tx, withCredited(source, source.payment, own));
   }
+  return sources;
 }
 
 function assertLeft({ invoiceId, lines }: InvoiceState, shares: readonly CreditedShare[]): void {

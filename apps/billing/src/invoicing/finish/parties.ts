@@ -17,3 +17,7 @@ export async function partiesOf(reader: Peeks, userId: number): Promise<Parties>
   const shown = Object.entries(merchant).filter(([field]) => field in emptyMerchant);
   return { merchant, seller: { ...emptyMerchant, ...Object.fromEntries(shown) }, buyer: user?.data ?? null };
 }
+
+/** The buyer as it is now; undefined for a user without a copy. */
+export const buyerNow = async (reader: Peeks, userId: number): Promise<User | undefined> =>
+  (await findUser(reader, { userId }))?.data;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Peeking, Tx } from '@recur/platform';
 import { type InvoiceSettings, invoiceSettings } from '../tables.js';
 
@@ -21,7 +22,8 @@ export async function changeSettings(
 ): Promise<InvoiceSettings> {
   // two commands may both find no row yet
   tx.onConflict('invoice_settings_pkey', 'again');
-  const settings = { ...((await tx.lockIfAny(invoiceSettings, {})) ?? defaults(tx.merchantId)), ...change };
-  tx.save(invoiceSettings, settings);
+  const before = (await tx.lockIfAny(invoiceSettings, {})) ?? defaults(tx.merchantId);
+  const settings = { ...before, ...change };
+  if (!isDeepStrictEqual(settings, before)) tx.save(invoiceSettings, settings);
   return settings;
 }

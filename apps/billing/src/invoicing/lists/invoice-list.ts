@@ -2,6 +2,7 @@ import { Controller } from '@nestjs/common';
 import { type In, invoiceStatus, listInvoices } from '@recur/contracts';
 import { type Caller, type Condition, Db, each, given, Handle, sorted } from '@recur/platform';
 import { usersByEmail } from '../../customers/users.js';
+import { settingsOf } from '../finish/settings.js';
 import { invoices } from '../tables.js';
 import { namesOf } from './codes.js';
 import { invoicesOf } from './details.js';
@@ -22,7 +23,13 @@ export class InvoiceList {
     ]);
     return this.db.read(caller, async reader => {
       const byEmail = sendEmail ? await usersByEmail(reader, sendEmail) : undefined;
-      const where = [...conditions(input), each('user_id', byName), each('user_id', byEmail)];
+      const { showZeroInvoice } = await settingsOf(reader);
+      const where = [
+        ...conditions(input),
+        hiding(input, showZeroInvoice),
+        each('user_id', byName),
+        each('user_id', byEmail),
+      ];
       const order = sorted({ createTime: 'create_time', totalAmount: 'total_amount' }, input);
       const { rows, total } = await reader.page({
         from: invoices,
@@ -36,6 +43,12 @@ export class InvoiceList {
     });
   }
 }
+
+/** Invoices that were finished without a number are of total 0: found by that, or by their id. */
+const hiding = ({ amountEnd, searchKey }: Input, showZeroInvoice: boolean): Condition => [
+  `(status <> 'paid' or number <> ?)`,
+  showZeroInvoice || given(amountEnd) !== undefined || given(searchKey) ? undefined : '',
+];
 
 function conditions(input: Input): Condition[] {
   const [from, to] = [given(input.reportTimeStart), given(input.reportTimeEnd)];

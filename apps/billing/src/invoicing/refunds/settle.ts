@@ -11,6 +11,7 @@ import type { InvoiceState } from '../state.js';
 import { payments } from '../tables.js';
 import { refundAggregate } from './aggregates.js';
 import { bookRefund, giveToMain, type RefundWithDocuments, refundType, saveGivenBack } from './book.js';
+import { settlePayOut } from './pay-out.js';
 
 /** Outcome of an open refund. */
 export interface RefundOutcome {
@@ -43,6 +44,10 @@ export async function settledRefund(
   log?: string,
 ): Promise<{ refund: Refund; note?: InvoiceState }> {
   const settled = { ...moved(refund, move, explanation, tx.now), gatewayRefundId };
+  if (note.noteReason === 'composed') {
+    await settlePayOut(tx, { invoice, note, refund }, settled, log);
+    return { refund: settled };
+  }
   if (move === 'succeed') {
     return { refund: settled, note: await succeed(tx, invoice, note, settled, { mainCredit: 0n, log }) };
   }

@@ -15,11 +15,12 @@ import { changeLines } from '../domain/change-bill.js';
 import { intervalOf } from '../domain/items.js';
 import type { PeriodRow } from '../domain/periods.js';
 import { planOf, type Subscription } from '../domain/subscription.js';
-import { addPeriod, periodsFrom, voidPeriod } from '../periods.js';
+import { addPeriod, voidPeriod } from '../periods.js';
 import { settingsOf } from '../settings.js';
 import { pendingUpdateAggregate } from './aggregate.js';
 import { boundTerms } from './discount.js';
-import { ChangeEffects, finish, updateTermsOf } from './effects.js';
+import { ChangeEffects, finish } from './effects.js';
+import { updateTermsOf } from './update-terms.js';
 
 /** Changes that wait for the end of the period. The subscription is locked. */
 @Injectable()
@@ -30,13 +31,14 @@ export class DeferredChanges {
   ) {}
 
   /**
-   * Carries out the deferred change of a subscription whose period is over, and returns it as it is from then on; without
-   * one, as it is. The next period is not entered. Its invoice, where it was made for what the subscription sold before, is
-   * replaced: an open one is cancelled for the cycle to make it again, a paid one is credited in full and charged anew.
+   * Carries out the deferred change of a subscription whose period is over, and returns it as it is from then on, with its
+   * next period, which is not entered; undefined without such a change. The next period's invoice, where it was made for
+   * what the subscription sold before, is replaced: an open one is cancelled for the cycle to make it again, a paid one is
+   * credited in full and charged anew.
    */
-  async take(tx: Tx, sub: Subscription): Promise<Subscription> {
+  async take(tx: Tx, sub: Subscription, next: PeriodRow | undefined): Promise<Deferred | undefined> {
     const update = sub.pendingUpdateId ? await tx.lockIfAny(pendingUpdateAggregate, sub.pendingUpdateId) : undefined;
-    if (update?.status !== 'pending' || update.effectImmediate !== 0) return sub;
+    if (update?.status !== 'pending' || update.effectImmediate !== 0) return undefined;
     const { discount, gatewayId, manualPayment, taxPercentage } = updateTermsOf(update);
     const after: Subscription = {
       ...deferred(sub, update),
@@ -44,23 +46,22 @@ export class DeferredChanges {
       gatewayId: gatewayId || sub.gatewayId,
       manualPayment: manualPayment || sub.manualPayment,
     };
-    const [next] = await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd);
-    const invoiceId = next ? await this.replace(tx, sub, after, next) : '';
+    const { ahead, invoiceId } = next ? await this.replace(tx, sub, after, next) : { invoiceId: '' };
     finish(tx, { ...update, invoiceId });
     tx.step(subscriptionAggregate, after, 'subscription.updated');
-    return after;
+    return { sub: after, ahead };
   }
 
-  /** Replaces the invoice of the next period. Returns the id of a document that charges it anew; '' for none. */
-  private async replace(tx: Tx, sub: Subscription, after: Subscription, next: PeriodRow): Promise<string> {
+  /** Replaces the invoice of the next period, where it does not sell what the subscription sells from then on. */
+  private async replace(tx: Tx, sub: Subscription, after: Subscription, next: PeriodRow): Promise<Replaced> {
     const invoice = next.invoiceId ? await tx.get(invoiceAggregate, next.invoiceId, 'invoice_not_found') : undefined;
-    if (!invoice || sells(after, invoice.lines)) return '';
+    if (!invoice || sells(after, invoice.lines)) return { ahead: next, invoiceId: '' };
     if (next.state === 'paid') return this.chargeAnew(tx, sub, after, next);
     await this.effects.withdrawNext(tx, sub);
-    return '';
+    return { ahead: undefined, invoiceId: '' };
   }
 
-  private async chargeAnew(tx: Tx, sub: Subscription, after: Subscription, next: PeriodRow): Promise<string> {
+  private async chargeAnew(tx: Tx, sub: Subscription, after: Subscription, next: PeriodRow): Promise<Replaced> {
     const { subscriptionId, userId } = sub;
     const at = next.startAt;
     const newPeriod = newPeriodOf(after, next);
@@ -90,21 +91,25 @@ export class DeferredChanges {
       ended.map(({ lineId }) => lineId),
       at,
     );
-    if (newPeriod) {
-      await voidPeriod(tx, next);
-      const { start: startAt, end: endAt } = newPeriod;
-      await addPeriod(tx, {
-        subscriptionId,
-        userId,
-        kind: 'cycle',
-        startAt,
-        endAt,
-        invoiceId: view.invoiceId,
-        state: 'paid',
-      });
-    }
-    return view.invoiceId;
+    const { invoiceId } = view;
+    if (!newPeriod) return { ahead: next, invoiceId };
+    await voidPeriod(tx, next);
+    const { start: startAt, end: endAt } = newPeriod;
+    const row = { subscriptionId, userId, kind: 'cycle', startAt, endAt, invoiceId, state: 'paid' } as const;
+    return { ahead: await addPeriod(tx, row), invoiceId };
   }
+}
+
+/** A subscription after its deferred change, with its next period where that has an invoice. */
+export interface Deferred {
+  sub: Subscription;
+  ahead: PeriodRow | undefined;
+}
+
+/** The next period, and the document that charges it anew; '' for none. */
+interface Replaced {
+  ahead: PeriodRow | undefined;
+  invoiceId: string;
 }
 
 /** For another interval, the period that begins in place of the next one. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
+import { releasePeriod } from '../../invoicing/composed/replace.js';
 import { endLines } from '../../invoicing/composed/sold-lines.js';
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
@@ -7,27 +8,16 @@ import type { InvoiceState } from '../../invoicing/state.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { restarted, updated } from '../domain/apply-change.js';
-import type { BoundDiscount, Subscription } from '../domain/subscription.js';
+import type { Subscription } from '../domain/subscription.js';
 import { SubscriptionInvoices } from '../owner.js';
 import { addPeriod, endPeriod, periodsFrom, voidPeriod } from '../periods.js';
 import { scheduleNext } from '../schedule.js';
 import { pendingUpdateAggregate } from './aggregate.js';
-import type { PendingUpdate } from './tables.js';
+import { type PendingUpdate, pendingUpdates } from './tables.js';
+import { updateTermsOf } from './update-terms.js';
 
 /** Kind of due work: a change that is not paid in time lapses. The key is its id. */
 export const LAPSE = 'subscription.lapse';
-
-/** Terms that a change takes over when it takes effect, besides what it sells. */
-export interface UpdateTerms {
-  /** The period that starts with it. */
-  newPeriod?: Stretch;
-  discount: BoundDiscount | null;
-  gatewayId: number;
-  manualPayment: boolean;
-  taxPercentage: number;
-}
-
-export const updateTermsOf = ({ terms }: PendingUpdate): UpdateTerms => terms as unknown as UpdateTerms;
 
 /**
  * The ends of changes: a paid one takes effect, an unpaid one lapses, another one supersedes it. The subscription is
@@ -69,6 +59,13 @@ export class ChangeEffects {
     if (!update) return sub;
     await this.cancel(tx, sub, update);
     return tx.lock(subscriptionAggregate, sub.subscriptionId, 'subscription_not_found');
+  }
+
+  /** Cancels the change that waits for the end of the period; returns the subscription without it. */
+  async cancelDeferred(tx: Tx, sub: Subscription): Promise<Subscription> {
+    if (sub.pendingUpdateId === '') return sub;
+    const update = await tx.find(pendingUpdates, { pendingUpdateId: sub.pendingUpdateId });
+    return update?.effectImmediate === 0 ? this.cancelPending(tx, sub) : sub;
   }
 
   /** Cancels a change that is not finished, with its invoice. */
@@ -117,7 +114,9 @@ export class ChangeEffects {
       const { invoiceId } = row;
       const invoice = await this.invoiceOwners.lock(tx, { invoiceId }, 'invoice_not_found');
       await voidPeriod(tx, row);
-      if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
+      if (invoice.status !== 'processing') continue;
+      await releasePeriod(tx, invoiceId);
+      await this.endings.cancel(tx, invoice);
     }
   }
 }

@@ -14,14 +14,15 @@ import { subscriptionAggregate } from '../aggregate.js';
 import { type CarriedLine, carriedLine } from '../domain/carried.js';
 import { lapseTime, undecided, wireDueTime } from '../domain/changes.js';
 import type { Subscription } from '../domain/subscription.js';
+import { lockNamed } from '../find.js';
 import { reinvoice } from '../periods.js';
 import { pendingUpdateAggregate } from './aggregate.js';
 import type { ChangeQuote } from './change-quote.js';
 import { boundAfter } from './discount.js';
-import { ChangeEffects, LAPSE, type UpdateTerms } from './effects.js';
-import { named } from './named.js';
+import { ChangeEffects, LAPSE } from './effects.js';
 import { quoteChange } from './quote.js';
 import type { PendingUpdate } from './tables.js';
+import type { UpdateTerms } from './update-terms.js';
 import { pendingUpdateView } from './views.js';
 
 type Input = In<typeof submitChange>;
@@ -40,9 +41,8 @@ export class ChangeSubmit {
   @Handle(submitChange)
   submit(input: Input, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const subscriptionId = await named(tx, input);
-      const locked = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
-      const sub = await this.effects.cancelPending(tx, locked);
+      const { subscriptionId, userId } = input;
+      const sub = await this.effects.cancelPending(tx, await lockNamed(tx, { subscriptionId, userId }));
       const quoted = await quoteChange(tx, sub, input, caller);
       assertConfirmed(input, quoted);
       await assertDecided(tx, quoted);

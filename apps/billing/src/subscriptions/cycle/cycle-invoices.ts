@@ -7,11 +7,11 @@ import { InvoiceMaker } from '../../invoicing/composed/make.js';
 import { isCarried, settlementOf } from '../../invoicing/composed/preview.js';
 import { cycleDeadline } from '../../invoicing/domain/dunning.js';
 import { subscriptionAggregate } from '../aggregate.js';
-import { cycleBill } from '../domain/bill.js';
-import { carriedItem, carriedLine } from '../domain/carried.js';
+import { carriedLine } from '../domain/carried.js';
 import { type CycleState, periodOf } from '../domain/cycle.js';
 import { notBilled, type Period, type PeriodRow } from '../domain/periods.js';
-import { nextPeriod, type Subscription } from '../domain/subscription.js';
+import type { Subscription } from '../domain/subscription.js';
+import { nextBill } from '../next-bill.js';
 import { nextSeq } from '../periods.js';
 import { chargeTermsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
@@ -25,11 +25,10 @@ export class CycleInvoices {
   /** Makes the next period and its invoice, or only the invoice again. Parks what cannot be billed. */
   async make(tx: Tx, scene: Scene, state: CycleState): Promise<CycleState> {
     const { sub, current, ahead } = state;
-    const period = ahead ? periodOf(sub, ahead) : nextPeriod(sub);
+    const { bill, period, sub: billed } = await nextBill(tx, sub, tx.now, ahead && periodOf(sub, ahead));
     const row = ahead ?? (await this.newRow(tx, sub, period));
-    const bill = cycleBill(sub, period, sub.carried.map(carriedItem), tx.now);
     if (bill.items.length === 0) return this.free(tx, { sub, current, ahead: row });
-    const gateway = scene.gateways.get(sub.gatewayId);
+    const gateway = scene.gateways.get(billed.gatewayId);
     const seq = row.timesMade + 1;
     const numbered = { ...bill, period: { ...bill.period, seq } };
     const composed = await compose(tx, numbered, { sellerCountryCode: scene.sellerCountryCode, gateway });

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import { subscriptionAggregate } from '../aggregate.js';
-import { type CycleState, type CycleStep, expired, missedPeriods, nextStep, periodOf } from '../domain/cycle.js';
+import { DeferredChanges } from '../changes/deferred.js';
+import { type CycleState, type CycleStep, missedPeriods, nextStep, periodOf } from '../domain/cycle.js';
 import { advanced, moved, type Subscription } from '../domain/subscription.js';
 import { leadOf, NEXT } from '../schedule.js';
 import { chargeTermsOf } from '../settings.js';
@@ -30,6 +31,7 @@ export class Cycle {
   constructor(
     private readonly invoices: CycleInvoices,
     private readonly periodEnd: PeriodEnd,
+    private readonly deferred: DeferredChanges,
   ) {
     this.work = work(NEXT, { time: 'merchant', batch: limits.batch, leaseSeconds: limits.leaseSeconds }, (tx, items) =>
       this.run(tx, items),
@@ -72,14 +74,26 @@ export class Cycle {
       case 'remake':
         return this.invoices.make(tx, scene, state);
       case 'enter':
-        return enter(tx, state);
       case 'suspend':
-        return suspend(tx, state);
+        return this.begin(tx, state, step);
       case 'end':
         return this.periodEnd.end(tx, state);
       case 'expire':
-        return expire(tx, state);
+        return this.expire(tx, state);
     }
+  }
+
+  /** The deadline of a period whose invoice was cancelled and not made again. */
+  private async expire(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
+    if (ahead) tx.save(subscriptionPeriods, { ...ahead, state: 'unpaid', remakeAt: 0 });
+    return { sub: await this.periodEnd.expire(tx, sub), current, ahead: undefined };
+  }
+
+  /** The next period begins, paid or not. A deferred change comes first: what is due then may be another step. */
+  private async begin(tx: Tx, state: CycleState, step: 'enter' | 'suspend'): Promise<CycleState> {
+    const changed = await this.deferred.take(tx, state.sub, state.ahead);
+    if (changed) return { ...state, ...changed };
+    return step === 'enter' ? enter(tx, state) : suspend(tx, state);
   }
 
   private parked(tx: Tx, state: CycleState, parkedReason: string): CycleState {
@@ -110,12 +124,4 @@ function suspend(tx: Tx, { sub, current, ahead }: CycleState): CycleState {
   const next = { ...moved(sub, 'suspend', tx.now), dunningTime: tx.now, currentPeriodPaid: ahead?.deadline ?? tx.now };
   tx.step(subscriptionAggregate, next, 'subscription.auto_renew.failure');
   return { sub: next, current, ahead };
-}
-
-/** The deadline of a period whose invoice was cancelled and not made again. */
-function expire(tx: Tx, { sub, current, ahead }: CycleState): CycleState {
-  if (ahead) tx.save(subscriptionPeriods, { ...ahead, state: 'unpaid', remakeAt: 0 });
-  const over = expired(sub, tx.now);
-  tx.step(subscriptionAggregate, over, over.status === 'failed' ? 'subscription.failed' : 'subscription.expired');
-  return { sub: over, current, ahead };
 }

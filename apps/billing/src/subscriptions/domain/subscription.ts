@@ -99,25 +99,32 @@ export function moved<S extends Subscription>(sub: S, move: SubscriptionMove, no
   return { ...sub, status, previousStatus, modifyTime: now };
 }
 
-/** The period after the current one: the next step of its trial, else the next full period. */
+/**
+ * The period after the current one: the next step of its trial, a free stretch up to the end of the trial, a stub where the
+ * due day was changed, else the next full period.
+ */
 export function nextPeriod(sub: Subscription): Period {
-  const { currentPeriodEnd: start, anchor, periodNo, multiTrial, timeZone } = sub;
+  const { currentPeriodEnd: start, anchor, periodNo, multiTrial, timeZone, trialEnd } = sub;
   const step = (multiTrial?.currentIndex ?? 0) + 1;
   const next = multiTrial?.finished ? undefined : multiTrial?.steps[step];
   if (next) return { kind: 'trial', start: next.start, end: next.end, step };
-  return { kind: 'cycle', start, end: boundary(anchor, periodNo + 1, intervalOf(planOf(sub)), timeZone) };
+  if (trialEnd > start) return { kind: 'free', start, end: trialEnd };
+  const interval = intervalOf(planOf(sub));
+  const due = boundary(anchor, periodNo, interval, timeZone);
+  if (due > start) return { kind: 'stub', start, end: due };
+  return { kind: 'cycle', start, end: boundary(anchor, periodNo + 1, interval, timeZone) };
 }
 
 /** The subscription in its next period, which is paid or free. */
 export function advanced<S extends Subscription>(sub: S, period: Period): S {
   const { start, end, kind, step } = period;
   const current = { currentPeriodStart: start, currentPeriodEnd: end, currentPeriodPaid: 1 };
-  const { multiTrial } = sub;
+  const { multiTrial, anchor, timeZone } = sub;
   if (kind === 'trial' && multiTrial)
     return { ...sub, ...current, multiTrial: { ...multiTrial, currentIndex: step ?? 0 } };
   const ended = multiTrial && { ...multiTrial, finished: true };
-  const periodNo = kind === 'cycle' ? sub.periodNo + 1 : sub.periodNo;
-  return { ...sub, ...current, periodNo, multiTrial: ended };
+  const isFull = kind === 'cycle' && boundary(anchor, sub.periodNo + 1, intervalOf(planOf(sub)), timeZone) <= end;
+  return { ...sub, ...current, periodNo: isFull ? sub.periodNo + 1 : sub.periodNo, multiTrial: ended };
 }
 
 /** True while a trial is under way: its last second is before `trialEnd`. */

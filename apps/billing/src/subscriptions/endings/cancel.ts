@@ -2,6 +2,7 @@ import { Controller } from '@nestjs/common';
 import { cancelAtPeriodEnd, cancelSubscription, type In, keepAfterPeriodEnd } from '@recur/contracts';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { subscriptionAggregate } from '../aggregate.js';
+import { ChangeEffects } from '../changes/effects.js';
 import { endingAtPeriodEnd, type Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
 import { scheduleNext } from '../schedule.js';
@@ -13,13 +14,14 @@ export class Cancelling {
   constructor(
     private readonly db: Db,
     private readonly endings: SubscriptionEndings,
+    private readonly changes: ChangeEffects,
   ) {}
 
   @Handle(cancelSubscription)
-  cancel({ reason, ...key }: In<typeof cancelSubscription>, caller: Caller) {
+  cancel({ reason, prorate, invoiceNow, ...key }: In<typeof cancelSubscription>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const sub = await lockNamed(tx, key);
-      await this.endings.end(tx, sub, { move: 'cancel', reason, log: 'Cancel' });
+      await this.endings.end(tx, sub, { move: 'cancel', reason, log: 'Cancel', prorate, invoiceNow });
       return {};
     });
   }
@@ -27,7 +29,9 @@ export class Cancelling {
   @Handle(cancelAtPeriodEnd)
   cancelLater(key: In<typeof cancelAtPeriodEnd>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      setEnding(tx, await lockNamed(tx, key), true);
+      const sub = await lockNamed(tx, key);
+      endingAtPeriodEnd(sub, true, tx.now);
+      setEnding(tx, await this.changes.cancelDeferred(tx, sub), true);
       return {};
     });
   }
@@ -44,7 +48,8 @@ export class Cancelling {
 function setEnding(tx: Tx, sub: Subscription, ends: boolean): void {
   const changed = endingAtPeriodEnd(sub, ends, tx.now);
   if (sub.cancelAtPeriodEnd === ends) return;
-  const event = ends ? 'subscription.end.of.this.cycle' : 'subscription.resume.end.of.this.cycle';
-  tx.step(subscriptionAggregate, changed, event, { log: ends ? 'CancelAtPeriodEnd' : 'CancelLastCancelAtPeriodEnd' });
+  const log = ends ? 'CancelAtPeriodEnd' : 'CancelLastCancelAtPeriodEnd';
+  if (ends) tx.step(subscriptionAggregate, changed, 'subscription.end.of.this.cycle', { log });
+  else tx.step(subscriptionAggregate, changed, 'subscription.resume.end.of.this.cycle', { log });
   scheduleNext(tx, changed);
 }

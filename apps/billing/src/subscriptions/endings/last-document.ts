@@ -22,24 +22,21 @@ export interface LastTerms {
   usage?: readonly BillItem[];
 }
 
-/** Things that were never billed when a subscription ended. */
-export interface Unbilled {
-  usage: readonly BillItem[];
-  /** Lines below the gateway's minimum. */
-  isWaived: boolean;
-}
+/** Words of the operation log for what was never billed when a subscription ended. */
+export type Unbilled = 'UsageDropped' | 'LinesWaived';
 
 /** Makes the last invoice or credit note of a subscription. It is locked, and has no open invoice and no pending change. */
 @Injectable()
 export class LastDocuments {
   constructor(private readonly maker: InvoiceMaker) {}
 
-  async make(tx: Tx, sub: Subscription, { prorate, invoiceNow, usage = [] }: LastTerms): Promise<Unbilled> {
+  async make(tx: Tx, sub: Subscription, { prorate, invoiceNow, usage = [] }: LastTerms): Promise<Unbilled[]> {
     const { subscriptionId, gatewayId, currentPeriodEnd: periodEnd, carried } = sub;
     const at = tx.now;
     const sold = await soldLines(tx, subscriptionId, at);
     const { items, ended, dropped } = lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage });
-    if (items.length === 0) return { usage: dropped, isWaived: carried.length > 0 };
+    const usageDropped: Unbilled[] = dropped.length > 0 ? ['UsageDropped'] : [];
+    if (items.length === 0) return carried.length > 0 ? [...usageDropped, 'LinesWaived'] : usageDropped;
     const [gateway, sellerCountryCode, { firstInvoiceDays }] = await Promise.all([
       findGateway(tx, gatewayId),
       sellerCountry(tx),
@@ -55,6 +52,6 @@ export class LastDocuments {
       ended.map(({ lineId }) => lineId),
       at,
     );
-    return { usage: dropped, isWaived };
+    return isWaived ? [...usageDropped, 'LinesWaived'] : usageDropped;
   }
 }

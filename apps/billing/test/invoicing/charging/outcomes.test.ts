@@ -49,6 +49,8 @@ describe('a soft decline', () => {
     expect((await c.paymentsOf(invoiceId)).map(({ status }) => status)).toEqual(['failed', 'failed']);
     await c.pass(c.s.term);
     expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.failed });
+    const links = await c.s.t.rows('select distinct link from payments where invoice_id = $1', [invoiceId]);
+    expect(links).toEqual([{ link: invoice.link }]);
     const all = await c.paymentsOf(invoiceId);
     // three days and twenty minutes: the last attempt at 72 h
     expect(all.map(({ status, automatic }) => [status, automatic])).toEqual(
@@ -78,6 +80,18 @@ describe('a hard decline', () => {
     expect(invoice).toMatchObject({ ...open, payment: { status: paymentStatus.failed, failureReason: 'lost_card' } });
     await c.pass(30 * hour);
     expect(await c.paymentsOf(invoiceId)).toHaveLength(1);
+  });
+
+  it('is mended by another card, with which they begin again', async () => {
+    const { userId, invoiceId } = await c.charged('declines_hard');
+    c.s.clock.advance(1);
+    await c.swap(userId, 'declines_softly');
+    await c.pass(13 * hour);
+    expect(await c.paymentsOf(invoiceId)).toMatchObject([
+      { reason: 'lost_card', automatic: true },
+      { reason: 'insufficient_funds', automatic: false },
+      { reason: 'insufficient_funds', automatic: true },
+    ]);
   });
 });
 

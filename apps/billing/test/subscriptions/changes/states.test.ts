@@ -1,11 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   activateDiscount,
+  archiveGateway,
   cancelPayment,
   listPendingUpdates,
+  markWireTransferSuccess,
   newDiscount,
   pendingUpdateDetail,
+  planStatus,
+  planType,
   previewChange,
+  setupGateway,
+  submitChange,
 } from '@recur/contracts';
 import { DAY, plans, type World, world } from './world.js';
 
@@ -124,6 +130,27 @@ describe('a change is refused', () => {
     expect(await w.refused(sub, { gatewayId: 999 })).toMatchObject({ slug: 'gateway_not_found' });
   });
 
+  it('for what may not be sold, or cannot be collected: 52', async () => {
+    const { gateway } = await w.t.done(setupGateway, { gatewayName: 'sandbox', currency: 'EUR', minimumAmount: 100 });
+    await w.t.done(archiveGateway, { gatewayId: gateway.gatewayId });
+    w.knowPlan(80, { amount: 5000, status: planStatus.softArchived, type: planType.main });
+    const sub = await w.paid();
+    const cases = [
+      [{ newPlanId: 80 }, 'plan_not_active'],
+      [{ newPlanId: 999 }, 'plan_not_found'],
+      [{ gatewayId: gateway.gatewayId }, 'gateway_archived'],
+      [{ gatewayId: 999 }, 'gateway_not_found'],
+    ] as const;
+    for (const [given, slug] of cases) {
+      expect(await w.refused(sub, given)).toMatchObject({ slug });
+      const previewed = { subscriptionId: sub.subscriptionId, newPlanId: plans.large, ...given };
+      expect(await w.t.call(previewChange, previewed)).toMatchObject({ slug });
+    }
+    w.knowPlan(81, { amount: 50, type: planType.main, intervalUnit: 'month', intervalCount: 1 });
+    const { subscription } = await w.submitted({ startIncomplete: true });
+    expect(await w.refused(subscription, { newPlanId: 81 })).toMatchObject({ slug: 'amount_below_minimum' });
+  });
+
   it('for what does not fit: 51', async () => {
     const sub = await w.paid();
     for (const given of [
@@ -137,6 +164,49 @@ describe('a change is refused', () => {
     ]) {
       expect(await w.refused(sub, given)).toMatchObject({ slug: 'invalid_parameters' });
     }
+  });
+});
+
+describe('a change below the minimum of the gateway', () => {
+  it('takes effect without a document: its lines are carried to the next invoice', async () => {
+    const sub = await w.paid();
+    w.knowPlan(82, { amount: 10_100, type: planType.main, intervalUnit: 'month', intervalCount: 1 });
+    await w.at(sub, 0.5);
+    const made = await w.change(sub, { newPlanId: 82 });
+    expect(made).toMatchObject({ paid: true, invoiceId: '', subscriptionPendingUpdate: { status: 2 } });
+    const { carried_lines: carried, plan_id } = await w.row(sub.subscriptionId);
+    expect([plan_id, (carried as { amount: number }[]).map(line => line.amount)]).toEqual(['82', [-5000, 5050]]);
+  });
+});
+
+describe('submits at one time', () => {
+  it('leave one unfinished change, whichever comes last', async () => {
+    const sub = await w.paid();
+    await w.at(sub, 0.5);
+    const made = await Promise.all(Array.from({ length: 8 }, (_, i) => w.change(sub, { quantity: i + 1 })));
+    const updates = await Promise.all(
+      made.map(({ subscriptionPendingUpdate: update }) => w.update(update?.pendingUpdateId ?? '')),
+    );
+    expect(updates.filter(({ status }) => status === 1)).toHaveLength(1);
+    expect(updates.filter(({ status }) => status === 3)).toHaveLength(7);
+    const [source] = await w.t.rows('select credited_net from invoice_lines where invoice_id = $1', [
+      sub.latestInvoiceId,
+    ]);
+    expect(source).toMatchObject({ credited_net: '5000' });
+  });
+
+  it('and a payment: the change that was paid takes effect, or was superseded', async () => {
+    const sub = await w.paid();
+    await w.at(sub, 0.5);
+    const first = await w.change(sub, {});
+    const [paid, second] = await Promise.all([
+      w.t.call(markWireTransferSuccess, { invoiceId: first.invoiceId, transferNumber: 'T-1' }),
+      w.t.call(submitChange, { subscriptionId: sub.subscriptionId, newPlanId: plans.large, quantity: 2 }),
+    ]);
+    const { plan_id } = await w.row(sub.subscriptionId);
+    expect(second.ok).toBe(true);
+    expect([paid.ok, plan_id]).toEqual(paid.ok ? [true, '20'] : [false, '10']);
+    expect((await w.update(first.subscriptionPendingUpdate?.pendingUpdateId ?? '')).status).toBe(paid.ok ? 2 : 3);
   });
 });
 

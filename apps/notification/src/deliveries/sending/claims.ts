@@ -28,6 +28,7 @@ export interface Payload {
   eventId: string;
   type: string;
   body: Buffer;
+  traceparent: string;
 }
 
 /** A delivery to be sent now. */
@@ -103,14 +104,14 @@ export const claimStatement = `with wanted as materialized (
   last as (select distinct on (endpoint_id) endpoint_id, due_at_ms, delivery_id from picked
     order by endpoint_id, due_at_ms desc, delivery_id desc)
   select 'endpoint' as kind, wanted.endpoint_id, url, sealed_secret, sealed_former, failing, open, room, last.due_at_ms,
-    last.delivery_id, null as event_id, null as subject, null as type, null as body
+    last.delivery_id, null as event_id, null as subject, null as type, null as body, null as traceparent
     from wanted left join last using (endpoint_id)
   union all
-  select 'event', null, null, null, null, null, null, null, null, null, e.event_id, null, e.type, e.body
+  select 'event', null, null, null, null, null, null, null, null, null, e.event_id, null, e.type, e.body, e.traceparent
     from (select distinct event_id from claimed) ids cross join lateral (
-      select event_id, type, body from events where merchant_id = $1 and event_id = ids.event_id offset 0) e
+      select event_id, type, body, traceparent from events where merchant_id = $1 and event_id = ids.event_id offset 0) e
   union all
-  select 'delivery', endpoint_id, null, null, null, null, null, null, null, delivery_id, event_id, subject, null, null
+  select 'delivery', endpoint_id, null, null, null, null, null, null, null, delivery_id, event_id, subject, null, null, null
     from claimed`;
 
 /** Claims what is due at `nowMs` of a merchant's endpoints, under one lease. Returns a claim per endpoint id. */
@@ -182,6 +183,7 @@ const payloadOf = (row: Row): Payload => ({
   eventId: String(row.event_id),
   type: String(row.type),
   body: Buffer.from(String(row.body)),
+  traceparent: String(row.traceparent),
 });
 
 /**

@@ -1,5 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, CONFIG, Db, LOG, type Log, Outbound, PeriodicTask, type Worker } from '@recur/platform';
+import {
+  CLOCK,
+  type Clock,
+  CONFIG,
+  Db,
+  LOG,
+  type Log,
+  Outbound,
+  PeriodicTask,
+  type Worker,
+  workOldest,
+} from '@recur/platform';
 import { Queue, Worker as QueueWorker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { Config } from '../../config.js';
@@ -16,6 +27,10 @@ const QUEUE = 'wakes';
 const PREFIX = '{recur}';
 
 const dueEndpoints = 'select merchant_id, endpoint_id from due_endpoints($1, $2, $3)';
+/** When the first delivery of these endpoints was due. */
+const firstDue = `select min(first.due_at_ms) as due_at_ms from unnest($1::bigint[]) wanted(endpoint_id)
+  cross join lateral (select due_at_ms from due where endpoint_id = wanted.endpoint_id and not held
+    order by due_at_ms, delivery_id limit 1) first`;
 
 /**
  * Starts deliveries. The replica that took in an event delivers it at once. When it has no request slot free, it also
@@ -112,9 +127,17 @@ export class DeliveryWaker implements Worker {
         byMerchant.set(merchantId, [...(byMerchant.get(merchantId) ?? []), Number(row.endpoint_id)]);
       }
       for (const [merchantId, endpointIds] of byMerchant) this.onWake({ merchantId, endpointIds });
+      if (last === 0) await this.measure(rows.map(row => Number(row.endpoint_id)));
       last = Number(rows.at(-1)?.endpoint_id);
       found = rows.length;
     }
+  }
+
+  /** Sets the age of the oldest due delivery of these endpoints. Seen before they are claimed again, so 0 is rare under load. */
+  private async measure(endpointIds: readonly number[]): Promise<void> {
+    const [first] = endpointIds.length === 0 ? [] : await this.db.infra(firstDue, [endpointIds]);
+    const waitedMs = first?.due_at_ms == null ? 0 : this.clock.wall() - Number(first.due_at_ms);
+    workOldest.set({ kind: 'webhook.delivery' }, Math.max(0, waitedMs / 1_000));
   }
 
   private connect(options: object): Redis {

@@ -11,6 +11,7 @@ import {
   LOG,
   type Log,
   Outbound,
+  startSpan,
   systemCaller,
 } from '@recur/platform';
 import type { Config } from '../../config.js';
@@ -171,9 +172,12 @@ export class Dispatcher {
     this.queues.take(queue, 1);
     try {
       const startedMs = this.clock.wall();
-      const { eventId, body } = claimed.payload;
+      const { eventId, type, body, traceparent } = claimed.payload;
+      const span = traceparent === '' ? undefined : startSpan(`deliver ${type}`, 'client', traceparent);
       const signature = signWithKeys(this.keys.of(sealed), eventId, Math.floor(startedMs / 1000), body);
       const result = await this.outbound.post(url, { ...commonHeaders, ...signature }, body);
+      span?.set({ 'recur.outcome': verdictOf(result), 'recur.delivery': claimed.deliveryId });
+      span?.end();
       queue.quick = verdictOf(result) === 'success' && result.durationMs < limits.quickMs;
       queue.merchant.ended.push({ queue, attempt: { ...claimed, url, startedMs, endedMs: this.clock.wall(), result } });
       this.records.request(queue.merchant);

@@ -113,7 +113,10 @@ export const listInvoices = operation({
       status: input.q.ints().optional().describe(meanings(invoiceStatus)),
       currency: input.line.toUpperCase().optional(),
       amountStart: input.q.int().optional().describe('Lowest totalAmount'),
-      amountEnd: input.q.int().optional().describe('Highest totalAmount'),
+      amountEnd: input.q
+        .int()
+        .optional()
+        .describe('Highest totalAmount; also finds invoices of 0 that the merchant does not show'),
       gatewayIds: input.q.ints().optional(),
       type: input.q
         .int()

@@ -131,6 +131,7 @@ export interface Invoice extends z.output<typeof invoice> {}
 export const Invoice: Shape<Invoice> = invoice.meta({ id: 'Invoice' });
 
 const previewInvoice = invoice.extend({
+  originalPaymentInvoice: Invoice.nullable(),
   updatePlan: Plan.nullable(),
   updateAmount: amount,
   updateCurrency: text,

@@ -87,7 +87,7 @@ export const submitChange = operation({
     paymentId: text,
     subscriptionPendingUpdate: SubscriptionPendingUpdate.nullable(),
   }),
-  errors: [...changeErrors, 'user_not_found', 'amount_below_minimum', 'total_changed'],
+  errors: [...changeErrors, 'amount_below_minimum', 'total_changed'],
 });
 
 export const listPendingUpdates = operation({

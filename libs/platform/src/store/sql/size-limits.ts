@@ -6,14 +6,14 @@ import type { Table } from '../schema/table.js';
 const limits = { readBytes: 33_554_432, shortDocument: 2_048 } as const;
 
 /**
- * SQL for the first rows of `select` whose `bytes` add up to `most`, and the one that exceeds it; `carried` is the sum.
+ * SQL for the first rows of `select` whose `bytes` add up to `most`, and the one that exceeds it; `bytes_read` is the sum.
  * `order` is the order of the rows, if they have one.
  */
 export function upTo(most: number, select: string, bytes: string, order = ''): string {
   return `select * from (
-      select *, sum(bytes) over (${order} rows unbounded preceding) as carried
+      select *, sum(bytes) over (${order} rows unbounded preceding) as bytes_read
       from (select *, ${bytes} as bytes from (${select}) chosen) weighed) read
-    where carried - bytes <= ${most} ${order}`;
+    where bytes_read - bytes <= ${most} ${order}`;
 }
 
 /**
@@ -31,7 +31,8 @@ export function bounded<T>(from: Table<T>, select: string, order = '', most: num
 }
 
 /** The rows read with `upTo` were cut because of their size. */
-export const isCut = (rows: readonly Row[], most: number) => rows.some(({ carried }) => Number(carried ?? 0) > most);
+export const isCut = (rows: readonly Row[], most: number) =>
+  rows.some(({ bytes_read }) => Number(bytes_read ?? 0) > most);
 
 /** The rows read with `bounded`. Throws Rejected `answer_too_large` if they were cut. */
 export function assertComplete<R extends Row>(rows: readonly R[]): readonly R[] {

@@ -28,14 +28,14 @@ export function selectText<T>(from: Table<T>, properties: readonly string[], tai
  * `select` by a list of values of one property of a tenant table, with one index lookup per value. Left to itself, a
  * generic plan, made for a merchant of average size, may read all rows of the merchant.
  */
-export function amongText<T>(from: Table<T>, property: keyof T & string, tail: '' | 'for update' = ''): string {
-  return once(`a ${from.table} ${property} ${tail}`, () => {
+export function amongText<T>(from: Table<T>, property: keyof T & string): string {
+  return once(`a ${from.table} ${property}`, () => {
     const list = from.columns.map(({ column }) => `found.${column}`).join(', ');
     const { column, type } = columnInfo(from, property);
     return bounded(
       from,
       `select ${list} from unnest($2::${type}[]) asked cross join lateral
-      (select * from ${from.table} where merchant_id = $1 and ${column} = asked offset 0 ${tail}) found`,
+      (select * from ${from.table} where merchant_id = $1 and ${column} = asked offset 0) found`,
     );
   });
 }

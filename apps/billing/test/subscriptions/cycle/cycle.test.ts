@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { cancelInvoice } from '@recur/contracts';
+import { type Subscribers, subscribers, utc } from './subscribers.js';
+
+let s: Subscribers;
+beforeAll(async () => {
+  s = await subscribers();
+});
+afterAll(() => s.t.close());
+beforeEach(() => s.anew('2026-01-31'));
+
+it('renews month by month from the original day, and charges two hours before each period', async () => {
+  const userId = await s.buyer();
+  const { id } = await s.subscribe({ userId, planId: s.plan() });
+  expect(await s.dates(id)).toBe('active 01-31 02-28');
+  await s.events(id);
+  await s.to('2026-02-25');
+  expect(await s.invoices(id)).toEqual(['Create paid 01-31 02-28 1000', 'Cycle processing 02-28 03-31 1000']);
+  expect((await s.invoice((await s.state(id)).invoiceId)).createFrom).toBe('AutoRenew');
+  await s.to('2026-02-27T22:00');
+  expect(await s.dates(id)).toBe('active 01-31 02-28');
+  expect(await s.events(id)).toEqual(['updated', 'auto_renew.success']);
+  await s.to('2026-02-28');
+  expect([await s.dates(id), await s.events(id)]).toEqual(['active 02-28 03-31', ['updated']]);
+  await s.to('2026-05-01');
+  expect(await s.dates(id)).toBe('active 04-30 05-31');
+  expect(await s.invoices(id)).toEqual([
+    'Create paid 01-31 02-28 1000',
+    'Cycle paid 02-28 03-31 1000',
+    'Cycle paid 03-31 04-30 1000',
+    'Cycle paid 04-30 05-31 1000',
+  ]);
+});
+
+it('is incomplete from the start of an unpaid period until its deadline, then expired', async () => {
+  const userId = await s.buyer();
+  const { id } = await s.subscribe({ userId, planId: s.plan() });
+  await s.to('2026-03-01');
+  await s.swap(userId, 'declines_softly');
+  await s.events(id);
+  await s.to('2026-03-30');
+  const { invoiceId } = await s.state(id);
+  expect(await s.dates(id)).toBe('active 02-28 03-31');
+  await s.to('2026-03-31');
+  expect(await s.dates(id)).toBe('incomplete 02-28 03-31');
+  await s.to('2026-03-31T23:59');
+  expect((await s.invoice(invoiceId)).status).toBe(2);
+  await s.to('2026-04-01');
+  expect(await s.dates(id)).toBe('expired 02-28 03-31');
+  expect((await s.invoice(invoiceId)).status).toBe(4);
+  expect(await s.events(id)).toEqual(['updated', 'auto_renew.failure', 'expired']);
+  const tries = await s.t.rows('select create_time from payments where invoice_id = $1 order by create_time', [
+    invoiceId,
+  ]);
+  expect(tries).toHaveLength(3);
+});
+
+it('a payment that is late moves no boundary', async () => {
+  const userId = await s.buyer();
+  const { id } = await s.subscribe({ userId, planId: s.plan() });
+  await s.to('2026-02-20');
+  await s.swap(userId, 'declines_softly');
+  await s.to('2026-02-28T09:00');
+  expect(await s.dates(id)).toBe('incomplete 01-31 02-28');
+  await s.swap(userId, 'succeeds');
+  await s.to('2026-02-28T10:00');
+  expect(await s.dates(id)).toBe('active 02-28 03-31');
+  expect((await s.events(id)).slice(-2)).toEqual(['auto_renew.success', 'activated']);
+});
+
+it('makes a cancelled invoice again after a retry interval, for the same period and with the same deadline', async () => {
+  const userId = await s.buyer();
+  const { id } = await s.subscribe({ userId, planId: s.plan() });
+  await s.to('2026-02-25T06:00');
+  const { invoiceId } = await s.state(id);
+  const { dayUtilDue } = await s.invoice(invoiceId);
+  expect(dayUtilDue).toBe(4);
+  await s.t.done(cancelInvoice, { invoiceId }, s.merchant);
+  await s.to('2026-02-25T17:59');
+  expect((await s.state(id)).invoiceId).toBe(invoiceId);
+  await s.to('2026-02-25T18:00');
+  const again = await s.state(id);
+  expect(again.invoiceId).not.toBe(invoiceId);
+  expect(await s.invoices(id)).toEqual([
+    'Create paid 01-31 02-28 1000',
+    'Cycle cancelled 02-28 03-31 1000',
+    'Cycle processing 02-28 03-31 1000',
+  ]);
+  const deadlines = await s.t.rows(`select deadline from invoices where invoice_id = any($1)`, [
+    [invoiceId, again.invoiceId],
+  ]);
+  expect(deadlines.map(({ deadline }) => Number(deadline))).toEqual([utc('2026-03-01'), utc('2026-03-01')]);
+  await s.to('2026-03-01');
+  expect(await s.dates(id)).toBe('active 02-28 03-31');
+});
+
+it('a cancelled invoice that would be made again after its deadline is not: the subscription ends then', async () => {
+  const userId = await s.buyer();
+  const { id } = await s.subscribe({ userId, planId: s.plan() });
+  await s.to('2026-02-20');
+  await s.swap(userId, 'declines_softly');
+  await s.to('2026-02-28T23:00');
+  await s.t.done(cancelInvoice, { invoiceId: (await s.state(id)).invoiceId }, s.merchant);
+  await s.to('2026-02-28T23:59');
+  expect(await s.dates(id)).toBe('incomplete 01-31 02-28');
+  await s.to('2026-03-01');
+  expect(await s.dates(id)).toBe('expired 01-31 02-28');
+  expect(await s.invoices(id)).toHaveLength(2);
+});
+
+it('bills a year fifteen days ahead, once', async () => {
+  const userId = await s.buyer();
+  const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 12000, intervalUnit: 'year' }) });
+  await s.to('2027-01-15');
+  expect(await s.invoices(id)).toHaveLength(1);
+  await s.to('2027-01-16');
+  expect(await s.invoices(id)).toHaveLength(2);
+  await s.to('2027-02-01');
+  expect(await s.invoices(id)).toEqual(['Create paid 01-31 01-31 12000', 'Cycle paid 01-31 01-31 12000']);
+});
+
+it('goes through the steps of a trial, each with its own invoice, and bills the plan from their end', async () => {
+  const userId = await s.buyer();
+  const steps = [
+    { name: 'Week', trialPrice: 100, trialDuration: 7 * 86_400, intervalUnit: '', intervalCount: 0 },
+    { name: 'Month', trialPrice: 500, trialDuration: 0, intervalUnit: 'month', intervalCount: 1 },
+  ].map(step => ({ ...step, metadata: {}, trialCompareAtPrice: 0 }));
+  const { id } = await s.subscribe({ userId, planId: s.plan({ multiTrials: steps }) });
+  await s.to('2026-05-01');
+  expect(await s.invoices(id)).toEqual([
+    'Create paid 01-31 02-07 100',
+    'Cycle paid 02-07 03-07 500',
+    'Cycle paid 03-07 04-07 1000',
+    'Cycle paid 04-07 05-07 1000',
+  ]);
+});
+
+it('parks a subscription of which more than three periods were missed while billing was away', async () => {
+  const userId = await s.buyer();
+  const { id } = await s.subscribe({ userId, planId: s.plan({ intervalUnit: 'day' }) });
+  s.s.clock.advance(6 * 86_400);
+  await s.t.work.drain();
+  expect(await s.invoices(id)).toHaveLength(1);
+  const [row] = await s.t.rows('select parked_reason, status from subscriptions where subscription_id = $1', [id]);
+  expect(row).toEqual({ parked_reason: 'More than 3 periods were not billed', status: 'active' });
+});
+
+it('catches up one period per retry interval after a shorter downtime', async () => {
+  const userId = await s.buyer();
+  const { id } = await s.subscribe({ userId, planId: s.plan({ intervalUnit: 'day' }) });
+  s.s.clock.advance(2.5 * 86_400);
+  await s.t.work.drain();
+  expect(await s.invoices(id)).toHaveLength(2);
+  s.s.clock.advance(43_200);
+  await s.t.work.drain();
+  expect(await s.invoices(id)).toHaveLength(3);
+  expect(await s.dates(id)).toBe('active 02-02 02-03');
+});
