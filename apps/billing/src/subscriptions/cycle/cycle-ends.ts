@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
 import { settingsOf as documentSettingsOf } from '../../invoicing/finish/settings.js';
-import { lastAttempt } from '../../invoicing/payments/last-attempt.js';
+import { lastAttempt } from '../../invoicing/payments/collect.js';
 import type { InvoiceState } from '../../invoicing/state.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { carriedLinesOf } from '../domain/carried.js';
@@ -59,7 +59,7 @@ export class CycleEnds {
     await this.periodEnd.expire(tx, sub);
   }
 
-  /** It is made again a retry interval after the last attempt; what it had carried is unbilled again. */
+  /** Schedules the invoice again, a retry interval after the last attempt; what it had carried is unbilled again. */
   private async cancelled(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
     if (hasEnded(sub.status)) return;
     const carried = carriedLinesOf(invoice.lines);
