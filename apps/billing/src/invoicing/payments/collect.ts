@@ -22,6 +22,10 @@ export function startCollecting(tx: Tx, invoice: Invoice, terms: CollectionTerms
   announceDeadline(tx, invoice.invoiceId, invoice.deadline, terms.periodStart);
 }
 
+/** Unix second of the last attempt to charge an invoice; 0 if there was none. */
+export const lastAttempt = async (reader: Reader, invoiceId: string): Promise<number> =>
+  (await reader.find(collections, { invoiceId }))?.lastTime ?? 0;
+
 /** Schedules an attempt at once, beside those of the schedule. */
 export async function tryNow(tx: Tx, invoice: Invoice): Promise<void> {
   const { invoiceId } = invoice;

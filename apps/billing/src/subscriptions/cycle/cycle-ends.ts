@@ -59,7 +59,7 @@ export class CycleEnds {
     await this.periodEnd.expire(tx, sub);
   }
 
-  /** The invoice is made again a retry interval after the last attempt; carried lines are unbilled again. */
+  /** Schedules the invoice again, a retry interval after the last attempt; what it had carried is unbilled again. */
   private async cancelled(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
     if (hasEnded(sub.status)) return;
     const carried = carriedLinesOf(invoice.lines);

@@ -105,7 +105,7 @@ export class Cycle {
 
 /** Why the billing stops, where too many periods were missed; undefined if it goes on. */
 function parkedIfLate(sub: Subscription, now: number): string | undefined {
-  // resumed since, with all that was missed
+  // taken up again since, with all that was missed
   if (sub.parkedAt > sub.currentPeriodEnd) return undefined;
   if (missedPeriods(sub, now, limits.missed + 1) <= limits.missed) return undefined;
   return `More than ${limits.missed} periods were not billed`;

@@ -42,7 +42,7 @@ export class DueDays {
       if (ahead?.state === 'open') await this.changes.withdrawNext(tx, sub);
       const from = ahead?.state === 'paid' ? ahead.endAt : sub.currentPeriodEnd;
       const { anchor, k: periodNo } = dueSeries(from, sub.anchor, dueDay, interval, sub.timeZone);
-      // the carried lines of the withdrawn invoice are unbilled again
+      // lines that the withdrawn invoice had carried are unbilled again
       const before = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
       const after = { ...before, anchor, periodNo, modifyTime: tx.now };
       const subscription = tx.step(subscriptionAggregate, after, 'subscription.updated', {

@@ -6,11 +6,11 @@ import { InvoiceOwners } from '../../invoicing/owners.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { ChangeEffects } from '../changes/effects.js';
 import { pendingUpdates } from '../changes/tables.js';
-import { extended, movedAfter } from '../domain/extension.js';
 import { moved, type Subscription } from '../domain/subscription.js';
 import { addPeriod, periodsFrom } from '../periods.js';
 import { scheduleNext } from '../schedule.js';
 import { subscriptionPeriods } from '../tables.js';
+import { extended, movedAfter } from './extension.js';
 
 /** subscription/add_new_trial_start. */
 @Controller()

@@ -2,7 +2,7 @@ import { isLivePeriod, type Period, type PeriodRow } from './periods.js';
 import { advanced, nextPeriod, type Subscription } from './subscription.js';
 
 /*
- * Steps of the billing cycle and their times. The cycle is level-triggered: each step follows from the state alone,
+ * Steps of the billing cycle of a subscription, and their times. Level-triggered: each step follows from the state alone,
  * so that any number of them can be made up for after a downtime, one period at a time.
  */
 

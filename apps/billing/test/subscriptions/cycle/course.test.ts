@@ -129,7 +129,15 @@ describe('change_due_day', () => {
     await s.to('2026-06-24T00:00');
     await change(other.id, 1);
     await s.to('2026-07-02');
-    expect((await s.invoices(other.id)).map(text => text.split(' ')[1])).toEqual(['paid', 'cancelled', 'paid', 'paid']);
+    expect([await s.dates(other.id), await s.invoices(other.id)]).toEqual([
+      'active 07-01 08-01',
+      [
+        'Create paid 05-26 06-26 3000',
+        'Cycle cancelled 06-26 07-26 3000',
+        'Cycle paid 06-26 07-01 500',
+        'Cycle paid 07-01 08-01 3000',
+      ],
+    ]);
   });
 
   it('is refused in a trial, by the day, and when it is not active', async () => {

@@ -1,9 +1,9 @@
 import { boundary, Rejected } from '@recur/kernel';
-import { intervalOf } from './items.js';
-import { hasEnded } from './lifecycle.js';
-import type { Period, PeriodRow } from './periods.js';
-import { planOf, type Subscription } from './subscription.js';
-import { appendedTrialEnd } from './trials.js';
+import { intervalOf } from '../domain/items.js';
+import { hasEnded } from '../domain/lifecycle.js';
+import type { Period, PeriodRow } from '../domain/periods.js';
+import { planOf, type Subscription } from '../domain/subscription.js';
+import { appendedTrialEnd } from '../domain/trials.js';
 
 /** A subscription with appended trial time. */
 export interface Extension {
