@@ -25,7 +25,8 @@ export async function soldLines(reader: Reader, subscriptionId: string, from: nu
     const invoiceId = String(invoice_id);
     const invoice = await reader.part(invoices, { invoiceId });
     const lines = await reader.parts(invoiceLines, { invoiceId }, inOrder);
-    if (invoice?.status === 'paid') sold.push(...lines.filter(line => sells(line, from)).map(line => soldLine(invoice, line)));
+    if (invoice?.status === 'paid')
+      sold.push(...lines.filter(line => sells(line, from)).map(line => soldLine(invoice, line)));
   }
   return sold;
 }
