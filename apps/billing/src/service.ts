@@ -11,7 +11,6 @@ import { merchants, metrics, plans, products, users } from './customers/tables.j
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
-import { CollectionMails } from './documents/collection-mails.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
 import { MailSender } from './documents/mail-sender.js';
@@ -48,6 +47,7 @@ import { GatewayCallbacks } from './invoicing/payments/callbacks.js';
 import { Captures } from './invoicing/payments/captures.js';
 import { Charges } from './invoicing/payments/charges.js';
 import { GatewayFacts } from './invoicing/payments/facts.js';
+import { LastNotices } from './invoicing/payments/last-notice.js';
 import { methodAdded } from './invoicing/payments/method-added.js';
 import { PaymentNew } from './invoicing/payments/payment-new.js';
 import { Payments } from './invoicing/payments/payments.js';
@@ -183,7 +183,7 @@ export const billing: ServiceDefinition<Config> = {
     MailOutbox,
     NoticeMails,
     MailSender,
-    CollectionMails,
+    LastNotices,
     VatNumbers,
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
@@ -197,7 +197,7 @@ export const billing: ServiceDefinition<Config> = {
   work: app => [
     ...[app.get(ClockAdvance).work, app.get(Cycle).work, app.get(ChangeLapse).work],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
-    app.get(CollectionMails).work,
+    app.get(LastNotices).work,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
     ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],

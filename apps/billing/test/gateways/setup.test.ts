@@ -26,6 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
+const icon = 'https://pay.example.com/icon.png';
 const changes = async () => (await t.emitted()).filter(({ type }) => type.startsWith('gateway.'));
 
 describe('gateway/setup', () => {
@@ -34,12 +35,12 @@ describe('gateway/setup', () => {
     await t.emitted();
     const companyIssuer = { issueCompanyName: 'Acme Ltd' };
     const currencyExchange = [{ from_currency: 'EUR', to_currency: 'USD', exchange_rate: 1.25 }];
-    const input = { ...stripe, companyIssuer, currencyExchange, metadata: { a: 1 }, gatewayIcons: [['x']] };
+    const input = { ...stripe, companyIssuer, currencyExchange, metadata: { a: 1 }, gatewayIcons: [[icon]] };
     const { gateway } = await t.done(setupGateway, input, caller);
     expect(gateway).toMatchObject({
       ...{ gatewayName: 'stripe', gatewayType: 1, displayName: 'Stripe', sort: 10, isDefault: true, archive: false },
       ...{ IsSetupFinished: true, gatewayKey: mask, gatewaySecret: mask, webhookSecret: '', metadata: { a: 1 } },
-      ...{ gatewayIcons: ['x'], currencyExchangeEnabled: true, autoChargeEnabled: true, bank: null },
+      ...{ gatewayIcons: [icon], currencyExchangeEnabled: true, autoChargeEnabled: true, bank: null },
       companyIssuer: { issueCompanyName: 'Acme Ltd', issueVatNumber: '' },
       currencyExchange: [{ from_currency: 'EUR', exchange_rate: 1.25, exchange_amount: 0 }],
       setupGatewayPaymentTypes: [{ paymentType: 'card' }],
@@ -98,8 +99,8 @@ describe('gateway/edit', () => {
     const { gateway } = await t.done(setupGateway, stripe, caller);
     const { gatewayId } = gateway;
     await t.emitted();
-    const edited = await t.done(editGateway, { gatewayId, displayName: 'Cards', sort: 3, gatewayLogo: ['y'] }, caller);
-    expect(edited.gateway).toEqual({ ...gateway, displayName: 'Cards', sort: 3, gatewayIcons: ['y'] });
+    const edited = await t.done(editGateway, { gatewayId, displayName: 'Cards', sort: 3, gatewayLogo: [icon] }, caller);
+    expect(edited.gateway).toEqual({ ...gateway, displayName: 'Cards', sort: 3, gatewayIcons: [icon] });
     expect(await changes()).toMatchObject([{ type: 'gateway.updated' }]);
     await t.done(editGateway, { gatewayId, gatewaySecret: mask, gatewayKey: '', sort: 3 }, caller);
     await t.done(editGateway, { gatewayId, gatewaySecret: 'sk_test_canary' }, caller);

@@ -182,7 +182,7 @@ export const setDefaultGateway = operation({
 const blankable = input.line.default('');
 const issuer = z
   .object({
-    ...{ issueAddress: blankable, issueCompanyName: blankable, issueLogo: blankable },
+    ...{ issueAddress: blankable, issueCompanyName: blankable, issueLogo: input.optionalUrl.default('') },
     ...{ issueRegNumber: blankable, issueVatNumber: blankable },
   })
   .describe('Company that issues the invoices paid through the gateway, where it is not the merchant itself');

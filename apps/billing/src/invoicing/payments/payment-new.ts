@@ -106,7 +106,7 @@ const userKeyOf = ({ userId, externalUserId, email }: Input): UserKey =>
 const sourceOf = ({ items, planId }: Input) =>
   items.length > 0 ? '/items' : planId === 0 ? '/totalAmount' : '/planId';
 
-/** The lines of the sale. Without a stated percentage, the rate of each is decided, unless it has one. */
+/** The order of a sale. Without a stated percentage, the rate of each line is decided, unless it has one. */
 interface SaleOrder {
   currency: string;
   lines: (DraftLine & Pick<TaxedLine, 'rate'>)[];

@@ -5,11 +5,12 @@ import { askAgainAfter, type ChargeOutcome, type ChargeReport, verdictOf } from 
 import { receivePayment } from '../domain/collection.js';
 import { markFailed, type Payment } from '../domain/payment.js';
 import { InvoiceEndings } from '../endings.js';
+import { Notices, type Occasion } from '../finish/notices.js';
 import { InvoiceOwners } from '../owners.js';
 import { receiveSurplus } from '../refunds/surplus.js';
 import type { InvoiceState } from '../state.js';
 import { collections, payments } from '../tables.js';
-import { chargeWork, tellUser } from './collect.js';
+import { chargeWork } from './collect.js';
 import { lockCharge } from './lock.js';
 
 /** Records what gateways say about charges: the same for answers, inquiries and callbacks. */
@@ -18,6 +19,7 @@ export class Settlement {
   constructor(
     private readonly endings: InvoiceEndings,
     private readonly owners: InvoiceOwners,
+    private readonly notices: Notices,
   ) {}
 
   /** Records a report, with its log entry; false for one that says nothing new, or names no payment. */
@@ -48,14 +50,14 @@ export class Settlement {
       case 'surplus':
         return surplus(tx, invoice, payment, gatewayPaymentId);
       case 'fail':
-        await fail(tx, over, outcome);
+        await this.fail(tx, invoice, over, outcome);
         return true;
       case 'act': {
         const link = outcome.is === 'needsAction' ? outcome.link : '';
         const waiting: Payment = { ...over, outcome: 'action', link: link || payment.link };
         tx.step(paymentAggregate, waiting, 'payment.authorised.need');
         tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + askAgainAfter(waiting));
-        tellUser(tx, 'needs_action', invoice.invoiceId, tx.now);
+        await this.tell(tx, 'needsAction', invoice, waiting);
         return true;
       }
       case 'reserve':
@@ -74,6 +76,25 @@ export class Settlement {
         return true;
     }
   }
+
+  /** The payment fails; a hard decline ends the automatic attempts. The user is told of the first failure. */
+  private async fail(tx: Tx, invoice: InvoiceState, payment: Payment, outcome: ChargeOutcome): Promise<void> {
+    const reason = outcome.is === 'declined' ? outcome.reason : 'The gateway has cancelled the charge';
+    const failed = markFailed(payment, reason, tx.now);
+    tx.step(paymentAggregate, failed, 'payment.failure');
+    const { invoiceId } = payment;
+    const collection = await tx.lockIfAny(collections, { invoiceId });
+    if (!collection) return;
+    const isOver = outcome.is === 'declined' && outcome.kind === 'hard';
+    const nextTime = isOver ? 0 : collection.nextTime;
+    tx.save(collections, { ...collection, nextTime, failures: collection.failures + 1 });
+    if (collection.failures === 0) await this.tell(tx, 'paymentFailed', invoice, failed);
+  }
+
+  private tell(tx: Tx, occasion: Occasion, invoice: InvoiceState, payment: Payment): Promise<void> {
+    const { link } = payment;
+    return this.notices.tell(tx, occasion, { ...invoice, payment }, { link, dueAt: invoice.deadline });
+  }
 }
 
 const referenceOf = (outcome: ChargeOutcome): string => (outcome.is === 'absent' ? '' : outcome.reference);
@@ -84,19 +105,6 @@ async function surplus(tx: Tx, invoice: InvoiceState, payment: Payment, gatewayP
   const isNew = await receiveSurplus(tx, invoice, payment, { gatewayPaymentId, amount });
   if (payment.outcome !== '') tx.save(payments, { ...payment, outcome: '' });
   return isNew || payment.outcome !== '';
-}
-
-/** The payment fails; a hard decline ends the automatic attempts. */
-async function fail(tx: Tx, payment: Payment, outcome: ChargeOutcome): Promise<void> {
-  const reason = outcome.is === 'declined' ? outcome.reason : 'The gateway has cancelled the charge';
-  tx.step(paymentAggregate, markFailed(payment, reason, tx.now), 'payment.failure');
-  const { invoiceId } = payment;
-  const collection = await tx.lockIfAny(collections, { invoiceId });
-  if (!collection) return;
-  const isOver = outcome.is === 'declined' && outcome.kind === 'hard';
-  const nextTime = isOver ? 0 : collection.nextTime;
-  tx.save(collections, { ...collection, nextTime, failures: collection.failures + 1 });
-  if (collection.failures === 0) tellUser(tx, 'payment_failed', invoiceId, tx.now);
 }
 
 function askAgain(tx: Tx, payment: Payment): void {

@@ -28,7 +28,7 @@ export class FirstInvoice {
 
   private async unpaid(tx: Tx, { sub, invoice }: InvoiceEnd, move: 'fail' | 'cancel'): Promise<void> {
     // an invoice that was replaced by another for the same period ends nothing
-    if (sub.latestInvoiceId !== invoice.invoiceId) return;
+    if (sub.latestInvoiceId !== invoice.invoiceId && !hasEnded(sub.status)) return;
     await markPeriod(tx, invoice, 'unpaid');
     if (hasEnded(sub.status)) return;
     const isFailure = move === 'fail';

@@ -3,8 +3,8 @@ import { Sandbox } from '../../../src/gateways/adapters/sandbox.js';
 import { shop } from '../../shop.js';
 
 /** A shop with a sandbox gateway that charges cards. */
-export async function cardShop() {
-  const s = await shop();
+export async function cardShop(env: Record<string, string> = {}) {
+  const s = await shop(undefined, env);
   const { gatewayId } = (await s.t.done(setupGateway, { gatewayName: 'sandbox' })).gateway;
   const sandbox = s.t.app.get(Sandbox);
   const account = { merchantId: 15, gatewayId, key: '', secret: '', webhookSecret: '' };

@@ -79,6 +79,18 @@ describe('a hard decline', () => {
     await c.pass(30 * hour);
     expect(await c.paymentsOf(invoiceId)).toHaveLength(1);
   });
+
+  it('is mended by another card, with which they begin again', async () => {
+    const { userId, invoiceId } = await c.charged('declines_hard');
+    c.s.clock.advance(1);
+    await c.swap(userId, 'declines_softly');
+    await c.pass(13 * hour);
+    expect(await c.paymentsOf(invoiceId)).toMatchObject([
+      { reason: 'lost_card', automatic: true },
+      { reason: 'insufficient_funds', automatic: false },
+      { reason: 'insufficient_funds', automatic: true },
+    ]);
+  });
 });
 
 describe('a card that needs action', () => {
