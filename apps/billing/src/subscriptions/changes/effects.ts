@@ -79,19 +79,20 @@ export class ChangeEffects {
 
   /**
    * Carries out a change: the subscription sells what it was changed to, lines that are credited end, and the next
-   * period's open invoice is cancelled and made again by the cycle. `sources` are the lines that the change credits.
+   * period's open invoice is cancelled and made again by the cycle, unless the caller replaces it. `sources` are the lines
+   * that the change credits.
    */
   async takeEffect(
     tx: Tx,
     sub: Subscription,
     update: PendingUpdate,
     sources: readonly string[],
-    log?: string,
+    { log, keepsNext = false }: { log?: string; keepsNext?: boolean } = {},
   ): Promise<{ sub: Subscription; update: PendingUpdate }> {
     const { newPeriod, discount, gatewayId, manualPayment, taxPercentage } = updateTermsOf(update);
     const at = update.prorationDate;
     await endLines(tx, sources, at);
-    await this.withdrawNext(tx, sub);
+    if (!keepsNext) await this.withdrawNext(tx, sub);
     if (newPeriod) await restartPeriods(tx, sub, newPeriod, update.invoiceId);
     const changed = newPeriod ? restarted(updated(sub, update), newPeriod) : updated(sub, update);
     const after: Subscription = {

@@ -40,6 +40,7 @@ export async function quoteChange(tx: Tx, sub: Subscription, input: ChangeInput,
   const bounds = { start: sub.currentPeriodStart, end: sub.currentPeriodEnd };
   const at = sub.status === 'incomplete' ? tx.now : rules.prorationDateOf(input.prorationDate, tx.now, bounds);
   const periods = await periodsFrom(tx, sub.subscriptionId, at);
+  if (sub.status === 'active' && at >= sub.currentPeriodEnd) throw rules.betweenPeriods(sub.subscriptionId);
   const mode = rules.modeOf({ ...stateOf(sub), inTrial: isTrial(periods[0]) });
   const update = updateTo(sub, choice, 'upgrade');
   const plan = planned(sub, updated(sub, update), mode, input, settings);

@@ -118,6 +118,21 @@ describe('a change inside the lead window', () => {
   });
 });
 
+it('a change of an incomplete subscription replaces the invoice of the period that began unpaid', async () => {
+  const sub = await w.paid();
+  await to(sub.currentPeriodEnd + 3600);
+  expect(await w.row(sub.subscriptionId)).toMatchObject({ status: 'incomplete' });
+  const open = await next(sub);
+  const made = await w.change(sub, {});
+  expect(await w.detail(open.invoiceId)).toMatchObject({ status: 5 });
+  const again = await next(sub);
+  expect(again).toMatchObject({ invoiceId: made.invoiceId, totalAmount: 20_000, periodEnd: open.periodEnd });
+  await w.receive(made.invoiceId);
+  expect(await w.row(sub.subscriptionId)).toMatchObject({
+    ...{ status: 'active', plan_id: '20', current_period_start: String(sub.currentPeriodEnd) },
+  });
+});
+
 it('an end with the period credits a next period that is paid', async () => {
   const sub = await w.paid();
   await to(sub.currentPeriodEnd - 3 * DAY);
