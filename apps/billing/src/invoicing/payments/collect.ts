@@ -48,7 +48,3 @@ export function announceDeadline(tx: Tx, invoiceId: string, deadline: number, pe
   const at = lastNoticeTime(deadline, periodStart);
   if (at > tx.now && at < deadline) tx.schedule(LAST_NOTICE, invoiceId, at);
 }
-
-/** Unix second of the last attempt to charge an invoice; 0 if there was none. */
-export const lastAttempt = async (reader: Reader, invoiceId: string): Promise<number> =>
-  (await reader.find(collections, { invoiceId }))?.lastTime ?? 0;
