@@ -33,7 +33,7 @@ it('continues the trace of its parent, and records an error by its name and a re
   const inner = await traced('fine', 'server', `${parent}-01`, async traceparent => traceparent);
   expect(inner).toMatch(/^00-4bf92f3577b34da6a3ce929d0e0e4736-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$/);
   const fail = (error: Error) => traced('bad', 'internal', `${parent}-01`, () => Promise.reject(error));
-  await expect(fail(new TypeError('the secret is 42'))).rejects.toThrow('42');
+  await expect(fail(new TypeError('the secret is 42'))).rejects.toThrow('the secret is 42');
   await expect(fail(new Rejected('invoice_not_found'))).rejects.toBeInstanceOf(Rejected);
   // neither one that its client does not record, nor one that begins here, of which the share is 0
   expect(startSpan('unsampled', 'server', `${parent}-00`)).toBeUndefined();
@@ -48,7 +48,7 @@ it('continues the trace of its parent, and records an error by its name and a re
   expect(new Set(spans.map(({ parentSpanId }) => parentSpanId))).toEqual(new Set(['00f067aa0ba902b7']));
   expect(sent).toContain('TypeError');
   expect(sent).toContain('invoice_not_found');
-  expect(sent).not.toContain('42');
+  expect(sent).not.toContain('the secret is');
   expect(isTracing()).toBe(false);
 });
 
