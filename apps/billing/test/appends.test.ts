@@ -14,6 +14,18 @@ const decides: Record<string, { index: string; reads: string }> = {
     index: 'invoices_pkey',
     reads: 'user, gateway and plans, which are read again when the draft is finished or are snapshots',
   },
+  'usage/events/usage-events.ts newUsageEvent': {
+    index: 'usage_event_keys_pkey',
+    reads: 'nothing: the event is recorded in a transaction of its own, and the answer alone is appended',
+  },
+  'usage/events/usage-events.ts ingestUsageEvents': {
+    index: 'usage_event_keys_pkey',
+    reads: 'nothing: the events are recorded in transactions of their own, and the answer alone is appended',
+  },
+  'usage/user-usage.ts subscriptionUsage': {
+    index: 'metric_copies_pkey',
+    reads: 'copies of user and metric, to have missing ones asked of their owners; nothing is appended',
+  },
 };
 
 /** `<file> <operation>` of every call of `db.append`. */
