@@ -16,15 +16,15 @@ const decides: Record<string, { index: string; reads: string }> = {
   },
   'usage/events/usage-events.ts newUsageEvent': {
     index: 'usage_event_keys_pkey',
-    reads: 'the event as it was recorded, in a transaction of its own that counted it',
+    reads: 'nothing: the event is recorded in a transaction of its own, and the answer alone is appended',
   },
   'usage/events/usage-events.ts ingestUsageEvents': {
     index: 'usage_event_keys_pkey',
-    reads: 'nothing: the lines were recorded in transactions of their own',
+    reads: 'nothing: the events are recorded in transactions of their own, and the answer alone is appended',
   },
   'usage/user-usage.ts subscriptionUsage': {
-    index: 'usage_event_keys_pkey',
-    reads: 'copies of the user and the metric, to ask for missing ones; it writes nothing',
+    index: 'metric_copies_pkey',
+    reads: 'copies of user and metric, to have missing ones asked of their owners; nothing is appended',
   },
 };
 

@@ -167,10 +167,12 @@ describe('inputs', () => {
   });
 
   it('refuse a text that the database cannot keep, in every field of every operation', () => {
-    // the lines of a body of NDJSON are parsed and checked one by one
-    for (const { name, input } of operations.filter(({ ndjson }) => ndjson === undefined)) {
+    for (const { name, input, ndjson } of operations) {
       const fields = Object.entries(z.toJSONSchema(input, { io: 'input' }).properties ?? {});
-      const texts = fields.filter(([, field]) => typeof field === 'object' && field.type === 'string' && !field.enum);
+      // of NDJSON each line is checked by itself
+      const texts = fields.filter(
+        ([field, of]) => typeof of === 'object' && of.type === 'string' && !of.enum && field !== ndjson,
+      );
       for (const [field] of texts) {
         for (const bad of ['a\0b', '\ud800', 'x'.repeat(limits.prose + 1)]) {
           const issues = issuesOf(input, { [field]: bad }).filter(issue => issue.startsWith(`/${field}:`));
