@@ -14,6 +14,7 @@ import { type BenchOptions, benchOptions } from './options.js';
 import { catalogTimes } from './plans.js';
 import { readRates } from './reads.js';
 import { lagBesideTrouble } from './trouble.js';
+import { usageMeasures } from './usage.js';
 import { webhookBurst } from './webhook-burst.js';
 import { webhookSteady } from './webhook-steady.js';
 import { deliveryRate } from './webhooks.js';
@@ -82,6 +83,7 @@ async function takeAll(bench: Bench): Promise<void> {
   if (bench.wants('invoice_pdf')) bench.add('invoice_pdf', await documentRate(stack), 'at 8 connections');
   if (bench.wants('user_count', 'event_list')) await readRates(bench);
   if (bench.wants('plan_list', 'product_list')) await catalogTimes(bench);
+  await usageMeasures(bench);
   if (bench.wants('webhook_deliveries')) bench.add('webhook_deliveries', await deliveryRate(stack));
   if (bench.wants('webhook_steady')) {
     const { measure, more } = await webhookSteady(stack);

@@ -5,6 +5,7 @@ import { Failure } from '../local/failure.js';
 import type { Say } from '../local/progress.js';
 import { Api } from './api.js';
 import { type Receiver, startReceiver, typeOf } from './receiver.js';
+import { type Refunded, refundAThird } from './refund.js';
 
 interface Invoice {
   invoiceId: string;
@@ -33,6 +34,7 @@ export interface Journey {
   paymentStatus: number;
   /** Types of the webhooks that arrived and were verified, in the order of arrival. */
   webhooks: string[];
+  refunded: Refunded;
 }
 
 /** An amount in minor units for people, such as 49.00 EUR or 4900 JPY. */
@@ -44,7 +46,8 @@ function money(amount: number, currency: string): string {
 }
 
 /**
- * The first journey, through HTTP only: from an empty merchant to a paid invoice and its verified webhooks. It can be
+ * The first journey, through HTTP only: from an empty merchant to a paid invoice, its verified webhooks, and a refund
+ * with its credit note. It can be
  * repeated on the same merchant, and sells in the currency of the wire-transfer gateway. `say` gets a line per step.
  */
 export async function firstJourney(baseUrl: string, apiKey: string, say: Say): Promise<Journey> {
@@ -134,6 +137,7 @@ async function travel(api: Api, receiver: Receiver, secret: string, say: Say): P
   for (const { body, headers } of mine()) webhook.verify(body, headers);
   const webhooks = mine().map(typeOf);
   say(`Webhooks received, each signature verified: ${webhooks.join(', ')}.`);
+  const refunded = await refundAThird(api, invoice, amount => money(amount, invoice.currency), say);
   return {
     productId: product.id,
     planId: plan.id,
@@ -141,6 +145,7 @@ async function travel(api: Api, receiver: Receiver, secret: string, say: Say): P
     invoice,
     paymentStatus: paymentDetail.payment.status,
     webhooks,
+    refunded,
   };
 }
 

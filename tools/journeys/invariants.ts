@@ -52,7 +52,15 @@ export const always: Record<string, Rule> = {
        where i.status in ('processing', 'paid') and i.total_amount > i.partial_credit_paid and (p.status, p.total_amount)
          is distinct from
              (case i.status when 'paid' then 'success' else 'created' end, i.total_amount - i.partial_credit_paid)
-         and not (i.status = 'processing' and i.payment_id = '')`,
+         and not (i.status = 'processing' and (i.payment_id = '' or p.status = 'failed'))`,
+    ),
+  'a payment is charged once': ask =>
+    told(
+      ask,
+      'billing',
+      `select regexp_replace(idempotency_key, '-\\d+$', '') || ' was charged ' || count(*) || ' times' as what
+       from sandbox_charges where kind = 'charge' and state = 'succeeded'
+       group by merchant_id, regexp_replace(idempotency_key, '-\\d+$', '') having count(*) > 1`,
     ),
   'an open invoice will expire': ask =>
     told(

@@ -50,8 +50,10 @@ function consumers(): { in: Service; name: string; from: Service; takes: (type: 
   return [
     { in: 'billing', name: 'billing-copy-users', from: 'identity', takes: startsWith('user') },
     { in: 'billing', name: 'billing-copy-plans', from: 'catalog', takes: startsWith('plan') },
+    { in: 'billing', name: 'billing-copy-products', from: 'catalog', takes: startsWith('product') },
     { in: 'billing', name: 'billing-copy-merchants', from: 'identity', takes: startsWith('merchant') },
     { in: 'identity', name: 'identity-copy-gateways', from: 'billing', takes: startsWith('gateway') },
+    { in: 'identity', name: 'identity-copy-credit_accounts', from: 'billing', takes: startsWith('credit') },
     { in: 'identity', name: 'identity-copy-subscriptions', from: 'billing', takes: startsWith('subscription') },
     { in: 'identity', name: 'identity-copy-plans', from: 'catalog', takes: startsWith('plan') },
     { in: 'identity', name: 'identity-copy-products', from: 'catalog', takes: startsWith('product') },

@@ -107,7 +107,7 @@ function broken(file: string, text: string): string[] {
     ([, name = '']) => name,
   );
   const links = [...prose.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, link = '']) => link);
-  const commands = [...text.matchAll(/npm (?:run )?(start|test|(?<=run )[a-z-]+)/g)].map(([, name = '']) => name);
+  const commands = [...text.matchAll(/npm (?:run )?(start|test|(?<=run )[a-z][a-z-]*)/g)].map(([, name = '']) => name);
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const ofApps = [...text.matchAll(/dist\/main\.js (\w+)/g)].map(([, name = '']) => name);
   const quoted = [...text.matchAll(/^```ts (\S+)\n([\s\S]*?)^```/gm)];

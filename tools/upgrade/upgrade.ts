@@ -10,7 +10,7 @@ import type { Home } from '../local/home.js';
 import { runToEnd } from '../local/processes.js';
 import { say } from '../local/progress.js';
 import { readSettings, services } from '../local/settings.js';
-import { startStack } from '../local/stack.js';
+import { startStack, stopStack } from '../local/stack.js';
 import { openTemporaryHome, removeHome } from '../local/temporary.js';
 import { startBalancer } from './balancer.js';
 import { Fleet } from './fleet.js';
@@ -37,8 +37,11 @@ export async function run(args: readonly string[]): Promise<number> {
   Object.assign(process.env, usual);
   const home = await openTemporaryHome();
   const receiver = await startReceiver();
+  const old = { ...home, root };
+  const interrupted = () => void stopStack(old).then(() => removeHome(home).then(() => process.exit(130)));
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, interrupted);
   try {
-    const findings = await upgraded({ old: { ...home, root }, home, receiver, rounds, brutal });
+    const findings = await upgraded({ old, home, receiver, rounds, brutal });
     for (const finding of findings.slice(0, limits.shown)) say(`  ✗ ${finding}`);
     say(findings.length === 0 ? 'no request failed; nothing is missing or doubled' : `${findings.length} findings`);
     return findings.length === 0 ? 0 : 1;

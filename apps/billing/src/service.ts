@@ -81,12 +81,17 @@ import { pendingUpdates } from './subscriptions/changes/tables.js';
 import { SubscriptionConfigs } from './subscriptions/config.js';
 import { Subscribing } from './subscriptions/create/create.js';
 import { FirstInvoice } from './subscriptions/create/first-invoice.js';
+import { FirstPeriods } from './subscriptions/create/first-period.js';
 import { Others } from './subscriptions/create/others.js';
 import { SubscribingPreview } from './subscriptions/create/preview.js';
+import { Renewing } from './subscriptions/create/renew.js';
 import { Cycle } from './subscriptions/cycle/cycle.js';
 import { CycleEnds } from './subscriptions/cycle/cycle-ends.js';
 import { CycleInvoices } from './subscriptions/cycle/cycle-invoices.js';
+import { DueDays } from './subscriptions/cycle/due-day.js';
 import { PeriodEnd } from './subscriptions/cycle/period-end.js';
+import { RunningSubscriptions } from './subscriptions/cycle/running.js';
+import { TrialTime } from './subscriptions/cycle/trial-time.js';
 import { Cancelling } from './subscriptions/endings/cancel.js';
 import { SubscriptionEndings } from './subscriptions/endings/ending.js';
 import { LastDocuments } from './subscriptions/endings/last-document.js';
@@ -162,7 +167,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[CreditNotes, Refunds, RefundList],
     ...[Documents, InvoiceMails, MailHistory],
     ...[Places, TaxSetup, VatNumberOperations],
-    TestClocks,
+    ...[TestClocks, TrialTime, RunningSubscriptions, DueDays, Renewing],
     ...[SubscriptionReads, Timelines, SubscriptionNotes, NextInvoicePreview, Cancelling],
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
     ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
@@ -187,7 +192,7 @@ export const billing: ServiceDefinition<Config> = {
     VatNumbers,
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
-    ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd],
+    ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd, FirstPeriods],
     ...[ChangeEffects, ChangeLapse, DeferredChanges, LastDocuments],
     ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
     ...[UsageNotices, UsageRecounts, UsageUpgrades],

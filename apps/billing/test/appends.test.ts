@@ -14,6 +14,18 @@ const decides: Record<string, { index: string; reads: string }> = {
     index: 'invoices_pkey',
     reads: 'user, gateway and plans, which are read again when the draft is finished or are snapshots',
   },
+  'usage/events/usage-events.ts newUsageEvent': {
+    index: 'usage_event_keys_pkey',
+    reads: 'the event as it was recorded, in a transaction of its own that counted it',
+  },
+  'usage/events/usage-events.ts ingestUsageEvents': {
+    index: 'usage_event_keys_pkey',
+    reads: 'nothing: the lines were recorded in transactions of their own',
+  },
+  'usage/user-usage.ts subscriptionUsage': {
+    index: 'usage_event_keys_pkey',
+    reads: 'copies of the user and the metric, to ask for missing ones; it writes nothing',
+  },
 };
 
 /** `<file> <operation>` of every call of `db.append`. */

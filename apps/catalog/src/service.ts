@@ -23,6 +23,7 @@ import { Metrics1795262400006 } from './migrations/0006-metrics.js';
 import { Plans1795262400007 } from './migrations/0007-plans.js';
 import { Relay1795262400008 } from './migrations/0008-relay.js';
 import { Work1795262400009 } from './migrations/0009-work.js';
+import { DeadLetters1795262400010 } from './migrations/0010-dead-letters.js';
 import { planAggregate } from './plans/aggregate.js';
 import { CheckoutLinks } from './plans/checkout-links.js';
 import { PlanLimits } from './plans/limits.js';
@@ -49,6 +50,7 @@ export const catalog: ServiceDefinition<Config> = {
       Plans1795262400007,
       Relay1795262400008,
       Work1795262400009,
+      DeadLetters1795262400010,
     ],
     worksFrom: 8,
   },

@@ -35,6 +35,7 @@ import { Relay1763683200009 } from './migrations/0009-relay.js';
 import { Hardening1763683200010 } from './migrations/0010-hardening.js';
 import { Work1763683200011 } from './migrations/0011-work.js';
 import { CreditAccounts1763683200012 } from './migrations/0012-credit-accounts.js';
+import { DeadLetters1763683200013 } from './migrations/0013-dead-letters.js';
 import { logConsumptions } from './operation-log/append.js';
 import { log } from './operation-log/command.js';
 import { OperationLog } from './operation-log/operation-log.js';
@@ -78,6 +79,7 @@ export const identity: ServiceDefinition<Config> = {
       Hardening1763683200010,
       Work1763683200011,
       CreditAccounts1763683200012,
+      DeadLetters1763683200013,
     ],
     worksFrom: 9,
   },

@@ -33,6 +33,7 @@ import { Claiming1763683200008 } from './migrations/0008-claiming.js';
 import { Work1763683200009 } from './migrations/0009-work.js';
 import { CatchUps1763683200010 } from './migrations/0010-catch-ups.js';
 import { Traces1763683200011 } from './migrations/0011-traces.js';
+import { DeadLetters1763683200012 } from './migrations/0012-dead-letters.js';
 
 /** Tables without row-level security, beside the platform's own. */
 export const infrastructure = [due.table, catchUps.table, 'running_replays', connectionLookups.table];
@@ -54,6 +55,7 @@ export const notification: ServiceDefinition<Config> = {
       Work1763683200009,
       CatchUps1763683200010,
       Traces1763683200011,
+      DeadLetters1763683200012,
     ],
     worksFrom: 7,
   },

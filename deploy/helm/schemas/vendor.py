@@ -5,6 +5,8 @@ Writes the schemas beside this file. Run it to move to another Kubernetes versio
     cloudcoil-models-keda==2.16.1.0 cloudcoil-models-prometheus-operator==0.80.1.0 compose-viz==0.3.5
   /tmp/schemas/bin/python deploy/helm/schemas/vendor.py
 
+The schemas are of Kubernetes, KEDA, the Prometheus operator and the compose specification, all under the Apache License 2.0.
+
 Each file is one kind with the definitions that it needs. Descriptions are left out, and an object takes no property that
 its schema does not name, so a misspelt field is an error.
 """

@@ -167,7 +167,8 @@ describe('inputs', () => {
   });
 
   it('refuse a text that the database cannot keep, in every field of every operation', () => {
-    for (const { name, input } of operations) {
+    // the lines of a body of NDJSON are parsed and checked one by one
+    for (const { name, input } of operations.filter(({ ndjson }) => ndjson === undefined)) {
       const fields = Object.entries(z.toJSONSchema(input, { io: 'input' }).properties ?? {});
       const texts = fields.filter(([, field]) => typeof field === 'object' && field.type === 'string' && !field.enum);
       for (const [field] of texts) {

@@ -1,3 +1,4 @@
+export * from './calendar.js';
 export * from './ids.js';
 export * from './machine.js';
 export * from './money.js';

@@ -59,7 +59,12 @@ export { Reader } from './store/reader.js';
 export type { Peeking, Peeks } from './store/reads.js';
 export type { StepOptions } from './store/recorder.js';
 export { coarseV1, searchableV1, secureV1 } from './store/schema/migration-helpers.js';
-export { createPlatformTablesV1, listStatementsV2, platformTables } from './store/schema/platform-tables.js';
+export {
+  createPlatformTablesV1,
+  indexDeadLettersV3,
+  listStatementsV2,
+  platformTables,
+} from './store/schema/platform-tables.js';
 export * from './store/schema/table.js';
 export { type Condition, each, given, type Known, type List, type Page, sorted } from './store/sql/list.js';
 export { contains } from './store/sql/search.js';

@@ -128,7 +128,7 @@ describe('a server that offers HTTP/2', () => {
     const server = await serve((stream, headers) => {
       if (!silent) thanks(stream, headers);
     });
-    const outbound = client({ deadlineMs: 300 });
+    const outbound = client({ deadlineMs: 1_500 });
     const [one, other] = await times(2, () => outbound.post(server.url, {}, '{}'));
     expect([one, other]).toMatchObject(Array(2).fill({ kind: 'failed', reason: 'timeout' }));
     silent = false;

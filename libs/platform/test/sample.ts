@@ -14,6 +14,7 @@ import {
   each,
   given,
   Handle,
+  indexDeadLettersV3,
   int,
   integer,
   listStatementsV2,
@@ -59,6 +60,7 @@ class Things1700000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await createPlatformTablesV1(runner, 'catalog');
     await listStatementsV2(runner);
+    await indexDeadLettersV3(runner);
     await createWorkTablesV1(runner, 'catalog');
     await runner.query(`create table things (merchant_id bigint not null, id bigint not null, name text not null,
       size bigint not null, version integer not null, constraint things_pkey primary key (merchant_id, id),

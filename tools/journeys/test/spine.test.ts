@@ -52,6 +52,9 @@ describe('the first journey', () => {
         'payment.success',
       ]);
       expect(told.join('\n')).toContain('each signature verified');
+      const { creditNote, pdfBytes } = journey.refunded;
+      expect(creditNote).toMatchObject({ number: number.replace('INV', 'CN'), totalAmount: -6307, taxAmount: -1007 });
+      expect(pdfBytes).toBeGreaterThan(5_000);
     }
     const { endpointList } = await new Api(baseUrl, apiKey).get<{ endpointList: Row[] }>(
       '/merchant/webhook/endpoint_list',

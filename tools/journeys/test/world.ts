@@ -312,6 +312,7 @@ export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> =
 /** Fields that look like an id and name no object of the merchant's, or none that can be made yet; with the reason. */
 export const nameless: Readonly<Record<string, string>> = {
   externalPaymentId: 'a word of the caller for what it makes',
+  externalCaptureId: 'a word of the caller for what it makes',
   externalRefundId: 'a word of the caller for what it makes',
   paymentMethodId: 'a word of the gateway',
   autoUpgradePlanId: 'kept as it is: nothing is read by it yet',

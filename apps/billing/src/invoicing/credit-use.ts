@@ -3,7 +3,7 @@ import { sum } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import * as credits from '../credits/verbs.js';
 import type { LineItem } from '../pricing/price.js';
-import { promoReturnedBy } from './composed/sold-line.js';
+import { promoReturnedBy } from './composed/domain/sold-line.js';
 import type { Draft } from './domain/draft.js';
 import type { Invoice } from './domain/invoice.js';
 

@@ -1,6 +1,6 @@
 import type { Discount, InvoiceLineMetricCharge, InvoiceMerchant, Plan, User } from '@recur/contracts';
 import { document, flag, int, integer, money, optionalDocument, table, text } from '@recur/platform';
-import type { BillReason, SubscriptionFacts } from './composed/facts.js';
+import type { BillReason, SubscriptionFacts } from './composed/domain/facts.js';
 import type { Collection } from './domain/dunning.js';
 import type { Invoice, InvoiceLine } from './domain/invoice.js';
 import { invoiceLifecycle } from './domain/invoice-lifecycle.js';

@@ -16,6 +16,7 @@ import { Usage1763683200018 } from './0018-usage.js';
 import { TestClocks1763683200020 } from './0020-test-clocks.js';
 import { InvoiceSettings1763683200021 } from './0021-invoice-settings.js';
 import { Cycle1763683200022 } from './0022-cycle.js';
+import { DeadLetters1763683200025 } from './0025-dead-letters.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -37,4 +38,5 @@ export const migrations = [
   TestClocks1763683200020,
   InvoiceSettings1763683200021,
   Cycle1763683200022,
+  DeadLetters1763683200025,
 ];

@@ -1,5 +1,5 @@
 import type { Reader } from '@recur/platform';
-import type { Bill } from '../invoicing/composed/bill.js';
+import type { Bill } from '../invoicing/composed/domain/bill.js';
 import { pendingUpdates } from './changes/tables.js';
 import { updateTermsOf } from './changes/update-terms.js';
 import { deferred } from './domain/apply-change.js';

@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { bizType } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import * as discounts from '../discounts/verbs.js';
-import type { BillReason } from '../invoicing/composed/facts.js';
+import type { BillReason } from '../invoicing/composed/domain/facts.js';
 import { InvoiceOwners } from '../invoicing/owners.js';
 import type { InvoiceState } from '../invoicing/state.js';
 import { subscriptionAggregate } from './aggregate.js';
+import { hasEnded } from './domain/lifecycle.js';
 import type { Subscription } from './domain/subscription.js';
 import { subscriptions } from './tables.js';
 
@@ -32,6 +33,7 @@ export interface EndHandler {
 @Injectable()
 export class SubscriptionInvoices {
   private readonly handlers = new Map<BillReason | '', EndHandler>();
+  private afterRefund: ((tx: Tx, sub: Subscription) => Promise<void>) | undefined;
 
   constructor(owners: InvoiceOwners) {
     owners.register(bizType.subscription, {
@@ -46,7 +48,16 @@ export class SubscriptionInvoices {
         await discounts.giveBack(tx, invoice);
       },
       reversed: (tx, invoice) => this.tell('reversed', tx, invoice),
+      ended: async (tx, { subscriptionId }) => {
+        const sub = await tx.lockIfAny(subscriptionAggregate, subscriptionId);
+        if (sub && !hasEnded(sub.status)) await this.afterRefund?.(tx, sub);
+      },
     });
+  }
+
+  /** Registers how a live subscription ends where a refund is to end it. The subscription is locked. */
+  endsAfterRefund(end: (tx: Tx, sub: Subscription) => Promise<void>): void {
+    this.afterRefund = end;
   }
 
   register(reasons: readonly BillReason[], handler: EndHandler): void {

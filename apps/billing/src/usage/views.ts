@@ -1,5 +1,6 @@
 import * as contract from '@recur/contracts';
 import { type PricedStep, priceOf, stepsOf, type UsagePrice, usagePrice } from '../pricing/usage.js';
+import { type Aggregation, isStanding } from './domain/aggregation.js';
 import type { KeptPrice } from './domain/counter.js';
 import type { PlanTerms } from './domain/facts.js';
 import type { Adjustment, UsageEvent } from './tables.js';
@@ -37,14 +38,14 @@ export const eventView = (event: UsageEvent, parts: EventParts): contract.Mercha
   subscriptionPeriodEnd: parts.periodEnd,
 });
 
-/** The price of an event: by how much it raised the price of its stretch. */
+/** The price of an event: by how much it raised the price of its stretch; 0 where values stand instead of accruing. */
 export function eventChargeView(
   kept: KeptPrice,
-  currency: string,
+  { currency, aggregation }: { currency: string; aggregation: Aggregation },
   { used, value }: Pick<UsageEvent, 'used' | 'value'>,
 ): contract.EventMetricCharge {
   const price = usagePrice(kept.charge, kept.planId);
-  const [before, after] = [priceOf(price, used - value), priceOf(price, used)];
+  const [before, after] = [priceOf(price, isStanding(aggregation) ? used : used - value), priceOf(price, used)];
   const last = stepsOf(price, used).at(-1);
   return {
     chargeAmount: Number(after - before),

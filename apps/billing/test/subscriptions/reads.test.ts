@@ -14,7 +14,7 @@ import {
   updateSubscriptionConfig,
   userSubscriptionDetail,
 } from '@recur/contracts';
-import { boundary } from '../../src/subscriptions/domain/calendar.js';
+import { boundary } from '@recur/kernel';
 import { type World, world } from './world.js';
 
 const month = { unit: 'month', count: 1 } as const;

@@ -73,7 +73,9 @@ const paymentInput = z.object({
   paymentType: input.line
     .default('')
     .describe('manual_capture: a gateway that charges cards only authorises the amount, until payment/capture'),
-  sendInvoice: input.flag.default(false).describe('Accepted but has no effect: no e-mails are sent yet'),
+  sendInvoice: input.flag
+    .default(false)
+    .describe('Accepted but has no effect: whether invoices are sent is a setting of the merchant'),
 });
 
 /** Rules between fields; the error is reported at the named field. */

@@ -41,15 +41,14 @@ export const NumberValidateHistory: Shape<NumberValidateHistory> = numberValidat
   id: 'NumberValidateHistory',
 });
 
-const merchantVatRule = z.object({
+export const MerchantVatRule = z.object({
   gatewayNames: input.line.default('').describe('Separated by commas; blank: all gateways'),
   validCountryCodes: input.line.default('').describe('Countries of buyers, separated by commas; blank: all'),
   taxPercentage: input.percent,
   ignoreVatNumber: input.flag.default(false).describe('Also for buyers whose VAT number would give reverse charge'),
 });
 /** A merchant's own rate for payments through certain gateways. */
-export interface MerchantVatRule extends z.output<typeof merchantVatRule> {}
-export const MerchantVatRule = merchantVatRule.meta({ id: 'MerchantVatRule' });
+export interface MerchantVatRule extends z.output<typeof MerchantVatRule> {}
 
 /** A VAT number after a check, as internal events carry it. */
 export const VatNumberState = z.object({

@@ -5,15 +5,32 @@ import type { Row } from '../store/pool.js';
 import { gateValues, raiseGates } from '../store/sql/dedupe.js';
 import { upTo } from '../store/sql/size-limits.js';
 
-const limits = { page: 500, pageBytes: 16_777_216 } as const;
+const limits = { page: 500, pageBytes: 16_777_216, cleared: 1_000 } as const;
 
-const pageText = upTo(
+/**
+ * The statements are run by `db.indexed`: the table is empty most of the time, and long when a consumer has failed for a
+ * while, so their plans must depend on no statistics.
+ */
+
+/** Parked events of consumer $1 after the version $2 and event $3. */
+export const pageText = upTo(
   limits.pageBytes,
   `select envelope, version, event_id from dead_letter where consumer = $1 and (version, event_id) > ($2, $3)
      order by version, event_id limit ${limits.page}`,
   'octet_length(envelope)',
   'order by version, event_id',
 );
+
+/** Selects a row if consumer $1 has parked an event of an aggregate ($2 to $4) with a version below $5. */
+export const earlierText = `select 1 from dead_letter where consumer = $1 and merchant_id = $2 and aggregate = $3
+  and aggregate_id = $4 and version < $5 order by version limit 1`;
+
+/** Removes up to `limits.cleared` events of consumer $1 that have an inbox row, looked up one by one. */
+export const clearText = `delete from dead_letter where ctid = any(array(select d.at from
+    (select ctid as at, event_id from dead_letter where consumer = $1 order by version, event_id) d cross join lateral
+    (select from inbox where consumer = $1 and event_id = d.event_id offset 0) applied
+    limit ${limits.cleared}))
+  returning 1`;
 
 /** A consumer's parked events, and the gates that it opens past events which no longer exist. */
 export class DeadLetters {
@@ -34,18 +51,14 @@ export class DeadLetters {
 
   /** True if an earlier event of the same aggregate is parked. */
   async holdUp({ merchantId, aggregate, aggregateId, version }: Event): Promise<boolean> {
-    const rows = await this.db.infra(
-      `select 1 from dead_letter where consumer = $1 and merchant_id = $2 and aggregate = $3 and aggregate_id = $4
-         and version < $5 limit 1`,
-      [this.consumer, merchantId, aggregate, aggregateId, version],
-    );
+    const rows = await this.db.indexed(earlierText, [this.consumer, merchantId, aggregate, aggregateId, version]);
     return rows.length > 0;
   }
 
   /** All parked events, each aggregate's in order. */
   async *all(): AsyncGenerator<Event> {
     for (let last: Row | undefined = { version: 0, event_id: '' }; last; ) {
-      const rows = await this.db.infra(pageText, [this.consumer, last.version, last.event_id]);
+      const rows = await this.db.indexed(pageText, [this.consumer, last.version, last.event_id]);
       for (const { envelope } of rows) yield JSON.parse(String(envelope)) as Event;
       last = rows.at(-1);
     }
@@ -53,12 +66,11 @@ export class DeadLetters {
 
   /** Removes parked events that have been applied since; returns their number. */
   async clear(): Promise<number> {
-    const rows = await this.db.infra(
-      `delete from dead_letter where consumer = $1
-         and event_id in (select event_id from inbox where consumer = $1) returning 1`,
-      [this.consumer],
-    );
-    return rows.length;
+    for (let total = 0; ; ) {
+      const { length } = await this.db.indexed(clearText, [this.consumer]);
+      total += length;
+      if (length < limits.cleared) return total;
+    }
   }
 
   /** Moves the gate to just before `event`, past events that were never seen: their owner no longer keeps them. */

@@ -35,11 +35,11 @@ const batchOf = (select: string, weight: string, by: string) =>
 const eventWeight = limits.batchBytes / limits.batch;
 const listWeight = `characters + cardinality(seqs) * ${eventWeight}`;
 /** Statements that have events to publish, oldest first; `first` names a statement by its first event. */
-const unpublished = batchOf('select first, seqs, characters from unpublished', listWeight, 'first');
-const listed = `select ${columns} from unnest($1::bigint[]) with ordinality named(listed, place)
+export const unpublished = batchOf('select first, seqs, characters from unpublished', listWeight, 'first');
+export const listed = `select ${columns} from unnest($1::bigint[]) with ordinality named(listed, place)
   cross join lateral (select * from outbox where seq = listed) o order by place`;
 /** Takes statements off the list; found key by key, see indexed.ts. */
-const settled = `delete from unpublished where ctid = any(array(select u.ctid from unnest($1::bigint[]) done
+export const settled = `delete from unpublished where ctid = any(array(select u.ctid from unnest($1::bigint[]) done
   cross join lateral (select ctid from unpublished where first = done) u))`;
 const kept = batchOf(`select ${columns} from outbox where seq > $1 and seq <= $2`, 'octet_length(envelope)', 'seq');
 

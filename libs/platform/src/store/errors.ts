@@ -74,7 +74,7 @@ export function asRejection(error: unknown, unknown: boolean): unknown {
     : new Rejected('dependency_away', 'The database is away; nothing was done');
 }
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';
 }

@@ -153,6 +153,9 @@ describe('row-level security', () => {
     'metrics_search',
     'user_copies_search',
     'expiries',
+    'mails_search',
+    'gateway_routes',
+    'gateway_facts',
   ];
 
   it('holds where a query names no merchant: nothing of another is seen, changed or removed', async () => {

@@ -13,6 +13,8 @@ export function decodedLogo(bytes: Uint8Array): Buffer | undefined {
   if (image.length > limits.bytes) return undefined;
   if (image.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))) return image;
   if (!image.subarray(0, 8).equals(pngSignature) || image.length < 33) return undefined;
+  // pngjs may answer a cut image without an error
+  if (!image.includes('IEND')) return undefined;
   if (image.readUInt32BE(16) * image.readUInt32BE(20) > limits.pixels) return undefined;
   try {
     return onWhite(PNG.sync.read(image));

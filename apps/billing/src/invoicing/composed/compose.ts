@@ -1,7 +1,8 @@
 import { exponentOf } from '@recur/contracts';
 import { sum } from '@recur/kernel';
-import type { Reader } from '@recur/platform';
+import type { Reader, Tx } from '@recur/platform';
 import * as credits from '../../credits/verbs.js';
+import { assertProducts, type Products, productsOf } from '../../customers/products.js';
 import * as discounts from '../../discounts/verbs.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import { type DiscountTerms, discountOfChanges, type ItemChange, isDiscountable } from '../../pricing/discount.js';
@@ -11,7 +12,7 @@ import type { TaxRate } from '../../pricing/tax.js';
 import { type TaxDecision, taxPoint } from '../../pricing/tax-decision.js';
 import { rateOf, type TaxFacts, taxFacts } from '../../tax/decide.js';
 import { paidSubscriptionInvoices } from '../discount-preview.js';
-import type { Bill, BillItem } from './bill.js';
+import type { Bill, BillItem } from './domain/bill.js';
 
 /** The parties of a bill, as far as its amounts depend on them. */
 export interface BillParties {
@@ -35,17 +36,25 @@ export interface Composed {
   promoBase: bigint;
 }
 
-/** Composes a bill: tax rates, discount and promo credit of the present, and the amounts. Nothing is locked. */
-export async function compose(reader: Reader, bill: Bill, parties: BillParties): Promise<Composed> {
+/**
+ * Composes a bill: tax rates, discount and promo credit of the present, and the amounts. Nothing is locked. In a
+ * transaction, a product that is not known is asked of catalog: throws Stale.
+ */
+export async function compose(reader: Reader | Tx, bill: Bill, parties: BillParties): Promise<Composed> {
   const { userId, vatNumber, countryCode } = bill;
   const buyer = { ...(vatNumber && { vatNumber }), ...(countryCode && { vatCountryCode: countryCode }) };
-  const [tax, discount] = await Promise.all([
+  const plans = bill.items.map(({ plan }) => plan ?? bill.mainPlan);
+  const [tax, products, discount] = await Promise.all([
     taxFacts(reader, { userId, sellerCountryCode: parties.sellerCountryCode, ...buyer }),
+    productsOf(reader, plans),
     discountOf(reader, bill),
   ]);
+  // only US sales tax depends on products; a new one may not have arrived yet
+  const isNew = bill.reason === 'create' && tax.buyer.countryCode === 'US';
+  if (isNew && 'stale' in reader) assertProducts(reader, plans, products);
   const granted = 'problem' in discount ? undefined : discount.granted;
   const promo = await promoOf(reader, bill, granted !== undefined);
-  const rates = bill.items.map(item => taxRate(tax, bill, item, parties.gateway));
+  const rates = bill.items.map(item => taxRate({ tax, products }, bill, item, parties.gateway));
   return {
     ...{ bill, gateway: parties.gateway, rates, tax, discount: granted, promo },
     discountProblem: 'problem' in discount ? discount.problem : '',
@@ -77,16 +86,23 @@ function amounts(
   return { composition, promoBase: net > 0n ? net : 0n };
 }
 
-function taxRate(facts: TaxFacts, bill: Bill, item: BillItem, gateway: Gateway | undefined): TaxRate | TaxDecision {
+function taxRate(
+  { tax, products }: { tax: TaxFacts; products: Products },
+  bill: Bill,
+  item: BillItem,
+  gateway: Gateway | undefined,
+): TaxRate | TaxDecision {
   if (item.source) return item.source.rate;
   const { taxPercentage, moment, mainPlan } = bill;
+  const plan = item.plan ?? mainPlan;
   const isUsage = item.kind === 'metered' || item.kind === 'lateUsage';
   const usage = isUsage && item.stretch ? { usagePeriodEnd: item.stretch.end } : {};
   const requested = { taxPercentage, command: 'subscription', byApiKey: true } as const;
-  return rateOf(facts, {
+  return rateOf(tax, {
     ...(taxPercentage > 0 && { requested }),
     gatewayName: gateway?.gatewayName ?? '',
-    plan: (item.plan ?? mainPlan).usVATConfig,
+    plan: plan.usVATConfig,
+    product: products.get(plan.productId)?.usVATConfig ?? null,
     at: taxPoint(usage, moment),
   });
 }

@@ -3,8 +3,8 @@ import { isCreditNote, originalInvoice } from '../../pricing/credit-note.js';
 import { newFacts, newLineFacts, taxEntry } from '../domain/facts.js';
 import type { InvoiceState } from '../state.js';
 import type { LineRow } from '../tables.js';
-import type { BillItem } from './bill.js';
 import type { Composed } from './compose.js';
+import type { BillItem } from './domain/bill.js';
 
 /** Identity of a document that is composed. */
 export interface DocumentContext {

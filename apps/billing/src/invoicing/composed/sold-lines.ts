@@ -6,7 +6,7 @@ import { withCredited } from '../domain/refund-ledger.js';
 import { saveGivenBack } from '../refunds/book.js';
 import type { InvoiceState } from '../state.js';
 import { type InvoiceRow, invoiceLines, invoices, type LineRow } from '../tables.js';
-import { promoOf, type SoldLine } from './sold-line.js';
+import { promoOf, type SoldLine } from './domain/sold-line.js';
 
 const inForce = `select distinct i.invoice_id from invoices i
   join invoice_lines l on l.merchant_id = i.merchant_id and l.invoice_id = i.invoice_id
@@ -25,7 +25,8 @@ export async function soldLines(reader: Reader, subscriptionId: string, from: nu
     const invoiceId = String(invoice_id);
     const invoice = await reader.part(invoices, { invoiceId });
     const lines = await reader.parts(invoiceLines, { invoiceId }, inOrder);
-    if (invoice) sold.push(...lines.filter(line => sells(line, from)).map(line => soldLine(invoice, line)));
+    if (invoice?.status === 'paid')
+      sold.push(...lines.filter(line => sells(line, from)).map(line => soldLine(invoice, line)));
   }
   return sold;
 }

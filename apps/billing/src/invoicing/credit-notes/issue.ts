@@ -2,7 +2,7 @@ import type { Tx } from '@recur/platform';
 import { needsVoidNote } from '../../pricing/credit-note.js';
 import type { LineShare } from '../../pricing/refund.js';
 import { invoiceAggregate } from '../aggregates.js';
-import { subscriptionOf } from '../composed/facts.js';
+import { subscriptionOf } from '../composed/domain/facts.js';
 import { issued, type NoteContext, shareNote, voidNote, withdrawn } from '../domain/credit-note.js';
 import type { Invoice } from '../domain/invoice.js';
 import type { Refund } from '../domain/refund.js';

@@ -3,7 +3,7 @@ import { Appender, type Tx } from '@recur/platform';
 import type { Plans } from '../../customers/plans.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import { invoiceAggregate } from '../aggregates.js';
-import { withoutSubscription } from '../composed/facts.js';
+import { withoutSubscription } from '../composed/domain/facts.js';
 import { type Draft, draft as priced } from '../domain/draft.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceLines } from '../tables.js';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Controller } from '@nestjs/common';
 import { bizType, createFrom, deleteInvoice, editInvoice, finishInvoice, type In, newInvoice } from '@recur/contracts';
-import { invalid } from '@recur/kernel';
+import { invalid, Rejected } from '@recur/kernel';
 import { type Appender, type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { type Plans, plansById } from '../../customers/plans.js';
 import { assertBuyer, findUser } from '../../customers/users.js';
@@ -80,6 +80,7 @@ export class InvoiceDrafts {
         plansById(tx, planIds(input.lines ?? [])),
       ]);
       domain.assertDraft(invoice);
+      assertNotComposed(invoice, 'edit');
       const chosen = chooseGateway(merchantGateways, input.gatewayId, invoice.gatewayId);
       const gatewayId = input.gatewayId || invoice.gatewayId;
       const gateway = merchantGateways.find(known => known.gatewayId === gatewayId);
@@ -111,6 +112,7 @@ export class InvoiceDrafts {
     return this.db.write(caller, async tx => {
       const invoice = await tx.lock(invoiceAggregate, { invoiceId, kind: 'invoice' }, 'invoice_not_found');
       if (invoice.deletedTime !== 0) return {};
+      assertNotComposed(invoice, 'delete');
       const deleted = domain.deleteDraft(invoice, tx.now);
       tx.step(invoiceAggregate, deleted, 'invoice.deleted', { log: 'Delete' });
       await giveBackPromo(tx, deleted);
@@ -120,6 +122,15 @@ export class InvoiceDrafts {
 }
 
 const draftWith = (invoiceId: string) => ({ invoiceId, kind: 'invoice' as const, deletedTime: 0 });
+
+/** A draft that bills a subscription is made of what is to be billed: it can only be finished. */
+function assertNotComposed({ invoiceId, bizType: type }: InvoiceState, move: 'edit' | 'delete'): void {
+  if (type !== bizType.subscription) return;
+  throw new Rejected(
+    'invoice_not_draft',
+    `Invoice ${invoiceId} is composed of what a subscription bills: cannot ${move} it`,
+  );
+}
 
 const planIds = (lines: readonly { planId: number }[]) => lines.map(({ planId }) => planId);
 

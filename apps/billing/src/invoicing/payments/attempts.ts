@@ -124,11 +124,13 @@ export class PaymentAttempts {
 
   /** The open payment of an invoice, or another one after a payment that failed or was cleared. */
   private async paymentOf(tx: Tx, invoice: InvoiceState): Promise<[Payment, InvoiceState]> {
-    const { payment: current, gatewayId } = invoice;
+    const { payment: current, gatewayId, link } = invoice;
     if (current?.status === 'created') return [current, invoice];
     const { checkout = null, countryCode = '', manualCapture = false } = current ?? {};
     const given = {
-      ...{ paymentId: tx.newId('pay_'), id: await tx.nextId(payments), gatewayId, link: this.finalizer.newLink() },
+      ...{ paymentId: tx.newId('pay_'), id: await tx.nextId(payments), gatewayId },
+      // the link that the user was sent stays the one to pay at
+      link: link || this.finalizer.newLink(),
       ...{ checkout, countryCode, manualCapture, now: tx.now },
     };
     return openAnotherPayment(invoice, current, given);

@@ -1,4 +1,4 @@
-import type { Tx } from '@recur/platform';
+import type { Reader, Tx } from '@recur/platform';
 import { type CollectionTerms, lastNoticeTime, newCollection } from '../domain/dunning.js';
 import type { Invoice } from '../domain/invoice.js';
 import type { Payment } from '../domain/payment.js';
@@ -21,6 +21,10 @@ export function startCollecting(tx: Tx, invoice: Invoice, terms: CollectionTerms
   if (collection.nextTime > 0) tx.schedule(chargeWork.attempt, invoice.invoiceId, collection.nextTime);
   announceDeadline(tx, invoice.invoiceId, invoice.deadline, terms.periodStart);
 }
+
+/** Unix second of the last attempt to charge an invoice; 0 if there was none. */
+export const lastAttempt = async (reader: Reader, invoiceId: string): Promise<number> =>
+  (await reader.find(collections, { invoiceId }))?.lastTime ?? 0;
 
 /** Schedules an attempt at once, beside those of the schedule. */
 export async function tryNow(tx: Tx, invoice: Invoice): Promise<void> {

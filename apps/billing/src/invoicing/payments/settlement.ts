@@ -5,7 +5,7 @@ import { askAgainAfter, type ChargeOutcome, type ChargeReport, verdictOf } from 
 import { receivePayment } from '../domain/collection.js';
 import { markFailed, type Payment } from '../domain/payment.js';
 import { InvoiceEndings } from '../endings.js';
-import { Notices, type Occasion } from '../finish/notices.js';
+import { type NoticeFacts, Notices, type Occasion } from '../finish/notices.js';
 import { InvoiceOwners } from '../owners.js';
 import { receiveSurplus } from '../refunds/surplus.js';
 import type { InvoiceState } from '../state.js';
@@ -57,7 +57,7 @@ export class Settlement {
         const waiting: Payment = { ...over, outcome: 'action', link: link || payment.link };
         tx.step(paymentAggregate, waiting, 'payment.authorised.need');
         tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + askAgainAfter(waiting));
-        await this.tell(tx, 'needsAction', invoice, waiting);
+        await this.tell(tx, 'needsAction', invoice, waiting, { link: waiting.link });
         return true;
       }
       case 'reserve':
@@ -91,9 +91,14 @@ export class Settlement {
     if (collection.failures === 0) await this.tell(tx, 'paymentFailed', invoice, failed);
   }
 
-  private tell(tx: Tx, occasion: Occasion, invoice: InvoiceState, payment: Payment): Promise<void> {
-    const { link } = payment;
-    return this.notices.tell(tx, occasion, { ...invoice, payment }, { link, dueAt: invoice.deadline });
+  private tell(
+    tx: Tx,
+    occasion: Occasion,
+    invoice: InvoiceState,
+    payment: Payment,
+    facts: NoticeFacts = {},
+  ): Promise<void> {
+    return this.notices.tell(tx, occasion, { ...invoice, payment }, { ...facts, dueAt: invoice.deadline });
   }
 }
 

@@ -31,8 +31,10 @@ export class Refunds {
   @Handle(refundInvoice)
   refund(input: In<typeof refundInvoice>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await lockInvoice(tx, input.invoiceId);
-      const { paymentId } = input;
+      const { paymentId, invoiceId } = input;
+      const invoice = await (input.cancelSubscription
+        ? this.settlement.lock(tx, invoiceId)
+        : lockInvoice(tx, invoiceId));
       if (paymentId && paymentId !== invoice.paymentId) {
         throw invalid('/paymentId', `is not the payment of the invoice, which is ${invoice.paymentId || 'none'}`);
       }

@@ -16,6 +16,11 @@ export class RefundSettlement {
     private readonly notices: Notices,
   ) {}
 
+  /** Locks an invoice after what its owner locks before it, to end what it bills. Throws Rejected `invoice_not_found`. */
+  lock(tx: Tx, invoiceId: string): Promise<InvoiceState> {
+    return this.owners.lock(tx, { invoiceId, kind: 'invoice', deletedTime: 0 }, 'invoice_not_found');
+  }
+
   /** Makes a refund of a locked invoice. `endsOwner`: what the invoice bills is to end. Throws what `makeRefund` does. */
   async make(tx: Tx, invoice: InvoiceState, request: RefundRequest, endsOwner = false): Promise<Refund> {
     const { refund, note } = await makeRefund(tx, invoice, request);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createFrom } from '@recur/contracts';
+import { boundary } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import { sellerCountry } from '../../customers/merchants.js';
 import { findGateway } from '../../gateways/lookup.js';
@@ -10,7 +11,6 @@ import { endLines, soldLines } from '../../invoicing/composed/sold-lines.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { changeBill, deferred, sells, termsOf } from '../domain/apply-change.js';
-import { boundary } from '../domain/calendar.js';
 import { changeLines } from '../domain/change-bill.js';
 import { intervalOf } from '../domain/items.js';
 import type { PeriodRow } from '../domain/periods.js';

@@ -1,7 +1,7 @@
 import { invalid } from '@recur/kernel';
 import type { Reader } from '@recur/platform';
 import * as discounts from '../../discounts/verbs.js';
-import type { BillDiscount } from '../../invoicing/composed/bill.js';
+import type { BillDiscount } from '../../invoicing/composed/domain/bill.js';
 import { discountOfChanges } from '../../pricing/discount.js';
 import { externalTerms } from '../create/external-discount.js';
 import { type BoundDiscount, planOf } from '../domain/subscription.js';

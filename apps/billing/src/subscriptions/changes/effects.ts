@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
+import { releasePeriod } from '../../invoicing/composed/replace.js';
 import { endLines } from '../../invoicing/composed/sold-lines.js';
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
@@ -78,19 +79,20 @@ export class ChangeEffects {
 
   /**
    * Carries out a change: the subscription sells what it was changed to, lines that are credited end, and the next
-   * period's open invoice is cancelled and made again by the cycle. `sources` are the lines that the change credits.
+   * period's open invoice is cancelled and made again by the cycle, unless the caller replaces it. `sources` are the lines
+   * that the change credits.
    */
   async takeEffect(
     tx: Tx,
     sub: Subscription,
     update: PendingUpdate,
     sources: readonly string[],
-    log?: string,
+    { log, keepsNext = false }: { log?: string; keepsNext?: boolean } = {},
   ): Promise<{ sub: Subscription; update: PendingUpdate }> {
     const { newPeriod, discount, gatewayId, manualPayment, taxPercentage } = updateTermsOf(update);
     const at = update.prorationDate;
     await endLines(tx, sources, at);
-    await this.withdrawNext(tx, sub);
+    if (!keepsNext) await this.withdrawNext(tx, sub);
     if (newPeriod) await restartPeriods(tx, sub, newPeriod, update.invoiceId);
     const changed = newPeriod ? restarted(updated(sub, update), newPeriod) : updated(sub, update);
     const after: Subscription = {
@@ -113,7 +115,9 @@ export class ChangeEffects {
       const { invoiceId } = row;
       const invoice = await this.invoiceOwners.lock(tx, { invoiceId }, 'invoice_not_found');
       await voidPeriod(tx, row);
-      if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
+      if (invoice.status !== 'processing') continue;
+      await releasePeriod(tx, invoiceId);
+      await this.endings.cancel(tx, invoice);
     }
   }
 }

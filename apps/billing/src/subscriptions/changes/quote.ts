@@ -1,18 +1,17 @@
 import type { Plan } from '@recur/contracts';
-import { invalid } from '@recur/kernel';
+import { boundary, invalid } from '@recur/kernel';
 import type { Caller, Tx } from '@recur/platform';
 import { ownMerchant } from '../../customers/merchants.js';
 import { assertSellable, plansById } from '../../customers/plans.js';
 import { findUser } from '../../customers/users.js';
 import { chooseGateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/lookup.js';
-import type { Bill } from '../../invoicing/composed/bill.js';
 import { compose } from '../../invoicing/composed/compose.js';
+import type { Bill } from '../../invoicing/composed/domain/bill.js';
 import { soldLines } from '../../invoicing/composed/sold-lines.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { changeBill, termsOf, updated, updateTo } from '../domain/apply-change.js';
 import { cycleBill } from '../domain/bill.js';
-import { boundary } from '../domain/calendar.js';
 import { changeLines, type PaidPeriod } from '../domain/change-bill.js';
 import * as rules from '../domain/changes.js';
 import { assertChoice, type Choice, intervalOf } from '../domain/items.js';
@@ -41,6 +40,7 @@ export async function quoteChange(tx: Tx, sub: Subscription, input: ChangeInput,
   const bounds = { start: sub.currentPeriodStart, end: sub.currentPeriodEnd };
   const at = sub.status === 'incomplete' ? tx.now : rules.prorationDateOf(input.prorationDate, tx.now, bounds);
   const periods = await periodsFrom(tx, sub.subscriptionId, at);
+  if (sub.status === 'active' && at >= sub.currentPeriodEnd) throw rules.betweenPeriods(sub.subscriptionId);
   const mode = rules.modeOf({ ...stateOf(sub), inTrial: isTrial(periods[0]) });
   const update = updateTo(sub, choice, 'upgrade');
   const plan = planned(sub, updated(sub, update), mode, input, settings);

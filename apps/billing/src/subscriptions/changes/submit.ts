@@ -66,7 +66,7 @@ export class ChangeSubmit {
     if (mode === 'incomplete') return this.replaceOpen(tx, quoted, update, input);
     if (composed.bill.items.length > 0) return this.bill(tx, quoted, update, input);
     tx.step(pendingUpdateAggregate, update, 'subscription.pending_update.create');
-    return this.effects.takeEffect(tx, sub, update, [], 'Update');
+    return this.effects.takeEffect(tx, sub, update, [], { log: 'Update' });
   }
 
   /** Bills a change: it takes effect at once where nothing is due, else when its invoice is paid. */
@@ -77,7 +77,7 @@ export class ChangeSubmit {
       await giveBackSources(tx, composed);
       tx.step(pendingUpdateAggregate, update, 'subscription.pending_update.create');
       const carried = [...sub.carried, ...carriedLines(composed)];
-      return this.effects.takeEffect(tx, { ...sub, carried }, update, sources, 'Update');
+      return this.effects.takeEffect(tx, { ...sub, carried }, update, sources, { log: 'Update' });
     }
     const deadline = deadlineOf(tx, quoted);
     const { view, payment, discount } = await this.maker.make(tx, composed, makingOf(input, deadline));
@@ -89,7 +89,7 @@ export class ChangeSubmit {
       return { update: waiting(tx, sub, billed), view, paymentId: payment.paymentId };
     }
     tx.step(pendingUpdateAggregate, billed, 'subscription.pending_update.create');
-    return { ...(await this.effects.takeEffect(tx, sub, billed, sources, 'Update')), view };
+    return { ...(await this.effects.takeEffect(tx, sub, billed, sources, { log: 'Update' })), view };
   }
 
   /** Switches an incomplete subscription: its open invoice is replaced, for the same period and with the same deadline. */
@@ -102,7 +102,10 @@ export class ChangeSubmit {
     const billed = { ...update, invoiceId };
     tx.step(pendingUpdateAggregate, billed, 'subscription.pending_update.create');
     if (current) await reinvoice(tx, current, invoiceId);
-    const done = await this.effects.takeEffect(tx, { ...sub, latestInvoiceId: invoiceId }, billed, [], 'Update');
+    const done = await this.effects.takeEffect(tx, { ...sub, latestInvoiceId: invoiceId }, billed, [], {
+      log: 'Update',
+      keepsNext: true,
+    });
     await releasePeriod(tx, open.invoiceId);
     await this.endings.cancel(tx, open);
     const period = { ...composed.bill.period, seq: open.periodSeq + 1 };

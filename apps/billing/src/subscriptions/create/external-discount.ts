@@ -1,6 +1,6 @@
 import type { createSubscription, In } from '@recur/contracts';
 import type { Settings } from '../../discounts/domain/discount.js';
-import type { BillDiscount } from '../../invoicing/composed/bill.js';
+import type { BillDiscount } from '../../invoicing/composed/domain/bill.js';
 
 /** A discount of a request: a code of its own, bound to the subscription. */
 export function externalTerms(

@@ -1,4 +1,4 @@
-import { type createSubscription, type In, isTimeZone, type Plan } from '@recur/contracts';
+import { type createSubscription, type In, isTimeZone, type Plan, snapshotChargeType } from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import type { Caller, Tx } from '@recur/platform';
 import { ownMerchant } from '../../customers/merchants.js';
@@ -6,8 +6,8 @@ import { assertSellable, plansById } from '../../customers/plans.js';
 import type { Customer } from '../../customers/users.js';
 import { chooseGateway, type Gateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/lookup.js';
-import type { Bill } from '../../invoicing/composed/bill.js';
 import { type Composed, compose } from '../../invoicing/composed/compose.js';
+import type { Bill } from '../../invoicing/composed/domain/bill.js';
 import { type FirstTerms, firstBill } from '../domain/bill.js';
 import { type Start, startOf } from '../domain/first.js';
 import { amountOf, assertChoice, type Choice, itemsFor, snapshotOf, storedItems } from '../domain/items.js';
@@ -19,7 +19,7 @@ import { externalTerms } from './external-discount.js';
 type Submit = In<typeof createSubscription>;
 /** Terms of create_preview and create_submit; what only the latter has is optional. */
 export type CreateInput = Omit<Submit, 'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId' | 'startIncomplete'> &
-  Partial<Pick<Submit, 'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId'>>;
+  Partial<Pick<Submit, 'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId'>> & { manualPayment?: boolean };
 
 /** A new subscription as it would be, with its first bill composed. */
 export interface Quote {
@@ -41,6 +41,7 @@ export async function quote(
   user: Customer | undefined,
   { actor }: Caller,
   ids: { id: number; subscriptionId: string },
+  occasion: 'create' | 'renew' = 'create',
 ): Promise<Quote> {
   const [choice, all, settings, merchant] = await Promise.all([
     choiceOf(tx, input),
@@ -58,13 +59,20 @@ export async function quote(
     trialAllowed: !settings.oneTrialPerUser || !(user && (await hadTrial(tx, user.id, plan.productId))),
   });
   const taxPercentage = actor.kind === 'key' ? input.taxPercentage : 0;
-  const sub = newSubscription({ ...input, ...ids, taxPercentage }, choice, start, {
+  const begun = newSubscription({ ...input, ...ids, taxPercentage }, choice, start, {
     ...{ merchantId: tx.merchantId, userId: user?.id ?? 0, gateway, timeZone, now: tx.now },
   });
-  const bill = firstBill(sub, start.period, firstTerms(input), tx.now);
-  const composed = await compose(tx, bill, { sellerCountryCode: merchant.countryCode, gateway });
+  const sub = occasion === 'create' ? begun : renewal(begun);
+  const bill = firstBill(sub, start.period, firstTerms(input, occasion), tx.now);
+  const reason = occasion === 'create' ? bill : { ...bill, reason: occasion, name: 'SubscriptionRenew' };
+  const composed = await compose(tx, reason, { sellerCountryCode: merchant.countryCode, gateway });
   return { sub, start, composed, gateway, plan, settings };
 }
+
+const renewal = (sub: Subscription): Subscription => ({
+  ...sub,
+  planSnapshot: { ...sub.planSnapshot, chargeType: snapshotChargeType.renewal },
+});
 
 /** Plan, add-ons and currency of a request. */
 async function choiceOf(
@@ -82,13 +90,16 @@ async function choiceOf(
   return productData ? { ...choice, product: productData } : choice;
 }
 
-function firstTerms({ discount, discountCode, applyPromoCredit, applyPromoCreditAmount, productData }: CreateInput) {
+function firstTerms(
+  { discount, discountCode, applyPromoCredit, applyPromoCreditAmount, productData }: CreateInput,
+  operation: 'create' | 'renew',
+) {
   if (discount && discountCode !== '') throw invalid('/discount', 'has no place beside discountCode');
   const promo: NonNullable<Bill['promo']> = { cap: applyPromoCreditAmount ?? 0 };
   if (applyPromoCredit !== undefined) promo.apply = applyPromoCredit;
   const terms: FirstTerms = { promo };
   if (productData) terms.product = productData;
-  if (discountCode !== '') terms.discount = { is: 'code', code: discountCode, operation: 'create' };
+  if (discountCode !== '') terms.discount = { is: 'code', code: discountCode, operation };
   if (discount) terms.discount = externalTerms(discount);
   return terms;
 }
@@ -124,7 +135,7 @@ function newSubscription(
     ...{ firstPaidTime: 0, gatewayId: gateway?.gatewayId ?? 0, paymentMethodId: input.paymentMethodId ?? '' },
     ...{
       gatewayPaymentType,
-      manualPayment: false,
+      manualPayment: input.manualPayment ?? false,
       cancelAtPeriodEnd: plan.cancelAtTrialEnd === 1 && start.trialEnd > 0,
     },
     ...{ cancelReason: '', cancelTime: 0, dunningTime: 0, latestInvoiceId: '', pendingUpdateId: '' },

@@ -1,24 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
 import { settingsOf as documentSettingsOf } from '../../invoicing/finish/settings.js';
-import { lastAttempt } from '../../invoicing/payments/last-attempt.js';
+import { lastAttempt } from '../../invoicing/payments/collect.js';
 import type { InvoiceState } from '../../invoicing/state.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { carriedLinesOf } from '../domain/carried.js';
-import { expired, periodOf } from '../domain/cycle.js';
+import { periodOf } from '../domain/cycle.js';
 import { hasEnded } from '../domain/lifecycle.js';
 import type { PeriodRow } from '../domain/periods.js';
-import { advanced, ended, moved } from '../domain/subscription.js';
+import { advanced, moved } from '../domain/subscription.js';
+import { SubscriptionEndings } from '../endings/ending.js';
 import { deferredOf } from '../next-bill.js';
 import { type InvoiceEnd, SubscriptionInvoices } from '../owner.js';
 import { NEXT } from '../schedule.js';
 import { chargeTermsOf, settingsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
+import { PeriodEnd } from './period-end.js';
 
 /** Ends of the invoices of later periods: paid, the period begins at its time; unpaid, the subscription ends. */
 @Injectable()
 export class CycleEnds {
-  constructor(owner: SubscriptionInvoices) {
+  constructor(
+    owner: SubscriptionInvoices,
+    private readonly periodEnd: PeriodEnd,
+    private readonly endings: SubscriptionEndings,
+  ) {
     owner.register(['cycle', 'trialStep'], {
       paid: (tx, end) => this.paid(tx, end),
       failed: (tx, end) => this.failed(tx, end),
@@ -50,29 +56,30 @@ export class CycleEnds {
     const row = await rowOf(tx, invoice);
     if (row) tx.save(subscriptionPeriods, { ...row, state: 'unpaid', remakeAt: 0 });
     if (hasEnded(sub.status)) return;
-    const over = expired(sub, tx.now);
-    tx.step(subscriptionAggregate, over, over.status === 'failed' ? 'subscription.failed' : 'subscription.expired');
-    tx.unschedule(NEXT, sub.subscriptionId);
+    await this.periodEnd.expire(tx, sub);
   }
 
-  /** It is made again a retry interval after the last attempt; what it had carried is unbilled again. */
+  /** Schedules the invoice again, a retry interval after the last attempt; what it had carried is unbilled again. */
   private async cancelled(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
+    if (hasEnded(sub.status)) return;
+    const carried = carriedLinesOf(invoice.lines);
+    if (carried.length > 0) {
+      const unbilled = { ...sub, carried: [...sub.carried, ...carried], modifyTime: tx.now };
+      tx.step(subscriptionAggregate, unbilled, 'subscription.updated');
+    }
     const row = await rowOf(tx, invoice);
-    if (row?.state !== 'open' || hasEnded(sub.status)) return;
+    // a void period was replaced by another
+    if (row?.state !== 'open') return;
     const { retryIntervalSeconds } = chargeTermsOf(sub, await settingsOf(tx));
     const attempt = await lastAttempt(tx, invoice.invoiceId);
     tx.save(subscriptionPeriods, { ...row, remakeAt: (attempt || tx.now) + retryIntervalSeconds });
-    const carried = [...sub.carried, ...carriedLinesOf(invoice.lines)];
-    tx.step(subscriptionAggregate, { ...sub, carried, modifyTime: tx.now }, 'subscription.updated');
     tx.schedule(NEXT, sub.subscriptionId, tx.now);
   }
 
   /** A chargeback of the whole ends the subscription, unless the config keeps it. */
   private async reversed(tx: Tx, { sub }: InvoiceEnd): Promise<void> {
     if (hasEnded(sub.status) || (await documentSettingsOf(tx)).keepAfterDispute) return;
-    const over = ended(sub, 'cancel', 'Its payment was charged back', tx.now);
-    tx.step(subscriptionAggregate, over, 'subscription.cancelled');
-    tx.unschedule(NEXT, sub.subscriptionId);
+    await this.endings.end(tx, sub, { move: 'cancel', reason: 'Its payment was charged back' });
   }
 }
 

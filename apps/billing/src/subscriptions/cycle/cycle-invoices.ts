@@ -25,10 +25,10 @@ export class CycleInvoices {
   /** Makes the next period and its invoice, or only the invoice again. Parks what cannot be billed. */
   async make(tx: Tx, scene: Scene, state: CycleState): Promise<CycleState> {
     const { sub, current, ahead } = state;
-    const { bill, period } = await nextBill(tx, sub, tx.now, ahead && periodOf(sub, ahead));
+    const { bill, period, sub: billed } = await nextBill(tx, sub, tx.now, ahead && periodOf(sub, ahead));
     const row = ahead ?? (await this.newRow(tx, sub, period));
     if (bill.items.length === 0) return this.free(tx, { sub, current, ahead: row });
-    const gateway = scene.gateways.get(sub.gatewayId);
+    const gateway = scene.gateways.get(billed.gatewayId);
     const seq = row.timesMade + 1;
     const numbered = { ...bill, period: { ...bill.period, seq } };
     const composed = await compose(tx, numbered, { sellerCountryCode: scene.sellerCountryCode, gateway });

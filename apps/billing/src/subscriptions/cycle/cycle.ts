@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import { subscriptionAggregate } from '../aggregate.js';
 import { DeferredChanges } from '../changes/deferred.js';
-import { type CycleState, type CycleStep, expired, missedPeriods, nextStep, periodOf } from '../domain/cycle.js';
+import { type CycleState, type CycleStep, missedPeriods, nextStep, periodOf } from '../domain/cycle.js';
 import { advanced, moved, type Subscription } from '../domain/subscription.js';
 import { leadOf, NEXT } from '../schedule.js';
 import { chargeTermsOf } from '../settings.js';
@@ -79,8 +79,14 @@ export class Cycle {
       case 'end':
         return this.periodEnd.end(tx, state);
       case 'expire':
-        return expire(tx, state);
+        return this.expire(tx, state);
     }
+  }
+
+  /** The deadline of a period whose invoice was cancelled and not made again. */
+  private async expire(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
+    if (ahead) tx.save(subscriptionPeriods, { ...ahead, state: 'unpaid', remakeAt: 0 });
+    return { sub: await this.periodEnd.expire(tx, sub), current, ahead: undefined };
   }
 
   /** The next period begins, paid or not. A deferred change comes first: what is due then may be another step. */
@@ -99,7 +105,7 @@ export class Cycle {
 
 /** Why the billing stops, where too many periods were missed; undefined if it goes on. */
 function parkedIfLate(sub: Subscription, now: number): string | undefined {
-  // it was taken up again since, with all that was missed
+  // taken up again since, with all that was missed
   if (sub.parkedAt > sub.currentPeriodEnd) return undefined;
   if (missedPeriods(sub, now, limits.missed + 1) <= limits.missed) return undefined;
   return `More than ${limits.missed} periods were not billed`;
@@ -118,12 +124,4 @@ function suspend(tx: Tx, { sub, current, ahead }: CycleState): CycleState {
   const next = { ...moved(sub, 'suspend', tx.now), dunningTime: tx.now, currentPeriodPaid: ahead?.deadline ?? tx.now };
   tx.step(subscriptionAggregate, next, 'subscription.auto_renew.failure');
   return { sub: next, current, ahead };
-}
-
-/** The deadline of a period whose invoice was cancelled and not made again. */
-function expire(tx: Tx, { sub, current, ahead }: CycleState): CycleState {
-  if (ahead) tx.save(subscriptionPeriods, { ...ahead, state: 'unpaid', remakeAt: 0 });
-  const over = expired(sub, tx.now);
-  tx.step(subscriptionAggregate, over, over.status === 'failed' ? 'subscription.failed' : 'subscription.expired');
-  return { sub: over, current, ahead };
 }

@@ -6,7 +6,7 @@ import { type CycleState, stateOf } from '../domain/cycle.js';
 import { settingsOf } from '../settings.js';
 import { type Settings, subscriptionPeriods, subscriptions } from '../tables.js';
 
-/** What the cycle knows of a batch of subscriptions of one merchant, all of them locked. */
+/** Facts of a batch of subscriptions of one merchant, all of them locked. */
 export interface Scene {
   settings: Settings;
   sellerCountryCode: string;

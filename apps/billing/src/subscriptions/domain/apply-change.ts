@@ -1,5 +1,5 @@
 import { type Plan, type PlanSnapshot, snapshotChargeType } from '@recur/contracts';
-import type { Bill, BillDiscount } from '../../invoicing/composed/bill.js';
+import type { Bill, BillDiscount } from '../../invoicing/composed/domain/bill.js';
 import { common } from './bill.js';
 import type { ShownItem } from './change-bill.js';
 import type { ChangeDirection, Terms } from './changes.js';

@@ -1,8 +1,8 @@
 import type { Plan } from '@recur/contracts';
-import type { Bill, BillDiscount, BillItem } from '../../invoicing/composed/bill.js';
+import { boundary } from '@recur/kernel';
+import type { Bill, BillDiscount, BillItem } from '../../invoicing/composed/domain/bill.js';
 import type { LineKind } from '../../pricing/discount.js';
 import { chargePart, type Stretch } from '../../pricing/proration.js';
-import { boundary } from './calendar.js';
 import { intervalOf, itemsOf, PLAN_KEY } from './items.js';
 import type { Period } from './periods.js';
 import { planOf, type Subscription } from './subscription.js';

@@ -1,4 +1,4 @@
-import type { BillItem } from '../../invoicing/composed/bill.js';
+import type { BillItem } from '../../invoicing/composed/domain/bill.js';
 
 /** Lines below the gateway's minimum, unbilled until the next invoice, where they come first and are taxed. */
 export interface CarriedLine {

@@ -1,5 +1,5 @@
-import type { BillItem } from '../../invoicing/composed/bill.js';
-import type { SoldLine } from '../../invoicing/composed/sold-line.js';
+import type { BillItem } from '../../invoicing/composed/domain/bill.js';
+import type { SoldLine } from '../../invoicing/composed/domain/sold-line.js';
 import type { ItemChange } from '../../pricing/discount.js';
 import { chargePart, type Stretch } from '../../pricing/proration.js';
 import { priceOf, type Terms } from './changes.js';

@@ -1,5 +1,4 @@
-import { invalid, Rejected } from '@recur/kernel';
-import { type Interval, lengthOf } from './calendar.js';
+import { type Interval, invalid, lengthOf, Rejected } from '@recur/kernel';
 import type { Item } from './items.js';
 import type { SubscriptionStatus } from './lifecycle.js';
 
@@ -112,6 +111,13 @@ export const undecided = (subscriptionId: string): Rejected =>
   new Rejected(
     'subscription_wrong_state',
     `The outcome of a payment of subscription ${subscriptionId} is not known yet: try again later`,
+  );
+
+/** The refusal while a period is over, and the next one has not begun. */
+export const betweenPeriods = (subscriptionId: string): Rejected =>
+  new Rejected(
+    'subscription_wrong_state',
+    `The period of subscription ${subscriptionId} is over, and its next one has not begun: try again in a moment`,
   );
 
 /** Refuses a deferred change of a subscription that ends with its period. Throws Rejected `subscription_wrong_state`. */

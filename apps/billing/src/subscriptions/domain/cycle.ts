@@ -1,8 +1,8 @@
 import { isLivePeriod, type Period, type PeriodRow } from './periods.js';
-import { advanced, ended, nextPeriod, type Subscription } from './subscription.js';
+import { advanced, nextPeriod, type Subscription } from './subscription.js';
 
 /*
- * What the billing cycle does to a subscription, and when. It is level-triggered: each step follows from the state alone,
+ * Steps of the billing cycle of a subscription, and their times. Level-triggered: each step follows from the state alone,
  * so that any number of them can be made up for after a downtime, one period at a time.
  */
 
@@ -77,10 +77,6 @@ export function missedPeriods(sub: Subscription, now: number, most: number): num
   for (let at = sub; missed < most && at.currentPeriodEnd <= now; missed++) at = advanced(at, nextPeriod(at));
   return missed;
 }
-
-/** Ended by a deadline: expired, or failed where it never paid. */
-export const expired = (sub: Subscription, now: number): Subscription =>
-  ended(sub, sub.firstPaidTime === 0 ? 'fail' : 'expire', 'The invoice of its period was not paid in time', now);
 
 /** A row as a period of its subscription. */
 export function periodOf({ multiTrial }: Subscription, { kind, startAt: start, endAt: end }: PeriodRow): Period {

@@ -1,6 +1,5 @@
 import type { Plan } from '@recur/contracts';
-import { invalid } from '@recur/kernel';
-import { boundary, dueSeries } from './calendar.js';
+import { boundary, dueSeries, invalid } from '@recur/kernel';
 import { intervalOf } from './items.js';
 import type { Period } from './periods.js';
 import type { MultiTrial } from './subscription.js';

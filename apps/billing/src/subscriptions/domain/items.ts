@@ -6,8 +6,8 @@ import {
   planType,
   snapshotChargeType,
 } from '@recur/contracts';
+import type { Interval } from '@recur/kernel';
 import { exchange, invalid, rateOf, sum } from '@recur/kernel';
-import type { Interval } from './calendar.js';
 
 /** Items that a subscription sells: its plan and recurring add-ons, with unit prices fixed in its currency. */
 export interface Item {

@@ -1,5 +1,5 @@
-import type { Bill, BillItem } from '../../invoicing/composed/bill.js';
-import type { SoldLine } from '../../invoicing/composed/sold-line.js';
+import type { Bill, BillItem } from '../../invoicing/composed/domain/bill.js';
+import type { SoldLine } from '../../invoicing/composed/domain/sold-line.js';
 import { common } from './bill.js';
 import { carriedItem } from './carried.js';
 import { creditItem, sellsAt } from './lines-in-force.js';

@@ -1,6 +1,6 @@
 import { ratio } from '@recur/kernel';
-import type { BillItem } from '../../invoicing/composed/bill.js';
-import { promoBack, type SoldLine } from '../../invoicing/composed/sold-line.js';
+import type { BillItem } from '../../invoicing/composed/domain/bill.js';
+import { promoBack, type SoldLine } from '../../invoicing/composed/domain/sold-line.js';
 import { creditUnused, type Stretch } from '../../pricing/proration.js';
 
 /**

@@ -1,6 +1,5 @@
 import type { PlanSnapshot } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
-import { boundary } from './calendar.js';
+import { boundary, Rejected } from '@recur/kernel';
 import type { CarriedLine } from './carried.js';
 import { intervalOf, type StoredItem } from './items.js';
 import { type SubscriptionMove, type SubscriptionStatus, subscriptionLifecycle } from './lifecycle.js';

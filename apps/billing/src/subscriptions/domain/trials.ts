@@ -1,5 +1,5 @@
 import type { IntervalUnit, Plan } from '@recur/contracts';
-import { boundary } from './calendar.js';
+import { boundary } from '@recur/kernel';
 import { priceIn } from './items.js';
 
 /** A step of a trial at its place in time. */

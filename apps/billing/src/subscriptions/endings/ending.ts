@@ -6,6 +6,7 @@ import { InvoiceOwners } from '../../invoicing/owners.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { ChangeEffects } from '../changes/effects.js';
 import { ended, type Subscription } from '../domain/subscription.js';
+import { SubscriptionInvoices } from '../owner.js';
 import { scheduleNext } from '../schedule.js';
 import { LastDocuments, type LastTerms } from './last-document.js';
 
@@ -16,12 +17,6 @@ export interface Ending extends Partial<LastTerms> {
   log?: string;
 }
 
-const events = {
-  cancel: 'subscription.cancelled',
-  expire: 'subscription.expired',
-  fail: 'subscription.failed',
-} as const;
-
 /** Ends subscriptions. The subscription is locked. */
 @Injectable()
 export class SubscriptionEndings {
@@ -30,7 +25,12 @@ export class SubscriptionEndings {
     private readonly owners: InvoiceOwners,
     private readonly changes: ChangeEffects,
     private readonly documents: LastDocuments,
-  ) {}
+    owner: SubscriptionInvoices,
+  ) {
+    owner.endsAfterRefund(async (tx, sub) => {
+      await this.end(tx, sub, { move: 'cancel', reason: 'Refunded' });
+    });
+  }
 
   /**
    * Ends it now: cancels its unfinished change and its open invoices, and makes its last document, by which a next period
@@ -39,7 +39,8 @@ export class SubscriptionEndings {
   async end(tx: Tx, sub: Subscription, { move, reason, log, ...terms }: Ending): Promise<Subscription> {
     const before = await this.changes.cancelPending(tx, sub);
     const over = { ...ended(before, move, reason, tx.now), carried: [] };
-    tx.step(subscriptionAggregate, over, events[move]);
+    if (move === 'cancel') tx.step(subscriptionAggregate, over, 'subscription.cancelled');
+    else tx.step(subscriptionAggregate, over, move === 'expire' ? 'subscription.expired' : 'subscription.failed');
     scheduleNext(tx, over);
     // the handlers of their ends find that it is over
     for (const invoiceId of await openInvoicesOf(tx, sub.subscriptionId)) {

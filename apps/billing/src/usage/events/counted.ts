@@ -33,17 +33,18 @@ export function totalOf({ incoming: { metric }, period }: Placed, { adjusted }: 
   return isLimit(metric) ? limitOf(period, metric.id, metric.carryoverProrationEnabled) + adjusted : 0n;
 }
 
-/** The counter with one more event; undefined if the event exceeds its limit. */
-export function counting(
-  placed: Placed,
-  counter: Counter,
-  event: Measured,
-  isNew: boolean,
-): { counter: Counter; total: bigint } | undefined {
+/** Counts one more event in a counter, which it changes; returns the limit, or undefined if the event exceeds it. */
+export function count(placed: Placed, counter: Counter, event: Measured, isNew: boolean): bigint | undefined {
   const { metric } = placed.incoming;
   const tally = added(aggregationOf(metric), counter, event, isNew);
   const total = totalOf(placed, counter);
   if (!isCharge(kindOf(metric)) && exceeds(counter.used, tally.used, total)) return undefined;
-  const minEventId = counter.minEventId === 0 ? event.id : Math.min(counter.minEventId, event.id);
-  return { counter: { ...counter, ...tally, minEventId, maxEventId: Math.max(counter.maxEventId, event.id) }, total };
+  // in place: a batch counts a thousand events
+  counter.events = tally.events;
+  counter.used = tally.used;
+  counter.latestTime = tally.latestTime;
+  counter.latestId = tally.latestId;
+  counter.minEventId = counter.minEventId === 0 ? event.id : Math.min(counter.minEventId, event.id);
+  counter.maxEventId = Math.max(counter.maxEventId, event.id);
+  return total;
 }

@@ -11,12 +11,18 @@ import { scheduleNotice } from '../notices.js';
 import { scheduleRecount } from '../recounts.js';
 import { SubscriptionFacts } from '../subscription-facts.js';
 import { counters, type EventKey, eventKeys, type UsageEvent, uniques, usageEvents } from '../tables.js';
-import { counterAt, counting, type Placed } from './counted.js';
+import { count, counterAt, type Placed } from './counted.js';
 import { type EventName, knownKeys, nameKey, onKeyConflict, storedEvents, uniqueCounts, uniqueKey } from './keys.js';
 import type { Incoming } from './resolve.js';
 
+/** An event that is recorded; `placed` where it is so now, and not a repeat. */
+export interface Recorded {
+  event: UsageEvent;
+  placed?: Placed & { counter: Counter };
+}
+
 /** An event that is recorded, now or before, or why it is not. */
-export type Outcome = UsageEvent | Rejected;
+export type Outcome = Recorded | Rejected;
 
 const nameOf = ({ userId, metric, externalEventId }: Incoming): EventName => ({
   ...{ userId, metricId: metric.id, externalEventId },
@@ -48,6 +54,7 @@ export class UsageRecorder {
       known.has(nameKey(nameOf(incoming))) ? undefined : placing(incoming, byUser.get(incoming.userId) ?? [], tx.now),
     );
     const fresh = placed.flatMap(each => (each === undefined || each instanceof Rejected ? [] : [each]));
+    const ids = await Promise.all(fresh.map(() => tx.nextId(usageEvents)));
     const counting = await Counting.of(tx, fresh);
     const outcomes: Outcome[] = [];
     for (const [at, incoming] of events.entries()) {
@@ -55,7 +62,7 @@ export class UsageRecorder {
       const where = placed[at];
       if (key) outcomes.push(repeated(key, stored));
       else if (where === undefined || where instanceof Rejected) outcomes.push(where ?? new Rejected('internal_error'));
-      else outcomes.push(await counting.take(where));
+      else outcomes.push(counting.take(where, ids.shift() ?? 0));
     }
     counting.save();
     return outcomes;
@@ -66,7 +73,7 @@ function repeated({ eventId, deleted }: EventKey, stored: ReadonlyMap<number, Us
   if (deleted) return new Rejected('usage_event_deleted');
   const event = stored.get(eventId);
   if (!event) throw new Error(`no event ${eventId} of its key`);
-  return event;
+  return { event };
 }
 
 function placing(incoming: Incoming, subscriptions: readonly UsageSubscription[], now: number): Placed | Rejected {
@@ -91,7 +98,7 @@ function refusalOf(misplaced: Misplaced): Rejected {
 /** The state of one recording: locked counters, and what is added to them. */
 class Counting {
   private readonly changed = new Map<string, Counter>();
-  private readonly recorded = new Map<string, UsageEvent>();
+  private readonly recorded = new Map<string, Recorded>();
   private readonly changedUniques = new Map<string, { counter: Counter; uniqueId: string }>();
 
   private constructor(
@@ -126,7 +133,7 @@ class Counting {
     return new Counting(tx, byPair, await uniqueCounts(tx, names));
   }
 
-  async take(placed: Placed): Promise<Outcome> {
+  take(placed: Placed, id: number): Outcome {
     const { tx } = this;
     const { incoming, at, subscription, period } = placed;
     const name = nameOf(incoming);
@@ -137,10 +144,9 @@ class Counting {
     if (!locked) throw new Rejected('overloaded');
     const current = this.changed.get(keyOf(locked)) ?? { ...locked, version: locked.version + 1 };
     const unique = uniqueKey({ ...locked, uniqueId: incoming.uniqueId });
-    const id = await tx.nextId(usageEvents);
     const event = { id, eventTime: at, value: incoming.value, uniqueId: incoming.uniqueId };
-    const counted = counting(placed, current, event, (this.uniqueEvents.get(unique) ?? 0n) === 0n);
-    if (!counted) {
+    const total = count(placed, current, event, (this.uniqueEvents.get(unique) ?? 0n) === 0n);
+    if (total === undefined) {
       const upgraded = askUpgrade(tx, current, termsOf(period));
       if (upgraded) this.changed.set(keyOf(locked), upgraded);
       const { used } = current;
@@ -149,7 +155,7 @@ class Counting {
         `The event exceeds the limit of ${incoming.metric.code}, of which ${used} is used`,
       );
     }
-    this.changed.set(keyOf(locked), counted.counter);
+    this.changed.set(keyOf(locked), current);
     if (incoming.uniqueId !== '') {
       this.uniqueEvents.set(unique, (this.uniqueEvents.get(unique) ?? 0n) + 1n);
       this.changedUniques.set(unique, { counter: locked, uniqueId: incoming.uniqueId });
@@ -157,15 +163,16 @@ class Counting {
     const row: UsageEvent = {
       ...{ merchantId: tx.merchantId, ...name, ...event, subscriptionId: subscription.subscriptionId },
       ...{ properties: incoming.properties, counterStart: locked.startAt, counterVersion: current.version },
-      ...{ used: counted.counter.used, metricLimit: counted.total, createTime: tx.now, deletedTime: 0 },
+      ...{ used: current.used, metricLimit: total, createTime: tx.now, deletedTime: 0 },
     };
-    this.recorded.set(nameKey(name), row);
-    return row;
+    const recorded = { event: row, placed: { ...placed, counter: locked } };
+    this.recorded.set(nameKey(name), recorded);
+    return recorded;
   }
 
   save(): void {
     const { tx } = this;
-    for (const event of this.recorded.values()) {
+    for (const { event } of this.recorded.values()) {
       tx.save(usageEvents, event);
       const { userId, metricId, externalEventId, id, eventTime } = event;
       const key = { merchantId: tx.merchantId, userId, metricId, externalEventId, eventId: id, eventTime };

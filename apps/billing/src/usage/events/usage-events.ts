@@ -12,7 +12,7 @@ import {
 import { Rejected } from '@recur/kernel';
 import { type Caller, CommittedRejection, Db, Handle, type Tx } from '@recur/platform';
 import { UsageDeletions } from './deletions.js';
-import { EventViews } from './event-views.js';
+import { EventViews, newEventView } from './event-views.js';
 import { linesIn } from './ndjson.js';
 import { Partitions } from './partitions.js';
 import { UsageQueue } from './queue.js';
@@ -41,7 +41,10 @@ export class UsageEvents {
     if (caller.idempotencyKey === undefined) {
       const outcome = await this.queue.take(caller, incoming);
       if (outcome instanceof Rejected) throw outcome;
-      const merchantMetricEvent = await this.db.read(caller, reader => this.views.of(reader, outcome));
+      const { event, placed } = outcome;
+      const merchantMetricEvent = placed
+        ? newEventView({ event, placed })
+        : await this.db.read(caller, reader => this.views.of(reader, event));
       return this.db.append(caller, async () => ({ merchantMetricEvent }));
     }
     await this.partitions.ensureFor(caller, [incoming]);
@@ -50,7 +53,8 @@ export class UsageEvents {
       if (!outcome) throw new Rejected('internal_error');
       // the upgrade that a refusal may ask for is committed
       if (outcome instanceof Rejected) throw new CommittedRejection(outcome);
-      return { merchantMetricEvent: await this.views.of(tx, outcome) };
+      const { event, placed } = outcome;
+      return { merchantMetricEvent: placed ? newEventView({ event, placed }) : await this.views.of(tx, event) };
     });
   }
 
@@ -110,7 +114,7 @@ const isIncoming = (each: Incoming | Rejected): each is Incoming => !(each insta
 
 function resultOf({ externalEventId }: UsageEventInput, outcome: Outcome) {
   if (outcome instanceof Rejected) return { externalEventId, ...failureOf(outcome), id: 0 };
-  return { externalEventId, code: 0, message: '', id: outcome.id };
+  return { externalEventId, code: 0, message: '', id: outcome.event.id };
 }
 
 /** A refusal as the envelope would show it. */

@@ -49,6 +49,8 @@ describe('a soft decline', () => {
     expect((await c.paymentsOf(invoiceId)).map(({ status }) => status)).toEqual(['failed', 'failed']);
     await c.pass(c.s.term);
     expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.failed });
+    const links = await c.s.t.rows('select distinct link from payments where invoice_id = $1', [invoiceId]);
+    expect(links).toEqual([{ link: invoice.link }]);
     const all = await c.paymentsOf(invoiceId);
     // three days and twenty minutes: the last attempt at 72 h
     expect(all.map(({ status, automatic }) => [status, automatic])).toEqual(

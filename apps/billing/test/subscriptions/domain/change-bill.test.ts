@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { SoldLine } from '../../../src/invoicing/composed/sold-line.js';
+import type { SoldLine } from '../../../src/invoicing/composed/domain/sold-line.js';
 import { type DiscountTerms, discountOfChanges } from '../../../src/pricing/discount.js';
 import {
   changeLines,

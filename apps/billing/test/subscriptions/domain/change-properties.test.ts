@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
 import { ratio, sum } from '@recur/kernel';
 import fc from 'fast-check';
-import type { BillItem } from '../../../src/invoicing/composed/bill.js';
-import type { SoldLine } from '../../../src/invoicing/composed/sold-line.js';
+import type { BillItem } from '../../../src/invoicing/composed/domain/bill.js';
+import type { SoldLine } from '../../../src/invoicing/composed/domain/sold-line.js';
 import type { DiscountTerms } from '../../../src/pricing/discount.js';
 import { changeLines, type PaidPeriod, type ShownItem } from '../../../src/subscriptions/domain/change-bill.js';
 import { type ChangeContext, planChange, priceOf } from '../../../src/subscriptions/domain/changes.js';

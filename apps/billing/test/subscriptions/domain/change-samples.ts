@@ -1,10 +1,10 @@
-import type { BillItem } from '../../../src/invoicing/composed/bill.js';
-import type { SoldLine } from '../../../src/invoicing/composed/sold-line.js';
+import type { Interval } from '@recur/kernel';
+import type { BillItem } from '../../../src/invoicing/composed/domain/bill.js';
+import type { SoldLine } from '../../../src/invoicing/composed/domain/sold-line.js';
 import { type DiscountTerms, isDiscountable } from '../../../src/pricing/discount.js';
 import { type Composition, compose } from '../../../src/pricing/price.js';
 import type { Stretch } from '../../../src/pricing/proration.js';
 import type { TaxRate } from '../../../src/pricing/tax.js';
-import type { Interval } from '../../../src/subscriptions/domain/calendar.js';
 import type { PaidPeriod, ShownItem } from '../../../src/subscriptions/domain/change-bill.js';
 import type { Terms } from '../../../src/subscriptions/domain/changes.js';
 import { rate } from '../../pricing/samples.js';

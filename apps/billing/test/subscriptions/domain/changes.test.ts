@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Rejected } from '@recur/kernel';
-import type { Interval } from '../../../src/subscriptions/domain/calendar.js';
+import type { Interval, Rejected } from '@recur/kernel';
 import {
   assertDeferrable,
   type ChangeableState,

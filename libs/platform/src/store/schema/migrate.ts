@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { DataSource, MigrationInterface } from 'typeorm';
+import { codeOf } from '../errors.js';
 import type { Table } from './table.js';
 
 export type Migration = new () => MigrationInterface;
@@ -14,6 +16,13 @@ export interface Schema {
 
 const LOCK = 7_262_871;
 
+/**
+ * A migration runs while the old version serves. It waits for a lock for `lockMs` at most, since whoever comes after it
+ * waits behind it, and is rolled back and tried again then, as after a deadlock.
+ */
+const limits = { lockMs: 2_000, attempts: 30, pauseMs: 500 } as const;
+const busy = ['40P01', '55P03'];
+
 /** TypeORM's connection to the database of one service, for migrations and drift checks only. */
 export async function connected(url: string, { tables, migrations }: Schema): Promise<DataSource> {
   const { DataSource, EntitySchema } = await import('typeorm');
@@ -24,7 +33,7 @@ export async function connected(url: string, { tables, migrations }: Schema): Pr
     migrations: [...migrations],
     migrationsTableName: 'migrations',
     migrationsTransactionMode: 'each',
-    extra: { max: 2 },
+    extra: { max: 2, options: `-c lock_timeout=${limits.lockMs}` },
   }).initialize();
 }
 
@@ -33,8 +42,11 @@ export async function migrate(url: string, service: string, schema: Schema): Pro
   const source = await connected(url, schema);
   const runner = source.createQueryRunner();
   try {
+    // another migrate step may take as long as it needs
+    await runner.query('set lock_timeout = 0');
     await runner.query('select pg_advisory_lock($1)', [LOCK]);
-    const run = await source.runMigrations();
+    const run = await pending(source);
+    await runner.query(`set lock_timeout = ${limits.lockMs}`);
     await runner.query(`create table if not exists schema_state
       (only_row boolean primary key default true check (only_row), version integer not null, works_from integer not null)`);
     await runner.query(`grant select on schema_state to ${service}_app`);
@@ -43,12 +55,29 @@ export async function migrate(url: string, service: string, schema: Schema): Pro
        on conflict (only_row) do update set version = $1, works_from = $2 where schema_state.version <= $1`,
       [schema.migrations.length, schema.worksFrom ?? 1],
     );
-    return run.map(({ name }) => name);
+    return run;
   } finally {
     await runner.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
     await runner.release();
     await source.destroy();
   }
+}
+
+/** Runs the migrations that have not run, each in a transaction of its own; returns their names. */
+async function pending(source: DataSource): Promise<string[]> {
+  const known = await source.query('select name from migrations').catch(() => []);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await source.runMigrations();
+      break;
+    } catch (error) {
+      if (attempt === limits.attempts || !busy.includes(codeOf(error))) throw error;
+      await pause(limits.pauseMs);
+    }
+  }
+  const before = new Set(known.map(({ name }: { name: string }) => name));
+  const all: { name: string }[] = await source.query('select name from migrations order by id');
+  return all.map(({ name }) => name).filter(name => !before.has(name));
 }
 
 /** The reason why an app with this schema must not start on that database; undefined if it may. */

@@ -61,6 +61,14 @@ export async function listStatementsV2(runner: QueryRunner): Promise<void> {
   }
 }
 
+/** Indexes for dead letters: whether an earlier event of an aggregate is parked, and all of a consumer, in order. */
+export async function indexDeadLettersV3(runner: QueryRunner): Promise<void> {
+  await runner.query(
+    'create index dead_letter_aggregate on dead_letter (consumer, merchant_id, aggregate, aggregate_id, version)',
+  );
+  await runner.query('create index dead_letter_order on dead_letter (consumer, version, event_id)');
+}
+
 /**
  * Autovacuum for rows that are inserted once, found by key and removed in bulk after a month. Freezing them, and
  * analyzing at every tenth more, would read everything that is new, and write it once more.

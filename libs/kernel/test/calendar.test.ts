@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { intervalUnits } from '@recur/contracts';
+import { boundary, dueSeries, type Interval } from '@recur/kernel';
 import fc from 'fast-check';
-import { boundary, dueSeries, type Interval } from '../../../src/subscriptions/domain/calendar.js';
 
 const at = (iso: string) => Date.parse(iso) / 1000;
 const day = (date: string) => at(`${date}T00:00:00Z`);

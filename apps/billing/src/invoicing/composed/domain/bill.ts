@@ -1,10 +1,10 @@
 import type { Plan, PlanSnapshot } from '@recur/contracts';
-import type { Operation, Settings } from '../../discounts/domain/discount.js';
-import type { DiscountTerms, ItemChange, LineKind } from '../../pricing/discount.js';
-import type { Derivation } from '../../pricing/explain.js';
-import type { Stretch } from '../../pricing/proration.js';
-import type { TaxRate } from '../../pricing/tax.js';
-import type { InvoiceLine } from '../domain/invoice.js';
+import type { Operation, Settings } from '../../../discounts/domain/discount.js';
+import type { DiscountTerms, ItemChange, LineKind } from '../../../pricing/discount.js';
+import type { Derivation } from '../../../pricing/explain.js';
+import type { Stretch } from '../../../pricing/proration.js';
+import type { TaxRate } from '../../../pricing/tax.js';
+import type { InvoiceLine } from '../../domain/invoice.js';
 import type { BillReason } from './facts.js';
 
 /** Line of an earlier invoice that a credit line gives back, with what it takes to do so. */

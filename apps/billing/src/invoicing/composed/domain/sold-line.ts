@@ -1,7 +1,7 @@
 import type { Plan } from '@recur/contracts';
 import { ratio } from '@recur/kernel';
-import type { Stretch } from '../../pricing/proration.js';
-import type { TaxRate } from '../../pricing/tax.js';
+import type { Stretch } from '../../../pricing/proration.js';
+import type { TaxRate } from '../../../pricing/tax.js';
 
 /**
  * A line of a paid document that sells time of a subscription and is in force: the only source of a credit. Money in

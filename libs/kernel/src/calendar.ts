@@ -1,7 +1,8 @@
-import type { IntervalUnit } from '@recur/contracts';
 import { Temporal } from 'temporal-polyfill';
 
 // Period boundaries on a local calendar. Times are unix seconds.
+
+type IntervalUnit = 'day' | 'week' | 'month' | 'year';
 
 /** A billing interval: `count` units. */
 export interface Interval {

@@ -1,0 +1,50 @@
+import { Controller } from '@nestjs/common';
+import { type In, renewSubscription } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle } from '@recur/platform';
+import { assertBuyer, findUser } from '../../customers/users.js';
+import { hasEnded } from '../domain/lifecycle.js';
+import type { Subscription } from '../domain/subscription.js';
+import { lockNamed } from '../find.js';
+import { subscriptions } from '../tables.js';
+import { addonParamsOf } from '../views.js';
+import { FirstPeriods } from './first-period.js';
+import { Others } from './others.js';
+import { quote } from './quote.js';
+
+/** subscription/renew: a new subscription, with an anchor of its own, in place of one that has ended. */
+@Controller()
+export class Renewing {
+  constructor(
+    private readonly db: Db,
+    private readonly others: Others,
+    private readonly begins: FirstPeriods,
+  ) {}
+
+  @Handle(renewSubscription)
+  renew({ subscriptionId, userId, productId, ...input }: In<typeof renewSubscription>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const old = await lockNamed(tx, { subscriptionId, userId, productId });
+      if (!hasEnded(old.status)) {
+        const message = `Subscription ${old.subscriptionId} is ${old.status}: cannot renew it`;
+        throw new Rejected('subscription_wrong_state', message);
+      }
+      const key = { userId: old.userId };
+      const user = assertBuyer(tx, key, await findUser(tx, key));
+      const ids = { id: await tx.nextId(subscriptions), subscriptionId: tx.newId('sub_') };
+      const terms = { ...termsOf(old), ...input, gatewayId: input.gatewayId || old.gatewayId };
+      const quoted = await quote(tx, terms, user, caller, ids, 'renew');
+      const again = await this.others.replace(tx, quoted);
+      const made = again ?? (await this.begins.make(tx, quoted, { ...terms, startIncomplete: false }, 'Renew'));
+      return { action: {}, ...made };
+    });
+  }
+}
+
+/** The terms of a subscription for another one: the same plan, quantity and add-ons, from now on and without a trial. */
+const termsOf = (old: Subscription) => ({
+  ...{ planId: old.planId, quantity: old.quantity, addonParams: addonParamsOf(old), currency: old.currency },
+  ...{ userId: old.userId, externalUserId: '', email: '', timeZone: old.timeZone, paymentMethodId: '' },
+  ...{ vatNumber: old.vatNumber, vatCountryCode: old.countryCode, confirmCurrency: '', splitPayment: false },
+  ...{ trialEnd: 0, freeInInitialPeriod: false, freeTimeEnd: 0, billingAnchorDay: 0 },
+});

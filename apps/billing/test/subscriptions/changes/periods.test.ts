@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { cancelAtPeriodEnd, previewNextInvoice, type Subscription } from '@recur/contracts';
+import { DAY, plans, type World, world } from './world.js';
+
+let w: World;
+beforeAll(async () => {
+  w = await world();
+});
+afterAll(() => w.t.close());
+
+/** Moves the clock to a time, and does what falls due on the way. */
+async function to(time: number) {
+  w.clock.advance(time - w.clock.now());
+  await w.t.work.drain();
+}
+
+/** The live invoice of the period after the current one. */
+async function next({ subscriptionId, currentPeriodEnd }: Subscription) {
+  const [row] = await w.t.rows(
+    `select invoice_id from invoices where subscription_id = $1 and period_kind <> '' and period_start = $2
+       and status in ('processing', 'paid')`,
+    [subscriptionId, currentPeriodEnd],
+  );
+  return w.detail(String(row?.invoice_id));
+}
+
+const small = { newPlanId: plans.small };
+
+describe('a deferred change', () => {
+  it('is billed by the next invoice, and takes effect when its period begins', async () => {
+    const sub = await w.paid({ planId: plans.large });
+    const { subscriptionPendingUpdate } = await w.change(sub, small);
+    const { subscriptionId } = sub;
+    const { invoice: previewed } = await w.t.done(previewNextInvoice, { subscriptionId });
+    expect(previewed).toMatchObject({ totalAmount: 10_000, invoiceName: 'SubscriptionDowngrade' });
+    await to(sub.currentPeriodEnd - 3 * DAY);
+    const invoice = await next(sub);
+    expect(invoice).toMatchObject({ totalAmount: 10_000, invoiceName: 'SubscriptionDowngrade' });
+    await w.receive(invoice.invoiceId);
+    expect(await w.row(subscriptionId)).toMatchObject({ plan_id: '20' });
+    await to(sub.currentPeriodEnd);
+    expect(await w.row(subscriptionId)).toMatchObject({
+      ...{ plan_id: '10', amount: '10000', pending_update_id: '', status: 'active' },
+      current_period_start: String(sub.currentPeriodEnd),
+    });
+    expect(await w.update(subscriptionPendingUpdate?.pendingUpdateId ?? '')).toMatchObject({ status: 2 });
+  });
+
+  it('replaces the open invoice of the next period when that begins', async () => {
+    const sub = await w.paid({ planId: plans.large });
+    await to(sub.currentPeriodEnd - 3 * DAY);
+    const open = await next(sub);
+    expect(open).toMatchObject({ totalAmount: 20_000, status: 2 });
+    await w.change(sub, small);
+    await to(sub.currentPeriodEnd);
+    expect(await w.detail(open.invoiceId)).toMatchObject({ status: 5 });
+    const again = await next(sub);
+    expect(again).toMatchObject({ totalAmount: 10_000, status: 2 });
+    await w.receive(again.invoiceId);
+    expect(await w.row(sub.subscriptionId)).toMatchObject({ plan_id: '10', status: 'active' });
+  });
+
+  it('credits a next period that is paid in full, and charges it anew', async () => {
+    const sub = await w.paid({ planId: plans.large });
+    await to(sub.currentPeriodEnd - 3 * DAY);
+    const paid = await next(sub);
+    await w.receive(paid.invoiceId);
+    await w.change(sub, small);
+    await to(sub.currentPeriodEnd);
+    expect(await w.row(sub.subscriptionId)).toMatchObject({ plan_id: '10', status: 'active' });
+    const note = (await w.creditNotes()).find(({ subscriptionId }) => subscriptionId === sub.subscriptionId);
+    expect(note?.lines.map(line => line.amountExcludingTax)).toEqual([-20_000, 10_000]);
+    expect(await w.mainCredit(sub.userId)).toBe(10_000);
+  });
+
+  it('of another interval counts periods from the end of the present one', async () => {
+    const sub = await w.paid();
+    await w.change(sub, { newPlanId: plans.yearly, effectImmediate: 2 });
+    await to(sub.currentPeriodEnd - 3 * DAY);
+    await w.receive((await next(sub)).invoiceId);
+    await to(sub.currentPeriodEnd);
+    const row = await w.row(sub.subscriptionId);
+    expect(row).toMatchObject({ plan_id: '30', anchor: String(sub.currentPeriodEnd), period_no: 1 });
+    expect(Number(row.current_period_end) - sub.currentPeriodEnd).toBe(365 * DAY);
+  });
+});
+
+describe('a change inside the lead window', () => {
+  it('has the open invoice of the next period made again under the new plan', async () => {
+    const sub = await w.paid();
+    await to(sub.currentPeriodEnd - 2 * DAY);
+    const open = await next(sub);
+    const { invoiceId } = await w.change(sub, {});
+    await w.receive(invoiceId);
+    await w.t.work.drain();
+    expect(await w.detail(open.invoiceId)).toMatchObject({ status: 5 });
+    expect(await next(sub)).toMatchObject({ totalAmount: 20_000, status: 2 });
+    expect(await w.periods(sub.subscriptionId)).toMatchObject([
+      { state: 'paid' },
+      { state: 'void' },
+      { state: 'open', start_at: String(sub.currentPeriodEnd) },
+    ]);
+  });
+
+  it('credits the next period, where it is paid, and charges it under the new plan', async () => {
+    const sub = await w.paid();
+    const { currentPeriodStart: start, currentPeriodEnd: end } = sub;
+    await to(end - 3 * DAY);
+    await w.receive((await next(sub)).invoiceId);
+    const part = Math.round((10_000 * (end - w.clock.now())) / (end - start));
+    const { invoiceId } = await w.change(sub, {});
+    expect(await w.linesOf(invoiceId)).toEqual(
+      [-part, 2 * part, -10_000, 20_000].map(amount => expect.closeTo(amount, -1)),
+    );
+    await w.receive(invoiceId);
+    await to(end);
+    expect(await w.row(sub.subscriptionId)).toMatchObject({ plan_id: '20', current_period_start: String(end) });
+  });
+});
+
+it('a change of an incomplete subscription replaces the invoice of the period that began unpaid', async () => {
+  const sub = await w.paid();
+  await to(sub.currentPeriodEnd + 3600);
+  expect(await w.row(sub.subscriptionId)).toMatchObject({ status: 'incomplete' });
+  const open = await next(sub);
+  const made = await w.change(sub, {});
+  expect(await w.detail(open.invoiceId)).toMatchObject({ status: 5 });
+  const again = await next(sub);
+  expect(again).toMatchObject({ invoiceId: made.invoiceId, totalAmount: 20_000, periodEnd: open.periodEnd });
+  await w.receive(made.invoiceId);
+  expect(await w.row(sub.subscriptionId)).toMatchObject({
+    ...{ status: 'active', plan_id: '20', current_period_start: String(sub.currentPeriodEnd) },
+  });
+});
+
+it('an end with the period credits a next period that is paid', async () => {
+  const sub = await w.paid();
+  await to(sub.currentPeriodEnd - 3 * DAY);
+  await w.receive((await next(sub)).invoiceId);
+  await w.t.done(cancelAtPeriodEnd, { subscriptionId: sub.subscriptionId });
+  await to(sub.currentPeriodEnd);
+  expect(await w.row(sub.subscriptionId)).toMatchObject({ status: 'cancelled' });
+  expect(await w.mainCredit(sub.userId)).toBe(10_000);
+});
