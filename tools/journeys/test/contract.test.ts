@@ -171,7 +171,7 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
     // three names that belong together: gateway, user and method
     'payment.method_get fine',
     'payment.method_delete fine',
-    // there are no subscriptions yet
+    // the users that requests name have no subscription
     'session.user_sub_update_url fine',
     // these are a member's own affairs, and refuse every API key; and nobody is signed in by chance
     ...routed.filter(({ memberOnly, signIn }) => memberOnly || signIn).map(({ name }) => `${name} fine`),

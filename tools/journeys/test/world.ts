@@ -73,6 +73,15 @@ const makers = {
     const input = { code: randomUUID(), startTime: 1, endTime: 0, ...reduction };
     return (await api.post<{ discount: { id: number } }>('/merchant/discount/new', input)).discount.id;
   },
+  subscription: async (api: Api) => (await activeSubscription(api)).subscriptionId,
+  /** A change that waits for the end of the period. */
+  pendingUpdate: async (api: Api) => {
+    const { subscriptionId, planId } = await activeSubscription(api);
+    const change = { subscriptionId, newPlanId: planId, quantity: 2, effectImmediate: 2 };
+    const path = '/merchant/subscription/update_submit';
+    return (await api.post<{ subscriptionPendingUpdate: { pendingUpdateId: string } }>(path, change))
+      .subscriptionPendingUpdate.pendingUpdateId;
+  },
   member: async (api: Api) => {
     const input = { email: `${randomUUID()}@example.com`, roleIds: [] };
     return (await api.post<{ memberId: number }>('/merchant/member/new_member', input)).memberId;
@@ -167,6 +176,18 @@ async function cardGatewayOf(api: Api): Promise<number> {
   return gatewayId;
 }
 
+/** A subscription whose first invoice is paid. */
+async function activeSubscription(api: Api): Promise<{ subscriptionId: string; planId: number }> {
+  const [userId, planId, gatewayId] = await Promise.all([newUser(api), activePlan(api), gatewayOf(api)]);
+  const { invoiceId, subscription } = await api.post<{
+    invoiceId: string;
+    subscription: { subscriptionId: string };
+  }>('/merchant/subscription/create_submit', { userId, planId, gatewayId });
+  const transfer = { invoiceId, transferNumber: randomUUID() };
+  await api.post('/merchant/invoice/mark_wire_transfer_success', transfer);
+  return { subscriptionId: subscription.subscriptionId, planId };
+}
+
 async function newInvoice(api: Api, finish: boolean): Promise<{ invoiceId: string; paymentId: string }> {
   const [userId, planId] = await Promise.all([newUser(api), activePlan(api)]);
   const { invoice } = await api.post<{ invoice: { invoiceId: string; paymentId: string } }>(
@@ -238,7 +259,10 @@ export const named: Readonly<Record<string, Kind>> = {
   productIds: 'product',
   planId: 'plan',
   planIds: 'plan',
+  newPlanId: 'plan',
   addonIds: 'addon',
+  addonPlanId: 'addon',
+  addonId: 'onetimeAddon',
   onetimeAddonIds: 'onetimeAddon',
   externalPlanId: 'externalPlan',
   checkoutId: 'checkout',
@@ -251,6 +275,9 @@ export const named: Readonly<Record<string, Kind>> = {
   invoiceId: 'invoice',
   paymentId: 'payment',
   refundId: 'refund',
+  subscriptionId: 'subscription',
+  subscriptionIds: 'subscription',
+  subscriptionPendingUpdateId: 'pendingUpdate',
   endpointId: 'endpoint',
   memberId: 'member',
   roleIds: 'role',
@@ -290,7 +317,5 @@ export const nameless: Readonly<Record<string, string>> = {
   paymentMethodId: 'a word of the gateway',
   autoUpgradePlanId: 'kept as it is: nothing is read by it yet',
   providerId: 'a word of the identity provider',
-  subscriptionId: 'there are no subscriptions yet',
-  subscriptionIds: 'there are no subscriptions yet',
   merchantId: 'one of the merchants of an e-mail, chosen by whoever knows the password',
 };

@@ -234,6 +234,7 @@ describe('create_preview and create_submit refuse', () => {
 
   it('what was not confirmed, an unknown method, a code that does not apply, and too small an amount', async () => {
     const userId = w.newUser();
+    expect(await refused({})).toMatchObject({ slug: 'invalid_parameters', issues: [{ path: '/userId' }] });
     expect(await refused({ userId, confirmTotalAmount: 1 })).toMatchObject({ slug: 'total_changed' });
     expect(await refused({ userId, confirmCurrency: 'USD' })).toMatchObject({ slug: 'invalid_parameters' });
     expect(await refused({ userId, paymentMethodId: 'pm_x' })).toMatchObject({ slug: 'payment_method_not_found' });

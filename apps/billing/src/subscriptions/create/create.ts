@@ -8,7 +8,7 @@ import { subscriptions } from '../tables.js';
 import { FirstPeriods } from './first-period.js';
 import { Others } from './others.js';
 import { type Quote, quote } from './quote.js';
-import { userKeyOf } from './user-key.js';
+import { assertNamed, userKeyOf } from './user-key.js';
 
 type Input = In<typeof createSubscription>;
 
@@ -25,6 +25,7 @@ export class Subscribing {
   create(input: Input, caller: Caller) {
     return this.db.write(caller, async tx => {
       const key = userKeyOf(input);
+      assertNamed(key);
       const user = assertBuyer(tx, key, await findUser(tx, key));
       const ids = { id: await tx.nextId(subscriptions), subscriptionId: tx.newId('sub_') };
       const quoted = await quote(tx, input, user, caller, ids);

@@ -1,3 +1,4 @@
+import { invalid } from '@recur/kernel';
 import type { UserKey } from '../../customers/users.js';
 
 /** How an input names its user: by id, the merchant's own id, or e-mail; the first one that is given decides. */
@@ -14,4 +15,11 @@ export function userKeyOf({
 }): UserKey {
   if (userId !== 0) return { userId };
   return { externalUserId: externalUserId || (user?.externalUserId ?? ''), email: email || (user?.email ?? '') };
+}
+
+/** Throws Rejected `invalid_parameters` where an input names no user. */
+export function assertNamed({ userId, externalUserId = '', email = '' }: UserKey): void {
+  if (userId === undefined && externalUserId === '' && email === '') {
+    throw invalid('/userId', 'is required where neither externalUserId nor email is given');
+  }
 }
