@@ -48,12 +48,18 @@ const newestLive = `and state <> 'void' order by start_at desc limit 8`;
 export const endPeriod = (tx: Tx, row: PeriodRow, endAt: number): void =>
   tx.save(subscriptionPeriods, { ...row, endAt });
 
-/** Takes a period out of the subscription's time, at once: the unique index has to see it before one that replaces it. */
-export async function voidPeriod(tx: Tx, { subscriptionId, seq }: PeriodRow): Promise<void> {
+/**
+ * Takes a period, which is locked, out of the subscription's time, at once: the unique index has to see it before one that
+ * replaces it.
+ */
+export async function voidPeriod(tx: Tx, row: PeriodRow): Promise<void> {
+  const { subscriptionId, seq } = row;
   await tx.run(
     `update subscription_periods set state = 'void' where merchant_id = $1 and subscription_id = $2 and seq = $3`,
     [tx.merchantId, subscriptionId, seq],
   );
+  // the end of its invoice finds it void
+  tx.save(subscriptionPeriods, { ...row, state: 'void' });
 }
 
 /** Gives a period another invoice, at once: the one that it had has no effect on it any more. */

@@ -38,7 +38,7 @@ export interface Making {
   invoiceId?: string;
   /** The merchant's details of the payment. */
   details?: Omit<PaymentDraft, 'paymentId' | 'now'>;
-  /** What a credit note comes to goes back through the payments of what it credits, as far as they go. */
+  /** The amount of a credit note goes back through the payments of what it credits, as far as they go. */
   refund?: boolean;
   log?: string;
 }
