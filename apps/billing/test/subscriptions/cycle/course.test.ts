@@ -73,6 +73,8 @@ describe('add_new_trial_start', () => {
       'Cycle cancelled 04-29T12:00 05-29T12:00 3000',
       'Cycle processing 04-30 05-30 3000',
     ]);
+    const rows = await s.periods(id);
+    for (const [at, row] of rows.entries()) if (at > 0) expect(row.start_at).toBe(rows[at - 1]?.end_at);
   });
 
   it('makes an incomplete one active: its open invoice is cancelled', async () => {
