@@ -143,7 +143,7 @@ function deadlineOf({ now }: Tx, { sub, gateway, settings }: ChangeQuote): numbe
 }
 
 const makingOf = (input: Input, deadline: number): Making => ({
-  ...{ status: 'open', createFrom: createFrom.api, deadline },
+  ...{ status: 'open', createFrom: createFrom.api, deadline, refund: input.refund },
   details: {
     checkout: {
       ...{ gasPayer: '', gatewayPaymentType: input.gatewayPaymentType, paymentUIMode: input.paymentUIMode },

@@ -18,10 +18,10 @@ export class Cancelling {
   ) {}
 
   @Handle(cancelSubscription)
-  cancel({ reason, prorate, invoiceNow, ...key }: In<typeof cancelSubscription>, caller: Caller) {
+  cancel({ reason, prorate, invoiceNow, refund, ...key }: In<typeof cancelSubscription>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const sub = await lockNamed(tx, key);
-      await this.endings.end(tx, sub, { move: 'cancel', reason, log: 'Cancel', prorate, invoiceNow });
+      await this.endings.end(tx, sub, { move: 'cancel', reason, log: 'Cancel', prorate, invoiceNow, refund });
       return {};
     });
   }

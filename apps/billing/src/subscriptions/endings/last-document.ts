@@ -19,6 +19,8 @@ export interface LastTerms {
   prorate: boolean;
   /** True to bill the usage since the period's start. */
   invoiceNow: boolean;
+  /** True to send a negative total back through the payments, as far as they go. */
+  refund?: boolean;
   usage?: readonly BillItem[];
 }
 
@@ -30,7 +32,11 @@ export type Unbilled = 'UsageDropped' | 'LinesWaived';
 export class LastDocuments {
   constructor(private readonly maker: InvoiceMaker) {}
 
-  async make(tx: Tx, sub: Subscription, { prorate, invoiceNow, usage = [] }: LastTerms): Promise<Unbilled[]> {
+  async make(
+    tx: Tx,
+    sub: Subscription,
+    { prorate, invoiceNow, refund = false, usage = [] }: LastTerms,
+  ): Promise<Unbilled[]> {
     const { subscriptionId, gatewayId, currentPeriodEnd: periodEnd, carried } = sub;
     const at = tx.now;
     const sold = await soldLines(tx, subscriptionId, at);
@@ -46,7 +52,7 @@ export class LastDocuments {
     const isWaived = await isCarried(tx, composed);
     const deadline = firstInvoiceDeadline(at, firstInvoiceDays);
     if (isWaived) await giveBackSources(tx, composed);
-    else await this.maker.make(tx, composed, { status: 'open', createFrom: createFrom.autoRenew, deadline });
+    else await this.maker.make(tx, composed, { status: 'open', createFrom: createFrom.autoRenew, deadline, refund });
     await endLines(
       tx,
       ended.map(({ lineId }) => lineId),

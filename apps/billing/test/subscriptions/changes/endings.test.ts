@@ -82,3 +82,12 @@ describe('a cancellation at the end of the period', () => {
     expect(await w.update(waiting?.pendingUpdateId ?? '')).toMatchObject({ status: 1 });
   });
 });
+
+it('a credit that is to be refunded opens a refund of the invoice that it credits, instead of main credit', async () => {
+  const sub = await w.paid();
+  await w.at(sub, 0.5);
+  await w.types();
+  await cancel(sub, { prorate: true, refund: true });
+  expect(await w.types()).toContain('refund.created 1');
+  expect(await w.mainCredit(sub.userId)).toBe(0);
+});
