@@ -14,6 +14,12 @@ const eventually: Record<string, Rule> = {
       `select type || ' ' || id || ' is not published' as what
        from unpublished cross join unnest(seqs) seq join outbox using (seq)`,
     ),
+  'work that is due is done': ask =>
+    everywhere(
+      ask,
+      `select kind || ' ' || key || ' is due' as what from due_work
+       where parked_at is null and attempts <= 1 and due_at <= extract(epoch from now())`,
+    ),
   'nothing is parked': ask =>
     everywhere(ask, `select consumer || ' has parked ' || event_id || ': ' || reason as what from dead_letter`),
   'a consumer has seen exactly the events of its subject': inboxes,
