@@ -101,6 +101,7 @@ describe('the first journey', () => {
       'Invoice Finish 2',
       'Invoice MarkWireTransferSuccess 2',
       'Invoice Refund 2',
+      'Refund MarkSuccess 2',
       // by the system: the invoice, its receipt and the credit note
       ...['Email Sent 3', 'Email Sent 3', 'Email Sent 3'],
     ];

@@ -7,13 +7,15 @@ import {
   type Plan,
   planType,
   setupGateway,
-  subscriptionStatus,
 } from '@recur/contracts';
 import { shop } from '../../shop.js';
 
 /** Unix second of a UTC date, as `2026-03-31` or `2026-03-31T12:00`. */
 export const utc = (date: string): number => Date.parse(date.length === 10 ? `${date}T00:00Z` : `${date}Z`) / 1000;
+<<<<<<< HEAD
 const statusNames = new Map<number, string>(Object.entries(subscriptionStatus).map(([name, code]) => [code, name]));
+=======
+>>>>>>> cycle
 
 /**
  * A shop with a sandbox gateway that charges cards, whose subscribers live on the test clock. Each scene has a merchant of
@@ -112,7 +114,6 @@ export async function subscribers(from = '2026-01-31') {
       (await t.emitted())
         .filter(({ aggregateId }) => aggregateId === subscriptionId)
         .map(({ type }) => type.replace('subscription.', '')),
-    statusName: (code: number) => statusNames.get(code),
   };
 }
 export type Subscribers = Awaited<ReturnType<typeof subscribers>>;
