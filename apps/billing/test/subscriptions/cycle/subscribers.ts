@@ -12,10 +12,6 @@ import { shop } from '../../shop.js';
 
 /** Unix second of a UTC date, as `2026-03-31` or `2026-03-31T12:00`. */
 export const utc = (date: string): number => Date.parse(date.length === 10 ? `${date}T00:00Z` : `${date}Z`) / 1000;
-<<<<<<< HEAD
-const statusNames = new Map<number, string>(Object.entries(subscriptionStatus).map(([name, code]) => [code, name]));
-=======
->>>>>>> cycle
 
 /**
  * A shop with a sandbox gateway that charges cards, whose subscribers live on the test clock. Each scene has a merchant of
