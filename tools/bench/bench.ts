@@ -5,11 +5,12 @@ import { openHome } from '../local/home.js';
 import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
 import { webhookArrival } from './arrival.js';
-import { documentRate } from './documents.js';
 import { growthMeasures } from './growth.js';
 import { invoiceRate, warm } from './invoices.js';
 import { describeMachine, memoryOf } from './machine.js';
 import { type Bench, type Measure, type MeasureName, measureNames } from './measure.js';
+import { documentRate } from './money/documents.js';
+import { refundRate } from './money/refunds.js';
 import { type BenchOptions, benchOptions } from './options.js';
 import { catalogTimes } from './plans.js';
 import { readRates } from './reads.js';
@@ -81,6 +82,10 @@ async function takeAll(bench: Bench): Promise<void> {
     bench.add('invoice_new', measure, more);
   }
   if (bench.wants('invoice_pdf')) bench.add('invoice_pdf', await documentRate(stack), 'at 8 connections');
+  if (bench.wants('refund_new')) {
+    const { measure, more } = await refundRate(bench);
+    bench.add('refund_new', measure, more);
+  }
   if (bench.wants('user_count', 'event_list')) await readRates(bench);
   if (bench.wants('plan_list', 'product_list')) await catalogTimes(bench);
   await usageMeasures(bench);

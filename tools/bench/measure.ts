@@ -14,6 +14,7 @@ export const measureNames = [
   'memory_idle',
   'invoice_new',
   'invoice_pdf',
+  'refund_new',
   'user_count',
   'event_list',
   'plan_list',

@@ -49,7 +49,8 @@ async function subscribed(api: Api, planId: number, gatewayId: number): Promise<
   return userId;
 }
 
-async function wireTransfer(api: Api): Promise<number> {
+/** Id of the merchant's wire transfer gateway, which is set up unless it was before. */
+export async function wireTransfer(api: Api): Promise<number> {
   const { gateways } = await api.get<{ gateways: { gatewayId: number; gatewayName: string }[] }>(
     '/merchant/gateway/list',
   );
