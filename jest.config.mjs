@@ -24,6 +24,9 @@ const common = {
   modulePathIgnorePatterns: ['/dist/'],
 };
 
+/** Servers that stand in for Stripe, which `npm run stripe-test` starts: see tools/stripe/stripe.ts. */
+const standIns = ['STRIPE_MOCK_URL', 'LOCALSTRIPE_URL'].filter(name => process.env[name]);
+
 /** The services are started when at least one test of the second project is about to run (tools/testSetup.mjs). */
 export default {
   // on a machine with more cores, too many whole stacks would start at once
@@ -49,5 +52,8 @@ export default {
       globalSetup: '<rootDir>/tools/testSetup.mjs',
       globalTeardown: '<rootDir>/tools/testTeardown.mjs',
     },
+    ...(standIns.length > 0
+      ? [{ ...common, displayName: 'stripe', testMatch: ['<rootDir>/apps/billing/test/gateways/stand-ins/run.ts'] }]
+      : []),
   ],
 };

@@ -22,6 +22,7 @@ const commands = {
   mails: 'mails/mails.js',
   migration: 'migration/migration.js',
   charts: 'charts/charts.js',
+  'stripe-test': 'stripe/stripe.js',
   'upgrade-test': 'upgrade/upgrade.js',
 };
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
