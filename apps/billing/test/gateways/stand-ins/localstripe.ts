@@ -9,8 +9,8 @@ interface Callback {
 }
 
 /**
- * Charges at localstripe, which keeps state and signs its callbacks: captures, cancellations, refunds. The charges themselves are made by
- * Stripe's client: localstripe does not know all parameters that the adapter sends with one.
+ * Captures, cancellations, refunds and callbacks at localstripe, which keeps state and signs its callbacks. The charges
+ * are made by Stripe's client: localstripe does not know all parameters that the adapter sends with one.
  */
 export function againstLocalstripe(url: string): void {
   const { gateway, stripe } = clientsOf(url);
