@@ -173,6 +173,12 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
     'payment.method_delete fine',
     // the users that requests name have no subscription
     'session.user_sub_update_url fine',
+    // the gateway's currency is edited all the time, and nothing is authorised by chance
+    ...['invoice.mark_wire_transfer_success fine', 'payment.capture fine'],
+    // these depend on the state of a subscription, which billing's own tests walk through
+    ...routed
+      .filter(({ name }) => /^subscription\.|^metric\.(event|limit_adjust|history)/.test(name))
+      .map(({ name }) => `${name} fine`),
     // these are a member's own affairs, and refuse every API key; and nobody is signed in by chance
     ...routed.filter(({ memberOnly, signIn }) => memberOnly || signIn).map(({ name }) => `${name} fine`),
   ]);

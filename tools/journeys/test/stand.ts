@@ -26,7 +26,9 @@ const usual = {
 /** A whole system of its own for one test file, with a look into its databases. `own` is settings of single apps. */
 export async function startStand(own: Parameters<typeof temporaryStack>[1] = {}) {
   Object.assign(process.env, usual);
-  const stack = await temporaryStack(() => undefined, own);
+  // no automatic mails: a PDF of every invoice that is made here would take longer than the tests
+  const billing = { MAIL_FOLDER: '', ...own.billing };
+  const stack = await temporaryStack(() => undefined, { ...own, billing });
   const { pool, ask, close } = databases(stack.facts());
   const receivers: Receiver[] = [];
   return {
