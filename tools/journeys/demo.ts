@@ -2,9 +2,10 @@ import { isWhole, readFacts } from '../local/facts.js';
 import { Failure, takesNoArguments } from '../local/failure.js';
 import { openHome } from '../local/home.js';
 import { say } from '../local/progress.js';
+import { cardJourney } from './card.js';
 import { firstJourney } from './first.js';
 
-/** `npm run demo`: runs the first journey against the running stack and prints each step. */
+/** `npm run demo`: runs the first journey and a card payment against the running stack and prints each step. */
 export async function run(args: readonly string[]): Promise<number> {
   takesNoArguments('npm run demo', args);
   const home = openHome();
@@ -14,7 +15,11 @@ export async function run(args: readonly string[]): Promise<number> {
   if (!isWhole(home)) throw new Failure('a part of the stack has ended: run "npm run down", then "npm run up".', 69);
   say(`The first journey, against ${facts.baseUrl}, through HTTP only.\n`);
   let step = 0;
-  await firstJourney(facts.baseUrl, facts.apiKey, line => say(`${String(++step).padStart(2)}. ${line}`));
-  say('\nDone. The API is described at the docs URL; the code of this journey is tools/journeys/first.ts.');
+  const next = (line: string) => say(`${String(++step).padStart(2)}. ${line}`);
+  await firstJourney(facts.baseUrl, facts.apiKey, next);
+  await cardJourney(facts.baseUrl, facts.apiKey, next);
+  say(
+    '\nDone. The API is described at the docs URL; the code of these journeys is tools/journeys/first.ts and card.ts.',
+  );
   return 0;
 }

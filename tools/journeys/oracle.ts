@@ -18,7 +18,7 @@ const eventually: Record<string, Rule> = {
     everywhere(
       ask,
       `select kind || ' ' || key || ' is due' as what from due_work
-       where parked_at is null and attempts <= 1 and due_at <= extract(epoch from now())`,
+       where parked_at is null and lease_until is null and due_at <= extract(epoch from now())`,
     ),
   'nothing is parked': ask =>
     everywhere(ask, `select consumer || ' has parked ' || event_id || ': ' || reason as what from dead_letter`),
@@ -56,6 +56,7 @@ function consumers(): { in: Service; name: string; from: Service; takes: (type: 
   return [
     { in: 'billing', name: 'billing-copy-users', from: 'identity', takes: startsWith('user') },
     { in: 'billing', name: 'billing-copy-plans', from: 'catalog', takes: startsWith('plan') },
+    { in: 'billing', name: 'billing-copy-metrics', from: 'catalog', takes: startsWith('metric') },
     { in: 'billing', name: 'billing-copy-products', from: 'catalog', takes: startsWith('product') },
     { in: 'billing', name: 'billing-copy-merchants', from: 'identity', takes: startsWith('merchant') },
     { in: 'identity', name: 'identity-copy-gateways', from: 'billing', takes: startsWith('gateway') },

@@ -217,6 +217,14 @@ const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'credit.new_credit_recharge': ({ user }, field) =>
     field === 'creditAccountId' ? {} : { userId: user[0], currency: 'EUR' },
   'currency.rate': () => ({ fromCurrency: 'EUR', toCurrency: 'JPY' }),
+  'discount.new': () => ({
+    code: randomUUID(),
+    billingType: 1,
+    discountType: 1,
+    discountPercentage: 1_000,
+    startTime: 1,
+    endTime: 0,
+  }),
   'refund.new': () => ({ currency: 'EUR', externalRefundId: randomUUID() }),
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
   'plan.edit': limited,
@@ -233,7 +241,8 @@ export function smallestOf(operation: Operation, ids: Ids, field = ''): object {
   const schema = schemaOf(operation);
   const needs = needed[operation.name];
   const open = needs ? [] : alternatives.filter(names => names.every(name => schema.properties?.[name]));
-  const chosen = open.map(([name, other]) => (other === field ? {} : { [name]: ids[named[name] as Kind][0] }));
+  const idOf = (name: string) => ids[kindOf(name, schema.properties?.[name] ?? {}) as Kind][0];
+  const chosen = open.map(([name, other]) => (other === field ? {} : { [name]: idOf(name) }));
   return Object.assign({}, ...chosen, smallest(schema, ids), needs?.(ids, field));
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { Service } from '@recur/contracts';
+import { invoiceStatus, type Service } from '@recur/contracts';
 import { merchantCommand } from '../../local/apps.js';
 import { checkoutRoot } from '../../local/home.js';
 import { readSettings } from '../../local/settings.js';
@@ -10,6 +10,7 @@ import { log } from '../../log/log.js';
 import { merchant } from '../../merchant/merchant.js';
 import { Api } from '../api.js';
 import type { Ask, Row } from '../ask.js';
+import { cardJourney } from '../card.js';
 import { firstJourney } from '../first.js';
 import { look } from '../oracle.js';
 import { typeOf } from '../receiver.js';
@@ -105,6 +106,18 @@ describe('the first journey', () => {
     ];
     // by the system: the merchant; once: its gateway. A product that is active already is activated without a change.
     expect(entries.sort()).toEqual(['Merchant New 3', 'Gateway New 2', ...journey, ...journey].sort());
+  });
+
+  it('goes on with a card payment that its bank asks about, and a second time', async () => {
+    const own = await stand.shop('Cards');
+    for (const run of [1, 2]) {
+      const told: string[] = [];
+      const invoiceId = await cardJourney(stand.stack.facts().baseUrl, own.apiKey, line => told.push(line));
+      const { invoice } = await own.api.get<{ invoice: { status: number } }>(
+        `/merchant/invoice/detail?invoiceId=${invoiceId}`,
+      );
+      expect([run, invoice.status, told.length]).toEqual([run, invoiceStatus.paid, 4]);
+    }
   });
 
   it('numbers the webhooks of an object in the order of its steps', async () => {

@@ -25,6 +25,8 @@ const makers = {
     return product.id;
   },
   plan: (api: Api) => activePlan(api),
+  /** A plan that was never activated. */
+  draftPlan: (api: Api) => newPlan(api),
   addon: (api: Api) => newPlan(api, { type: 2 }),
   onetimeAddon: (api: Api) => newPlan(api, { type: 3 }),
   externalPlan: async (api: Api) => {
@@ -268,6 +270,7 @@ export const named: Readonly<Record<string, Kind>> = {
   checkoutId: 'checkout',
   checkoutTemplateId: 'checkout',
   metricId: 'metric',
+  metricIds: 'metric',
   metricPlanLimitId: 'planLimit',
   gatewayId: 'gateway',
   gatewayIds: 'gateway',
@@ -305,6 +308,7 @@ export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> =
   'gateway.setup_webhook': { gatewayId: 'cardGateway' },
   'payment.method_new': { gatewayId: 'cardGateway' },
   'refund.list': { paymentId: 'paidPayment' },
+  'plan.delete': { planId: 'draftPlan' },
   'role.edit': { id: 'role' },
   'role.delete': { id: 'freeRole' },
 };
@@ -312,6 +316,8 @@ export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> =
 /** Fields that look like an id and name no object of the merchant's, or none that can be made yet; with the reason. */
 export const nameless: Readonly<Record<string, string>> = {
   externalPaymentId: 'a word of the caller for what it makes',
+  externalEventId: 'a word of the caller for what it reports',
+  aggregationUniqueId: 'a value that is counted',
   externalCaptureId: 'a word of the caller for what it makes',
   externalRefundId: 'a word of the caller for what it makes',
   paymentMethodId: 'a word of the gateway',

@@ -23,7 +23,7 @@ async function currentOf(reader: Reader, { userId, productId }: SubscriptionKey)
   const of = productId === undefined ? { userId } : { userId, productId };
   if (userId === 0) throw invalid('/subscriptionId', 'is required where no userId is given');
   const found = await newestOf(reader, of);
-  if (!found) throw new Rejected('subscription_not_found', `User ${userId} has no subscription to this product`);
+  if (!found) throw new Rejected('subscription_not_found', 'The user has no subscription to this product');
   return found;
 }
 

@@ -21,10 +21,40 @@ const given = [
 ];
 
 /**
- * Where an own id finds as little as an unknown one: there are no subscriptions yet, and so no uses of discounts; an API
- * key writes no notes.
+ * Where an own id finds as little as an unknown one: no code was used yet, and an API key writes no notes.
  */
 const barren = [
+  // the users, plans and products of the world have no subscriptions and no usage, or more than one name is needed
+  'discount.user_discount_list subscriptionIds',
+  'metric.event_batch productId',
+  'metric.event_current_value productId',
+  'metric.event_list invoiceId',
+  'metric.event_list metricIds',
+  'metric.event_list subscriptionIds',
+  'metric.event_list userIds',
+  'metric.event_new productId',
+  'metric.history_invoices subscriptionId',
+  'metric.history_invoices userId',
+  'metric.limit_adjust productId',
+  'metric.limit_adjust subscriptionId',
+  'metric.limit_adjust userId',
+  'metric.user_metric productId',
+  'payment.item_list userId',
+  'subscription.cancel productId',
+  'subscription.cancel_at_period_end productId',
+  'subscription.cancel_last_cancel_at_period_end productId',
+  'subscription.list externalUserId',
+  'subscription.list planIds',
+  'subscription.list productIds',
+  'subscription.list userId',
+  'subscription.preview_next_invoice productId',
+  'subscription.renew gatewayId',
+  'subscription.renew productId',
+  'subscription.timeline_list userId',
+  'subscription.update_submit addonPlanId',
+  'subscription.update_submit gatewayId',
+  'subscription.update_submit newPlanId',
+  'subscription.user_subscription_detail productId',
   'discount.plan_apply_preview userId',
   'discount.user_discount_list planIds',
   'discount.user_discount_list userIds',

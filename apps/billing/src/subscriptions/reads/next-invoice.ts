@@ -58,7 +58,7 @@ async function named(
   if (!user) throw new Rejected('user_not_found');
   const all = await reader.all(subscriptions, { userId: user.id, productId }, 'order by create_time desc, id desc');
   const current = all.find(({ status }) => !hasEnded(status) && status !== 'init');
-  if (!current) throw new Rejected('subscription_not_found', `User ${user.id} has no subscription to this product`);
+  if (!current) throw new Rejected('subscription_not_found', 'The user has no subscription to this product');
   return current;
 }
 
