@@ -90,7 +90,7 @@ function environment(home: Home, settings: Settings, app: App): NodeJS.ProcessEn
     PORTAL_BASE: `${baseUrl(settings)}/portal`,
     NATS_URL: natsUrl(settings, app),
     ...(app === 'gateway' ? { PORT: String(portOf(settings, app)) } : ofService(settings, app)),
-    ...(app === 'billing' ? { MAIL_FOLDER: mailFolder(home) } : {}),
+    ...(app === 'billing' ? { MAIL_FOLDER: process.env.MAIL_FOLDER ?? mailFolder(home) } : {}),
     ...(app === 'identity' ? { OAUTH_ALLOW_LOOPBACK: 'true' } : {}),
     ...(app === 'notification' ? { REDIS_URL: redisUrl(settings), WEBHOOK_ALLOW_LOOPBACK: 'true' } : {}),
   };

@@ -11,7 +11,8 @@ import { openShop, type Shop } from '../shop.js';
 
 /**
  * The apps' settings whenever one is started here: no test is about the rate unless it says so, and what was under way
- * in a process that is killed is given out again after moments, not after 30 and 45 seconds.
+ * in a process that is killed is given out again after moments, not after 30 and 45 seconds. There are no automatic mails:
+ * a PDF of every invoice that is made would take longer than the tests.
  */
 const usual = {
   RATE_PER_SECOND: '100000',
@@ -21,14 +22,13 @@ const usual = {
   SIGN_IN_PER_EMAIL: '100000',
   EVENT_ACK_SECONDS: '3',
   WEBHOOK_LEASE_SECONDS: '2',
+  MAIL_FOLDER: '',
 } as const;
 
 /** A whole system of its own for one test file, with a look into its databases. `own` is settings of single apps. */
 export async function startStand(own: Parameters<typeof temporaryStack>[1] = {}) {
   Object.assign(process.env, usual);
-  // no automatic mails: a PDF of every invoice that is made here would take longer than the tests
-  const billing = { MAIL_FOLDER: '', ...own.billing };
-  const stack = await temporaryStack(() => undefined, { ...own, billing });
+  const stack = await temporaryStack(() => undefined, own);
   const { pool, ask, close } = databases(stack.facts());
   const receivers: Receiver[] = [];
   return {

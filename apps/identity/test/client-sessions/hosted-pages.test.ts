@@ -255,13 +255,13 @@ it('what is kept of a session under an Idempotency-Key is encrypted', async () =
   }
 });
 
-it('billing has no subscriptions yet, and says so to those who keep copies', async () => {
+it('copies of an owner that has none are built empty', async () => {
   ownersAnswer();
   const copies = await testService(identity, { bus: t.bus });
   t.bus.answer('catalog', async () => ({ ok: true, bytes: JSON.stringify({ items: [], next: null }) }));
   await copies.copies.build();
   expect(await copies.rows('select copy from copy_state order by 1')).toEqual(
-    ['currencies', 'gateways', 'plans', 'products', 'subscriptions'].map(copy => ({ copy })),
+    ['credit_accounts', 'currencies', 'gateways', 'plans', 'products', 'subscriptions'].map(copy => ({ copy })),
   );
   await copies.close();
 });

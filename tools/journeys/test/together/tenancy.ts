@@ -24,7 +24,12 @@ const given = [
  * Where an own id finds as little as an unknown one: no code was used yet, and an API key writes no notes.
  */
 const barren = [
+  'subscription.renew userId',
+  'subscription.update_submit userId',
+  'subscription.cancel_at_period_end userId',
+  'subscription.cancel userId',
   // the users, plans and products of the world have no subscriptions and no usage, or more than one name is needed
+  'subscription.cancel_last_cancel_at_period_end userId',
   'discount.user_discount_list subscriptionIds',
   'metric.event_batch productId',
   'metric.event_current_value productId',
