@@ -131,7 +131,7 @@ describe('webhook/test_event', () => {
     [{ endpointId: '7' }, '/endpointId'],
     [{ event: undefined }, '/event'],
     [{ event: 'invoice.eaten' }, '/event'],
-    [{ event: 'subscription.created' }, '/event'],
+    [{ event: 'subscription.track' }, '/event'],
   ])('refuses %j', async (over, path) => {
     const { endpointId } = await newOne();
     const result = await t.call(testEvent, { endpointId, event: 'invoice.paid', ...over }, merchant);
