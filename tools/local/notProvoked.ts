@@ -10,4 +10,5 @@ export const notProvoked: Readonly<Record<string, string>> = {
   'error plan.copy metric_not_found': race,
   'error invoice.cancel payment_not_open': invariant,
   'error invoice.clear_payment payment_not_open': invariant,
+  'error payment.method_delete gateway_not_found': invariant,
 };
