@@ -9,7 +9,7 @@ import { type Flood, floods } from './floods.js';
 /** A healthy caller asks every `everyMs`; a member signs in every `signInMs`, which the limits for one e-mail permit. */
 const limits = { everyMs: 100, signInMs: 10_000, quietMs: 10_000 } as const;
 
-/** What healthy callers saw while something went on. */
+/** Answers and times of healthy callers while something went on. */
 interface Seen {
   calls: number;
   failed: string[];

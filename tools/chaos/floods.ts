@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { connect } from 'node:net';
 import { Pool } from 'undici';
 
-/** What an attack is aimed at: the public port, and the key of a merchant of the attacker's own. */
+/** Target of an attack: the public port, and the key of a merchant of the attacker's own. */
 export interface Target {
   baseUrl: string;
   apiKey: string;

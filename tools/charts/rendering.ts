@@ -19,7 +19,7 @@ export function findTool(name: 'helm' | 'promtool'): string | undefined {
   return places.find(place => spawnSync(place, ['--help'], { stdio: 'ignore' }).status === 0);
 }
 
-/** What promtool says about the unit tests of the alerts; undefined when they pass. */
+/** The output of promtool for the unit tests of the alerts; undefined when they pass. */
 export function alertProblems(promtool: string): string | undefined {
   const words = ['test', 'rules', 'alerts.test.yaml'];
   const { status, stdout, stderr } = spawnSync(promtool, words, { cwd: folder, encoding: 'utf8' });

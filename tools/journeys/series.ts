@@ -10,7 +10,7 @@ const words = new Set(
   ),
 );
 
-/** What an expression selects. Enough of PromQL for alerts and dashboards: functions, selectors, aggregations. */
+/** The selectors of an expression. Enough of PromQL for alerts and dashboards: functions, selectors, aggregations. */
 export function selectedBy(expression: string): Selected {
   const labels: string[] = [];
   const named = (list: string) => list.split(',').map(label => label.trim().split(/[=!~ ]/)[0] ?? '');

@@ -41,6 +41,6 @@ export async function flushRedis(settings: Settings): Promise<void> {
   if (!answer.endsWith('+OK\r\n+OK\r\n')) throw new Error(`redis did not flush: ${answer || 'no answer'}`);
 }
 
-/** What Redis answers to the password and one command. */
+/** The answer of Redis to the password and one command. */
 const asked = (settings: Settings, command: string) =>
   firstWords(portOf(settings, 'redis'), `AUTH ${settings.redisPassword}\r\n${command}\r\n`);

@@ -12,7 +12,7 @@ export const natsUsers = [...services, 'gateway', 'operator'] as const;
 export type NatsUser = (typeof natsUsers)[number];
 export type Dependency = 'postgres' | 'nats' | 'redis';
 export type PartName = App | Dependency;
-/** What has a port: of a service the one for operators, the only one that it has; of the gateway both. */
+/** Parts with a port: of a service the one for operators, the only one that it has; of the gateway both. */
 export type PortName = PartName | 'gatewayOps';
 
 /** Settings that a stack keeps between runs: ports, secrets, demo merchant. */

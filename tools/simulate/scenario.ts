@@ -43,7 +43,7 @@ const scenario = z.strictObject({
 });
 export type Scenario = z.output<typeof scenario>;
 
-/** What a step does: exactly one of these. */
+/** The action of a step: exactly one of these. */
 export const actions = [
   ...(['card', 'subscribe', 'change', 'endAtPeriodEnd', 'keep', 'cancel', 'extendTrial'] as const),
   ...(['dueDay', 'renew', 'addon', 'usage'] as const),

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** What a Service of Kubernetes is to the gateway: new connections go to its replicas in turn, old ones stay where they are. */
+/** A balancer like a Service of Kubernetes: new connections go to the replicas in turn, old ones stay where they are. */
 export async function startBalancer(first: number) {
   let ports: readonly number[] = [first];
   let turn = 0;

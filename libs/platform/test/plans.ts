@@ -43,7 +43,7 @@ async function look(client: pg.Client, name: string, values: readonly unknown[])
 
 const nodesOf = (node: Node): string[] => [node['Node Type'], ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** What is wrong with the plans: steps that read or sort a whole table, and pages beyond the limits. */
+/** Faults of the plans: steps that read or sort a whole table, and pages beyond the limits. */
 export async function tooCostly(
   client: pg.Client,
   statements: Readonly<Record<string, Measured>>,

@@ -21,7 +21,7 @@ ny8SZEqirgGOR2+ibH7niYgJ01uZOA4CIFZPMQ71YhYrEpgHwYB63QSviGNQm01p
 U2visdrxERdt
 -----END CERTIFICATE-----`;
 
-/** What a TLS server on this machine is made with. */
+/** Options of a TLS server on this machine. */
 export const identity = { key, cert: certificate };
 
 /** Makes a TLS server listen on 127.0.0.1; with its connections and its HTTP/2 sessions, in order. */

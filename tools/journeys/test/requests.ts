@@ -156,7 +156,7 @@ export const spoilt = (input: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
     return how === 'drop' ? { ...value, [key]: undefined } : { ...value, [key]: bad };
   });
 
-/** What is sent around an input: more headers, and a body that is longer or has more members than was meant. */
+/** Additions to an input: more headers, and a body that is longer or has more members than was meant. */
 export interface Distortion {
   headers: Record<string, string>;
   body(text: string): string;

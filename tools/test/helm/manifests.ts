@@ -81,7 +81,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true
 const validators = new Map<string, ValidateFunction>();
 const schemaFiles = readdirSync(path.join(helm, 'schemas'));
 
-/** What is wrong with a value by a schema of deploy/helm/schemas, or of the chart's values. */
+/** Faults of a value by a schema of deploy/helm/schemas, or of the chart's values. */
 export function violations(schemaFile: string, value: unknown): string[] {
   const validate = validators.get(schemaFile) ?? ajv.compile(JSON.parse(read(schemaFile)));
   validators.set(schemaFile, validate);
@@ -91,7 +91,7 @@ export function violations(schemaFile: string, value: unknown): string[] {
   );
 }
 
-/** What is wrong with a manifest by the schema of its kind; unknown fields are. */
+/** Faults of a manifest by the schema of its kind; unknown fields are faults. */
 export function manifestViolations(manifest: Manifest): string[] {
   const [group = '', version] = manifest.apiVersion.split('/');
   const suffix = version === undefined ? group : `${group.split('.')[0]}-${version}`;

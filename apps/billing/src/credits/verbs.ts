@@ -41,25 +41,12 @@ export async function spendPromo(
   return taken;
 }
 
-/** Promo credit that `spendPromo` would take; for previews. Nothing is locked. */
-export async function promoFor(
-  reader: Reader,
-  { userId, currency, base, cap }: Owner & { base: bigint; cap?: bigint },
-): Promise<PromoTaken | undefined> {
-  const account = await accountOf(reader, { userId, type: 'promo', currency });
-  return account?.terms.payoutEnable && base > 0n ? promoFrom(account, base, cap) : undefined;
-}
-
 function promoFrom({ balance, currency, terms }: Account, base: bigint, cap?: bigint): PromoTaken | undefined {
   const { exchangeRate: rate } = terms;
   const limits = { balance, exchangeRate: rate, decimals: exponentOf(currency), ...(cap !== undefined && { cap }) };
   const { amount: money, credits } = promoOn(base, limits);
   return credits === 0n ? undefined : { money, credits, rate };
 }
-
-/** The rules of the merchant for promo credit in a currency. */
-export const promoRules = (reader: Reader, currency: string): Promise<CreditTerms> =>
-  creditTermsOf(reader, 'promo', currency);
 
 /** Returns promo credits, at the rate at which the invoice took them; the current one where it took none. */
 export async function returnPromo(
@@ -90,21 +77,6 @@ export async function spendMain(
   if (creditSpent === 0n) return 0n;
   await postTo(tx, account, { move: 'payout', delta: -creditSpent, invoiceId, bizId: invoiceId });
   return creditSpent;
-}
-
-/** Main credit that `spendMain` would take; for previews. Nothing is locked. */
-export async function mainFor(
-  reader: Reader,
-  { userId, currency, due, minimum }: Owner & { due: bigint; minimum: bigint },
-): Promise<bigint> {
-  const account = await accountOf(reader, { userId, type: 'main', currency });
-  return account?.terms.payoutEnable ? settle(due, account.balance, minimum).creditSpent : 0n;
-}
-
-async function accountOf(reader: Reader, key: AccountKey): Promise<Account | undefined> {
-  const row = await reader.find(creditAccounts, { ...key });
-  const [account] = row ? await withTerms(reader, [row]) : [];
-  return account;
 }
 
 /** Returns main credit that an invoice took. */

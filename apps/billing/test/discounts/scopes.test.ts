@@ -30,7 +30,7 @@ async function made(settings: object): Promise<{ code: string; id: number }> {
   return { code, id: discount.id };
 }
 
-/** Whether the code may be used, the same for a submit as for a preview; '' if it may. */
+/** The reason why a code may not be used, the same for a submit as for a preview; '' if it may. */
 async function judged(code: string, over: Partial<discounts.Submit> = {}): Promise<string> {
   const submit: discounts.Submit = {
     ...{ code, userId: 1, plan, currency: 'EUR', moment: clock.now(), operation: 'create', paidInvoices: 0 },

@@ -65,14 +65,6 @@ export async function settledRefund(
   return { refund: settled };
 }
 
-/** Settles a refund as `settledRefund` does, without telling anybody. */
-export const settleRefund = async (
-  tx: Tx,
-  locked: RefundWithDocuments,
-  outcome: RefundOutcome,
-  log?: string,
-): Promise<Refund> => (await settledRefund(tx, locked, outcome, log)).refund;
-
 /** Settles a refund as successful. `mainCredit` is the part that is given to the main account now. Returns its credit note. */
 export async function succeed(
   tx: Tx,

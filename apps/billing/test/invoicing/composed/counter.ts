@@ -22,7 +22,7 @@ export const item = (unitAmount: bigint, over: Partial<BillItem> = {}): BillItem
 export const credit = ({ invoiceId }: Invoice, amount: bigint, rate: TaxRate, promoCredits = 0n): BillItem =>
   item(-amount, { kind: 'credit', source: { invoiceId, lineId: `${invoiceId}_1`, rate, promoCredits } });
 
-/** What the wing of subscriptions does with bills, each in its own transaction. No subscription stands behind them. */
+/** Verbs of the wing of subscriptions on bills, each in its own transaction. No subscription stands behind them. */
 export function counter(s: Shop) {
   const maker = s.t.app.get(InvoiceMaker);
   let users = 300;

@@ -5,7 +5,7 @@ import { invoiceAggregate } from '../../../src/invoicing/aggregates.js';
 import { changeSettings } from '../../../src/invoicing/finish/settings.js';
 import { InvoiceOwners } from '../../../src/invoicing/owners.js';
 import { Disputes } from '../../../src/invoicing/refunds/disputes.js';
-import { lockRefund, reverseRefund, settleRefund } from '../../../src/invoicing/refunds/settle.js';
+import { lockRefund, reverseRefund, settledRefund } from '../../../src/invoicing/refunds/settle.js';
 import { receiveSurplus } from '../../../src/invoicing/refunds/surplus.js';
 import { refunds } from '../../../src/invoicing/refunds/tables.js';
 import type { InvoiceState } from '../../../src/invoicing/state.js';
@@ -36,7 +36,7 @@ const paid = async (): Promise<Invoice> => {
   await s.moves.receive(invoiceId);
   return s.detail(invoiceId);
 };
-/** What a gateway's callback does, in its transaction. */
+/** The effect of a gateway's callback, in its transaction. */
 const reported = ({ invoiceId }: Invoice, run: (tx: Tx, invoice: InvoiceState) => unknown) =>
   s.t.db.write(s.t.callerOf(), async tx => {
     await run(tx, await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found'));
@@ -139,7 +139,12 @@ describe('money', () => {
       s.t.db.write(s.t.callerOf(), async tx => {
         const [open] = await tx.all(refunds, { invoiceId, status: 'created' });
         if (!open) throw new Error('no open refund');
-        await settleRefund(tx, await lockRefund(tx, open), { move, explanation: 'Closed', gatewayRefundId: 'g' }, move);
+        await settledRefund(
+          tx,
+          await lockRefund(tx, open),
+          { move, explanation: 'Closed', gatewayRefundId: 'g' },
+          move,
+        );
         return {};
       });
     expect(await refund(failing, 100)).toMatchObject({ ok: true });
