@@ -18,6 +18,7 @@ import { CallbackRoutes } from './http/callbacks.js';
 import { DocumentRoutes } from './http/documents.js';
 import { Edge } from './http/edge.js';
 import { stopListening } from './http/node-server.js';
+import { OpenPaths } from './http/open-paths.js';
 import { Responses } from './http/responses.js';
 import { OPERATIONS, Routes, SERVICES } from './http/routes.js';
 import { SandboxPages } from './http/sandbox-pages.js';
@@ -56,7 +57,7 @@ export class Gateway {
         { provide: Bus, useValue: bus },
         { provide: Responses, useValue: responses },
         ...[Callers, Credentials, Activity, FailedSignIns, Admission, Routes, Health, Docs, OAuth],
-        ...[DocumentRoutes, CallbackRoutes, SandboxPages],
+        ...[OpenPaths, DocumentRoutes, CallbackRoutes, SandboxPages],
       ],
     })(App);
     const edge = new Edge(config, responses, () => newId('req_'));

@@ -1,14 +1,11 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { exponentOf, sandboxQuestion, validate } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
-import { ask, Bus, CLOCK, type Clock, systemCaller } from '@recur/platform';
+import { exponentOf, sandboxQuestion } from '@recur/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { gatewayLimits } from '../limits.js';
 import { messagePage, policyOf, sandboxPage } from '../oauth/consent.js';
-import { Admission } from './admission.js';
-import { Responses } from './responses.js';
+import { gatewayIdIn, OpenPaths } from './open-paths.js';
 
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -26,10 +23,7 @@ const ends = {
 export class SandboxPages implements OnModuleInit {
   constructor(
     private readonly host: HttpAdapterHost<FastifyAdapter>,
-    private readonly bus: Bus,
-    private readonly admission: Admission,
-    private readonly responses: Responses,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly paths: OpenPaths,
   ) {}
 
   onModuleInit(): void {
@@ -41,43 +35,24 @@ export class SandboxPages implements OnModuleInit {
         method: ['GET', 'POST'],
         url: '/gateway/:gatewayId/sandbox/:reference',
         bodyLimit: gatewayLimits.anonymousBodyBytes,
-        onRequest: (request, reply, done) =>
-          this.admission.admitAnyone(request, reply, rejection => {
-            if (rejection === undefined) done();
-            else this.responses.refuse(reply, rejection);
-          }),
-        handler: (request, reply) => {
-          void this.answer(request, reply);
-        },
+        onRequest: this.paths.onRequest,
+        handler: this.paths.handler((request, reply) => this.answer(request, reply)),
       });
     });
   }
 
-  /** Never throws: every outcome becomes a response. */
   private async answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    try {
-      const { state, amount, currency } = await this.asked(request);
-      const page = state === 'open' ? sandboxPage(`${major(amount, currency)} ${currency}`) : undefined;
-      reply
-        .header('content-type', 'text/html; charset=utf-8')
-        .header('content-security-policy', policyOf())
-        .send(page ?? messagePage('Confirm the payment', ends[state as keyof typeof ends]));
-    } catch (error) {
-      this.responses.refuse(reply, error);
-    }
-  }
-
-  private asked({ method, params, body, id, traceparent }: FastifyRequest) {
-    const { gatewayId, reference } = params as { gatewayId: string; reference: string };
+    const { method, params, body } = request;
+    const { reference } = params as { reference: string };
     const said = method === 'POST' && typeof body === 'string' ? new URLSearchParams(body).get('answer') : null;
-    const checked = validate(sandboxQuestion.input, {
-      gatewayId: /^\d{1,16}$/.test(gatewayId) ? Number(gatewayId) : 0,
-      reference,
-      ...(said === 'approve' || said === 'decline' ? { answer: said } : {}),
-    });
-    if (!checked.ok) throw new Rejected('gateway_not_found');
-    const caller = systemCaller(0, id, this.clock.wall() + gatewayLimits.deadlineMs, traceparent);
-    return ask(this.bus, sandboxQuestion, checked.value, caller);
+    const answer = said === 'approve' || said === 'decline' ? { answer: said } : {};
+    const input = { gatewayId: gatewayIdIn(request), reference, ...answer };
+    const { state, amount, currency } = await this.paths.ask(sandboxQuestion, input, request, 'gateway_not_found');
+    const page = state === 'open' ? sandboxPage(`${major(amount, currency)} ${currency}`) : undefined;
+    reply
+      .header('content-type', 'text/html; charset=utf-8')
+      .header('content-security-policy', policyOf())
+      .send(page ?? messagePage('Confirm the payment', ends[state as keyof typeof ends]));
   }
 }
 
