@@ -41,7 +41,3 @@ export function promoOn(base: bigint, { balance, cap, exchangeRate, decimals }: 
  */
 export const promoReturned = (credits: bigint, refunded: bigint, total: bigint): bigint =>
   total === 0n ? 0n : ratio(credits, refunded, total, 'floor');
-
-/** Credits to return for the unused time of a line: floor(credits of its promo share × unused ÷ period). */
-export const promoUnused = (credits: bigint, unusedSeconds: bigint, periodSeconds: bigint): bigint =>
-  ratio(credits, unusedSeconds, periodSeconds, 'floor');

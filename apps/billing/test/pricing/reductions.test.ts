@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Rejected } from '@recur/kernel';
+import { promoBack } from '../../src/invoicing/composed/domain/sold-line.js';
 import {
   type CodeUse,
   type DiscountCode,
@@ -11,7 +12,7 @@ import {
   isDiscountable,
 } from '../../src/pricing/discount.js';
 import { compose } from '../../src/pricing/price.js';
-import { type PromoTerms, promoOn, promoReturned, promoUnused } from '../../src/pricing/promo.js';
+import { type PromoTerms, promoOn, promoReturned } from '../../src/pricing/promo.js';
 import { line, rate } from './samples.js';
 
 const percentage = (bps: number): DiscountTerms => ({ kind: 'percentage', percentage: bps });
@@ -197,7 +198,7 @@ describe('M3 promo credit', () => {
   });
 
   it('comes back for unused time, floored', () => {
-    expect(promoUnused(10n, 1n, 3n)).toBe(3n);
+    expect(promoBack({ promo: { credits: 10n, share: 1n, total: 1n } }, 1n, 3n)).toBe(3n);
   });
 });
 

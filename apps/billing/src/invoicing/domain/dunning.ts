@@ -9,17 +9,6 @@ export interface DunningConfig {
   incompleteExpireSeconds: number;
 }
 
-/** Automatic attempts: the charge time, then every retry interval; none at or after the deadline. */
-export function attemptTimes(chargeTime: number, deadline: number, config: DunningConfig): number[] {
-  const { retryIntervalSeconds, maxRetries } = config;
-  const times: number[] = [];
-  for (let time = chargeTime; time < deadline; time += retryIntervalSeconds) {
-    if (maxRetries !== 0 && times.length > maxRetries) break;
-    times.push(time);
-  }
-  return times;
-}
-
 /**
  * Deadline of a cycle invoice: incompleteExpireSeconds after the start of the period that it bills, or after its first
  * attempt if that is later. Without automatic charges `firstAttempt` is the finish.
@@ -43,9 +32,6 @@ export const daysUntil = (deadline: number, finishTime: number): number => Math.
 /** Time of the last notice: a day before the deadline, or the start of the period if that is later. */
 export const lastNoticeTime = (deadline: number, periodStart: number): number =>
   Math.max(deadline - 86_400, periodStart);
-
-/** True if a subscription is parked for a decision: more periods were missed in machine time than are caught up alone. */
-export const isParked = (missedPeriods: number): boolean => missedPeriods > 3;
 
 /** How one open invoice is charged. All times are unix seconds on the merchant's clock. */
 export interface Collection extends DunningConfig {

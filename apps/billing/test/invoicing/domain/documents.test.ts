@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { refundStatus } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
 import { creditRechargeLifecycle } from '../../../src/credits/domain/recharge.js';
-import { defaultPrefixes, documentNumber, isNumbered, raisedCounter } from '../../../src/invoicing/domain/numbering.js';
+import { defaultPrefixes, documentNumber, isNumbered } from '../../../src/invoicing/domain/numbering.js';
 import { refundLifecycle } from '../../../src/invoicing/domain/refund.js';
 
 const legal = (table: Record<string, Record<string, string>>) =>
@@ -34,12 +33,6 @@ describe('D1 document numbers', () => {
     expect(documentNumber(defaultPrefixes.invoice, 1)).toBe('INV-000001');
     expect(documentNumber(defaultPrefixes.creditNote, 1)).toBe('CN-000001');
     expect(documentNumber('R', 12_345_678)).toBe('R12345678');
-  });
-
-  it('are only raised', () => {
-    expect(raisedCounter(5, 6, '/nextInvoiceNumber')).toBe(5);
-    expect(raisedCounter(5, 100, '/nextInvoiceNumber')).toBe(99);
-    expect(() => raisedCounter(5, 5, '/nextInvoiceNumber')).toThrow(Rejected as never);
   });
 
   it('are not for zero invoices that a merchant does not show', () => {
