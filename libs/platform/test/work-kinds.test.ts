@@ -116,7 +116,7 @@ describe('work that fetches', () => {
     const drained = t.work.drain();
     await begun.opened;
     await replica.work.drain();
-    const waiting = `select count(*) from pg_stat_activity where state like 'idle in transaction%'`;
+    const waiting = `select count(*) from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()`;
     expect(await t.rows(waiting)).toEqual([{ count: '0' }]);
     answered.open();
     await drained;
