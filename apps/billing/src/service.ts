@@ -73,7 +73,6 @@ import { subscriptionAggregate } from './subscriptions/aggregate.js';
 import { pendingUpdateAggregate } from './subscriptions/changes/aggregate.js';
 import { DeferredChanges } from './subscriptions/changes/deferred.js';
 import { ChangeEffects } from './subscriptions/changes/effects.js';
-import { ChangeLapse } from './subscriptions/changes/lapse.js';
 import { PendingUpdateReads } from './subscriptions/changes/pending-updates.js';
 import { ChangePreview } from './subscriptions/changes/preview.js';
 import { ChangeSubmit } from './subscriptions/changes/submit.js';
@@ -193,14 +192,14 @@ export const billing: ServiceDefinition<Config> = {
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
     ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd, FirstPeriods],
-    ...[ChangeEffects, ChangeLapse, DeferredChanges, LastDocuments],
+    ...[ChangeEffects, DeferredChanges, LastDocuments],
     ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
     ...[UsageNotices, UsageRecounts, UsageUpgrades],
     { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
-    ...[app.get(ClockAdvance).work, app.get(Cycle).work, app.get(ChangeLapse).work],
+    ...[app.get(ClockAdvance).work, app.get(Cycle).work],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
     app.get(LastNotices).work,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],

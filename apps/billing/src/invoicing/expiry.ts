@@ -31,6 +31,7 @@ export class InvoiceExpiry {
     if (invoice.status !== 'processing') return;
     const later = await deadlineLeft(tx, invoice);
     if (later > 0) tx.schedule('invoice.expire', invoiceId, later);
+    else if (await this.owners.lapses(tx, invoice)) await this.endings.cancel(tx, invoice, 'Expire');
     else await this.endings.expire(tx, invoice);
   }
 }

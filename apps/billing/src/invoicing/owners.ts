@@ -12,6 +12,8 @@ export interface InvoiceOwner {
   paid(tx: Tx, invoice: InvoiceState): Promise<void>;
   failed(tx: Tx, invoice: InvoiceState): Promise<void>;
   cancelled(tx: Tx, invoice: InvoiceState): Promise<void>;
+  /** True if an invoice that is unpaid at its deadline is cancelled with what it bills, instead of failing. */
+  lapses?(tx: Tx, invoice: InvoiceState): Promise<boolean>;
   /** The whole payment was taken back by the bank; what the invoice bills ends, unless the merchant keeps it. */
   reversed?(tx: Tx, invoice: InvoiceState, facts: { keep: boolean }): Promise<void>;
   /** The merchant asked, with a refund, to end what the invoice bills. */
@@ -19,7 +21,7 @@ export interface InvoiceOwner {
 }
 
 /** Ends that owners are told without further facts. */
-type PlainEnd = Exclude<keyof InvoiceOwner, 'reversed'>;
+type PlainEnd = Exclude<keyof InvoiceOwner, 'reversed' | 'lapses'>;
 
 /** The owners of invoices, by bizType. Owners register when the service starts. */
 @Injectable()
@@ -50,6 +52,10 @@ export class InvoiceOwners {
 
   async tell(end: PlainEnd, tx: Tx, invoice: InvoiceState): Promise<void> {
     await this.owners.get(invoice.bizType)?.[end]?.(tx, invoice);
+  }
+
+  async lapses(tx: Tx, invoice: InvoiceState): Promise<boolean> {
+    return (await this.owners.get(invoice.bizType)?.lapses?.(tx, invoice)) ?? false;
   }
 
   async tellReversed(tx: Tx, invoice: InvoiceState, facts: { keep: boolean }): Promise<void> {

@@ -71,7 +71,7 @@ const statements = [
   `create index subscription_periods_newest on subscription_periods (merchant_id, create_time, subscription_id, seq)`,
   `create table subscription_pending_updates (
     ${bigints('merchant_id', 'user_id', 'plan_id', 'update_plan_id', 'amount', 'update_amount', 'proration_amount')},
-    ${bigints('gateway_id', 'effect_time', 'proration_date', 'deadline', 'member_id', 'create_time', 'modify_time')},
+    ${bigints('gateway_id', 'effect_time', 'proration_date', 'member_id', 'create_time', 'modify_time')},
     ${integers('version', 'effect_immediate', 'quantity', 'update_quantity')},
     ${texts('pending_update_id', 'subscription_id', 'status', 'kind', 'currency', 'update_currency', 'name', 'note')},
     ${texts('invoice_id', 'link', 'member_email')}, ${flags('paid')},

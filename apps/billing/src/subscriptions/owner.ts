@@ -24,6 +24,8 @@ export interface EndHandler {
   failed(tx: Tx, end: InvoiceEnd): Promise<void>;
   cancelled(tx: Tx, end: InvoiceEnd): Promise<void>;
   reversed?(tx: Tx, end: InvoiceEnd): Promise<void>;
+  /** True if an invoice that is unpaid at its deadline is cancelled instead of failing. */
+  lapses?(tx: Tx, end: InvoiceEnd): Promise<boolean>;
 }
 
 /**
@@ -48,6 +50,10 @@ export class SubscriptionInvoices {
         await discounts.giveBack(tx, invoice);
       },
       reversed: (tx, invoice) => this.tell('reversed', tx, invoice),
+      lapses: async (tx, invoice) => {
+        const end = await endOf(tx, invoice);
+        return (end && (await this.handlers.get(invoice.billReason)?.lapses?.(tx, end))) ?? false;
+      },
       ended: async (tx, { subscriptionId }) => {
         const sub = await tx.lockIfAny(subscriptionAggregate, subscriptionId);
         if (sub && !hasEnded(sub.status)) await this.afterRefund?.(tx, sub);
@@ -73,9 +79,14 @@ export class SubscriptionInvoices {
     await discounts.lockDiscountsOf(tx, { invoiceId });
   }
 
-  private async tell(end: keyof EndHandler, tx: Tx, invoice: InvoiceState): Promise<void> {
-    const sub = await tx.lockIfAny(subscriptionAggregate, invoice.subscriptionId);
-    // a subscription that is being made in this transaction: the command that makes it knows the outcome
-    if (sub) await this.handlers.get(invoice.billReason)?.[end]?.(tx, { invoice, sub });
+  private async tell(end: Exclude<keyof EndHandler, 'lapses'>, tx: Tx, invoice: InvoiceState): Promise<void> {
+    const ended = await endOf(tx, invoice);
+    if (ended) await this.handlers.get(invoice.billReason)?.[end]?.(tx, ended);
   }
+}
+
+/** Undefined for a subscription that is being made in this transaction: the command that makes it knows the outcome. */
+async function endOf(tx: Tx, invoice: InvoiceState): Promise<InvoiceEnd | undefined> {
+  const sub = await tx.lockIfAny(subscriptionAggregate, invoice.subscriptionId);
+  return sub && { invoice, sub };
 }

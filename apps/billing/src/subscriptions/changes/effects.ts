@@ -16,9 +16,6 @@ import { pendingUpdateAggregate } from './aggregate.js';
 import { type PendingUpdate, pendingUpdates } from './tables.js';
 import { updateTermsOf } from './update-terms.js';
 
-/** Kind of due work: a change that is not paid in time lapses. The key is its id. */
-export const LAPSE = 'subscription.lapse';
-
 /**
  * The ends of changes: a paid one takes effect, an unpaid one lapses, another one supersedes it. The subscription is
  * locked, then the change, then its invoice.
@@ -36,6 +33,8 @@ export class ChangeEffects {
         if (update) await this.takeEffect(tx, sub, update, sourcesOf(invoice));
       },
       failed: (tx, { sub, invoice }) => this.unpaid(tx, sub, invoice),
+      // a change that is not paid in time lapses, and its invoice with it
+      lapses: async (tx, { sub, invoice }) => (await this.updateOf(tx, sub, invoice)) !== undefined,
       cancelled: (tx, { sub, invoice }) => this.unpaid(tx, sub, invoice),
     });
   }
@@ -135,7 +134,6 @@ async function restartPeriods(tx: Tx, sub: Subscription, { start, end }: Stretch
 /** Records that a change took effect. */
 export function finish(tx: Tx, update: PendingUpdate): PendingUpdate {
   const finished = { ...update, status: 'finished', paid: true, modifyTime: tx.now } as const;
-  tx.unschedule(LAPSE, update.pendingUpdateId);
   tx.step(pendingUpdateAggregate, finished, 'subscription.pending_update.success');
   return finished;
 }
@@ -145,7 +143,6 @@ const sourcesOf = ({ lines }: InvoiceState): string[] =>
 
 /** Cancels a change whose invoice, if it has one, has ended. */
 async function drop(tx: Tx, sub: Subscription, update: PendingUpdate): Promise<void> {
-  tx.unschedule(LAPSE, update.pendingUpdateId);
   // at once: the unique index has to see it before the change that supersedes it
   await tx.run(
     `update subscription_pending_updates set status = 'cancelled' where merchant_id = $1 and pending_update_id = $2`,

@@ -19,7 +19,7 @@ import { reinvoice } from '../periods.js';
 import { pendingUpdateAggregate } from './aggregate.js';
 import type { ChangeQuote } from './change-quote.js';
 import { boundAfter } from './discount.js';
-import { ChangeEffects, LAPSE } from './effects.js';
+import { ChangeEffects } from './effects.js';
 import { quoteChange } from './quote.js';
 import type { PendingUpdate } from './tables.js';
 import type { UpdateTerms } from './update-terms.js';
@@ -83,11 +83,8 @@ export class ChangeSubmit {
     const { view, payment, discount } = await this.maker.make(tx, composed, makingOf(input, deadline));
     const { invoiceId, link } = view;
     const bound = discount?.recurring && { discount: { ...discount, waitingUseId: 0 } };
-    const billed: PendingUpdate = { ...update, invoiceId, link, deadline, terms: { ...update.terms, ...bound } };
-    if (payment) {
-      tx.schedule(LAPSE, update.pendingUpdateId, deadline);
-      return { update: waiting(tx, sub, billed), view, paymentId: payment.paymentId };
-    }
+    const billed: PendingUpdate = { ...update, invoiceId, link, terms: { ...update.terms, ...bound } };
+    if (payment) return { update: waiting(tx, sub, billed), view, paymentId: payment.paymentId };
     tx.step(pendingUpdateAggregate, billed, 'subscription.pending_update.create');
     return { ...(await this.effects.takeEffect(tx, sub, billed, sources, { log: 'Update' })), view };
   }
@@ -193,7 +190,7 @@ function newUpdate(
   const member = actor.kind === 'member';
   return {
     ...{ merchantId, pendingUpdateId: tx.newId('subup_'), version: 0, subscriptionId, userId, status: 'init' },
-    ...{ kind: plan.direction === 'downgrade' ? 'downgrade' : 'upgrade', prorationDate: at, deadline: 0 },
+    ...{ kind: plan.direction === 'downgrade' ? 'downgrade' : 'upgrade', prorationDate: at },
     effectImmediate: pendingUpdateEffect[isNow ? 'now' : 'periodEnd'],
     effectTime: isNow ? at : currentPeriodEnd,
     ...{ planId, quantity, amount, currency, planSnapshot, items, ...update },

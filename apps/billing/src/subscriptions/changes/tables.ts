@@ -16,8 +16,6 @@ export interface PendingUpdate {
   effectImmediate: number;
   effectTime: number;
   prorationDate: number;
-  /** When it lapses unpaid; 0 for never. */
-  deadline: number;
   planId: number;
   quantity: number;
   amount: bigint;
@@ -60,7 +58,6 @@ export const pendingUpdates = table<PendingUpdate>('subscription_pending_updates
     effectImmediate: int(),
     effectTime: integer(),
     prorationDate: integer(),
-    deadline: integer(),
     planId: integer(),
     quantity: int(),
     amount: money(),
