@@ -56,11 +56,14 @@ export function dueSeries(after: number, timeOf: number, dueDay: number, interva
     return { first: instantOf(month.with({ day: Math.min(dueDay, month.daysInMonth) }), zone), month };
   };
   const due = [dueIn(0), dueIn(1)].find(({ first }) => first > after) ?? dueIn(2);
-  if (due.month.daysInMonth >= dueDay || interval.unit !== 'month') return { anchor: due.first, k: 0 };
+  // a year counts from the last day that its month ever has: the 29th in February
+  const isYear = interval.unit === 'year';
+  const day = isYear && due.month.month === 2 ? Math.min(dueDay, 29) : dueDay;
+  if (due.month.daysInMonth >= day || interval.unit === 'day') return { anchor: due.first, k: 0 };
   // the month is too short for the day: the anchor is that many intervals earlier, in a month that has it
   for (let k = 1; k <= 12; k++) {
-    const earlier = due.month.subtract({ months: k * interval.count });
-    if (earlier.daysInMonth >= dueDay) return { anchor: instantOf(earlier.with({ day: dueDay }), zone), k };
+    const earlier = due.month.subtract({ months: k * interval.count * (isYear ? 12 : 1) });
+    if (earlier.daysInMonth >= day) return { anchor: instantOf(earlier.with({ day }), zone), k };
   }
   return { anchor: due.first, k: 0 };
 }

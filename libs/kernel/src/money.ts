@@ -84,6 +84,14 @@ export function safe(amount: bigint, path = ''): number {
   return Number(amount);
 }
 
+/** A whole number of 10^-decimals as a decimal text: (12345, 2) is 123.45. */
+export function decimalOf(units: bigint, decimals: number): `${number}` {
+  const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = decimals === 0 ? '' : `.${digits.slice(-decimals)}`;
+  return `${units < 0n ? '-' : ''}${whole}${fraction}` as `${number}`;
+}
+
 function floor(numerator: bigint, denominator: bigint): bigint {
   const quotient = numerator / denominator;
   return quotient * denominator > numerator ? quotient - 1n : quotient;

@@ -71,6 +71,15 @@ describe('a due day', () => {
     expect(boundariesOf(31, day('2026-04-10'))).toEqual(['2026-04-30', '2026-05-31', '2026-06-30'].map(day));
   });
 
+  it('of a year that begins in February is the 29th again where there is one', () => {
+    const year = { unit: 'year', count: 1 } as const;
+    for (const dueDay of [29, 30, 31]) {
+      const { anchor, k } = dueSeries(day('2027-02-10'), day('2027-02-10'), dueDay, year, 'UTC');
+      const boundaries = [0, 1, 2].map(more => boundary(anchor, k + more, year, 'UTC'));
+      expect(boundaries).toEqual(['2027-02-28', '2028-02-29', '2029-02-28'].map(day));
+    }
+  });
+
   it('of a week is its ISO weekday', () => {
     const week = { unit: 'week', count: 1 } as const;
     const friday = day('2026-04-10');

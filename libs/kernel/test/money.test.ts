@@ -1,6 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { allocate, apportion, MAX_AMOUNT, Rejected, type Rounding, ratio, SCALE, safe, sum } from '../src/index.js';
+import {
+  allocate,
+  apportion,
+  decimalOf,
+  MAX_AMOUNT,
+  Rejected,
+  type Rounding,
+  ratio,
+  SCALE,
+  safe,
+  sum,
+} from '../src/index.js';
 
 const amount = fc.bigInt({ min: -MAX_AMOUNT, max: MAX_AMOUNT });
 const weights = fc.array(fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 10n ** 12n }), fc.constant(1n)), {
@@ -162,3 +173,14 @@ function thrownBy(run: () => unknown): unknown {
   }
   return undefined;
 }
+
+it.each([
+  [12345n, 2, '123.45'],
+  [-5n, 2, '-0.05'],
+  [1234n, 0, '1234'],
+  [1n, 3, '0.001'],
+  [0n, 2, '0.00'],
+  [MAX_AMOUNT, 2, '90071992547409.91'],
+] as const)('%s with %s decimals is %s', (units, decimals, text) => {
+  expect(decimalOf(units, decimals)).toBe(text);
+});

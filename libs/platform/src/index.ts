@@ -56,7 +56,7 @@ export type { Event } from './store/event.js';
 export { CommittedRejection } from './store/outcomes.js';
 export type { Row } from './store/pool.js';
 export { Reader } from './store/reader.js';
-export type { Peeking, Peeks } from './store/reads.js';
+export type { Peeking, Peeks } from './store/reads/reads.js';
 export type { StepOptions } from './store/recorder.js';
 export { coarseV1, searchableV1, secureV1 } from './store/schema/migration-helpers.js';
 export {

@@ -49,6 +49,10 @@ it('a database that is no URL is refused, and so are two keys of one id', () => 
     DATABASE_OWNER_URL: 'postgres://a:b#c@x',
     SECRET_KEYS: `${key},${other}`,
   };
+  const several = 'postgres://app:secret@one:5432,two:5433/billing';
+  expect(parseConfig(serviceConfig, { ...env, DATABASE_URL: several })).toMatchObject({ DATABASE_URL: several });
+  expect(() => parseConfig(serviceConfig, { ...env, DATABASE_URL: 'postgres://a:b@one,/billing' })).toThrow('exit 78');
+  told.length = 0;
   expect(() => parseConfig(serviceConfig, wrong)).toThrow('exit 78');
   expect(told.slice(1)).toEqual([
     expect.stringMatching(/^ {2}DATABASE_URL: must be postgres:/),

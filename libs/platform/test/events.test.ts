@@ -45,7 +45,7 @@ function newConsumer(name: string, into: Event[], meanwhile?: () => Promise<unkn
     return rows.map(row => eventIn(String(row.envelope), sample.events) as Event);
   };
   return new Consumer(
-    { ackSeconds: 30, db: reader.db, bus, clock: systemClock, log, events: sample.events, missing },
+    { ackSeconds: 30, streamReplicas: 1, db: reader.db, bus, clock: systemClock, log, events: sample.events, missing },
     {
       name,
       from: 'catalog',
@@ -69,7 +69,7 @@ beforeAll(async () => {
   const url = new URL(process.env.TEST_PG_ADMIN_URL ?? '');
   url.pathname = `/${name}`;
   pool = createPool(url.toString(), 4);
-  relay = new Relay({ service: 'catalog', pool, bus, clock: systemClock, log });
+  relay = new Relay({ service: 'catalog', streamReplicas: 1, pool, bus, clock: systemClock, log });
   relay.start();
   consumer = newConsumer('reader', applied);
   consumer.start();
@@ -166,6 +166,7 @@ describe('events', () => {
 
   it('are taken up by their bytes where they are large, and all of them arrive', async () => {
     const publish = jest.spyOn(Bus.prototype, 'publish');
+    const receive = jest.spyOn(Consumer.prototype, 'receive');
     // unpublished all at once, so that one batch could be all of them
     const envelopes = upTo(20).map(version => {
       const actor = { kind: 'system', id: '', display: '' };
@@ -185,7 +186,10 @@ describe('events', () => {
     await until(() => applied.filter(event => event.aggregateId === 'huge').length === 20);
     const sizes = publish.mock.calls.map(([events]) => events.reduce((sum, { payload }) => sum + payload.length, 0));
     expect(Math.max(...sizes)).toBeLessThan(18_000_000);
+    // parsed events take many times their bytes
+    expect(Math.max(...receive.mock.calls.map(([, events]) => events.length))).toBeLessThan(6);
     publish.mockRestore();
+    receive.mockRestore();
   }, 30_000);
 
   it('that were missed are fetched from their owner', async () => {
@@ -218,6 +222,26 @@ describe('events', () => {
     expect(versionsOf(id)).toEqual([1, 2]);
     expect(await parked()).toEqual([]);
   }, 30_000);
+
+  it('that are buffered are taken on with after a batch that could neither be applied nor parked', async () => {
+    const [taken, ids] = [[] as Event[], [] as number[]];
+    for (let at = 0; at < 300; at++) ids.push(await newOne());
+    const [first] = await owner.rows('select id from outbox where aggregate_id = $1', [String(ids[0])]);
+    poison = String(first?.id);
+    relay.committed();
+    await until(() => versionsOf(ids.at(-1) ?? 0).length === 1);
+    const [{ role }] = (await reader.rows(`select max(rolname) as role from pg_roles where rolname like '%\\_app'
+      and has_database_privilege(rolname, current_database(), 'connect')
+      and has_table_privilege(rolname, 'dead_letter', 'insert')`)) as [{ role: string }];
+    await reader.rows(`revoke insert on dead_letter from ${role}`);
+    const late = newConsumer('late-start', taken);
+    late.start();
+    await until(() => taken.some(event => event.aggregateId === String(ids.at(-1))));
+    await reader.rows(`grant insert on dead_letter to ${role}`);
+    poison = undefined;
+    await late.stop();
+    await consumer.resume();
+  }, 20_000);
 
   it('that are parked while others are taken up again are taken up with them', async () => {
     const id = await newOne();

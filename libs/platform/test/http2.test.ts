@@ -69,8 +69,9 @@ describe('a server that offers HTTP/2', () => {
       stream.respond({ ':status': 503, 'retry-after': '17' });
       stream.end('später ☂');
     }
-    const result = { kind: 'answered', status: 503, retryAfterSeconds: 17, body: 'später ☂', durationMs: 0 };
-    expect(await posting).toEqual(Array(40).fill(result));
+    const text = 'später ☂';
+    const answer = { status: 503, retryAfterSeconds: 17, body: text, bytes: Buffer.from(text), durationMs: 0 };
+    expect(await posting).toEqual(Array(40).fill({ kind: 'answered', ...answer }));
     const length = String(Buffer.byteLength(body));
     const expected = Array.from({ length: 40 }, (_, at) => ['POST', `/hooks?at=${at}`, String(at), length, body]);
     expect(sent.toSorted((a, b) => Number((a as string[])[2]) - Number((b as string[])[2]))).toEqual(expected);

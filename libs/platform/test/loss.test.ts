@@ -153,7 +153,7 @@ describe('on the way from one service to another', () => {
     const [{ name }] = (await t.rows('select current_database() as name')) as [{ name: string }];
     url.pathname = `/${name}`;
     pool = createPool(url.toString(), 2);
-    relay = new Relay({ service: 'catalog', pool, bus, clock: systemClock, log });
+    relay = new Relay({ service: 'catalog', streamReplicas: 1, pool, bus, clock: systemClock, log });
     relay.start();
   });
   afterAll(async () => {
@@ -204,7 +204,7 @@ describe('on the way from one service to another', () => {
     await until(async () => (await t.rows('select 1 from unpublished')).length === 0);
     const manager = await jetstreamManager(bus.nc);
     await manager.streams.delete(streamOf('catalog'));
-    await ensureStream(bus, 'catalog');
+    await ensureStream(bus, 'catalog', 1);
     const narrow = { max_msgs: 1, discard: 'new' } as const;
     await manager.streams.update(streamOf('catalog'), narrow as never);
     await nats.kill();
@@ -264,7 +264,7 @@ describe('on the way from one service to another', () => {
   function consumer(of: Pick<Consumption, 'name' | 'order' | 'apply'>, missing: () => Promise<Event[]>): Consumer {
     const what = { from: 'catalog', subject: 'thing.>', ...of };
     return new Consumer(
-      { ackSeconds: 30, db: t.db, bus, clock: systemClock, log, events: sample.events, missing },
+      { ackSeconds: 30, streamReplicas: 1, db: t.db, bus, clock: systemClock, log, events: sample.events, missing },
       what,
     );
   }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { eachItem, MerchantWalk, systemCaller, type Tx, type WorkItem, work } from '../src/index.js';
 import { MovableClock, type TestService, testService } from '../src/testing/index.js';
 import { sample } from './sample.js';
@@ -49,7 +49,7 @@ it('does the work of a merchant in its order across kinds, each at its own time,
   await schedule('a.expire', 'later', 11);
   await schedule('m.sweep', 'of the machine', 2);
   await schedule('a.expire', 'of another', 2, 16);
-  expect(await walk.nextDue(15)).toBe(started + day);
+  expect(await walk.ahead(15)).toEqual({ next: started + day, isUnderWay: false });
   expect(await to(10)).toEqual([10, true]);
   expect(done).toEqual([
     ['b.renew', 'x', 1],
@@ -58,8 +58,8 @@ it('does the work of a merchant in its order across kinds, each at its own time,
     ['b.renew', 'y', 3],
   ]);
   expect([await nowOf(), await nowOf(16)]).toEqual([10, 0]);
-  expect(await walk.nextDue(15)).toBe(started + 11 * day);
-  expect(await walk.nextDue(17)).toBeUndefined();
+  expect((await walk.ahead(15)).next).toBe(started + 11 * day);
+  expect((await walk.ahead(17)).next).toBeUndefined();
 });
 
 it('does what becomes due on the way, and what was due before it began', async () => {
@@ -104,6 +104,19 @@ it('leaves the order to no other worker: replicas that run meanwhile find nothin
   expect(await to(20)).toEqual([20, true]);
   await Promise.all([replica.work.stop(), t.work.stop()]);
   expect(done.map(([, key, at]) => [key, at])).toEqual(Array.from({ length: 20 }, (_, n) => [String(n + 1), n + 1]));
+});
+
+it('is not at its end while another worker has an item, whenever that took it', async () => {
+  await schedule('b.renew', 'x', 0);
+  const { db } = t;
+  const read = db.indexed.bind(db);
+  jest.spyOn(db, 'indexed').mockImplementationOnce(async (...query) => {
+    const rows = await read(...query);
+    await t.rows(`update due_work set lease = 'another', lease_until = $1`, [clock.now() + 60]);
+    return rows;
+  });
+  expect(await to(5)).toEqual([0, false]);
+  expect(await walk.ahead(15)).toEqual({ next: undefined, isUnderWay: true });
 });
 
 it('does more items of one time than a step leases, all at that time', async () => {

@@ -41,6 +41,7 @@ describe('an answer', () => {
       status: 202,
       retryAfterSeconds: undefined,
       body: 'danke ☂',
+      bytes: Buffer.from('danke ☂'),
       durationMs: 250,
     });
     expect(sent).toEqual(['POST', '/hooks?shop=1', '1', body]);

@@ -2,15 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { lockText, removeText, rescheduledText, settleText } from '../src/store/due/work-changes.js';
 import { emptyTable } from '../src/testing/index.js';
 import {
+  aheadOfText,
   aheadText,
   claimText,
-  nextDueText,
   othersText,
   parkedText,
   readyText,
   releaseText,
   resumeText,
-  underWayText,
 } from '../src/work/statements.js';
 import { type Measured, prepareAll, tooCostly } from './plans.js';
 import { type Workshop, workshop } from './work-sample.js';
@@ -31,8 +30,7 @@ const statements: Record<string, Measured> = {
   others: [othersText, [kind, now, -1], 1_500],
   ahead: [aheadText, [[kind, 'thing.sweep'], now], 300],
   claim: [claimText, [kind, 15, now, now, 'lease', now + 60, 50], 1_200],
-  next: [nextDueText, [[kind, 'thing.sweep'], 15], 200],
-  underWay: [underWayText, [[kind, 'thing.sweep'], 15], 200],
+  aheadOf: [aheadOfText, [[kind, 'thing.sweep'], 15], 400],
   release: [releaseText, [15, kind, some, 'lease', now, 0, '', null], 1_600],
   parked: [parkedText, [[kind]], 50],
   resume: [resumeText, [kind, now], 50],

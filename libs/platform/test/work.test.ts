@@ -33,10 +33,19 @@ describe('an item', () => {
         key: 'a',
         dueAt: s.now(),
         attempt: 1,
-        requestId: `thing.wilt_a_${s.now()}`,
+        requestId: expect.stringMatching(`^thing.wilt_a_${s.now()}_[0-9a-f]{8}$`),
       },
     ]);
     expect(await s.rows()).toEqual([]);
+  });
+
+  it('that is scheduled again within the same second is another one in the log', async () => {
+    for (let at = 0; at < 2; at++) {
+      await s.schedule('a', s.now());
+      await s.t.work.drain();
+    }
+    expect(keys(s.done)).toEqual(['a', 'a']);
+    expect(new Set(s.done.map(({ requestId }) => requestId)).size).toBe(2);
   });
 
   it('is scheduled and unscheduled with the commit of its command, or not at all', async () => {
@@ -128,13 +137,15 @@ describe('a batch', () => {
     const events = await s.t.emitted();
     const of = (type: string) => events.filter(event => event.type === type);
     expect(of('thing.grown').map(({ aggregateId, requestId }) => [aggregateId, requestId])).toEqual(
-      [...ids.entries()].reverse().map(([at, id]) => [id, `thing.wilt_${id}_${s.now() - at}`]),
+      [...ids.entries()]
+        .reverse()
+        .map(([at, id]) => [id, expect.stringMatching(`^thing.wilt_${id}_${s.now() - at}_[0-9a-f]{8}$`)]),
     );
     expect(of('operation.logged').map(({ requestId, data }) => [requestId, data])).toEqual(
       [...ids.entries()]
         .reverse()
         .map(([at, id]) => [
-          `thing.wilt_${id}_${s.now() - at}`,
+          expect.stringMatching(`^thing.wilt_${id}_${s.now() - at}_[0-9a-f]{8}$`),
           { actor: { kind: 'system', id: '', display: 'system' }, target: `Thing(${id})`, content: 'Wilt', ids: {} },
         ]),
     );

@@ -374,6 +374,22 @@ it('maps its tables as the migrations make them', async () => {
   expect(await t.drift()).toEqual([]);
 });
 
+it('an index and a foreign key that do not begin with the merchant are found', async () => {
+  expect(await t.withoutMerchant()).toEqual([]);
+  await t.rows('create index things_by_name on things (name, merchant_id)');
+  await t.rows('create unique index things_alone on things (id)');
+  await t.rows('alter table things add column parent_id bigint');
+  await t.rows('alter table things add constraint things_parent foreign key (parent_id) references things (id)');
+  await t.rows(`alter table things add constraint things_sound foreign key (merchant_id, parent_id)
+    references things (merchant_id, id)`);
+  try {
+    expect(await t.withoutMerchant()).toEqual(['things_alone', 'things_by_name', 'things_parent']);
+  } finally {
+    await t.rows('alter table things drop column parent_id');
+    await t.rows('drop index things_by_name, things_alone');
+  }
+});
+
 describe('what is kept', () => {
   const count = async (table: string) => (await t.rows(`select count(*)::int as n from ${table}`))[0]?.n;
 

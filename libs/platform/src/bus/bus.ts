@@ -56,8 +56,11 @@ export class Bus {
       inboxPrefix: inboxOf(name),
       noAsyncTraces: true,
       maxReconnectAttempts: -1,
+      // a login that is refused for a while is no reason to give up: the server may be reloading its users
+      ignoreAuthErrorAbort: true,
       reconnectTimeWait: 200,
-      pingInterval: 10_000,
+      // a server that has fallen silent is left after six seconds
+      pingInterval: 2_000,
       maxPingOut: 2,
     };
     const nc = await connect(options).catch(error => {

@@ -183,11 +183,12 @@ export class NatsServer extends Server implements CustomTransportStrategy {
 
 /**
  * Digest of an operation and its input, under which a repeat is recognised. It covers the identity token, and the member
- * of an operation on its own affairs: their answers are never given to another.
+ * of an operation on its own affairs or with a secret in its answer: their answers are never given to another.
  */
 function fingerprintOf(operation: AnyOperation, payload: string, { sender, actor }: Sent): string {
   const parts = [operation.name, payload];
-  if ('memberOnly' in operation && operation.memberOnly) parts.push(actor.id);
+  const isSecret = isWrite(operation) && operation.secretOutput === true && actor.kind === 'member';
+  if (isSecret || ('memberOnly' in operation && operation.memberOnly)) parts.push(actor.id);
   if (sender?.identityToken !== undefined) parts.push(sender.identityToken);
   // in one call: a Hash object holds memory outside the heap, and each collection would finalize hundreds
   return hash('sha256', parts.join('\n'), 'base64');

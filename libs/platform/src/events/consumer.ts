@@ -11,12 +11,16 @@ import { ensureConsumer, ensureStream, pendingOf } from './stream.js';
 /**
  * Batches and delays. Under load (`busy` events in a batch) the consumer waits before the next batch, `lingerTimes` as
  * long as the last one took and at most `lingerMs`: a batch costs little more than an event, so fuller batches raise
- * throughput, and the delay follows the load. `buffered` counts messages; `batch`, `held` and `busy` count events.
+ * throughput, and the delay follows the load. `buffered` counts messages; `batch`, `held` and `busy` count events, which are
+ * small as a rule: `batchBytes` and `heldBytes` bound the memory of large ones, which come again after `againMs`.
  */
 const limits = {
   batch: 256,
   buffered: 64,
   held: 4_096,
+  batchBytes: 4 * 1_048_576,
+  heldBytes: 16 * 1_048_576,
+  againMs: 1_000,
   pauseMs: 300,
   busy: 8,
   lingerTimes: 3,
@@ -32,6 +36,7 @@ interface Waiting {
 interface ConsumerParts extends ApplierParts {
   /** Seconds until the stream redelivers an unacknowledged event; applies to newly created consumers only. */
   ackSeconds: number;
+  streamReplicas: number;
   bus: Bus;
   events: EventKinds;
 }
@@ -39,8 +44,9 @@ interface ConsumerParts extends ApplierParts {
 /** Pulls one consumption's events from the stream, in batches, and applies each exactly once (see EventApplier). */
 export class Consumer {
   private readonly buffer: Waiting[] = [];
-  /** Number of events in the buffer. */
+  /** Number of events in the buffer, and their bytes. */
   private held = 0;
+  private heldBytes = 0;
   private readonly applier: EventApplier;
   private messages: ConsumerMessages | undefined;
   private pumping: Promise<void> | undefined;
@@ -98,7 +104,7 @@ export class Consumer {
   private async open(): Promise<void> {
     while (!this.stopped) {
       try {
-        const created = await ensureStream(this.parts.bus, this.what.from);
+        const created = await ensureStream(this.parts.bus, this.what.from, this.parts.streamReplicas);
         if (this.messages && created === this.created) return;
         this.messages?.stop();
         this.created = created;
@@ -130,9 +136,14 @@ export class Consumer {
   private take(message: JsMsg): void {
     // a full buffer, as while the database is away, drops messages: the stream redelivers them
     if (this.held >= limits.held) return;
+    if (this.heldBytes >= limits.heldBytes) {
+      message.nak(limits.againMs);
+      return;
+    }
     const count = countIn(message);
     this.buffer.push({ message, count });
     this.held += count;
+    this.heldBytes += message.data.length;
     this.pumpSoon();
   }
 
@@ -140,8 +151,12 @@ export class Consumer {
     this.pumping ??= this.pump()
       // the messages of the batch stay unacknowledged, so the stream redelivers them
       .catch(error => this.parts.log.error({ err: error, consumer: this.what.name }, 'events could not be taken'))
-      .finally(() => {
+      .finally(async () => {
         this.pumping = undefined;
+        // events that are still there would wait for a message that a full buffer does not take
+        if (this.buffer.length === 0 || this.stopped) return;
+        await pause(limits.pauseMs);
+        this.pumpSoon();
       });
   }
 
@@ -171,15 +186,17 @@ export class Consumer {
     }
   }
 
-  /** Takes messages from the front of the buffer until they hold a batch of events. */
+  /** Takes messages from the front of the buffer until they hold a batch of events, or of bytes; at least one. */
   private nextBatch(): Waiting[] {
-    let held = 0;
-    const end = this.buffer.findIndex(({ count }) => {
+    let [held, bytes] = [0, 0];
+    const end = this.buffer.findIndex(({ message, count }) => {
       held += count;
-      return held >= limits.batch;
+      bytes += message.data.length;
+      return held >= limits.batch || bytes >= limits.batchBytes;
     });
     const batch = this.buffer.splice(0, end < 0 ? this.buffer.length : end + 1);
     this.held -= held;
+    this.heldBytes -= bytes;
     return batch;
   }
 

@@ -45,6 +45,7 @@ const kept = batchOf(`select ${columns} from outbox where seq > $1 and seq <= $2
 
 interface RelayParts {
   service: string;
+  streamReplicas: number;
   pool: pg.Pool;
   bus: Bus;
   clock: Clock;
@@ -151,7 +152,7 @@ export class Relay {
   private async checkStream(): Promise<void> {
     const now = this.parts.clock.wall();
     if (now - this.checkedAt < limits.checkMs) return;
-    const created = await ensureStream(this.parts.bus, this.parts.service);
+    const created = await ensureStream(this.parts.bus, this.parts.service, this.parts.streamReplicas);
     await this.query(
       `insert into relay_state (stream_created) values ($1) on conflict (only_row) do update
          set stream_created = $1, republish_from = 0, republish_to = (select coalesce(max(seq), 0) from outbox)

@@ -14,9 +14,10 @@ export const streamOf = (service: string) => `recur-${service}`;
 
 /**
  * Makes sure that a service's stream of events exists, whoever comes first: its relay or a consumer.
- * Returns when it was created: another time than before means that it was wiped.
+ * Returns when it was created: another time than before means that it was wiped. `replicas`: on how many servers of a
+ * cluster a stream that is created is kept.
  */
-export async function ensureStream(bus: Bus, service: string): Promise<string> {
+export async function ensureStream(bus: Bus, service: string, replicas: number): Promise<string> {
   const manager = await jetstreamManager(bus.nc, { timeout: 3_000 });
   const name = streamOf(service);
   const found = await manager.streams.info(name).catch(() => undefined);
@@ -26,6 +27,7 @@ export async function ensureStream(bus: Bus, service: string): Promise<string> {
       name,
       subjects: [`evt.${service}.>`],
       storage: StorageType.File,
+      num_replicas: replicas,
       retention: RetentionPolicy.Limits,
       max_age: 7 * 86_400 * seconds,
       duplicate_window: 120 * seconds,

@@ -13,7 +13,7 @@ export interface Sent {
 export interface Answer {
   status: number;
   retryAfter: string | string[] | undefined;
-  text: string;
+  bytes: Buffer;
 }
 
 /** Ends a request early. */
@@ -70,8 +70,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     this.over = true;
     clearTimeout(this.timer);
-    const text = Buffer.concat(this.chunks).subarray(0, this.maxBytes).toString('utf8').replaceAll('\0', '\uFFFD');
-    this.resolve({ status: this.status, retryAfter: this.retryAfter, text });
+    const bytes = Buffer.concat(this.chunks).subarray(0, this.maxBytes);
+    this.resolve({ status: this.status, retryAfter: this.retryAfter, bytes });
   }
 
   onResponseError(_: unknown, error: Error): void {

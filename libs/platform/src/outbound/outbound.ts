@@ -21,11 +21,11 @@ export const limits = {
 
 /**
  * Outcome of a request. `detail` is an error code or a sentence, safe to show to a merchant: it contains no address
- * except one in the URL itself. `body` is the part of the answer that was read, as UTF-8 without NUL (which PostgreSQL
- * cannot store).
+ * except one in the URL itself. `bytes` are the part of the answer that was read, and `body` is that as UTF-8 without NUL
+ * (which PostgreSQL cannot store).
  */
 export type Result =
-  | { kind: 'answered'; status: number; retryAfterSeconds?: number; body: string; durationMs: number }
+  | { kind: 'answered'; status: number; retryAfterSeconds?: number; body: string; bytes: Buffer; durationMs: number }
   | { kind: 'failed'; reason: FailureReason; detail: string; durationMs: number };
 
 export interface OutboundOptions extends AddressRules {
@@ -107,10 +107,11 @@ export class Outbound {
     try {
       const checked = this.check(url);
       if (checked.problem !== undefined) throw new Unreachable('url', checked.problem);
-      const { status, retryAfter, text } = await this.exchange(checked, { method, headers, body });
+      const { status, retryAfter, bytes } = await this.exchange(checked, { method, headers, body });
       const endedMs = this.now();
       const retryAfterSeconds = secondsOf(retryAfter, endedMs);
-      return { kind: 'answered', status, retryAfterSeconds, body: text, durationMs: endedMs - startedMs };
+      const text = bytes.toString('utf8').replaceAll('\0', '\uFFFD');
+      return { kind: 'answered', status, retryAfterSeconds, body: text, bytes, durationMs: endedMs - startedMs };
     } catch (error) {
       const { reason, detail } = exchangeFailure(error);
       return { kind: 'failed', reason, detail, durationMs: this.now() - startedMs };

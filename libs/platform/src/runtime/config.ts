@@ -11,12 +11,20 @@ const keyring = z
     return new Set(ids).size === ids.length;
   }, 'has two keys of one id: what is encrypted names its key by the id alone');
 
-/** The driver takes any text, and finds a host in it. */
-const database = z.url({
-  protocol: /^postgres(ql)?$/,
-  error:
-    'must be postgres://<user>:<password>@<host>:<port>/<database>, with what is not a letter or digit percent-encoded',
-});
+/** The URL of each server that a database URL names: `postgres://user:password@host:port,host:port/database`. */
+export function serversIn(url: string): string[] {
+  const [, head = '', hosts = '', tail = ''] = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/s.exec(url) ?? [];
+  return hosts.split(',').map(host => `${head}${host}${tail}`);
+}
+
+/** The driver takes any text, and finds a host in it. Several servers are one URL each. */
+const database = z
+  .string()
+  .refine(
+    text => serversIn(text).every(server => URL.canParse(server) && /^postgres(ql)?:\/\/(.*@)?[^@:/?]+/.test(server)),
+    'must be postgres://<user>:<password>@<host>:<port>/<database>, with what is not a letter or digit percent-encoded; ' +
+      'several hosts, of which one is the primary, are separated by commas',
+  );
 
 /** A switch in the environment: true or false, in words. */
 export const toggle = (byDefault: boolean) =>
@@ -56,7 +64,9 @@ export const baseConfig = z.object({
 
 /** The settings of an app with a database. */
 export const serviceConfig = baseConfig.extend({
-  DATABASE_URL: database.describe("postgres:// as the service's <service>_app role"),
+  DATABASE_URL: database.describe(
+    "postgres:// as the service's <service>_app role; <host>:<port>,<host>:<port> where a standby can become the primary",
+  ),
   DATABASE_OWNER_URL: database.optional().describe('postgres:// as <service>_owner; only the migrate step needs it'),
   DATABASE_POOL: z.coerce.number().int().min(4).max(100).default(12).describe('connections per replica'),
   SECRET_KEYS: keyring.describe('keys that encrypt secrets at rest'),
@@ -70,6 +80,13 @@ export const serviceConfig = baseConfig.extend({
     .max(600)
     .default(30)
     .describe('after this time an event whose consumer was killed goes to another one'),
+  STREAM_REPLICAS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(5)
+    .default(1)
+    .describe('servers of a NATS cluster on which a stream that is created is kept: 3 in a cluster of three'),
   CRASH_AT: z.string().optional().describe('name of a crash point, for tests; refused in production'),
 });
 

@@ -28,7 +28,7 @@ import { Db } from '../store/db.js';
 import type { Event, EventKinds } from '../store/event.js';
 import { fastPaths } from '../store/fast/fast-paths.js';
 import { plainPaths } from '../store/plain.js';
-import { createPool } from '../store/pool.js';
+import { createPool, ofAnyServer } from '../store/pool.js';
 import { migrate, type Schema, schemaProblem } from '../store/schema/migrate.js';
 import { Janitor, type Removal } from '../work/janitor.js';
 import { MerchantWalk } from '../work/merchant-walk.js';
@@ -141,9 +141,9 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     abortOnError: false,
   });
   await app.init();
-  const ackSeconds = config.EVENT_ACK_SECONDS;
+  const { EVENT_ACK_SECONDS: ackSeconds, STREAM_REPLICAS: streamReplicas } = config;
   const { events } = definition;
-  const consumerParts = { ackSeconds, db, bus, clock, log, events, missing: askMissing(bus, clock) };
+  const consumerParts = { ackSeconds, streamReplicas, db, bus, clock, log, events, missing: askMissing(bus, clock) };
   const consumers = [...copies.consumptions(definition.name), ...(definition.consumptions?.(app) ?? [])].map(
     consumption => new Consumer(consumerParts, consumption),
   );
@@ -184,15 +184,15 @@ export async function startService(definition: ServiceDefinition, argv = process
   armCrash(config.CRASH_AT);
   await startTracing(definition.name, config);
   const pool = createPool(config.DATABASE_URL, config.DATABASE_POOL);
-  const problem = await schemaProblem(pool, definition.schema).catch(error =>
-    fatal(log, `the database cannot be asked: ${error.message}`, unavailable),
-  );
+  const asked = ofAnyServer(config.DATABASE_URL, () => schemaProblem(pool, definition.schema));
+  const problem = await asked.catch(error => fatal(log, `the database cannot be asked: ${error.message}`, unavailable));
   if (problem) fatal(log, problem);
   // exits at once while starting; as process 1 of a container it would otherwise ignore the signal
   const leave = () => process.exit(0);
   process.once('SIGTERM', leave);
   const bus = await connect(definition.name, config, log, word === undefined);
-  const relay = new Relay({ service: definition.name, pool, bus, clock: systemClock, log });
+  const { name: service } = definition;
+  const relay = new Relay({ service, streamReplicas: config.STREAM_REPLICAS, pool, bus, clock: systemClock, log });
   const committed = () => relay.committed();
   const running = await assemble(definition, { config, clock: systemClock, log, bus, pool, committed });
   if (word !== undefined) {

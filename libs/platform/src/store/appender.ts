@@ -1,7 +1,7 @@
 import type { Rejected } from '@recur/kernel';
 import type { AggregateOf, LogIds, Lookup, Where } from './aggregate.js';
 import { Stale } from './outcomes.js';
-import { type Peeks, rowsAmong, rowsWhere } from './reads.js';
+import { type Peeks, rowsAmong, rowsWhere } from './reads/reads.js';
 import type { Conflict, Recorder, StepOptions } from './recorder.js';
 import type { Table } from './schema/table.js';
 import type { Source } from './session.js';

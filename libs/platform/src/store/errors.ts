@@ -21,9 +21,9 @@ export class ConnectionLost extends Error {
 
 /**
  * SQLSTATEs of a session or a statement that the server ended, or a server that is shutting down or full:
- * connection exceptions, too many connections, query canceled, lock and transaction timeouts, shutdown.
+ * connection exceptions, insufficient resources, query canceled, lock and transaction timeouts, shutdown, system errors.
  */
-const lossStates = /^(08...|53300|57014|57P0[1-5]|55P03|25P0[34])$/;
+const lossStates = /^(08...|53...|57014|57P0[1-5]|55P03|25P0[34]|58...)$/;
 /** Node's codes of failed system calls and name lookups (ECONNRESET, EAI_AGAIN), but not of programming errors (ERR_…). */
 const systemCodes = /^E(?!RR_)[A-Z0-9_]+$/;
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { serversIn } from '../runtime/config.js';
 import { oncePerTurn } from '../runtime/once-per-turn.js';
 import { asQueryError, isConnectionLoss, NoConnection } from './errors.js';
 
@@ -17,10 +18,10 @@ const settings = [
   'plan_cache_mode=force_generic_plan',
 ];
 
-/** The pool of one service. Queries of one connection are sent without waiting for each other's answers. */
+/** The pool of one service; of several servers in the URL it connects to the primary. Queries of one connection are sent without waiting for each other's answers. */
 export function createPool(url: string, size: number): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: url,
+    ...poolOfServers(url),
     max: size,
     pipeline: true,
     stream: () => coalescing(new Socket()),
@@ -38,6 +39,92 @@ export function createPool(url: string, size: number): pg.Pool {
   pool.on('error', () => undefined);
   pool.on('connect', client => client.on('error', () => undefined));
   return pool;
+}
+
+/** The server only reads: it is the standby of another one. */
+class OnlyReads extends Error {
+  constructor() {
+    super('the server is a standby and only reads');
+  }
+}
+
+async function refuseStandby(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ transaction_read_only: string }>('show transaction_read_only');
+  if (rows[0]?.transaction_read_only === 'on') throw new OnlyReads();
+}
+
+/** The server of each URL that is tried next, by all pools of this process. */
+const places = new Map<string, number>();
+
+/**
+ * Settings by which a pool connects to the primary among several servers: a connection that fails, or that finds a
+ * standby, makes the next one of any pool with this URL try the next server. While there is no primary, every connection
+ * fails.
+ */
+export function poolOfServers(url: string): pg.PoolConfig {
+  const servers = serversIn(url);
+  if (servers.length === 1) return { connectionString: url };
+  const at = () => places.get(url) ?? 0;
+  /** Connections that fail together move on by one server, and not by one each. */
+  const leave = (left: number) => {
+    if (at() === left) places.set(url, (left + 1) % servers.length);
+  };
+  const placeOf = new WeakMap<pg.ClientBase, number>();
+  class Client extends pg.Client {
+    constructor(config: pg.ClientConfig = {}) {
+      const place = at();
+      super({ ...config, connectionString: servers[place] });
+      placeOf.set(this, place);
+      // the pool connects with a callback
+      const connect = this.connect.bind(this) as (done: (error?: Error) => void) => void;
+      const watched = (done: (error?: Error) => void) =>
+        connect(error => {
+          if (error) leave(place);
+          done(error);
+        });
+      this.connect = watched as typeof this.connect;
+    }
+  }
+  const verify = (client: pg.ClientBase, done: (error?: Error) => void) =>
+    refuseStandby(client).then(
+      () => done(),
+      error => {
+        leave(placeOf.get(client) ?? at());
+        done(error);
+      },
+    );
+  return { Client, verify } as pg.PoolConfig;
+}
+
+/** The URL of the primary among the servers of a database. Throws the last server's error if there is none. */
+export async function primaryOf(url: string): Promise<string> {
+  const servers = serversIn(url);
+  let refused: unknown;
+  for (const server of servers.length === 1 ? [] : servers) {
+    const client = new pg.Client({ connectionString: server, connectionTimeoutMillis: 3_000 });
+    try {
+      await client.connect();
+      await refuseStandby(client);
+      return server;
+    } catch (error) {
+      refused = error;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+  if (refused) throw refused;
+  return url;
+}
+
+/** Asks once for each server of a URL until one answers: a connection that fails makes the pool's next one try the next. */
+export async function ofAnyServer<T>(url: string, ask: () => Promise<T>): Promise<T> {
+  for (let left = serversIn(url).length - 1; ; left--) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (left === 0) throw error;
+    }
+  }
 }
 
 /** A socket that sends everything written within one turn in one system call, which costs more than a short query. */

@@ -1,7 +1,8 @@
 import { type ErrorSlug, Rejected } from '@recur/kernel';
 import { type AggregateOf, isAggregate, type Loader, loaded, type Where, whereOf } from './aggregate.js';
 import type { Row } from './pool.js';
-import { type Peeking, rowsAmong, rowsWhere } from './reads.js';
+import type { AnswerAll } from './reads/joint.js';
+import { type Peeking, rowsAmong, rowsOf, rowsWhere } from './reads/reads.js';
 import type { Table } from './schema/table.js';
 import type { Session } from './session.js';
 import { type List, type Page, pageOf } from './sql/list.js';
@@ -78,6 +79,13 @@ export class Reader implements Loader, Peeking {
 
   /** A hand-written read; row-level security still holds. */
   query(text: string, values: readonly unknown[]): Promise<Row[]> {
-    return this.session.query(text, values);
+    return rowsOf(this.session, text, values);
+  }
+
+  /** Asks by `answerAll`, which answers the questions of one `kind` together where items go side by side. */
+  async jointly<Q, A>(kind: string, question: Q, answerAll: AnswerAll<Q, A>): Promise<A> {
+    if (this.session.joint) return this.session.joint.ask(kind, question, answerAll);
+    const [answer] = await answerAll([question]);
+    return answer as A;
   }
 }

@@ -3,6 +3,7 @@ import type { Caller } from '../runtime/caller.js';
 import { isTracing, traced } from '../runtime/tracing.js';
 import { isConnectionLoss } from './errors.js';
 import { ask, connectionOf, forgetOldPlans, prepared, type Row } from './pool.js';
+import type { Joint } from './reads/joint.js';
 
 /** Isolation of a transaction: read committed, or one read-only snapshot. */
 export type Mode = '' | ' isolation level repeatable read read only';
@@ -19,6 +20,8 @@ export type Ask = (merchantId: number, text: string, values: readonly unknown[])
 /** Where reads of one merchant's rows are asked. */
 export interface Source {
   readonly merchantId: number;
+  /** While items of a batch go side by side. */
+  readonly joint?: Joint | undefined;
   query(text: string, values: readonly unknown[]): Promise<Row[]>;
 }
 
@@ -27,6 +30,7 @@ export interface Source {
  * statement, which carries `begin` in the same round trip.
  */
 export class Session implements Source {
+  joint: Joint | undefined;
   private held: Promise<pg.PoolClient> | undefined;
   private readonly afterwards: (() => void)[] = [];
 

@@ -14,7 +14,8 @@ import type { LeasedItems } from './due/work-changes.js';
 import { Stale } from './outcomes.js';
 import type { Row } from './pool.js';
 import { Reader } from './reader.js';
-import type { Peeks } from './reads.js';
+import { Joint } from './reads/joint.js';
+import type { Peeks } from './reads/reads.js';
 import type { Conflict, Recorder, StepOptions } from './recorder.js';
 import { hydrate, type Table } from './schema/table.js';
 import type { Session } from './session.js';
@@ -144,6 +145,18 @@ export class Tx extends Reader implements Peeks {
   /** The same transaction for one item of work: its events have the item's request id, and the log its own entry. */
   item({ requestId }: { requestId: string }): Tx {
     return new Tx(this.session, this.recorder.under(requestId));
+  }
+
+  /**
+   * Runs `each` for all items side by side: questions that several of them ask at the same point are asked as one. They must
+   * write and lock no row in common. Throws the first failure, when all have ended.
+   */
+  async together<T>(items: readonly T[], each: (item: T) => Promise<void>): Promise<void> {
+    this.session.joint = items.length > 1 ? new Joint() : undefined;
+    const results = await Promise.allSettled(items.map(each));
+    this.session.joint = undefined;
+    const failure = results.find(result => result.status === 'rejected');
+    if (failure) throw failure.reason;
   }
 
   /** For the work runner: deletes items that this transaction has done; returns those that are no longer its own. */

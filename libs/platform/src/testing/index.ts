@@ -15,6 +15,7 @@ import { createPool, type Row } from '../store/pool.js';
 import { migrate, type Schema } from '../store/schema/migrate.js';
 import { schemaDifference } from './drift.js';
 import { record } from './record.js';
+import { withoutMerchantText } from './tenant-keys.js';
 
 /** A clock that a test moves: merchant time and wall time are one. */
 export class MovableClock implements Clock {
@@ -263,6 +264,11 @@ export async function testService<C extends ServiceConfig>(
     drift(): Promise<string[]> {
       return schemaDifference(urlOf(database), definition.schema);
     },
+    /** Indexes and foreign keys of tenant tables that do not begin with the merchant; there have to be none. */
+    async withoutMerchant(): Promise<string[]> {
+      const { rows } = await admin.query<{ name: string }>(withoutMerchantText);
+      return rows.map(({ name }) => name);
+    },
     async close(): Promise<void> {
       const { rows } = await admin.query(emittedTypes);
       for (const { type } of rows) record('event', type);
@@ -288,3 +294,4 @@ export { schemaDifference } from './drift.js';
 export { emptyTable } from './empty-table.js';
 export { freePort, TestNats } from './nats.js';
 export { canary, closed, http, type Listening, tcp } from './servers.js';
+export { wordGaps } from './words.js';

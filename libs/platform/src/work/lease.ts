@@ -47,7 +47,7 @@ export async function claim(
   if (rows.length === 0) return undefined;
   workItems.inc({ kind: work.kind, outcome: 'claimed' }, rows.length);
   const items = rows
-    .map(row => itemOf(work.kind, merchantId, String(row.key), Number(row.due_at), Number(row.attempts)))
+    .map(row => itemOf(id, work.kind, merchantId, row))
     .sort((a, b) => a.dueAt - b.dueAt || (a.key < b.key ? -1 : 1));
   const lease = { id, work, merchantId, items, alone: rows[0]?.alone === true };
   const [first] = items;
@@ -56,13 +56,13 @@ export async function claim(
   return { ...lease, items: [] };
 }
 
-const itemOf = (kind: string, merchantId: number, key: string, dueAt: number, attempt: number): WorkItem => ({
+const itemOf = (lease: string, kind: string, merchantId: number, row: Record<string, unknown>): WorkItem => ({
   merchantId,
   kind,
-  key,
-  dueAt,
-  attempt,
-  requestId: `${kind}_${key}_${dueAt}`,
+  key: String(row.key),
+  dueAt: Number(row.due_at),
+  attempt: Number(row.attempts),
+  requestId: `${kind}_${row.key}_${row.due_at}_${lease.slice(0, 8)}`,
 });
 
 async function offsetOf({ db, clocksMove }: LeaseParts, merchantId: number): Promise<number> {

@@ -3,7 +3,7 @@ import { workItems } from '../runtime/telemetry.js';
 import type { Tx } from '../store/tx.js';
 import { claim, fail, type Lease, type LeaseParts, release } from './lease.js';
 import { LeaseLost, perform } from './perform.js';
-import { nextDueText, underWayText } from './statements.js';
+import { aheadOfText } from './statements.js';
 import type { Work, WorkItem } from './work.js';
 
 /** The most items of one kind that a step leases at once. */
@@ -36,6 +36,14 @@ export interface WalkOptions {
   deadline?: number;
 }
 
+/** Work of a merchant that is not done. */
+export interface Ahead {
+  /** Time of the first item that was never claimed, in unix seconds on the merchant's clock; undefined for none. */
+  next: number | undefined;
+  /** An item is leased to another worker, or waits for its next attempt. */
+  isUnderWay: boolean;
+}
+
 interface Step {
   lease: Lease;
   item: WorkItem;
@@ -58,10 +66,10 @@ export class MerchantWalk {
       .sort(({ kind: one }, { kind: other }) => (one < other ? -1 : 1));
   }
 
-  /** The time of the merchant's next due work, in unix seconds on its clock; undefined if nothing is scheduled. */
-  async nextDue(merchantId: number): Promise<number | undefined> {
-    const [row] = await this.parts.db.indexed(nextDueText, [this.kinds(), merchantId]);
-    return row?.at === null || row === undefined ? undefined : Number(row.at);
+  /** The merchant's work that is not done, at one moment. */
+  async ahead(merchantId: number): Promise<Ahead> {
+    const [row] = await this.parts.db.indexed(aheadOfText, [this.works.map(({ kind }) => kind), merchantId]);
+    return { next: row?.at == null ? undefined : Number(row.at), isUnderWay: row?.under_way === true };
   }
 
   /**
@@ -72,8 +80,8 @@ export class MerchantWalk {
     const { moved, deadline = Number.POSITIVE_INFINITY } = options;
     let now = await this.moveTo(merchantId, 0);
     for (;;) {
-      if (this.parts.clock.wall() > deadline || (await this.isUnderWay(merchantId))) return { now, done: false };
-      const next = await this.nextDue(merchantId);
+      const { next, isUnderWay } = await this.ahead(merchantId);
+      if (isUnderWay || this.parts.clock.wall() > deadline) return { now, done: false };
       if (next === undefined || next > until) {
         return { now: await this.moveTo(merchantId, until, moved, { items: 0, arrived: true }), done: true };
       }
@@ -84,10 +92,6 @@ export class MerchantWalk {
       now = Math.max(at, reached);
       if (!(await this.take(steps, at))) return { now, done: false };
     }
-  }
-
-  private kinds(): string[] {
-    return this.works.map(({ kind }) => kind);
   }
 
   /** Moves the clock, unless it is there; returns the merchant's time. */
@@ -104,11 +108,6 @@ export class MerchantWalk {
       now = clock.now;
     });
     return now;
-  }
-
-  /** An item is leased to another worker, or waits for its next attempt. */
-  private async isUnderWay(merchantId: number): Promise<boolean> {
-    return (await this.parts.db.indexed(underWayText, [this.kinds(), merchantId])).length > 0;
   }
 
   /** Leases the items of a step before the clock shows them to other workers. */

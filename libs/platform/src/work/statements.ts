@@ -81,12 +81,13 @@ export const resumeText = `with parked as materialized (
   update due_work set parked_at = null, lease_until = $2::bigint, attempts = 0
     where ctid = any (array(select at from parked)) returning 1`;
 
-/** The time of the first item of merchant $2, of any of the kinds $1, that was never claimed; null if there is none. */
-export const nextDueText = `select min(d.due_at) as at from unnest($1::text[]) k(kind) cross join lateral
-  (select due_at from due_work where kind = k.kind and merchant_id = $2::bigint and parked_at is null
-    and lease_until is null order by ${ready}, due_at, key limit 1) d`;
-
-/** Kinds ($1) of which merchant $2 has an item that is leased or waits for another attempt, one row each. */
-export const underWayText = `select k.kind from unnest($1::text[]) k(kind) cross join lateral
-  (select from due_work where kind = k.kind and merchant_id = $2::bigint and parked_at is null
-    and lease_until is not null order by lease_until limit 1) d`;
+/**
+ * The work of merchant $2, of any of the kinds $1, that is not done: the time of the first item that was never claimed, null
+ * if there is none, and whether an item is leased or waits for another attempt. At one moment: an item that a worker leases
+ * meanwhile is the one or the other.
+ */
+export const aheadOfText = `select min(d.due_at) as at, count(u) > 0 as under_way from unnest($1::text[]) k(kind)
+  left join lateral (select due_at from due_work where kind = k.kind and merchant_id = $2::bigint and parked_at is null
+    and lease_until is null order by ${ready}, due_at, key limit 1) d on true
+  left join lateral (select lease_until as u from due_work where kind = k.kind and merchant_id = $2::bigint
+    and parked_at is null and lease_until is not null order by lease_until limit 1) l(u) on true`;

@@ -11,8 +11,8 @@ export interface WorkItem {
   /** The number of this attempt, from 1. */
   attempt: number;
   /**
-   * `<kind>_<key>_<dueAt>`: the request id of the item's events and log entry, whichever attempt succeeds. An item that
-   * is scheduled again, for another time, has another one.
+   * `<kind>_<key>_<dueAt>_<lease>`: the request id of the item's events and log entry. Another one at each attempt, and
+   * where the item is scheduled again within the same second.
    */
   requestId: string;
 }

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { DataSource, MigrationInterface } from 'typeorm';
 import { codeOf } from '../errors.js';
+import { primaryOf } from '../pool.js';
 import type { Table } from './table.js';
 
 export type Migration = new () => MigrationInterface;
@@ -28,7 +29,7 @@ export async function connected(url: string, { tables, migrations }: Schema): Pr
   const { DataSource, EntitySchema } = await import('typeorm');
   return new DataSource({
     type: 'postgres',
-    url,
+    url: await primaryOf(url),
     entities: tables.map(({ entity }) => new EntitySchema(entity)),
     migrations: [...migrations],
     migrationsTableName: 'migrations',

@@ -25,6 +25,22 @@ export function selectText<T>(from: Table<T>, properties: readonly string[], tai
 }
 
 /**
+ * Several `selectText` that differ in their values alone, of which each parameter has a list: their rows, with the number
+ * of the question, from 1, as `asked_at`. Each question is looked up by itself, in the order of the lists.
+ */
+export function jointText<T>(from: Table<T>, properties: readonly string[], tail: string): string {
+  return once(`j ${from.table} ${properties.join()} ${tail}`, () => {
+    const asked = properties.map(property => columnInfo(from, property));
+    const lists = asked.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ');
+    const conditions = asked.map(({ column }, at) => `${column} = asked.v${at}`).join(' and ');
+    const list = from.columns.map(({ column }) => column).join(', ');
+    return `select asked.asked_at, found.* from
+      unnest(${lists}) with ordinality asked(${asked.map((_, at) => `v${at}`).join(', ')}, asked_at) cross join lateral
+      (select ${list} from ${from.table} where ${conditions} ${tail || 'offset 0'}) found`;
+  });
+}
+
+/**
  * `select` by a list of values of one property of a tenant table, with one index lookup per value. Left to itself, a
  * generic plan, made for a merchant of average size, may read all rows of the merchant.
  */
