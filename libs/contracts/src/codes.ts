@@ -13,6 +13,23 @@ export const planType = { main: 1, recurringAddon: 2, onetimeAddon: 3 } as const
 export const intervalUnits = { day: 365, week: 52, month: 12, year: 1 } as const;
 export type IntervalUnit = keyof typeof intervalUnits;
 export const gasPayers = ['merchant', 'user'] as const;
+/** Reasons why a discount code cannot be used; '' where it can. */
+export const discountProblems = [
+  '',
+  'unknown',
+  'inactive',
+  'early',
+  'expired',
+  'currency',
+  'plan',
+  'new_customers',
+  'existing_customers',
+  'upgrades',
+  'longer_upgrades',
+  'used',
+  'used_up',
+] as const;
+export type DiscountProblem = (typeof discountProblems)[number];
 export const trialDemands = ['', 'paymentMethod'] as const;
 export const noYes = { no: 0, yes: 1 } as const;
 

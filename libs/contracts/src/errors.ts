@@ -75,6 +75,8 @@ export const errors = {
   replay_not_found: notFound('replay'),
   connection_not_found: notFound('automation connection'),
 
+  client_session_used: forbidden('The link has been used: each opens the pages once. Request a new one'),
+  client_session_expired: forbidden('The link is unknown or has expired: request a new one'),
   user_inactive: forbidden('The user is suspended'),
   product_not_deletable: forbidden('The product is the default one or has plans that can still be sold'),
   plan_not_archivable: forbidden('Only activated plans can be archived; a hard archive cannot be undone'),

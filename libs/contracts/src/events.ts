@@ -4,6 +4,7 @@ import { Gateway } from './billing/gateways.js';
 import { Invoice } from './billing/invoices/shape.js';
 import { Payment } from './billing/payment-shape.js';
 import { Refund } from './billing/refunds.js';
+import { OnetimePaymentItem } from './billing/subscriptions/details.js';
 import { Subscription, SubscriptionPendingUpdate } from './billing/subscriptions/shape.js';
 import { VatNumberState } from './billing/taxes.js';
 import { ClockMoved } from './billing/test-clock.js';
@@ -148,6 +149,10 @@ export const events = {
   'subscription.pending_update.create': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
   'subscription.pending_update.success': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
   'subscription.pending_update.cancelled': webhook('billing', 'pendingUpdate', SubscriptionPendingUpdate),
+  'subscription.onetime_addon.created': webhook('billing', 'onetimeAddon', OnetimePaymentItem),
+  'subscription.onetime_addon.success': webhook('billing', 'onetimeAddon', OnetimePaymentItem),
+  'subscription.onetime_addon.cancelled': webhook('billing', 'onetimeAddon', OnetimePaymentItem),
+  'subscription.onetime_addon.expired': webhook('billing', 'onetimeAddon', OnetimePaymentItem),
   'user.created': webhook('identity', 'user', User),
   'user.updated': webhook('identity', 'user', User),
   'user.metric.update': webhook('billing', 'userMetric', UserMetricUpdate),

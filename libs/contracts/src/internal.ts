@@ -81,7 +81,7 @@ const AutomationReply: z.ZodType<AutomationAnswer, AutomationAnswer> = z.discrim
     fields: z.record(z.string(), z.string()),
   }),
   z.object({ kind: z.literal('redirect'), location: z.string() }),
-  z.object({ kind: z.literal('refusal'), message: z.string() }),
+  z.object({ kind: z.literal('refusal'), reason: z.enum(['stale', 'elsewhere']) }),
   z.object({ kind: z.literal('oauth'), status: z.int(), body: z.record(z.string(), z.unknown()) }),
   z.object({ kind: z.literal('data'), merchantId: z.int(), data: z.custom<object>(isObject) }),
   z.object({

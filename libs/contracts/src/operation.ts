@@ -27,24 +27,34 @@ export const permissionActions = ['access', 'read', 'write', 'download'] as cons
 export type Permission = `${(typeof permissionGroups)[number]}.${(typeof permissionActions)[number]}`;
 /** In place of a permission: every signed-in member may call the operation, whatever its roles. */
 export const anyMember = 'any-member';
+/** In place of a permission: for tokens of the hosted pages' users, and for nobody else. */
+export const anyUser = 'any-user';
+
+type Method = 'GET' | 'POST';
+type OperationPath = `/merchant/${string}` | `/system/${string}` | `/portal/${string}`;
 
 /**
  * An operation of the API. HTTP route, NATS subject, validation at both ends, OpenAPI and the permission check
  * derive from this value; its shape is declared nowhere else.
  */
-export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> {
+export interface Operation<
+  I extends z.ZodType = z.ZodType,
+  O extends z.ZodType = z.ZodType,
+  P extends OperationPath = OperationPath,
+  M extends Method = Method,
+> {
   /** The service that owns the operation and alone handles it. */
   service: Service;
   /** Unique within the service: the NATS subject is `cmd.<service>.<name>`. */
   name: string;
   /** GET reads the query, POST the body; lists have both. */
-  methods: readonly ('GET' | 'POST')[];
-  path: `/merchant/${string}` | `/system/${string}`;
+  methods: readonly M[];
+  path: P;
   /** Summary for the docs, a single sentence. */
   summary: string;
   /** A `write` honours the Idempotency-Key; a `read` ignores it. */
   effect: 'read' | 'write';
-  permission: Permission | typeof anyMember;
+  permission: Permission | typeof anyMember | typeof anyUser;
   input: I;
   output: O;
   /** Errors of this operation, in addition to `commonErrors`. */
@@ -85,9 +95,13 @@ export type AnyOperation = Operation | InternalOperation;
 
 export const isInternal = (operation: AnyOperation): operation is InternalOperation => 'internal' in operation;
 
-export function operation<const I extends z.ZodType, const O extends z.ZodType>(
-  definition: Operation<I, O>,
-): Operation<I, O> {
+/** Keeps the path and the methods as literal types: the typed client finds an operation by them. */
+export function operation<
+  const I extends z.ZodType,
+  const O extends z.ZodType,
+  const P extends OperationPath,
+  const M extends Method,
+>(definition: Operation<I, O, P, M>): Operation<I, O, P, M> {
   return definition;
 }
 

@@ -1,4 +1,4 @@
-import { anyMember, type Permission, permissionActions, permissionGroups } from './operation.js';
+import { anyMember, anyUser, type Operation, permissionActions, permissionGroups } from './operation.js';
 
 /** Permissions of one group, as a role lists them. */
 interface Granted {
@@ -47,8 +47,9 @@ const placeOf = new Map<string, { at: number; bit: number }>(
   ),
 );
 
-/** True if a grant holds a permission. */
-export function allows(grant: string, permission: Permission | typeof anyMember): boolean {
+/** True if a member's grant holds a permission. What is for users is for no member, the owner included. */
+export function allows(grant: string, permission: Operation['permission']): boolean {
+  if (permission === anyUser) return false;
   if (grant === everything || permission === anyMember) return true;
   const place = placeOf.get(permission);
   return place !== undefined && (Number.parseInt(grant[place.at] ?? '0', 16) & place.bit) !== 0;

@@ -20,10 +20,11 @@ describe('the contracts against the wire', () => {
     expect(Object.keys(emptyOf(Invoice)).sort()).toEqual(names.sort());
   });
 
-  it('cover both documents, and have no operation that stands in neither', () => {
+  it("cover both documents, and have no operation that stands in neither, but for the hosted pages'", () => {
     const paths = [...wireContract().operations, ...lifecycleContract().operations].map(({ path }) => path);
     expect(wireContract().operations).toHaveLength(27);
-    expect(operations.map(({ path }) => path).sort()).toEqual(paths.sort());
+    const ours = operations.map(({ path }) => path).filter(path => !path.startsWith('/portal/'));
+    expect(ours.sort()).toEqual(paths.sort());
   });
 });
 

@@ -22,12 +22,22 @@ export const MerchantCheckout: Shape<MerchantCheckout> = merchantCheckout.meta({
 /** Size limit of a template: the list answers all templates of a merchant at once. */
 const templateBytes = 16_384;
 
-/** The look of a checkout, in the vocabulary of the pages that show it. */
-const look = input.rule(
-  input.anyObject,
-  `must be an object of valid Unicode text without NUL, nested at most ${input.limits.objectDepth} deep, of at most ${templateBytes} bytes as JSON`,
-  value => new TextEncoder().encode(JSON.stringify(value)).length <= templateBytes,
-);
+const sizeRule = `must be an object of valid Unicode text without NUL, nested at most ${input.limits.objectDepth} deep, of at most ${templateBytes} bytes as JSON`;
+const logoRule = 'must be blank or a picture as a data:image URL, since the hosted pages ask no other host';
+
+/** The look of a checkout, in the vocabulary of the pages that show it. A logo that they cannot show is refused. */
+const look = input
+  .rule(
+    input.rule(
+      input.anyObject,
+      sizeRule,
+      value => new TextEncoder().encode(JSON.stringify(value)).length <= templateBytes,
+    ),
+    logoRule,
+    ({ logo }) => typeof logo !== 'string' || logo.trim() === '' || logo.startsWith('data:image/'),
+    ['logo'],
+  )
+  .meta({ 'x-rule': `${sizeRule}; its logo ${logoRule}` });
 
 const answer = z.object({ merchantCheckout: MerchantCheckout });
 

@@ -145,7 +145,11 @@ export const updateMerchant = operation({
   permission: 'configuration.write',
   input: z.object({
     address: input.line.optional(),
-    companyLogo: input.optionalUrl.optional(),
+    companyLogo: input.optionalUrl
+      .optional()
+      .describe(
+        'A PNG or JPEG of at most 512 KiB for PDFs, fetched once: another picture needs another URL. Hosted pages have the logo of the checkout template',
+      ),
     companyName: input.line.optional(),
     companyRegistryCode: input.line.optional(),
     companyVatNumber: input.line.optional(),

@@ -37,7 +37,7 @@ export type AutomationRequest = z.output<typeof AutomationRequest>;
 export type AutomationAnswer =
   | { kind: 'consent'; merchantId: number; returnUrl: string; fields: Record<string, string> }
   | { kind: 'redirect'; location: string }
-  | { kind: 'refusal'; message: string }
+  | { kind: 'refusal'; reason: 'stale' | 'elsewhere' }
   | { kind: 'oauth'; status: number; body: Record<string, unknown> }
   | { kind: 'data'; merchantId: number; data: object }
   | { kind: 'rejected'; slug: Slug; message?: string; issues: { path: string; message: string }[] };

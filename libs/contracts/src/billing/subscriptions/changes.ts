@@ -24,7 +24,7 @@ const change = {
     .max(2)
     .default(0)
     .describe('0: now for an upgrade, at the end of the period otherwise; 1: now; 2: at the end of the period'),
-  gatewayId: input.integer.default(0),
+  gatewayId: input.integer.default(0).describe('0: the gateway of the subscription'),
   prorationDate: parts.optionalMoment.describe('The moment of the preview; 0: now'),
 };
 const changeErrors = [

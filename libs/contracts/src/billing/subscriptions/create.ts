@@ -25,12 +25,12 @@ const terms = {
   discountCode: input.line.default(''),
   freeInInitialPeriod: input.flag.default(false).describe('The first period is free'),
   freeTimeEnd: parts.optionalMoment.describe('The subscription is free until then; 0: not given'),
-  gatewayId: input.integer.default(0),
+  gatewayId: input.integer.default(0).describe("0: the user's gateway, else the merchant's default"),
   gatewayPaymentType: input.line.default(''),
   taxPercentage: parts.taxPercentage,
   trialEnd: parts.optionalMoment.describe('End of a free trial in place of that of the plan; 0: not given'),
-  vatCountryCode: input.line.default(''),
-  vatNumber: input.line.default(''),
+  vatCountryCode: input.line.default('').describe("Blank: the user's"),
+  vatNumber: input.line.default('').describe("Blank: the user's"),
   billingAnchorDay: z
     .int()
     .min(0)

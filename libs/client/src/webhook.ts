@@ -1,0 +1,87 @@
+import type { EmittedEventName, EventData } from '@recur/contracts';
+
+/** An event as a webhook delivers it. `id` is the same at each attempt: what was handled under it is handled. */
+export type WebhookEvent = {
+  [N in EmittedEventName]: {
+    id: string;
+    type: N;
+    /** When it happened, ISO 8601. */
+    timestamp: string;
+    merchantId: number;
+    /** The version of the object in `data`: older ones may arrive later and can be dropped. */
+    sequence: number;
+    data: EventData<N>;
+    /** A sample that was asked for. */
+    test?: true;
+  };
+}[EmittedEventName];
+
+/** The headers of a request, as Node, fetch and most frameworks have them. */
+export type WebhookHeaders = Headers | Record<string, string | string[] | undefined>;
+
+export type Verified =
+  | { ok: true; event: WebhookEvent }
+  | { ok: false; reason: 'headers_missing' | 'not_current' | 'signature_wrong' | 'body_unreadable' };
+
+/**
+ * Verifies a delivery (Standard Webhooks 1.0) and returns its event. `body` is the text as received, `secrets` the
+ * endpoint's, two while one is being replaced. The time of the attempt may be off by `toleranceSeconds` (300).
+ */
+export async function verifyWebhook(delivery: {
+  body: string;
+  headers: WebhookHeaders;
+  secrets: readonly string[];
+  nowMs?: number;
+  toleranceSeconds?: number;
+}): Promise<Verified> {
+  const { body, headers, secrets, nowMs = Date.now(), toleranceSeconds = 300 } = delivery;
+  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(name =>
+    headerOf(headers, name),
+  );
+  if (!id || !timestamp || !signatures) return { ok: false, reason: 'headers_missing' };
+  const isCurrent = /^\d{1,12}$/.test(timestamp) && Math.abs(nowMs / 1000 - Number(timestamp)) <= toleranceSeconds;
+  if (!isCurrent) return { ok: false, reason: 'not_current' };
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
+  const given = signatures.split(' ').flatMap(signature => {
+    const [version, value = ''] = signature.split(',');
+    return version === 'v1' ? [bytesOf(value)] : [];
+  });
+  for (const secret of secrets) if (await isSigned(secret, given, signed)) return opened(id, body);
+  return { ok: false, reason: 'signature_wrong' };
+}
+
+async function isSigned(
+  secret: string,
+  given: (Uint8Array<ArrayBuffer> | undefined)[],
+  signed: Uint8Array<ArrayBuffer>,
+) {
+  const bytes = bytesOf(secret.replace(/^whsec_/, ''));
+  if (bytes === undefined || bytes.length === 0) throw new TypeError('a webhook secret is whsec_ and base64');
+  const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+  for (const signature of given)
+    if (signature !== undefined && (await crypto.subtle.verify('HMAC', key, signature, signed))) return true;
+  return false;
+}
+
+function opened(id: string, body: string): Verified {
+  try {
+    return { ok: true, event: { ...(JSON.parse(body) as WebhookEvent), id } };
+  } catch {
+    return { ok: false, reason: 'body_unreadable' };
+  }
+}
+
+function headerOf(headers: WebhookHeaders, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined;
+  const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  return Array.isArray(found) ? found[0] : found;
+}
+
+/** The bytes of base64, or undefined if it is none. */
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(base64), character => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Received {
+  method: string;
+  url: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+/** A scripted answer; `cut` ends the connection without one, `silent` leaves it open. */
+export type Scripted = { status: number; headers?: Record<string, string>; body: string } | 'cut' | 'silent';
+
+/** An HTTP server on loopback that answers by script, in turn, and keeps what it received. */
+export async function scriptedServer(answers: readonly Scripted[]) {
+  const received: Received[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const { method = '', url = '', headers } = request;
+    received.push({ method, url, headers, body });
+    const answer = answers[Math.min(received.length, answers.length) - 1] ?? 'cut';
+    if (answer === 'silent') return;
+    if (answer === 'cut') return void request.socket.destroy();
+    response.writeHead(answer.status, answer.headers).end(answer.body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise(done => server.close(done));
+  };
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/`, received, close };
+}
+
+/** A successful envelope. */
+export const success = (data: object): Scripted => ({
+  status: 200,
+  body: JSON.stringify({ code: 0, data, merchantId: 7, message: '', redirect: '', requestId: 'req_1' }),
+});
+
+/** A refusal. */
+export const refusal = (
+  status: number,
+  code: number,
+  type: string,
+  headers: Record<string, string> = {},
+): Scripted => ({
+  status,
+  headers,
+  body: JSON.stringify({
+    ...{ code, data: {}, merchantId: 7, message: `because of ${type}`, redirect: '', requestId: 'req_2' },
+    error: { type, issues: type === 'invalid_parameters' ? [{ path: '/email', message: 'email is required' }] : [] },
+  }),
+});
