@@ -23,7 +23,9 @@ const settings = serviceConfig.extend({
     .transform(url => url.replace(/\/+$/, ''))
     .optional()
     .describe('base URL of the VIES REST API; unset, VAT numbers go by format and checksum alone'),
-  VIES_ALLOW_LOOPBACK: toggle(false).describe('allow VIES_URL on loopback addresses: local stacks and tests only'),
+  VIES_ALLOW_LOOPBACK: toggle(false).describe(
+    'allow VIES_URL and logos of merchants on loopback addresses: local stacks and tests only',
+  ),
 });
 
 export const config = settings

@@ -13,10 +13,12 @@ import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
+import { Logos } from './documents/logos.js';
 import { MailSender } from './documents/mail-sender.js';
 import { NoticeMails } from './documents/notice-mails.js';
 import { DocumentReader } from './documents/reader.js';
 import { DocumentRenderer } from './documents/renderer.js';
+import { sellerLogos } from './documents/tables.js';
 import { gatewayAdapters } from './gateways/adapters/adapters.js';
 import { Sandbox } from './gateways/adapters/sandbox.js';
 import { sandboxCallbacks, sandboxCharges } from './gateways/adapters/sandbox-tables.js';
@@ -42,6 +44,7 @@ import { Invoices } from './invoicing/invoices.js';
 import { InvoiceList } from './invoicing/lists/invoice-list.js';
 import { InvoiceUsage } from './invoicing/lists/usage-history.js';
 import { InvoiceOwners } from './invoicing/owners.js';
+import { InvoicePaying } from './invoicing/paying/pay.js';
 import { PaymentAttempts } from './invoicing/payments/attempts.js';
 import { GatewayCallbacks } from './invoicing/payments/callbacks.js';
 import { Captures } from './invoicing/payments/captures.js';
@@ -68,12 +71,23 @@ import { MailHistory } from './mail/history.js';
 import { MailOutbox } from './mail/outbox.js';
 import { mails } from './mail/tables.js';
 import { migrations } from './migrations/index.js';
+import { Buying } from './portal/buying.js';
+import { Handlers } from './portal/handlers.js';
+import { OwnInvoices } from './portal/invoices.js';
+import { OwnMoney } from './portal/money.js';
+import { Paying } from './portal/paying.js';
+import { ShownInvoices } from './portal/shown-invoice.js';
+import { OwnSubscriptions } from './portal/subscriptions.js';
+import { OnetimeAddons } from './subscriptions/addons/addons.js';
+import { onetimeAddonAggregate } from './subscriptions/addons/aggregate.js';
 import { onetimeAddons } from './subscriptions/addons/tables.js';
 import { subscriptionAggregate } from './subscriptions/aggregate.js';
+import { Arrears } from './subscriptions/arrears.js';
 import { pendingUpdateAggregate } from './subscriptions/changes/aggregate.js';
 import { DeferredChanges } from './subscriptions/changes/deferred.js';
 import { ChangeEffects } from './subscriptions/changes/effects.js';
-import { PendingUpdateReads } from './subscriptions/changes/pending-updates.js';
+import { LimitUpgrades } from './subscriptions/changes/limit-upgrades.js';
+import { PendingUpdateReads, PendingUpdates } from './subscriptions/changes/pending-updates.js';
 import { ChangePreview } from './subscriptions/changes/preview.js';
 import { ChangeSubmit } from './subscriptions/changes/submit.js';
 import { pendingUpdates } from './subscriptions/changes/tables.js';
@@ -94,12 +108,14 @@ import { TrialTime } from './subscriptions/cycle/trial-time.js';
 import { Cancelling } from './subscriptions/endings/cancel.js';
 import { SubscriptionEndings } from './subscriptions/endings/ending.js';
 import { LastDocuments } from './subscriptions/endings/last-document.js';
+import { InvoiceLimits } from './subscriptions/invoice-limits.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
 import { NextInvoicePreview } from './subscriptions/reads/next-invoice.js';
 import { SubscriptionNotes } from './subscriptions/reads/notes.js';
 import { SubscriptionReads } from './subscriptions/reads/subscriptions.js';
 import { Timelines } from './subscriptions/reads/timeline.js';
 import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
+import { StoredSubscriptionFacts } from './subscriptions/usage-facts.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
 import { TaxSetup } from './tax/tax-setup.js';
@@ -122,7 +138,7 @@ import { UsageUpgrades } from './usage/limits/upgrades.js';
 import { UsageNotices, userMetricAggregate } from './usage/notices.js';
 import { UsageRecounts } from './usage/recounts.js';
 import { UsageHistory } from './usage/snapshots.js';
-import { StoredSubscriptionFacts, SubscriptionFacts } from './usage/subscription-facts.js';
+import { SubscriptionFacts } from './usage/subscription-facts.js';
 import * as usage from './usage/tables.js';
 import { UserUsage } from './usage/user-usage.js';
 
@@ -135,7 +151,7 @@ export const billing: ServiceDefinition<Config> = {
       ...[collections, gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
-      ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings, testClocks],
+      ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings, testClocks, sellerLogos],
       ...[subscriptions, subscriptionPeriods, subscriptionNotes, subscriptionSettings, pendingUpdates, onetimeAddons],
       ...[metrics, usage.usageEvents, usage.eventKeys, usage.uniques, usage.counters, usage.billings],
       ...[usage.adjustments, usage.snapshots, usage.notices],
@@ -155,6 +171,7 @@ export const billing: ServiceDefinition<Config> = {
     clock: clockAggregate,
     subscription: subscriptionAggregate,
     pendingUpdate: pendingUpdateAggregate,
+    onetimeAddon: onetimeAddonAggregate,
     userMetric: userMetricAggregate,
   },
   copies,
@@ -168,9 +185,10 @@ export const billing: ServiceDefinition<Config> = {
     ...[Places, TaxSetup, VatNumberOperations],
     ...[TestClocks, TrialTime, RunningSubscriptions, DueDays, Renewing],
     ...[SubscriptionReads, Timelines, SubscriptionNotes, NextInvoicePreview, Cancelling],
-    ...[Subscribing, SubscribingPreview, SubscriptionConfigs],
+    ...[Subscribing, SubscribingPreview, SubscriptionConfigs, OnetimeAddons],
     ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
     ...[UsageEvents, UsageEventList, UserUsage, UsageHistory, LimitAdjustments, InvoiceUsage],
+    ...[Buying, OwnSubscriptions, OwnInvoices, OwnMoney, Paying],
   ],
   providers: [
     GatewayAnswers,
@@ -183,6 +201,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[RefundReports, RefundSending, RefundSettlement],
     DocumentLinks,
     DocumentReader,
+    Logos,
     DocumentRenderer,
     MailOutbox,
     NoticeMails,
@@ -191,15 +210,17 @@ export const billing: ServiceDefinition<Config> = {
     VatNumbers,
     ClockAdvance,
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
+    InvoiceLimits,
     ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd, FirstPeriods],
-    ...[ChangeEffects, DeferredChanges, LastDocuments],
+    ...[ChangeEffects, DeferredChanges, LimitUpgrades, LastDocuments, Arrears],
     ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
     ...[UsageNotices, UsageRecounts, UsageUpgrades],
+    ...[PendingUpdates, Handlers, ShownInvoices, InvoicePaying],
     { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
-    ...[app.get(ClockAdvance).work, app.get(Cycle).work],
+    ...[app.get(ClockAdvance).work, ...app.get(Cycle).works, app.get(InvoiceLimits).work],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
     app.get(LastNotices).work,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
@@ -210,4 +231,11 @@ export const billing: ServiceDefinition<Config> = {
 };
 
 /** Tables without row-level security, besides the platform's own. */
-export const infrastructure = ['expiries', 'user_copies_search', 'mails_search', 'gateway_routes', 'gateway_facts'];
+export const infrastructure = [
+  'expiries',
+  'user_copies_search',
+  'mails_search',
+  'gateway_routes',
+  'gateway_facts',
+  'invoice_links',
+];

@@ -1,10 +1,13 @@
 import {
   cancelInvoice,
   clearInvoicePayment,
+  creditTransactionType,
   deleteInvoice,
   emptyOf,
   type Invoice,
+  incrementPromoCredit,
   invoiceDetail,
+  MerchantMetric,
   MerchantState,
   markWireTransferSuccess,
   newInvoice,
@@ -16,6 +19,7 @@ import {
   User,
 } from '@recur/contracts';
 import { MovableClock, type TestCaller, testService } from '@recur/platform/testing';
+import { addMain } from '../src/credits/verbs.js';
 import { billing } from '../src/service.js';
 
 /** Every state of an invoice, deleted drafts and cleared payments included. */
@@ -76,6 +80,12 @@ export async function shop(definition = billing, env: Record<string, string> = {
     });
   const knowProduct = (id: number, over: Partial<Product> = {}, merchantId = 15) =>
     known.set(`${merchantId} product ${id}`, { ...emptyOf(Product), id, merchantId, ...over });
+  const knowMetric = (id: number, over: Partial<MerchantMetric> = {}, merchantId = 15) =>
+    known.set(`${merchantId} metric ${id}`, {
+      ...emptyOf(MerchantMetric),
+      ...{ id, merchantId, code: `m${id}`, metricName: `Metric ${id}`, aggregationProperty: 'amount' },
+      ...over,
+    });
   const lines = [
     { name: 'Seats', quantity: 3, unitAmountExcludingTax: 1999 },
     { name: 'Support', quantity: 1, unitAmountExcludingTax: 500 },
@@ -109,11 +119,44 @@ export async function shop(definition = billing, env: Record<string, string> = {
     },
   };
 
+  let buyers = 1_000;
+  /** A new user with credit on its accounts. */
+  const buyer = async ({ main = 0n, promo = 0 }: { main?: bigint; promo?: number } = {}): Promise<number> => {
+    const userId = ++buyers;
+    knowUser(userId);
+    if (promo > 0) await t.done(incrementPromoCredit, { userId, currency: 'EUR', amount: promo });
+    if (main > 0n) {
+      const type = creditTransactionType.recharge;
+      await t.db.write(t.callerOf(), async tx => {
+        await addMain(tx, { userId, currency: 'EUR', amount: main, type, invoiceId: '' });
+        tx.log('CreditAccount', 'Recharge');
+        return {};
+      });
+    }
+    return userId;
+  };
+
   const currency = { currency: 'EUR', minimumAmount: 100 };
   knowUser(1);
   const { gateway } = await t.done(setupWireTransfer, currency);
   return {
-    ...{ t, clock, expiries, term, gateway, lines, order, made, moves, knowUser, knowPlan, knowProduct, asked },
+    ...{
+      t,
+      clock,
+      expiries,
+      term,
+      gateway,
+      lines,
+      order,
+      made,
+      moves,
+      knowUser,
+      knowPlan,
+      knowProduct,
+      knowMetric,
+      asked,
+      buyer,
+    },
     /** A second merchant, with a user 1 and a gateway of its own. */
     async stranger(merchantId: number): Promise<TestCaller> {
       knowUser(1, {}, merchantId);

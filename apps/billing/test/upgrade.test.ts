@@ -39,6 +39,10 @@ it('every table of it has row-level security, but for those that are listed', as
   expect(names).toEqual(expected.toSorted());
 });
 
+it('keys and indexes its tenant tables by the merchant first', async () => {
+  expect(await t.withoutMerchant()).toEqual([]);
+});
+
 it('its events that wait to be published wait on', async () => {
   const waiting = await t.rows(
     `select first, characters, id from unpublished join outbox on array[seq] = seqs order by id`,

@@ -1,4 +1,4 @@
-import { type CreditAccount, creditTransactionType, exponentOf } from '@recur/contracts';
+import { creditTransactionType, exponentOf } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
 import type { CreditMove } from '../pricing/credit.js';
 import { promoOn } from '../pricing/promo.js';
@@ -6,9 +6,8 @@ import { settle } from '../pricing/settle.js';
 import type { Account } from './domain/account.js';
 import type { CreditTerms } from './domain/config.js';
 import { type AccountKey, lockAccount, openAccount, postTo } from './ledger.js';
-import { creditTermsOf, withTerms } from './lookup.js';
+import { creditTermsOf } from './lookup.js';
 import { creditAccounts, creditTransactions } from './tables.js';
-import { creditAccountView } from './views.js';
 
 // Verbs for other wings. They write no log entry: the command that calls them does. A transaction that uses both
 // accounts of a user takes promo credit first.
@@ -119,10 +118,4 @@ export async function balanceOf(
     creditTermsOf(reader, type, currency),
   ]);
   return { balance: terms.payoutEnable ? (account?.balance ?? 0n) : 0n, terms };
-}
-
-/** The user's accounts as the API shows them, oldest first. */
-export async function accountsOf(reader: Reader, userId: number): Promise<CreditAccount[]> {
-  const rows = await reader.all(creditAccounts, { userId }, 'order by credit_id');
-  return (await withTerms(reader, rows)).map(account => creditAccountView(account));
 }

@@ -1,7 +1,14 @@
 import type * as contract from '@recur/contracts';
 import { invalid } from '@recur/kernel';
 import type { Reader, Tx } from '@recur/platform';
-import { type CodeUse, type DiscountTerms, discountProblem, discountsCycle, fitsPlan } from '../pricing/discount.js';
+import {
+  type CodeUse,
+  type DiscountTerms,
+  discountProblem,
+  discountsCycle,
+  fitsPlan,
+  type Refused,
+} from '../pricing/discount.js';
 import * as domain from './domain/discount.js';
 import type { DiscountUse } from './domain/use.js';
 import { discounts, userDiscounts } from './tables.js';
@@ -46,7 +53,7 @@ export interface Granted {
 }
 
 /** The discount of a code if it can be used, else the reason why not; for previews. Nothing is locked. */
-export async function check(reader: Reader, submit: Submit): Promise<Granted | { problem: string }> {
+export async function check(reader: Reader, submit: Submit): Promise<Granted | Refused> {
   const [discount] = await reader.all(discounts, { code: submit.code }, NOT_DELETED);
   return judged(reader, discount, submit);
 }
@@ -59,7 +66,7 @@ export async function reserve(tx: Tx, submit: Submit & Application): Promise<Gra
   const [discount] = await tx.parts(discounts, { code: submit.code }, NOT_DELETED);
   const granted = await judged(tx, discount, submit);
   if ('problem' in granted || !discount) {
-    throw invalid('/discountCode', 'problem' in granted ? granted.problem : unknown(submit.code));
+    throw invalid('/discountCode', ('problem' in granted ? granted : unknown(submit.code)).message);
   }
   tx.save(discounts, { ...discount, uses: discount.uses + 1 });
   const useId = await addUse(tx, discount, { ...submit, planId: submit.plan.id, counted: true });
@@ -73,19 +80,41 @@ export async function attach(tx: Tx, useId: number, { invoiceId, ...given }: App
 }
 
 /**
- * Locks the discounts that an invoice uses, in id order. To be called before the invoice is locked, where `giveBack` may
- * follow: discounts are locked before invoices.
+ * Locks the discounts of an invoice and of a use that waits for one, in id order. To be called before an invoice is locked,
+ * where `giveBack` may follow: discounts are locked before invoices.
  */
-export async function lockDiscountsOf(tx: Tx, { invoiceId }: { invoiceId: string }): Promise<void> {
-  const uses = await tx.all(userDiscounts, { invoiceId }, USED);
-  for (const discountId of new Set(uses.map(use => use.discountId))) await tx.part(discounts, { discountId });
+export async function lockDiscountsOf(
+  tx: Tx,
+  { invoiceId = '', useId = 0 }: { invoiceId?: string; useId?: number },
+): Promise<void> {
+  const [uses, waiting] = await Promise.all([
+    invoiceId === '' ? [] : tx.all(userDiscounts, { invoiceId }, USED),
+    useId === 0 ? undefined : tx.find(userDiscounts, { useId }),
+  ]);
+  const ids = new Set([...uses, ...(waiting ? [waiting] : [])].map(({ discountId }) => discountId));
+  for (const discountId of [...ids].sort((a, b) => a - b)) await tx.part(discounts, { discountId });
+}
+
+/** The use by which an invoice is reduced; undefined for none. */
+export async function useOf(tx: Tx, { invoiceId }: { invoiceId: string }) {
+  const uses = await tx.parts(userDiscounts, { invoiceId }, USED);
+  const use = uses.find(each => isUsedBy(each, invoiceId));
+  const discount = use && (await tx.get(discounts, { discountId: use.discountId }, 'discount_not_found'));
+  return (
+    use && {
+      useId: use.useId,
+      discountId: use.discountId,
+      code: use.code,
+      recurring: discount?.billingType === 'recurring',
+    }
+  );
 }
 
 /** Takes back the use by an invoice that was cancelled, failed or deleted: quantity, userLimit and cycles count it no more. */
 export async function giveBack(tx: Tx, { invoiceId }: { invoiceId: string }): Promise<void> {
   await lockDiscountsOf(tx, { invoiceId });
   for (const use of await tx.parts(userDiscounts, { invoiceId }, USED)) {
-    if (use.status === 'used') await rollBack(tx, use);
+    if (isUsedBy(use, invoiceId)) await rollBack(tx, use);
   }
 }
 
@@ -97,20 +126,36 @@ export async function giveBackUse(tx: Tx, useId: number): Promise<void> {
   if (use?.status === 'used') await rollBack(tx, use);
 }
 
-/** The discount that a subscription is bound to, if it reduces the next cycle invoice. Its code may be gone or expired. */
+/**
+ * The discount that a subscription is bound to, if it reduces the next cycle invoice, or the one that `replaces` another.
+ * Its code may be gone or expired.
+ */
 export async function nextCycle(
   reader: Reader,
-  { discountId, subscriptionId }: { discountId: number; subscriptionId: string },
+  { discountId, subscriptionId, replaces = '' }: { discountId: number; subscriptionId: string; replaces?: string },
 ): Promise<Granted | undefined> {
   const discount = await reader.find(discounts, { discountId });
   if (discount?.billingType !== 'recurring') return undefined;
-  const [row] = await reader.query(
-    `select count(*) as cycles from user_discounts
-     where merchant_id = $1 and subscription_id <> '' and subscription_id = $2 and discount_id = $3
-       and cycle and invoice_id <> '' and status = 'used'`,
-    [reader.merchantId, subscriptionId, discountId],
+  const use = [subscriptionId, discountId, replaces] as const;
+  const cycles = await reader.jointly('cycles of a discount', use, uses => cyclesOf(reader, uses));
+  return discountsCycle(discount.cycleLimit, cycles) ? grantedOf(discount) : undefined;
+}
+
+/** How many cycle invoices of subscriptions discounts have reduced, without those that are replaced. */
+async function cyclesOf(
+  reader: Reader,
+  uses: readonly (readonly [subscriptionId: string, discountId: number, replaces: string])[],
+): Promise<number[]> {
+  const rows = await reader.query(
+    `select (select count(*) from user_discounts
+       where merchant_id = $1 and subscription_id <> '' and subscription_id = asked.subscription_id
+         and discount_id = asked.discount_id and cycle and invoice_id not in ('', asked.replaces) and status = 'used'
+       ) as cycles
+     from unnest($2::text[], $3::bigint[], $4::text[]) with ordinality asked(subscription_id, discount_id, replaces, n)
+     order by n`,
+    [reader.merchantId, uses.map(([id]) => id), uses.map(([, id]) => id), uses.map(([, , id]) => id)],
   );
-  return discountsCycle(discount.cycleLimit, Number(row?.cycles)) ? grantedOf(discount) : undefined;
+  return rows.map(({ cycles }) => Number(cycles));
 }
 
 /** A one-time discount whose use was reserved and waits for its invoice. Its code may be gone or expired. */
@@ -162,7 +207,10 @@ export async function shown(reader: Reader, code: string): Promise<contract.Disc
 const NOT_DELETED = 'and deleted_time = 0';
 const USED = `and status = 'used' and invoice_id <> '' order by discount_id`;
 
-const unknown = (code: string) => `There is no discount code ${code}`;
+/** True if a use reduces an invoice, in this transaction too. */
+const isUsedBy = (use: DiscountUse, invoiceId: string) => use.status === 'used' && use.invoiceId === invoiceId;
+
+const unknown = (code: string): Refused => ({ problem: 'unknown', message: `There is no discount code ${code}` });
 
 const grantedOf = (discount: domain.Discount): Granted => ({
   discountId: discount.discountId,
@@ -176,18 +224,18 @@ async function judged(
   reader: Reader,
   discount: domain.Discount | undefined,
   { code, userId, plan, currency, moment, operation, paidInvoices, subscriptionId = '' }: Submit,
-): Promise<Granted | { problem: string }> {
+): Promise<Granted | Refused> {
   if (!discount || (discount.subscriptionId !== '' && discount.subscriptionId !== subscriptionId)) {
-    return { problem: unknown(code) };
+    return unknown(code);
   }
   const usesByUser = discount.userLimit === 0 ? 0 : await usesBy(reader, discount.discountId, userId);
-  const problem = discountProblem(domain.ruleOf(discount), {
+  const refused = discountProblem(domain.ruleOf(discount), {
     ...{ now: moment, currency, operation, paidInvoices, usesByUser },
     uses: discount.uses,
     mainPlanId: plan.id,
     planGroups: domain.groupsOf(discount, plan),
   });
-  return problem === undefined ? grantedOf(discount) : { problem };
+  return refused ?? grantedOf(discount);
 }
 
 async function usesBy(reader: Reader, discountId: number, userId: number): Promise<number> {

@@ -1,4 +1,4 @@
-import type { Language } from '../language/language.js';
+import type { Language } from '@recur/kernel';
 
 /** A party as it is printed. Blank fields are left out. */
 export interface Party {

@@ -4,6 +4,7 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { DocumentLinks } from '../invoicing/document-links.js';
 import { originalInvoiceOf } from '../invoicing/lists/details.js';
+import { Logos } from './logos.js';
 import { DocumentReader } from './reader.js';
 import { DocumentRenderer } from './renderer.js';
 
@@ -16,6 +17,7 @@ export class Documents {
     private readonly db: Db,
     private readonly links: DocumentLinks,
     private readonly reader: DocumentReader,
+    private readonly logos: Logos,
     private readonly renderer: DocumentRenderer,
   ) {}
 
@@ -23,12 +25,14 @@ export class Documents {
   @Handle(fetchDocument)
   async fetch({ merchantId, invoiceId, signature }: In<typeof fetchDocument>, caller: Caller) {
     const isSignedFor = (id: string) => this.links.isGenuine(merchantId, id, signature);
-    const content = await this.db.read({ ...caller, merchantId }, async reader => {
+    const as = { ...caller, merchantId };
+    const printed = await this.db.read(as, async reader => {
       // the link of a credit note may be signed for its invoice
       const isSigned = isSignedFor(invoiceId) || isSignedFor(await originalInvoiceOf(reader, invoiceId));
       if (!isSigned) throw new Rejected('invoice_not_found');
       return this.reader.contentOf(reader, invoiceId);
     });
+    const content = await this.logos.addedTo(printed, as);
     const bytes = await this.renderer.render(content);
     if (bytes.length > limits.bytes) throw new Rejected('answer_too_large');
     return {

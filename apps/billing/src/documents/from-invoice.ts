@@ -7,7 +7,7 @@ import {
   invoiceStatus,
   type User,
 } from '@recur/contracts';
-import { languageOf } from '../language/language.js';
+import { languageOf } from '@recur/kernel';
 import { ppmOf } from '../pricing/tax.js';
 import type { BankAccount, ContentLine, ContentTax, DocumentContent, Party } from './content.js';
 
@@ -26,7 +26,6 @@ export interface DocumentFacts {
   bank: GatewayBank | null;
   /** Number of the invoice that a credit note corrects. */
   originalNumber?: string;
-  logo?: Uint8Array | null;
   note?: string;
 }
 
@@ -50,7 +49,7 @@ export function documentOf(invoice: Invoice, facts: DocumentFacts): DocumentCont
     paidAt: kind === 'invoice' ? invoice.paidTime : 0,
     seller: sellerOf(seller),
     buyer: buyerOf(buyer),
-    logo: facts.logo ?? null,
+    logo: null,
     lines: invoice.lines.map(line => lineOf(line, invoice.lines.length)),
     subtotal: invoice.lines.reduce((sum, line) => sum + BigInt(line.amountExcludingTax), 0n),
     discount: { code: invoice.discountCode, amount: BigInt(invoice.discountAmount) },

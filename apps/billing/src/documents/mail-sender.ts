@@ -12,9 +12,11 @@ import {
   type WorkItem,
 } from '@recur/platform';
 import type { Config } from '../config.js';
+import { markSent } from '../invoicing/finish/sent.js';
 import { type Mail, pendingMail, recordAttempt } from '../mail/attempts.js';
 import { MAIL_WORK } from '../mail/outbox.js';
 import { type Envelope, type MailTransport, type Outcome, transportOf } from '../mail/transport.js';
+import { Logos } from './logos.js';
 import { DocumentReader } from './reader.js';
 import { DocumentRenderer } from './renderer.js';
 
@@ -34,6 +36,7 @@ export class MailSender implements OnModuleDestroy {
   constructor(
     private readonly db: Db,
     private readonly documents: DocumentReader,
+    private readonly logos: Logos,
     private readonly renderer: DocumentRenderer,
     @Inject(CONFIG) config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -47,10 +50,14 @@ export class MailSender implements OnModuleDestroy {
       items => Promise.all(items.map(item => this.send(item))),
       async (tx, items, outcomes) => {
         const now = Math.floor(this.clock.wall() / 1000);
+        const sent: Mail[] = [];
         for (const [at, item] of items.entries()) {
           const outcome = outcomes[at];
-          if (outcome) await recordAttempt(tx.item(item), Number(item.key), outcome, now);
+          const mail = outcome && (await recordAttempt(tx.item(item), Number(item.key), outcome, now));
+          if (mail && isOfDocument(mail)) sent.push(mail);
         }
+        const invoiceIds = sent.map(({ invoiceId }) => invoiceId);
+        if (invoiceIds.length > 0) await markSent(tx, invoiceIds);
       },
     );
   }
@@ -94,9 +101,13 @@ export class MailSender implements OnModuleDestroy {
 
   private async pdfOf({ merchantId, id, invoiceId }: Mail): Promise<Uint8Array> {
     const caller = systemCaller(merchantId, `mail_${id}`, Number.POSITIVE_INFINITY);
-    return this.renderer.render(await this.db.read(caller, reader => this.documents.contentOf(reader, invoiceId)));
+    const printed = await this.db.read(caller, reader => this.documents.contentOf(reader, invoiceId));
+    return this.renderer.render(await this.logos.addedTo(printed, caller));
   }
 }
+
+/** True if an e-mail brings a document, and not only news of its payment. */
+const isOfDocument = ({ kind }: Mail): boolean => kind === 'invoice' || kind === 'credit_note';
 
 /** `Name <address>`, or an address alone. */
 function mailbox(text: string): { name: string; address: string } {

@@ -9,6 +9,7 @@ import type { TaxEntry } from '../invoicing/domain/facts.js';
 import { finishedDocument } from '../invoicing/lists/details.js';
 import type { ContentTax, DocumentContent } from './content.js';
 import { documentOf } from './from-invoice.js';
+import type { Printed } from './logos.js';
 
 const emptyBank = emptyOf(GatewayBank);
 const emptyMerchant = emptyOf(InvoiceMerchant);
@@ -40,15 +41,16 @@ export class DocumentReader {
     };
   }
 
-  /** The content of a PDF. Throws Rejected `invoice_not_found`, for a draft too. */
-  async contentOf(reader: Reader, invoiceId: string): Promise<DocumentContent> {
+  /** The content of a PDF, but for its logo. Throws Rejected `invoice_not_found`, for a draft too. */
+  async contentOf(reader: Reader, invoiceId: string): Promise<Printed> {
     const { invoice, ...parties } = await this.invoiceOf(reader, invoiceId).catch(hidden);
     const gateway = await findGateway(reader, invoice.gatewayId);
     const bank = gateway?.gatewayName === WIRE_TRANSFER ? this.gateways.bank(gateway) : null;
-    return documentOf(invoice, {
+    const content = documentOf(invoice, {
       ...{ ...parties, bank: bank && { ...emptyBank, ...bank } },
       originalNumber: invoice.originalPaymentInvoice?.number ?? '',
     });
+    return { content, logoUrl: parties.seller.companyLogo };
   }
 }
 

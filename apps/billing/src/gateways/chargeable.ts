@@ -11,37 +11,44 @@ export interface UserAtGateway {
 
 /** The user and the payment method that are charged, as the gateway knows them. */
 export interface Chargeable {
+  methodId: string;
   gatewayUserId: string;
   gatewayMethodId: string;
 }
 
-/** The kind of work that follows a new payment method; its key is `methodKey`. */
+/** The kind of work that follows a new payment method, or the choice of another. */
 export const METHOD_ADDED = 'payment.method_added';
 
-const methodKey = ({ gatewayId, userId }: UserAtGateway) => `${gatewayId}-${userId}`;
-
-/** The user and gateway of an item of that work. */
-export function userOfKey(key: string): UserAtGateway {
-  const [gatewayId = 0, userId = 0] = key.split('-').map(Number);
-  return { gatewayId, userId };
+/** A user whose open invoices are tried at once: with a new method, or '' with those that they are charged with now. */
+export interface Announced extends UserAtGateway {
+  methodId: string;
 }
 
-/** Open invoices of the user are tried with a new payment method at once. */
-export const announceMethod = (tx: Tx, at: UserAtGateway): void => tx.schedule(METHOD_ADDED, methodKey(at), tx.now);
+/** The user and the method of an item of that work, by its key. */
+export function announcedBy(key: string): Announced {
+  const [gatewayId, userId, methodId = ''] = key.split('-');
+  return { gatewayId: Number(gatewayId), userId: Number(userId), methodId };
+}
 
-/** The user's preferred method if it is saved at this gateway, else the default one; undefined where there is none. */
+/** Has the open invoices of a user tried at once. */
+export const announceMethod = (tx: Tx, { gatewayId, userId, methodId }: Announced): void =>
+  tx.schedule(METHOD_ADDED, `${gatewayId}-${userId}-${methodId}`, tx.now);
+
+/** The first preferred method that is saved at this gateway, else the default one; undefined where there is none. */
 export async function chargeableMethod(
   reader: Reader,
   { gatewayId, userId }: UserAtGateway,
-  preferred: string,
+  preferred: readonly string[],
 ): Promise<Chargeable | undefined> {
-  const [chosen, fallback, gatewayUserId] = await Promise.all([
-    preferred === '' ? undefined : reader.find(paymentMethods, { methodId: preferred, gatewayId, userId }),
+  const named = preferred.filter(methodId => methodId !== '');
+  const [fallback, gatewayUserId, ...chosen] = await Promise.all([
     reader.find(paymentMethods, { gatewayId, userId, isDefault: true }),
     gatewayUserIdOf(reader, { gatewayId, userId }),
+    ...named.map(methodId => reader.find(paymentMethods, { methodId, gatewayId, userId })),
   ]);
-  const method = chosen ?? fallback;
-  return method && { gatewayUserId, gatewayMethodId: method.gatewayMethodId };
+  const method = chosen.find(found => found !== undefined) ?? fallback;
+  const { methodId = '', gatewayMethodId = '' } = method ?? {};
+  return method && { methodId, gatewayUserId, gatewayMethodId };
 }
 
 /** The gateway's own id of a user; '' for one whom it does not know. */

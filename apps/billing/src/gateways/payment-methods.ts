@@ -8,12 +8,12 @@ import {
   type PaymentMethod,
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
-import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
 import { assertUser, findUser } from '../customers/users.js';
-import type { SavedMethod } from './adapters/adapter.js';
+import type { MethodAnswer, MethodRequest, SavedMethod } from './adapters/adapter.js';
 import { GatewayAdapters } from './adapters/registry.js';
 import { GatewayAnswers } from './answers.js';
-import { announceMethod } from './chargeable.js';
+import { announceMethod, type UserAtGateway } from './chargeable.js';
 import { usableGateway } from './domain/gateway.js';
 import { allGateways, getGateway } from './lookup.js';
 import { gatewayUsers, type PaymentMethodRow, paymentMethods } from './tables.js';
@@ -31,7 +31,24 @@ export class PaymentMethods {
 
   @Handle(newPaymentMethod)
   async create({ gatewayId, userId, data }: In<typeof newPaymentMethod>, caller: Caller) {
-    // a write, since it may have to ask for the user; under no key, which belongs to the write below
+    const answer = await this.saved({ gatewayId, userId }, data, caller);
+    return this.db.write(caller, async tx => {
+      const { method, isNew } = await keepAnswer(tx, { gatewayId, userId }, answer);
+      if (isNew) tx.log(`User(${userId})`, 'NewPaymentMethod', { userId });
+      return { method: method ? methodView(method) : null, url: answer.is === 'page' ? answer.url : '' };
+    });
+  }
+
+  /**
+   * Has the gateway save a method, outside of any transaction: `keepAnswer` keeps what it answered. Repeated under the
+   * caller's key, the gateway saves it once. Throws Rejected for an unknown user or gateway, and for refused data.
+   */
+  async saved(
+    { gatewayId, userId }: UserAtGateway,
+    data: MethodRequest['data'],
+    caller: Caller,
+  ): Promise<SavedAnswer | PageAnswer> {
+    // a write, since it may have to ask for the user; under no key, which belongs to the write that keeps the answer
     const { idempotencyKey, ...asking } = caller;
     const { gatewayName, account, ...known } = await this.db.write(asking, async tx => {
       const [all, found, user] = await Promise.all([
@@ -49,18 +66,7 @@ export class PaymentMethods {
       ...{ userId, data, ...known },
     });
     if (answer.is === 'refused') throw invalid('/data', `was refused by the gateway: ${answer.reason}`);
-    return this.db.write(caller, async tx => {
-      tx.onConflict('gateway_users_pkey', 'again');
-      const isNewUser = !(await tx.lockIfAny(gatewayUsers, { gatewayId, userId }));
-      if (isNewUser) {
-        tx.save(gatewayUsers, { merchantId: tx.merchantId, gatewayId, userId, gatewayUserId: answer.gatewayUserId });
-      }
-      const kept = answer.is === 'saved' ? await keepMethod(tx, { gatewayId, userId }, answer.method) : undefined;
-      if (isNewUser || kept?.isNew) tx.log(`User(${userId})`, 'NewPaymentMethod', { userId });
-      return kept
-        ? { method: methodView(kept.method), url: '' }
-        : { method: null, url: answer.is === 'page' ? answer.url : '' };
-    });
+    return answer;
   }
 
   @Handle(getPaymentMethod)
@@ -120,31 +126,106 @@ export class PaymentMethods {
   }
 }
 
+export type SavedAnswer = Extract<MethodAnswer, { is: 'saved' }>;
+type PageAnswer = Extract<MethodAnswer, { is: 'page' }>;
+
 /**
- * Keeps a payment method that the gateway has saved; the first one of a user becomes the default. A method that is there
- * already is returned. The caller writes the log entry if it is new. Throws Rejected `too_many_payment_methods`.
+ * Keeps what the gateway answered to a method: its id of the user, and the method, unless its page is still to be filled
+ * in. `isNew`: the gateway did not know the user or the method before; the caller writes the log entry. Throws Rejected
+ * `too_many_payment_methods`.
+ */
+export function keepAnswer(tx: Tx, at: UserAtGateway, answer: SavedAnswer, options?: Keeping): Promise<Kept>;
+export function keepAnswer(tx: Tx, at: UserAtGateway, answer: SavedAnswer | PageAnswer): Promise<Partial<Kept>>;
+export async function keepAnswer(
+  tx: Tx,
+  at: UserAtGateway,
+  answer: SavedAnswer | PageAnswer,
+  options?: Keeping,
+): Promise<Partial<Kept>> {
+  tx.onConflict('gateway_users_pkey', 'again');
+  const isNewUser = !(await tx.lockIfAny(gatewayUsers, { ...at }));
+  if (isNewUser) tx.save(gatewayUsers, { merchantId: tx.merchantId, ...at, gatewayUserId: answer.gatewayUserId });
+  if (answer.is === 'page') return { isNew: isNewUser };
+  const { method, isNew } = await keepMethod(tx, at, answer.method, options);
+  return { method, isNew: isNewUser || isNew };
+}
+
+interface Kept {
+  method: PaymentMethodRow;
+  isNew: boolean;
+}
+
+/** `asDefault`: the method is the one that the gateway charges from now on; otherwise only a user's first one is. */
+interface Keeping {
+  asDefault: boolean;
+}
+
+/**
+ * Keeps a payment method that the gateway has saved. A method that is there already is returned. The caller writes the
+ * log entry if it is new. Throws Rejected `too_many_payment_methods`.
  */
 export async function keepMethod(
   tx: Tx,
-  { gatewayId, userId }: Pick<PaymentMethodRow, 'gatewayId' | 'userId'>,
+  { gatewayId, userId }: UserAtGateway,
   { gatewayMethodId, type, data }: SavedMethod,
-): Promise<{ method: PaymentMethodRow; isNew: boolean }> {
+  { asDefault }: Keeping = { asDefault: false },
+): Promise<Kept> {
   tx.onConflict('payment_methods_once', 'again');
   tx.onConflict('payment_methods_one_default', 'again');
   const held = await tx.parts(paymentMethods, { gatewayId, userId }, 'order by method_id');
   const known = held.find(method => method.gatewayMethodId === gatewayMethodId);
-  if (known) return { method: known, isNew: false };
+  if (known) {
+    if (asDefault && !known.isDefault) await preferTo(tx, held, known);
+    return { method: known, isNew: false };
+  }
   if (held.length >= methodsPerUser) throw new Rejected('too_many_payment_methods');
   const method: PaymentMethodRow = {
     ...{ merchantId: tx.merchantId, methodId: tx.newId('pm_'), gatewayId, userId, type, data, gatewayMethodId },
     isDefault: held.length === 0,
     createTime: tx.now,
   };
-  tx.save(paymentMethods, method);
-  announceMethod(tx, { gatewayId, userId });
+  if (asDefault) await preferTo(tx, held, method);
+  else tx.save(paymentMethods, method);
+  announceMethod(tx, method);
   return { method, isNew: true };
 }
 
 const methodView = ({ methodId: id, type, isDefault, data }: PaymentMethodRow): PaymentMethod => ({
   ...{ id, type, isDefault, data },
 });
+
+/** All saved methods of a user, newest first. */
+export async function methodsOfUser(reader: Reader, userId: number) {
+  const rows = await reader.all(paymentMethods, { userId }, 'order by create_time desc, method_id desc');
+  return rows.map(row => ({ gatewayId: row.gatewayId, ...methodView(row) }));
+}
+
+/**
+ * Makes a saved method the one that its gateway charges; false where it is already. Throws Rejected
+ * `payment_method_not_found`. The caller writes the log entry.
+ */
+export async function makeDefault(
+  tx: Tx,
+  { gatewayId, userId, methodId }: Pick<PaymentMethodRow, 'gatewayId' | 'userId' | 'methodId'>,
+): Promise<boolean> {
+  tx.onConflict('payment_methods_one_default', 'again');
+  const held = await tx.parts(paymentMethods, { gatewayId, userId }, 'order by method_id');
+  const chosen = held.find(method => method.methodId === methodId);
+  if (!chosen) throw new Rejected('payment_method_not_found');
+  if (chosen.isDefault) return false;
+  await preferTo(tx, held, chosen);
+  return true;
+}
+
+/** Saves the method as the default in place of that among the others; all are locked. */
+async function preferTo(tx: Tx, others: readonly PaymentMethodRow[], chosen: PaymentMethodRow): Promise<void> {
+  const before = others.find(({ isDefault }) => isDefault);
+  if (before) {
+    // the unique index is checked per row: the old default goes before the new one comes
+    await tx.run('update payment_methods set is_default = false where merchant_id = $1 and method_id = $2', [
+      tx.merchantId,
+      before.methodId,
+    ]);
+  }
+  tx.save(paymentMethods, { ...chosen, isDefault: true });
+}

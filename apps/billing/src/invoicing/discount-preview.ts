@@ -26,8 +26,8 @@ export class DiscountPreview {
       const submit = { code, userId: buyer, plan, currency: plan.currency, moment: tx.now };
       const paidInvoices = await paidSubscriptionInvoices(tx, buyer);
       const judged = await discounts.check(tx, { ...submit, operation: 'create', paidInvoices });
-      const problem = 'problem' in judged ? judged.problem : '';
-      return { discount: await discounts.shown(tx, code), discountMessage: problem, valid: problem === '' };
+      const discountMessage = 'problem' in judged ? judged.message : '';
+      return { discount: await discounts.shown(tx, code), discountMessage, valid: discountMessage === '' };
     });
   }
 }

@@ -18,7 +18,7 @@ import { InvoiceEndings } from './endings.js';
 import { Notices } from './finish/notices.js';
 import { nextNumber } from './finish/numbers.js';
 import { partiesOf } from './finish/parties.js';
-import { settingsOf } from './finish/settings.js';
+import { sendStatusOf, settingsOf } from './finish/settings.js';
 import { afterTaxation, type Taxation } from './finish/taxes.js';
 import { startCollecting } from './payments/collect.js';
 import type { InvoiceState } from './state.js';
@@ -69,7 +69,7 @@ export class InvoiceFinalizer {
   ): Promise<{ view: Invoice; payment?: Payment }> {
     domain.assertFinishable(draft);
     const minimum = minimumOf(draft);
-    const [partialCreditPaid, { merchant, seller, buyer }, { showZeroInvoice }] = await Promise.all([
+    const [partialCreditPaid, { merchant, seller, buyer }, settings] = await Promise.all([
       takeMain(tx, draft, minimum),
       partiesOf(tx, draft.userId),
       settingsOf(tx),
@@ -77,7 +77,7 @@ export class InvoiceFinalizer {
     const prepared = { ...draft, partialCreditPaid, seller, buyer };
     assertCollectable(prepared, minimum);
     if (taxation) await afterTaxation(tx, taxation);
-    const { counter, number } = isNumbered(draft.totalAmount, showZeroInvoice)
+    const { counter, number } = isNumbered(draft.totalAmount, settings.showZeroInvoice)
       ? await nextNumber(tx, 'invoice', merchant)
       : { counter: 0, number: '' };
     const gatewayId = draft.gateway?.gatewayId ?? 0;
@@ -89,7 +89,8 @@ export class InvoiceFinalizer {
       daysUntilDue,
       now: tx.now,
     };
-    const finished = { ...domain.finish(prepared, finish), counter };
+    const sendStatus = sendStatusOf(settings, number);
+    const finished = { ...domain.finish(prepared, finish), counter, sendStatus };
     if (finished.status === 'paid') return { view: await this.endings.paid(tx, finished, undefined, log?.log) };
     const isCharged = chargesItself(draft.gateway);
     const [payment, attached] = openPayment(finished, {

@@ -1,12 +1,5 @@
 import { Controller } from '@nestjs/common';
-import {
-  cancelInvoice,
-  clearInvoicePayment,
-  type In,
-  type Invoice,
-  invoiceDetail,
-  markWireTransferSuccess,
-} from '@recur/contracts';
+import { cancelInvoice, clearInvoicePayment, type In, invoiceDetail, markWireTransferSuccess } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
@@ -15,10 +8,9 @@ import { invoiceAggregate } from './aggregates.js';
 import * as collection from './domain/collection.js';
 import * as domain from './domain/invoice.js';
 import { InvoiceEndings } from './endings.js';
-import { invoicesOf } from './lists/details.js';
+import { invoiceWithNotes } from './lists/details.js';
 import { InvoiceOwners } from './owners.js';
 import { WireTransfers } from './payments/wire-transfers.js';
-import { invoices } from './tables.js';
 
 /** Finished invoices. */
 @Controller()
@@ -32,12 +24,7 @@ export class Invoices {
 
   @Handle(invoiceDetail)
   detail({ invoiceId }: In<typeof invoiceDetail>, caller: Caller) {
-    return this.db.read(caller, async reader => {
-      const row = await reader.get(invoices, { invoiceId }, 'invoice_not_found');
-      const notes = await reader.all(invoices, { originalInvoiceId: invoiceId }, 'order by create_time desc, id desc');
-      const [invoice, ...creditNotes] = await invoicesOf(reader, [row, ...notes]);
-      return { creditNotes, invoice: invoice as Invoice };
-    });
+    return this.db.read(caller, reader => invoiceWithNotes(reader, invoiceId));
   }
 
   @Handle(markWireTransferSuccess)
@@ -57,10 +44,11 @@ export class Invoices {
   @Handle(clearInvoicePayment)
   clearPayment({ invoiceId }: In<typeof clearInvoicePayment>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await tx.lock(invoiceAggregate, openWith(invoiceId), 'invoice_not_found');
+      const invoice = await this.owners.lock(tx, openWith(invoiceId), 'invoice_not_found');
       const [cancelled, cleared] = collection.clearPayment(invoice, invoice.payment, tx.now);
       this.endings.stopped(tx, cancelled);
       tx.step(invoiceAggregate, { ...cleared, payment: undefined }, 'invoice.updated', { log: 'ClearPayment' });
+      await this.owners.tellUnderWay(tx, { ...cleared, payment: undefined }, false);
       return {};
     });
   }

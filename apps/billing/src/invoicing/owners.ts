@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ErrorSlug } from '@recur/kernel';
-import type { Tx, Where } from '@recur/platform';
+import type { Reader, Tx, Where } from '@recur/platform';
 import { invoiceAggregate } from './aggregates.js';
 import type { InvoiceState } from './state.js';
 import { type InvoiceRow, invoices } from './tables.js';
@@ -9,19 +9,29 @@ import { type InvoiceRow, invoices } from './tables.js';
 export interface InvoiceOwner {
   /** Locks what belongs to the owner and comes before its invoices in the order of locks. */
   lock?(tx: Tx, invoice: InvoiceRow): Promise<void>;
+  /** Finishes a draft that the owner composed, before its time. */
+  finish?(tx: Tx, invoice: InvoiceState): Promise<void>;
   paid(tx: Tx, invoice: InvoiceState): Promise<void>;
   failed(tx: Tx, invoice: InvoiceState): Promise<void>;
   cancelled(tx: Tx, invoice: InvoiceState): Promise<void>;
   /** True if an invoice that is unpaid at its deadline is cancelled with what it bills, instead of failing. */
   lapses?(tx: Tx, invoice: InvoiceState): Promise<boolean>;
+  /** A charge failed; the invoice stays open. */
+  refused?(tx: Tx, invoice: InvoiceState): Promise<void>;
+  /** The outcome of its payment is awaited, or no longer: it is unknown or authorised, or the user sent a transfer. */
+  underWay?(tx: Tx, invoice: InvoiceState, isUnderWay: boolean): Promise<void>;
+  /** The payment method that is charged for it, before those of the user; '' for none. */
+  methodOf?(reader: Reader, invoice: InvoiceRow): Promise<string>;
+  /** True while it is not charged without anybody's call: what it bills is to end before it begins. */
+  holds?(tx: Tx, invoice: InvoiceRow): Promise<boolean>;
   /** The whole payment was taken back by the bank; what the invoice bills ends, unless the merchant keeps it. */
   reversed?(tx: Tx, invoice: InvoiceState, facts: { keep: boolean }): Promise<void>;
   /** The merchant asked, with a refund, to end what the invoice bills. */
   ended?(tx: Tx, invoice: InvoiceState): Promise<void>;
 }
 
-/** Ends that owners are told without further facts. */
-type PlainEnd = Exclude<keyof InvoiceOwner, 'reversed' | 'lapses'>;
+/** Moves that owners are told without further facts. */
+type PlainEnd = 'finish' | 'paid' | 'failed' | 'refused' | 'cancelled' | 'ended';
 
 /** The owners of invoices, by bizType. Owners register when the service starts. */
 @Injectable()
@@ -56,6 +66,18 @@ export class InvoiceOwners {
 
   async lapses(tx: Tx, invoice: InvoiceState): Promise<boolean> {
     return (await this.owners.get(invoice.bizType)?.lapses?.(tx, invoice)) ?? false;
+  }
+
+  async tellUnderWay(tx: Tx, invoice: InvoiceState, isUnderWay: boolean): Promise<void> {
+    await this.owners.get(invoice.bizType)?.underWay?.(tx, invoice, isUnderWay);
+  }
+
+  async methodOf(reader: Reader, invoice: InvoiceRow): Promise<string> {
+    return (await this.owners.get(invoice.bizType)?.methodOf?.(reader, invoice)) ?? '';
+  }
+
+  async holds(tx: Tx, invoice: InvoiceRow): Promise<boolean> {
+    return (await this.owners.get(invoice.bizType)?.holds?.(tx, invoice)) ?? false;
   }
 
   async tellReversed(tx: Tx, invoice: InvoiceState, facts: { keep: boolean }): Promise<void> {

@@ -1,5 +1,6 @@
 import * as contract from '@recur/contracts';
 import { gatewayView } from '../gateways/views.js';
+import type { Explanation } from '../pricing/explain.js';
 import { percentageOf } from '../pricing/tax.js';
 import { shownOfSubscription, stretchOf } from './composed/views.js';
 import { dueOf } from './domain/invoice.js';
@@ -29,6 +30,7 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     countryCode: invoice.buyer?.countryCode ?? '',
     vatNumber: invoice.buyer?.vATNumber ?? '',
     status: contract.invoiceStatus[invoice.status],
+    sendStatus: invoice.sendStatus,
     number: invoice.number,
     userId: invoice.userId,
     bizType: invoice.bizType,
@@ -73,6 +75,11 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     userAccount: user,
   };
 }
+
+export const explanationView = ({ lines, totals }: Explanation): contract.PortalExplanation => ({
+  lines: lines.map(line => ({ ...line, inputs: { ...line.inputs }, amount: Number(line.amount) })),
+  totals: totals.map(({ text, amount }) => ({ text, amount: Number(amount) })),
+});
 
 /** Credit that the invoice spent. */
 const payoutsOf = ({ partialCreditPaid, promoAmount, promoCredits, promoRate }: InvoiceState) => ({

@@ -1,4 +1,4 @@
-import { type Language, locales } from './language.js';
+import { decimalOf, type Language, locales } from '@recur/kernel';
 
 /** Parts per million in one. */
 const PPM_DIGITS = 6;
@@ -49,14 +49,6 @@ export class Formats {
     if (!/^[A-Z]{2}$/.test(code)) return code;
     return this.regions.of(code) ?? code;
   }
-}
-
-/** A whole number of 10^-decimals as a decimal text: (12345, 2) is 123.45. */
-export function decimalOf(units: bigint, decimals: number): `${number}` {
-  const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, '0');
-  const whole = digits.slice(0, digits.length - decimals);
-  const fraction = decimals === 0 ? '' : `.${digits.slice(-decimals)}`;
-  return `${units < 0n ? '-' : ''}${whole}${fraction}` as `${number}`;
 }
 
 /** The zone, or UTC for a blank or unknown one. */

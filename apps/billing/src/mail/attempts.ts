@@ -17,11 +17,16 @@ export async function pendingMail(reader: Reader, id: number): Promise<Mail | un
 
 /**
  * Records an attempt to send an e-mail: it is sent, given up, or scheduled again. `machineNow` is in unix seconds of the
- * machine's clock.
+ * machine's clock. Returns the e-mail if it is sent now.
  */
-export async function recordAttempt(tx: Tx, id: number, outcome: Outcome, machineNow: number): Promise<void> {
+export async function recordAttempt(
+  tx: Tx,
+  id: number,
+  outcome: Outcome,
+  machineNow: number,
+): Promise<Mail | undefined> {
   const mail = await tx.lockIfAny(mails, { id });
-  if (mail?.status !== emailStatus.pending) return;
+  if (mail?.status !== emailStatus.pending) return undefined;
   const attempts = mail.attempts + 1;
   const pause = outcome.sent || outcome.final ? undefined : pauses[attempts - 1];
   const state = outcome.sent ? 'sent' : pause === undefined ? 'failed' : 'pending';
@@ -30,4 +35,5 @@ export async function recordAttempt(tx: Tx, id: number, outcome: Outcome, machin
   if (pause !== undefined) tx.schedule(MAIL_WORK, String(id), machineNow + pause);
   const content = { sent: 'Sent', failed: 'GiveUp', pending: 'TryAgain' }[state];
   tx.log(`Email(${id})`, content, { invoiceId: mail.invoiceId, userId: mail.userId });
+  return outcome.sent ? mail : undefined;
 }

@@ -1,5 +1,5 @@
+import { fill, type Language } from '@recur/kernel';
 import { Formats } from '../language/formats.js';
-import { fill, type Language } from '../language/language.js';
 import { type MailWords, mailWords } from './words/words.js';
 
 /**

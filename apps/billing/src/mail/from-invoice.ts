@@ -1,5 +1,5 @@
 import { exponentOf, type Invoice, type InvoiceMerchant, invoiceStatus, type User } from '@recur/contracts';
-import { languageOf } from '../language/language.js';
+import { languageOf } from '@recur/kernel';
 import type { MailFacts, MailKind } from './compose.js';
 
 /** Where an e-mail leads, if not to the invoice's payment page, and when it must be paid by, if not by the invoice's term. */

@@ -17,6 +17,12 @@ import { TestClocks1763683200020 } from './0020-test-clocks.js';
 import { InvoiceSettings1763683200021 } from './0021-invoice-settings.js';
 import { Cycle1763683200022 } from './0022-cycle.js';
 import { DeadLetters1763683200025 } from './0025-dead-letters.js';
+import { SendStatus1763683200026 } from './0026-send-status.js';
+import { TransfersSent1763683200030 } from './0030-transfers-sent.js';
+import { Paying1763683200035 } from './0035-paying.js';
+import { Arrears1763683200040 } from './0040-arrears.js';
+import { Logos1763683200045 } from './0045-logos.js';
+import { TriedMethods1763683200046 } from './0046-tried-methods.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -39,4 +45,10 @@ export const migrations = [
   InvoiceSettings1763683200021,
   Cycle1763683200022,
   DeadLetters1763683200025,
+  SendStatus1763683200026,
+  TransfersSent1763683200030,
+  Paying1763683200035,
+  Arrears1763683200040,
+  Logos1763683200045,
+  TriedMethods1763683200046,
 ];

@@ -1,4 +1,3 @@
-import { sum } from '@recur/kernel';
 import { lesser, positive } from './shares.js';
 
 /** Kinds of transactions on a credit account; the names are those of `creditTransactionType`. */
@@ -50,12 +49,6 @@ export function book<A extends CreditAccount>(account: A, move: CreditMove, delt
     { ...account, balance: after },
     { move, delta, before, after },
   ];
-}
-
-/** Sums of an account's deltas: of the positive ones, and of the others (a negative number). */
-export function creditTotals(entries: readonly CreditEntry[]): { increment: bigint; decrement: bigint } {
-  const deltas = entries.map(({ delta }) => delta);
-  return { increment: sum(deltas.map(positive)), decrement: -sum(deltas.map(delta => positive(-delta))) };
 }
 
 /** Refunds of invoices, and the rest for the main account; minor units. */

@@ -1,3 +1,4 @@
+import type { DiscountProblem } from '@recur/contracts';
 import { ratio, SCALE, sum } from '@recur/kernel';
 import { lesser, positive } from './shares.js';
 
@@ -80,25 +81,40 @@ export interface CodeUse {
   uses: number;
 }
 
-/** The reason why a code cannot be used, as a sentence for `discountMessage`; undefined if it can. */
-export function discountProblem(code: DiscountCode, use: CodeUse): string | undefined {
-  const name = `Discount code ${code.code}`;
-  if (!code.active) return `${name} is not active`;
-  if (use.now < code.startTime) return `${name} is not valid yet`;
-  if (code.endTime !== 0 && use.now >= code.endTime) return `${name} has expired`;
+/** Why a code cannot be used: as a word, and as a sentence for `discountMessage`. */
+export interface Refused {
+  problem: DiscountProblem;
+  message: string;
+}
+
+/** The reason why a code cannot be used; undefined if it can. */
+export function discountProblem(code: DiscountCode, use: CodeUse): Refused | undefined {
+  const refused = (problem: DiscountProblem, why: string) => ({
+    problem,
+    message: `Discount code ${code.code} ${why}`,
+  });
+  if (!code.active) return refused('inactive', 'is not active');
+  if (use.now < code.startTime) return refused('early', 'is not valid yet');
+  if (code.endTime !== 0 && use.now >= code.endTime) return refused('expired', 'has expired');
   if (code.terms.kind === 'fixed' && code.currency !== use.currency) {
-    return `${name} is in ${code.currency}, not in ${use.currency}`;
+    return refused('currency', `is in ${code.currency}, not in ${use.currency}`);
   }
-  if (!fitsPlan(code, use.mainPlanId, use.planGroups)) return `${name} does not apply to plan ${use.mainPlanId}`;
-  if (code.userScope === 'newUsers' && use.paidInvoices > 0) return `${name} is for new customers only`;
-  if (code.userScope === 'renewalsOnly' && use.paidInvoices === 0) return `${name} is for existing customers only`;
+  if (!fitsPlan(code, use.mainPlanId, use.planGroups)) {
+    return refused('plan', `does not apply to plan ${use.mainPlanId}`);
+  }
+  if (code.userScope === 'newUsers' && use.paidInvoices > 0)
+    return refused('new_customers', 'is for new customers only');
+  if (code.userScope === 'renewalsOnly' && use.paidInvoices === 0) {
+    return refused('existing_customers', 'is for existing customers only');
+  }
   const upgrade = use.operation === 'upgrade' || use.operation === 'longerUpgrade';
-  if (code.upgradeOnly && !upgrade) return `${name} is for upgrades only`;
+  if (code.upgradeOnly && !upgrade) return refused('upgrades', 'is for upgrades only');
   if (code.upgradeLongerOnly && use.operation !== 'longerUpgrade') {
-    return `${name} is for upgrades to a longer interval only`;
+    return refused('longer_upgrades', 'is for upgrades to a longer interval only');
   }
-  if (code.userLimit !== 0 && use.usesByUser >= code.userLimit) return `${name} was used ${use.usesByUser} times`;
-  if (code.quantity !== 0 && use.uses >= code.quantity) return `${name} is used up`;
+  if (code.userLimit !== 0 && use.usesByUser >= code.userLimit)
+    return refused('used', `was used ${use.usesByUser} times`);
+  if (code.quantity !== 0 && use.uses >= code.quantity) return refused('used_up', 'is used up');
   return undefined;
 }
 

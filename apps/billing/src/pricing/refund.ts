@@ -52,9 +52,6 @@ export interface Refund extends NetTax {
 const total = ({ net, tax }: NetTax): bigint => net + tax;
 const nothing: NetTax = { net: 0n, tax: 0n };
 
-/** A line before anything was given back. */
-export const refundLine = (line: LineShare): RefundLine => ({ ...line, credited: nothing, refunded: nothing });
-
 /** Net given back of a line in any way; its unused time is credited at most up to the rest (`creditedNet`). */
 export const creditedNet = ({ credited, refunded }: RefundLine): bigint => credited.net + refunded.net;
 

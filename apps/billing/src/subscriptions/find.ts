@@ -19,6 +19,11 @@ export async function lockNamed(tx: Tx, key: SubscriptionKey): Promise<Subscript
   return tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
 }
 
+/** Throws Rejected `subscription_not_found` unless the subscription is the user's. It never changes its user. */
+export async function assertOwnSubscription(reader: Reader, subscriptionId: string, userId: number): Promise<void> {
+  await reader.get(subscriptions, { subscriptionId, userId }, 'subscription_not_found');
+}
+
 async function currentOf(reader: Reader, { userId, productId }: SubscriptionKey): Promise<Subscription> {
   const of = productId === undefined ? { userId } : { userId, productId };
   if (userId === 0) throw invalid('/subscriptionId', 'is required where no userId is given');

@@ -1,12 +1,13 @@
 import type { Reader } from '@recur/platform';
-import type { Bill } from '../invoicing/composed/domain/bill.js';
+import * as discounts from '../discounts/verbs.js';
+import type { Bill, BillItem } from '../invoicing/composed/domain/bill.js';
+import type { Arrears } from './arrears.js';
 import { pendingUpdates } from './changes/tables.js';
-import { updateTermsOf } from './changes/update-terms.js';
-import { deferred } from './domain/apply-change.js';
+import { afterDeferred, chosenByNow, type DeferredUpdate, updateTermsOf } from './changes/update-terms.js';
 import { cycleBill } from './domain/bill.js';
 import { carriedItem } from './domain/carried.js';
 import type { Period } from './domain/periods.js';
-import { nextPeriod, type Subscription } from './domain/subscription.js';
+import { nextPeriod, planOf, type Subscription } from './domain/subscription.js';
 
 /** The next bill of a subscription, the period that it is of, and the subscription as it will be in it. */
 export interface NextBill {
@@ -19,11 +20,40 @@ export interface NextBill {
  * The bill of the period after the current one, with a deferred change applied: the billing cycle makes it,
  * preview_subscription_next_invoice shows it. `moment` is the finish, `known` the period where its invoice is made again.
  */
-export async function nextBill(reader: Reader, now: Subscription, moment: number, known?: Period): Promise<NextBill> {
-  const update = await deferredOf(reader, now);
-  const sub = update ? { ...deferred(now, update), discount: updateTermsOf(update).discount } : now;
+export async function nextBill(
+  reader: Reader,
+  sub: Subscription,
+  { arrears, moment, known }: { arrears: Arrears; moment: number; known?: Period | undefined },
+): Promise<NextBill> {
+  const start = known?.start ?? sub.currentPeriodEnd;
+  const [update, usage] = await Promise.all([deferredOf(reader, sub), arrears.items(reader, sub, start)]);
+  const isLost = update !== undefined && (await losesCode(reader, sub, update));
+  return nextBillOf(isLost ? { ...sub, discount: null } : sub, update, moment, { known, usage });
+}
+
+/** The discount that a change leaves: that of its submit, else a code that waits for an invoice to reduce. */
+function discountWith({ discount }: Subscription, update: DeferredUpdate) {
+  const waits = discount !== null && discount.waitingUseId > 0;
+  return chosenByNow(updateTermsOf(update).discount, discount) ?? (waits ? discount : null);
+}
+
+/** True if a code that waits is not for the plan of a change, whose submit knew nothing of it. */
+async function losesCode(reader: Reader, sub: Subscription, update: DeferredUpdate): Promise<boolean> {
+  const found = discountWith(sub, update);
+  if (!found || found !== sub.discount) return false;
+  return !(await discounts.survives(reader, found.discountId, planOf(afterDeferred(sub, update))));
+}
+
+/** The same with a deferred change that is known: pure. */
+export function nextBillOf(
+  now: Subscription,
+  update: DeferredUpdate | undefined,
+  moment: number,
+  { known, usage = [] }: { known?: Period | undefined; usage?: readonly BillItem[] } = {},
+): NextBill {
+  const sub = update ? { ...afterDeferred(now, update), discount: discountWith(now, update) } : now;
   const period = known ?? nextPeriod(sub);
-  const bill = cycleBill(sub, period, sub.carried.map(carriedItem), moment);
+  const bill = cycleBill(sub, period, [...sub.carried.map(carriedItem), ...usage], moment);
   return { sub, period, bill: update ? { ...bill, name: 'SubscriptionDowngrade' } : bill };
 }
 

@@ -4,24 +4,28 @@ import { subscriptionPeriods } from './tables.js';
 
 // Verbs on the period table. The subscription is locked.
 
-const seqText = `select coalesce(max(seq), 0) + 1 as seq from subscription_periods
-  where merchant_id = $1 and subscription_id = $2`;
+const seqText = `select (select coalesce(max(seq), 0) + 1 from subscription_periods
+    where merchant_id = $1 and subscription_id = asked.id) as seq
+  from unnest($2::text[]) with ordinality asked(id, n) order by n`;
 
 /** The number of a subscription's next period. */
-export async function nextSeq(tx: Tx, subscriptionId: string): Promise<number> {
-  const [row] = await tx.query(seqText, [tx.merchantId, subscriptionId]);
-  return Number(row?.seq);
-}
+export const nextSeq = (tx: Tx, subscriptionId: string): Promise<number> =>
+  tx.jointly('period', subscriptionId, async ids => {
+    const rows = await tx.query(seqText, [tx.merchantId, ids]);
+    return rows.map(({ seq }) => Number(seq));
+  });
 
-/** Adds a period after those that are there. */
-export async function addPeriod(
-  tx: Tx,
-  period: Omit<PeriodRow, 'merchantId' | 'seq' | 'createTime' | keyof typeof notBilled> & Partial<PeriodRow>,
-): Promise<PeriodRow> {
-  const { subscriptionId } = period;
-  const seq = await nextSeq(tx, subscriptionId);
-  const added = { ...notBilled, ...period, merchantId: tx.merchantId, seq, createTime: tx.now };
+type NewPeriod = Omit<PeriodRow, 'merchantId' | 'seq' | 'createTime' | keyof typeof notBilled> & Partial<PeriodRow>;
+
+/** Adds periods of a subscription after those that are there, and returns the first. */
+export async function addPeriod(tx: Tx, first: NewPeriod, ...others: NewPeriod[]): Promise<PeriodRow> {
+  const { merchantId, now: createTime } = tx;
+  const seq = await nextSeq(tx, first.subscriptionId);
+  const added = { ...notBilled, ...first, merchantId, seq, createTime };
   tx.save(subscriptionPeriods, added);
+  others.forEach((period, i) => {
+    tx.save(subscriptionPeriods, { ...notBilled, ...period, merchantId, seq: seq + 1 + i, createTime });
+  });
   return added;
 }
 

@@ -93,6 +93,7 @@ export const subscriptionPeriods = table<PeriodRow>('subscription_periods', {
     deadline: { ...integer(), default: 0 },
     remakeAt: { ...integer(), default: 0 },
     timesMade: { ...int(), default: 0 },
+    finishAt: { ...integer(), default: 0 },
     createTime: integer(),
   },
   checks: {

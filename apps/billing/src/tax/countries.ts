@@ -6,16 +6,18 @@ const byCode = new Map(countries.map(country => [country.code, country]));
 /** All countries of ISO 3166-1 and Kosovo, by code. */
 export const allCountries = (): readonly Country[] => countries;
 
-/** True if the country (ISO 3166-1 alpha-2) is a member of the EU. */
-export const isInEu = (countryCode: string): boolean => byCode.get(countryCode)?.eu ?? false;
-
 /** English name of the country; '' if the code is unknown. */
 export const countryName = (countryCode: string): string => byCode.get(countryCode)?.name ?? '';
 
+const parsed = new Map<string, readonly CountryRate[]>();
+
 /** Standard rates of VAT or GST of the country with the times from which they apply; none if it levies no such tax. */
-export function ratesOf(countryCode: string): CountryRate[] {
+export function ratesOf(countryCode: string): readonly CountryRate[] {
   const { rates } = byCode.get(countryCode) ?? {};
-  return rates === undefined ? [] : rates.split(' ').map(entry => rateIn(countryCode, entry));
+  if (rates === undefined) return [];
+  const known = parsed.get(countryCode) ?? rates.split(' ').map(entry => rateIn(countryCode, entry));
+  parsed.set(countryCode, known);
+  return known;
 }
 
 /** Standard rate in force at a time, in parts per million; undefined if the country levies no VAT or GST. */

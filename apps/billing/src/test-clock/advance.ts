@@ -15,8 +15,11 @@ import { clockAggregate } from './aggregate.js';
 import { stepped } from './domain/advance.js';
 import { testClocks } from './tables.js';
 
-/** `workerMs`: one item of work walks this long, well within its lease, before it is scheduled again. */
-const limits = { workerMs: 20_000, leaseSeconds: 120, pauseMs: 50, retrySeconds: 1 } as const;
+/**
+ * `workerMs`: one item of work walks this long, well within its lease, before it is scheduled again. Short, because only
+ * then its attempts are counted anew: an item whose workers are killed again and again would be parked half-way.
+ */
+const limits = { workerMs: 5_000, leaseSeconds: 120, pauseMs: 50 } as const;
 
 export const ADVANCE_WORK = 'clock.advance';
 
@@ -64,8 +67,7 @@ export class ClockAdvance {
 
   private async scheduleRest(tx: Tx): Promise<void> {
     const clock = await tx.find(testClocks, {});
-    const machineNow = Math.floor(this.clock.wall() / 1000);
-    if (clock?.advancing) tx.schedule(ADVANCE_WORK, '', machineNow + limits.retrySeconds);
+    if (clock?.advancing) tx.schedule(ADVANCE_WORK, '', Math.floor(this.clock.wall() / 1000));
   }
 }
 

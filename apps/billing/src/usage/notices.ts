@@ -34,29 +34,32 @@ export class UsageNotices {
 
   private async notify(tx: Tx, { key }: WorkItem): Promise<void> {
     const [userId = 0, metricId = 0] = key.split('-').map(Number);
-    const all = await tx.parts(counters, { userId, metricId }, 'order by subscription_id, metric_id, start_at');
-    const counter = all.toSorted((one, other) => other.startAt - one.startAt)[0];
+    const where = { userId, metricId, noticeDue: true };
+    const due = await tx.parts(counters, where, 'order by subscription_id, metric_id, start_at');
     const metric = (await metricsById(tx, [metricId])).get(metricId);
-    if (!counter || !metric) return;
+    if (due.length === 0 || !metric) return;
     let notice = (await tx.lockIfAny(notices, { noticeId: key })) ?? {
       ...{ merchantId: tx.merchantId, noticeId: key, userId, metricId, version: 0 },
     };
+    for (const counter of due) notice = await this.tell(tx, counter, metric, notice);
+  }
+
+  /** Tells of one counter; returns the notice with its new version. */
+  private async tell(tx: Tx, counter: Counter, metric: contract.MerchantMetric, before: Notice): Promise<Notice> {
+    let notice = before;
     const totalLimit = isLimit(metric) ? await this.totalOf(tx, counter, metric) : 0n;
     const alerts = alertsDue(counter.used, totalLimit, counter.alerted);
     for (const alert of [0, ...alerts]) {
-      const { subscriptionId, periodStart, periodEnd, used } = counter;
+      const { subscriptionId, userId, periodStart, periodEnd, used } = counter;
       const version = tx.emit(userMetricAggregate, notice, 'user.metric.update', {
-        ...{ merchantId: tx.merchantId, userId, subscriptionId, metricId, code: metric.code },
+        ...{ merchantId: tx.merchantId, userId, subscriptionId, metricId: metric.id, code: metric.code },
         ...{ metricName: metric.metricName, currentValue: Number(used), totalLimit: Number(totalLimit), alert },
         ...{ periodStart, periodEnd, updateTime: tx.now },
       });
       notice = { ...notice, version };
     }
-    const noticed = { noticeDue: false, noticeAt: tx.now };
-    for (const each of all) {
-      if (each === counter) tx.save(counters, { ...each, ...noticed, alerted: alerts.at(-1) ?? each.alerted });
-      else if (each.noticeDue) tx.save(counters, { ...each, ...noticed });
-    }
+    tx.save(counters, { ...counter, noticeDue: false, noticeAt: tx.now, alerted: alerts.at(-1) ?? counter.alerted });
+    return notice;
   }
 
   private async totalOf(tx: Tx, counter: Counter, metric: contract.MerchantMetric): Promise<bigint> {

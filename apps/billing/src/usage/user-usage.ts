@@ -108,14 +108,14 @@ export class UserUsage {
 /** Charges of the stretch under way: the value, and what it comes to so far. */
 async function chargeStats(reader: Reader, subscription: UsageSubscription, period: UsagePeriod) {
   const there = await countersOfSubscription(reader, subscription.subscriptionId);
-  const metrics = await chargeMetrics(reader, period, there);
+  const metrics = await chargeMetrics(reader, { period }, there);
   const stats = metrics.map(async metric => {
     const own = there.filter(({ metricId }) => metricId === metric.id);
     const stretches = chargedStretches({ subscription, period, until: period.end }, metric, own);
     const counter = stretches.map(one => one.counter).findLast(({ startAt }) => startAt <= reader.now);
-    const kept = counter && priceFor(counter, period, subscription.trialEnd);
+    const kept = counter && priceFor(counter, period, subscription);
     if (!counter || !kept) return [];
-    const value = await shownValue(reader, metric, counter, own, subscription.trialEnd);
+    const value = await shownValue(reader, metric, counter, own, subscription);
     const price = usagePrice(kept.charge, kept.planId);
     return [
       {

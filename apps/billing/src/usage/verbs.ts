@@ -3,7 +3,7 @@ import { emptyOf, InvoiceLineMetricCharge as Shape } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
 import type { Derivation } from '../pricing/explain.js';
 import { stepsOf, usageDerivation, usagePrice } from '../pricing/usage.js';
-import { cutAt, reopenCounters } from './billing/cuts.js';
+import { countersWithout, cutAt, reopenCounters } from './billing/cuts.js';
 import {
   type Billed,
   chargedStretches,
@@ -17,12 +17,19 @@ import type { Counter } from './domain/counter.js';
 import { type Billing, billings, counters } from './tables.js';
 import { priceView, stepView } from './views.js';
 
+export type { Billed, BilledPart } from './billing/due-lines.js';
+export { carryOver } from './limits/carry-over.js';
+export { movePeriodEnd } from './limits/period-end.js';
+export { takeSnapshot } from './snapshots.js';
+
 // The verbs of usage for subscriptions. Facts are given as plain data (domain/facts.ts); all run in the open transaction.
 //
 //   linesFor(reader, billed)            what an invoice of a period bills for usage; a preview, nothing is written
+//   lock(tx, billed)                    no event changes those lines before the transaction ends
 //   close(tx, billed, invoiceId)        the same lines, billed on that invoice: later events of the time are late usage
 //   reopen(tx, invoiceId)               the invoice was cancelled or failed: its usage is unbilled again
 //   carryOver(tx, …)                    carry-over.ts: what recurring limits leave over; at a period's end and its close
+//   movePeriodEnd(tx, …)                period-end.ts: limits follow a period that a change ends or free time makes longer
 //   takeSnapshot(tx, …)                 snapshots.ts: limits as they are when an invoice is paid
 //
 // A period without a change of price is closed once, at its end or grace (until = period.end). A change at t that changes
@@ -47,8 +54,15 @@ const emptyCharge = emptyOf(Shape);
 
 /** Lines of an invoice of the period up to `until`: the period's usage, then late usage of periods that were billed. */
 export async function linesFor(reader: Reader, billed: Billed): Promise<UsageLine[]> {
-  const there = await countersOfSubscription(reader, billed.subscription.subscriptionId);
+  const { subscription, replaced = '' } = billed;
+  const known = await countersOfSubscription(reader, subscription.subscriptionId);
+  const there = replaced === '' ? known : await countersWithout(reader, known, replaced);
   return (await dueCounters(reader, billed, there)).map(due => lineOf(due, billed.until));
+}
+
+/** Locks what `linesFor` reads. */
+export async function lock(tx: Tx, billed: Billed): Promise<void> {
+  await lockedForClose(tx, billed);
 }
 
 /**
@@ -59,21 +73,32 @@ export async function close(tx: Tx, billed: Billed, invoiceId: string): Promise<
   const there = await lockedForClose(tx, billed);
   const due = await dueCounters(tx, billed, there);
   const byKey = new Map(due.map(each => [keyOf(each.counter), each]));
-  for (const metric of await chargeMetrics(tx, billed.period, there)) {
+  for (const metric of await chargeMetrics(tx, billed, there)) {
     const own = there.filter(({ metricId }) => metricId === metric.id);
     for (const { counter } of chargedStretches(billed, metric, own)) {
       if (counter.closed) continue;
       const of = byKey.get(keyOf(counter));
       // without usage too, so that a cancelled invoice opens it again
-      tx.save(billings, billingOf(tx, invoiceId, counter, of, billed.until < counter.endAt));
+      tx.save(billings, billingOf(tx, invoiceId, counter, of, !billed.isLasting && billed.until < counter.endAt));
       tx.save(counters, billedCounter(await cutAt(tx, metric, counter, billed), of));
     }
   }
-  for (const late of due.filter(each => each.late)) {
-    tx.save(billings, billingOf(tx, invoiceId, late.counter, late, false));
-    tx.save(counters, billedCounter(late.counter, late));
+  for (const each of due.filter(({ late, counter }) => late || counter.startAt < billed.period.start)) {
+    tx.save(billings, billingOf(tx, invoiceId, each.counter, each, false));
+    tx.save(counters, billedCounter({ ...each.counter, price: each.kept }, each));
   }
+  if (!billed.metricIds) await closeUnpriced(tx, billed, there, byKey);
   return due.map(each => lineOf(each, billed.until));
+}
+
+/** Closes counters of earlier periods in which a charge had no price: they stay free. */
+async function closeUnpriced(tx: Tx, billed: Billed, there: readonly Counter[], due: ReadonlyMap<string, unknown>) {
+  const charged = new Set((await chargeMetrics(tx, billed, there)).map(({ id }) => id));
+  for (const counter of there) {
+    if (counter.closed || counter.startAt >= billed.period.start) continue;
+    if (charged.has(counter.metricId) && !due.has(keyOf(counter)))
+      tx.save(counters, { ...counter, closed: true, version: counter.version + 1 });
+  }
 }
 
 /** Takes back what an invoice billed, since it was cancelled or failed: it stands on the next one again. */
@@ -88,7 +113,7 @@ export async function reopen(tx: Tx, invoiceId: string): Promise<void> {
 async function lockedForClose(tx: Tx, billed: Billed) {
   const { subscriptionId } = billed.subscription;
   const known = await countersOfSubscription(tx, subscriptionId);
-  const metrics = await chargeMetrics(tx, billed.period, known);
+  const metrics = await chargeMetrics(tx, billed, known);
   const missing = metrics.flatMap(metric =>
     chargedStretches(
       billed,

@@ -154,17 +154,6 @@ describe('main credit', () => {
 });
 
 describe('accounts', () => {
-  it('are shown with the terms of their configs', async () => {
-    const { userId } = await buyer(7n, 5n);
-    const { accounts } = await t.db.read(t.callerOf(), async reader => ({
-      accounts: await credits.accountsOf(reader, userId),
-    }));
-    expect(accounts).toMatchObject([
-      { type: 2, amount: 7, currencyAmount: 700, exchangeRate: 100, payoutEnable: 1, rechargeEnable: 1, userId },
-      { type: 1, amount: 5, currencyAmount: 5, exchangeRate: 100, userId },
-    ]);
-  });
-
   it('come into being once, however many use them first', async () => {
     const userId = ++users;
     const type = creditTransactionType.refund;

@@ -40,7 +40,7 @@ async function judged(code: string, over: Partial<discounts.Submit> = {}): Promi
     const problems: string[] = [];
     await t.db.read(t.callerOf(), async reader => {
       const answer = await discounts.check(reader, submit);
-      problems.push('problem' in answer ? answer.problem : '');
+      problems.push('problem' in answer ? answer.message : '');
       return {};
     });
     return problems[0] ?? '';

@@ -85,7 +85,7 @@ describe('reserve', () => {
     ];
     for (const [name, over, expected] of reasons) {
       const checked = await inReader(reader => discounts.check(reader, submit(name, over)));
-      expect('problem' in checked ? checked.problem : undefined).toBe(expected);
+      expect('problem' in checked ? checked.message : undefined).toBe(expected);
       expect(await reason(reserve(name, over))).toBe(expected);
     }
   });

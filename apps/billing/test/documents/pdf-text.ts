@@ -18,3 +18,9 @@ export const fontsIn = (pdf: Uint8Array): string[] =>
       ].map(([, name = '']) => name),
     ),
   ].sort();
+
+/** The number of pictures in a PDF. */
+export const imagesIn = (pdf: Uint8Array): number =>
+  Buffer.from(pdf)
+    .toString('latin1')
+    .match(/\/Subtype \/Image/g)?.length ?? 0;

@@ -1,21 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { PNG } from 'pngjs';
+import { fill, type Language } from '@recur/kernel';
 import type { DocumentContent } from '../../src/documents/content.js';
 import { loadedFonts } from '../../src/documents/pdf/fonts.js';
 import { renderPdf } from '../../src/documents/pdf/render.js';
 import { documentWords } from '../../src/documents/words/words.js';
-import { fill, type Language } from '../../src/language/language.js';
-import { fontsIn, pagesOf } from './pdf-text.js';
-import { bank, content, line } from './samples.js';
+import { fontsIn, imagesIn, pagesOf } from './pdf-text.js';
+import { bank, content, line, picture } from './samples.js';
 
 const textOf = async (over: Partial<DocumentContent> = {}) =>
   (await pagesOf(await renderPdf(content(over)))).join('\n');
-const png = (alpha: number) => {
-  const image = new PNG({ width: 12, height: 8 });
-  image.data.fill(40);
-  for (let at = 3; at < image.data.length; at += 4) image.data[at] = alpha;
-  return new Uint8Array(PNG.sync.write(image));
-};
 
 it('CJK faces are not loaded before a document needs one', async () => {
   await renderPdf(content());
@@ -154,7 +147,7 @@ describe('a wire transfer', () => {
 describe('bytes', () => {
   it('are equal for equal content, and others for another', async () => {
     const many = {
-      logo: png(120),
+      logo: picture(120),
       bank,
       lines: Array.from({ length: 40 }, () => line({ description: '价格 цена τιμή' })),
     };
@@ -253,17 +246,12 @@ describe('pages', () => {
 });
 
 describe('a logo', () => {
-  const images = (pdf: Uint8Array) =>
-    Buffer.from(pdf)
-      .toString('latin1')
-      .match(/\/Subtype \/Image/g)?.length ?? 0;
-
   it.each([
-    ['an opaque PNG', png(255)],
-    ['a transparent PNG, put on white', png(90)],
+    ['an opaque PNG', picture(255)],
+    ['a transparent PNG, put on white', picture(90)],
   ])('is drawn: %s', async (_, logo) => {
     const pdf = await renderPdf(content({ logo }));
-    expect(images(pdf)).toBe(1);
+    expect(imagesIn(pdf)).toBe(1);
     // one image and no mask
     expect(Buffer.from(pdf).toString('latin1')).not.toContain('/SMask');
   });
@@ -271,12 +259,12 @@ describe('a logo', () => {
   it.each([
     ['nothing', new Uint8Array()],
     ['no image', new TextEncoder().encode('<svg/>')],
-    ['a damaged PNG', png(255).slice(0, 60)],
+    ['a damaged PNG', picture(255).slice(0, 60)],
     ['a damaged JPEG', new Uint8Array([0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2])],
     ['an image that is too large', new Uint8Array(600 * 1024)],
   ])('does not stop the document where it is %s', async (_, logo) => {
     const pdf = await renderPdf(content({ logo }));
-    expect(images(pdf)).toBe(0);
+    expect(imagesIn(pdf)).toBe(0);
     expect((await pagesOf(pdf)).join()).toContain('Northwind Software GmbH');
   });
 });

@@ -1,3 +1,4 @@
+import { PNG } from 'pngjs';
 import type { DocumentContent, Party } from '../../src/documents/content.js';
 
 const nobody: Party = {
@@ -89,3 +90,11 @@ export const bank: NonNullable<DocumentContent['bank']> = {
   accountNumber: '',
   others: [['', 'Please transfer without charges for the recipient.']],
 };
+
+/** A small PNG of one colour. */
+export function picture(alpha: number): Uint8Array {
+  const image = new PNG({ width: 12, height: 8 });
+  image.data.fill(40);
+  for (let at = 3; at < image.data.length; at += 4) image.data[at] = alpha;
+  return new Uint8Array(PNG.sync.write(image));
+}

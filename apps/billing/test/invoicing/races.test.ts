@@ -10,6 +10,7 @@ import {
   newPayment,
   refundInvoice,
 } from '@recur/contracts';
+import { GatewayFacts } from '../../src/invoicing/payments/facts.js';
 import { type Shop, shop } from '../shop.js';
 
 let s: Shop;
@@ -18,9 +19,17 @@ beforeAll(async () => {
 });
 afterAll(() => s.t.close());
 
-const ATTEMPTS = 24;
+const ATTEMPTS = 16;
 
 type Move = (invoice: Invoice) => Promise<boolean>;
+
+/** Main credit of the user of each invoice, which a finish spends. */
+const CREDIT = 1_000n;
+/** An invoice of a user of its own, who has credit. */
+const credited = async (over: object = {}) => s.made({ userId: await s.buyer({ main: CREDIT }), ...over });
+
+/** Another invoice of the same user takes what main credit there is. */
+const spend: Move = async ({ userId }) => (await s.made({ userId, finish: true })).status === 2;
 
 /** Moves on an open invoice; each returns true if it succeeded. */
 const ofOpen: Record<string, Move> = {
@@ -35,6 +44,7 @@ const ofOpen: Record<string, Move> = {
     const [row] = await s.t.rows(`select 1 from invoices where invoice_id = $1 and status = 'failed'`, [invoiceId]);
     return row !== undefined;
   },
+  'main credit is spent': spend,
 };
 /** Moves on a draft. */
 const ofDrafts: Record<string, Move> = {
@@ -51,6 +61,20 @@ const ofCleared: Record<string, Move> = {
   expiry: ofOpen.expiry as Move,
 };
 
+let reports = 0;
+/** A report of the gateway about a chargeback of the invoice's payment; true if it changed something. */
+const report =
+  (state: 'open' | 'won' | 'lost', amount: bigint): Move =>
+  async ({ paymentId }) => {
+    const caller = s.t.callerOf();
+    const id = `evt_${++reports}`;
+    const fact = { about: 'dispute', id, at: 1, reference: `ch_${paymentId}`, amount, state } as const;
+    await s.t.db.write(caller, async tx => {
+      await s.t.app.get(GatewayFacts).apply(tx, s.gateway.gatewayId, [fact], caller.requestId, 1);
+      return {};
+    });
+    return (await s.t.rows('select 1 from gateway_facts where fact_id = $1', [id])).length === 1;
+  };
 /** The refund of 1000 that `withRefund` made. */
 const refundOf = async ({ invoiceId }: Invoice): Promise<string> => {
   const [row] = await s.t.rows('select refund_id from refunds where invoice_id = $1 and amount = 1000', [invoiceId]);
@@ -66,22 +90,45 @@ const ofRefunds: Record<string, Move> = {
   mark_refund_success: async ({ invoiceId }) => (await s.t.call(markRefundSuccess, { invoiceId })).ok,
   'payment/refund/cancel': async invoice => (await s.t.call(cancelRefund, { refundId: await refundOf(invoice) })).ok,
 };
+/** Moves on a paid invoice with an open refund: chargebacks, and what they forbid. */
+const ofDisputes: Record<string, Move> = {
+  'a chargeback is opened': report('open', 6033n),
+  'a chargeback is won': report('won', 6033n),
+  'a chargeback of the whole is lost': report('lost', 6033n),
+  'invoice/refund': ofRefunds['invoice/refund'] as Move,
+  'invoice/refund of credit': invoice => refund(invoice, 6033),
+  mark_refund_success: ofRefunds.mark_refund_success as Move,
+  'payment/refund/cancel': ofRefunds['payment/refund/cancel'] as Move,
+  'invoice/cancel': ofOpen['invoice/cancel'] as Move,
+  'main credit is spent': spend,
+};
 async function withRefund(): Promise<Invoice> {
-  const invoice = await s.inState('paid');
+  const { invoiceId, paymentId } = await credited({ finish: true });
+  await s.moves.receive(invoiceId);
+  await s.t.rows(`update payments set gateway_payment_id = 'ch_' || payment_id where payment_id = $1`, [paymentId]);
+  const invoice = await s.detail(invoiceId);
   await refund(invoice, 1000);
+  return invoice;
+}
+/** A paid invoice with an open chargeback. */
+async function disputed(): Promise<Invoice> {
+  const invoice = await withRefund();
+  await report('open', 6033n)(invoice);
   return invoice;
 }
 
 /** All pairs of moves, with a maker of their invoices. Payment terms are over, so that any invoice may expire. */
 const races = [
-  { moves: ofOpen, make: (): Promise<Invoice> => s.made({ finish: true }) },
-  { moves: ofDrafts, make: (): Promise<Invoice> => s.made() },
-  { moves: ofCleared, make: (): Promise<Invoice> => s.inState('cleared') },
-  { moves: ofRefunds, make: withRefund },
-].flatMap(({ moves, make }) => {
+  { of: 'open', moves: ofOpen, make: (): Promise<Invoice> => credited({ finish: true }) },
+  { of: 'draft', moves: ofDrafts, make: (): Promise<Invoice> => credited() },
+  { of: 'cleared', moves: ofCleared, make: (): Promise<Invoice> => s.inState('cleared') },
+  { of: 'paid', moves: ofRefunds, make: withRefund },
+  { of: 'paid', moves: ofDisputes, make: withRefund },
+  { of: 'disputed', moves: ofDisputes, make: disputed },
+].flatMap(({ of, moves, make }) => {
   const all = Object.entries(moves);
   return all.flatMap(([one, first], at) =>
-    all.slice(at).map(([other, second]) => ({ one, first, other, second, make })),
+    all.slice(at).map(([other, second]) => ({ of, one, first, other, second, make })),
   );
 });
 
@@ -99,7 +146,9 @@ async function outcome({ invoiceId }: Invoice, done: readonly boolean[]): Promis
        (select string_agg(p.status || p.version || (p.payment_id = i.payment_id), ' ' order by p.payment_id = i.payment_id)
         from payments p where p.invoice_id = i.invoice_id) as payments, i.refunded_amount as refunded,
        (select string_agg(r.amount || r.status || r.version || n.status || n.version, ' ' order by r.amount, r.status)
-        from refunds r join invoices n on n.invoice_id = r.credit_note_id where r.invoice_id = i.invoice_id) as refunds
+        from refunds r join invoices n on n.invoice_id = r.credit_note_id where r.invoice_id = i.invoice_id) as refunds,
+       (select a.balance from credit_accounts a where a.user_id = i.user_id and a.type = 'main') as credit,
+       (select string_agg(p.dispute, '') from payments p where p.invoice_id = i.invoice_id) as dispute
      from invoices i where i.invoice_id = $1`,
     [invoiceId],
   );
@@ -112,7 +161,7 @@ const swapped = (text: string) => {
 };
 
 describe('two moves at once end as if one had come after the other', () => {
-  it.each(races)('$one and $other', async ({ first, second, make }) => {
+  it.each(races)('$of: $one and $other', async ({ first, second, make }) => {
     const inTurn = async (one: Move, other: Move) => {
       const [invoice] = (await overdue(make, 1)) as [Invoice];
       return outcome(invoice, [await one(invoice), await other(invoice)]);

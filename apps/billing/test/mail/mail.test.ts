@@ -2,7 +2,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { cancelInvoice, listEmailHistory, markRefundSuccess, refundInvoice, sendInvoiceEmail } from '@recur/contracts';
+import {
+  cancelInvoice,
+  invoiceDetail,
+  listEmailHistory,
+  markRefundSuccess,
+  refundInvoice,
+  sendInvoiceEmail,
+} from '@recur/contracts';
 import { simpleParser } from 'mailparser';
 import { changeSettings } from '../../src/invoicing/finish/settings.js';
 import { shopWithDocuments } from '../documents/desk.js';
@@ -27,13 +34,16 @@ beforeEach(async () => {
   await s.t.emitted();
 });
 
-/** Switches the e-mails on or off that no command asks for. */
-const automatic = (invoiceEmail: boolean, of = s) =>
+const change = (settings: Parameters<typeof changeSettings>[1], of = s) =>
   of.t.db.write(of.t.callerOf(), async tx => {
-    await changeSettings(tx, { invoiceEmail });
+    await changeSettings(tx, settings);
     tx.log('Invoices(settings)', 'Update');
     return {};
   });
+/** Switches the e-mails on or off that no command asks for. */
+const automatic = (invoiceEmail: boolean, of = s) => change({ invoiceEmail }, of);
+/** Hides invoices of total 0, or shows them. */
+const hideZero = (hidden = true) => change({ showZeroInvoice: !hidden });
 const send = async (over: object = {}) => {
   const invoice = await s.made({ finish: true, ...over });
   await s.t.done(sendInvoiceEmail, { invoiceId: invoice.invoiceId });
@@ -141,6 +151,31 @@ describe('e-mails that no command asks for', () => {
     expect(await titles()).toEqual([[`Invoice ${number} from Acme`, `${number}.pdf`]]);
   });
 
+  it('are told by the sendStatus of their documents: unsent, sent, or unnecessary where nothing is sent', async () => {
+    const statusOf = async (id: string) => (await s.detail(id)).sendStatus;
+    const { invoiceId, sendStatus } = await s.made({ finish: true });
+    expect([sendStatus, await statusOf(invoiceId)]).toEqual([0, 0]);
+    await s.t.work.drain();
+    expect(await statusOf(invoiceId)).toBe(1);
+    await s.t.done(cancelInvoice, { invoiceId });
+    const [note] = (await s.t.done(invoiceDetail, { invoiceId })).creditNotes;
+    expect([await statusOf(invoiceId), note?.sendStatus]).toEqual([1, 2]);
+    await automatic(false);
+    const quiet = await s.made({ finish: true });
+    expect(quiet.sendStatus).toBe(2);
+    await s.t.done(sendInvoiceEmail, { invoiceId: quiet.invoiceId });
+    await s.t.work.drain();
+    expect(await statusOf(quiet.invoiceId)).toBe(1);
+    await automatic(true);
+    const draft = await s.made();
+    await hideZero();
+    const free = await s.made({ finish: true, lines: [{ name: 'Free', unitAmountExcludingTax: 0 }] });
+    expect([draft.sendStatus, free.sendStatus, free.number]).toEqual([0, 2, '']);
+    await hideZero(false);
+    await s.t.work.drain();
+    mailbox.clear();
+  });
+
   it('are not written for merchants that switched them off', async () => {
     await automatic(false);
     const { invoiceId } = await s.made({ finish: true });
@@ -153,8 +188,9 @@ describe('e-mails that no command asks for', () => {
 describe('an e-mail that fails', () => {
   it('is tried again, and shown with the reason meanwhile', async () => {
     mailbox.answer = { code: 451, text: 'Try later' };
-    await send();
+    const { invoiceId } = await send();
     await s.t.work.drain();
+    expect((await s.detail(invoiceId)).sendStatus).toBe(2);
     expect(await newest()).toMatchObject({ status: 0, response: expect.stringContaining('451 Try later') });
     s.clock.advance(59);
     await s.t.work.drain();

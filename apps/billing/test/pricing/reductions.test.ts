@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { DiscountProblem } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { promoBack } from '../../src/invoicing/composed/domain/sold-line.js';
 import {
@@ -130,34 +131,35 @@ describe('a discount code', () => {
   const problem = (over: Partial<DiscountCode>, facts: Partial<CodeUse> = {}) =>
     discountProblem({ ...code, ...over }, { ...use, ...facts });
 
-  it.each<[string | undefined, Partial<DiscountCode>, Partial<CodeUse>]>([
+  it.each<[string | undefined, Partial<DiscountCode>, Partial<CodeUse>, DiscountProblem?]>([
     [undefined, {}, {}],
-    ['Discount code MAY is not active', { active: false }, {}],
-    ['Discount code MAY is not valid yet', {}, { now: 99 }],
-    ['Discount code MAY has expired', {}, { now: 200 }],
+    ['Discount code MAY is not active', { active: false }, {}, 'inactive'],
+    ['Discount code MAY is not valid yet', {}, { now: 99 }, 'early'],
+    ['Discount code MAY has expired', {}, { now: 200 }, 'expired'],
     [undefined, { endTime: 0 }, { now: 10_000 }],
-    ['Discount code MAY is in USD, not in EUR', { terms: fixed(5n), currency: 'USD' }, {}],
+    ['Discount code MAY is in USD, not in EUR', { terms: fixed(5n), currency: 'USD' }, {}, 'currency'],
     [undefined, { terms: fixed(5n), currency: 'EUR' }, {}],
     [undefined, { planApply: 'listed' }, {}],
-    ['Discount code MAY does not apply to plan 8', { planApply: 'listed' }, { mainPlanId: 8 }],
-    ['Discount code MAY does not apply to plan 7', { planApply: 'allButListed' }, {}],
+    ['Discount code MAY does not apply to plan 8', { planApply: 'listed' }, { mainPlanId: 8 }, 'plan'],
+    ['Discount code MAY does not apply to plan 7', { planApply: 'allButListed' }, {}, 'plan'],
     [undefined, { planApply: 'groups' }, {}],
-    ['Discount code MAY does not apply to plan 7', { planApply: 'groups' }, { planGroups: [] }],
-    ['Discount code MAY does not apply to plan 7', { planApply: 'allButGroups' }, {}],
-    ['Discount code MAY is for new customers only', { userScope: 'newUsers' }, { paidInvoices: 1 }],
-    ['Discount code MAY is for existing customers only', { userScope: 'renewalsOnly' }, {}],
-    ['Discount code MAY is for upgrades only', { upgradeOnly: true }, {}],
+    ['Discount code MAY does not apply to plan 7', { planApply: 'groups' }, { planGroups: [] }, 'plan'],
+    ['Discount code MAY does not apply to plan 7', { planApply: 'allButGroups' }, {}, 'plan'],
+    ['Discount code MAY is for new customers only', { userScope: 'newUsers' }, { paidInvoices: 1 }, 'new_customers'],
+    ['Discount code MAY is for existing customers only', { userScope: 'renewalsOnly' }, {}, 'existing_customers'],
+    ['Discount code MAY is for upgrades only', { upgradeOnly: true }, {}, 'upgrades'],
     [undefined, { upgradeOnly: true }, { operation: 'upgrade' }],
     [
       'Discount code MAY is for upgrades to a longer interval only',
       { upgradeLongerOnly: true },
       { operation: 'upgrade' },
+      'longer_upgrades',
     ],
     [undefined, { upgradeLongerOnly: true }, { operation: 'longerUpgrade' }],
-    ['Discount code MAY was used 5 times', { userLimit: 5 }, {}],
-    ['Discount code MAY is used up', { quantity: 5 }, {}],
-  ])('%s', (message, over, facts) => {
-    expect(problem(over, facts)).toBe(message);
+    ['Discount code MAY was used 5 times', { userLimit: 5 }, {}, 'used'],
+    ['Discount code MAY is used up', { quantity: 5 }, {}, 'used_up'],
+  ])('%s', (message, over, facts, ...[word]) => {
+    expect(problem(over, facts)).toEqual(message && { problem: word, message });
   });
 });
 

@@ -1,6 +1,5 @@
 import type { ComposeLine, Composition } from '../../src/pricing/price.js';
 import type { RefundLedger } from '../../src/pricing/refund.js';
-import { refundLine } from '../../src/pricing/refund.js';
 import type { TaxRate } from '../../src/pricing/tax.js';
 
 /** A standard rate in percent; 8.875 is 88 750 parts per million. */
@@ -24,15 +23,23 @@ export const line = (amount: bigint, tax: TaxRate = rate(0), over: Partial<Compo
   ...over,
 });
 
+const nothing = { net: 0n, tax: 0n };
+
 /** The ledger of an invoice that was paid in full. */
 export const ledgerOf = (
   { lines, amounts, promoCredits }: Composition,
   over: Partial<RefundLedger> = {},
 ): RefundLedger => ({
   invoiceId: 'in_1',
-  lines: lines.map(({ net, tax, rate: { category, ratePpm } }, i) =>
-    refundLine({ lineId: `in_1_${i + 1}`, category, ratePpm, net, tax }),
-  ),
+  lines: lines.map(({ net, tax, rate: { category, ratePpm } }, i) => ({
+    lineId: `in_1_${i + 1}`,
+    category,
+    ratePpm,
+    net,
+    tax,
+    credited: nothing,
+    refunded: nothing,
+  })),
   paid: amounts.totalAmount,
   creditSpent: 0n,
   refundedToPayments: 0n,

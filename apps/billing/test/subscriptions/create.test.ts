@@ -104,7 +104,7 @@ describe('create_submit', () => {
     expect(subscription.currentPeriodPaid).toBe(w.clock.now() + 3 * DAY);
   });
 
-  it('charges the trial of a plan once per user', async () => {
+  it('charges the trial of a plan once per user, unless the config allows more', async () => {
     w.knowPlan(20, { ...monthly, amount: 3000, trialDurationTime: 7 * DAY, trialAmount: 100, productId: 20 });
     const userId = w.newUser();
     const first = await w.create({ planId: 20, userId });
@@ -119,6 +119,9 @@ describe('create_submit', () => {
       0,
       first.subscription.subscriptionId,
     ]);
+    await w.t.done(updateSubscriptionConfig, { oneTrialPerUser: false });
+    expect((await w.t.done(previewSubscription, { planId: 20, userId })).totalAmount).toBe(100);
+    await w.t.done(updateSubscriptionConfig, { oneTrialPerUser: true });
   });
 
   it('needs a saved payment method where the trial demands one', async () => {
@@ -167,9 +170,9 @@ describe('a user and a product', () => {
     expect(third.invoiceId).not.toBe(second.invoiceId);
   });
 
-  it('have one that lives after 16 requests at once', async () => {
+  it('have one that lives after 64 requests at once', async () => {
     const userId = w.newUser();
-    await Promise.all(Array.from({ length: 16 }, (_, at) => refused({ userId, quantity: at + 1 })));
+    await Promise.all(Array.from({ length: 64 }, (_, at) => refused({ userId, quantity: at + 1 })));
     const rows = await w.t.rows(`select status from subscriptions where user_id = $1 and status <> 'cancelled'`, [
       userId,
     ]);

@@ -71,6 +71,16 @@ describe('an event', () => {
     expect(await m.counters(sub)).toMatchObject([{ events: 1, used: 7 }]);
   });
 
+  it('is answered under its key after its metric was archived', async () => {
+    const metric = m.metric('chargeMetered');
+    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
+    const [input, under] = [m.input(sub, metric, 7), { idempotencyKey: `event-${metric.id}` }];
+    const first = await m.t.call(newUsageEvent, input, under);
+    await m.t.rows('delete from metric_copies where id = $1', [metric.id]);
+    m.metrics.delete(metric.id);
+    expect(await m.t.call(newUsageEvent, input, under)).toMatchObject(first);
+  });
+
   it('of which two pass a limit together: one is refused, in whatever way they come', async () => {
     const metric = m.metric('limitMetered');
     const sub = m.subscribed([terms({ limits: [limit(metric.id, 10)] })]);
@@ -169,6 +179,18 @@ describe('NDJSON', () => {
       [4, 51],
     ]);
     expect(await m.counters(sub)).toMatchObject([{ events: 1_200, used: 1_200 }]);
+  });
+
+  it('under a key is answered once: a line that was deleted since stays deleted', async () => {
+    const metric = m.metric('chargeMetered');
+    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
+    const input = m.input(sub, metric, 1);
+    const send = (lines: string) => m.t.call(ingestUsageEvents, { lines }, { idempotencyKey: `ingest-${metric.id}` });
+    const first = await send(JSON.stringify(input));
+    const { userId, externalEventId } = input;
+    await m.t.done(deleteUsageEvent, { userId, externalEventId, metricCode: metric.code });
+    expect(await send(JSON.stringify(input))).toMatchObject(first);
+    expect(await m.counters(sub)).toMatchObject([{ events: 0, used: 0 }]);
   });
 });
 

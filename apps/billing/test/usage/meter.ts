@@ -26,7 +26,7 @@ export class StatedFacts extends SubscriptionFacts {
     return this.all.get(subscriptionId);
   }
   async shown(): Promise<ShownSubscription> {
-    return { subscription: null, plan: null, addons: [], isPaid: true };
+    return { subscription: null, plan: null, addons: [], onetimeAddons: [], isPaid: true };
   }
 }
 
@@ -100,7 +100,7 @@ export async function meter() {
         currency: 'EUR',
         start,
         end: 0,
-        trialEnd: 0,
+        free: [],
       },
       ...{ graceSeconds: 3600, lateUsage: 'next' },
       periods: [period(start, start + 30 * day, ...of)],

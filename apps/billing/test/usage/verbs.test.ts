@@ -235,7 +235,7 @@ describe('a trial (G6)', () => {
   it('counts and charges nothing; charges start at zero at its end', async () => {
     const [metric, begun] = metered('sum', id => charge(id));
     const trialEnd = m.clock.now() + 600;
-    const sub = m.change(begun, { trialEnd });
+    const sub = m.change(begun, { free: [{ start: begun.start, end: trialEnd }] });
     expect(await m.event(sub, metric, 50)).toBe(50);
     m.clock.advance(700);
     expect(await m.event(sub, metric, 4)).toBe(4);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { Language } from '@recur/kernel';
 import { create, type Font } from 'fontkit';
-import type { Language } from '../../language/language.js';
 
 export type Weight = 'regular' | 'bold';
 /** Which file of a family: Noto Sans has Latin, Greek and Cyrillic, the others the scripts of one region. */

@@ -1,6 +1,6 @@
+import { fill } from '@recur/kernel';
 import PDFDocument from 'pdfkit';
 import { Formats } from '../../language/formats.js';
-import { fill } from '../../language/language.js';
 import type { DocumentContent } from '../content.js';
 import { documentWords, type Words } from '../words/words.js';
 import { type Style, Typesetter } from './typesetter.js';

@@ -1,6 +1,6 @@
+import { decimalOf } from '@recur/kernel';
 import { electronicFormatIBAN, isValidBIC, isValidIBAN } from 'ibantools';
 import QRCode from 'qrcode';
-import { decimalOf } from '../../language/formats.js';
 
 /** Most bytes of the payload, and the largest amount in cents, of a SEPA credit transfer (EPC069-12). */
 const limits = { bytes: 331, cents: 99_999_999_999n, name: 70, remittance: 140 } as const;

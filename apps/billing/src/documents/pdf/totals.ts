@@ -1,4 +1,4 @@
-import { fill } from '../../language/language.js';
+import { fill } from '@recur/kernel';
 import type { ContentTax, DocumentContent } from '../content.js';
 import type { Words } from '../words/words.js';
 import { type Canvas, column, ensureRoom, ink, rule, sheet, soft, text } from './page.js';

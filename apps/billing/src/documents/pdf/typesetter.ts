@@ -1,4 +1,4 @@
-import type { Language } from '../../language/language.js';
+import type { Language } from '@recur/kernel';
 import { type Family, fontOf, preferenceOf, type Run, runsOf, type Weight } from './fonts.js';
 
 export interface Style {

@@ -1,4 +1,4 @@
-import type { Language } from '../../language/language.js';
+import type { Language } from '@recur/kernel';
 import { de } from './de.js';
 import { en, type Words } from './en.js';
 import { es } from './es.js';

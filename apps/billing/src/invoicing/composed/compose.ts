@@ -5,7 +5,13 @@ import * as credits from '../../credits/verbs.js';
 import { assertProducts, type Products, productsOf } from '../../customers/products.js';
 import * as discounts from '../../discounts/verbs.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
-import { type DiscountTerms, discountOfChanges, type ItemChange, isDiscountable } from '../../pricing/discount.js';
+import {
+  type DiscountTerms,
+  discountOfChanges,
+  type ItemChange,
+  isDiscountable,
+  type Refused,
+} from '../../pricing/discount.js';
 import { type Composition, compose as composed } from '../../pricing/price.js';
 import type { PromoTerms } from '../../pricing/promo.js';
 import type { TaxRate } from '../../pricing/tax.js';
@@ -28,8 +34,8 @@ export interface Composed {
   tax: TaxFacts;
   composition: Composition;
   discount: { code: string; terms: DiscountTerms; discountId: number; recurring: boolean } | undefined;
-  /** Why the code cannot be used; '' if it can, or there is none. */
-  discountProblem: string;
+  /** Why the code cannot be used; undefined if it can, or there is none. */
+  refused: Refused | undefined;
   /** Promo credit as it was taken; undefined where none is asked for. */
   promo: PromoTerms | undefined;
   /** Most of the lines that promo credit may pay: what is left of them after the discount. */
@@ -54,12 +60,20 @@ export async function compose(reader: Reader | Tx, bill: Bill, parties: BillPart
   if (isNew && 'stale' in reader) assertProducts(reader, plans, products);
   const granted = 'problem' in discount ? undefined : discount.granted;
   const promo = await promoOf(reader, bill, granted !== undefined);
-  const rates = bill.items.map(item => taxRate({ tax, products }, bill, item, parties.gateway));
-  return {
-    ...{ bill, gateway: parties.gateway, rates, tax, discount: granted, promo },
-    discountProblem: 'problem' in discount ? discount.problem : '',
-    ...amounts(bill, rates, granted?.terms, promo),
-  };
+  const refused = 'problem' in discount ? discount : undefined;
+  return composedOf(bill, { tax, products, gateway: parties.gateway, discount: granted, refused, promo });
+}
+
+/** Everything beside a bill that its amounts depend on. */
+export interface BillFacts extends Pick<Composed, 'tax' | 'gateway' | 'discount' | 'refused' | 'promo'> {
+  products: Products;
+}
+
+/** Composes a bill of facts, which is all that an invoice is made of: pure. */
+export function composedOf(bill: Bill, { products, ...facts }: BillFacts): Composed {
+  const { tax, gateway, discount, promo } = facts;
+  const rates = bill.items.map(item => taxRate({ tax, products }, bill, item, gateway));
+  return { ...facts, bill, rates, ...amounts(bill, rates, discount?.terms, promo) };
 }
 
 /** The same bill with other promo credit: that which was found when the account was locked. */
@@ -70,7 +84,7 @@ export const withPromo = (composed: Composed, promo: PromoTerms | undefined): Co
 });
 
 function amounts(
-  { items }: Bill,
+  { items, reason }: Bill,
   rates: readonly TaxRate[],
   discount: DiscountTerms | undefined,
   promo: PromoTerms | undefined,
@@ -79,7 +93,8 @@ function amounts(
     unitAmountExcludingTax: unitAmount,
     quantity,
     rate: rates[at] as TaxRate,
-    discountable: isDiscountable(kind),
+    // an add-on that is sold once is reduced by the terms of its own request only
+    discountable: isDiscountable(kind) || reason === 'onetime',
   }));
   const composition = composed(lines, { ...(discount && { discount }), ...(promo && { promo }) });
   const net = sum(composition.lines.map(line => line.amountExcludingTax - line.discountAmount));
@@ -107,7 +122,7 @@ function taxRate(
   });
 }
 
-type Judged = { granted: Composed['discount'] } | { problem: string };
+type Judged = { granted: Composed['discount'] } | Refused;
 
 async function discountOf(reader: Reader, bill: Bill): Promise<Judged> {
   const { discount, subscriptionId, userId, currency, moment, mainPlan: plan } = bill;

@@ -4,7 +4,7 @@ import { newFacts, newLineFacts, taxEntry } from '../domain/facts.js';
 import type { InvoiceState } from '../state.js';
 import type { LineRow } from '../tables.js';
 import type { Composed } from './compose.js';
-import type { BillItem } from './domain/bill.js';
+import type { Bill, BillItem } from './domain/bill.js';
 
 /** Identity of a document that is composed. */
 export interface DocumentContext {
@@ -26,7 +26,7 @@ export function documentOf(composed: Composed, context: DocumentContext): Invoic
     ...newFacts,
     ...amounts,
     ...{ id, invoiceId, merchantId, version: 0, status: 'pending', number: '', userId: bill.userId },
-    ...{ bizType: bizType.subscription, createFrom, invoiceName: bill.name, currency: bill.currency },
+    ...{ bizType: bizTypeOf(bill), createFrom, invoiceName: bill.name, currency: bill.currency },
     ...{ taxBps: taxPercentage, taxes: taxes.map(taxEntry) },
     lines: bill.items.map((item, at) => lineOf(composed, item, at, context)),
     ...{ gatewayId: gateway?.gatewayId ?? 0, gateway, paymentId: '', payment: undefined, link: '', pdfLink: '' },
@@ -39,6 +39,9 @@ export function documentOf(composed: Composed, context: DocumentContext): Invoic
     ...factsOf(composed),
   };
 }
+
+/** An add-on that is sold once is an invoice of its own kind, of a subscription all the same. */
+const bizTypeOf = ({ reason }: Bill) => bizType[reason === 'onetime' ? 'onetime' : 'subscription'];
 
 function factsOf({ bill }: Composed) {
   const { subscriptionId, reason: billReason, period, snapshot, anchor, trialEnd, prorationDate = 0 } = bill;

@@ -12,30 +12,34 @@ import { type CollectionTerms, daysUntil } from '../domain/dunning.js';
 import { netOf } from '../domain/facts.js';
 import type { Payment, PaymentDraft } from '../domain/payment.js';
 import { type CreditedShare, withCredited } from '../domain/refund-ledger.js';
-import { InvoiceFinalizer } from '../finalize.js';
+import { replaceLines } from '../drafts/draft.js';
+import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../finalize.js';
 import { Notices } from '../finish/notices.js';
 import { nextNumber } from '../finish/numbers.js';
 import { partiesOf } from '../finish/parties.js';
+import { sendStatusOf, settingsOf } from '../finish/settings.js';
 import { saveGivenBack } from '../refunds/book.js';
 import { payOut, type Source, sourceOf } from '../refunds/pay-out.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceLines, invoices } from '../tables.js';
 import { type Composed, withPromo } from './compose.js';
 import { type UsedDiscount, useDiscount } from './discount-use.js';
-import { documentOf } from './document.js';
+import { type DocumentContext, documentOf } from './document.js';
 import { lockSource } from './sold-lines.js';
 
 /** How a composed bill is made. */
 export interface Making {
-  /** A draft waits for usage; an open invoice is finalized at once. */
+  /** A draft waits for usage, and is made again with `draft`; an open invoice is finalized at once. */
   status: 'draft' | 'open';
   createFrom: (typeof createFrom)[keyof typeof createFrom];
-  /** Unix second at which an open one expires. */
-  deadline: number;
+  /** Unix second at which an open one expires; by default that of the usual payment term. */
+  deadline?: number;
   /** How it is charged where its gateway charges by itself. */
   collection?: Omit<CollectionTerms, 'deadline'>;
   /** The id, where it was given to the document before, and its discount was used. */
   invoiceId?: string;
+  /** The draft that becomes the document, locked. Drafts take neither discount nor credit before. */
+  draft?: InvoiceState | undefined;
   /** The merchant's details of the payment. */
   details?: Omit<PaymentDraft, 'paymentId' | 'now'>;
   /** True if the total of a credit note goes back through the payments of what it credits, as far as they go. */
@@ -65,17 +69,18 @@ export class InvoiceMaker {
 
   /** Throws Rejected `invalid_parameters` for a code that cannot be used, and what `finalize` does. */
   async make(tx: Tx, composed: Composed, making: Making): Promise<Made> {
-    const [id, invoiceId] = [await tx.nextId(invoices), making.invoiceId ?? tx.newId('in_')];
+    const { draft, status } = making;
+    const id = draft?.id ?? (await tx.nextId(invoices));
+    const invoiceId = draft?.invoiceId ?? making.invoiceId ?? tx.newId('in_');
+    if (status === 'draft') return { view: await this.draft(tx, composed, { id, invoiceId, ...making }) };
     const discount = making.invoiceId ? undefined : await useDiscount(tx, composed, invoiceId);
     const sources = await giveBackSources(tx, composed);
     const paidWithPromo = await takePromo(tx, composed, invoiceId);
     const { merchantId, now } = tx;
     const context = { merchantId, id, invoiceId, createFrom: making.createFrom, now };
-    const document = {
-      ...documentOf(paidWithPromo, context),
-      discount: composed.discount ? await discounts.shown(tx, composed.discount.code) : null,
-    };
-    for (const line of document.lines) tx.save(invoiceLines, line);
+    const document = { ...(await shownDocument(tx, paidWithPromo, context)), ...(draft && identityOf(draft)) };
+    if (draft) await replaceLines(tx, document);
+    else saveLines(tx, document);
     await followUp(
       tx,
       composed.tax,
@@ -86,12 +91,24 @@ export class InvoiceMaker {
       const view = await this.creditNote(tx, document, making.refund ? sources : [], making.log);
       return { view, ...used };
     }
-    const drafted = tx.step(invoiceAggregate, document, 'invoice.created', { log: making.log });
-    if (making.status === 'draft') return { view: drafted, ...used };
+    if (!draft) tx.step(invoiceAggregate, document, 'invoice.created', { log: making.log });
     const { deadline, details } = making;
-    const days = daysUntil(deadline, tx.now);
-    const options = { collection: { ...making.collection, deadline }, ...(details && { details }) };
+    const days = deadline === undefined ? DAYS_UNTIL_DUE : daysUntil(deadline, tx.now);
+    const collection = { ...making.collection, ...(deadline !== undefined && { deadline }) };
+    const options = { collection, ...(details && { details }) };
     return { ...(await this.finalizer.finalize(tx, document, days, options)), ...used };
+  }
+
+  /** A draft shows what it would bill now; nothing is used or taken for it. */
+  private async draft(
+    tx: Tx,
+    composed: Composed,
+    { id, invoiceId, createFrom, log }: Pick<Making, 'createFrom' | 'log'> & { id: number; invoiceId: string },
+  ): Promise<Invoice> {
+    const { merchantId, now } = tx;
+    const document = await shownDocument(tx, composed, { merchantId, id, invoiceId, createFrom, now });
+    saveLines(tx, document);
+    return tx.step(invoiceAggregate, document, 'invoice.created', { log });
   }
 
   /** A negative total is a credit note; what the payments of `sources` do not take goes to main credit. */
@@ -105,12 +122,26 @@ export class InvoiceMaker {
     await giveBackPromoOf(tx, note);
     const pdfLink = this.documents.linkOf(note.merchantId, invoiceId);
     const finished = { status: 'paid', finishTime: tx.now, paidTime: tx.now, pdfLink, seller, buyer } as const;
-    const invoice = { ...note, ...finished, ...(await nextNumber(tx, 'credit_note', merchant)) };
+    const settings = await settingsOf(tx);
+    const numbered = await nextNumber(tx, 'credit_note', merchant);
+    const invoice = { ...note, ...finished, ...numbered, sendStatus: sendStatusOf(settings, numbered.number) };
     const view = tx.step(invoiceAggregate, invoice, 'invoice.created', { log });
     await this.notices.tell(tx, 'credited', invoice);
     return view;
   }
 }
+
+async function shownDocument(tx: Tx, composed: Composed, context: DocumentContext): Promise<InvoiceState> {
+  const discount = composed.discount ? await discounts.shown(tx, composed.discount.code) : null;
+  return { ...documentOf(composed, context), discount };
+}
+
+/** The parts of a draft that its document keeps. */
+const identityOf = ({ version, createTime, invoiceName }: InvoiceState) => ({ version, createTime, invoiceName });
+
+const saveLines = (tx: Tx, { lines }: InvoiceState): void => {
+  for (const line of lines) tx.save(invoiceLines, line);
+};
 
 /** Promo credit from the locked account; the amounts are composed again where its balance has changed meanwhile. */
 async function takePromo(tx: Tx, composed: Composed, invoiceId: string): Promise<Composed> {

@@ -2,9 +2,10 @@ import { createFrom, type Invoice } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
 import * as credits from '../../credits/verbs.js';
 import * as discounts from '../../discounts/verbs.js';
+import { explain } from '../../pricing/explain.js';
 import { belowMinimum, type Settlement, settle } from '../../pricing/settle.js';
 import { minimumOf } from '../finalize.js';
-import { invoiceView } from '../views.js';
+import { explanationView, invoiceView } from '../views.js';
 import type { Composed } from './compose.js';
 import { documentOf } from './document.js';
 
@@ -21,6 +22,24 @@ export async function previewOf(reader: Reader, composed: Composed): Promise<Inv
   return invoiceView({ ...document, lines, discount, partialCreditPaid: creditSpent });
 }
 
+/** Why the code of a composed bill cannot be used, blank where it can: as a sentence, and as a word. */
+export const refusalOf = ({ refused }: Composed) => ({
+  discountMessage: refused?.message ?? '',
+  discountProblem: refused?.problem ?? ('' as const),
+});
+
+/** The explanation of a preview: its lines are in the order of the preview's, and have no ids yet. */
+export function explanationOf({ bill, composition }: Composed) {
+  const { lines, totals } = explain(
+    composition,
+    bill.items.map(({ name, unitAmount, quantity, source, derivation }) => ({
+      ...{ lineId: '', name, unitAmountExcludingTax: unitAmount, quantity, sourceLineId: source?.lineId ?? '' },
+      ...(derivation && { derivation }),
+    })),
+  );
+  return explanationView({ lines, totals });
+}
+
 /** How a composed bill would be paid: main credit that it would spend, and what the gateway would collect. */
 export async function settlementOf(reader: Reader, composed: Composed): Promise<Settlement> {
   const { bill, composition, gateway } = composed;
@@ -31,8 +50,9 @@ export async function settlementOf(reader: Reader, composed: Composed): Promise<
 }
 
 /** True if a bill of a running subscription is below the gateway's minimum: its lines stay unbilled until the next one. */
-export async function isCarried(reader: Reader, composed: Composed): Promise<boolean> {
-  const { due } = await settlementOf(reader, composed);
-  const { gateway, bill } = composed;
-  return belowMinimum(due, minimumOf({ gateway, currency: bill.currency }), 'subscription') === 'carry';
-}
+export const isCarried = async (reader: Reader, composed: Composed): Promise<boolean> =>
+  isTooSmall(await settlementOf(reader, composed), composed);
+
+/** The same of a settlement that is known. */
+export const isTooSmall = ({ due }: Settlement, { gateway, bill: { currency } }: Composed): boolean =>
+  belowMinimum(due, minimumOf({ gateway, currency }), 'subscription') === 'carry';

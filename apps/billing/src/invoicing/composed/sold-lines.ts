@@ -1,4 +1,5 @@
 import type { Reader, Tx } from '@recur/platform';
+import type { Stretch } from '../../pricing/proration.js';
 import { invoiceAggregate } from '../aggregates.js';
 import { rateOf } from '../domain/composition.js';
 import { netOf } from '../domain/facts.js';
@@ -25,22 +26,30 @@ export async function soldLines(reader: Reader, subscriptionId: string, from: nu
     const invoiceId = String(invoice_id);
     const invoice = await reader.part(invoices, { invoiceId });
     const lines = await reader.parts(invoiceLines, { invoiceId }, inOrder);
-    if (invoice?.status === 'paid')
-      sold.push(...lines.filter(line => sells(line, from)).map(line => soldLine(invoice, line)));
+    if (invoice?.status === 'paid') sold.push(...soldIn(invoice, lines, from));
   }
   return sold;
 }
 
 const inOrder = 'order by line_no';
 
-const sells = ({ itemKey, sourceLineId, startAt, endAt }: LineRow, from: number): boolean =>
-  sourceLineId === '' && endAt > Math.max(from, startAt) && /^(plan$|addon:)/.test(itemKey);
+/** Lines of a paid document that sell time after `from`. */
+export const soldIn = (invoice: InvoiceRow, lines: readonly LineRow[], from: number): SoldLine[] =>
+  lines.filter(line => sells(line, from)).map(line => soldLine(invoice, line));
+
+const sells = ({ itemKey, sourceLineId, startAt, endAt, amountExcludingTax }: LineRow, from: number): boolean =>
+  sourceLineId === '' && endAt > Math.max(from, startAt) && isOfTime(itemKey) && amountExcludingTax >= 0n;
+
+const isOfTime = (itemKey: string): boolean => /^(carried:)?(plan$|addon:)/.test(itemKey);
+
+/** The item that a line sells; one that was carried from an earlier document sells it like any other. */
+const soldKey = (itemKey: string): string => itemKey.replace(/^carried:/, '');
 
 function soldLine(invoice: InvoiceRow, line: LineRow): SoldLine {
-  const { lineId, invoiceId, itemKey: key, planId, plan, name, inputs } = line;
+  const { lineId, invoiceId, itemKey, planId, plan, name, inputs } = line;
   const { promoCredits: credits, promoAmount: total } = invoice;
   return {
-    ...{ lineId, invoiceId, key, planId, plan, name },
+    ...{ lineId, invoiceId, key: soldKey(itemKey), planId, plan, name },
     unitAmount: inputs?.unitAmount === undefined ? line.unitAmountExcludingTax : BigInt(inputs.unitAmount),
     quantity: inputs?.quantity === undefined ? line.quantity : Number(inputs.quantity),
     stretch: { start: line.startAt, end: line.endAt },
@@ -80,6 +89,15 @@ export async function endLines(tx: Tx, lineIds: readonly string[], at: number): 
     for (const line of await tx.parts(invoiceLines, { invoiceId }, inOrder)) {
       if (ended.has(line.lineId)) tx.save(invoiceLines, { ...line, endAt: Math.max(at, line.startAt) });
     }
+  }
+}
+
+/** Moves the time that lines of a document sell, with the period that it is the invoice of. */
+export async function moveLines(tx: Tx, invoiceId: string, from: Stretch, to: Stretch): Promise<void> {
+  const { lines } = await lockSource(tx, invoiceId);
+  for (const line of lines) {
+    if (line.startAt !== from.start || line.endAt !== from.end || !sells(line, line.startAt)) continue;
+    tx.save(invoiceLines, { ...line, startAt: to.start, endAt: to.end });
   }
 }
 

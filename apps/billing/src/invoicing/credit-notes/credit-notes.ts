@@ -10,6 +10,7 @@ import { invoicesOf } from '../lists/details.js';
 import { matching } from '../lists/search-key.js';
 import type { InvoiceState } from '../state.js';
 import { invoices } from '../tables.js';
+import { explanationView } from '../views.js';
 
 @Controller()
 export class CreditNotes {
@@ -45,16 +46,13 @@ export class CreditNotes {
   explain({ invoiceId }: In<typeof explainInvoice>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const invoice = await reader.get(invoiceAggregate, invoiceId, 'invoice_not_found');
-      const { lines, totals } = explanationOf(invoice);
-      return {
-        lines: lines.map(line => ({ ...line, inputs: { ...line.inputs }, amount: Number(line.amount) })),
-        totals: totals.map(({ text, amount }) => ({ text, amount: Number(amount) })),
-      };
+      return explanationView(explanationOf(invoice));
     });
   }
 }
 
-function explanationOf(invoice: InvoiceState) {
+/** How the amounts of an invoice or credit note were computed. */
+export function explanationOf(invoice: InvoiceState) {
   const composition = compositionOf(invoice);
   const { noteReason, lines } = invoice;
   if (noteReason === 'refund' || noteReason === 'bank_charges') {

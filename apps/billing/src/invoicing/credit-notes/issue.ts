@@ -1,3 +1,4 @@
+import { sendStatus } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { needsVoidNote } from '../../pricing/credit-note.js';
 import type { LineShare } from '../../pricing/refund.js';
@@ -8,6 +9,7 @@ import type { Invoice } from '../domain/invoice.js';
 import type { Refund } from '../domain/refund.js';
 import { nextNumber } from '../finish/numbers.js';
 import { type Parties, partiesOf } from '../finish/parties.js';
+import { sendStatusOf, settingsOf } from '../finish/settings.js';
 import type { InvoiceState } from '../state.js';
 import { invoiceLines, invoices } from '../tables.js';
 
@@ -54,10 +56,12 @@ export async function openRefundNote(
 /** Numbers the credit note of a refund that succeeded. */
 export async function issueRefundNote(tx: Tx, note: InvoiceState, refund: Refund): Promise<InvoiceState> {
   const { merchant, seller, buyer } = await partiesOf(tx, note.userId);
-  const finished = { ...issued(note, tx.now), seller, buyer, refund };
-  const numbered = { ...finished, ...(await nextNumber(tx, 'credit_note', merchant)) };
-  tx.step(invoiceAggregate, numbered, 'invoice.paid');
-  return numbered;
+  const settings = await settingsOf(tx);
+  const numbered = await nextNumber(tx, 'credit_note', merchant);
+  const sendStatus = sendStatusOf(settings, numbered.number);
+  const finished = { ...issued(note, tx.now), ...numbered, sendStatus, seller, buyer, refund };
+  tx.step(invoiceAggregate, finished, 'invoice.paid');
+  return finished;
 }
 
 /** Cancels the credit note of a refund that failed or was cancelled. */
@@ -75,7 +79,9 @@ async function book(
   note: Invoice,
   { merchant, seller, buyer }: Parties,
 ): Promise<InvoiceState> {
-  const numbered = { ...note, ...(await nextNumber(tx, 'credit_note', merchant)) };
+  // no e-mail tells of it
+  const { unnecessary } = sendStatus;
+  const numbered = { ...note, ...(await nextNumber(tx, 'credit_note', merchant)), sendStatus: unnecessary };
   const state = stateOf(original, numbered, { seller, buyer });
   save(tx, state);
   return state;

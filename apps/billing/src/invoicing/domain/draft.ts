@@ -80,6 +80,7 @@ export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: D
     refundedToPayments: newFacts.refundedToPayments,
     surplus: newFacts.surplus,
     deadline: newFacts.deadline,
+    sendStatus: newFacts.sendStatus,
   };
 }
 

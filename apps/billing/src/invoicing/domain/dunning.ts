@@ -41,6 +41,8 @@ export interface Collection extends DunningConfig {
   automatic: boolean;
   /** An attempt is due at once, beside the schedule: by hand, or with a new payment method. */
   tryNow: boolean;
+  /** The saved method of that attempt, a new one; '' for the one that is charged otherwise. */
+  tryMethodId: string;
   /** Automatic attempts that were made. */
   attempts: number;
   /** Payments of it that failed. */
@@ -49,6 +51,10 @@ export interface Collection extends DunningConfig {
   nextTime: number;
   /** Time of the last attempt, of whatever kind; 0 for none. */
   lastTime: number;
+  /** The saved method of that attempt. */
+  lastMethodId: string;
+  /** An attempt was due for which the user had no method. */
+  awaitsMethod: boolean;
 }
 
 /** Terms of collecting one invoice. */
@@ -67,13 +73,17 @@ const defaultDunning: DunningConfig = {
   ...{ retryIntervalSeconds: 43_200, maxRetries: 0, incompleteExpireSeconds: 0 },
 };
 
+/** No attempt is due beside the schedule. */
+const notTried = { tryNow: false, tryMethodId: '' };
+
 export function newCollection(
   { merchantId, invoiceId }: Pick<Collection, 'merchantId' | 'invoiceId'>,
   { automatic = true, chargeTime = 0, deadline: _, periodStart: __, ...config }: CollectionTerms,
   now: number,
 ): Collection {
   const nextTime = automatic ? Math.max(chargeTime, now) : 0;
-  const begun = { automatic, tryNow: false, attempts: 0, failures: 0, nextTime, lastTime: 0 };
+  const last = { lastTime: 0, lastMethodId: '', awaitsMethod: false };
+  const begun = { automatic, ...notTried, attempts: 0, failures: 0, nextTime, ...last };
   return { ...{ merchantId, invoiceId }, ...defaultDunning, ...config, ...begun };
 }
 
@@ -99,22 +109,21 @@ export interface Attempted {
  * customer what the delay took: the whole time after a delayed first attempt, a retry interval after another. One beside
  * the schedule uses up no attempt.
  */
-export function attempted(collection: Collection, deadline: number, now: number): Attempted {
-  if (!isScheduled(collection.nextTime, now)) {
-    return { collection: { ...collection, tryNow: false, lastTime: now }, deadline, automatic: false };
-  }
+export function attempted(before: Collection, deadline: number, now: number, methodId: string): Attempted {
+  const collection = { ...before, ...notTried, lastTime: now, lastMethodId: methodId, awaitsMethod: false };
+  if (!isScheduled(collection.nextTime, now)) return { collection, deadline, automatic: false };
   const { nextTime, retryIntervalSeconds, incompleteExpireSeconds } = collection;
   const isDelayed = now - nextTime > DELAY_SECONDS;
   const isFirst = collection.attempts === 0 && incompleteExpireSeconds > 0;
   const extended = extendedDeadline(deadline, now, isFirst ? incompleteExpireSeconds : retryIntervalSeconds);
   const after = isDelayed ? extended : deadline;
-  const made = { ...collection, tryNow: false, attempts: collection.attempts + 1, lastTime: now };
+  const made = { ...collection, attempts: collection.attempts + 1 };
   return { collection: { ...made, nextTime: following(made, after, now) }, deadline: after, automatic: true };
 }
 
 /** Passes over an attempt that cannot be made: no usable payment method, or an earlier charge that is not settled. */
 export function passedOver(collection: Collection, deadline: number, now: number): Collection {
-  const passed = { ...collection, tryNow: false };
+  const passed = { ...collection, ...notTried };
   if (!isScheduled(collection.nextTime, now)) return passed;
   return { ...passed, nextTime: following(passed, deadline, now) };
 }

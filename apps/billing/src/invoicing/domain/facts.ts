@@ -60,6 +60,8 @@ export interface DocumentFacts {
   surplus: bigint;
   /** Unix second at which an open invoice expires; 0 for a draft. */
   deadline: number;
+  /** Sending of its document to the user by e-mail: `sendStatus` of contracts. */
+  sendStatus: number;
 }
 
 /** Facts of a line beyond its amounts: how it came about, and what was given back of it. */
@@ -92,7 +94,7 @@ export interface LineFacts {
 export const newFacts: DocumentFacts = {
   ...{ kind: 'invoice', noteReason: '', counter: 0, originalInvoiceId: '', refundId: '', taxes: [] },
   ...{ promoApplied: false, promoCap: 0n, promoCredits: 0n, promoRate: 0n, promoRefunded: 0n, promoCredited: 0n },
-  ...{ partialCreditPaid: 0n, refundedAmount: 0n, refundedToPayments: 0n, surplus: 0n, deadline: 0 },
+  ...{ partialCreditPaid: 0n, refundedAmount: 0n, refundedToPayments: 0n, surplus: 0n, deadline: 0, sendStatus: 0 },
 };
 
 /** Facts of a new line, before its tax rate is known. */

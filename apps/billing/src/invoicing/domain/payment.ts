@@ -21,6 +21,8 @@ export interface Checkout {
   returnUrl: string;
   cancelUrl: string;
   metadata: Record<string, unknown>;
+  /** The saved method that its user chose for this invoice; absent for none. */
+  paymentMethodId?: string;
 }
 
 /** A chargeback: refunds are refused while it is open. */
@@ -79,6 +81,8 @@ export interface Payment {
   sentTime: number;
   /** How often the gateway was asked for the outcome since. */
   inquiries: number;
+  /** When the user said that the transfer was sent; 0 if not. */
+  announcedTime: number;
   createTime: number;
   modifyTime: number;
   paidTime: number;
@@ -130,6 +134,7 @@ export function newPayment(invoice: Invoice, given: PaymentDraft): Payment {
     outcome: '',
     sentTime: 0,
     inquiries: 0,
+    announcedTime: 0,
     createTime: now,
     modifyTime: now,
     paidTime: 0,

@@ -37,6 +37,9 @@ export function saveDraft(
 
 /** Replaces the lines of a draft in the database. */
 export async function replaceLines(tx: Tx, { invoiceId, lines }: InvoiceState): Promise<void> {
-  await tx.run('delete from invoice_lines where merchant_id = $1 and invoice_id = $2', [tx.merchantId, invoiceId]);
+  await tx.jointly('lines that are replaced', invoiceId, async ids => {
+    await tx.run('delete from invoice_lines where merchant_id = $1 and invoice_id = any($2)', [tx.merchantId, ids]);
+    return ids;
+  });
   for (const line of lines) tx.save(invoiceLines, line);
 }

@@ -13,6 +13,7 @@ import { giveBackPromo, type PromoAccount, type PromoUse, takePromo } from '../c
 import { edit as editDraft } from '../domain/draft.js';
 import * as domain from '../domain/invoice.js';
 import { DAYS_UNTIL_DUE, InvoiceFinalizer } from '../finalize.js';
+import { InvoiceOwners } from '../owners.js';
 import type { InvoiceState } from '../state.js';
 import { invoices } from '../tables.js';
 import { replaceLines, saveDraft } from './draft.js';
@@ -24,6 +25,7 @@ export class InvoiceDrafts {
   constructor(
     private readonly db: Db,
     private readonly finalizer: InvoiceFinalizer,
+    private readonly owners: InvoiceOwners,
   ) {}
 
   @Handle(newInvoice)
@@ -99,12 +101,22 @@ export class InvoiceDrafts {
   @Handle(finishInvoice)
   finish({ invoiceId, daysUtilDue }: In<typeof finishInvoice>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const invoice = await tx.lock(invoiceAggregate, draftWith(invoiceId), 'invoice_not_found');
+      const invoice = await this.owners.lock(tx, draftWith(invoiceId), 'invoice_not_found');
+      if (invoice.bizType === bizType.subscription) return { invoice: await this.finishComposed(tx, invoice) };
       const gateway = chooseGateway(await allGateways(tx), 0, invoice.gatewayId);
       const log = { log: 'Finish' };
       const { view } = await this.finalizer.finalize(tx, { ...invoice, gateway }, daysUtilDue, { log });
       return { invoice: view };
     });
+  }
+
+  /** A draft that waits for usage is composed once more, of what is counted by now. */
+  private async finishComposed(tx: Tx, invoice: InvoiceState) {
+    domain.assertFinishable(invoice);
+    const { invoiceId, userId } = invoice;
+    await this.owners.tell('finish', tx, invoice);
+    tx.log(`Invoice(${invoiceId})`, 'Finish', { invoiceId, userId });
+    return invoiceAggregate.view(await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found'));
   }
 
   @Handle(deleteInvoice)

@@ -18,13 +18,20 @@ export async function nextNumber(
   kind: DocumentKind,
   merchant: MerchantState,
 ): Promise<{ counter: number; number: string }> {
-  const { column, prefix, next } = series[kind];
-  const [row] = await tx.run(
-    `insert into numberings (merchant_id, ${column}) values ($1, greatest(1, $2::bigint))
-     on conflict (merchant_id) do update set ${column} = greatest(numberings.${column} + 1, $2::bigint)
-     returning ${column} as counter`,
-    [tx.merchantId, merchant[next]],
-  );
-  const counter = Number(row?.counter);
+  const { prefix, next } = series[kind];
+  const counter = await tx.jointly(`number of ${kind}`, merchant[next], asked => nextCounters(tx, kind, asked));
   return { counter, number: documentNumber(merchant[prefix] || defaults[kind], counter) };
+}
+
+/** As many numbers as are asked for, in a row. All name the same least number, which is the merchant's. */
+async function nextCounters(tx: Tx, kind: DocumentKind, asked: readonly number[]): Promise<number[]> {
+  const { column } = series[kind];
+  const [least] = asked;
+  const [row] = await tx.run(
+    `insert into numberings (merchant_id, ${column}) values ($1, greatest(1, $2::bigint) + $3::bigint)
+     on conflict (merchant_id) do update set ${column} = greatest(numberings.${column} + 1, $2::bigint) + $3::bigint
+     returning ${column} as counter`,
+    [tx.merchantId, least, asked.length - 1],
+  );
+  return asked.map((_, at) => Number(row?.counter) - asked.length + 1 + at);
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { sendStatus } from '@recur/contracts';
 import type { Peeking, Tx } from '@recur/platform';
 import { type InvoiceSettings, invoiceSettings } from '../tables.js';
 
@@ -14,6 +15,10 @@ const defaults = (merchantId: number): InvoiceSettings => ({
 /** A merchant's settings for its invoices, or the defaults. */
 export const settingsOf = async (reader: Peeking): Promise<InvoiceSettings> =>
   (await reader.peek(invoiceSettings, {})) ?? defaults(reader.merchantId);
+
+/** The sending of a document that is finished with a number, or without one, as the merchant wants it. */
+export const sendStatusOf = ({ invoiceEmail }: InvoiceSettings, number: string): number =>
+  invoiceEmail && number !== '' ? sendStatus.unsent : sendStatus.unnecessary;
 
 /** Changes settings under their row lock. The caller writes the log entry. */
 export async function changeSettings(

@@ -41,6 +41,14 @@ export async function invoicesOf(reader: Reader, rows: readonly InvoiceRow[]): P
   });
 }
 
+/** An invoice and its credit notes, the newest first. Throws Rejected `invoice_not_found`. */
+export async function invoiceWithNotes(reader: Reader, invoiceId: string) {
+  const row = await reader.get(invoices, { invoiceId }, 'invoice_not_found');
+  const notes = await reader.all(invoices, { originalInvoiceId: invoiceId }, 'order by create_time desc, id desc');
+  const [invoice, ...creditNotes] = await invoicesOf(reader, [row, ...notes]);
+  return { creditNotes, invoice: invoice as Invoice };
+}
+
 /** Invoices by id, as the API shows them; '' and ids without an invoice are left out. */
 export async function invoicesById(reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, Invoice>> {
   const rows = await reader.among(

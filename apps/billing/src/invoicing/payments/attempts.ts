@@ -11,7 +11,7 @@ import type { Payment } from '../domain/payment.js';
 import { InvoiceFinalizer } from '../finalize.js';
 import { InvoiceOwners } from '../owners.js';
 import type { InvoiceState } from '../state.js';
-import { collections, invoices, payments } from '../tables.js';
+import { collections, type InvoiceRow, invoices, payments } from '../tables.js';
 import { Charges } from './charges.js';
 import { announceDeadline, chargeWork } from './collect.js';
 import { lockInOrder } from './lock.js';
@@ -52,7 +52,7 @@ export class PaymentAttempts {
     );
   }
 
-  /** Claims the attempts of all items in one transaction. */
+  /** Claims the attempts of all items in one transaction. What it changes is logged apart from what comes of the attempts. */
   private async claim(items: readonly WorkItem[]): Promise<(Claim | undefined)[]> {
     const [first] = items;
     if (!first) return [];
@@ -61,7 +61,9 @@ export class PaymentAttempts {
     await this.db.apply(caller, async tx => {
       const keys = items.map(({ key }) => key).sort();
       await lockInOrder(tx, this.owners, keys);
-      for (const item of items) claims.set(item.key, await this.claimOne(tx.item(item), item.key));
+      for (const { key, requestId } of items) {
+        claims.set(key, await this.claimOne(tx.item({ requestId: `${requestId}_claim` }), key));
+      }
     });
     return items.map(({ key }) => claims.get(key));
   }
@@ -73,13 +75,19 @@ export class PaymentAttempts {
     const { payment, gateway } = invoice;
     const isOpen = payment?.status === 'created';
     if (isOpen && payment.outcome === 'sending') return this.takenOver(tx, invoice, payment);
-    if (!isDue(collection, tx.now)) return undefined;
+    if (!isDue(collection, tx.now) || (await this.isHeld(tx, invoice, collection))) return undefined;
     const isBusy = isOpen && payment.outcome !== '';
     const isOver = tx.now >= invoice.deadline && !isOwed(collection, invoice.deadline);
-    const method = isBusy || isOver || !this.charges.adapterOf(gateway) ? undefined : await this.methodOf(tx, invoice);
+    const awaitsMethod = !isBusy && !isOver && this.charges.adapterOf(gateway) !== undefined;
+    const method = awaitsMethod ? await this.methodOf(tx, invoice, collection) : undefined;
     if (gateway && method) return this.claimSending(tx, invoice, collection, gateway, method);
-    tx.save(collections, passedOver(collection, invoice.deadline, tx.now));
+    tx.save(collections, passedOver({ ...collection, awaitsMethod }, invoice.deadline, tx.now));
     return undefined;
+  }
+
+  /** True for an attempt that nobody asked for, while the owner of the invoice holds it. */
+  private async isHeld(tx: Tx, invoice: InvoiceRow, { tryNow, tryMethodId }: Collection): Promise<boolean> {
+    return (!tryNow || tryMethodId !== '') && this.owners.holds(tx, invoice);
   }
 
   private async takenOver(tx: Tx, { gateway, userId }: InvoiceState, payment: Payment): Promise<Claim | undefined> {
@@ -88,9 +96,13 @@ export class PaymentAttempts {
     return { gateway, payment, method: undefined, gatewayUserId };
   }
 
-  private async methodOf(tx: Tx, { gatewayId, userId }: InvoiceState): Promise<Chargeable | undefined> {
-    const user = await findUser(tx, { userId });
-    return chargeableMethod(tx, { gatewayId, userId }, user?.data.paymentMethod ?? '');
+  private async methodOf(tx: Tx, invoice: InvoiceState, { tryMethodId }: Collection): Promise<Chargeable | undefined> {
+    const { gatewayId, userId, payment } = invoice;
+    const [user, chosen] = await Promise.all([findUser(tx, { userId }), this.owners.methodOf(tx, invoice)]);
+    // a choice holds for the payment that it was made for, and not after that has failed
+    const forThis = (payment?.status === 'created' && payment.checkout?.paymentMethodId) || '';
+    const preferred = [forThis, tryMethodId, chosen, user?.data.paymentMethod ?? ''];
+    return chargeableMethod(tx, { gatewayId, userId }, preferred);
   }
 
   private async claimSending(
@@ -100,7 +112,7 @@ export class PaymentAttempts {
     gateway: Gateway,
     method: Chargeable,
   ): Promise<Claim> {
-    const made = attempted(collection, invoice.deadline, tx.now);
+    const made = attempted(collection, invoice.deadline, tx.now, method.methodId);
     const { deadline, automatic } = made;
     const [payment, opened] = await this.paymentOf(tx, invoice);
     const sending: Payment = {
@@ -115,7 +127,8 @@ export class PaymentAttempts {
       announceDeadline(tx, invoice.invoiceId, deadline);
     }
     if (opened !== invoice || deadline !== invoice.deadline) {
-      tx.step(invoiceAggregate, { ...opened, deadline, gateway, payment: sending }, 'invoice.updated');
+      const log = opened === invoice ? 'Extend deadline' : 'Open another payment';
+      tx.step(invoiceAggregate, { ...opened, deadline, gateway, payment: sending }, 'invoice.updated', { log });
     }
     if (payment === invoice.payment) tx.save(payments, sending);
     else tx.step(paymentAggregate, sending, 'payment.created');
@@ -156,18 +169,19 @@ export class PaymentAttempts {
     );
     for (const { item, report } of byKey) {
       if (report) await this.settlement.report(tx.item(item), report);
-      await scheduleNext(tx, item.key);
+      await this.scheduleNext(tx, item.key);
     }
+  }
+
+  /** Schedules the next automatic attempt of an invoice that is open still, and not held. */
+  private async scheduleNext(tx: Tx, invoiceId: string): Promise<void> {
+    const invoice = await tx.lockIfAny(invoices, { invoiceId });
+    const collection = invoice && (await tx.lockIfAny(collections, { invoiceId }));
+    if (!collection || invoice.status !== 'processing') return;
+    if (isDue(collection, tx.now) && (await this.isHeld(tx, invoice, collection))) return;
+    const { tryNow, nextTime } = collection;
+    if (tryNow || nextTime > 0) tx.schedule(chargeWork.attempt, invoiceId, tryNow ? tx.now : nextTime);
   }
 }
 
 const lost = { is: 'unknown', reference: '' } as const;
-
-/** Schedules the next automatic attempt of an invoice that is open still. */
-async function scheduleNext(tx: Tx, invoiceId: string): Promise<void> {
-  const invoice = await tx.lockIfAny(invoices, { invoiceId });
-  const collection = invoice && (await tx.lockIfAny(collections, { invoiceId }));
-  if (!collection || invoice.status !== 'processing') return;
-  const { tryNow, nextTime } = collection;
-  if (tryNow || nextTime > 0) tx.schedule(chargeWork.attempt, invoiceId, tryNow ? tx.now : nextTime);
-}

@@ -42,7 +42,8 @@ export class Charges {
     const outcome = await this.use(gateway).charge(this.answers.account(gateway), {
       ...{ idempotencyKey: chargeKey(payment), paymentId, amount, currency, offSession, manualCapture },
       ...method,
-      returnUrl: checkout?.returnUrl || this.config.PORTAL_BASE,
+      // the page of the invoice, where nothing else was asked for
+      returnUrl: checkout?.returnUrl || payment.link || this.config.PORTAL_BASE,
     });
     crashPoint('after-charge');
     return outcome;

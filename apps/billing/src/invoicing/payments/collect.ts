@@ -22,6 +22,9 @@ export function startCollecting(tx: Tx, invoice: Invoice, terms: CollectionTerms
   announceDeadline(tx, invoice.invoiceId, invoice.deadline, terms.periodStart);
 }
 
+/** Goes on with the automatic attempts of an open invoice that was held; those that were due are made at once. */
+export const goOnCollecting = (tx: Tx, invoiceId: string): void => tx.schedule(chargeWork.attempt, invoiceId, tx.now);
+
 /** Unix second of the last attempt to charge an invoice; 0 if there was none. */
 export const lastAttempt = async (reader: Reader, invoiceId: string): Promise<number> =>
   (await reader.find(collections, { invoiceId }))?.lastTime ?? 0;

@@ -56,6 +56,7 @@ export class Settlement {
         const link = outcome.is === 'needsAction' ? outcome.link : '';
         const waiting: Payment = { ...over, outcome: 'action', link: link || payment.link };
         tx.step(paymentAggregate, waiting, 'payment.authorised.need');
+        await this.owners.tellUnderWay(tx, invoice, false);
         tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + askAgainAfter(waiting));
         await this.tell(tx, 'needsAction', invoice, waiting, { link: waiting.link });
         return true;
@@ -63,12 +64,14 @@ export class Settlement {
       case 'reserve':
         tx.save(payments, { ...over, outcome: 'authorised' });
         if (payment.captureId !== '') tx.schedule(chargeWork.capture, payment.paymentId, tx.now);
+        await this.owners.tellUnderWay(tx, invoice, true);
         return true;
       case 'ask':
-        askAgain(tx, known);
+        if (askAgain(tx, known).outcome === 'unknown') await this.owners.tellUnderWay(tx, invoice, true);
         return true;
       case 'resend':
         tx.save(payments, over);
+        await this.owners.tellUnderWay(tx, invoice, false);
         await resend(tx, invoice);
         return true;
       case 'close':
@@ -82,6 +85,8 @@ export class Settlement {
     const reason = outcome.is === 'declined' ? outcome.reason : 'The gateway has cancelled the charge';
     const failed = markFailed(payment, reason, tx.now);
     tx.step(paymentAggregate, failed, 'payment.failure');
+    await this.owners.tell('refused', tx, invoice);
+    await this.owners.tellUnderWay(tx, invoice, false);
     const { invoiceId } = payment;
     const collection = await tx.lockIfAny(collections, { invoiceId });
     if (!collection) return;
@@ -112,16 +117,18 @@ async function surplus(tx: Tx, invoice: InvoiceState, payment: Payment, gatewayP
   return isNew || payment.outcome !== '';
 }
 
-function askAgain(tx: Tx, payment: Payment): void {
+function askAgain(tx: Tx, payment: Payment): Payment {
   const outcome = payment.outcome === 'sending' && payment.status === 'created' ? 'unknown' : payment.outcome;
-  tx.save(payments, { ...payment, outcome, inquiries: payment.inquiries + 1 });
+  const asked = { ...payment, outcome, inquiries: payment.inquiries + 1 };
+  tx.save(payments, asked);
   tx.schedule(chargeWork.reconcile, payment.paymentId, tx.now + askAgainAfter(payment));
+  return asked;
 }
 
-/** The sending that never arrived is repeated as the next one. */
+/** The sending that never arrived is repeated as the next one, with the same method. */
 async function resend(tx: Tx, { invoiceId }: InvoiceState): Promise<void> {
   const collection = await tx.lockIfAny(collections, { invoiceId });
   if (!collection) return;
-  tx.save(collections, { ...collection, tryNow: true });
+  tx.save(collections, { ...collection, tryNow: true, tryMethodId: collection.lastMethodId });
   tx.schedule(chargeWork.attempt, invoiceId, tx.now);
 }

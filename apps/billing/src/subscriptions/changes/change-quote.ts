@@ -32,6 +32,8 @@ export interface ChangeQuote {
   periods: PeriodRow[];
   /** The period that starts with the change. */
   newPeriod: Stretch | undefined;
+  /** Metrics whose usage up to the change is billed with it: those whose price it alters; undefined for all. */
+  repriced: ReadonlySet<number> | undefined;
   composed: Composed;
   gateway: Gateway | undefined;
   settings: Settings;

@@ -1,5 +1,5 @@
 import { invalid } from '@recur/kernel';
-import type { Reader } from '@recur/platform';
+import type { Reader, Tx } from '@recur/platform';
 import * as discounts from '../../discounts/verbs.js';
 import type { BillDiscount } from '../../invoicing/composed/domain/bill.js';
 import { discountOfChanges } from '../../pricing/discount.js';
@@ -50,6 +50,23 @@ export async function boundTerms(
 function operationOf({ direction, newInterval }: ChangeQuote['plan']) {
   if (direction !== 'upgrade') return 'otherUpdate';
   return newInterval ? 'longerUpgrade' : 'upgrade';
+}
+
+/**
+ * The discount on the invoice that replaces the open one of an incomplete subscription: the code of that, or the one that
+ * the subscription is bound to, where the new plan fits it.
+ */
+export async function discountOfOpen(
+  tx: Tx,
+  { sub, after }: Pick<Quoted, 'sub' | 'after'>,
+  invoiceId: string,
+): Promise<BillDiscount | undefined> {
+  const used = await discounts.useOf(tx, { invoiceId });
+  const bound = used ?? (sub.discount?.recurring ? sub.discount : undefined);
+  if (!bound || !(await discounts.survives(tx, bound.discountId, planOf(after)))) return undefined;
+  const { discountId, code } = bound;
+  if (used && !used.recurring) return { is: 'waiting', discountId, code, useId: used.useId };
+  return { is: 'bound', discountId, code, replaces: invoiceId };
 }
 
 /** The bound discount after a change: it ends where it does not fit the new plan. */

@@ -7,12 +7,19 @@ import { InvoiceOwners } from '../../invoicing/owners.js';
 import type { InvoiceState } from '../../invoicing/state.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { subscriptionAggregate } from '../aggregate.js';
-import { restarted, updated } from '../domain/apply-change.js';
+import { Arrears } from '../arrears.js';
+import { freeSecondsFrom, restarted, sells, termsOf, updated } from '../domain/apply-change.js';
+import { type CarriedLine, usedUntil } from '../domain/carried.js';
+import { changedKeys } from '../domain/change-bill.js';
+import { prepaid } from '../domain/changes.js';
+import { sellsPlan } from '../domain/periods.js';
 import type { Subscription } from '../domain/subscription.js';
 import { SubscriptionInvoices } from '../owner.js';
 import { addPeriod, endPeriod, periodsFrom, voidPeriod } from '../periods.js';
-import { scheduleNext } from '../schedule.js';
+import { NEXT, scheduleNext } from '../schedule.js';
+import { boundAfterChange } from '../waiting-code.js';
 import { pendingUpdateAggregate } from './aggregate.js';
+import { nextLines } from './next-lines.js';
 import { type PendingUpdate, pendingUpdates } from './tables.js';
 import { updateTermsOf } from './update-terms.js';
 
@@ -25,12 +32,13 @@ export class ChangeEffects {
   constructor(
     private readonly endings: InvoiceEndings,
     private readonly invoiceOwners: InvoiceOwners,
+    private readonly arrears: Arrears,
     owner: SubscriptionInvoices,
   ) {
     owner.register(['upgrade', 'downgrade'], {
       paid: async (tx, { sub, invoice }) => {
         const update = await this.updateOf(tx, sub, invoice);
-        if (update) await this.takeEffect(tx, sub, update, sourcesOf(invoice));
+        if (update) await this.takeEffect(tx, sub, update, sourcesOf(invoice), { isBilled: true });
       },
       failed: (tx, { sub, invoice }) => this.unpaid(tx, sub, invoice),
       // a change that is not paid in time lapses, and its invoice with it
@@ -60,11 +68,24 @@ export class ChangeEffects {
     return tx.lock(subscriptionAggregate, sub.subscriptionId, 'subscription_not_found');
   }
 
-  /** Cancels the change that waits for the end of the period; returns the subscription without it. */
+  /**
+   * Cancels the unfinished change of a subscription for another one to take its place. Throws Rejected
+   * `subscription_wrong_state` where the next period is paid as the change sells it.
+   */
+  async supersede(tx: Tx, sub: Subscription): Promise<Subscription> {
+    const update = await unfinishedOf(tx, sub);
+    if (update && (await isPrepaid(tx, sub, update))) throw prepaid(sub.subscriptionId);
+    return this.cancelPending(tx, sub);
+  }
+
+  /**
+   * Cancels the change that waits for the end of the period, unless the next period is paid as the change sells it; returns
+   * the subscription.
+   */
   async cancelDeferred(tx: Tx, sub: Subscription): Promise<Subscription> {
-    if (sub.pendingUpdateId === '') return sub;
-    const update = await tx.find(pendingUpdates, { pendingUpdateId: sub.pendingUpdateId });
-    return update?.effectImmediate === 0 ? this.cancelPending(tx, sub) : sub;
+    const update = await unfinishedOf(tx, sub);
+    if (update?.effectImmediate !== 0 || (await isPrepaid(tx, sub, update))) return sub;
+    return this.cancelPending(tx, sub);
   }
 
   /** Cancels a change that is not finished, with its invoice. */
@@ -74,29 +95,43 @@ export class ChangeEffects {
     // cancelling its invoice cancels it
     if (invoice && invoice.status === 'processing') await this.endings.cancel(tx, invoice);
     else await drop(tx, sub, update);
+    if (update.effectImmediate === 0) await this.withdrawOther(tx, sub);
+  }
+
+  /** Withdraws the open invoice of the next period where it does not sell what the subscription sells. */
+  private async withdrawOther(tx: Tx, sub: Subscription): Promise<void> {
+    const [next] = await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd);
+    if (next?.state !== 'open' || !sellsPlan(next)) return;
+    const { lines, isTaken } = await nextLines(tx, next);
+    if (isTaken || sells(sub, lines)) return;
+    await this.withdrawNext(tx, sub);
+    tx.schedule(NEXT, sub.subscriptionId, tx.now);
   }
 
   /**
    * Carries out a change: the subscription sells what it was changed to, lines that are credited end, and the next
    * period's open invoice is cancelled and made again by the cycle, unless the caller replaces it. `sources` are the lines
-   * that the change credits.
+   * that the change credits. One that `isBilled` ends carried lines too; lines of its own may be carried instead.
    */
   async takeEffect(
     tx: Tx,
     sub: Subscription,
     update: PendingUpdate,
     sources: readonly string[],
-    { log, keepsNext = false }: { log?: string; keepsNext?: boolean } = {},
+    { log, keepsNext = false, isBilled = false, carried = [] }: TakingEffect = {},
   ): Promise<{ sub: Subscription; update: PendingUpdate }> {
     const { newPeriod, discount, gatewayId, manualPayment, taxPercentage } = updateTermsOf(update);
     const at = update.prorationDate;
     await endLines(tx, sources, at);
-    if (!keepsNext) await this.withdrawNext(tx, sub);
-    if (newPeriod) await restartPeriods(tx, sub, newPeriod, update.invoiceId);
-    const changed = newPeriod ? restarted(updated(sub, update), newPeriod) : updated(sub, update);
+    const left = keepsNext ? sub : await this.withdrawNext(tx, sub);
+    const free = newPeriod ? await restartPeriods(tx, sub, newPeriod, update.invoiceId) : 0;
+    if (newPeriod && newPeriod.start < sub.currentPeriodEnd) await this.arrears.moveEnd(tx, sub, newPeriod.start);
+    const changed = newPeriod ? restarted(updated(left, update), newPeriod, free) : updated(left, update);
     const after: Subscription = {
       ...changed,
-      ...{ discount, taxPercentage, pendingUpdateId: '', modifyTime: tx.now },
+      discount: await boundAfterChange(tx, left, discount, changed),
+      carried: [...(isBilled ? carriedAfter(left, changed, at, newPeriod !== undefined) : left.carried), ...carried],
+      ...{ taxPercentage, pendingUpdateId: '', modifyTime: tx.now },
       gatewayId: gatewayId || sub.gatewayId,
       manualPayment: manualPayment || sub.manualPayment,
       latestInvoiceId: update.invoiceId || sub.latestInvoiceId,
@@ -107,8 +142,13 @@ export class ChangeEffects {
     return { sub: after, update: finished };
   }
 
-  /** Cancels the open invoice of the next period, and voids that period: the cycle makes both again. */
-  async withdrawNext(tx: Tx, { subscriptionId, currentPeriodEnd }: Subscription): Promise<void> {
+  /**
+   * Cancels the open invoice of the next period, and voids that period: the cycle makes both again. Returns the
+   * subscription with what comes back to it: the lines that the invoice had carried, and its one-time code.
+   */
+  async withdrawNext(tx: Tx, sub: Subscription): Promise<Subscription> {
+    const { subscriptionId, currentPeriodEnd } = sub;
+    const before = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
     for (const row of await periodsFrom(tx, subscriptionId, currentPeriodEnd)) {
       if (row.state !== 'open' || row.invoiceId === '') continue;
       const { invoiceId } = row;
@@ -118,17 +158,57 @@ export class ChangeEffects {
       await releasePeriod(tx, invoiceId);
       await this.endings.cancel(tx, invoice);
     }
+    const { carried, discount } = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
+    return {
+      ...sub,
+      carried: [...sub.carried, ...carried.slice(before.carried.length)],
+      discount: discount === before.discount ? sub.discount : discount,
+    };
   }
 }
 
-/** The present period ends with the change, later ones are void, and a full one begins. */
-async function restartPeriods(tx: Tx, sub: Subscription, { start, end }: Stretch, invoiceId: string): Promise<void> {
+/** How a change takes effect. */
+interface TakingEffect {
+  log?: string;
+  keepsNext?: boolean;
+  isBilled?: boolean;
+  carried?: readonly CarriedLine[];
+}
+
+/** Carried lines after a change that bills what follows: of every item that it changed, or of all for another interval. */
+function carriedAfter(before: Subscription, after: Subscription, at: number, isAnew: boolean): CarriedLine[] {
+  const keys = changedKeys(termsOf(before), termsOf(after));
+  return usedUntil(before.carried, at, key => isAnew || keys.includes(key));
+}
+
+const unfinishedOf = async (tx: Tx, { pendingUpdateId }: Subscription): Promise<PendingUpdate | undefined> =>
+  pendingUpdateId === '' ? undefined : tx.find(pendingUpdates, { pendingUpdateId });
+
+/** True if the next period is paid, or about to be, as a deferred change sells it: the change can only be carried out. */
+async function isPrepaid(tx: Tx, sub: Subscription, { effectImmediate }: PendingUpdate): Promise<boolean> {
+  const [next] = effectImmediate === 0 ? await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd) : [];
+  if (!next || !sellsPlan(next)) return false;
+  const { lines, isTaken } = await nextLines(tx, next);
+  return isTaken && !sells(sub, lines);
+}
+
+/**
+ * The present period ends with the change, later ones are void, and a full one begins, after it the free time that was
+ * appended. Returns the seconds of the latter.
+ */
+async function restartPeriods(tx: Tx, sub: Subscription, { start, end }: Stretch, invoiceId: string): Promise<number> {
   const { subscriptionId, userId } = sub;
-  for (const row of await periodsFrom(tx, subscriptionId, start)) {
+  const rows = await periodsFrom(tx, subscriptionId, start);
+  const freeSeconds = freeSecondsFrom(rows, start);
+  for (const row of rows) {
     if (row.startAt < start) endPeriod(tx, row, start);
     else await voidPeriod(tx, row);
   }
-  await addPeriod(tx, { subscriptionId, userId, kind: 'cycle', startAt: start, endAt: end, invoiceId, state: 'paid' });
+  const own = { subscriptionId, userId, state: 'paid' } as const;
+  const full = { ...own, kind: 'cycle', startAt: start, endAt: end, invoiceId } as const;
+  const free = { ...own, kind: 'free', startAt: end, endAt: end + freeSeconds, invoiceId: '' } as const;
+  await addPeriod(tx, full, ...(freeSeconds > 0 ? [free] : []));
+  return freeSeconds;
 }
 
 /** Records that a change took effect. */

@@ -1,8 +1,10 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Injectable } from '@nestjs/common';
 import { type In, listPendingUpdates, pendingUpdateDetail } from '@recur/contracts';
 import { type Caller, Db, Handle, sorted } from '@recur/platform';
 import { subscriptionAggregate } from '../aggregate.js';
+import type { Subscription } from '../domain/subscription.js';
 import { pendingUpdateAggregate } from './aggregate.js';
+import { ChangeEffects } from './effects.js';
 import { pendingUpdates } from './tables.js';
 import { pendingUpdateView } from './views.js';
 
@@ -31,3 +33,24 @@ export class PendingUpdateReads {
     }));
   }
 }
+
+/** Takes submitted changes back, before they take effect. */
+@Injectable()
+export class PendingUpdates {
+  constructor(
+    private readonly db: Db,
+    private readonly effects: ChangeEffects,
+  ) {}
+
+  /** Cancels the unfinished change of a subscription, with its invoice. No effect where there is none. */
+  cancel({ subscriptionId }: { subscriptionId: string }, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const sub = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
+      const { pendingUpdateId } = await this.effects.cancelPending(tx, sub);
+      if (pendingUpdateId !== sub.pendingUpdateId) tx.log(`Subscription(${subscriptionId})`, 'CancelUpdate', ids(sub));
+      return {};
+    });
+  }
+}
+
+const ids = ({ subscriptionId, userId }: Subscription) => ({ subscriptionId, userId });

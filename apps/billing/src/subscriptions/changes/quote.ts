@@ -1,34 +1,42 @@
 import type { Plan } from '@recur/contracts';
-import { boundary, invalid } from '@recur/kernel';
+import { invalid } from '@recur/kernel';
 import type { Caller, Tx } from '@recur/platform';
 import { ownMerchant } from '../../customers/merchants.js';
 import { assertSellable, plansById } from '../../customers/plans.js';
 import { findUser } from '../../customers/users.js';
 import { chooseGateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/lookup.js';
+import { invoiceAggregate } from '../../invoicing/aggregates.js';
 import { compose } from '../../invoicing/composed/compose.js';
 import type { Bill } from '../../invoicing/composed/domain/bill.js';
 import { soldLines } from '../../invoicing/composed/sold-lines.js';
 import type { Stretch } from '../../pricing/proration.js';
-import { changeBill, termsOf, updated, updateTo } from '../domain/apply-change.js';
+import { type Arrears, repriced, sellsUsage } from '../arrears.js';
+import { changeBill, inUnpaidPeriod, termsOf, updated, updateTo } from '../domain/apply-change.js';
 import { cycleBill } from '../domain/bill.js';
-import { changeLines, type PaidPeriod } from '../domain/change-bill.js';
+import { billedPeriods, linesNow } from '../domain/billed-change.js';
+import { carriedItem, carriedLinesOf } from '../domain/carried.js';
 import * as rules from '../domain/changes.js';
-import { assertChoice, type Choice, intervalOf } from '../domain/items.js';
+import { assertChoice, type Choice } from '../domain/items.js';
 import type { PeriodRow } from '../domain/periods.js';
-import { planOf, type Subscription } from '../domain/subscription.js';
+import type { Subscription } from '../domain/subscription.js';
 import { periodsFrom } from '../periods.js';
 import { settingsOf } from '../settings.js';
 import type { Settings } from '../tables.js';
 import { addonParamsOf } from '../views.js';
 import type { BilledLines, ChangeInput, ChangeQuote } from './change-quote.js';
-import { discountOf } from './discount.js';
+import { discountOf, discountOfOpen } from './discount.js';
 
 /**
- * Quotes a change of a subscription. Nothing is saved; in a submit the subscription is locked, and the documents that are
- * credited get locked. Throws Rejected or Stale for a change that cannot be made.
+ * Quotes a change of a subscription. Nothing is saved. In a submit the subscription is locked, and the documents that are
+ * credited and the usage that is billed get locked (`locks`). Throws Rejected or Stale for a change that cannot be made.
  */
-export async function quoteChange(tx: Tx, sub: Subscription, input: ChangeInput, caller: Caller): Promise<ChangeQuote> {
+export async function quoteChange(
+  tx: Tx,
+  arrears: Arrears,
+  sub: Subscription,
+  { input, caller, locks = false }: { input: ChangeInput; caller: Caller; locks?: boolean },
+): Promise<ChangeQuote> {
   const [choice, all, settings, merchant, user] = await Promise.all([
     choiceOf(tx, sub, input),
     allGateways(tx),
@@ -38,12 +46,18 @@ export async function quoteChange(tx: Tx, sub: Subscription, input: ChangeInput,
   ]);
   const gateway = chooseGateway(all, input.gatewayId, sub.gatewayId || (user?.gatewayId ?? 0));
   const bounds = { start: sub.currentPeriodStart, end: sub.currentPeriodEnd };
-  const at = sub.status === 'incomplete' ? tx.now : rules.prorationDateOf(input.prorationDate, tx.now, bounds);
-  const periods = await periodsFrom(tx, sub.subscriptionId, at);
+  const isIncomplete = sub.status === 'incomplete';
+  const at = isIncomplete ? tx.now : rules.prorationDateOf(input.prorationDate, tx.now, bounds);
+  const live = await periodsFrom(tx, sub.subscriptionId, isIncomplete ? sub.currentPeriodStart : at);
+  // the unpaid one, which may be over
+  const periods = isIncomplete ? live.filter(({ state }) => state === 'open') : live;
   if (sub.status === 'active' && at >= sub.currentPeriodEnd) throw rules.betweenPeriods(sub.subscriptionId);
+  if (sub.status === 'active' && periods[0]?.state === 'open') throw rules.unpaidPeriod(sub.subscriptionId);
+  if (isIncomplete && periods[0]?.remakeAt) throw rules.cancelledInvoice(sub.subscriptionId);
+  if (choice.currency !== sub.currency && sellsUsage(sub.planSnapshot)) throw rules.pricedUsage(sub);
   const mode = rules.modeOf({ ...stateOf(sub), inTrial: isTrial(periods[0]) });
   const update = updateTo(sub, choice, 'upgrade');
-  const plan = planned(sub, updated(sub, update), mode, input, settings);
+  const plan = planned({ sub, after: updated(sub, update), mode, periods }, input, settings);
   if (plan.effect === 'periodEnd') rules.assertDeferrable(stateOf(sub));
   const given = caller.actor.kind === 'key' ? (input.taxPercentage ?? 0) : 0;
   const after = { ...updated(sub, updateTo(sub, choice, plan.direction)), taxPercentage: given || sub.taxPercentage };
@@ -58,9 +72,28 @@ export async function quoteChange(tx: Tx, sub: Subscription, input: ChangeInput,
     gateway,
     settings,
   };
-  const { bill, newPeriod } = await billOf(tx, quoted, input);
+  if (locks) await arrears.lock(tx, sub, at);
+  const { bill: fees, newPeriod } = await billOf(tx, arrears, quoted, input);
+  const repricedMetrics = repricedBy(quoted, newPeriod);
+  const used = await usedBefore(tx, arrears, quoted, repricedMetrics);
+  const bill = { ...fees, items: [...fees.items, ...used] };
   const composed = await compose(tx, bill, { sellerCountryCode: merchant.countryCode, gateway });
-  return { ...quoted, newPeriod, composed };
+  return { ...quoted, newPeriod, repriced: repricedMetrics, composed };
+}
+
+/** All metrics where a period ends with the change; none in a trial, or where it comes at the end of the period. */
+function repricedBy({ sub, after, mode, plan }: Unbilled, newPeriod: Stretch | undefined) {
+  if (mode === 'trial' || plan.effect !== 'now') return new Set<number>();
+  return newPeriod && sellsUsage(sub.planSnapshot) ? undefined : repriced(sub, after);
+}
+
+/** Usage up to the change at the prices that end with it; of an incomplete subscription that of the current period. */
+async function usedBefore(tx: Tx, arrears: Arrears, quoted: Unbilled, metricIds: ReadonlySet<number> | undefined) {
+  const { sub, mode, at, periods } = quoted;
+  const open = mode === 'incomplete' ? periods[0] : undefined;
+  if (!open) return arrears.items(tx, sub, at, { metricIds });
+  const items = await arrears.items(tx, sub, at, { metricIds, replaced: open.invoiceId });
+  return items.filter(({ stretch }) => stretch !== null && stretch.start >= open.startAt);
 }
 
 const isTrial = (period: PeriodRow | undefined): boolean => period?.kind === 'trial' || period?.kind === 'free';
@@ -72,14 +105,13 @@ const stateOf = ({ subscriptionId, status, cancelAtPeriodEnd }: Subscription): r
 
 /** When a change takes effect; one of an incomplete subscription does so at once, since its period is not paid. */
 function planned(
-  sub: Subscription,
-  after: Subscription,
-  mode: rules.ChangeMode,
+  { sub, after, mode, periods }: Pick<ChangeQuote, 'sub' | 'after' | 'mode' | 'periods'>,
   { effectImmediate }: ChangeInput,
   { downgradeEffectImmediately, upgradeProration }: Settings,
 ): rules.ChangePlan {
   const requested = (mode === 'incomplete' ? 0 : effectImmediate) as rules.RequestedEffect;
-  const context = { requested, paidActive: mode === 'billed', downgradeEffectImmediately, upgradeProration };
+  const paid = { paidActive: mode === 'billed', paidAhead: mode === 'trial' && billedPeriods(periods).length > 0 };
+  const context = { requested, ...paid, downgradeEffectImmediately, upgradeProration };
   return rules.planChange(termsOf(sub), termsOf(after), context);
 }
 
@@ -109,19 +141,28 @@ async function choiceOf(tx: Tx, sub: Subscription, input: ChangeInput): Promise<
 const soldPlan = ({ planSnapshot: { plan, addons } }: Subscription, planId: number): Plan | undefined =>
   [plan, ...addons.map(({ addonPlan }) => addonPlan)].find(each => each?.id === planId) ?? undefined;
 
-type Unbilled = Omit<ChangeQuote, 'composed' | 'newPeriod'>;
+type Unbilled = Omit<ChangeQuote, 'composed' | 'newPeriod' | 'repriced'>;
 
 /** The bill of a change as of now: its lines, the open invoice of an incomplete subscription anew, or nothing. */
 async function billOf(
   tx: Tx,
+  arrears: Arrears,
   quoted: Unbilled,
   input: ChangeInput,
 ): Promise<{ bill: Bill; newPeriod: Stretch | undefined }> {
   const { after, mode, plan, at, periods } = quoted;
   const [current] = periods;
   if (mode === 'incomplete' && current) {
-    const period = { kind: current.kind, start: current.startAt, end: current.endAt };
-    return { bill: cycleBill(after, period, [], tx.now), newPeriod: undefined };
+    const { sub } = quoted;
+    const { period } = inUnpaidPeriod(sub, quoted.update, current);
+    const open = current.invoiceId ? await tx.get(invoiceAggregate, current.invoiceId, 'invoice_not_found') : undefined;
+    const discount = await discountOfOpen(tx, quoted, current.invoiceId);
+    const used = await arrears.items(tx, sub, current.startAt, { replaced: current.invoiceId });
+    const others = open ? [...carriedLinesOf(open.lines).map(carriedItem), ...used] : [];
+    const bill = cycleBill({ ...after, discount: null }, period, others, tx.now);
+    const { invoiceName: name = bill.name, billReason = '' } = open ?? {};
+    const reason = billReason === '' ? bill.reason : billReason;
+    return { bill: { ...bill, name, reason, ...(discount && { discount }) }, newPeriod: undefined };
   }
   const isBilled = plan.effect === 'now' && plan.billed;
   const { lines, newPeriod } = isBilled ? await linesOf(tx, quoted) : { lines: nothing, newPeriod: undefined };
@@ -137,21 +178,8 @@ const nothing: BilledLines = { items: [], shares: [], carriesDiscount: false };
 
 async function linesOf(tx: Tx, { sub, after, plan, at, periods }: Unbilled) {
   const sold = await soldLines(tx, sub.subscriptionId, at);
-  const interval = intervalOf(planOf(after));
-  const newPeriod = plan.newInterval ? { start: at, end: boundary(at, 1, interval, sub.timeZone) } : undefined;
-  const lines = changeLines({
-    ...{ from: termsOf(sub), to: termsOf(after), at, sold },
-    periods: periods.filter(({ state }) => state === 'paid').map(row => paidPeriod(sub, row)),
-    ...(newPeriod && { newPeriod }),
-  });
-  const carriesDiscount = sold.some(({ discount }) => discount > 0n);
-  return { lines: { ...lines, carriesDiscount }, newPeriod };
-}
-
-/** A stub is priced as part of the full interval from its start. */
-function paidPeriod(sub: Subscription, { kind, startAt: start, endAt: end }: PeriodRow): PaidPeriod {
-  const full = kind === 'stub' ? boundary(start, 1, intervalOf(planOf(sub)), sub.timeZone) : end;
-  return { start, end, full: { start, end: full } };
+  const { newPeriod, ...lines } = linesNow({ sub, after, sold }, plan, at, periods);
+  return { lines, newPeriod };
 }
 
 function promoOf({ applyPromoCredit, applyPromoCreditAmount = 0 }: ChangeInput): NonNullable<Bill['promo']> {

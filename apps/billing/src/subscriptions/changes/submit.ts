@@ -1,21 +1,27 @@
 import { Controller } from '@nestjs/common';
 import { createFrom, type In, type Invoice, invoiceStatus, pendingUpdateEffect, submitChange } from '@recur/contracts';
-import { invalid, Rejected } from '@recur/kernel';
+import { invalid, Rejected, sum } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import * as discounts from '../../discounts/verbs.js';
 import { WIRE_TRANSFER } from '../../gateways/domain/gateway.js';
 import { invoiceAggregate } from '../../invoicing/aggregates.js';
 import type { Composed } from '../../invoicing/composed/compose.js';
+import { useDiscount } from '../../invoicing/composed/discount-use.js';
 import { giveBackSources, InvoiceMaker, type Making } from '../../invoicing/composed/make.js';
 import { isCarried } from '../../invoicing/composed/preview.js';
 import { isUnderWay, releasePeriod } from '../../invoicing/composed/replace.js';
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
+import type { InvoiceState } from '../../invoicing/state.js';
 import { subscriptionAggregate } from '../aggregate.js';
+import { Arrears, isUsage } from '../arrears.js';
+import { inUnpaidPeriod } from '../domain/apply-change.js';
 import { type CarriedLine, carriedLine } from '../domain/carried.js';
 import { lapseTime, undecided, wireDueTime } from '../domain/changes.js';
 import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
 import { reinvoice } from '../periods.js';
+import { lockWaiting } from '../waiting-code.js';
 import { pendingUpdateAggregate } from './aggregate.js';
 import type { ChangeQuote } from './change-quote.js';
 import { boundAfter } from './discount.js';
@@ -36,27 +42,33 @@ export class ChangeSubmit {
     private readonly effects: ChangeEffects,
     private readonly endings: InvoiceEndings,
     private readonly owners: InvoiceOwners,
+    private readonly arrears: Arrears,
   ) {}
 
   @Handle(submitChange)
   submit(input: Input, caller: Caller) {
-    return this.db.write(caller, async tx => {
-      const { subscriptionId, userId } = input;
-      const sub = await this.effects.cancelPending(tx, await lockNamed(tx, { subscriptionId, userId }));
-      const quoted = await quoteChange(tx, sub, input, caller);
-      assertConfirmed(input, quoted);
-      await assertDecided(tx, quoted);
-      const terms = await termsOf(tx, quoted, input);
-      const update = newUpdate(tx, quoted, terms, input, caller);
-      const carried = await this.carryOut(tx, quoted, update, input);
-      const { invoiceId = '', link = '', status } = carried.view ?? {};
-      const isOpen = status === invoiceStatus.processing;
-      return {
-        ...{ action: {}, invoiceId, link, note: '', paid: carried.update.status === 'finished' && !isOpen },
-        paymentId: carried.paymentId ?? '',
-        subscriptionPendingUpdate: pendingUpdateView(carried.update),
-      };
-    });
+    return this.db.write(caller, tx => this.submitted(tx, input, caller));
+  }
+
+  /** Submits a change within a transaction of the caller. */
+  async submitted(tx: Tx, input: Input, caller: Caller) {
+    const { subscriptionId, userId } = input;
+    const named = await lockNamed(tx, { subscriptionId, userId });
+    await lockWaiting(tx, named);
+    const sub = await this.effects.supersede(tx, named);
+    const quoted = await quoteChange(tx, this.arrears, sub, { input, caller, locks: true });
+    assertConfirmed(input, quoted);
+    await assertDecided(tx, quoted);
+    const terms = await termsOf(tx, quoted, input);
+    const update = newUpdate(tx, quoted, terms, input, caller);
+    const carried = await this.carryOut(tx, quoted, update, input);
+    const { invoiceId = '', link = '', status } = carried.view ?? {};
+    const isOpen = status === invoiceStatus.processing;
+    return {
+      ...{ action: {}, invoiceId, link, note: '', paid: carried.update.status === 'finished' && !isOpen },
+      paymentId: carried.paymentId ?? '',
+      subscriptionPendingUpdate: pendingUpdateView(carried.update),
+    };
   }
 
   /** Carries a change out, or leaves it waiting for its payment or for the end of the period. */
@@ -65,6 +77,7 @@ export class ChangeSubmit {
     if (plan.effect === 'periodEnd') return { update: waiting(tx, sub, update) };
     if (mode === 'incomplete') return this.replaceOpen(tx, quoted, update, input);
     if (composed.bill.items.length > 0) return this.bill(tx, quoted, update, input);
+    await this.close(tx, quoted);
     tx.step(pendingUpdateAggregate, update, 'subscription.pending_update.create');
     return this.effects.takeEffect(tx, sub, update, [], { log: 'Update' });
   }
@@ -75,42 +88,72 @@ export class ChangeSubmit {
     const sources = composed.bill.items.flatMap(({ source }) => (source ? [source.lineId] : []));
     if (await isCarried(tx, composed)) {
       await giveBackSources(tx, composed);
+      await this.close(tx, quoted);
       tx.step(pendingUpdateAggregate, update, 'subscription.pending_update.create');
-      const carried = [...sub.carried, ...carriedLines(composed)];
-      return this.effects.takeEffect(tx, { ...sub, carried }, update, sources, { log: 'Update' });
+      const options = { log: 'Update', isBilled: true, carried: carriedLines(composed) };
+      return this.effects.takeEffect(tx, sub, update, sources, options);
     }
     const deadline = deadlineOf(tx, quoted);
     const { view, payment, discount } = await this.maker.make(tx, composed, makingOf(input, deadline));
     const { invoiceId, link } = view;
+    await this.close(tx, quoted, invoiceId);
     const bound = discount?.recurring && { discount: { ...discount, waitingUseId: 0 } };
     const billed: PendingUpdate = { ...update, invoiceId, link, terms: { ...update.terms, ...bound } };
     if (payment) return { update: waiting(tx, sub, billed), view, paymentId: payment.paymentId };
     tx.step(pendingUpdateAggregate, billed, 'subscription.pending_update.create');
-    return { ...(await this.effects.takeEffect(tx, sub, billed, sources, { log: 'Update' })), view };
+    return { ...(await this.effects.takeEffect(tx, sub, billed, sources, { log: 'Update', isBilled: true })), view };
+  }
+
+  /** Ends the count of usage at the old price, which the invoice bills; without one it is billed with its lines. */
+  private close(tx: Tx, { sub, at, repriced }: ChangeQuote, invoiceId = tx.newId('in_')): Promise<void> {
+    return this.arrears.close(tx, sub, at, invoiceId, { metricIds: repriced });
   }
 
   /** Switches an incomplete subscription: its open invoice is replaced, for the same period and with the same deadline. */
   private async replaceOpen(tx: Tx, quoted: ChangeQuote, update: PendingUpdate, input: Input): Promise<Carried> {
-    const { sub, composed, periods } = quoted;
+    const { sub, at, composed, periods, repriced: metricIds } = quoted;
     const [current] = periods;
+    const unpaid = current && inUnpaidPeriod(sub, quoted.update, current);
     const where = { invoiceId: current?.invoiceId ?? sub.latestInvoiceId };
     const open = await this.owners.lock(tx, where, 'invoice_not_found');
-    const [invoiceId, { billReason, invoiceName: name, deadline }] = [tx.newId('in_'), open];
+    const [invoiceId, { deadline }] = [tx.newId('in_'), open];
     const billed = { ...update, invoiceId };
     tx.step(pendingUpdateAggregate, billed, 'subscription.pending_update.create');
-    if (current) await reinvoice(tx, current, invoiceId);
-    const done = await this.effects.takeEffect(tx, { ...sub, latestInvoiceId: invoiceId }, billed, [], {
+    await this.arrears.reopen(tx, open.invoiceId);
+    if (unpaid) {
+      const { kind, start, end } = unpaid.period;
+      await this.arrears.close(tx, sub, start, invoiceId);
+      await this.arrears.close(tx, sub, at, invoiceId, { metricIds, isLasting: true });
+      await reinvoice(tx, { ...current, kind, endAt: end }, invoiceId);
+      if (start === sub.currentPeriodStart && end !== sub.currentPeriodEnd) await this.arrears.moveEnd(tx, sub, end);
+    }
+    const switched = { ...(unpaid?.sub ?? sub), latestInvoiceId: invoiceId };
+    const done = await this.effects.takeEffect(tx, switched, billed, [], {
       log: 'Update',
       keepsNext: true,
     });
+    const period = { ...composed.bill.period, seq: open.periodSeq + 1 };
+    const bill = { ...composed.bill, period };
+    await moveDiscount(tx, open, { ...composed, bill }, invoiceId);
     await releasePeriod(tx, open.invoiceId);
     await this.endings.cancel(tx, open);
-    const period = { ...composed.bill.period, seq: open.periodSeq + 1 };
-    const bill = { ...composed.bill, name, period, ...(billReason !== '' && { reason: billReason }) };
-    const again = { ...makingOf(input, deadline), invoiceId };
-    const { view, payment } = await this.maker.make(tx, { ...composed, bill }, again);
+    // lines that the open invoice had carried stand on the new one
+    const again = await tx.lock(subscriptionAggregate, sub.subscriptionId, 'subscription_not_found');
+    if (again.carried.length > sub.carried.length) {
+      tx.step(subscriptionAggregate, { ...again, carried: sub.carried, modifyTime: tx.now }, 'subscription.updated');
+    }
+    const making = { ...makingOf(input, deadline), invoiceId };
+    const { view, payment } = await this.maker.make(tx, { ...composed, bill }, making);
     return { ...done, view, ...(payment && { paymentId: payment.paymentId }) };
   }
+}
+
+/** The use of a discount by an open invoice goes over to the one that replaces it, where that is reduced by it too. */
+async function moveDiscount(tx: Tx, open: InvoiceState, composed: Composed, invoiceId: string): Promise<void> {
+  const amount = composed.composition.amounts.discountAmount;
+  const use = await discounts.useOf(tx, open);
+  if (!use) await useDiscount(tx, composed, invoiceId);
+  else if (amount > 0n) await discounts.attach(tx, use.useId, { invoiceId, amount });
 }
 
 /** Outcome of a submit. */
@@ -158,21 +201,25 @@ async function assertDecided(tx: Tx, { sub, periods }: ChangeQuote): Promise<voi
   }
 }
 
-/** The currency and total of the preview that the caller confirms. */
+/** The currency and total of the preview that the caller confirms; usage, which goes on meanwhile, may be left out. */
 function assertConfirmed({ confirmCurrency, confirmTotalAmount }: Input, { after, composed }: ChangeQuote): void {
   if (confirmCurrency !== '' && confirmCurrency !== after.currency) {
     throw invalid('/confirmCurrency', `is ${confirmCurrency}: the subscription is in ${after.currency}`);
   }
-  const { totalAmount } = composed.composition.amounts;
-  if (confirmTotalAmount === undefined || BigInt(confirmTotalAmount) === totalAmount) return;
-  throw new Rejected('total_changed', `The total is ${totalAmount}, not ${confirmTotalAmount}`);
+  if (confirmTotalAmount === undefined) return;
+  const { lines, amounts } = composed.composition;
+  const usage = sum(composed.bill.items.map((item, at) => (isUsage(item) ? (lines[at]?.amount ?? 0n) : 0n)));
+  const total = amounts.totalAmount;
+  const confirmed = BigInt(confirmTotalAmount);
+  if (confirmed === total || confirmed === total - usage) return;
+  throw new Rejected('total_changed', `The total is ${total}, ${usage} of it for usage, not ${confirmTotalAmount}`);
 }
 
 async function termsOf(tx: Tx, quoted: ChangeQuote, { gatewayId, manualPayment }: Input): Promise<UpdateTerms> {
   const { newPeriod, after, composed } = quoted;
   const discount = await boundAfter(tx, quoted);
   const terms = { discount, gatewayId, manualPayment, taxPercentage: after.taxPercentage };
-  if (composed.discountProblem !== '') throw invalid('/discountCode', composed.discountProblem);
+  if (composed.refused) throw invalid('/discountCode', composed.refused.message);
   return newPeriod ? { ...terms, newPeriod } : terms;
 }
 

@@ -1,5 +1,6 @@
 import type { Stretch } from '../../pricing/proration.js';
-import type { BoundDiscount } from '../domain/subscription.js';
+import { deferred, type Update } from '../domain/apply-change.js';
+import type { BoundDiscount, Subscription } from '../domain/subscription.js';
 import type { PendingUpdate } from './tables.js';
 
 /** Terms that a change takes over when it takes effect, besides what it sells. */
@@ -12,4 +13,21 @@ export interface UpdateTerms {
   taxPercentage: number;
 }
 
-export const updateTermsOf = ({ terms }: PendingUpdate): UpdateTerms => terms as unknown as UpdateTerms;
+/** The discount of a submit by now: a code that waited then may have reduced an invoice since. */
+export const chosenByNow = (chosen: BoundDiscount | null, now: BoundDiscount | null): BoundDiscount | null =>
+  chosen && chosen.waitingUseId > 0 && chosen.waitingUseId !== now?.waitingUseId ? null : chosen;
+
+export const updateTermsOf = ({ terms }: Pick<PendingUpdate, 'terms'>): UpdateTerms => terms as unknown as UpdateTerms;
+
+/** A change of the period after the current one, with the terms that it takes over. */
+export type DeferredUpdate = Update & Pick<PendingUpdate, 'terms'>;
+
+/** The subscription with its deferred change, at the end of its current period. */
+export function afterDeferred(sub: Subscription, update: DeferredUpdate): Subscription {
+  const { discount, gatewayId, manualPayment, taxPercentage } = updateTermsOf(update);
+  return {
+    ...deferred(sub, update),
+    ...{ discount, taxPercentage, gatewayId: gatewayId || sub.gatewayId },
+    manualPayment: manualPayment || sub.manualPayment,
+  };
+}

@@ -23,18 +23,21 @@ export class Subscribing {
 
   @Handle(createSubscription)
   create(input: Input, caller: Caller) {
-    return this.db.write(caller, async tx => {
-      const key = userKeyOf(input);
-      assertNamed(key);
-      const user = assertBuyer(tx, key, await findUser(tx, key));
-      const ids = { id: await tx.nextId(subscriptions), subscriptionId: tx.newId('sub_') };
-      const quoted = await quote(tx, input, user, caller, ids);
-      assertConfirmed(input, quoted);
-      await assertMethod(tx, quoted);
-      const again = await this.others.replace(tx, quoted);
-      const made = again ?? (await this.begins.make(tx, quoted, input, 'New'));
-      return { action: {}, otherPendingCryptoSubscription: null, token: '', user: user.data, ...made };
-    });
+    return this.db.write(caller, tx => this.created(tx, input, caller));
+  }
+
+  /** Creates a subscription within a transaction of the caller. */
+  async created(tx: Tx, input: Input, caller: Caller) {
+    const key = userKeyOf(input);
+    assertNamed(key);
+    const user = assertBuyer(tx, key, await findUser(tx, key));
+    const ids = { id: await tx.nextId(subscriptions), subscriptionId: tx.newId('sub_') };
+    const quoted = await quote(tx, input, user, caller, ids);
+    assertConfirmed(input, quoted);
+    await assertMethod(tx, quoted);
+    const again = await this.others.replace(tx, quoted);
+    const made = again ?? (await this.begins.make(tx, quoted, input, 'New'));
+    return { action: {}, otherPendingCryptoSubscription: null, token: '', user: user.data, ...made };
   }
 }
 

@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
 import { subscriptionAggregate } from '../aggregate.js';
 import { hasEnded } from '../domain/lifecycle.js';
-import { activated, ended } from '../domain/subscription.js';
+import { activated, ended, moved } from '../domain/subscription.js';
 import { type InvoiceEnd, SubscriptionInvoices } from '../owner.js';
 import { markPeriod } from '../periods.js';
 import { scheduleNext } from '../schedule.js';
+import { giveBackWaiting } from '../waiting-code.js';
 
 /** The end of a first invoice: paid, it activates its subscription; unpaid, it ends it. */
 @Injectable()
@@ -15,6 +16,7 @@ export class FirstInvoice {
       paid: (tx, end) => this.paid(tx, end),
       failed: (tx, end) => this.unpaid(tx, end, 'fail'),
       cancelled: (tx, end) => this.unpaid(tx, end, 'cancel'),
+      underWay: async (tx, end, isUnderWay) => underWay(tx, end, isUnderWay),
     });
   }
 
@@ -33,8 +35,15 @@ export class FirstInvoice {
     if (hasEnded(sub.status)) return;
     const isFailure = move === 'fail';
     const reason = isFailure ? 'The first invoice was not paid in time' : 'The first invoice was cancelled';
+    await giveBackWaiting(tx, sub);
     const over = ended(sub, move, reason, tx.now);
     tx.step(subscriptionAggregate, over, isFailure ? 'subscription.failed' : 'subscription.cancelled');
     scheduleNext(tx, over);
   }
+}
+
+/** A subscription that was never paid is processing while the outcome of its first payment is awaited. */
+function underWay(tx: Tx, { sub }: InvoiceEnd, isUnderWay: boolean): void {
+  if (sub.status !== (isUnderWay ? 'pending' : 'processing')) return;
+  tx.step(subscriptionAggregate, moved(sub, isUnderWay ? 'process' : 'refuse', tx.now), 'subscription.updated');
 }

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
-import { invoiceAggregate } from '../../invoicing/aggregates.js';
 import { InvoiceEndings } from '../../invoicing/endings.js';
+import { InvoiceOwners } from '../../invoicing/owners.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { isLive, unpaidStatuses } from '../domain/lifecycle.js';
 import { ended, type Subscription } from '../domain/subscription.js';
 import { subscriptions } from '../tables.js';
 import { addonParamsOf, subscriptionView } from '../views.js';
+import { giveBackWaiting } from '../waiting-code.js';
 import type { Quote } from './quote.js';
 
 /** Age up to which the same request for a subscription that is not paid yet is answered with it again. */
@@ -16,7 +17,10 @@ const REPEAT_SECONDS = 600;
 /** A user's other subscriptions to a product when a new one is submitted. */
 @Injectable()
 export class Others {
-  constructor(private readonly endings: InvoiceEndings) {}
+  constructor(
+    private readonly endings: InvoiceEndings,
+    private readonly owners: InvoiceOwners,
+  ) {}
 
   /**
    * Makes room for a new subscription. One that is not paid yet is cancelled, unless it is the same and young: then it is
@@ -35,15 +39,19 @@ export class Others {
       throw new Rejected('subscription_exists', message);
     }
     for (const other of others.filter(({ status }) => unpaidStatuses.includes(status))) {
-      const invoice = other.latestInvoiceId ? await tx.lockIfAny(invoiceAggregate, other.latestInvoiceId) : undefined;
+      const { latestInvoiceId: invoiceId } = other;
+      const invoice = invoiceId ? await this.owners.lock(tx, { invoiceId }, 'invoice_not_found') : undefined;
       const isOpen = invoice?.status === 'processing';
       if (isOpen && isSame(other, quoted) && invoice.totalAmount === quoted.composed.composition.amounts.totalAmount) {
-        const { invoiceId, link, paymentId } = invoice;
+        const { link, paymentId } = invoice;
         return { invoiceId, link, paid: false, paymentId, subscription: subscriptionView(other) };
       }
       // cancelling its invoice ends it
       if (isOpen) await this.endings.cancel(tx, invoice);
-      else tx.step(subscriptionAggregate, ended(other, 'cancel', 'Replaced', tx.now), 'subscription.cancelled');
+      else {
+        await giveBackWaiting(tx, other);
+        tx.step(subscriptionAggregate, ended(other, 'cancel', 'Replaced', tx.now), 'subscription.cancelled');
+      }
     }
     return undefined;
   }

@@ -4,7 +4,7 @@ import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { assertBuyer, findUser } from '../../customers/users.js';
 import * as discounts from '../../discounts/verbs.js';
 import { gatewayView } from '../../gateways/views.js';
-import { previewOf } from '../../invoicing/composed/preview.js';
+import { explanationOf, previewOf, refusalOf } from '../../invoicing/composed/preview.js';
 import { countryName } from '../../tax/countries.js';
 import { isLive } from '../domain/lifecycle.js';
 import { subscriptions } from '../tables.js';
@@ -21,7 +21,12 @@ export class SubscribingPreview {
   constructor(private readonly db: Db) {}
 
   @Handle(previewSubscription)
-  preview(input: Input, caller: Caller) {
+  async preview(input: Input, caller: Caller) {
+    return previewSubscription.output.parse(await this.explained(input, caller));
+  }
+
+  /** The preview, and how each of its amounts comes about. */
+  explained(input: Input, caller: Caller) {
     // writes nothing; a transaction may ask other services for copies that are missing
     return this.db.write(caller, async tx => {
       const key = userKeyOf(input);
@@ -44,7 +49,8 @@ export class SubscribingPreview {
         addons: sub.planSnapshot.addons,
         applyPromoCredit: composed.promo !== undefined,
         ...{ currency: sub.currency, quantity: sub.quantity, plan: sub.planSnapshot.plan, trialEnd: sub.trialEnd },
-        discountMessage: composed.discountProblem,
+        ...refusalOf(composed),
+        explanation: explanationOf(composed),
         email: user?.data.email ?? key.email ?? '',
         gateway: quoted.gateway ? gatewayView(quoted.gateway) : null,
         otherActiveSubscriptionId: alive,

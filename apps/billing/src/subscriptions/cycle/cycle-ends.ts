@@ -1,20 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
-import { settingsOf as documentSettingsOf } from '../../invoicing/finish/settings.js';
 import { lastAttempt } from '../../invoicing/payments/collect.js';
 import type { InvoiceState } from '../../invoicing/state.js';
 import { subscriptionAggregate } from '../aggregate.js';
+import { Arrears, hasUsage } from '../arrears.js';
 import { carriedLinesOf } from '../domain/carried.js';
 import { periodOf } from '../domain/cycle.js';
 import { hasEnded } from '../domain/lifecycle.js';
 import type { PeriodRow } from '../domain/periods.js';
-import { advanced, moved } from '../domain/subscription.js';
-import { SubscriptionEndings } from '../endings/ending.js';
+import { advanced, moved, type Subscription, suspended } from '../domain/subscription.js';
 import { deferredOf } from '../next-bill.js';
 import { type InvoiceEnd, SubscriptionInvoices } from '../owner.js';
+import { voidPeriod } from '../periods.js';
 import { NEXT } from '../schedule.js';
 import { chargeTermsOf, settingsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
+import { waitAgain } from '../waiting-code.js';
 import { PeriodEnd } from './period-end.js';
 
 /** Ends of the invoices of later periods: paid, the period begins at its time; unpaid, the subscription ends. */
@@ -23,25 +24,28 @@ export class CycleEnds {
   constructor(
     owner: SubscriptionInvoices,
     private readonly periodEnd: PeriodEnd,
-    private readonly endings: SubscriptionEndings,
+    private readonly arrears: Arrears,
   ) {
     owner.register(['cycle', 'trialStep'], {
       paid: (tx, end) => this.paid(tx, end),
       failed: (tx, end) => this.failed(tx, end),
+      refused: (tx, end) => this.refused(tx, end),
       cancelled: (tx, end) => this.cancelled(tx, end),
-      reversed: (tx, end) => this.reversed(tx, end),
     });
   }
 
   private async paid(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
     const row = await rowOf(tx, invoice);
-    if (row?.state !== 'open') return;
+    // a draft that costs nothing is paid while the cycle finishes it
+    if (row?.state !== 'open' || row.finishAt > 0) return;
     tx.save(subscriptionPeriods, { ...row, state: 'paid', remakeAt: 0 });
     if (hasEnded(sub.status)) return;
     // a deferred change comes first: the cycle carries it out
     const begins = row.startAt <= tx.now && row.startAt === sub.currentPeriodEnd && !(await deferredOf(tx, sub));
     const next = begins ? { ...advanced(sub, periodOf(sub, row)), modifyTime: tx.now } : sub;
-    if (begins && sub.status === 'incomplete') {
+    if (begins && hasUsage(next.planSnapshot)) await this.begin(tx, next, row);
+    const isCurrent = begins || row.startAt === sub.currentPeriodStart;
+    if (isCurrent && sub.status === 'incomplete') {
       const active = { ...moved(next, 'activate', tx.now), dunningTime: 0, firstPaidTime: sub.firstPaidTime || tx.now };
       tx.step(subscriptionAggregate, active, 'subscription.auto_renew.success');
       const again = await tx.lock(subscriptionAggregate, sub.subscriptionId, 'subscription_not_found');
@@ -52,6 +56,18 @@ export class CycleEnds {
     tx.schedule(NEXT, sub.subscriptionId, tx.now);
   }
 
+  private async begin(tx: Tx, sub: Subscription, row: PeriodRow): Promise<void> {
+    const { usageGraceSeconds } = await settingsOf(tx);
+    await this.arrears.begun(tx, sub, { ...row, state: 'paid', remakeAt: 0 }, usageGraceSeconds);
+  }
+
+  /** The charge of a period that has begun failed: the subscription is incomplete until it is paid. */
+  private async refused(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
+    const row = await rowOf(tx, invoice);
+    if (row?.state !== 'open' || row.startAt !== sub.currentPeriodStart || sub.status !== 'active') return;
+    tx.step(subscriptionAggregate, suspended(sub, row, tx.now), 'subscription.auto_renew.failure');
+  }
+
   private async failed(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
     const row = await rowOf(tx, invoice);
     if (row) tx.save(subscriptionPeriods, { ...row, state: 'unpaid', remakeAt: 0 });
@@ -59,12 +75,16 @@ export class CycleEnds {
     await this.periodEnd.expire(tx, sub);
   }
 
-  /** Schedules the invoice again, a retry interval after the last attempt; what it had carried is unbilled again. */
+  /**
+   * Schedules the invoice again, a retry interval after the last attempt. What it had carried is unbilled again, and its
+   * one-time code waits again.
+   */
   private async cancelled(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
-    if (hasEnded(sub.status)) return;
+    if (hasEnded(sub.status)) return neverBilled(tx, invoice);
     const carried = carriedLinesOf(invoice.lines);
-    if (carried.length > 0) {
-      const unbilled = { ...sub, carried: [...sub.carried, ...carried], modifyTime: tx.now };
+    const discount = sub.discount ?? (await waitAgain(tx, invoice)) ?? null;
+    if (carried.length > 0 || discount !== sub.discount) {
+      const unbilled = { ...sub, carried: [...sub.carried, ...carried], discount, modifyTime: tx.now };
       tx.step(subscriptionAggregate, unbilled, 'subscription.updated');
     }
     const row = await rowOf(tx, invoice);
@@ -75,14 +95,14 @@ export class CycleEnds {
     tx.save(subscriptionPeriods, { ...row, remakeAt: (attempt || tx.now) + retryIntervalSeconds });
     tx.schedule(NEXT, sub.subscriptionId, tx.now);
   }
-
-  /** A chargeback of the whole ends the subscription, unless the config keeps it. */
-  private async reversed(tx: Tx, { sub }: InvoiceEnd): Promise<void> {
-    if (hasEnded(sub.status) || (await documentSettingsOf(tx)).keepAfterDispute) return;
-    await this.endings.end(tx, sub, { move: 'cancel', reason: 'Its payment was charged back' });
-  }
 }
 
 /** The period of an invoice; undefined for one that is being made. */
 const rowOf = async (tx: Tx, { subscriptionId, invoiceId }: InvoiceState): Promise<PeriodRow | undefined> =>
   tx.part(subscriptionPeriods, { subscriptionId, invoiceId });
+
+/** The period of an invoice that its subscription's end has cancelled is void. */
+async function neverBilled(tx: Tx, invoice: InvoiceState): Promise<void> {
+  const row = await rowOf(tx, invoice);
+  if (row?.state === 'open') await voidPeriod(tx, row);
+}

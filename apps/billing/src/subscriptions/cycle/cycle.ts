@@ -1,13 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import { subscriptionAggregate } from '../aggregate.js';
+import { Arrears, hasUsage } from '../arrears.js';
 import { DeferredChanges } from '../changes/deferred.js';
 import { type CycleState, type CycleStep, missedPeriods, nextStep, periodOf } from '../domain/cycle.js';
-import { advanced, moved, type Subscription } from '../domain/subscription.js';
-import { leadOf, NEXT } from '../schedule.js';
+import type { PeriodRow } from '../domain/periods.js';
+import { advanced, type Subscription, suspended } from '../domain/subscription.js';
+import { LastDocuments } from '../endings/last-document.js';
+import { SubscriptionInvoices } from '../owner.js';
+import { FINISH, leadOf, NEXT } from '../schedule.js';
 import { chargeTermsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
-import { CycleInvoices } from './cycle-invoices.js';
+import { CycleInvoices, isCharged } from './cycle-invoices.js';
 import { PeriodEnd } from './period-end.js';
 import { type Scene, sceneOf } from './scene.js';
 
@@ -16,26 +20,29 @@ const limits = { batch: 50, leaseSeconds: 120, missed: 3 } as const;
 
 /** Words of the operation log. */
 const words: Record<CycleStep, string> = {
-  ...{ make: 'BillingCycle', remake: 'BillingCycleAgain', enter: 'PeriodStart', suspend: 'Incomplete' },
-  ...{ end: 'CancelAtPeriodEnd', expire: 'Expire' },
+  ...{ make: 'BillingCycle', remake: 'BillingCycleAgain', enter: 'PeriodStart', finish: 'UsageComplete' },
+  ...{ suspend: 'Incomplete', end: 'CancelAtPeriodEnd', expire: 'Expire', last: 'LastUsage' },
 };
 
 /**
  * The billing cycle. One item of due work per subscription, at the time of its next step; its handler makes every step
- * whose time has come and schedules the next.
+ * whose time has come and schedules the next. A second item comes when the usage before the current period is complete.
  */
 @Injectable()
 export class Cycle {
-  readonly work: Work;
+  readonly works: readonly Work[];
 
   constructor(
     private readonly invoices: CycleInvoices,
     private readonly periodEnd: PeriodEnd,
     private readonly deferred: DeferredChanges,
+    private readonly arrears: Arrears,
+    private readonly lasts: LastDocuments,
+    owner: SubscriptionInvoices,
   ) {
-    this.work = work(NEXT, { time: 'merchant', batch: limits.batch, leaseSeconds: limits.leaseSeconds }, (tx, items) =>
-      this.run(tx, items),
-    );
+    const terms = { time: 'merchant', batch: limits.batch, leaseSeconds: limits.leaseSeconds } as const;
+    this.works = [NEXT, FINISH].map(kind => work(kind, terms, (tx, items) => this.run(tx, items)));
+    owner.finishesDrafts((tx, sub) => this.finishNow(tx, sub));
   }
 
   private async run(tx: Tx, items: readonly WorkItem[]): Promise<void> {
@@ -43,10 +50,18 @@ export class Cycle {
       tx,
       items.map(({ key }) => key),
     );
-    for (const item of items) {
+    const due = items.flatMap(item => {
       const state = scene.states.get(item.key);
-      if (state) await this.goOn(tx.item(item), scene, state);
-    }
+      return state ? [{ item, state }] : [];
+    });
+    const plain = due.filter(({ state }) => isPlain(state));
+    const others = due.filter(({ state }) => !isPlain(state));
+    const inTurn = async (each: typeof due) => {
+      for (const { item, state } of each) await this.goOn(tx.item(item), scene, state);
+    };
+    // users go side by side, and statements serve all of them; what shares a row with other users is done in turn
+    await tx.together(byUser(plain), inTurn);
+    await inTurn(others);
   }
 
   /** Makes the steps that are due, in their order, and schedules the next. */
@@ -56,9 +71,9 @@ export class Cycle {
     let state = before;
     for (;;) {
       const terms = { ...chargeTermsOf(state.sub, scene.settings), leadSeconds: leadOf(state.sub) };
-      const due = nextStep(state, terms, tx.now);
-      if (!due || due.at > tx.now) {
-        if (due) tx.schedule(NEXT, subscriptionId, due.at);
+      const due = nextStep(state, terms);
+      if (!due || due.at > tx.now || (done.length > 0 && readsCommitted(state.sub, due.step))) {
+        if (due) tx.schedule(due.step === 'finish' || due.step === 'last' ? FINISH : NEXT, subscriptionId, due.at);
         break;
       }
       const parked = due.step === 'make' ? parkedIfLate(state.sub, tx.now) : undefined;
@@ -74,26 +89,68 @@ export class Cycle {
       case 'remake':
         return this.invoices.make(tx, scene, state);
       case 'enter':
+        return this.begin(tx, scene, state, step);
       case 'suspend':
-        return this.begin(tx, state, step);
+        return state.ahead ? this.begin(tx, scene, state, step) : suspend(tx, state);
+      case 'finish':
+        return this.finish(tx, scene, state);
+      case 'last':
+        return this.last(tx, state);
       case 'end':
-        return this.periodEnd.end(tx, state);
+        return this.periodEnd.end(tx, scene, state);
       case 'expire':
         return this.expire(tx, state);
     }
   }
 
-  /** The deadline of a period whose invoice was cancelled and not made again. */
+  /**
+   * The deadline of a period whose invoice was cancelled and not made again: the usage before it, which that invoice had
+   * billed, and carried lines are billed by themselves.
+   */
   private async expire(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
-    if (ahead) tx.save(subscriptionPeriods, { ...ahead, state: 'unpaid', remakeAt: 0 });
-    return { sub: await this.periodEnd.expire(tx, sub), current, ahead: undefined };
+    const unpaid = ahead ?? current;
+    if (unpaid) tx.save(subscriptionPeriods, { ...unpaid, state: 'unpaid', remakeAt: 0 });
+    const isBilled = unpaid !== undefined && (await this.lasts.usage(tx, sub, unpaid.startAt));
+    const left = isBilled ? { ...sub, carried: [] } : sub;
+    return { sub: await this.periodEnd.expire(tx, left), current, ahead: undefined };
+  }
+
+  /** Finishes the draft of the current period at once. */
+  private async finishNow(tx: Tx, { subscriptionId }: Subscription): Promise<void> {
+    const scene = await sceneOf(tx, [subscriptionId]);
+    const state = scene.states.get(subscriptionId);
+    if (state?.current?.finishAt) await this.finish(tx, scene, state);
+    tx.schedule(NEXT, subscriptionId, tx.now);
+  }
+
+  /** The last usage of a subscription that ended with its period is complete. */
+  private async last(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
+    await this.lasts.usage(tx, sub);
+    return { sub, current: current && finished(tx, current), ahead };
+  }
+
+  /** The usage before the current period is complete: its draft is finished, and limits are carried over once more. */
+  private async finish(tx: Tx, scene: Scene, state: CycleState): Promise<CycleState> {
+    const { sub, current } = state;
+    if (!current) throw new Error(`subscription ${sub.subscriptionId} has no current period`);
+    await this.arrears.carryLimits(tx, sub, current);
+    if (current.state !== 'open') return { ...state, current: finished(tx, current) };
+    const billed = await this.invoices.bill(tx, scene, state, current);
+    const isOpen = billed.sub.parkedReason === '' && billed.current?.state === 'open';
+    const isAutomatic = isCharged(billed.sub, scene.gateways.get(billed.sub.gatewayId));
+    // a charge that is made by itself has to fail first
+    return isOpen && !isAutomatic ? suspend(tx, billed) : billed;
   }
 
   /** The next period begins, paid or not. A deferred change comes first: what is due then may be another step. */
-  private async begin(tx: Tx, state: CycleState, step: 'enter' | 'suspend'): Promise<CycleState> {
+  private async begin(tx: Tx, scene: Scene, state: CycleState, step: 'enter' | 'suspend'): Promise<CycleState> {
     const changed = await this.deferred.take(tx, state.sub, state.ahead);
     if (changed) return { ...state, ...changed };
-    return step === 'enter' ? enter(tx, state) : suspend(tx, state);
+    if (step === 'suspend') return suspend(tx, state);
+    const entered = enter(tx, state);
+    const { sub, current } = entered;
+    if (!current || !hasUsage(sub.planSnapshot)) return entered;
+    return { ...entered, current: await this.arrears.begun(tx, sub, current, scene.settings.usageGraceSeconds) };
   }
 
   private parked(tx: Tx, state: CycleState, parkedReason: string): CycleState {
@@ -101,6 +158,29 @@ export class Cycle {
     tx.step(subscriptionAggregate, sub, 'subscription.updated');
     return { ...state, sub };
   }
+}
+
+/** True for a subscription whose steps write and lock rows of its user alone: it neither changes nor ends. */
+const isPlain = ({ sub }: CycleState): boolean =>
+  sub.pendingUpdateId === '' && !sub.cancelAtPeriodEnd && sub.status === 'active';
+
+/**
+ * True for a step that reads as committed what the step before it may have written, so that another transaction makes it:
+ * usage that was billed, the next period's invoice that a deferred change replaces.
+ */
+function readsCommitted({ planSnapshot, pendingUpdateId }: Subscription, step: CycleStep): boolean {
+  if (step === 'make' || step === 'finish') return hasUsage(planSnapshot);
+  return pendingUpdateId !== '' && (step === 'enter' || step === 'suspend');
+}
+
+/** Items of each user, in their order. */
+function byUser<I extends { state: CycleState }>(items: readonly I[]): I[][] {
+  const users = new Map<number, I[]>();
+  for (const item of items) {
+    const { userId } = item.state.sub;
+    users.set(userId, [...(users.get(userId) ?? []), item]);
+  }
+  return [...users.values()];
 }
 
 /** Why the billing stops, where too many periods were missed; undefined if it goes on. */
@@ -111,7 +191,13 @@ function parkedIfLate(sub: Subscription, now: number): string | undefined {
   return `More than ${limits.missed} periods were not billed`;
 }
 
-/** The next period, which is paid or free, becomes the current one. */
+function finished(tx: Tx, row: PeriodRow): PeriodRow {
+  const complete = { ...row, finishAt: 0 };
+  tx.save(subscriptionPeriods, complete);
+  return complete;
+}
+
+/** The next period, which is paid, free or waits for usage, becomes the current one. */
 function enter(tx: Tx, { sub, ahead }: CycleState): CycleState {
   if (!ahead) throw new Error(`subscription ${sub.subscriptionId} has no next period`);
   const next = { ...advanced(sub, periodOf(sub, ahead)), modifyTime: tx.now };
@@ -121,7 +207,7 @@ function enter(tx: Tx, { sub, ahead }: CycleState): CycleState {
 
 /** The next period begins and is not paid: the subscription is incomplete until it is. */
 function suspend(tx: Tx, { sub, current, ahead }: CycleState): CycleState {
-  const next = { ...moved(sub, 'suspend', tx.now), dunningTime: tx.now, currentPeriodPaid: ahead?.deadline ?? tx.now };
+  const next = suspended(sub, ahead ?? current, tx.now);
   tx.step(subscriptionAggregate, next, 'subscription.auto_renew.failure');
   return { sub: next, current, ahead };
 }

@@ -7,6 +7,7 @@ import { findGateway } from '../../gateways/lookup.js';
 import { compose } from '../../invoicing/composed/compose.js';
 import { previewOf } from '../../invoicing/composed/preview.js';
 import { subscriptionAggregate } from '../aggregate.js';
+import { Arrears } from '../arrears.js';
 import { ChangeEffects } from '../changes/effects.js';
 import { assertDueDay } from '../domain/first.js';
 import { intervalOf } from '../domain/items.js';
@@ -22,6 +23,7 @@ export class DueDays {
   constructor(
     private readonly db: Db,
     private readonly changes: ChangeEffects,
+    private readonly arrears: Arrears,
   ) {}
 
   /**
@@ -30,27 +32,30 @@ export class DueDays {
    */
   @Handle(changeDueDay)
   change({ subscriptionId, dueDay }: In<typeof changeDueDay>, caller: Caller) {
-    return this.db.write(caller, async tx => {
-      const sub = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
-      assertMovable(sub, tx.now);
-      const interval = intervalOf(planOf(sub));
-      assertDueDay(dueDay, planOf(sub), '/dueDay');
-      if (dueDayOf(sub.anchor, interval, sub.timeZone) === dueDay) {
-        return { subscription: subscriptionView(sub), invoice: null };
-      }
-      const [ahead] = await periodsFrom(tx, subscriptionId, sub.currentPeriodEnd);
-      if (ahead?.state === 'open') await this.changes.withdrawNext(tx, sub);
-      const from = ahead?.state === 'paid' ? ahead.endAt : sub.currentPeriodEnd;
-      const { anchor, k: periodNo } = dueSeries(from, sub.anchor, dueDay, interval, sub.timeZone);
-      // lines that the withdrawn invoice had carried are unbilled again
-      const before = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
-      const after = { ...before, anchor, periodNo, modifyTime: tx.now };
-      const subscription = tx.step(subscriptionAggregate, after, 'subscription.updated', {
-        log: `ChangeDueDay: ${dueDay}`,
-      });
-      tx.schedule(NEXT, subscriptionId, tx.now);
-      return { subscription, invoice: ahead?.state === 'paid' ? null : await nextInvoice(tx, after) };
+    return this.db.write(caller, tx => this.changed(tx, { subscriptionId, dueDay }));
+  }
+
+  /** Changes the due day within a transaction of the caller. */
+  async changed(tx: Tx, { subscriptionId, dueDay }: In<typeof changeDueDay>) {
+    const sub = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
+    assertMovable(sub, tx.now);
+    const interval = intervalOf(planOf(sub));
+    assertDueDay(dueDay, planOf(sub), '/dueDay');
+    if (dueDayOf(sub.anchor, interval, sub.timeZone) === dueDay) {
+      return { subscription: subscriptionView(sub), invoice: null };
+    }
+    const [ahead] = await periodsFrom(tx, subscriptionId, sub.currentPeriodEnd);
+    if (ahead?.state === 'open') await this.changes.withdrawNext(tx, sub);
+    const from = ahead?.state === 'paid' ? ahead.endAt : sub.currentPeriodEnd;
+    const { anchor, k: periodNo } = dueSeries(from, sub.anchor, dueDay, interval, sub.timeZone);
+    // lines that the withdrawn invoice had carried are unbilled again
+    const before = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
+    const after = { ...before, anchor, periodNo, modifyTime: tx.now };
+    const subscription = tx.step(subscriptionAggregate, after, 'subscription.updated', {
+      log: `ChangeDueDay: ${dueDay}`,
     });
+    tx.schedule(NEXT, subscriptionId, tx.now);
+    return { subscription, invoice: ahead?.state === 'paid' ? null : await nextInvoice(tx, this.arrears, after) };
   }
 }
 
@@ -68,11 +73,8 @@ function assertMovable(sub: Subscription, now: number): void {
   throw new Rejected('subscription_wrong_state', `Subscription ${subscriptionId} ${why}: cannot change its due day`);
 }
 
-async function nextInvoice(tx: Tx, sub: Subscription) {
-  const [{ bill }, gateway, sellerCountryCode] = await Promise.all([
-    nextBill(tx, sub, tx.now),
-    findGateway(tx, sub.gatewayId),
-    sellerCountry(tx),
-  ]);
+async function nextInvoice(tx: Tx, arrears: Arrears, sub: Subscription) {
+  const { bill, sub: billed } = await nextBill(tx, sub, { arrears, moment: tx.now });
+  const [gateway, sellerCountryCode] = await Promise.all([findGateway(tx, billed.gatewayId), sellerCountry(tx)]);
   return previewOf(tx, await compose(tx, bill, { gateway, sellerCountryCode }));
 }

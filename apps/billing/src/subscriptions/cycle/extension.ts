@@ -39,3 +39,7 @@ export function movedAfter(sub: Subscription, row: PeriodRow): PeriodRow {
   const full = boundary(startAt, 1, intervalOf(planOf(sub)), sub.timeZone);
   return { ...row, startAt, endAt: row.kind === 'cycle' ? full : startAt + row.endAt - row.startAt };
 }
+
+/** The subscription with full periods counted from the end of a stub that was moved; those of others begin before it. */
+export const countedAfter = (sub: Subscription, { kind, endAt }: PeriodRow): Subscription =>
+  kind === 'stub' ? { ...sub, anchor: endAt } : sub;

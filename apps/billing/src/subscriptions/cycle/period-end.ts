@@ -1,20 +1,31 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
+import { sellsUsage } from '../arrears.js';
 import type { CycleState } from '../domain/cycle.js';
 import type { Subscription } from '../domain/subscription.js';
 import { SubscriptionEndings } from '../endings/ending.js';
 import { voidPeriod } from '../periods.js';
+import { subscriptionPeriods } from '../tables.js';
+import type { Scene } from './scene.js';
 
 /** Ends of subscriptions that come with time. */
 @Injectable()
 export class PeriodEnd {
   constructor(private readonly endings: SubscriptionEndings) {}
 
-  /** Ends a subscription; the invoice of its next period, if there is one, is cancelled, or credited where it is paid. */
-  async end(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
+  /**
+   * Ends a subscription; the invoice of its next period, if there is one, is cancelled, or credited where it is paid. Its
+   * last usage is billed when it is complete.
+   */
+  async end(tx: Tx, { settings }: Scene, { sub, current, ahead }: CycleState): Promise<CycleState> {
     if (ahead) await voidPeriod(tx, ahead);
     const reason = sub.cancelReason || 'Cancelled at the end of the period';
-    return { sub: await this.endings.end(tx, sub, { move: 'cancel', reason }), current, ahead: undefined };
+    const over = await this.endings.end(tx, sub, { move: 'cancel', reason, usageLater: true });
+    if (!current || !sellsUsage(sub.planSnapshot)) return { sub: over, current, ahead: undefined };
+    // usage of its last period may still arrive
+    const row = { ...current, finishAt: sub.currentPeriodEnd + settings.usageGraceSeconds };
+    tx.save(subscriptionPeriods, row);
+    return { sub: over, current: row, ahead: undefined };
   }
 
   /** Ends a subscription by a deadline: expired, or failed where it never paid. */

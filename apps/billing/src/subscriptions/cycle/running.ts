@@ -2,6 +2,7 @@ import { Controller } from '@nestjs/common';
 import { activateTemporarily, changeGateway, type In, resumeSubscription } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
+import { announceMethod } from '../../gateways/chargeable.js';
 import { usableGateway } from '../../gateways/domain/gateway.js';
 import { allGateways, findMethod } from '../../gateways/lookup.js';
 import { invoiceAggregate } from '../../invoicing/aggregates.js';
@@ -59,6 +60,8 @@ export class RunningSubscriptions {
       if (paymentMethodId !== '' && !(await findMethod(tx, named))) throw new Rejected('payment_method_not_found');
       const changed = { ...sub, gatewayId, gatewayPaymentType, paymentMethodId, modifyTime: tx.now };
       tx.step(subscriptionAggregate, changed, 'subscription.updated', { log: 'ChangeGateway' });
+      // other subscriptions of the user keep the methods that they are charged with
+      if (paymentMethodId !== '') announceMethod(tx, { ...named, methodId: '' });
       return {};
     });
   }

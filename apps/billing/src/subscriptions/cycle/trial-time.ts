@@ -1,16 +1,23 @@
 import { Controller } from '@nestjs/common';
 import { addTrialTime, type In } from '@recur/contracts';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { moveLines, soldLines } from '../../invoicing/composed/sold-lines.js';
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
+import type { Stretch } from '../../pricing/proration.js';
 import { subscriptionAggregate } from '../aggregate.js';
+import { Arrears } from '../arrears.js';
 import { ChangeEffects } from '../changes/effects.js';
+import { nextLines } from '../changes/next-lines.js';
 import { pendingUpdates } from '../changes/tables.js';
+import { deferred, sells } from '../domain/apply-change.js';
+import { type PeriodRow, sellsPlan } from '../domain/periods.js';
 import { moved, type Subscription } from '../domain/subscription.js';
-import { addPeriod, periodsFrom } from '../periods.js';
+import { deferredOf } from '../next-bill.js';
+import { addPeriod, periodsFrom, voidPeriod } from '../periods.js';
 import { scheduleNext } from '../schedule.js';
 import { subscriptionPeriods } from '../tables.js';
-import { extended, movedAfter } from './extension.js';
+import { countedAfter, extended, movedAfter } from './extension.js';
 
 /** subscription/add_new_trial_start. */
 @Controller()
@@ -20,17 +27,23 @@ export class TrialTime {
     private readonly changes: ChangeEffects,
     private readonly endings: InvoiceEndings,
     private readonly owners: InvoiceOwners,
+    private readonly arrears: Arrears,
   ) {}
 
   @Handle(addTrialTime)
   add({ subscriptionId, appendTrialEndHour }: In<typeof addTrialTime>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const before = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
-      const { sub, free } = extended(before, appendTrialEndHour, tx.now);
+      const { sub: appended, free } = extended(before, appendTrialEndHour, tx.now);
+      const rows = await periodsFrom(tx, subscriptionId, before.currentPeriodStart);
+      const paidNext = free && rows.find(row => row.startAt === before.currentPeriodEnd && row.state === 'paid');
+      // free time that follows a trial of several steps is part of the new stretch
+      const isMoved = paidNext !== undefined && paidNext.kind !== 'free';
+      const next = isMoved ? movedAfter(await soldAs(tx, appended, paidNext), paidNext) : undefined;
+      const sub = next ? countedAfter(appended, next) : appended;
       const log = `AddNewTrialEnd: ${before.trialEnd} -> ${sub.trialEnd}`;
       const isUnpaid = before.status === 'incomplete' || before.status === 'processing';
       const after = isUnpaid ? { ...moved(sub, 'activate', tx.now), currentPeriodPaid: 1, dunningTime: 0 } : sub;
-      const rows = await periodsFrom(tx, subscriptionId, before.currentPeriodStart);
       const current = rows.find(({ startAt }) => startAt === before.currentPeriodStart);
       const replaced = isUnpaid && current?.state === 'open' ? current.invoiceId : '';
       const saved = { ...after, ...(replaced !== '' && { latestInvoiceId: '' }) };
@@ -42,12 +55,13 @@ export class TrialTime {
         if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
       }
       if (free) {
-        const ahead = rows.find(({ startAt, state }) => startAt === before.currentPeriodEnd && state === 'paid');
-        if (ahead) tx.save(subscriptionPeriods, movedAfter(sub, ahead));
+        if (paidNext && next) await move(tx, paidNext, next);
+        else if (paidNext) await voidPeriod(tx, paidNext);
         else await this.changes.withdrawNext(tx, before);
         const { kind, start: startAt, end: endAt } = free;
         const { userId } = sub;
         await addPeriod(tx, { subscriptionId, userId, kind, startAt, endAt, invoiceId: '', state: 'paid' });
+        await this.arrears.moveEnd(tx, before, endAt);
       }
       await moveDeferred(tx, sub);
       scheduleNext(tx, after);
@@ -61,6 +75,24 @@ export class TrialTime {
     tx.step(subscriptionAggregate, { ...active, firstPaidTime }, 'subscription.activated');
   }
 }
+
+/** The subscription as its next period was sold: as it is, or with its deferred change. */
+async function soldAs(tx: Tx, sub: Subscription, next: PeriodRow): Promise<Subscription> {
+  const update = await deferredOf(tx, sub);
+  if (!update || !sellsPlan(next) || sells(sub, (await nextLines(tx, next)).lines)) return sub;
+  return deferred(sub, update);
+}
+
+/** Moves a paid period, and the time that its lines sell. */
+async function move(tx: Tx, from: PeriodRow, to: PeriodRow): Promise<void> {
+  const sold = await soldLines(tx, from.subscriptionId, from.startAt);
+  for (const invoiceId of new Set(sold.map(line => line.invoiceId))) {
+    await moveLines(tx, invoiceId, stretchOf(from), stretchOf(to));
+  }
+  tx.save(subscriptionPeriods, to);
+}
+
+const stretchOf = ({ startAt: start, endAt: end }: PeriodRow): Stretch => ({ start, end });
 
 /** A change that waits for the end of the period waits for the new one. */
 async function moveDeferred(tx: Tx, { pendingUpdateId, currentPeriodEnd }: Subscription): Promise<void> {

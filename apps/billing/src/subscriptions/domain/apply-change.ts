@@ -1,8 +1,10 @@
 import { type Plan, type PlanSnapshot, snapshotChargeType } from '@recur/contracts';
+import { boundary } from '@recur/kernel';
 import type { Bill, BillDiscount } from '../../invoicing/composed/domain/bill.js';
+import type { Stretch } from '../../pricing/proration.js';
 import { common } from './bill.js';
-import type { ShownItem } from './change-bill.js';
-import type { ChangeDirection, Terms } from './changes.js';
+import { type ShownItem, sameItem } from './change-bill.js';
+import { type ChangeDirection, sameInterval, type Terms } from './changes.js';
 import {
   amountOf,
   type Choice,
@@ -15,7 +17,8 @@ import {
   snapshotOf,
   storedItems,
 } from './items.js';
-import { planOf, type Subscription } from './subscription.js';
+import type { Period, PeriodRow } from './periods.js';
+import { planOf, type Subscription, type Timed } from './subscription.js';
 
 /** Plan, items and prices of a subscription after a change. */
 export interface Update {
@@ -55,41 +58,56 @@ export const updated = <S extends Subscription>(sub: S, update: Update): S => ({
   ...{ currency: update.updateCurrency, planSnapshot: update.updateSnapshot, items: update.updateItems },
 });
 
-/** The subscription in a new series of periods that begins at `start`; its first one is paid. */
-export const restarted = <S extends Subscription>(sub: S, { start, end }: { start: number; end: number }): S => ({
-  ...sub,
-  ...{ anchor: start, periodNo: 1, currentPeriodStart: start, currentPeriodEnd: end, currentPeriodPaid: 1 },
-});
+/**
+ * The subscription in a new series of periods that begins at `start`, and whose first period is paid: the current one, or
+ * the next where it begins with the end of the current one. Free seconds that were appended and not used follow it.
+ */
+export function restarted<S extends Subscription>(sub: S, { start, end }: Stretch, freeSeconds: number): S {
+  const free = freeSeconds > 0 ? { trialEnd: end + freeSeconds, anchor: end + freeSeconds } : { anchor: start };
+  if (start >= sub.currentPeriodEnd) return { ...sub, ...free, periodNo: 0 };
+  const current = { currentPeriodStart: start, currentPeriodEnd: end + freeSeconds, currentPeriodPaid: 1 };
+  return { ...sub, ...current, ...free, periodNo: freeSeconds > 0 ? 0 : 1 };
+}
+
+/** Free seconds of live periods that begin at `start` or later. */
+export const freeSecondsFrom = (periods: readonly PeriodRow[], start: number): number =>
+  periods
+    .filter(({ kind, startAt, state }) => kind === 'free' && state !== 'void' && startAt >= start)
+    .reduce((total, { startAt, endAt }) => total + endAt - startAt, 0);
 
 /**
- * The subscription after a change at the end of its current period. Another interval counts its periods from there.
+ * The subscription after a change at the end of its current period. Another interval counts its periods from
+ * there, or from the end of a trial that goes on.
  */
-export function deferred<S extends Subscription>(sub: S, update: Update): S {
-  const after = updated(sub, update);
-  const [from, to] = [intervalOf(planOf(sub)), intervalOf(planOf(after))];
-  if (from.unit === to.unit && from.count === to.count) return after;
-  return { ...after, anchor: sub.currentPeriodEnd, periodNo: 0 };
+export const deferred = <S extends Subscription>(sub: S, update: Update): S => countedAnew(sub, updated(sub, update));
+
+/** The periods of a subscription whose plan is another one from the end of its current period on. */
+export function countedAnew<S extends Timed>(sub: Timed, after: S): S {
+  if (sameInterval(intervalOf(planOf(sub)), intervalOf(planOf(after)))) return after;
+  return { ...after, anchor: Math.max(sub.currentPeriodEnd, sub.trialEnd), periodNo: 0 };
 }
 
-/** True if lines of a document sell what the subscription sells, at its prices. */
-export function sells({ items }: Subscription, lines: readonly SellingLine[]): boolean {
-  const sold = lines.filter(({ itemKey, sourceLineId }) => sourceLineId === '' && /^(plan$|addon:)/.test(itemKey));
-  const isSold = (item: StoredItem) =>
-    sold.some(
-      line =>
-        line.itemKey === item.key &&
-        line.planId === item.planId &&
-        line.unitAmountExcludingTax * BigInt(line.quantity) === BigInt(item.unitAmount) * BigInt(item.quantity),
-    );
-  return sold.length === items.length && items.every(isSold);
+/**
+ * The unpaid period of an incomplete subscription after a change, which may be the current or the next one, and the
+ * subscription: another interval is counted from the start of the period. A step of a trial stays as it is.
+ */
+export function inUnpaidPeriod<S extends Subscription>(
+  sub: S,
+  update: Update,
+  { kind, startAt: start, endAt }: Pick<PeriodRow, 'kind' | 'startAt' | 'endAt'>,
+): { sub: S; period: Period } {
+  const interval = intervalOf(planOf(updated(sub, update)));
+  const isKept = kind === 'trial' || kind === 'free' || sameInterval(intervalOf(planOf(sub)), interval);
+  if (isKept) return { sub, period: { kind, start, end: endAt } };
+  const end = boundary(start, 1, interval, sub.timeZone);
+  const counted = start === sub.currentPeriodStart ? { periodNo: 1, currentPeriodEnd: end } : { periodNo: 0 };
+  return { sub: { ...sub, anchor: start, ...counted }, period: { kind: 'cycle', start, end } };
 }
 
-interface SellingLine {
-  itemKey: string;
-  sourceLineId: string;
-  planId: number;
-  unitAmountExcludingTax: bigint;
-  quantity: number;
+/** True if lines sell what the subscription sells, at its prices. */
+export function sells({ items }: Subscription, lines: readonly Item[]): boolean {
+  const isSold = (item: Item) => lines.some(line => line.key === item.key && sameItem(line, item));
+  return lines.length === items.length && itemsOf(items).every(isSold);
 }
 
 /** Items of a subscription, as lines show them. */

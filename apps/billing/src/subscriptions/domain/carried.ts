@@ -1,3 +1,4 @@
+import { ratio, sum } from '@recur/kernel';
 import type { BillItem } from '../../invoicing/composed/domain/bill.js';
 
 /** Lines below the gateway's minimum, unbilled until the next invoice, where they come first and are taxed. */
@@ -52,3 +53,22 @@ export const carriedLine = (item: BillItem, amount: bigint): CarriedLine => ({
   },
   ...{ start: item.stretch?.start ?? 0, end: item.stretch?.end ?? 0 },
 });
+
+/**
+ * Carried lines once items end at a moment: a line that charges their time charges what was used of it, as credit lines do
+ * for time that was billed.
+ */
+export const usedUntil = (
+  carried: readonly CarriedLine[],
+  at: number,
+  isEnded: (key: string) => boolean = () => true,
+): CarriedLine[] =>
+  carried.map(line => {
+    const { key, amount, start, end } = line;
+    if (amount <= 0 || end <= at || !/^(plan$|addon:)/.test(key) || !isEnded(key)) return line;
+    const unused = ratio(BigInt(amount), BigInt(end - Math.max(at, start)), BigInt(end - start), 'half-away-from-zero');
+    return { ...line, amount: amount - Number(unused), end: Math.max(at, start) };
+  });
+
+/** The net of carried lines; below zero, they are credit. */
+export const carriedNet = (carried: readonly CarriedLine[]): bigint => sum(carried.map(({ amount }) => BigInt(amount)));

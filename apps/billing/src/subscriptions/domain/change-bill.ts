@@ -102,7 +102,7 @@ export function changedKeys(from: Pick<Terms, 'items'>, to: Pick<Terms, 'items'>
 
 const find = (items: readonly Item[], key: string) => items.find(item => item.key === key);
 
-const sameItem = (a: Item | undefined, b: Item | undefined): boolean =>
+export const sameItem = (a: Item | undefined, b: Item | undefined): boolean =>
   a !== undefined &&
   b !== undefined &&
   a.planId === b.planId &&

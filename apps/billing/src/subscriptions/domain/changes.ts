@@ -17,6 +17,8 @@ export interface ChangeContext {
   requested: RequestedEffect;
   /** Active, and outside of a trial. */
   paidActive: boolean;
+  /** In a trial, the next period is paid: a change bills that one anew. */
+  paidAhead?: boolean;
   downgradeEffectImmediately: boolean;
   upgradeProration: boolean;
 }
@@ -54,7 +56,7 @@ export function directionOf(from: Terms, to: Terms): ChangeDirection {
  * Rejected `invalid_parameters` for /effectImmediate if the request wants it at once.
  */
 export function planChange(from: Terms, to: Terms, context: ChangeContext): ChangePlan {
-  const { requested, paidActive, upgradeProration } = context;
+  const { requested, paidActive, paidAhead = false, upgradeProration } = context;
   const direction = directionOf(from, to);
   const newInterval = !sameInterval(from.interval, to.interval);
   const anotherCurrency = from.currency !== to.currency;
@@ -63,7 +65,7 @@ export function planChange(from: Terms, to: Terms, context: ChangeContext): Chan
   }
   const effect = anotherCurrency ? 'periodEnd' : effectOf(direction, context);
   const equal = direction === 'equal' && requested === 0 && !newInterval;
-  return { effect, direction, newInterval, billed: paidActive && upgradeProration && !equal };
+  return { effect, direction, newInterval, billed: (paidActive || paidAhead) && upgradeProration && !equal };
 }
 
 function effectOf(
@@ -75,7 +77,7 @@ function effectOf(
   return downgradeEffectImmediately ? 'now' : 'periodEnd';
 }
 
-const sameInterval = (a: Interval, b: Interval): boolean => a.unit === b.unit && a.count === b.count;
+export const sameInterval = (a: Interval, b: Interval): boolean => a.unit === b.unit && a.count === b.count;
 
 /** How a change is carried out, by the state of the subscription. */
 export type ChangeMode = 'billed' | 'trial' | 'incomplete';
@@ -113,11 +115,39 @@ export const undecided = (subscriptionId: string): Rejected =>
     `The outcome of a payment of subscription ${subscriptionId} is not known yet: try again later`,
   );
 
+/** The refusal while the next period is paid as a change that waits for it sells it. */
+export const prepaid = (subscriptionId: string): Rejected =>
+  new Rejected(
+    'subscription_wrong_state',
+    `The next period of subscription ${subscriptionId} is paid with its pending change: change it when that has begun`,
+  );
+
 /** The refusal while a period is over, and the next one has not begun. */
 export const betweenPeriods = (subscriptionId: string): Rejected =>
   new Rejected(
     'subscription_wrong_state',
     `The period of subscription ${subscriptionId} is over, and its next one has not begun: try again in a moment`,
+  );
+
+/** The refusal of another currency where usage, late usage too, is priced in the one that there is. */
+export const pricedUsage = ({ subscriptionId, currency }: { subscriptionId: string; currency: string }): Rejected =>
+  new Rejected(
+    'subscription_wrong_state',
+    `Subscription ${subscriptionId} sells usage, which is priced in ${currency}: its currency cannot change`,
+  );
+
+/** The refusal while the invoice of the current period, which waits for usage or for its payment, is not paid. */
+export const unpaidPeriod = (subscriptionId: string): Rejected =>
+  new Rejected(
+    'subscription_wrong_state',
+    `The invoice of the current period of subscription ${subscriptionId} is not paid yet: try again when it is`,
+  );
+
+/** The refusal while the invoice of the current period, which was cancelled, waits to be made again. */
+export const cancelledInvoice = (subscriptionId: string): Rejected =>
+  new Rejected(
+    'subscription_wrong_state',
+    `The invoice of the current period of subscription ${subscriptionId} is cancelled: change it once it is made again`,
   );
 
 /** Refuses a deferred change of a subscription that ends with its period. Throws Rejected `subscription_wrong_state`. */

@@ -40,7 +40,7 @@ export function startOf(terms: StartTerms): Start {
   }
   const none = { trialEnd: 0, multiTrial: null, periodNo: 0 };
   if (trialEnd > 0) return free(start, trialEnd);
-  if (terms.freeInInitialPeriod && freeTimeEnd > 0) return free(start, freeTimeEnd);
+  if (freeTimeEnd > 0) return free(start, freeTimeEnd);
   if (terms.freeInInitialPeriod) {
     const end = boundary(start, 1, interval, timeZone);
     return { ...none, period: { kind: 'free', start, end }, anchor: start, periodNo: 1, trialEnd: end };

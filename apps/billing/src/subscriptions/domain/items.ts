@@ -60,16 +60,26 @@ export const intervalOf = ({
 /** The items of a choice at the prices of now, plan first, then add-ons by id. Throws what `priceIn` does. */
 export function itemsFor({ plan, quantity, addons, currency }: Choice): Item[] {
   return [
-    { key: PLAN_KEY, planId: plan.id, quantity, unitAmount: priceIn(plan, currency, plan.amount) },
+    { key: PLAN_KEY, planId: plan.id, quantity, unitAmount: fullPrice(plan, currency) },
     ...addons
       .toSorted((a, b) => a.plan.id - b.plan.id)
       .map(addon => ({
         key: addonKey(addon.plan.id),
         planId: addon.plan.id,
         quantity: addon.quantity,
-        unitAmount: priceIn(addon.plan, currency, addon.plan.amount),
+        unitAmount: fullPrice(addon.plan, currency),
       })),
   ];
+}
+
+/** The price of a full interval. Throws Rejected for /currency too where the plan's usage has no price in it: it needs a rate. */
+function fullPrice(plan: Plan, currency: string): bigint {
+  const price = priceIn(plan, currency, plan.amount);
+  const charges = plan.metricMeteredCharge.length + plan.metricRecurringCharge.length;
+  if (currency !== plan.currency && charges > 0 && ruleOf(plan, currency).exchangeRate <= 0) {
+    throw invalid('/currency', `Plan ${plan.id} has no exchange rate from ${plan.currency} for its usage prices`);
+  }
+  return price;
 }
 
 /** Σ unit amount × quantity: the price of a full interval before discounts. */

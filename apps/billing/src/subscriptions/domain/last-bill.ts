@@ -42,10 +42,10 @@ export function lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage }: E
   };
 }
 
-/** The last bill of a subscription. Carried lines come first; without anything else to bill they are waived. */
+/** The last bill of a subscription. Carried lines come first. */
 export const lastBill = (sub: Subscription, items: readonly BillItem[], at: number): Bill => ({
   ...common(sub, at),
   ...{ reason: 'last', name: 'SubscriptionCancel' },
   period: { kind: '', start: sub.currentPeriodStart, end: at },
-  items: items.length === 0 ? [] : [...sub.carried.map(carriedItem), ...items],
+  items: [...sub.carried.map(carriedItem), ...items],
 });

@@ -34,13 +34,22 @@ export interface PeriodRow {
   remakeAt: number;
   /** Invoices that were made for it. */
   timesMade: number;
+  /**
+   * Unix second at which the usage of the time before it is complete: its draft is finished, and limits are carried over
+   * once more; 0 where nothing waits for usage.
+   */
+  finishAt: number;
   createTime: number;
 }
 
 /** Facts of a period for which no invoice of the cycle was made yet. */
-export const notBilled = { deadline: 0, remakeAt: 0, timesMade: 0 } as const;
+export const notBilled = { deadline: 0, remakeAt: 0, timesMade: 0, finishAt: 0 } as const;
 
 export const isLivePeriod = ({ state }: Pick<PeriodRow, 'state'>): boolean => state !== 'void';
+
+/** True for a period that was invoiced at the price of the plan: a step of a trial has its own. */
+export const sellsPlan = ({ kind, invoiceId }: Pick<PeriodRow, 'kind' | 'invoiceId'>): boolean =>
+  invoiceId !== '' && (kind === 'cycle' || kind === 'stub');
 
 /** The first problem with the tiling of live periods, in words; undefined if they tile time from their first start. */
 export function gapIn(rows: readonly Pick<PeriodRow, 'startAt' | 'endAt' | 'state'>[]): string | undefined {

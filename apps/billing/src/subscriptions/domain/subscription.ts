@@ -84,6 +84,13 @@ export interface Subscription {
   modifyTime: number;
 }
 
+/** A subscription as far as its periods follow from it. */
+export type Timed = Pick<
+  Subscription,
+  | ('subscriptionId' | 'planSnapshot' | 'timeZone' | 'anchor' | 'periodNo' | 'trialEnd' | 'multiTrial')
+  | ('currentPeriodStart' | 'currentPeriodEnd' | 'currentPeriodPaid')
+>;
+
 /** The plan that it sells, as it was when it was sold. */
 export function planOf({ subscriptionId, planSnapshot }: Pick<Subscription, 'subscriptionId' | 'planSnapshot'>) {
   if (!planSnapshot.plan) throw new Error(`subscription ${subscriptionId} has no plan`);
@@ -102,7 +109,7 @@ export function moved<S extends Subscription>(sub: S, move: SubscriptionMove, no
  * The period after the current one: the next step of its trial, a free stretch up to the end of the trial, a stub where the
  * due day was changed, else the next full period.
  */
-export function nextPeriod(sub: Subscription): Period {
+export function nextPeriod(sub: Timed): Period {
   const { currentPeriodEnd: start, anchor, periodNo, multiTrial, timeZone, trialEnd } = sub;
   const step = (multiTrial?.currentIndex ?? 0) + 1;
   const next = multiTrial?.finished ? undefined : multiTrial?.steps[step];
@@ -115,7 +122,7 @@ export function nextPeriod(sub: Subscription): Period {
 }
 
 /** The subscription in its next period, which is paid or free. */
-export function advanced<S extends Subscription>(sub: S, period: Period): S {
+export function advanced<S extends Timed>(sub: S, period: Period): S {
   const { start, end, kind, step } = period;
   const current = { currentPeriodStart: start, currentPeriodEnd: end, currentPeriodPaid: 1 };
   const { multiTrial, anchor, timeZone } = sub;
@@ -134,6 +141,16 @@ export function activated<S extends Subscription>(sub: S, now: number): S {
   const firstPaidTime = sub.firstPaidTime || now;
   return { ...moved(sub, 'activate', now), currentPeriodPaid: 1, firstPaidTime, dunningTime: 0 };
 }
+
+/** A period goes on, or begins, unpaid. */
+export const suspended = <S extends Subscription>(
+  sub: S,
+  unpaid: { deadline: number } | undefined,
+  now: number,
+): S => ({
+  ...moved(sub, 'suspend', now),
+  ...{ dunningTime: now, currentPeriodPaid: unpaid?.deadline ?? now },
+});
 
 /** Ended at once: by request, by its deadline, or because it never paid. */
 export function ended<S extends Subscription>(

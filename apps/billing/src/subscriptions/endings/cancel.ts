@@ -1,10 +1,12 @@
 import { Controller } from '@nestjs/common';
 import { cancelAtPeriodEnd, cancelSubscription, type In, keepAfterPeriodEnd } from '@recur/contracts';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { goOnCollecting } from '../../invoicing/payments/collect.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { ChangeEffects } from '../changes/effects.js';
 import { endingAtPeriodEnd, type Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
+import { periodsFrom } from '../periods.js';
 import { scheduleNext } from '../schedule.js';
 import { SubscriptionEndings } from './ending.js';
 
@@ -39,7 +41,10 @@ export class Cancelling {
   @Handle(keepAfterPeriodEnd)
   keep(key: In<typeof keepAfterPeriodEnd>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      setEnding(tx, await lockNamed(tx, key), false);
+      const sub = await lockNamed(tx, key);
+      setEnding(tx, sub, false);
+      const [next] = await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd);
+      if (next?.state === 'open' && next.invoiceId !== '') goOnCollecting(tx, next.invoiceId);
       return {};
     });
   }

@@ -4,10 +4,14 @@ import { openInvoicesOf } from '../../invoicing/composed/open-invoices.js';
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
 import { subscriptionAggregate } from '../aggregate.js';
+import { Arrears, sellsUsage } from '../arrears.js';
 import { ChangeEffects } from '../changes/effects.js';
+import { CycleInvoices } from '../cycle/cycle-invoices.js';
+import { sceneOf } from '../cycle/scene.js';
 import { ended, type Subscription } from '../domain/subscription.js';
 import { SubscriptionInvoices } from '../owner.js';
 import { scheduleNext } from '../schedule.js';
+import { giveBackWaiting } from '../waiting-code.js';
 import { LastDocuments, type LastTerms } from './last-document.js';
 
 /** The end of a subscription: at once, at the end of its period, at a deadline. */
@@ -15,6 +19,8 @@ export interface Ending extends Partial<LastTerms> {
   move: 'cancel' | 'expire' | 'fail';
   reason: string;
   log?: string;
+  /** True where it ends with its period: the last usage is billed when it is complete. */
+  usageLater?: boolean;
 }
 
 /** Ends subscriptions. The subscription is locked. */
@@ -25,10 +31,12 @@ export class SubscriptionEndings {
     private readonly owners: InvoiceOwners,
     private readonly changes: ChangeEffects,
     private readonly documents: LastDocuments,
+    private readonly invoices: CycleInvoices,
+    private readonly arrears: Arrears,
     owner: SubscriptionInvoices,
   ) {
-    owner.endsAfterRefund(async (tx, sub) => {
-      await this.end(tx, sub, { move: 'cancel', reason: 'Refunded' });
+    owner.endsBy(async (tx, sub, reason) => {
+      await this.end(tx, sub, { move: 'cancel', reason });
     });
   }
 
@@ -36,7 +44,9 @@ export class SubscriptionEndings {
    * Ends it now: cancels its unfinished change and its open invoices, and makes its last document, by which a next period
    * that is paid is credited in any case. Throws Rejected `subscription_wrong_state`.
    */
-  async end(tx: Tx, sub: Subscription, { move, reason, log, ...terms }: Ending): Promise<Subscription> {
+  async end(tx: Tx, live: Subscription, { move, reason, log, usageLater = false, ...terms }: Ending) {
+    const { sub, invoiceId: finishedId } = await this.finishDraft(tx, live, terms.prorate ?? false);
+    await giveBackWaiting(tx, sub);
     const before = await this.changes.cancelPending(tx, sub);
     const over = { ...ended(before, move, reason, tx.now), carried: [] };
     if (move === 'cancel') tx.step(subscriptionAggregate, over, 'subscription.cancelled');
@@ -44,12 +54,45 @@ export class SubscriptionEndings {
     scheduleNext(tx, over);
     // the handlers of their ends find that it is over
     for (const invoiceId of await openInvoicesOf(tx, sub.subscriptionId)) {
+      if (invoiceId === finishedId) continue;
       const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
       if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
     }
-    const unbilled = await this.documents.make(tx, before, { prorate: false, invoiceNow: false, ...terms });
+    const usage = usageLater ? {} : await this.usageOf(tx, before, terms.invoiceNow ?? false);
+    const unbilled = await this.documents.make(tx, before, { prorate: false, invoiceNow: false, ...usage, ...terms });
     if (log) logEnd(tx, over, [log, ...unbilled]);
     return over;
+  }
+
+  /**
+   * Finishes the draft that waits for usage: the usage of the period before is billed in any case, and the fees of the
+   * current period in full, or with `prorate` up to now.
+   */
+  private async finishDraft(
+    tx: Tx,
+    sub: Subscription,
+    prorate: boolean,
+  ): Promise<{ sub: Subscription; invoiceId: string }> {
+    if (!sellsUsage(sub.planSnapshot)) return { sub, invoiceId: '' };
+    const scene = await sceneOf(tx, [sub.subscriptionId]);
+    const state = scene.states.get(sub.subscriptionId);
+    const row = state?.current;
+    if (!state || !row || row.state !== 'open' || row.finishAt === 0) return { sub, invoiceId: '' };
+    const used = { kind: 'stub', start: row.startAt, end: Math.max(tx.now, row.startAt + 1) } as const;
+    const billed = await this.invoices.bill(tx, scene, state, row, prorate && row.kind !== 'trial' ? used : undefined);
+    return { sub: billed.sub, invoiceId: billed.current?.invoiceId ?? '' };
+  }
+
+  /** The usage of the current period up to now, for the last document, or for the log where it is dropped. */
+  private async usageOf(
+    tx: Tx,
+    sub: Subscription,
+    invoiceNow: boolean,
+  ): Promise<Pick<LastTerms, 'usage' | 'usedUntil'>> {
+    // this very second counts: a clock that a test moves stands still
+    const usedUntil = Math.min(tx.now + 1, sub.currentPeriodEnd);
+    if (invoiceNow) await this.arrears.lock(tx, sub, usedUntil);
+    return { usage: await this.arrears.items(tx, sub, usedUntil), usedUntil };
   }
 }
 

@@ -9,6 +9,8 @@ import { giveBackSources, InvoiceMaker } from '../../invoicing/composed/make.js'
 import { isCarried } from '../../invoicing/composed/preview.js';
 import { endLines, soldLines } from '../../invoicing/composed/sold-lines.js';
 import { firstInvoiceDeadline } from '../../invoicing/domain/dunning.js';
+import { Arrears } from '../arrears.js';
+import { carriedNet, usedUntil } from '../domain/carried.js';
 import { lastBill, lastLines } from '../domain/last-bill.js';
 import type { Subscription } from '../domain/subscription.js';
 import { settingsOf } from '../settings.js';
@@ -22,7 +24,11 @@ export interface LastTerms {
   /** True to send a negative total back through the payments, as far as they go. */
   refund?: boolean;
   usage?: readonly BillItem[];
+  /** The end of that usage, which the document bills. */
+  usedUntil?: number;
 }
+
+const last = { status: 'open', createFrom: createFrom.autoRenew } as const;
 
 /** Words of the operation log for what was never billed when a subscription ended. */
 export type Unbilled = 'UsageDropped' | 'LinesWaived';
@@ -30,34 +36,55 @@ export type Unbilled = 'UsageDropped' | 'LinesWaived';
 /** Makes the last invoice or credit note of a subscription. It is locked, and has no open invoice and no pending change. */
 @Injectable()
 export class LastDocuments {
-  constructor(private readonly maker: InvoiceMaker) {}
+  constructor(
+    private readonly maker: InvoiceMaker,
+    private readonly arrears: Arrears,
+  ) {}
 
   async make(
     tx: Tx,
     sub: Subscription,
-    { prorate, invoiceNow, refund = false, usage = [] }: LastTerms,
+    { prorate, invoiceNow, refund = false, usage = [], usedUntil: usageUntil = 0 }: LastTerms,
   ): Promise<Unbilled[]> {
-    const { subscriptionId, gatewayId, currentPeriodEnd: periodEnd, carried } = sub;
+    const { subscriptionId, gatewayId, currentPeriodEnd: periodEnd } = sub;
     const at = tx.now;
+    const carried = prorate ? usedUntil(sub.carried, at) : sub.carried;
     const sold = await soldLines(tx, subscriptionId, at);
     const { items, ended, dropped } = lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage });
     const usageDropped: Unbilled[] = dropped.length > 0 ? ['UsageDropped'] : [];
-    if (items.length === 0) return carried.length > 0 ? [...usageDropped, 'LinesWaived'] : usageDropped;
+    // carried lines alone are waived, unless they are credit
+    if (items.length === 0 && carriedNet(carried) >= 0n) {
+      return carried.length > 0 ? [...usageDropped, 'LinesWaived'] : usageDropped;
+    }
     const [gateway, sellerCountryCode, { firstInvoiceDays }] = await Promise.all([
       findGateway(tx, gatewayId),
       sellerCountry(tx),
       settingsOf(tx),
     ]);
-    const composed = await compose(tx, lastBill(sub, items, at), { sellerCountryCode, gateway });
+    const composed = await compose(tx, lastBill({ ...sub, carried }, items, at), { sellerCountryCode, gateway });
     const isWaived = await isCarried(tx, composed);
     const deadline = firstInvoiceDeadline(at, firstInvoiceDays);
+    let billedOn = tx.newId('in_');
     if (isWaived) await giveBackSources(tx, composed);
-    else await this.maker.make(tx, composed, { status: 'open', createFrom: createFrom.autoRenew, deadline, refund });
+    else billedOn = (await this.maker.make(tx, composed, { ...last, deadline, refund })).view.invoiceId;
+    if (invoiceNow && usageUntil > 0) await this.arrears.close(tx, sub, usageUntil, billedOn);
     await endLines(
       tx,
       ended.map(({ lineId }) => lineId),
       at,
     );
     return isWaived ? [...usageDropped, 'LinesWaived'] : usageDropped;
+  }
+
+  /**
+   * Bills the usage of the last period of a subscription that ended with it, or up to the start of one that is not
+   * paid; false where there is none.
+   */
+  async usage(tx: Tx, sub: Subscription, until = sub.currentPeriodEnd): Promise<boolean> {
+    await this.arrears.lock(tx, sub, until);
+    const usage = await this.arrears.items(tx, sub, until);
+    if (usage.length === 0) return false;
+    await this.make(tx, sub, { prorate: false, invoiceNow: true, usage, usedUntil: until });
+    return true;
   }
 }

@@ -13,13 +13,23 @@ import { sellerCountry } from '../../customers/merchants.js';
 import { findUser } from '../../customers/users.js';
 import { findGateway } from '../../gateways/lookup.js';
 import { compose } from '../../invoicing/composed/compose.js';
+import type { Bill } from '../../invoicing/composed/domain/bill.js';
 import { nextInvoiceOf } from '../../invoicing/composed/open-invoices.js';
 import { previewOf } from '../../invoicing/composed/preview.js';
 import { invoicesById } from '../../invoicing/lists/details.js';
+import { Arrears } from '../arrears.js';
+import { chargedAnew } from '../changes/charged-anew.js';
+import { afterDeferred } from '../changes/update-terms.js';
+import { cycleBill } from '../domain/bill.js';
+import { carriedItem } from '../domain/carried.js';
+import { endsWithPeriod, periodOf } from '../domain/cycle.js';
+import { lastBill } from '../domain/last-bill.js';
 import { hasEnded } from '../domain/lifecycle.js';
-import type { Subscription } from '../domain/subscription.js';
-import { nextBill } from '../next-bill.js';
-import { leadOf } from '../schedule.js';
+import type { PeriodRow } from '../domain/periods.js';
+import { advanced, type Subscription } from '../domain/subscription.js';
+import { deferredOf, type NextBill, nextBill } from '../next-bill.js';
+import { periodsFrom } from '../periods.js';
+import { makeTime } from '../schedule.js';
 import { subscriptions } from '../tables.js';
 import { subscriptionView } from '../views.js';
 import { unfinishedUpdates } from './unfinished.js';
@@ -31,14 +41,17 @@ const emptyUpdate = emptyOf(PreviewInvoice);
 /** subscription/preview_subscription_next_invoice. It reads in a read-only transaction. */
 @Controller()
 export class NextInvoicePreview {
-  constructor(private readonly db: Db) {}
+  constructor(
+    private readonly db: Db,
+    private readonly arrears: Arrears,
+  ) {}
 
   @Handle(previewNextInvoice)
   preview(input: Input, caller: Caller) {
     return this.db.read(caller, async reader => {
       const sub = await named(reader, input);
       const update = (await unfinishedUpdates(reader, [sub.pendingUpdateId])).get(sub.pendingUpdateId);
-      const invoice = await nextOf(reader, sub);
+      const invoice = await nextOf(reader, this.arrears, sub);
       return {
         invoice: withUpdate(invoice, update),
         subscription: subscriptionView(sub),
@@ -63,21 +76,70 @@ async function named(
 }
 
 /** The live next invoice where there is one, else what the billing cycle would make. */
-async function nextOf(reader: Reader, sub: Subscription): Promise<Invoice> {
-  const { subscriptionId, status, currentPeriodStart, currentPeriodEnd, cancelAtPeriodEnd, trialEnd } = sub;
+async function nextOf(reader: Reader, arrears: Arrears, sub: Subscription): Promise<Invoice> {
+  const { subscriptionId, status, currentPeriodStart, currentPeriodEnd } = sub;
   if (hasEnded(status)) throw none(sub, `is ${status}`);
-  const isUnpaid = status === 'pending' || status === 'processing' || status === 'init';
-  const live = await nextInvoiceOf(reader, subscriptionId, isUnpaid ? currentPeriodStart : currentPeriodEnd);
+  const [isUnpaid, ends] = [status !== 'active', endsWithPeriod(sub)];
+  // with the end, an open invoice of the next period is cancelled
+  const from = isUnpaid ? currentPeriodStart : currentPeriodEnd;
+  const live = isUnpaid || !ends ? await nextInvoiceOf(reader, subscriptionId, from) : undefined;
   const invoice = live && (await invoicesById(reader, [live])).get(live);
   if (invoice) return invoice;
-  if (cancelAtPeriodEnd) throw none(sub, 'ends with its period');
-  const moment = Math.max(reader.now, Math.max(currentPeriodEnd, trialEnd) - leadOf(sub));
-  const [{ bill }, gateway, sellerCountryCode] = await Promise.all([
-    nextBill(reader, sub, moment),
-    findGateway(reader, sub.gatewayId),
-    sellerCountry(reader),
-  ]);
+  const moment = Math.max(reader.now, makeTime(sub));
+  if (ends) return composed(reader, sub, await lastUsage(reader, arrears, sub, moment));
+  const rows = await periodsFrom(reader, subscriptionId, currentPeriodStart);
+  const paid = rows.find(({ startAt, state }) => startAt === currentPeriodEnd && state === 'paid');
+  if (paid) return oncePaid(reader, arrears, sub, paid);
+  const next = await nextOrDraft(reader, arrears, sub, { moment, rows });
+  return composed(reader, next.sub, next.bill);
+}
+
+/**
+ * The next invoice once the next period is paid: that of the period, or the document of a deferred change that charges it
+ * anew. A period without an invoice is followed by one that may have one.
+ */
+async function oncePaid(reader: Reader, arrears: Arrears, sub: Subscription, paid: PeriodRow): Promise<Invoice> {
+  const update = await deferredOf(reader, sub);
+  const after = update ? afterDeferred(sub, update) : sub;
+  const anew = update && (await chargedAnew(reader, { sub, after }, paid));
+  if (anew) return composed(reader, after, anew.bill);
+  const its = paid.invoiceId && (await invoicesById(reader, [paid.invoiceId])).get(paid.invoiceId);
+  if (its) return its;
+  const then = advanced(sub, periodOf(sub, paid));
+  const next = await nextBill(reader, then, { arrears, moment: Math.max(reader.now, makeTime(then)) });
+  return composed(reader, next.sub, next.bill);
+}
+
+async function composed(reader: Reader, { gatewayId }: Subscription, bill: Bill): Promise<Invoice> {
+  const [gateway, sellerCountryCode] = await Promise.all([findGateway(reader, gatewayId), sellerCountry(reader)]);
   return previewOf(reader, await compose(reader, bill, { gateway, sellerCountryCode }));
+}
+
+/**
+ * The invoice of the current period, where usage has it made after the period's start: its draft as it would be finished
+ * now, or the one that replaces it where it was cancelled. Else the bill of the next period.
+ */
+async function nextOrDraft(
+  reader: Reader,
+  arrears: Arrears,
+  sub: Subscription,
+  { moment, rows }: { moment: number; rows: readonly PeriodRow[] },
+): Promise<Pick<NextBill, 'sub' | 'bill'>> {
+  const waiting = rows.find(
+    ({ startAt, finishAt, remakeAt, state }) =>
+      startAt === sub.currentPeriodStart && state === 'open' && (finishAt > 0 || remakeAt > 0),
+  );
+  if (!waiting) return nextBill(reader, sub, { arrears, moment });
+  const others = [...sub.carried.map(carriedItem), ...(await arrears.items(reader, sub, waiting.startAt))];
+  const finish = Math.max(reader.now, waiting.remakeAt);
+  return { sub, bill: cycleBill(sub, periodOf(sub, waiting), others, finish) };
+}
+
+/** The last bill of a subscription that ends with its period: what it used, and what was carried. */
+async function lastUsage(reader: Reader, arrears: Arrears, sub: Subscription, moment: number): Promise<Bill> {
+  const usage = await arrears.items(reader, sub, sub.currentPeriodEnd);
+  if (usage.length === 0) throw none(sub, 'ends with its period');
+  return lastBill({ ...sub, carried: [] }, usage, moment);
 }
 
 const none = ({ subscriptionId }: Subscription, why: string) =>

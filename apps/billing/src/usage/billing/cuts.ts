@@ -1,11 +1,11 @@
 import type { MerchantMetric } from '@recur/contracts';
-import type { Tx } from '@recur/platform';
+import type { Reader, Tx } from '@recur/platform';
 import { metricsById } from '../../customers/metrics.js';
 import { createCounters, emptyCounter, keyOf, lockCounters, pairKey, pairsIn } from '../counters.js';
 import { type Counter, priceFor } from '../domain/counter.js';
 import { aggregationOf } from '../metric-kinds.js';
 import { recount, recountUniques, type Stretch } from '../recounting.js';
-import { type Billing, counters } from '../tables.js';
+import { type Billing, billings, counters } from '../tables.js';
 import { type Billed, usedUntil } from './due-lines.js';
 
 const dropUniques = `delete from usage_uniques where merchant_id = $1 and subscription_id = $2 and metric_id = $3
@@ -16,7 +16,7 @@ const dropCounter = `delete from usage_counters where merchant_id = $1 and subsc
   and start_at = $4`;
 const moveEvents = `update usage_events set counter_start = $7 where merchant_id = $1 and user_id = $2 and metric_id = $3
   and subscription_id = $4 and event_time >= $5 and event_time < $6`;
-const leftText = `select metric_id, start_at from usage_billings where merchant_id = $1 and subscription_id = any($2)
+const othersText = `select metric_id, start_at from usage_billings where merchant_id = $1 and subscription_id = any($2)
   and invoice_id <> $3`;
 
 /**
@@ -25,7 +25,7 @@ const leftText = `select metric_id, start_at from usage_billings where merchant_
  */
 export async function cutAt(tx: Tx, metric: MerchantMetric, counter: Counter, billed: Billed): Promise<Counter> {
   const { subscription, period, until } = billed;
-  const price = priceFor(counter, period, subscription.trialEnd) ?? null;
+  const price = priceFor(counter, period, subscription) ?? null;
   if (counter.endAt <= until) return { ...counter, price };
   const aggregation = aggregationOf(metric);
   const rest = { ...counter, startAt: until };
@@ -57,30 +57,51 @@ export async function cutAt(tx: Tx, metric: MerchantMetric, counter: Counter, bi
 export async function reopenCounters(tx: Tx, billed: readonly Billing[]): Promise<void> {
   const pairs = pairsIn(billed);
   const locked = new Map((await lockCounters(tx, pairs, 0)).map(counter => [keyOf(counter), counter]));
-  const subscriptionIds = [...new Set(billed.map(({ subscriptionId }) => subscriptionId))];
-  const left = await tx.query(leftText, [tx.merchantId, subscriptionIds, billed[0]?.invoiceId]);
-  const stillBilled = new Set(left.map(row => `${row.metric_id} ${row.start_at}`));
+  const isBilledElsewhere = await billedElsewhere(tx, billed);
   const metrics = await metricsById(
     tx,
     pairs.map(({ metricId }) => metricId),
   );
+  const opened: Counter[] = [];
   for (const billing of billed) {
     const counter = locked.get(keyOf(billing));
     const metric = metrics.get(billing.metricId);
     if (!counter || !metric) throw new Error(`no counter ${keyOf(billing)}`);
-    const isOpen = !stillBilled.has(`${billing.metricId} ${billing.startAt}`);
-    const back: Counter = {
-      ...counter,
-      billedValue: counter.billedValue - billing.value,
-      billedAmount: counter.billedAmount - billing.amount,
-      version: counter.version + 1,
-      ...(isOpen && { closed: false, price: null }),
-    };
+    const isOpen = !isBilledElsewhere(billing);
+    const back = { ...unbilled(counter, billing, isOpen), version: counter.version + 1 };
     const next = [...locked.values()].find(one => pairKey(one) === pairKey(counter) && one.startAt === counter.endAt);
     const joined = isOpen && billing.cut ? await join(tx, metric, back, next) : back;
-    tx.save(counters, joined);
+    opened.push(joined);
   }
+  // at once: what bills the usage anew may be made in the same transaction
+  await tx.upsert(counters, opened);
 }
+
+/** Counters as they are without the billings of an invoice, which opens or joins none. */
+export async function countersWithout(reader: Reader, there: readonly Counter[], invoiceId: string) {
+  const billed = await reader.all(billings, { invoiceId });
+  const byKey = new Map(billed.map(billing => [keyOf(billing), billing]));
+  const isBilledElsewhere = await billedElsewhere(reader, billed);
+  return there.map(counter => {
+    const billing = byKey.get(keyOf(counter));
+    return billing ? unbilled(counter, billing, !isBilledElsewhere(billing)) : counter;
+  });
+}
+
+/** Tells which counters other invoices than that of these billings have billed too. */
+async function billedElsewhere(reader: Reader, billed: readonly Billing[]): Promise<(billing: Billing) => boolean> {
+  const subscriptionIds = [...new Set(billed.map(({ subscriptionId }) => subscriptionId))];
+  const others = await reader.query(othersText, [reader.merchantId, subscriptionIds, billed[0]?.invoiceId ?? '']);
+  const keys = new Set(others.map(row => `${row.metric_id} ${row.start_at}`));
+  return ({ metricId, startAt }) => keys.has(`${metricId} ${startAt}`);
+}
+
+const unbilled = (counter: Counter, { value, amount }: Billing, isOpen: boolean): Counter => ({
+  ...counter,
+  billedValue: counter.billedValue - value,
+  billedAmount: counter.billedAmount - amount,
+  ...(isOpen && { closed: false, price: null }),
+});
 
 async function join(tx: Tx, metric: MerchantMetric, counter: Counter, next: Counter | undefined): Promise<Counter> {
   if (next?.closed) return counter;

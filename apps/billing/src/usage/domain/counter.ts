@@ -1,6 +1,6 @@
 import { type ChargeDocument, samePrice, usagePrice } from '../../pricing/usage.js';
 import type { MetricKind, Tally } from './aggregation.js';
-import { chargeIn, type UsagePeriod, type UsageSubscription } from './facts.js';
+import { chargeIn, isFree, type UsagePeriod, type UsageSubscription } from './facts.js';
 
 /** A price as a counter keeps it from its close on. */
 export interface KeptPrice {
@@ -10,7 +10,7 @@ export interface KeptPrice {
 
 /**
  * The count of one metric of a subscription over a stretch of time [startAt, endAt): a period; for charges at most as long
- * as the price is the same and the trial has not ended. Counters of one (subscription, metric) never overlap.
+ * as the price is the same and no free time begins or ends. Counters of one (subscription, metric) never overlap.
  */
 export interface Counter extends Tally {
   merchantId: number;
@@ -51,24 +51,22 @@ export const isCharge = (kind: MetricKind): boolean => kind === 'chargeMetered' 
 
 /**
  * The stretch in which an event at `at` is counted where no counter covers the time yet: its period; for charges the
- * part of it with the same price as at that time, before or after the end of the trial. `others` are the bounds of the
+ * part of it with the same price as at that time, within free time or outside of it. `others` are the bounds of the
  * metric's counters, which it leaves out.
  */
 export function boundsAt(
-  { trialEnd }: Pick<UsageSubscription, 'trialEnd'>,
+  { free }: Pick<UsageSubscription, 'free'>,
   period: UsagePeriod,
   { metricId, kind, at }: { metricId: number; kind: MetricKind; at: number },
   others: readonly Bounds[],
 ): Bounds {
-  const cuts = isCharge(kind) ? [trialEnd, ...priceChanges(period, metricId)] : [];
+  const cuts = isCharge(kind)
+    ? [...free.flatMap(({ start, end }) => [start, end]), ...priceChanges(period, metricId)]
+    : [];
   const edges = [period.start, period.end, ...cuts, ...others.flatMap(({ start, end }) => [start, end])];
   const before = edges.filter(edge => edge <= at);
   const after = edges.filter(edge => edge > at);
-  return {
-    start: Math.max(...before),
-    // beyond the newest period: an event that is slightly ahead
-    end: after.length > 0 ? Math.min(...after) : Math.max(at + 1, period.end),
-  };
+  return { start: Math.max(...before), end: Math.min(...after) };
 }
 
 /** The times within a period at which a metric's price changes. */
@@ -82,14 +80,14 @@ export function priceChanges({ segments }: UsagePeriod, metricId: number): numbe
   });
 }
 
-/** The price of a counter: the kept one, else that of the terms at its start; none in the trial. */
+/** The price of a counter: the kept one, else that of the terms at its start; none in free time. */
 export function priceFor(
   counter: Pick<Counter, 'metricId' | 'startAt' | 'price'>,
   period: UsagePeriod,
-  trialEnd: number,
+  subscription: Pick<UsageSubscription, 'free'>,
 ): KeptPrice | undefined {
   if (counter.price) return counter.price;
-  if (counter.startAt < trialEnd) return undefined;
+  if (isFree(subscription, counter.startAt)) return undefined;
   const segment = period.segments.findLast(({ start }) => start <= counter.startAt) ?? period.segments[0];
   return segment && chargeIn(segment.terms, counter.metricId);
 }

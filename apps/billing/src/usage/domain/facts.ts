@@ -36,15 +36,23 @@ export interface UsageSubscription {
   start: number;
   /** When it ended; 0 while it lives. */
   end: number;
-  /** The end of its trial; 0 without one. Charges count from here. */
-  trialEnd: number;
+  /** Trials and free time, in order: nothing in them is charged, and charges count from zero after each. */
+  free: readonly { start: number; end: number }[];
   /** How long after its end it takes events of its last period. */
   graceSeconds: number;
   /** Events of an invoiced period: billed on the next invoice, or refused. */
   lateUsage: 'next' | 'refuse';
-  /** The periods of the last 35 days, oldest first. */
+  /** The periods of the last 35 days, oldest first; with those that begin within the time that events may be ahead. */
   periods: readonly UsagePeriod[];
 }
+
+/** True for a time at which nothing is charged. */
+export const isFree = ({ free }: Pick<UsageSubscription, 'free'>, at: number): boolean =>
+  free.some(({ start, end }) => start <= at && at < end);
+
+/** The end of the last free time before a time: charges that never restart count from there. */
+export const chargedSince = ({ free }: Pick<UsageSubscription, 'free'>, at: number): number =>
+  Math.max(0, ...free.map(({ end }) => end).filter(end => end <= at));
 
 /** The terms in force at the end of a period, or now: a change's terms hold at once. */
 export const termsOf = ({ segments }: UsagePeriod): readonly PlanTerms[] => segments.at(-1)?.terms ?? [];

@@ -34,6 +34,9 @@ export const carryOver = (total: bigint, used: bigint): bigint => (total > used 
 /** Percentages of a limit at which an alert is sent. */
 export const alertLevels = [80, 100] as const;
 
+/** The highest level that usage has reached; 0 for none. */
+export const levelReached = (used: bigint, total: bigint): number => alertsDue(used, total, 0).at(-1) ?? 0;
+
 /** The levels that usage has reached since `alerted`, the highest one sent before. */
 export const alertsDue = (used: bigint, total: bigint, alerted: number): number[] =>
   total <= 0n ? [] : alertLevels.filter(level => level > alerted && used * 100n >= total * BigInt(level));

@@ -46,11 +46,7 @@ export function place(
   return found;
 }
 
-/** The period at a time. An event that is slightly ahead counts in the newest period, whose successor is not made yet. */
 function periodAt({ start, end, periods }: UsageSubscription, at: number): UsagePeriod | undefined {
   if (at < start || (end !== 0 && at >= end)) return undefined;
-  const found = periods.find(period => period.start <= at && at < period.end);
-  if (found) return found;
-  const last = periods.at(-1);
-  return end === 0 && last && at >= last.end ? last : undefined;
+  return periods.find(period => period.start <= at && at < period.end);
 }

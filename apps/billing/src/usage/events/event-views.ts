@@ -24,7 +24,7 @@ export class EventViews {
     ]);
     const metric = metrics.get(event.metricId);
     const period = subscription?.periods.find(({ start, end }) => start <= event.eventTime && event.eventTime < end);
-    const kept = parts?.counter && subscription && period && priceFor(parts.counter, period, subscription.trialEnd);
+    const kept = parts?.counter && subscription && period && priceFor(parts.counter, period, subscription);
     const of = metric && subscription && { currency: subscription.currency, aggregation: aggregationOf(metric) };
     const charge = kept && of ? eventChargeView(kept, of, event) : null;
     return eventView(event, { ...(parts as EventParts), charge });
@@ -34,7 +34,7 @@ export class EventViews {
 /** The view of an event that is recorded now: all that it shows is known. */
 export function newEventView({ event, placed }: Required<Recorded>): MerchantMetricEvent {
   const { counter, subscription, period } = placed;
-  const kept = isLimit(placed.incoming.metric) ? undefined : priceFor(counter, period, subscription.trialEnd);
+  const kept = isLimit(placed.incoming.metric) ? undefined : priceFor(counter, period, subscription);
   const of = { currency: subscription.currency, aggregation: aggregationOf(placed.incoming.metric) };
   const charge = kept ? eventChargeView(kept, of, event) : null;
   const { periodStart, periodEnd } = counter;

@@ -36,6 +36,8 @@ export class UsageEvents {
   /** Without an idempotency key the event shares a transaction with others, since its own id recognises a repeat. */
   @Handle(newUsageEvent)
   async create(input: In<typeof newUsageEvent>, caller: Caller) {
+    // the metric or the user may be gone since the answer that is repeated
+    await this.db.replay(caller);
     const [incoming] = await resolve(this.db, caller, [input]);
     if (!incoming || incoming instanceof Rejected) throw incoming ?? new Rejected('internal_error');
     if (caller.idempotencyKey === undefined) {
@@ -70,6 +72,7 @@ export class UsageEvents {
 
   @Handle(ingestUsageEvents)
   async ingest({ lines }: In<typeof ingestUsageEvents>, caller: Caller) {
+    await this.db.replay(caller);
     const { events, refused } = linesIn(lines);
     const system = withoutKey(caller);
     let accepted = 0;

@@ -4,6 +4,7 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { assertMetric } from '../../customers/metrics.js';
 import { assertUser, findUser } from '../../customers/users.js';
+import { levelReached } from '../domain/limit.js';
 import { type Place, place } from '../domain/placing.js';
 import { isLimit } from '../metric-kinds.js';
 import { scheduleNotice } from '../notices.js';
@@ -42,7 +43,9 @@ export class LimitAdjustments {
         ...{ memberId: kind === 'member' ? Number(id) : 0, memberEmail: display },
         ...{ previousLimit: total, previousUsed: counter.used, createTime: tx.now },
       });
-      tx.save(counters, scheduleNotice(tx, { ...counter, adjusted: counter.adjusted + amount }));
+      // levels of the new limit that are not reached are told of again
+      const alerted = Math.min(counter.alerted, levelReached(counter.used, total + amount));
+      tx.save(counters, scheduleNotice(tx, { ...counter, adjusted: counter.adjusted + amount, alerted }));
       tx.log(`Metric(${metric.id})`, `AdjustLimit(${input.amount})`, { userId, subscriptionId });
       return { success: true };
     });

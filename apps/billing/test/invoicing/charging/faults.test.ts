@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import {
-  cancelPayment,
   gatewayCallback,
   type In,
   invoiceStatus,
@@ -159,33 +158,6 @@ describe('callbacks', () => {
     expect((await facts()) - before).toBe(1);
     expect((await c.s.t.emitted()).filter(({ type }) => type === 'operation.logged')).toHaveLength(1);
     expect(await c.s.t.rows('select 1 from payment_surpluses where invoice_id = $1', [invoiceId])).toEqual([]);
-  });
-
-  it('race payment/cancel: one wins, and no money is lost', async () => {
-    const rounds = 48;
-    const open = await Promise.all(Array.from({ length: rounds }, () => made('calls_back_late')));
-    await c.drain();
-    await c.s.t.rows(`delete from due_work where kind in ('sandbox.callback', 'payment.reconcile')`);
-    c.s.clock.advance(3_600);
-    const callbacks = await planned();
-    const of = (paymentId: string) =>
-      callbacks.find(({ base64 }) => Buffer.from(base64, 'base64').toString().includes(`${paymentId}-1`));
-    await Promise.all(
-      open.map(async ({ paymentId }) => {
-        const callback = of(paymentId);
-        if (!callback) throw new Error(`no callback about ${paymentId}`);
-        const both = [() => c.s.t.call(cancelPayment, { paymentId }), () => call(callback)];
-        await Promise.all((Math.random() < 0.5 ? both : both.toReversed()).map(run => run()));
-      }),
-    );
-    const rows = await c.s.t.rows(
-      `select i.status, p.status as payment, i.surplus from invoices i join payments p using (invoice_id)
-        where i.invoice_id = any($1)`,
-      [open.map(({ invoiceId }) => invoiceId)],
-    );
-    const ends = new Set(rows.map(({ status, payment, surplus }) => `${status} ${payment} ${surplus}`));
-    expect(rows).toHaveLength(rounds);
-    for (const end of ends) expect(['paid success 0', 'cancelled cancelled 7033']).toContain(end);
   });
 });
 

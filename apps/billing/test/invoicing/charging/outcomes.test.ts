@@ -61,17 +61,35 @@ describe('a soft decline', () => {
     expect(await c.moneyOf(invoiceId)).toBe(0);
   });
 
-  it('is mended by another card, which is tried at once', async () => {
+  it('is mended by another card beside the first, which is tried at once, in the same second too', async () => {
     const { userId, invoiceId } = await c.charged('declines_softly');
-    c.s.clock.advance(1);
-    await c.swap(userId, 'succeeds');
+    await c.card(userId, 'succeeds');
     await c.drain();
     expect(await c.s.detail(invoiceId)).toMatchObject(paid);
     expect(await c.paymentsOf(invoiceId)).toMatchObject([
       { status: 'failed', automatic: true },
       { status: 'success', automatic: false },
     ]);
+    // a claim and its outcome are two changes, logged each by itself
+    const events = await c.s.t.emitted();
+    const logs = events.filter(({ type }) => type === 'operation.logged');
+    expect(logs.map(({ data }) => data)).toContainEqual(
+      expect.objectContaining({ target: `Invoice(${invoiceId})`, content: 'Open another payment' }),
+    );
+    const logged = logs.map(({ requestId }) => requestId);
+    expect(new Set(logged).size).toBe(logged.length);
+    expect(new Set(logged)).toEqual(new Set(events.map(({ requestId }) => requestId)));
   });
+});
+
+it('an invoice of a user without a card is charged once one is saved, in the same second too', async () => {
+  const userId = await c.buyer();
+  const { invoiceId } = await c.made(userId);
+  await c.drain();
+  expect(await c.paymentsOf(invoiceId)).toMatchObject([{ status: 'created', attempt: 0 }]);
+  await c.card(userId, 'succeeds');
+  await c.drain();
+  expect(await c.s.detail(invoiceId)).toMatchObject(paid);
 });
 
 describe('a hard decline', () => {
@@ -84,7 +102,6 @@ describe('a hard decline', () => {
 
   it('is mended by another card, with which they begin again', async () => {
     const { userId, invoiceId } = await c.charged('declines_hard');
-    c.s.clock.advance(1);
     await c.swap(userId, 'declines_softly');
     await c.pass(13 * hour);
     expect(await c.paymentsOf(invoiceId)).toMatchObject([

@@ -98,7 +98,7 @@ describe('a collection', () => {
     while (current.nextTime !== 0 && times.length < 100) {
       const now = current.nextTime + late;
       times.push(now);
-      const made = attempted(current, end, now);
+      const made = attempted(current, end, now, 'pm_1');
       [current, end] = [made.collection, made.deadline];
     }
     return { times, deadline: end };
@@ -132,30 +132,33 @@ describe('a collection', () => {
     const planned = cycleDeadline(P, P - 2 * hours, dunning);
     const collection = newCollection(ids, { ...dunning, chargeTime: P - 2 * hours }, P - 3 * days);
     expect(isOwed(collection, planned)).toBe(true);
-    const made = attempted(collection, planned, seconds('2026-04-03T08:00:00'));
+    const made = attempted(collection, planned, seconds('2026-04-03T08:00:00'), 'pm_1');
     expect(made.deadline).toBe(seconds('2026-04-04T08:00:00'));
     expect(made.collection.nextTime).toBe(seconds('2026-04-03T20:00:00'));
   });
 
   it('leaves a retry interval after a delayed attempt that is not the first', () => {
-    const first = attempted(newCollection(ids, dunning, 1), 24 * hours, 1);
+    const first = attempted(newCollection(ids, dunning, 1), 24 * hours, 1, 'pm_1');
     // scheduled at 12 h, made at 40 h
-    const second = attempted({ ...first.collection, nextTime: 12 * hours }, 24 * hours, 40 * hours);
+    const second = attempted({ ...first.collection, nextTime: 12 * hours }, 24 * hours, 40 * hours, 'pm_1');
     expect([second.deadline, second.collection.nextTime]).toEqual([52 * hours, 0]);
   });
 
   it('counts no attempt beside its schedule, and keeps it', () => {
-    const collection = { ...newCollection(ids, { ...dunning, chargeTime: 500 }, 0), tryNow: true };
+    const collection = { ...newCollection(ids, { ...dunning, chargeTime: 500 }, 0), tryNow: true, tryMethodId: 'pm_2' };
     expect(isDue(collection, 100)).toBe(true);
-    const made = attempted(collection, 9_999, 100);
+    const made = attempted(collection, 9_999, 100, 'pm_2');
     expect(made).toMatchObject({ automatic: false, deadline: 9_999 });
-    expect(made.collection).toEqual({ ...collection, tryNow: false, lastTime: 100 });
+    expect(made.collection).toEqual({
+      ...collection,
+      ...{ tryNow: false, tryMethodId: '', lastTime: 100, lastMethodId: 'pm_2' },
+    });
   });
 
   it('passes over an attempt that cannot be made, and goes on with the next', () => {
     const collection = newCollection(ids, dunning, 100);
     const passed = passedOver(collection, 99_999, 100);
     expect(passed).toEqual({ ...collection, nextTime: 100 + 12 * hours });
-    expect(passedOver({ ...passed, tryNow: true }, 99_999, 200)).toEqual(passed);
+    expect(passedOver({ ...passed, tryNow: true, tryMethodId: 'pm_2' }, 99_999, 200)).toEqual(passed);
   });
 });

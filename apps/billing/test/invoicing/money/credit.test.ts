@@ -2,16 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   cancelInvoice,
   cancelRefund,
-  creditTransactionType,
   deleteInvoice,
   editInvoice,
   finishInvoice,
-  incrementPromoCredit,
   invoiceDetail,
   refundInvoice,
   setupWireTransfer,
 } from '@recur/contracts';
-import { addMain } from '../../../src/credits/verbs.js';
 import { type Shop, shop } from '../../shop.js';
 
 let s: Shop;
@@ -20,22 +17,6 @@ beforeAll(async () => {
 });
 afterAll(() => s.t.close());
 
-let users = 100;
-/** A user with credit on its accounts. */
-async function buyer({ main = 0n, promo = 0 }: { main?: bigint; promo?: number }): Promise<number> {
-  const userId = ++users;
-  s.knowUser(userId);
-  if (promo > 0) await s.t.done(incrementPromoCredit, { userId, currency: 'EUR', amount: promo });
-  if (main > 0n) {
-    const type = creditTransactionType.recharge;
-    await s.t.db.write(s.t.callerOf(), async tx => {
-      await addMain(tx, { userId, currency: 'EUR', amount: main, type, invoiceId: '' });
-      tx.log('CreditAccount', 'Recharge');
-      return {};
-    });
-  }
-  return userId;
-}
 const balances = async (userId: number) =>
   Object.fromEntries(
     (await s.t.rows('select type, balance from credit_accounts where user_id = $1', [userId])).map(row => [
@@ -50,7 +31,7 @@ const order = (unitAmountExcludingTax: number) => ({
 
 describe('main credit', () => {
   it('is spent when an invoice is finished; the payment is for the rest: 4800 with 3600 leaves 1200', async () => {
-    const userId = await buyer({ main: 3600n });
+    const userId = await s.buyer({ main: 3600n });
     const invoice = await s.made({ userId, ...order(4800), finish: true });
     expect(invoice).toMatchObject({ totalAmount: 4800, partialCreditPaidAmount: 3600, amountDue: 1200, status: 2 });
     expect(invoice.payment).toMatchObject({ totalAmount: 1200 });
@@ -60,21 +41,21 @@ describe('main credit', () => {
   });
 
   it('that covers all pays at once, without a payment', async () => {
-    const userId = await buyer({ main: 6000n });
+    const userId = await s.buyer({ main: 6000n });
     const invoice = await s.made({ userId, ...order(4800), finish: true });
     expect(invoice).toMatchObject({ status: 3, amountDue: 0, payment: null, link: '' });
     expect(await balances(userId)).toEqual({ main: 1200 });
   });
 
   it("is held back so that the rest is not below the gateway's minimum of 100", async () => {
-    const userId = await buyer({ main: 4750n });
+    const userId = await s.buyer({ main: 4750n });
     const invoice = await s.made({ userId, ...order(4800), finish: true });
     expect(invoice).toMatchObject({ partialCreditPaidAmount: 4700, amountDue: 100 });
     expect(await balances(userId)).toEqual({ main: 50 });
   });
 
   it('comes back when the term is over', async () => {
-    const userId = await buyer({ main: 3600n });
+    const userId = await s.buyer({ main: 3600n });
     const { invoiceId } = await s.made({ userId, ...order(4800), finish: true });
     s.clock.advance(s.term);
     await s.expiries.sweep();
@@ -83,7 +64,7 @@ describe('main credit', () => {
   });
 
   it('comes back at once where a refund exceeds the payment, which goes first', async () => {
-    const userId = await buyer({ main: 3600n });
+    const userId = await s.buyer({ main: 3600n });
     const { invoiceId } = await s.made({ userId, ...order(4800), finish: true });
     await s.moves.receive(invoiceId);
     const { refund } = await s.t.done(refundInvoice, { invoiceId, refundAmount: 2000, reason: '' });
@@ -96,7 +77,7 @@ describe('main credit', () => {
   });
 
   it('that a refund gave stays with the user when the refund is cancelled, as one that succeeded', async () => {
-    const userId = await buyer({ main: 3600n });
+    const userId = await s.buyer({ main: 3600n });
     const { invoiceId } = await s.made({ userId, ...order(4800), finish: true });
     await s.moves.receive(invoiceId);
     const { refund } = await s.t.done(refundInvoice, { invoiceId, refundAmount: 2000, reason: '' });
@@ -113,7 +94,7 @@ describe('main credit', () => {
   });
 
   it('of one user is spent once, however many invoices are finished at once', async () => {
-    const userId = await buyer({ main: 5000n });
+    const userId = await s.buyer({ main: 5000n });
     const drafts = await Promise.all(Array.from({ length: 6 }, () => s.made({ userId, ...order(2000) })));
     await Promise.all(drafts.map(({ invoiceId }) => s.t.done(finishInvoice, { invoiceId, daysUtilDue: 3 })));
     const [row] = await s.t.rows('select sum(partial_credit_paid) as spent from invoices where user_id = $1', [userId]);
@@ -124,7 +105,7 @@ describe('main credit', () => {
 
 describe('promo credit', () => {
   it('is taken when the draft is made, before tax: 50 credits for 5050', async () => {
-    const userId = await buyer({ promo: 80 });
+    const userId = await s.buyer({ promo: 80 });
     const asked = { userId, ...order(5050), applyPromoCredit: true };
     const { invoiceId, ...invoice } = await s.made(asked);
     expect(invoice).toMatchObject({
@@ -138,7 +119,7 @@ describe('promo credit', () => {
   });
 
   it('is taken again at an edit, as far as the cap goes, and stays where nothing of it changes', async () => {
-    const userId = await buyer({ promo: 80 });
+    const userId = await s.buyer({ promo: 80 });
     const { invoiceId } = await s.made({ userId, ...order(5050), applyPromoCredit: true, applyPromoCreditAmount: 20 });
     const edit = async (more: object) => (await s.t.done(editInvoice, { invoiceId, ...more })).invoice;
     expect(await edit({ name: 'April' })).toMatchObject({ promoCreditDiscountAmount: 2000 });

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { cancelAtPeriodEnd, previewNextInvoice, type Subscription } from '@recur/contracts';
+import {
+  cancelAtPeriodEnd,
+  cancelInvoice,
+  type Invoice,
+  previewNextInvoice,
+  type Subscription,
+  setupGateway,
+} from '@recur/contracts';
+import { boundary } from '@recur/kernel';
 import { DAY, plans, type World, world } from './world.js';
 
 let w: World;
@@ -24,6 +32,13 @@ async function next({ subscriptionId, currentPeriodEnd }: Subscription) {
   return w.detail(String(row?.invoice_id));
 }
 
+const previewOf = async ({ subscriptionId }: Subscription) =>
+  (await w.t.done(previewNextInvoice, { subscriptionId })).invoice;
+const amounts = (document: Partial<Invoice> | null | undefined) => ({
+  ...{ totalAmount: document?.totalAmount, invoiceName: document?.invoiceName },
+  nets: document?.lines?.map(line => line.amountExcludingTax),
+});
+
 const small = { newPlanId: plans.small };
 
 describe('a deferred change', () => {
@@ -46,6 +61,17 @@ describe('a deferred change', () => {
     expect(await w.update(subscriptionPendingUpdate?.pendingUpdateId ?? '')).toMatchObject({ status: 2 });
   });
 
+  it('is billed with the tax percentage and by the gateway that it names', async () => {
+    const sub = await w.paid({ planId: plans.large });
+    const { gateway } = await w.t.done(setupGateway, { gatewayName: 'sandbox', currency: 'EUR' });
+    const { gatewayId } = gateway;
+    await w.change(sub, { ...small, taxPercentage: 1900, gatewayId });
+    const previewed = await previewOf(sub);
+    expect(previewed).toMatchObject({ totalAmount: 11_900, taxAmount: 1900, gatewayId });
+    await to(sub.currentPeriodEnd - 3 * DAY);
+    expect(await next(sub)).toMatchObject({ totalAmount: 11_900, taxAmount: 1900, gatewayId });
+  });
+
   it('replaces the open invoice of the next period when that begins', async () => {
     const sub = await w.paid({ planId: plans.large });
     await to(sub.currentPeriodEnd - 3 * DAY);
@@ -65,11 +91,20 @@ describe('a deferred change', () => {
     await to(sub.currentPeriodEnd - 3 * DAY);
     const paid = await next(sub);
     await w.receive(paid.invoiceId);
+    const { nextPeriodInvoice } = await w.preview(sub, small);
     await w.change(sub, small);
+    const previewed = await previewOf(sub);
+    expect(previewed.invoiceId).toBe('');
+    expect(amounts(nextPeriodInvoice)).toEqual(amounts(previewed));
     await to(sub.currentPeriodEnd);
     expect(await w.row(sub.subscriptionId)).toMatchObject({ plan_id: '10', status: 'active' });
     const note = (await w.creditNotes()).find(({ subscriptionId }) => subscriptionId === sub.subscriptionId);
-    expect(note?.lines.map(line => line.amountExcludingTax)).toEqual([-20_000, 10_000]);
+    expect(amounts(note)).toEqual({
+      totalAmount: -10_000,
+      invoiceName: 'SubscriptionDowngrade',
+      nets: [-20_000, 10_000],
+    });
+    expect(amounts(previewed)).toEqual(amounts(note));
     expect(await w.mainCredit(sub.userId)).toBe(10_000);
   });
 
@@ -118,6 +153,18 @@ describe('a change inside the lead window', () => {
   });
 });
 
+it('a next period that is paid is previewed by its invoice, and a change by the invoice after it', async () => {
+  const sub = await w.paid();
+  await to(sub.currentPeriodEnd - 3 * DAY);
+  const { invoiceId } = await next(sub);
+  expect((await previewOf(sub)).invoiceId).toBe(invoiceId);
+  await w.receive(invoiceId);
+  const paid = await previewOf(sub);
+  expect(paid).toMatchObject({ invoiceId, periodStart: sub.currentPeriodEnd });
+  const { nextPeriodInvoice } = await w.preview(sub, {});
+  expect(nextPeriodInvoice).toMatchObject({ totalAmount: 20_000, periodStart: paid.periodEnd });
+});
+
 it('a change of an incomplete subscription replaces the invoice of the period that began unpaid', async () => {
   const sub = await w.paid();
   await to(sub.currentPeriodEnd + 3600);
@@ -131,6 +178,34 @@ it('a change of an incomplete subscription replaces the invoice of the period th
   expect(await w.row(sub.subscriptionId)).toMatchObject({
     ...{ status: 'active', plan_id: '20', current_period_start: String(sub.currentPeriodEnd) },
   });
+});
+
+it('a change of an incomplete subscription to another interval begins with the unpaid period', async () => {
+  const sub = await w.paid({ planId: plans.yearly });
+  await to(sub.currentPeriodEnd + 3600);
+  const request = { newPlanId: plans.small };
+  const { invoice: previewed } = await w.preview(sub, request);
+  const made = await w.change(sub, request);
+  const again = await next(sub);
+  const end = boundary(sub.currentPeriodEnd, 1, { unit: 'month', count: 1 }, 'UTC');
+  const period = { periodStart: sub.currentPeriodEnd, periodEnd: end };
+  expect(again).toMatchObject({ invoiceId: made.invoiceId, totalAmount: 10_000, ...period });
+  expect(previewed).toMatchObject({ invoiceName: again.invoiceName, totalAmount: 10_000, ...period });
+  await w.receive(made.invoiceId);
+  const current = { current_period_start: String(period.periodStart), current_period_end: String(end) };
+  expect(await w.row(sub.subscriptionId)).toMatchObject({ status: 'active', ...current });
+  await to(end - DAY);
+  expect(await next({ ...sub, currentPeriodEnd: end })).toMatchObject({ totalAmount: 10_000, periodStart: end });
+});
+
+it('a change of an incomplete subscription waits while its invoice is cancelled', async () => {
+  const sub = await w.paid();
+  await to(sub.currentPeriodEnd + 3600);
+  await w.t.done(cancelInvoice, { invoiceId: (await next(sub)).invoiceId });
+  const why = `The invoice of the current period of subscription ${sub.subscriptionId} is cancelled: change it once it is made again`;
+  expect(await w.refused(sub)).toMatchObject({ slug: 'subscription_wrong_state', message: why });
+  await to(w.clock.now() + DAY / 2);
+  expect((await w.change(sub, {})).invoiceId).not.toBe('');
 });
 
 it('an end with the period credits a next period that is paid', async () => {

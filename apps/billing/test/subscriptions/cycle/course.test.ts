@@ -6,6 +6,10 @@ import {
   cancelSubscription,
   changeDueDay,
   changeGateway,
+  keepAfterPeriodEnd,
+  listPaymentMethods,
+  newPaymentMethod,
+  previewNextInvoice,
   renewSubscription,
   resumeSubscription,
 } from '@recur/contracts';
@@ -75,6 +79,25 @@ describe('add_new_trial_start', () => {
     ]);
     const rows = await s.periods(id);
     for (const [at, row] of rows.entries()) if (at > 0) expect(row.start_at).toBe(rows[at - 1]?.end_at);
+  });
+
+  it('moves a paid stub with its length: full periods follow it, at the full price', async () => {
+    const { id } = await begun();
+    await s.t.done(changeDueDay, { subscriptionId: id, dueDay: 13 }, s.merchant);
+    await s.to('2026-03-27T23:00');
+    expect((await live(id)).slice(1)).toEqual(['stub 03-28 04-13 paid']);
+    await extend(id, 36);
+    await s.to('2026-05-01');
+    expect((await live(id)).slice(1)).toEqual([
+      'free 03-28 03-29T12:00 paid',
+      'stub 03-29T12:00 04-14T12:00 paid',
+      'cycle 04-14T12:00 05-14T12:00 paid',
+    ]);
+    // 16 of 31 days
+    expect((await s.invoices(id)).slice(1)).toEqual([
+      'Cycle paid 03-28 04-13 1548',
+      'Cycle paid 04-14T12:00 05-14T12:00 3000',
+    ]);
   });
 
   it('makes an incomplete one active: its open invoice is cancelled', async () => {
@@ -161,6 +184,27 @@ describe('the course of a subscription', () => {
     expect([await s.dates(id), (await s.invoices(id)).length]).toEqual(['cancelled 01-31 02-28', 1]);
   });
 
+  it('is not charged for its next period once it is cancelled so, unless that is taken back', async () => {
+    const { id: subscriptionId } = await begun();
+    await s.to('2026-02-26');
+    const open = 'Cycle processing 02-28 03-31 3000';
+    expect((await s.invoices(subscriptionId)).at(-1)).toBe(open);
+    await s.t.done(cancelAtPeriodEnd, { subscriptionId }, s.merchant);
+    expect(await s.t.call(previewNextInvoice, { subscriptionId }, s.merchant)).toMatchObject({
+      slug: 'subscription_without_next_invoice',
+    });
+    await s.to('2026-02-27T23:00');
+    expect((await s.invoices(subscriptionId)).at(-1)).toBe(open);
+    await s.t.done(keepAfterPeriodEnd, { subscriptionId }, s.merchant);
+    await s.to('2026-02-27T23:01');
+    expect((await s.invoices(subscriptionId)).at(-1)).toBe('Cycle paid 02-28 03-31 3000');
+    await s.to('2026-03-29');
+    await s.t.done(cancelAtPeriodEnd, { subscriptionId }, s.merchant);
+    await s.to('2026-03-31');
+    expect(await s.dates(subscriptionId)).toBe('cancelled 02-28 03-31');
+    expect((await s.invoices(subscriptionId)).at(-1)).toBe('Cycle cancelled 03-31 04-30 3000');
+  });
+
   it('may be used until a time, which is the deadline of its invoice', async () => {
     const { id, userId } = await begun();
     await s.to('2026-02-20');
@@ -193,6 +237,26 @@ describe('the course of a subscription', () => {
     expect(await change(s.gatewayId())).toMatchObject({ slug: 'gateway_archived' });
     await s.t.done(cancelSubscription, { subscriptionId: id }, s.merchant);
     expect(await change(s.gatewayId())).toMatchObject({ slug: 'subscription_wrong_state' });
+  });
+
+  it('is charged at once with the method that it is changed to, an older one too', async () => {
+    const { id: subscriptionId, userId } = await begun({}, 'succeeds');
+    await s.t.done(
+      newPaymentMethod,
+      { gatewayId: s.gatewayId(), userId, data: { scenario: 'declines_softly' } },
+      s.merchant,
+    );
+    const at = { gatewayId: s.gatewayId(), userId };
+    const { methodList } = await s.t.done(listPaymentMethods, at, s.merchant);
+    const [works, declines] = [true, false].map(first => methodList.find(({ isDefault }) => isDefault === first)?.id);
+    const choose = (paymentMethodId = '') =>
+      s.t.done(changeGateway, { subscriptionId, gatewayId: s.gatewayId(), paymentMethodId }, s.merchant);
+    await choose(declines);
+    await s.to('2026-02-28T05:00');
+    expect(await s.dates(subscriptionId)).toBe('incomplete 01-31 02-28');
+    await choose(works);
+    await s.to('2026-02-28T05:01');
+    expect(await s.dates(subscriptionId)).toBe('active 02-28 03-31');
   });
 
   it('is renewed after its end, with an anchor of its own', async () => {

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { cancelInvoice } from '@recur/contracts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addTrialTime, cancelInvoice, previewNextInvoice, submitChange } from '@recur/contracts';
 import { type Subscribers, subscribers, utc } from './subscribers.js';
 
 let s: Subscribers;
@@ -8,6 +8,12 @@ beforeAll(async () => {
 });
 afterAll(() => s.t.close());
 beforeEach(() => s.anew('2026-01-31'));
+
+/** A trial of a week at 100 and a month at 500. */
+const steps = [
+  { name: 'Week', trialPrice: 100, trialDuration: 7 * 86_400, intervalUnit: '', intervalCount: 0 },
+  { name: 'Month', trialPrice: 500, trialDuration: 0, intervalUnit: 'month', intervalCount: 1 },
+].map(step => ({ ...step, metadata: {}, trialCompareAtPrice: 0 }));
 
 it('renews month by month from the original day, and charges two hours before each period', async () => {
   const userId = await s.buyer();
@@ -119,12 +125,40 @@ it('bills a year fifteen days ahead, once', async () => {
   expect(await s.invoices(id)).toEqual(['Create paid 01-31 01-31 12000', 'Cycle paid 01-31 01-31 12000']);
 });
 
+describe('a plan that ends with its trial', () => {
+  const begun = async () =>
+    s.subscribe({ userId: await s.buyer(), planId: s.plan({ multiTrials: steps, cancelAtTrialEnd: 1 }) });
+  const preview = (subscriptionId: string) => s.t.call(previewNextInvoice, { subscriptionId }, s.merchant);
+
+  it('goes through all steps, each previewed and billed before it begins, and ends then', async () => {
+    const { id } = await begun();
+    expect(await preview(id)).toMatchObject({
+      data: { invoice: { totalAmount: 500, periodStart: utc('2026-02-07') } },
+    });
+    await s.to('2026-02-04');
+    expect((await s.invoices(id)).at(-1)).toBe('Cycle processing 02-07 03-07 500');
+    await s.to('2026-02-07');
+    expect(await s.dates(id)).toBe('active 02-07 03-07');
+    expect(await s.events(id)).not.toContain('auto_renew.failure');
+    expect(await preview(id)).toMatchObject({ slug: 'subscription_without_next_invoice' });
+    await s.to('2026-03-07');
+    expect(await s.dates(id)).toBe('cancelled 02-07 03-07');
+    expect(await s.invoices(id)).toHaveLength(2);
+  });
+
+  it('ends with the free time that was appended to it', async () => {
+    const { id: subscriptionId } = await begun();
+    await s.t.done(addTrialTime, { subscriptionId, appendTrialEndHour: 48 }, s.merchant);
+    await s.to('2026-03-08');
+    expect(await s.dates(subscriptionId)).toBe('active 03-07 03-09');
+    await s.to('2026-03-09');
+    expect(await s.dates(subscriptionId)).toBe('cancelled 03-07 03-09');
+    expect(await s.invoices(subscriptionId)).toHaveLength(2);
+  });
+});
+
 it('goes through the steps of a trial, each with its own invoice, and bills the plan from their end', async () => {
   const userId = await s.buyer();
-  const steps = [
-    { name: 'Week', trialPrice: 100, trialDuration: 7 * 86_400, intervalUnit: '', intervalCount: 0 },
-    { name: 'Month', trialPrice: 500, trialDuration: 0, intervalUnit: 'month', intervalCount: 1 },
-  ].map(step => ({ ...step, metadata: {}, trialCompareAtPrice: 0 }));
   const { id } = await s.subscribe({ userId, planId: s.plan({ multiTrials: steps }) });
   await s.to('2026-05-01');
   expect(await s.invoices(id)).toEqual([
@@ -133,6 +167,18 @@ it('goes through the steps of a trial, each with its own invoice, and bills the 
     'Cycle paid 03-07 04-07 1000',
     'Cycle paid 04-07 05-07 1000',
   ]);
+});
+
+it('a free step that is known already is previewed by the invoice after it', async () => {
+  const multiTrials = steps.map((step, at) => ({ ...step, trialPrice: at === 0 ? 100 : 0 }));
+  const { id: subscriptionId } = await s.subscribe({ userId: await s.buyer(), planId: s.plan({ multiTrials }) });
+  await s.to('2026-02-05');
+  expect((await s.periods(subscriptionId)).at(-1)).toMatchObject({
+    start_at: String(utc('2026-02-07')),
+    state: 'paid',
+  });
+  const { invoice } = await s.t.done(previewNextInvoice, { subscriptionId }, s.merchant);
+  expect(invoice).toMatchObject({ invoiceId: '', totalAmount: 1000, periodStart: utc('2026-03-07') });
 });
 
 it('parks a subscription of which more than three periods were missed while billing was away', async () => {
@@ -155,4 +201,20 @@ it('catches up one period per retry interval after a shorter downtime', async ()
   await s.t.work.drain();
   expect(await s.invoices(id)).toHaveLength(3);
   expect(await s.dates(id)).toBe('active 02-02 02-03');
+});
+
+it('carries out a deferred change whose period began while billing was away', async () => {
+  const userId = await s.buyer();
+  const [large, small] = [s.plan({ amount: 2000 }), s.plan({ amount: 1000 })];
+  const { id } = await s.subscribe({ userId, planId: large });
+  await s.t.done(submitChange, { subscriptionId: id, newPlanId: small, quantity: 1 }, s.merchant);
+  const { end } = await s.state(id);
+  s.s.clock.advance(end + 86_400 - s.s.clock.now());
+  await s.t.work.drain();
+  const [row] = await s.t.rows(
+    'select plan_id, pending_update_id, status from subscriptions where subscription_id = $1',
+    [id],
+  );
+  expect(row).toEqual({ plan_id: String(small), pending_update_id: '', status: 'active' });
+  expect((await s.invoices(id)).map(invoice => invoice.split(' ').at(-1))).toEqual(['2000', '1000']);
 });

@@ -85,8 +85,10 @@ describe('a trial', () => {
 
   it('may be the whole first period, or a stretch before it', () => {
     expect(endsOf(begun({ freeInInitialPeriod: true }), 2)).toEqual(['2026-02-28', '2026-03-31'].map(day));
-    const until = begun({ freeInInitialPeriod: true, freeTimeEnd: day('2026-02-15') });
-    expect(endsOf(until, 2)).toEqual(['2026-02-15', '2026-03-15'].map(day));
+    for (const freeInInitialPeriod of [true, false]) {
+      const until = begun({ freeInInitialPeriod, freeTimeEnd: day('2026-02-15') });
+      expect(endsOf(until, 2)).toEqual(['2026-02-15', '2026-03-15'].map(day));
+    }
   });
 
   it('is appended to by hours, which add up', () => {

@@ -129,7 +129,7 @@ describe('stretches', () => {
   const changed = period(0, 1000, [0, [priced(10)]], [400, [priced(10)]], [600, [priced(8)]]);
 
   it('a charge is cut where its price changes, not where the plan alone does (G5)', () => {
-    const at = (time: number) => boundsAt({ trialEnd: 0 }, changed, { ...of, at: time }, []);
+    const at = (time: number) => boundsAt({ free: [] }, changed, { ...of, at: time }, []);
     expect([at(0), at(500), at(600)]).toEqual([
       { start: 0, end: 600 },
       { start: 0, end: 600 },
@@ -138,14 +138,16 @@ describe('stretches', () => {
   });
 
   it('a limit goes on over changes and trial ends (G5, G6)', () => {
-    expect(boundsAt({ trialEnd: 300 }, changed, { metricId: 1, kind: 'limitMetered', at: 700 }, [])).toEqual({
+    expect(
+      boundsAt({ free: [{ start: 0, end: 300 }] }, changed, { metricId: 1, kind: 'limitMetered', at: 700 }, []),
+    ).toEqual({
       start: 0,
       end: 1000,
     });
   });
 
   it('charges start anew at the end of the trial (G6)', () => {
-    const at = (time: number) => boundsAt({ trialEnd: 300 }, changed, { ...of, at: time }, []);
+    const at = (time: number) => boundsAt({ free: [{ start: 0, end: 300 }] }, changed, { ...of, at: time }, []);
     expect([at(299), at(300)]).toEqual([
       { start: 0, end: 300 },
       { start: 300, end: 600 },
@@ -153,7 +155,7 @@ describe('stretches', () => {
   });
 
   it('leaves out what other counters cover', () => {
-    expect(boundsAt({ trialEnd: 0 }, period(0, 1000, [0, []]), { ...of, at: 500 }, [{ start: 0, end: 400 }])).toEqual({
+    expect(boundsAt({ free: [] }, period(0, 1000, [0, []]), { ...of, at: 500 }, [{ start: 0, end: 400 }])).toEqual({
       start: 400,
       end: 1000,
     });
@@ -164,7 +166,7 @@ describe('event time (G1)', () => {
   const day = 86_400;
   const now = 100 * day;
   const subscription = (over: Partial<UsageSubscription> = {}): UsageSubscription => ({
-    ...{ subscriptionId: 'sub_1', userId: 1, productId: 0, currency: 'EUR', start: 80 * day, end: 0, trialEnd: 0 },
+    ...{ subscriptionId: 'sub_1', userId: 1, productId: 0, currency: 'EUR', start: 80 * day, end: 0, free: [] },
     ...{ graceSeconds: 3600, lateUsage: 'next' },
     periods: [
       { ...period(80 * day, 95 * day, [80 * day, [limited(1)]]), state: 'invoiced' },

@@ -42,8 +42,8 @@ export interface BillItem {
  */
 export type BillDiscount =
   | { is: 'code'; code: string; operation: Operation; shares?: readonly ItemChange[] }
-  /** Bound to the subscription and reduces its cycle invoices. */
-  | { is: 'bound'; discountId: number; code: string }
+  /** Bound to the subscription and reduces its cycle invoices. The cycle of an invoice that this one `replaces` is free. */
+  | { is: 'bound'; discountId: number; code: string; replaces?: string }
   /** A one-time code whose use was reserved, waiting for the first invoice that it can reduce. */
   | { is: 'waiting'; discountId: number; code: string; useId: number }
   /** Terms for these lines alone: those of a bound discount for the charge lines of a change. */

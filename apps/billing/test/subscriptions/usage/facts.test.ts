@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { emptyOf, MetricPlanCharge, Plan } from '@recur/contracts';
-import { billing } from '../../src/service.js';
-import { SubscriptionFacts } from '../../src/usage/subscription-facts.js';
-import { type Shop, shop } from '../shop.js';
-import { day } from './meter.js';
+import { billing } from '../../../src/service.js';
+import { SubscriptionFacts } from '../../../src/usage/subscription-facts.js';
+import { type Shop, shop } from '../../shop.js';
+import { day } from '../../usage/meter.js';
 
 let s: Shop;
 beforeAll(async () => {
@@ -77,7 +77,7 @@ async function subscribed(subscriptionId: string, over: Record<string, unknown> 
   await insert('subscription_pending_updates', {
     ...{ pending_update_id: `pu_${subscriptionId}`, subscription_id: subscriptionId, user_id: 70, status: 'finished' },
     ...{ effect_time: now - day, proration_date: now - day, quantity: 1, plan_snapshot: snapshot(1) },
-    ...{ items: '[]', update_snapshot: '{}', update_items: '[]', terms: '{}', kind: 'upgrade' },
+    ...{ currency: 'EUR', items: '[]', update_snapshot: '{}', update_items: '[]', terms: '{}', kind: 'upgrade' },
   });
   return { now, first, second, end };
 }

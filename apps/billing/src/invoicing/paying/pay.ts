@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { Rejected } from '@recur/kernel';
+import type { Tx } from '@recur/platform';
+import { type Gateway, usableGateway } from '../../gateways/domain/gateway.js';
+import { chargesItself } from '../../gateways/domain/kinds.js';
+import { allGateways } from '../../gateways/lookup.js';
+import { invoiceAggregate, paymentAggregate } from '../aggregates.js';
+import { clearPayment, openAnotherPayment } from '../domain/collection.js';
+import { assertOpen } from '../domain/invoice.js';
+import type { Checkout, Payment } from '../domain/payment.js';
+import { InvoiceEndings } from '../endings.js';
+import { InvoiceFinalizer } from '../finalize.js';
+import { tryNow } from '../payments/collect.js';
+import type { InvoiceState } from '../state.js';
+import { payments } from '../tables.js';
+
+/** How a user pays. */
+export interface Means {
+  gatewayId: number;
+  /** Gives the id of the method to charge, '' for the default one, once the invoice is locked and open. */
+  method(): Promise<string>;
+}
+
+/** Payments of open invoices that their users make. */
+@Injectable()
+export class InvoicePaying {
+  constructor(
+    private readonly finalizer: InvoiceFinalizer,
+    private readonly endings: InvoiceEndings,
+  ) {}
+
+  /**
+   * Pays an open invoice: the charge is made at once by a gateway that charges, a transfer is awaited by one that does not.
+   * Throws Rejected `invoice_not_open`, `payment_exists` while a charge is under way, or what the gateway and method say.
+   */
+  async pay(tx: Tx, invoiceId: string, { gatewayId, method }: Means): Promise<Payment> {
+    const invoice = await lockOpen(tx, invoiceId);
+    const gateway = usableGateway(await allGateways(tx), gatewayId);
+    const methodId = await method();
+    const { payment: current } = invoice;
+    const isThere = current?.status === 'created' && current.outcome === '' && current.gatewayId === gatewayId;
+    if (!isThere) return this.another(tx, invoice, gateway, methodId);
+    if (methodId !== '') tx.save(payments, { ...current, checkout: backTo(invoice.link, methodId) });
+    tx.log(`Payment(${current.paymentId})`, 'Pay', { userId: invoice.userId, invoiceId });
+    if (chargesItself(gateway)) await tryNow(tx, invoice);
+    return current;
+  }
+
+  /** Another payment, in place of one that failed, is of another gateway, or waits for its user. */
+  private async another(tx: Tx, invoice: InvoiceState, gateway: Gateway, methodId: string): Promise<Payment> {
+    const { gatewayId } = gateway;
+    const free = await this.cleared(tx, invoice);
+    const link = invoice.link || this.finalizer.newLink();
+    const checkout = backTo(link, methodId);
+    const ids = { paymentId: tx.newId('pay_'), id: await tx.nextId(payments) };
+    const [payment, opened] = openAnotherPayment(free, free.payment, {
+      ...ids,
+      gatewayId,
+      link,
+      checkout,
+      now: tx.now,
+    });
+    tx.onConflict('payments_one_live', () => new Rejected('payment_exists'));
+    tx.step(invoiceAggregate, { ...opened, gateway, payment }, 'invoice.updated');
+    tx.step(paymentAggregate, payment, 'payment.created', { log: 'Pay' });
+    if (chargesItself(gateway)) await tryNow(tx, opened);
+    return payment;
+  }
+
+  /** The invoice without the open payment that another one replaces. */
+  private async cleared(tx: Tx, invoice: InvoiceState): Promise<InvoiceState> {
+    const { payment } = invoice;
+    if (payment?.status !== 'created') return invoice;
+    const { paymentId, outcome } = payment;
+    if (outcome !== '' && outcome !== 'action') {
+      throw new Rejected('payment_exists', `Payment ${paymentId} is under way: wait for its outcome`);
+    }
+    const [cancelled, free] = clearPayment(invoice, payment, tx.now);
+    // at once: the unique index has to see it before the payment that replaces it
+    await tx.run(`update payments set status = 'cancelled' where merchant_id = $1 and payment_id = $2`, [
+      tx.merchantId,
+      paymentId,
+    ]);
+    this.endings.stopped(tx, cancelled);
+    return { ...free, payment: undefined };
+  }
+}
+
+/** After a page of the gateway, the user comes back to the invoice. */
+const backTo = (link: string, paymentMethodId: string): Checkout => ({
+  ...{ gatewayPaymentType: '', paymentUIMode: '', gasPayer: '', metadata: {} },
+  ...{ returnUrl: link, cancelUrl: link, ...(paymentMethodId !== '' && { paymentMethodId }) },
+});
+
+async function lockOpen(tx: Tx, invoiceId: string): Promise<InvoiceState> {
+  const where = { invoiceId, kind: 'invoice' as const, deletedTime: 0 };
+  const invoice = await tx.lock(invoiceAggregate, where, 'invoice_not_found');
+  assertOpen(invoice);
+  return invoice;
+}

@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { emptyOf, GatewayBank, type Invoice, type PortalTransfer } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import type { Reader } from '@recur/platform';
+import { sepaPayload } from '../documents/pdf/sepa.js';
+import { GatewayAnswers } from '../gateways/answers.js';
+import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
+import { findGateway } from '../gateways/lookup.js';
+import { invoiceAggregate } from '../invoicing/aggregates.js';
+import { explanationOf } from '../invoicing/credit-notes/credit-notes.js';
+import { collectingOf } from '../invoicing/lists/collecting.js';
+import { invoiceWithNotes } from '../invoicing/lists/details.js';
+import type { InvoiceState } from '../invoicing/state.js';
+import { explanationView } from '../invoicing/views.js';
+
+const emptyBank = emptyOf(GatewayBank);
+
+/** Finished invoices as their users see them. */
+@Injectable()
+export class ShownInvoices {
+  constructor(private readonly answers: GatewayAnswers) {}
+
+  /** A finished invoice. Throws Rejected `invoice_not_found`, for a draft too. */
+  async state(reader: Reader, invoiceId: string): Promise<InvoiceState> {
+    const where = { invoiceId, kind: 'invoice' as const, deletedTime: 0 };
+    const invoice = await reader.get(invoiceAggregate, where, 'invoice_not_found');
+    if (invoice.status === 'pending') throw new Rejected('invoice_not_found');
+    return invoice;
+  }
+
+  /** The user's finished invoice; another's is as unknown. */
+  async ownState(reader: Reader, invoiceId: string, userId: number): Promise<InvoiceState> {
+    const invoice = await this.state(reader, invoiceId);
+    if (invoice.userId !== userId) throw new Rejected('invoice_not_found');
+    return invoice;
+  }
+
+  /** The invoice with its explanation, credit notes and how it is paid. */
+  async shown(reader: Reader, state: InvoiceState) {
+    const [{ invoice, creditNotes }, collecting, transfer] = await Promise.all([
+      invoiceWithNotes(reader, state.invoiceId),
+      collectingOf(reader, state),
+      this.transferOf(reader, state),
+    ]);
+    return {
+      invoice,
+      creditNotes: creditNotes.filter(({ number }) => number !== ''),
+      explanation: explanationView(explanationOf(state)),
+      collecting,
+      transfer: transfer && withQr(transfer, invoice),
+    };
+  }
+
+  /** The account that an open invoice awaits a transfer on; null for none. */
+  private async transferOf(reader: Reader, { status, gatewayId, currency, number }: InvoiceState) {
+    if (status !== 'processing') return null;
+    const gateway = await findGateway(reader, gatewayId);
+    if (gateway?.gatewayName !== WIRE_TRANSFER) return null;
+    return { bank: { ...emptyBank, ...this.answers.bank(gateway) }, reference: number, currency };
+  }
+}
+
+function withQr(transfer: Omit<PortalTransfer, 'amount' | 'qr'>, { amountDue }: Invoice): PortalTransfer {
+  const { bank, currency, reference } = transfer;
+  const { accountHolder: name, iban, bic } = bank;
+  const qr = sepaPayload({ name, iban, bic, currency, amount: BigInt(amountDue), reference });
+  return { ...transfer, amount: amountDue, qr: qr ?? '' };
+}

@@ -1,0 +1,134 @@
+import { Controller } from '@nestjs/common';
+import {
+  bizType,
+  createFrom,
+  type In,
+  invoiceStatus,
+  listOnetimeAddons,
+  newOnetimeAddonPayment,
+  type Plan,
+  planType,
+} from '@recur/contracts';
+import { invalid, Rejected } from '@recur/kernel';
+import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { sellerCountry } from '../../customers/merchants.js';
+import { assertSellable, plansById } from '../../customers/plans.js';
+import { chooseGateway } from '../../gateways/domain/gateway.js';
+import { allGateways } from '../../gateways/lookup.js';
+import { type Composed, compose } from '../../invoicing/composed/compose.js';
+import { InvoiceMaker, type Made } from '../../invoicing/composed/make.js';
+import { InvoiceOwners } from '../../invoicing/owners.js';
+import type { Subscription } from '../domain/subscription.js';
+import { lockNamed } from '../find.js';
+import { subscriptions } from '../tables.js';
+import { onetimeAddonAggregate, onetimeAddonView } from './aggregate.js';
+import { onetimeBill, onetimeDiscount } from './bill.js';
+import { type OnetimeAddon, onetimeAddons } from './tables.js';
+
+type Input = In<typeof newOnetimeAddonPayment>;
+
+/** Sells one-time add-ons on an invoice of their own, whose end is theirs. */
+@Controller()
+export class OnetimeAddons {
+  constructor(
+    private readonly db: Db,
+    private readonly maker: InvoiceMaker,
+    owners: InvoiceOwners,
+  ) {
+    owners.register(bizType.onetime, {
+      lock: async (tx, { subscriptionId }) => {
+        if (subscriptionId !== '') await tx.part(subscriptions, { subscriptionId });
+      },
+      methodOf: async (reader, { subscriptionId }) =>
+        subscriptionId && ((await reader.find(subscriptions, { subscriptionId }))?.paymentMethodId ?? ''),
+      paid: (tx, invoice) => settle(tx, invoice, 'paid'),
+      failed: (tx, invoice) => settle(tx, invoice, 'expired'),
+      cancelled: (tx, invoice) => settle(tx, invoice, 'cancelled'),
+      reversed: (tx, invoice) => settle(tx, invoice, 'cancelled'),
+    });
+  }
+
+  @Handle(newOnetimeAddonPayment)
+  sell(input: Input, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const sub = await lockNamed(tx, input);
+      assertInUse(sub);
+      const discount = onetimeDiscount(input);
+      const [addon, all, sellerCountryCode] = await Promise.all([
+        addonOf(tx, sub, input.addonId),
+        allGateways(tx),
+        sellerCountry(tx),
+      ]);
+      const gateway = chooseGateway(all, input.gatewayId, sub.gatewayId);
+      const taxPercentage = caller.actor.kind === 'key' ? input.taxPercentage : 0;
+      const order = { addon, quantity: input.quantity, taxPercentage, ...(discount && { discount }) };
+      const composed = await compose(tx, onetimeBill(sub, order, tx.now), { sellerCountryCode, gateway });
+      const made = await this.maker.make(tx, composed, {
+        ...{ status: 'open', createFrom: createFrom.api },
+        details: { checkout: { ...plain, returnUrl: input.returnUrl, metadata: input.metadata } },
+      });
+      const subscriptionOnetimeAddon = await saved(tx, sub, composed, made, input);
+      const { view: invoice } = made;
+      const paid = invoice.status === invoiceStatus.paid;
+      return { link: invoice.link, paid, invoice, subscriptionOnetimeAddon };
+    });
+  }
+
+  @Handle(listOnetimeAddons)
+  list({ userId, page, count }: In<typeof listOnetimeAddons>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const where = [['user_id = ?', userId]] as const;
+      const order = 'create_time desc, id desc';
+      const { rows, total } = await reader.page({ from: onetimeAddons, where, order, page, count });
+      return { subscriptionOnetimeAddons: rows.map(onetimeAddonView), total };
+    });
+  }
+}
+
+const plain = { gatewayPaymentType: '', paymentUIMode: '', gasPayer: '', cancelUrl: '' } as const;
+
+function assertInUse({ subscriptionId, status }: Subscription): void {
+  if (status === 'active' || status === 'incomplete') return;
+  const message = `Subscription ${subscriptionId} is ${status}: one-time add-ons are sold to active and incomplete ones`;
+  throw new Rejected('subscription_wrong_state', message);
+}
+
+/** The add-on of a request. It must be bound to the plan of the subscription; a binding may be new, so catalog is asked. */
+async function addonOf(tx: Tx, { planId }: Subscription, addonId: number): Promise<Plan> {
+  const copies = await plansById(tx, [addonId, planId]);
+  const addon = assertSellable(tx, addonId, copies, '/addonId');
+  if (addon.type !== planType.onetimeAddon) throw invalid('/addonId', 'names a plan that is no one-time add-on');
+  const bound = copies.get(planId)?.data.bindingOnetimeAddonIds.split(',').map(Number);
+  if (bound?.includes(addonId)) return addon;
+  throw tx.stale('plans', planId, invalid('/addonId', `names an add-on that is not bound to plan ${planId}`));
+}
+
+async function saved(tx: Tx, sub: Subscription, composed: Composed, made: Made, { metadata }: Input) {
+  const [item] = composed.bill.items;
+  if (!item?.plan) throw new Error(`the bill of a one-time add-on of ${sub.subscriptionId} has no add-on`);
+  const { planId: addonId, plan, quantity, unitAmount, name, description } = item;
+  const { merchantId, now } = tx;
+  const { invoiceId, status } = made.view;
+  const addon: OnetimeAddon = {
+    ...{ merchantId, id: await tx.nextId(onetimeAddons), addonKey: tx.newId('addon_'), version: 0, status: 'created' },
+    ...{ subscriptionId: sub.subscriptionId, userId: sub.userId, currency: sub.currency },
+    ...{ addonId, plan, quantity, unitAmount, amount: unitAmount * BigInt(quantity), name, description },
+    ...{ invoiceId, paymentId: made.payment?.paymentId ?? '', metadata, createTime: now, modifyTime: now },
+  };
+  const created = tx.step(onetimeAddonAggregate, addon, 'subscription.onetime_addon.created', { log: 'New' });
+  if (status !== invoiceStatus.paid) return created;
+  return tx.step(onetimeAddonAggregate, { ...addon, status: 'paid' }, 'subscription.onetime_addon.success');
+}
+
+/** Takes the add-on of an invoice to its end; none where it is being made, or the invoice sells something else. */
+async function settle(
+  tx: Tx,
+  { invoiceId }: { invoiceId: string },
+  status: 'paid' | 'cancelled' | 'expired',
+): Promise<void> {
+  const addon = await tx.part(onetimeAddons, { invoiceId });
+  if (!addon) return;
+  const event = status === 'paid' ? 'success' : status;
+  const ended = { ...addon, status, modifyTime: tx.now };
+  tx.step(onetimeAddonAggregate, ended, `subscription.onetime_addon.${event}`);
+}

@@ -1,0 +1,37 @@
+import type { Reader } from '@recur/platform';
+import type { Bill } from '../../invoicing/composed/domain/bill.js';
+import type { SoldLine } from '../../invoicing/composed/domain/sold-line.js';
+import { soldLines } from '../../invoicing/composed/sold-lines.js';
+import type { Stretch } from '../../pricing/proration.js';
+import { changeBill, sells } from '../domain/apply-change.js';
+import { linesAnew } from '../domain/billed-change.js';
+import { type PeriodRow, sellsPlan } from '../domain/periods.js';
+import type { Subscription } from '../domain/subscription.js';
+import { boundTerms } from './discount.js';
+
+/** The bill of a deferred change whose next period is paid for something else, the lines that it ends, and the period. */
+export interface ChargedAnew {
+  bill: Bill;
+  ended: readonly SoldLine[];
+  /** The next period, where it has another interval. */
+  newPeriod: Stretch | undefined;
+}
+
+/**
+ * The bill of a deferred change whose next period is paid, which is credited in full and charged anew; undefined where that
+ * sells what the subscription sells after the change. In a transaction the lines are locked.
+ */
+export async function chargedAnew(
+  reader: Reader,
+  { sub, after }: { sub: Subscription; after: Subscription },
+  next: PeriodRow,
+): Promise<ChargedAnew | undefined> {
+  if (!sellsPlan(next)) return undefined;
+  const at = next.startAt;
+  const sold = await soldLines(reader, sub.subscriptionId, at);
+  if (sells(after, sold)) return undefined;
+  const { items, ended, shares, newPeriod, carriesDiscount } = linesAnew({ sub, after, sold }, next);
+  const discount = await boundTerms(reader, { sub, after }, { items, shares, carriesDiscount });
+  const change = { direction: 'downgrade', at, periodEnd: newPeriod?.end ?? next.endAt, items, discount } as const;
+  return { bill: changeBill(after, change), ended, newPeriod };
+}

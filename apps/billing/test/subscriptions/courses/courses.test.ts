@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Subscribers, subscribers } from '../cycle/subscribers.js';
+import { Course, seen } from './course.js';
+
+/*
+ * Random courses of subscriptions by commands on the test clock: trials, steps, usage, codes, changes, free time, cards
+ * that decline or answer late, refunds and endings in any order. Each document of a change and of the cycle is the one that
+ * was previewed, and the rules of audit.ts hold after each step. `COURSES` is how many new ones; without it, the same in
+ * each run.
+ */
+
+const asked = process.env.COURSES;
+const courses = Number(asked ?? 20);
+const first = asked === undefined ? 20_051 : Number(process.env.COURSE ?? Date.now() % 1_000_000_000);
+
+let s: Subscribers;
+beforeAll(async () => {
+  s = await subscribers();
+});
+afterAll(() => s.t.close());
+
+it(`documents are as previewed, periods tile and money adds up in ${courses} random courses`, async () => {
+  for (let seed = first; seed < first + courses; seed++) {
+    const { trace, findings } = await Course.live(s, seed);
+    if (findings.length > 0) throw new Error([`COURSES=1 COURSE=${seed}`, ...findings, ...trace].join('\n'));
+  }
+  if (asked !== undefined) return;
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(2);
+}, 3_600_000);

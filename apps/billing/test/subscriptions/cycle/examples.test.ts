@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  activateDiscount,
+  addTrialTime,
+  changeDueDay,
+  createSubscription,
+  type In,
+  incrementPromoCredit,
+  newDiscount,
+  type Plan,
+  planType,
+  previewChange,
+  previewNextInvoice,
+  submitChange,
+  updateSubscriptionConfig,
+} from '@recur/contracts';
+import { type Subscribers, shown, subscribers, utc } from './subscribers.js';
+
+// Worked examples of the rules for periods, changes and trials, by the commands and the clock of a merchant.
+
+let s: Subscribers;
+beforeAll(async () => {
+  s = await subscribers('2026-04-01');
+});
+afterAll(() => s.t.close());
+
+const merchant = () => ({ ...s.merchant, actor: { kind: 'key' as const, id: '1', display: 'sk_…' } });
+const begun = async (amount: number, over: object = {}, plan: Partial<Plan> = {}) => {
+  const userId = await s.buyer();
+  const { id } = await s.subscribe({ userId, planId: s.plan({ amount, ...plan }), ...over });
+  return { id };
+};
+/** The preview of a change, which is what its invoice bills: the net amounts of its lines, and its total. */
+async function changed(subscriptionId: string, newPlanId: number, over: Partial<In<typeof submitChange>> = {}) {
+  const asked = { subscriptionId, newPlanId, ...over };
+  const { invoice: preview, prorationDate } = await s.t.done(previewChange, asked, merchant());
+  const submitted = { ...asked, quantity: over.quantity ?? 1, prorationDate };
+  const { invoiceId } = await s.t.done(submitChange, submitted, merchant());
+  await s.to(prorationDate + 1);
+  const invoice = await s.invoice(invoiceId);
+  const nets = ({ lines }: typeof preview) =>
+    lines.map(({ amountExcludingTax, discountAmount }) => amountExcludingTax - discountAmount);
+  expect([nets(preview), preview.totalAmount]).toEqual([nets(invoice), invoice.totalAmount]);
+  return { nets: nets(invoice), invoice };
+}
+const code = async (name: string, discountPercentage: number) => {
+  const given = { billingType: 2, discountType: 1, discountPercentage, startTime: 0, endTime: 0 };
+  const { discount } = await s.t.done(newDiscount, { code: name, ...given }, s.merchant);
+  await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
+  return name;
+};
+const extend = (subscriptionId: string, appendTrialEndHour: number) =>
+  s.t.done(addTrialTime, { subscriptionId, appendTrialEndHour }, s.merchant);
+const rowOf = async (id: string) =>
+  (await s.t.rows('select plan_id, quantity, trial_end from subscriptions where subscription_id = $1', [id]))[0] ?? {};
+const trialEnd = async (id: string) => shown(Number((await rowOf(id)).trial_end));
+
+describe('periods', () => {
+  it('in Europe/Berlin from 31 January: local midnights, clamped from the original day', async () => {
+    await s.anew('2026-01-30T23:00');
+    const { id } = await begun(1000, { timeZone: 'Europe/Berlin' });
+    const ends = [];
+    for (let at = 0; at < 3; at++) {
+      const { end } = await s.state(id);
+      ends.push(end);
+      await s.to(end);
+    }
+    expect(ends).toEqual([1772233200, 1774908000, 1777500000]);
+  });
+
+  it('in UTC from 31 January end on 28 February and on 31 March', async () => {
+    await s.anew('2026-01-31');
+    const { id } = await begun(1000);
+    await s.to('2026-02-28');
+    expect(await s.dates(id)).toBe('active 02-28 03-31');
+  });
+
+  it('3000 a month, due day 25, asked for in the period that ends on 10 April: 1500, then from the 25th', async () => {
+    await s.anew('2026-03-10');
+    const { id } = await begun(3000);
+    await s.t.done(changeDueDay, { subscriptionId: id, dueDay: 25 }, s.merchant);
+    await s.to('2026-04-25T01:00');
+    expect((await s.invoices(id)).slice(1)).toEqual(['Cycle paid 04-10 04-25 1500', 'Cycle paid 04-25 05-25 3000']);
+  });
+});
+
+describe('changes', () => {
+  it('3 × 1000 + add-on 500 → 2 × 1800 is an upgrade: now', async () => {
+    await s.anew('2026-04-01');
+    const addonPlanId = s.plan({ amount: 500, type: planType.recurringAddon });
+    const addonParams = [{ addonPlanId, quantity: 1 }];
+    const { id } = await begun(1000, { quantity: 3, addonParams }, { bindingAddonIds: String(addonPlanId) });
+    await s.to('2026-04-11');
+    const to = s.plan({ amount: 1800 });
+    const { invoice } = await changed(id, to, { quantity: 2, addonParams: [] });
+    expect(invoice.invoiceName).toBe('SubscriptionUpgrade');
+    expect(await rowOf(id)).toMatchObject({ plan_id: String(to), quantity: 2 });
+  });
+
+  it('100 % off 7200, 1 → 2 seats with 20 of 30 days left: nothing is credited, 9600 charged', async () => {
+    await s.anew('2026-04-01');
+    const discountCode = await code('FREE', 10_000);
+    const userId = await s.buyer();
+    const planId = s.plan({ amount: 7200 });
+    const { id } = await s.subscribe({ userId, planId, discountCode });
+    await s.to('2026-04-11');
+    const { invoice } = await changed(id, planId, { quantity: 2 });
+    expect(invoice.lines.map(line => line.amountExcludingTax)).toEqual([0, 9600]);
+  });
+
+  it('50 % off for good, net 5000, 12 of 30 days left: −2000; the new 20000: 8000 − 4000', async () => {
+    await s.anew('2026-04-01');
+    const discountCode = await code('HALF', 5000);
+    const { id } = await begun(10_000, { discountCode });
+    await s.to('2026-04-19');
+    const { invoice, nets } = await changed(id, s.plan({ amount: 20_000 }));
+    expect(invoice.lines.map(line => [line.amountExcludingTax, line.discountAmount])).toEqual([
+      [-2000, 0],
+      [8000, 4000],
+    ]);
+    expect(nets).toEqual([-2000, 4000]);
+  });
+
+  it('1000 → 2000 at day 10 → 4000 at day 20 of 30: −667 + 1333, then −667 + 1333', async () => {
+    await s.anew('2026-04-01');
+    const { id } = await begun(1000);
+    await s.to('2026-04-11');
+    expect((await changed(id, s.plan({ amount: 2000 }))).nets).toEqual([-667, 1333]);
+    await s.to('2026-04-21');
+    expect((await changed(id, s.plan({ amount: 4000 }))).nets).toEqual([-667, 1333]);
+  });
+
+  it('a stub of 3000 from 10 to 25 April is charged 1500; after 5 days to 6000: −1000 + 2000', async () => {
+    await s.anew('2026-04-10');
+    const { id } = await begun(3000, { billingAnchorDay: 25 });
+    expect(await s.invoices(id)).toEqual(['Create paid 04-10 04-25 1500']);
+    await s.to('2026-04-15');
+    expect((await changed(id, s.plan({ amount: 6000 }))).nets).toEqual([-1000, 2000]);
+  });
+
+  it('anchor 31 January, in the period from 28 February to 31 March, 1000 → 2000 on 15 March: −516 + 1032', async () => {
+    await s.anew('2026-01-31');
+    const { id } = await begun(1000);
+    await s.to('2026-03-15');
+    expect((await changed(id, s.plan({ amount: 2000 }))).nets).toEqual([-516, 1032]);
+  });
+
+  it('333 × 3 → × 4 for a third of the period: −333 + 444', async () => {
+    await s.anew('2026-04-01');
+    const userId = await s.buyer();
+    const planId = s.plan({ amount: 333 });
+    const { id } = await s.subscribe({ userId, planId, quantity: 3 });
+    await s.to('2026-04-21');
+    expect((await changed(id, planId, { quantity: 4 })).nets).toEqual([-333, 444]);
+  });
+
+  it('1000 → 2000, 1 of 30 days left, next period paid: −33 + 67 − 1000 + 2000, tax 207, total 1241', async () => {
+    await s.anew('2026-04-01');
+    await s.t.done(updateSubscriptionConfig, { tryAutomaticPaymentBeforePeriodEnd: 2 * 86_400 }, s.merchant);
+    const terms = { userId: await s.buyer(), gatewayId: s.gatewayId(), planId: s.plan(), taxPercentage: 2000 };
+    const { subscription } = await s.t.done(createSubscription, terms, merchant());
+    const id = subscription.subscriptionId;
+    await s.to('2026-04-30');
+    expect((await s.invoices(id)).at(-1)).toBe('Cycle paid 05-01 06-01 1200');
+    const { nets, invoice } = await changed(id, s.plan({ amount: 2000 }));
+    expect(nets).toEqual([-33, 67, -1000, 2000]);
+    expect([invoice.taxAmount, invoice.totalAmount]).toEqual([207, 1241]);
+  });
+});
+
+it('promo credit comes back with the time that it paid for: of 45 credits, half a period gives back 22', async () => {
+  await s.anew('2026-04-01');
+  const userId = await s.buyer();
+  const account = { userId, currency: 'EUR' };
+  await s.t.done(incrementPromoCredit, { ...account, amount: 45 }, s.merchant);
+  const { id } = await begun(10_000, { userId, applyPromoCredit: true });
+  expect(await s.invoices(id)).toEqual(['Create paid 04-01 05-01 5500']);
+  await s.to('2026-04-16');
+  // 5500 were charged, of which half is given back; the 22 credits are no money
+  expect((await changed(id, s.plan({ amount: 20_000 }))).nets).toEqual([-2750, 10_000]);
+  const [promo] = await s.t.rows(`select balance from credit_accounts where user_id = $1 and type = 'promo'`, [userId]);
+  expect(Number(promo?.balance)).toBe(22);
+});
+
+it('a one-time code whose invoice is withdrawn reduces the one that a change at the end of the period makes instead', async () => {
+  await s.anew('2026-04-01');
+  const given = { billingType: 1, discountType: 1, discountPercentage: 1000, startTime: 0, endTime: 0 };
+  const { discount } = await s.t.done(newDiscount, { code: 'ONCE', ...given }, s.merchant);
+  await s.t.done(activateDiscount, { id: discount.id }, s.merchant);
+  const { id } = await begun(1000, { discountCode: 'ONCE', trialEnd: utc('2026-04-02') });
+  await s.to('2026-04-01T01:00');
+  expect((await s.invoices(id)).at(-1)).toBe('Cycle processing 04-02 05-02 900');
+  const change = { subscriptionId: id, newPlanId: s.plan({ amount: 2000 }), quantity: 1, effectImmediate: 2 };
+  await s.t.done(submitChange, change, merchant());
+  await extend(id, 1);
+  const preview = await s.t.done(previewNextInvoice, { subscriptionId: id }, s.merchant);
+  expect(preview.invoice.totalAmount).toBe(1800);
+  await s.to('2026-04-02T02:00');
+  expect((await s.invoices(id)).at(-1)).toBe('Downgrade paid 04-02T01:00 05-02T01:00 1800');
+});
+
+describe('trials', () => {
+  it.each(['2026-02-15', '2026-03-10'])(
+    'free until %s: nothing is charged before, and periods begin there',
+    async end => {
+      await s.anew('2026-01-31');
+      const { id } = await begun(1000, { freeTimeEnd: utc(end) });
+      expect([await s.dates(id), await s.invoices(id)]).toEqual([`active 01-31 ${shown(utc(end))}`, []]);
+      await s.to(utc(end) - 1);
+      const preview = await s.t.done(previewNextInvoice, { subscriptionId: id }, s.merchant);
+      expect(preview.invoice.totalAmount).toBe(1000);
+      await s.to(utc(end) + 60);
+      const next = end.replace(/-(\d\d)-/, (_, month) => `-0${Number(month) + 1}-`);
+      expect(await s.invoices(id)).toEqual([`Cycle paid ${shown(utc(end))} ${shown(utc(next))} 1000`]);
+    },
+  );
+
+  it('7 days at 100, a month at 500, the plan at 1000, from 31 January: 7 February, 7 March, 7 April', async () => {
+    await s.anew('2026-01-31');
+    const step = { metadata: {}, trialCompareAtPrice: 0, intervalUnit: '', intervalCount: 0, trialDuration: 0 };
+    const multiTrials = [
+      { ...step, name: 'Week', trialPrice: 100, trialDuration: 7 * 86_400 },
+      { ...step, name: 'Month', trialPrice: 500, intervalUnit: 'month', intervalCount: 1 },
+    ];
+    const { id } = await begun(1000, {}, { multiTrials });
+    await s.to('2026-03-08');
+    expect(await s.invoices(id)).toEqual([
+      ...['Create paid 01-31 02-07 100', 'Cycle paid 02-07 03-07 500', 'Cycle paid 03-07 04-07 1000'],
+    ]);
+  });
+
+  it('36 hours after the end of March: trialEnd 1 April 12:00; 12 more: 2 April', async () => {
+    await s.anew('2026-02-28');
+    const { id } = await begun(3000, { billingAnchorDay: 31 });
+    expect(await s.dates(id)).toBe('active 02-28 03-31');
+    await extend(id, 36);
+    expect([await trialEnd(id), await s.dates(id)]).toEqual(['04-01T12:00', 'active 02-28 04-01T12:00']);
+    await extend(id, 12);
+    expect(await trialEnd(id)).toBe('04-02');
+  });
+
+  it('beside a next period that is paid: free until 1 April 12:00, and that period from then', async () => {
+    await s.anew('2026-01-31');
+    const { id } = await begun(3000);
+    await s.to('2026-03-30T23:00');
+    expect((await s.invoices(id)).at(-1)).toBe('Cycle paid 03-31 04-30 3000');
+    await extend(id, 36);
+    await s.to('2026-04-02');
+    expect(await s.dates(id)).toBe('active 04-01T12:00 05-01T12:00');
+    expect(
+      (await s.periods(id))
+        .slice(-2)
+        .map(({ kind, start_at, end_at }) => [kind, shown(Number(start_at)), shown(Number(end_at))]),
+    ).toEqual([
+      ['free', '03-31', '04-01T12:00'],
+      ['cycle', '04-01T12:00', '05-01T12:00'],
+    ]);
+  });
+});

@@ -1,0 +1,129 @@
+import { createFrom } from '@recur/contracts';
+import { type Composed, composedOf } from '../../../src/invoicing/composed/compose.js';
+import { documentOf } from '../../../src/invoicing/composed/document.js';
+import type { Bill } from '../../../src/invoicing/composed/domain/bill.js';
+import { promoOf, type SoldLine } from '../../../src/invoicing/composed/domain/sold-line.js';
+import { soldIn } from '../../../src/invoicing/composed/sold-lines.js';
+import type { InvoiceState } from '../../../src/invoicing/state.js';
+import type { LineRow } from '../../../src/invoicing/tables.js';
+import { discountsCycle } from '../../../src/pricing/discount.js';
+import type { Stretch } from '../../../src/pricing/proration.js';
+import type { PeriodRow } from '../../../src/subscriptions/domain/periods.js';
+import type { TaxFacts } from '../../../src/tax/decide.js';
+import type { History } from './history.js';
+import { taxOf } from './terms.js';
+
+/** A document of a life, with what was previewed. */
+export interface Made {
+  at: number;
+  /** Paid, or cancelled unpaid. */
+  state: 'open' | 'paid' | 'void';
+  composed: Composed;
+  document: InvoiceState;
+  preview: Composed;
+  /** Its lines as they were made. */
+  lines: readonly LineRow[];
+}
+
+/** The documents of a life, and the promo credit that they leave. */
+export class Books {
+  readonly made: Made[] = [];
+  private promo: bigint;
+  private readonly tax: TaxFacts;
+
+  constructor(private readonly history: History) {
+    this.promo = history.promo?.balance ?? 0n;
+    this.tax = taxOf(history);
+  }
+
+  of(invoiceId: string): Made | undefined {
+    return this.made.find(({ document }) => document.invoiceId === invoiceId);
+  }
+
+  /** Makes the document of a bill; `preview` is what was previewed of it. */
+  make(bill: Bill, now: number, preview?: Composed): Made {
+    const composed = this.compose(bill);
+    const invoiceId = `in_${this.made.length + 1}`;
+    const context = { merchantId: 15, id: this.made.length + 1, invoiceId, createFrom: createFrom.api, now: now };
+    const document = documentOf(composed, context);
+    const made: Made = {
+      at: now,
+      state: 'open',
+      composed,
+      document,
+      preview: preview ?? composed,
+      lines: document.lines.map(line => ({ ...line })),
+    };
+    this.made.push(made);
+    this.promo += -composed.composition.promoCredits;
+    for (const line of document.lines) {
+      const source = line.sourceLineId && this.line(line.sourceLineId);
+      if (!source) continue;
+      source.creditedNet -= line.amountExcludingTax;
+      this.promo += promoOf(line);
+    }
+    return made;
+  }
+
+  /** Takes back what a document that ended unpaid had taken and given. */
+  giveBack({ composed, document }: Made): void {
+    this.promo += composed.composition.promoCredits;
+    for (const line of document.lines) {
+      const source = line.sourceLineId && this.line(line.sourceLineId);
+      if (!source) continue;
+      source.creditedNet += line.amountExcludingTax;
+      this.promo -= promoOf(line);
+    }
+  }
+
+  compose(bill: Bill): Composed {
+    const { promo } = this.history;
+    const asked = promo && (bill.promo?.apply ?? bill.reason !== 'last');
+    const facts = { tax: this.tax, products: new Map(), gateway: undefined, refused: undefined };
+    const terms = promo && { balance: this.promo, exchangeRate: promo.rate, decimals: 2 };
+    return composedOf(bill, { ...facts, discount: this.granted(bill), promo: asked ? terms : undefined });
+  }
+
+  private granted({ discount }: Bill): Composed['discount'] {
+    const { code } = this.history;
+    if (!discount || !code) return undefined;
+    const granted = { code: 'C', terms: code.terms, discountId: 1, recurring: code.recurring };
+    if (discount.is === 'terms') return { ...granted, terms: discount.terms };
+    if (discount.is !== 'bound') return granted;
+    const cycles = new Set(['create', 'cycle', 'trialStep']);
+    const used = this.made.filter(
+      ({ state, document }) => state !== 'void' && cycles.has(document.billReason) && document.discountAmount > 0n,
+    );
+    return discountsCycle(code.cycleLimit, used.length) ? granted : undefined;
+  }
+
+  /** Lines of paid documents that sell time after a moment. */
+  sold(from: number): SoldLine[] {
+    return this.made.flatMap(({ state, document }) => (state === 'paid' ? soldIn(document, document.lines, from) : []));
+  }
+
+  private line(lineId: string) {
+    return this.made.flatMap(({ document }) => document.lines).find(line => line.lineId === lineId);
+  }
+
+  endLines(ended: readonly SoldLine[], at: number): void {
+    for (const { lineId } of ended) {
+      const line = this.line(lineId);
+      if (line) line.endAt = Math.max(at, line.startAt);
+    }
+  }
+
+  /** Lines that bill a next period. */
+  linesOf({ state, invoiceId, startAt }: PeriodRow): SoldLine[] {
+    const document = this.of(invoiceId)?.document;
+    return state === 'paid' || !document ? this.sold(startAt) : soldIn(document, document.lines, startAt);
+  }
+
+  /** Moves the time that lines sell. */
+  moveLines(from: Stretch, to: Stretch): void {
+    for (const line of this.made.flatMap(({ state, document }) => (state === 'paid' ? document.lines : []))) {
+      if (line.startAt === from.start && line.endAt === from.end)
+        Object.assign(line, { startAt: to.start, endAt: to.end });
+    }
+  }
+}

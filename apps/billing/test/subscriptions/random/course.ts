@@ -1,0 +1,180 @@
+import { type Composed } from '../../../src/invoicing/composed/compose.js';
+import type { Bill } from '../../../src/invoicing/composed/domain/bill.js';
+import { sellsUsage } from '../../../src/subscriptions/arrears.js';
+import { type Update } from '../../../src/subscriptions/domain/apply-change.js';
+import { cycleBill, firstBill } from '../../../src/subscriptions/domain/bill.js';
+import { nextStep, periodOf, stateOf } from '../../../src/subscriptions/domain/cycle.js';
+import { type Period, type PeriodRow } from '../../../src/subscriptions/domain/periods.js';
+import { advanced, type Subscription } from '../../../src/subscriptions/domain/subscription.js';
+import { nextBillOf } from '../../../src/subscriptions/next-bill.js';
+import { leadOf, makeTime } from '../../../src/subscriptions/schedule.js';
+import { Books, type Made } from './books.js';
+import type { History } from './history.js';
+import { Meter } from './meter.js';
+import { Rows } from './rows.js';
+import { begun } from './terms.js';
+
+export type Waiting = Update & { terms: Record<string, unknown> };
+
+export const boundCode = { discountId: 1, code: 'C' };
+const HOUR = 3600;
+/** Before the start of a period its invoice is charged. */
+const chargeLead = 2 * HOUR;
+
+/** The billing cycle of a subscription in memory, each step of which is that of the service. */
+export abstract class Course {
+  readonly books: Books;
+  protected readonly periods = new Rows();
+  protected readonly meter: Meter;
+  now: number;
+  sub: Subscription;
+  protected update: Waiting | undefined;
+  /** Composes what the next invoice would be, in the state that holds since. */
+  protected next: (() => Composed) | undefined;
+
+  constructor(protected readonly history: History) {
+    this.now = history.start;
+    this.books = new Books(history);
+    const { sub, period } = begun(history);
+    this.sub = sub;
+    this.meter = new Meter(sub);
+    this.create(period);
+  }
+
+  get rows(): PeriodRow[] {
+    return this.periods.all;
+  }
+
+  protected create(period: Period): void {
+    const { code } = this.history;
+    const terms = { ...(code && { discount: { is: 'code', code: 'C', operation: 'create' } as const }) };
+    const bill = firstBill(this.sub, period, { ...terms, promo: { cap: 0, apply: true } }, this.now);
+    const made = bill.items.length > 0 ? this.books.make(bill, this.now) : undefined;
+    const isUsed = code && (made?.composed.composition.amounts.discountAmount ?? 0n) > 0n;
+    const waits = code && !code.recurring && !isUsed;
+    const bound = { ...boundCode, recurring: code?.recurring ?? false, waitingUseId: waits ? 1 : 0 };
+    this.sub = { ...this.sub, discount: code && (code.recurring || waits) ? bound : null };
+    this.addRow(period, made?.document.invoiceId ?? '', 'paid');
+    if (made) made.state = 'paid';
+    this.preview();
+  }
+
+  /** The draft of the current period: nothing is changed while it waits for usage. */
+  protected get draft(): PeriodRow | undefined {
+    const { current } = stateOf(this.sub, this.rows);
+    return current?.finishAt ? current : undefined;
+  }
+
+  protected waitForDraft(): void {
+    const { draft } = this;
+    if (draft) this.liveTo(draft.finishAt);
+  }
+
+  protected placed(part: number): number {
+    const { currentPeriodStart: start, currentPeriodEnd: end } = this.sub;
+    return Math.max(this.now, start + Math.floor(((end - 1 - start) * part) / 1000));
+  }
+
+  // the cycle
+
+  protected get ahead(): PeriodRow | undefined {
+    return stateOf(this.sub, this.rows).ahead;
+  }
+
+  /** Makes every step of the cycle up to a time, and charges each invoice at its time. */
+  protected liveTo(time: number): void {
+    for (;;) {
+      const state = stateOf(this.sub, this.rows);
+      const retryIntervalSeconds = this.history.retryHours * HOUR;
+      const due = nextStep(state, { leadSeconds: leadOf(this.sub), retryIntervalSeconds });
+      const { ahead } = state;
+      const chargedAt =
+        ahead?.state === 'open' && !ahead.finishAt ? Math.max(this.now, ahead.startAt - chargeLead) : Infinity;
+      const at = Math.min(due?.at ?? Infinity, chargedAt);
+      if (at > time) break;
+      this.now = Math.max(this.now, at);
+      if (ahead && chargedAt <= at) this.charge(ahead);
+      else if (due?.step === 'make') this.renew();
+      else if (due?.step === 'enter') this.enter();
+      else if (due?.step === 'finish') this.finish();
+      else throw new Error(`the cycle wants to ${due?.step}`);
+      this.preview();
+    }
+    this.now = Math.max(this.now, time);
+  }
+
+  protected preview(): void {
+    const { sub, update, now, rows, draft, meter } = this;
+    this.next = () => {
+      const usage = meter.items(draft?.startAt ?? sub.currentPeriodEnd, rows);
+      const bill = draft
+        ? cycleBill(sub, periodOf(sub, draft), usage, draft.finishAt)
+        : nextBillOf(sub, update, Math.max(now, makeTime(sub)), { usage }).bill;
+      return this.books.compose(bill);
+    };
+  }
+
+  protected renew(): void {
+    const { bill, period } = nextBillOf(this.sub, this.update, this.now);
+    if (sellsUsage(this.sub.planSnapshot)) {
+      this.addRow(period, '', 'open', Math.min(period.start + HOUR, period.end));
+    } else if (bill.items.length === 0) this.addRow(period, '', 'paid');
+    else {
+      const { document } = this.invoice(bill);
+      this.addRow(period, document.invoiceId, document.totalAmount <= 0n ? 'paid' : 'open');
+    }
+  }
+
+  /** The usage before the current period is complete: its invoice is made, and charged at once. */
+  protected finish(): void {
+    const { draft, sub } = this;
+    if (!draft) return;
+    const bill = cycleBill(sub, periodOf(sub, draft), this.meter.items(draft.startAt, this.rows), this.now);
+    const made = bill.items.length > 0 ? this.invoice(bill) : undefined;
+    if (made) made.state = 'paid';
+    this.meter.billed(draft.startAt);
+    this.periods.replace(draft, { state: 'paid', finishAt: 0, invoiceId: made?.document.invoiceId ?? '' });
+  }
+
+  protected invoice(bill: Bill): Made {
+    const made = this.books.make(bill, this.now, this.next?.());
+    const { discount } = this.sub;
+    const isUsed = discount && !discount.recurring && made.composed.composition.amounts.discountAmount > 0n;
+    this.sub = { ...this.sub, ...(isUsed && { discount: null }) };
+    if (made.document.totalAmount <= 0n) made.state = 'paid';
+    return made;
+  }
+
+  protected charge(row: PeriodRow): void {
+    this.periods.replace(row, { ...row, state: 'paid' });
+    const made = this.books.of(row.invoiceId);
+    if (made) made.state = 'paid';
+  }
+
+  protected enter(): void {
+    const { ahead } = this;
+    if (this.update) this.carryOut(this.update);
+    else if (ahead) this.sub = advanced(this.sub, periodOf(this.sub, ahead));
+  }
+
+  protected addRow(period: Period, invoiceId: string, state: PeriodRow['state'], finishAt = 0): void {
+    this.periods.add(period, { invoiceId, state, finishAt, createTime: this.now });
+  }
+
+  /** The open invoice of the next period is cancelled, to be made again. */
+  protected withdrawNext(): void {
+    const { ahead } = this;
+    if (ahead?.state !== 'open') return;
+    this.periods.replace(ahead, { ...ahead, state: 'void' });
+    const made = this.books.of(ahead.invoiceId);
+    if (!made) return;
+    made.state = 'void';
+    this.books.giveBack(made);
+    const { code } = this.history;
+    const waits = code && !code.recurring && made.document.discountAmount > 0n;
+    if (waits) this.sub = { ...this.sub, discount: { ...boundCode, recurring: false, waitingUseId: 1 } };
+  }
+
+  /** The deferred change of a subscription whose period is over. */
+  protected abstract carryOut(update: Waiting): void;
+}

@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addTrialTime, emptyOf, MetricPlanLimit, previewChange, submitChange } from '@recur/contracts';
+import { charge, type Metered, metered, tiers } from './metered.js';
+
+let s: Metered;
+beforeAll(async () => {
+  s = await metered();
+});
+afterAll(() => s.t.close());
+beforeEach(() => s.anew('2026-06-01'));
+
+/** A subscription to a plan whose metric has this price, and another plan with the other price. */
+async function repriced(old: object, then: object, over: object = {}) {
+  const metric = s.metric();
+  const userId = await s.buyer();
+  const planId = s.plan({ amount: 1000, metricMeteredCharge: [charge(metric.id, old)] });
+  const newPlanId = s.plan({ amount: 2000, metricMeteredCharge: [charge(metric.id, then)], ...over });
+  const { id } = await s.subscribe({ userId, planId });
+  const change = { subscriptionId: id, newPlanId, quantity: 1 };
+  return { metric, userId, id, change, of: `usage:${metric.id}` };
+}
+const graduated = { chargeType: 1, standardAmount: 0, graduatedAmounts: tiers };
+
+describe('a change of plan', () => {
+  it('bills the usage so far at the old price; from then on it counts from zero at the new one (G5)', async () => {
+    const { metric, userId, id, change, of } = await repriced(graduated, { standardAmount: 8 });
+    await s.use(userId, metric, 150);
+    await s.to('2026-06-16');
+    const { totalAmount, invoice, nextPeriodInvoice } = await s.t.done(previewChange, change, s.merchant);
+    expect([totalAmount, invoice?.lines?.at(-1)?.amount, nextPeriodInvoice?.totalAmount]).toEqual([1750, 1250, 2000]);
+    await s.t.done(submitChange, { ...change, confirmTotalAmount: totalAmount }, s.merchant);
+    await s.to('2026-06-16T01:00');
+    await s.use(userId, metric, 60);
+    await s.to('2026-07-02');
+    expect((await s.lines(id)).slice(1)).toEqual([
+      'paid plan 06-16 07-01 -500',
+      'paid plan 06-16 07-01 1000',
+      `paid ${of} 06-01 06-16 1250`,
+      'paid plan 07-01 08-01 2000',
+      `paid ${of} 06-16 07-01 480`,
+    ]);
+  });
+
+  it('closes nothing where the price is the same', async () => {
+    const { metric, userId, id, change, of } = await repriced(graduated, graduated);
+    await s.use(userId, metric, 90);
+    await s.to('2026-06-16');
+    expect((await s.t.done(previewChange, change, s.merchant)).totalAmount).toBe(500);
+    await s.t.done(submitChange, { ...change, confirmTotalAmount: 500 }, s.merchant);
+    await s.to('2026-06-17');
+    await s.use(userId, metric, 20);
+    await s.to('2026-07-02');
+    expect((await s.lines(id)).at(-1)).toBe(`paid ${of} 06-01 07-01 1050`);
+  });
+
+  it('at the end of the period bills its usage at the old price and the next fee at the new one', async () => {
+    const { metric, userId, id, change, of } = await repriced({}, { standardAmount: 8 });
+    await s.use(userId, metric, 60);
+    await s.t.done(submitChange, { ...change, effectImmediate: 2 }, s.merchant);
+    await s.to('2026-06-20');
+    const { lines } = await s.preview(id);
+    expect(lines.map(line => line.amountExcludingTax)).toEqual([2000, 600]);
+    await s.to('2026-07-02');
+    expect(await s.dates(id)).toBe('active 07-01 08-01');
+    await s.use(userId, metric, 20);
+    await s.to('2026-08-02');
+    expect((await s.lines(id)).slice(1)).toEqual([
+      'paid plan 07-01 08-01 2000',
+      `paid ${of} 06-01 07-01 600`,
+      'paid plan 08-01 09-01 2000',
+      `paid ${of} 07-01 08-01 160`,
+    ]);
+  });
+
+  it('to a plan that prices a metric leaves the usage before it free, and bills what comes after', async () => {
+    const metric = s.metric();
+    const userId = await s.buyer();
+    const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 1000 }) });
+    const newPlanId = s.plan({ amount: 2000, metricMeteredCharge: [charge(metric.id)] });
+    await s.use(userId, metric, 5);
+    await s.to('2026-07-02');
+    await s.use(userId, metric, 6);
+    await s.to('2026-07-16');
+    await s.t.done(submitChange, { subscriptionId: id, newPlanId, quantity: 1 }, s.merchant);
+    await s.to('2026-07-17');
+    await s.use(userId, metric, 7);
+    await s.to('2026-10-02');
+    const usage = (await s.lines(id)).filter(line => line.includes('usage'));
+    expect(usage).toEqual([`paid usage:${metric.id} 07-16 08-01 70`]);
+  });
+
+  it('to a plan of another interval that prices a metric does so too', async () => {
+    const metric = s.metric();
+    const userId = await s.buyer();
+    const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 1000 }) });
+    const metricMeteredCharge = [charge(metric.id)];
+    const newPlanId = s.plan({ amount: 900, intervalUnit: 'week', metricMeteredCharge });
+    await s.use(userId, metric, 5);
+    await s.to('2026-06-16');
+    const change = { subscriptionId: id, newPlanId, quantity: 1, effectImmediate: 1 };
+    await s.t.done(submitChange, change, s.merchant);
+    await s.to('2026-06-17');
+    await s.use(userId, metric, 7);
+    await s.to('2026-07-08');
+    const usage = (await s.lines(id)).filter(line => line.includes('usage'));
+    expect(usage).toEqual([`paid usage:${metric.id} 06-16 06-23 70`]);
+  });
+
+  it('and free time that is longer than events are late leave usage at the price of its time', async () => {
+    const { metric, userId, id, change, of } = await repriced({}, { standardAmount: 8 });
+    await s.use(userId, metric, 10);
+    await s.t.done(addTrialTime, { subscriptionId: id, appendTrialEndHour: 1000 }, s.merchant);
+    await s.to('2026-08-10');
+    await s.t.done(submitChange, { ...change, effectImmediate: 2 }, s.merchant);
+    await s.to('2026-08-13');
+    expect((await s.lines(id)).filter(line => line.includes('usage'))).toEqual([`paid ${of} 06-01 07-01 100`]);
+  });
+
+  it('is confirmed with the usage or without it: events go on meanwhile', async () => {
+    const { metric, userId, change } = await repriced({}, { standardAmount: 8 });
+    await s.to('2026-06-16');
+    await s.use(userId, metric, 10);
+    const submit = (confirmTotalAmount: number) =>
+      s.t.call(submitChange, { ...change, confirmTotalAmount }, s.merchant);
+    expect(await submit(550)).toMatchObject({ slug: 'total_changed' });
+    expect(await submit(500)).toMatchObject({ ok: true });
+  });
+
+  it('that is not paid in time gives the usage back', async () => {
+    const { metric, userId, id, change, of } = await repriced({}, { standardAmount: 8 });
+    await s.use(userId, metric, 30);
+    await s.swap(userId, 'declines_softly');
+    await s.to('2026-06-16');
+    await s.t.done(submitChange, change, s.merchant);
+    await s.use(userId, metric, 5);
+    await s.to('2026-06-17');
+    await s.swap(userId, 'succeeds');
+    await s.use(userId, metric, 5);
+    await s.to('2026-07-02');
+    expect((await s.lines(id)).slice(-3)).toEqual([
+      `cancelled ${of} 06-01 06-16 300`,
+      'paid plan 07-01 08-01 1000',
+      `paid ${of} 06-01 07-01 400`,
+    ]);
+  });
+
+  it('that another one supersedes gives the usage back to it', async () => {
+    const { metric, userId, id, change, of } = await repriced({}, { standardAmount: 8 });
+    await s.use(userId, metric, 30);
+    await s.swap(userId, 'declines_softly');
+    await s.to('2026-06-16');
+    await s.t.done(submitChange, change, s.merchant);
+    await s.to('2026-06-16T00:20');
+    await s.t.done(submitChange, { ...change, quantity: 2 }, s.merchant);
+    expect((await s.lines(id)).filter(line => line.includes(of))).toEqual([
+      `cancelled ${of} 06-01 06-16 300`,
+      `processing ${of} 06-01 06-16T00:20 300`,
+    ]);
+  });
+
+  it('to another interval bills all usage of the period that it ends', async () => {
+    const { metric, userId, id, change, of } = await repriced({}, {}, { amount: 9000, intervalUnit: 'year' });
+    await s.use(userId, metric, 12);
+    await s.to('2026-06-16');
+    await s.t.done(submitChange, change, s.merchant);
+    await s.to('2026-06-17');
+    expect((await s.lines(id)).slice(-2)).toEqual(['paid plan 06-16 06-16 9000', `paid ${of} 06-01 06-16 120`]);
+  });
+});
+
+it('a change of an incomplete subscription leaves the usage of the period before on the invoice (U6)', async () => {
+  const { metric, userId, id, change, of } = await repriced({}, {});
+  await s.use(userId, metric, 7);
+  await s.swap(userId, 'declines_softly');
+  await s.to('2026-07-01T02:00');
+  expect(await s.dates(id)).toBe('incomplete 07-01 08-01');
+  expect((await s.lines(id)).at(-1)).toBe(`processing ${of} 06-01 07-01 70`);
+  const { totalAmount } = await s.t.done(previewChange, change, s.merchant);
+  expect(totalAmount).toBe(2070);
+  await s.t.done(submitChange, { ...change, confirmTotalAmount: totalAmount }, s.merchant);
+  await s.use(userId, metric, 1);
+  await s.swap(userId, 'succeeds');
+  await s.to('2026-07-01T04:00');
+  expect((await s.lines(id)).slice(-4)).toEqual([
+    'cancelled plan 07-01 08-01 1000',
+    `cancelled ${of} 06-01 07-01 70`,
+    'paid plan 07-01 08-01 2000',
+    `paid ${of} 06-01 07-01 70`,
+  ]);
+  await s.to('2026-08-02');
+  expect((await s.lines(id)).slice(-2)).toEqual(['paid plan 08-01 09-01 2000', `paid ${of} 07-01 08-01 10`]);
+});
+
+describe('a change of an incomplete subscription to another price of usage (G5, U6)', () => {
+  /** Incomplete since 1 July, with 7 units of June at 10 on its open invoice, and 20 used in July. */
+  async function unpaid() {
+    const made = await repriced({}, { standardAmount: 8 });
+    const { metric, userId, id } = made;
+    await s.use(userId, metric, 7);
+    await s.swap(userId, 'declines_softly');
+    await s.to('2026-07-01T02:00');
+    expect(await s.dates(id)).toBe('incomplete 07-01 08-01');
+    await s.use(userId, metric, 20);
+    await s.to('2026-07-01T04:00');
+    return made;
+  }
+
+  it('bills the usage of the period so far at the old price on the invoice that replaces the open one', async () => {
+    const { metric, userId, id, change, of } = await unpaid();
+    const { totalAmount } = await s.t.done(previewChange, change, s.merchant);
+    expect(totalAmount).toBe(2000 + 70 + 200);
+    await s.t.done(submitChange, { ...change, confirmTotalAmount: totalAmount }, s.merchant);
+    await s.use(userId, metric, 5);
+    await s.swap(userId, 'succeeds');
+    await s.to('2026-08-02');
+    expect((await s.lines(id)).slice(-5)).toEqual([
+      'paid plan 07-01 08-01 2000',
+      `paid ${of} 06-01 07-01 70`,
+      `paid ${of} 07-01 07-01T04:00 200`,
+      'paid plan 08-01 09-01 2000',
+      `paid ${of} 07-01T04:00 08-01 40`,
+    ]);
+  });
+
+  it('keeps each price where it is changed again: each use is billed once', async () => {
+    const { metric, userId, id, change, of } = await unpaid();
+    await s.t.done(submitChange, change, s.merchant);
+    await s.use(userId, metric, 5);
+    await s.to('2026-07-01T06:00');
+    const third = s.plan({ amount: 3000, metricMeteredCharge: [charge(metric.id, { standardAmount: 6 })] });
+    const again = { ...change, newPlanId: third };
+    const { totalAmount } = await s.t.done(previewChange, again, s.merchant);
+    expect(totalAmount).toBe(3000 + 70 + 200 + 40);
+    await s.t.done(submitChange, { ...again, confirmTotalAmount: totalAmount }, s.merchant);
+    await s.use(userId, metric, 1);
+    await s.swap(userId, 'succeeds');
+    await s.to('2026-08-02');
+    expect((await s.lines(id)).filter(line => line.startsWith('paid')).slice(1)).toEqual([
+      'paid plan 07-01 08-01 3000',
+      `paid ${of} 06-01 07-01 70`,
+      `paid ${of} 07-01 07-01T04:00 200`,
+      `paid ${of} 07-01T04:00 07-01T06:00 40`,
+      'paid plan 08-01 09-01 3000',
+      `paid ${of} 07-01T06:00 08-01 6`,
+    ]);
+  });
+
+  it('stands at its price on the next invoice where a second change leaves the price as it is', async () => {
+    const { metric, userId, id, change, of } = await unpaid();
+    await s.t.done(submitChange, change, s.merchant);
+    await s.to('2026-07-01T06:00');
+    await s.t.done(submitChange, { ...change, quantity: 2 }, s.merchant);
+    await s.use(userId, metric, 5);
+    await s.swap(userId, 'succeeds');
+    await s.to('2026-08-02');
+    expect((await s.lines(id)).filter(line => line.startsWith('paid')).slice(1)).toEqual([
+      'paid plan 07-01 08-01 4000',
+      `paid ${of} 06-01 07-01 70`,
+      'paid plan 08-01 09-01 4000',
+      `paid ${of} 07-01 07-01T04:00 200`,
+      `paid ${of} 07-01T04:00 08-01 40`,
+    ]);
+  });
+});
+
+it('an event beyond a limit starts the upgrade that the plan names, and is taken once it took effect (G8)', async () => {
+  const metric = s.metric('limitMetered');
+  const limits = (metricLimit: number) => ({
+    metricLimits: [{ ...emptyOf(MetricPlanLimit), metricId: metric.id, metricLimit }],
+  });
+  const autoUpgradePlanId = s.plan({ amount: 2000, ...limits(100) });
+  const userId = await s.buyer();
+  const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 1000, autoUpgradePlanId, ...limits(10) }) });
+  await s.to('2026-06-16');
+  expect(await s.use(userId, metric, 11)).toBe('usage_limit_exceeded');
+  await s.to('2026-06-16T00:10');
+  expect(await s.use(userId, metric, 11)).toBe('');
+  expect((await s.lines(id)).slice(1)).toEqual(['paid plan 06-16 07-01 -500', 'paid plan 06-16 07-01 1000']);
+  expect(await s.dates(id)).toBe('active 06-01 07-01');
+});
