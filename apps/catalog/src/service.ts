@@ -29,6 +29,7 @@ import { CheckoutLinks } from './plans/checkout-links.js';
 import { PlanLimits } from './plans/limits.js';
 import { PlanList } from './plans/list.js';
 import { PlanMoves } from './plans/moves.js';
+import { Offers } from './plans/offers.js';
 import { Plans } from './plans/plans.js';
 import { planMetrics, plans } from './plans/tables.js';
 import { productAggregate } from './products/aggregate.js';
@@ -62,7 +63,10 @@ export const catalog: ServiceDefinition<Config> = {
     metric: metricAggregate,
     currency: currencyAggregate,
   },
-  controllers: [Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts, CheckoutLinks],
+  controllers: [
+    ...[Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts, CheckoutLinks],
+    ...[Offers],
+  ],
   providers: [
     Rates,
     RatesRefresh,

@@ -190,6 +190,10 @@ it('leaves no other table open than those of the platform, of the rates and of i
   );
 });
 
+it('keys and indexes its tenant tables by the merchant first', async () => {
+  expect(await t.withoutMerchant()).toEqual([]);
+});
+
 it('maps its tables as the migrations make them', async () => {
   expect(await t.drift()).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { Heartbeat } from './callers/heartbeat.js';
 import { SigningKeys } from './callers/signing-keys.js';
 import { CallerSnapshots } from './callers/snapshots.js';
 import { removals } from './client-sessions/client-sessions.js';
+import { SessionExchange } from './client-sessions/exchange.js';
 import { HostedPages } from './client-sessions/hosted-pages.js';
 import { NewSession } from './client-sessions/new-session.js';
 import { addressRules, type Config, config } from './config.js';
@@ -36,6 +37,7 @@ import { Hardening1763683200010 } from './migrations/0010-hardening.js';
 import { Work1763683200011 } from './migrations/0011-work.js';
 import { CreditAccounts1763683200012 } from './migrations/0012-credit-accounts.js';
 import { DeadLetters1763683200013 } from './migrations/0013-dead-letters.js';
+import { SessionExchange1763683200014 } from './migrations/0014-session-exchange.js';
 import { logConsumptions } from './operation-log/append.js';
 import { log } from './operation-log/command.js';
 import { OperationLog } from './operation-log/operation-log.js';
@@ -59,6 +61,7 @@ import { userAggregate } from './users/aggregate.js';
 import { UserChanges } from './users/changes.js';
 import { UserCount } from './users/count.js';
 import { UserLists } from './users/lists.js';
+import { OwnDetails } from './users/own-details.js';
 import { Users } from './users/users.js';
 
 export const identity: ServiceDefinition<Config> = {
@@ -80,6 +83,7 @@ export const identity: ServiceDefinition<Config> = {
       Work1763683200011,
       CreditAccounts1763683200012,
       DeadLetters1763683200013,
+      SessionExchange1763683200014,
     ],
     worksFrom: 9,
   },
@@ -108,7 +112,8 @@ export const identity: ServiceDefinition<Config> = {
       OauthAccounts,
       Totps,
     ],
-    ...[GatewayQuestions, Users, UserChanges, UserLists, UserCount, AdminNotes, NewSession, HostedPages, OperationLog],
+    ...[GatewayQuestions, Users, UserChanges, UserLists, UserCount, AdminNotes, OwnDetails],
+    ...[NewSession, HostedPages, SessionExchange, OperationLog],
   ],
   providers: [
     ...[

@@ -24,6 +24,8 @@ import {
   oauthSetup,
   passwordLogin,
   passwordSetup,
+  portalSessionExchange,
+  portalUserUpdate,
   resetPassword,
   resetTotp,
   resumeMember,
@@ -280,6 +282,27 @@ const ofUsers: readonly (readonly [Operation, Calls])[] = [
   ],
 ];
 
+/** The gateway's caller for a user of the hosted pages. */
+const visitor = (of: Merchant, userId: number): As => ({
+  merchantId: of.merchantId,
+  actor: { kind: 'user', id: String(userId), display: 'one@example.com' },
+});
+
+/** Commands of users on the hosted pages. */
+const ofPages: readonly (readonly [Operation, Calls])[] = [
+  [
+    portalSessionExchange,
+    async of => {
+      const { clientSession } = await p.t.done(newSession, { email: 'one@example.com' }, key(of));
+      return both({ merchantId: 0 }, { clientSession });
+    },
+  ],
+  [
+    portalUserUpdate,
+    async of => both(visitor(of, await userOf(of)), { firstName: 'Ann' }, { lastName: 'Lee', city: 'Rome' }),
+  ],
+];
+
 /** These only add a row to what is never removed. */
 const additions = ['user.new_admin_note', 'session.customer_portal_url', 'session.user_sub_update_url'];
 
@@ -304,7 +327,7 @@ const unlike = [
 /** The e-mails of owners and invited members are random. */
 const named = (state: object) => JSON.parse(JSON.stringify(state).replaceAll(/(owner|member)-[\w-]+@/g, '$1@'));
 
-const commands = [...administration, ...accounts, ...ofUsers];
+const commands = [...administration, ...accounts, ...ofUsers, ...ofPages];
 
 describe('a command that reads before it writes, twice at once', () => {
   it.each(commands.map(([operation, calls]) => ({ name: operation.name, operation, calls })))(

@@ -79,7 +79,7 @@ export async function makePortal(env: Record<string, string> = {}) {
         const member = newMember(tx, { id, email, firstName: '', lastName: '', isOwner: false, roleIds: [] });
         tx.save(memberEmails, emailLookup(member));
         tx.step(memberAggregate, member, 'member.created');
-        const setupToken = await t.app.get(SetupTokens).issue(tx, id);
+        const { token: setupToken } = await t.app.get(SetupTokens).issue(tx, id);
         tx.log(`Member(${id})`, 'New');
         return { merchantId, memberId: id, email, setupToken };
       });

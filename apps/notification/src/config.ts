@@ -1,5 +1,6 @@
 import { serviceConfig, toggle } from '@recur/platform';
 import { z } from 'zod';
+import { isRedisUrl } from './deliveries/sending/redis.js';
 
 const baseUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
@@ -9,7 +10,13 @@ export const config = serviceConfig
   .extend({
     REDIS_URL: z
       .string()
-      .describe('redis://host:port, for sharing deliveries among replicas; empty: none, sweeps do it'),
+      .refine(
+        url => url === '' || isRedisUrl(url),
+        'must be redis://:<password>@<host>:<port>, redis+sentinel://:<password>@<host>:<port>,<host>:<port>/<name>, or empty',
+      )
+      .describe(
+        'redis://:password@host:port, or redis+sentinel://:password@host:port,host:port/name, for sharing deliveries among replicas; empty: none, sweeps do it',
+      ),
     WEBHOOK_LEASE_SECONDS: z.coerce
       .number()
       .int()

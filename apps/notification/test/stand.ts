@@ -96,9 +96,16 @@ export async function makeStand(env: Record<string, string> = {}) {
         'select state, attempts, next_at_ms, last_outcome from deliveries where endpoint_id = $1 order by delivery_id',
         [endpointId],
       ),
-    /** Does the due work of one kind, including what waits for its next round; other kinds wait. */
+    /**
+     * Does the due work of one kind, including what waits for its next round; other kinds wait. An item that a worker is
+     * on stays as it is: a row written meanwhile would be lost to that worker, and wait for the end of its lease.
+     */
     async work(kind: string): Promise<void> {
-      await t.rows('update due_work set due_at = case when kind = $1 then 0 else 99999999999 end', [kind]);
+      await t.rows(
+        `update due_work set due_at = case when kind = $1 then 0 else 99999999999 end
+          where lease is null and due_at <> case when kind = $1 then 0 else 99999999999 end`,
+        [kind],
+      );
       await t.work.drain();
     },
     /** As if in another process: it knows nothing of what the service's own worker does. */

@@ -76,6 +76,10 @@ it('every table of it has row-level security, but for those that are listed', as
   expect(bare).toEqual([]);
 });
 
+it('keys and indexes its tenant tables by the merchant first', async () => {
+  expect(await t.withoutMerchant()).toEqual([]);
+});
+
 it('what was scheduled is sent, what was logged is there, and an event is still taken once', async () => {
   await t.app.get(Dispatcher).deliver(merchantId, 1);
   expect(heard).toEqual([newerId]);

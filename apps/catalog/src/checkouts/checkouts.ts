@@ -104,10 +104,9 @@ export class Checkouts {
   @Handle(listCheckouts)
   list({ SearchKey = '' }: In<typeof listCheckouts>, caller: Caller) {
     const key = SearchKey.trim();
-    return this.db.read(caller, async reader => {
-      const rows = await reader.all(checkouts, { status: 'live' }, 'order by create_time desc, id desc');
-      return { merchantCheckouts: rows.filter(fits(key)).map(checkoutView) };
-    });
+    return this.db.read(caller, async reader => ({
+      merchantCheckouts: (await liveTemplates(reader)).filter(fits(key)).map(checkoutView),
+    }));
   }
 }
 
@@ -133,6 +132,10 @@ export async function checkTemplate(reader: Reader, id: number, before = 0): Pro
 /** A template, else Rejected `checkout_not_found`. */
 export const getTemplate = (reader: Reader, id: number): Promise<Checkout> =>
   reader.get(checkouts, { id }, 'checkout_not_found');
+
+/** The templates that are not archived, the newest first; there are at most 50. */
+export const liveTemplates = (reader: Reader): Promise<Checkout[]> =>
+  reader.all(checkouts, { status: 'live' }, 'order by create_time desc, id desc');
 
 /** True when a template exists and is not archived. */
 export async function liveTemplate(reader: Reader, id: number): Promise<boolean> {

@@ -34,7 +34,7 @@ export class PlanList {
   detail(name: In<typeof planDetail>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const plan = checkName(await reader.get(plans, wherePlan(name), 'plan_not_found'), name);
-      const [detailed] = await details(reader, [plan]);
+      const [detailed] = await detailsOf(reader, [plan]);
       return { plan: detailed as PlanDetail };
     });
   }
@@ -64,7 +64,7 @@ export class PlanList {
         sparse,
         covered: !sparse,
       });
-      return { plans: await details(reader, rows), total };
+      return { plans: await detailsOf(reader, rows), total };
     });
   }
 }
@@ -101,7 +101,7 @@ function leastCounts(interval: string): number[] {
 const emptyDetail = emptyOf(PlanDetail);
 
 /** Details of plans in four queries: products, add-ons, metric uses and metrics. */
-async function details(reader: Reader, of: readonly PlanRow[]): Promise<PlanDetail[]> {
+export async function detailsOf(reader: Reader, of: readonly PlanRow[]): Promise<PlanDetail[]> {
   const [products, addons, ofMetrics] = await Promise.all([
     productsAmong(
       reader,

@@ -58,6 +58,20 @@ describe('checkout/new_checkout', () => {
     await templateOf({ data: { css: 'é'.repeat(8_180) } });
   });
 
+  it('refuses a logo that the hosted pages would have to ask another host for', async () => {
+    const wrong = await s.t.call(newCheckout, {
+      data: { logo: 'https://shop.example.com/logo.png' },
+      stagingData: { logo: '//shop.example.com/logo.png' },
+    });
+    const issues = wrong.ok ? [] : wrong.issues.map(({ path }) => path);
+    expect(issues.sort()).toEqual(['/data/logo', '/stagingData/logo']);
+    expect(wrong).toMatchObject({
+      issues: [{ message: expect.stringContaining('logo must be blank or a picture') }, {}],
+    });
+    for (const logo of ['', 'data:image/png;base64,iVBORw0KGgo=', { of: 'another vocabulary' }])
+      expect((await templateOf({ data: { logo } })).data).toEqual({ logo });
+  });
+
   it('keeps at most 50 that are not archived, even of 64 that come at once', async () => {
     const caller = { merchantId: 40 };
     const results = await of64(() => s.t.call(newCheckout, { name: 'x' }, caller));

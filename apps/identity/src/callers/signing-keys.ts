@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Keyring, type Tx } from '@recur/platform';
+import { Keyring, type Reader, type Tx } from '@recur/platform';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { lockCallers, publishCallers } from './callers-changed.js';
 import { type SigningKey, signingKeys } from './tables.js';
@@ -27,6 +27,11 @@ export class SigningKeys {
     tx.save(signingKeys, key);
     await publishCallers(tx, { keys: [...(await publicKeys(tx)), key.publicKey] });
     return { kid: key.kid, privateKey };
+  }
+
+  /** The current key pair, for a caller whose token it has signed. */
+  async current(reader: Reader): Promise<Signer> {
+    return this.opened(await reader.get(signingKeys, { isCurrent: true }, 'credential_invalid'));
   }
 
   private async newKey(now: number): Promise<{ key: SigningKey; privateKey: JWK }> {

@@ -3,7 +3,7 @@ import type { Config } from '../config.js';
 import type { Signer } from './signing-keys.js';
 
 /** The `typ` of a token: verifiers check it, so that no kind passes for another. */
-type Kind = 'api-key+jwt' | 'member+jwt' | 'client+jwt';
+type Kind = 'api-key+jwt' | 'member+jwt' | 'client+jwt' | 'user+jwt';
 
 /** Signs a token of this deployment. `iat` and `exp` are unix seconds, on the clock that the kind goes by. */
 export async function signToken(

@@ -37,7 +37,8 @@ export function openSession(tx: Tx, wallSeconds: number, purpose: Purpose) {
     ...purpose,
     sessionHash,
     merchantId: tx.merchantId,
-    expireTime: tx.now + sessionSeconds,
+    expireTime: wallSeconds + sessionSeconds,
+    exchangeTime: 0,
     removeTime: wallSeconds + sessionSeconds,
   });
   return { clientSession, sessionHash };

@@ -33,7 +33,9 @@ export class NewSession {
   ) {}
 
   @Handle(newSession)
-  open({ password, returnUrl = '', cancelUrl = '', ...given }: In<typeof newSession>, caller: Caller) {
+  async open({ password, returnUrl = '', cancelUrl = '', ...given }: In<typeof newSession>, caller: Caller) {
+    // before the transaction: a hash waits for its turn, and must not hold a connection meanwhile
+    const hashed = password && !(await this.isKnown(given, caller)) ? await this.hash(password, caller) : null;
     return this.db.write(caller, async tx => {
       const { email, externalUserId = '', firstName = '', lastName = '', phone = '', address = '' } = given;
       const held = await holders(tx, { email, externalUserId });
@@ -47,7 +49,8 @@ export class NewSession {
         refuseTaken(held, found.id);
         user = await overwrite(tx, found, given);
       } else {
-        const passwordHash = password ? await this.passwords.hash(password, usersLine(tx.merchantId)) : null;
+        // a user who was known a moment ago has given the e-mail away
+        const passwordHash = hashed ?? (password ? await this.hash(password, caller) : null);
         const texts = { email, externalUserId, firstName, lastName, phone, address, language: '' };
         const made = newRow(tx, { ...texts, id: await tx.nextId(users), passwordHash });
         user = tx.step(userAggregate, made, 'user.created');
@@ -56,6 +59,16 @@ export class NewSession {
       return this.opened(tx, user, { returnUrl, cancelUrl });
     });
   }
+
+  private isKnown({ email, externalUserId = '' }: Given, caller: Caller): Promise<boolean> {
+    return this.db.read(caller, async reader => {
+      const { byEmail, byExternalId } = await holders(reader, { email, externalUserId });
+      return byEmail !== undefined || byExternalId !== undefined;
+    });
+  }
+
+  private hash = (password: string, { merchantId }: Caller): Promise<string> =>
+    this.passwords.hash(password, usersLine(merchantId));
 
   private async opened(tx: Tx, user: Known, urls: Urls): Promise<Out<typeof newSession>> {
     const purpose = { userId: user.id, ...urls };
@@ -72,7 +85,8 @@ export class NewSession {
 
   /** A short-lived token of the user, verifiable without a request to identity. */
   private async token(tx: Tx, userId: number, sessionHash: string): Promise<string> {
-    const { merchantId: merchant, now: iat } = tx;
+    const { merchantId: merchant } = tx;
+    const iat = Math.floor(this.clock.wall() / 1000);
     const claims = { sub: String(userId), merchant, sid: sessionHash, iat, exp: iat + clientTokenSeconds };
     return signToken(await this.signingKeys.signer(tx), this.config, 'client+jwt', claims);
   }

@@ -14,9 +14,11 @@ export interface ClientSession {
   /** The subscription to update. */
   subscriptionId: string;
   vatCountryCode: string;
-  /** Unix seconds on the merchant's clock. */
+  /** Unix seconds of the machine, as are all below: until then the session can be exchanged. */
   expireTime: number;
-  /** Unix seconds of the machine. By then it has expired on the merchant's clock, which is never behind. */
+  /** When it was exchanged for a token; 0 if it was not. */
+  exchangeTime: number;
+  /** When the row is of no more use. */
   removeTime: number;
 }
 
@@ -33,6 +35,7 @@ export const clientSessions = table<ClientSession>('client_sessions', {
     subscriptionId: { ...text(), default: '' },
     vatCountryCode: { ...text(), default: '' },
     expireTime: integer(),
+    exchangeTime: { ...integer(), default: 0 },
     removeTime: integer(),
   },
   indices: { client_sessions_remove: { on: ['removeTime'] } },

@@ -15,7 +15,7 @@ import { MemberSessions } from '../member-sessions/member-sessions.js';
 import { memberAggregate } from './aggregates.js';
 import { grantIn, type Roles, refuseExcess, rolesOf } from './grants.js';
 import { emailLookup, emailTaken, newMember } from './member-rows.js';
-import { isSetUp, SetupTokens, setupSeconds } from './setup-tokens.js';
+import { isSetUp, SetupTokens } from './setup-tokens.js';
 import { type Member, memberEmails, members, type Role, roles } from './tables.js';
 import { memberEvent } from './views.js';
 
@@ -68,9 +68,9 @@ export class Members {
       const member = held
         ? await this.inviteAgain(tx, held, invitation, caller)
         : this.inviteFirst(tx, newMember(tx, { ...invitation, id: await tx.nextId(members), isOwner: false }));
-      const setupToken = await this.setupTokens.issue(tx, member.id);
+      const { token: setupToken, expireTime } = await this.setupTokens.issue(tx, member.id);
       tx.log(`Member(${member.id})`, 'Invite');
-      return { memberId: member.id, setupToken, setupTokenExpireTime: tx.now + setupSeconds };
+      return { memberId: member.id, setupToken, setupTokenExpireTime: expireTime };
     });
   }
 

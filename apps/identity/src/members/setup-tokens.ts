@@ -1,33 +1,43 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
-import type { Reader, Tx } from '@recur/platform';
+import { Inject, Injectable } from '@nestjs/common';
+import { CLOCK, type Clock, type Reader, type Tx } from '@recur/platform';
 import { oauthAccounts } from '../sign-in/tables.js';
 import type { Member } from './tables.js';
 import { setupTokens } from './tables.js';
 
 const tokenBytes = 32;
 /** Lifetime of a token. */
-export const setupSeconds = 259_200;
+const setupSeconds = 259_200;
 
-/** Single-use tokens with which invited members set themselves up. Callers lock the member's row first. */
+/**
+ * Single-use tokens with which invited members set themselves up. They expire in real time, whatever the merchant's clock
+ * says. Callers lock the member's row first.
+ */
 @Injectable()
 export class SetupTokens {
-  /** Issues a token and returns its only copy: the database holds a hash. Replaces the member's earlier token. */
-  async issue(tx: Tx, memberId: number): Promise<string> {
+  constructor(@Inject(CLOCK) private readonly clock: Clock) {}
+
+  /**
+   * Issues a token and returns its only copy, since the database holds a hash, with its expiry. Replaces the member's
+   * earlier token.
+   */
+  async issue(tx: Tx, memberId: number): Promise<{ token: string; expireTime: number }> {
     const token = randomBytes(tokenBytes).toString('base64url');
-    const expireTime = tx.now + setupSeconds;
+    const expireTime = this.seconds() + setupSeconds;
     await tx.lockIfAny(setupTokens, { memberId });
     tx.save(setupTokens, { merchantId: tx.merchantId, memberId, tokenHash: hashOf(token), expireTime, usedTime: 0 });
-    return token;
+    return { token, expireTime };
   }
 
   /** Uses up a token; false if it is not the member's, was used or has expired. */
   async redeem(tx: Tx, memberId: number, token: string): Promise<boolean> {
     const held = await tx.lockIfAny(setupTokens, { memberId });
-    if (held?.usedTime !== 0 || held.expireTime <= tx.now || held.tokenHash !== hashOf(token)) return false;
+    if (held?.usedTime !== 0 || held.expireTime <= this.seconds() || held.tokenHash !== hashOf(token)) return false;
     tx.save(setupTokens, { ...held, usedTime: tx.now });
     return true;
   }
+
+  private seconds = (): number => Math.floor(this.clock.wall() / 1000);
 
   /** True if a token is the member's latest, valid or not: guesses are refused before anything is locked. */
   async isOf(reader: Reader, memberId: number, token: string): Promise<boolean> {

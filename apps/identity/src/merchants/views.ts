@@ -8,6 +8,10 @@ export function merchantView({ merchantId, name, createTime, profile }: Merchant
   return { ...emptyMerchant, ...told, id: merchantId, name, createTime };
 }
 
+/** The merchant as its users see it on the hosted pages. */
+export const portalMerchantView = (merchant: Merchant): contract.PortalMerchant =>
+  contract.PortalMerchant.parse(merchantView(merchant));
+
 /** The merchant as other services see it, with the settings of its documents. */
 export function merchantState(merchant: Merchant): contract.MerchantState {
   const { invoiceNumberPrefix = '', creditNoteNumberPrefix = '' } = merchant.profile;

@@ -51,7 +51,7 @@ export class Users {
 }
 
 /** The users that hold this e-mail (case-insensitive) and this external id. */
-export async function holders(peeks: Peeks, { email, externalUserId }: Names) {
+export async function holders(peeks: Pick<Peeks, 'peek'>, { email, externalUserId }: Names) {
   const [byEmail, byExternalId] = await Promise.all([
     peeks.peek(users, { emailKey: emailKey(email) }),
     externalUserId ? peeks.peek(users, { externalUserId }) : undefined,

@@ -41,6 +41,10 @@ export function userView(user: NamedUser): contract.User {
   };
 }
 
+/** A user as it sees itself on the hosted pages. */
+export const portalUserView = ({ profile, ...user }: User): contract.PortalUser =>
+  contract.PortalUser.parse({ ...emptyUser, ...profile, ...user });
+
 /** A user's view with its gateway, plan and credit accounts, the oldest first. */
 export const userAccountView = (
   user: contract.User,

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { verify } from '@node-rs/argon2';
 import { newSession, newUser } from '@recur/contracts';
 import { type MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { Passwords } from '../../src/passwords/passwords.js';
 import { identity } from '../../src/service.js';
 
 let t: TestService;
@@ -57,6 +58,7 @@ describe('session/new_session', () => {
         subscription_id: '',
         vat_country_code: '',
         expire_time: expireTime,
+        exchange_time: '0',
         remove_time: expireTime,
       },
     ]);
@@ -164,6 +166,22 @@ describe('session/new_session', () => {
       for (const secret of [clientSession, clientToken]) expect(everything).not.toContain(secret);
     }
   });
+});
+
+it('a password is hashed outside of transactions, which would hold connections while hashes wait', async () => {
+  const passwords = t.app.get(Passwords);
+  const { hash } = passwords;
+  const open: unknown[] = [];
+  const waiting = `select count(*)::int as open from pg_stat_activity
+    where datname = current_database() and state = 'idle in transaction'`;
+  const spied = jest.spyOn(passwords, 'hash').mockImplementation(async (...args) => {
+    open.push((await t.rows(waiting))[0]?.open);
+    return hash.apply(passwords, args);
+  });
+  await t.done(newSession, { email: 'hashed@example.com', password: 'correct horse' });
+  await t.done(newSession, { email: 'hashed@example.com', password: 'correct horse' });
+  spied.mockRestore();
+  expect(open).toEqual([0]);
 });
 
 describe('a client token', () => {

@@ -185,8 +185,7 @@ describe('a session', () => {
 });
 
 describe('a setup token', () => {
-  const issue = async () =>
-    (await withMember(async tx => ({ token: await t.app.get(SetupTokens).issue(tx, memberId) }))).token;
+  const issue = async () => (await withMember(tx => t.app.get(SetupTokens).issue(tx, memberId))).token;
   const redeem = async (token: string) =>
     (await withMember(async tx => ({ taken: await t.app.get(SetupTokens).redeem(tx, memberId, token) }))).taken;
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import {
   allows,
   anyMember,
+  anyUser,
   deleteAuthProvider,
   deleteRole,
   editAuthProvider,
@@ -180,8 +181,12 @@ const harmless = [
   ...['auth.oauth_login', 'auth.oauth_setup', 'auth.login', 'auth.password_setup'],
 ];
 const writes = operations.filter(
-  ({ service, effect, permission }) => service === 'identity' && effect === 'write' && !permission.startsWith('user.'),
+  ({ service, effect, permission }) =>
+    service === 'identity' && effect === 'write' && permission !== anyUser && !permission.startsWith('user.'),
 );
+
+const isPermission = (permission: Operation['permission']): permission is Permission =>
+  permission !== anyMember && permission !== anyUser;
 
 describe('permissions that a member does not hold', () => {
   it('every operation that writes credentials, roles, members or providers is tried', () => {
@@ -192,7 +197,7 @@ describe('permissions that a member does not hold', () => {
 
   it.each(Object.keys(attempts))('are not gained by %s, with any one permission', async name => {
     for (const permission of [
-      ...new Set(writes.map(({ permission }) => permission).filter(permission => permission !== anyMember)),
+      ...new Set(writes.flatMap(({ permission }) => (isPermission(permission) ? [permission] : []))),
     ]) {
       company = await newCompany(t);
       const attacker = await member(permission);
@@ -267,4 +272,20 @@ describe('a provider of a merchant', () => {
     await t.done(newAuthProvider, { issuer, audience, secret: other }, company.key);
     expect(await login(email, tokenOf(email, other))).toMatchObject({ slug: 'credential_invalid' });
   });
+});
+
+it('a stored answer with a secret is not given to a member who sends the key of another', async () => {
+  const attacker = await member('admin.write');
+  const under = { idempotencyKey: 'rotate' };
+  const made = await t.done(newApiKey, {}, { merchantId: company.merchantId, ...under });
+  const [full, own] = [await company.role(...all), { merchantId: company.merchantId, idempotencyKey: 'invite' }];
+  const invitation = { email: 'invited@example.com', roleIds: [full] };
+  const { setupToken } = await t.done(inviteMember, invitation, own);
+  for (const result of [
+    await tryAs(attacker, newApiKey, {}, under),
+    await tryAs(attacker, inviteMember, invitation, { idempotencyKey: 'invite' }),
+  ]) {
+    expect(result.ok).toBe(false);
+    for (const secretText of [made.apiKey, setupToken]) expect(JSON.stringify(result)).not.toContain(secretText);
+  }
 });

@@ -255,6 +255,10 @@ it('makes two merchants that are asked for at once with one e-mail', async () =>
   expect(await t.rows(`select 1 from members where email_key = 'twin@example.com'`)).toHaveLength(2);
 });
 
+it('keys and indexes its tenant tables by the merchant first', async () => {
+  expect(await t.withoutMerchant()).toEqual([]);
+});
+
 it('maps its tables as the migrations make them, and leaves none without row-level security by accident', async () => {
   expect(await t.drift()).toEqual([]);
   const secured = await t.rows(

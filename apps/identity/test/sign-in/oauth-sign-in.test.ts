@@ -168,7 +168,7 @@ describe('oauth/setup', () => {
     const tokens = p.t.app.get(SetupTokens);
     const { setupToken } = await p.t.db.write(p.caller(owner.merchantId), async tx => {
       tx.log('Member', 'Test');
-      return { setupToken: await tokens.issue(tx, owner.memberId) };
+      return { setupToken: (await tokens.issue(tx, owner.memberId)).token };
     });
     const thief = { email: owner.email, sub: 'thief' };
     expect(await p.oauthSetup(owner.merchantId, thief, { setupToken })).toEqual(invalid);

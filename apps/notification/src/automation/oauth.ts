@@ -13,8 +13,8 @@ type Fields = Readonly<Record<string, string>>;
 
 const { Request, Response, OAuthError } = OAuth2Server;
 const grants = ['authorization_code', 'refresh_token'];
-const stale = 'This link is no longer valid. Request a new one where you found it.';
-const elsewhere = 'The return address does not match the one this link was created for.';
+/** Why the page says no: the link is no longer valid, or its return address is not the one it was created for. */
+const refusal = (reason: 'stale' | 'elsewhere'): AutomationAnswer => ({ kind: 'refusal', reason });
 /** Expiry for the library, which has its own clock: ours has checked already. */
 const never = new Date(8.64e15);
 const under = (name: string) => `${name}.${randomBytes(32).toString('base64url')}`;
@@ -33,7 +33,7 @@ export class OAuth {
   /** The page for a user who opened the authorize URL. */
   async authorize(fields: Fields, asked: Caller): Promise<AutomationAnswer> {
     const caller = await this.callerOf(fields.client_id, asked);
-    if (!caller) return { kind: 'refusal', message: stale };
+    if (!caller) return refusal('stale');
     return this.db.read(caller, async reader => {
       const connection = await reader.find(connections, { connectionId: caller.actor.id });
       return refused(connection, fields, reader.now) ?? consentTo(caller.merchantId, fields);
@@ -43,11 +43,11 @@ export class OAuth {
   /** The user's decision on that page. */
   async decide(fields: Fields, asked: Caller): Promise<AutomationAnswer> {
     const caller = await this.callerOf(fields.client_id, asked);
-    if (!caller) return { kind: 'refusal', message: stale };
+    if (!caller) return refusal('stale');
     return this.db.write<AutomationAnswer>(caller, async tx => {
       const connection = await lockConnection(tx, caller.actor.id);
       const answer = refused(connection, fields, tx.now);
-      if (!connection || answer) return answer ?? { kind: 'refusal', message: stale };
+      if (!connection || answer) return answer ?? refusal('stale');
       if (fields.allowed !== 'true') {
         await endConnection(tx, connection);
         return { kind: 'redirect', location: withError(fields, 'access_denied', 'The merchant denied the request') };
@@ -135,9 +135,9 @@ function refused(connection: Connection | undefined, fields: Fields, now: number
     !stands(connection, now) ||
     !fits(fields.state ?? '', connection.stateHash)
   ) {
-    return { kind: 'refusal', message: stale };
+    return refusal('stale');
   }
-  if (fields.redirect_uri !== connection.returnUrl) return { kind: 'refusal', message: elsewhere };
+  if (fields.redirect_uri !== connection.returnUrl) return refusal('elsewhere');
   const redirected = (error: string, why: string): AutomationAnswer => ({
     kind: 'redirect',
     location: withError(fields, error, why),

@@ -12,9 +12,10 @@ import {
   workOldest,
 } from '@recur/platform';
 import { Queue, Worker as QueueWorker } from 'bullmq';
-import { Redis } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import type { Config } from '../../config.js';
 import { Dispatcher } from './dispatcher.js';
+import { connectRedis } from './redis.js';
 
 /** Endpoints of a merchant that have something due. */
 interface Wake {
@@ -140,12 +141,11 @@ export class DeliveryWaker implements Worker {
     workOldest.set({ kind: 'webhook.delivery' }, Math.max(0, waitedMs / 1_000));
   }
 
-  private connect(options: object): Redis {
-    const connection = new Redis(this.config.REDIS_URL, {
-      ...options,
-      // while retries go on, closing a queue waits for Redis
-      retryStrategy: times => (this.sweeps.running ? Math.min(100 * 2 ** times, 2_000) : null),
-    });
+  private connect(options: RedisOptions): Redis {
+    // while retries go on, closing a queue waits for Redis
+    const retry = (times: number) => (this.sweeps.running ? Math.min(100 * 2 ** times, 2_000) : null);
+    const all = { ...options, retryStrategy: retry, sentinelRetryStrategy: retry };
+    const connection = connectRedis(this.config.REDIS_URL, all);
     connection.on('error', () => undefined);
     this.connections.push(connection);
     return connection;

@@ -115,7 +115,7 @@ export class Dispatcher {
       this.queues.take(queue, -room);
       count += claim?.due.length ?? 0;
       if (claim) this.begin(queue, claim);
-      if (claim?.open === false) await this.miss(queue);
+      if (claim?.open === false) void this.miss(queue);
       this.queues.closeIfIdle(queue);
     }
     if ([...slots.keys()].some(queue => this.queues.isWorthClaiming(queue))) this.claims.request(merchant);
@@ -142,7 +142,13 @@ export class Dispatcher {
     }
   }
 
-  private async miss({ merchant: { merchantId }, endpointId }: EndpointQueue): Promise<void> {
+  /** Misses all that waits for a closed endpoint. It takes a request slot, and keeps no other endpoint waiting. */
+  private async miss(queue: EndpointQueue): Promise<void> {
+    if (queue.missing) return;
+    const { merchant, endpointId } = queue;
+    const { merchantId } = merchant;
+    queue.missing = true;
+    this.queues.take(queue, 1);
     const caller = systemCaller(merchantId, randomUUID(), Number.POSITIVE_INFINITY);
     try {
       for (let more = true; more && !this.stopped; ) {
@@ -153,6 +159,9 @@ export class Dispatcher {
     } catch (error) {
       this.log.warn({ err: error, merchantId, endpointId }, 'deliveries to a closed endpoint could not be missed');
     }
+    queue.missing = false;
+    this.queues.take(queue, -1);
+    this.resume(queue);
   }
 
   private begin(queue: EndpointQueue, claim: Claim): void {

@@ -39,6 +39,8 @@ export interface EndpointQueue {
   failing: boolean;
   /** The last request succeeded quickly. */
   quick: boolean;
+  /** True while its deliveries are missed, since it is closed. */
+  missing: boolean;
   /** Where the next claim begins: what comes before was claimed by this process, and need not be read again. */
   after: Cursor;
   /** Unix milliseconds of the last claim from the start. */
@@ -88,6 +90,7 @@ export class Queues {
       leased: 0,
       granted: 0,
       failing: false,
+      missing: false,
       quick: false,
       after: start,
       startedAtMs: 0,
