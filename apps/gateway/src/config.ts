@@ -11,6 +11,20 @@ export const gatewayConfig = baseConfig.extend({
   TOKEN_ISSUER: z.string().min(1).default('recur').describe('the issuer that credentials must name'),
   RATE_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(1_000).describe('requests per credential'),
   RATE_BURST: z.coerce.number().int().min(1).max(1_000_000).default(2_000).describe('requests at once per credential'),
+  USER_RATE_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(20)
+    .describe('requests per user of the hosted pages'),
+  USER_RATE_BURST: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(100)
+    .describe('requests at once per user of the hosted pages'),
   SIGN_IN_PER_MINUTE: z.coerce
     .number()
     .int()
@@ -40,6 +54,10 @@ export const gatewayConfig = baseConfig.extend({
     .max(65_535)
     .default(512)
     .describe('open connections of one address; not limited with TRUST_PROXY, where all come from the proxy'),
+  PORTAL_FILES: z
+    .string()
+    .default('')
+    .describe('folder of the hosted pages, served under /portal; blank: apps/portal/dist beside this app'),
   TRUST_PROXY: toggle(false).describe('one proxy stands in front, and its X-Forwarded-For is believed'),
 });
 

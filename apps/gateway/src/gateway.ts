@@ -24,6 +24,7 @@ import { OPERATIONS, Routes, SERVICES } from './http/routes.js';
 import { SandboxPages } from './http/sandbox-pages.js';
 import { gatewayLimits } from './limits.js';
 import { OAuth } from './oauth/oauth.js';
+import { PortalPages } from './portal/pages.js';
 
 export interface GatewayParts {
   config: GatewayConfig;
@@ -57,7 +58,7 @@ export class Gateway {
         { provide: Bus, useValue: bus },
         { provide: Responses, useValue: responses },
         ...[Callers, Credentials, Activity, FailedSignIns, Admission, Routes, Health, Docs, OAuth],
-        ...[OpenPaths, DocumentRoutes, CallbackRoutes, SandboxPages],
+        ...[OpenPaths, DocumentRoutes, CallbackRoutes, SandboxPages, PortalPages],
       ],
     })(App);
     const edge = new Edge(config, responses, () => newId('req_'));

@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { type Actor, allows, type Operation } from '@recur/contracts';
+import { type Actor, allows, anyUser, type Operation } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { CLOCK, type Clock, CONFIG, LOG, type Log } from '@recur/platform';
 import { decodeProtectedHeader, type JWK, type JWTPayload, jwtVerify } from 'jose';
@@ -10,7 +10,7 @@ import { Callers, type PublicKeys } from './callers.js';
 import type { SignedInMember } from './signed-in.js';
 
 /** The verified sender of a request. */
-export type Principal = KeyHolder | Member;
+export type Principal = KeyHolder | Member | User;
 
 interface KeyHolder {
   kind: 'key';
@@ -30,10 +30,23 @@ interface Member {
   grant: string;
 }
 
-/** An API key acts as the owner, except for members' own affairs. A member may do what its roles permit. */
-export function mayCall(principal: Principal, operation: Operation): boolean {
-  if (principal.kind === 'key') return operation.memberOnly === undefined;
-  return allows(principal.grant, operation.permission);
+/** A user of a merchant on the hosted pages. */
+interface User {
+  kind: 'user';
+  /** The client session that its token is of. */
+  id: string;
+  merchantId: number;
+  actor: Actor;
+}
+
+/**
+ * An API key acts as the owner, except for members' own affairs. A member may do what its roles permit. A user may call
+ * what is for users, and nobody else may.
+ */
+export function mayCall(principal: Principal, { permission, memberOnly }: Operation): boolean {
+  if (principal.kind === 'user' || permission === anyUser) return principal.kind === 'user' && permission === anyUser;
+  if (principal.kind === 'key') return memberOnly === undefined;
+  return allows(principal.grant, permission);
 }
 
 /** A verified credential: only its first use costs a signature check. */
@@ -46,6 +59,10 @@ interface Proof {
   expiresMs: number;
 }
 type Shown = Pick<Proof, 'principal' | 'member'>;
+
+const kinds = ['api-key+jwt', 'member+jwt', 'user+jwt'] as const;
+type Kind = (typeof kinds)[number];
+const isKind = (typ: unknown): typ is Kind => kinds.some(kind => kind === typ);
 
 /** The scheme may be missing: clients of this API family send the bare token. */
 const bearer = /^(?:Bearer +)?([\w-]+\.[\w-]+\.[\w-]+)$/i;
@@ -104,7 +121,7 @@ export class Credentials {
       if (!token.split('.').every(isCanonical)) throw new Error('not canonical base64url');
       const { keys } = this.callers;
       const { typ, payload } = await this.signed(token, keys);
-      const shown = typ === 'member+jwt' ? await this.member(payload) : this.keyHolder(payload);
+      const shown = await this.shown(typ, payload);
       const expiresMs = payload.exp === undefined ? Number.POSITIVE_INFINITY : payload.exp * 1000;
       this.remember(token, { ...shown, keys, expiresMs });
       return shown.principal;
@@ -116,12 +133,12 @@ export class Credentials {
   }
 
   /** The claims of a token that one of identity's keys has signed. The token chooses neither algorithm nor key. */
-  private async signed(token: string, keys: PublicKeys): Promise<{ typ: string; payload: JWTPayload }> {
+  private async signed(token: string, keys: PublicKeys): Promise<{ typ: Kind; payload: JWTPayload }> {
     const header = decodeProtectedHeader(token);
     const more = Object.keys(header).filter(name => name !== 'alg' && name !== 'typ' && name !== 'kid');
     if (more.length > 0) throw new Error(`header parameters ${more}`);
     const { typ } = header;
-    if (typ !== 'api-key+jwt' && typ !== 'member+jwt') throw new Error('another kind of token');
+    if (!isKind(typ)) throw new Error('another kind of token');
     const key: JWK | undefined = keys.get(header.kid ?? '');
     if (key === undefined) throw new Error('unknown key');
     const { payload } = await jwtVerify(token, key, {
@@ -132,6 +149,11 @@ export class Credentials {
     if (payload.aud !== 'recur') throw new Error('another audience');
     if (payload.env !== this.config.RECUR_ENV) throw new Error('another environment');
     return { typ, payload };
+  }
+
+  private shown(typ: Kind, payload: JWTPayload): Shown | Promise<Shown> {
+    if (typ === 'member+jwt') return this.member(payload);
+    return typ === 'user+jwt' ? userIn(payload) : this.keyHolder(payload);
   }
 
   private keyHolder({ sub, jti }: JWTPayload): Shown {
@@ -169,6 +191,15 @@ export class Credentials {
     }
     this.proofs.set(hash('sha256', token, 'base64'), proof);
   }
+}
+
+/** The user that a token is of. It ends by itself, soon: nothing ends it before. */
+function userIn({ sub, merchant, sid, email, exp }: JWTPayload): Shown {
+  const id = idIn(sub);
+  if (typeof sid !== 'string' || sid === '' || exp === undefined) throw new Error('no session, or one without an end');
+  if (!Number.isSafeInteger(merchant) || typeof email !== 'string') throw new Error('no merchant, or no e-mail');
+  const actor = { kind: 'user', id: String(id), display: email } as const;
+  return { principal: { kind: 'user', id: sid, merchantId: Number(merchant), actor } };
 }
 
 /** The subject of a token as an id. */

@@ -1,5 +1,6 @@
 import {
   anyMember,
+  anyUser,
   commonErrors,
   currencies,
   type ErrorKind,
@@ -174,8 +175,11 @@ function descriptionOf({ permission, memberOnly, anonymous, oneOfHeaders }: Oper
     .join(' ');
 }
 
-const permissionText = (permission: Operation['permission']) =>
-  permission === anyMember ? 'Any signed-in member may call it.' : `Permission: \`${permission}\`.`;
+function permissionText(permission: Operation['permission']): string {
+  if (permission === anyMember) return 'Any signed-in member may call it.';
+  if (permission === anyUser) return 'For user tokens of the hosted pages only.';
+  return `Permission: \`${permission}\`.`;
+}
 
 /** Which one of several headers is needed cannot be said here: none is required by itself. */
 function headersAsked({ oneOfHeaders = [] }: Operation, honoursKey: boolean): Json[] {

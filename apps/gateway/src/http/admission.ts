@@ -30,6 +30,7 @@ declare module 'fastify' {
 @Injectable()
 export class Admission {
   private readonly buckets: Buckets;
+  private readonly userBuckets: Buckets;
   private readonly signIns: SignInLimits;
 
   constructor(
@@ -40,6 +41,7 @@ export class Admission {
     @Inject(CLOCK) clock: Clock,
   ) {
     this.buckets = new Buckets(config.RATE_PER_SECOND, config.RATE_BURST, () => clock.wall());
+    this.userBuckets = new Buckets(config.USER_RATE_PER_SECOND, config.USER_RATE_BURST, () => clock.wall());
     this.signIns = new SignInLimits(config, () => clock.wall());
   }
 
@@ -73,7 +75,7 @@ export class Admission {
   ): void {
     request.principal = principal;
     if (principal.kind === 'member') this.activity.seen(principal.id);
-    done(this.count(request, reply, principal.id, bodyTokens(request)));
+    done(this.count(request, reply, rateIdOf(principal), bodyTokens(request), this.bucketsOf(principal)));
   }
 
   /** Checks the credential again after the body has arrived, which may take long. Throws Rejected where it has ended. */
@@ -107,20 +109,31 @@ export class Admission {
     this.failedSignIns.add(ip, slug, attempted ?? undefined);
   }
 
+  /** A user of the hosted pages has an allowance of its own size. */
+  private bucketsOf(principal: Principal | null): Buckets {
+    return principal?.kind === 'user' ? this.userBuckets : this.buckets;
+  }
+
   /** Corrects what a body was charged, once its length is known. */
-  chargeBody({ charged }: FastifyRequest, bytes: number): void {
+  chargeBody({ charged, principal }: FastifyRequest, bytes: number): void {
     if (charged === null) return;
     const owed = tokensOf(bytes) - charged.tokens;
-    if (owed !== 0) this.buckets.charge(charged.id, owed);
+    if (owed !== 0) this.bucketsOf(principal).charge(charged.id, owed);
   }
 
   /** Charges the mistakes of an input, one token each: finding and telling them costs more than a right input does. */
-  chargeMistakes({ charged }: FastifyRequest, mistakes: number): void {
-    if (charged !== null) this.buckets.charge(charged.id, mistakes);
+  chargeMistakes({ charged, principal }: FastifyRequest, mistakes: number): void {
+    if (charged !== null) this.bucketsOf(principal).charge(charged.id, mistakes);
   }
 
-  private count(request: FastifyRequest, reply: FastifyReply, id: string, bodyTokens = 0): Rejected | undefined {
-    const allowance = this.buckets.take(id, 1 + bodyTokens);
+  private count(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    id: string,
+    bodyTokens = 0,
+    buckets = this.buckets,
+  ): Rejected | undefined {
+    const allowance = buckets.take(id, 1 + bodyTokens);
     if (!allowance.allowed) return refused(reply, allowance);
     request.charged = { id, tokens: bodyTokens };
     show(reply, allowance);
@@ -128,6 +141,8 @@ export class Admission {
   }
 }
 
+/** The id that a caller's requests are counted under: of the key or session, or of the user with all its sessions. */
+const rateIdOf = ({ kind, id, merchantId, actor }: Principal) => (kind === 'user' ? `${merchantId} ${actor.id}` : id);
 const addressId = ({ ip }: FastifyRequest) => `address ${networkOf(ip)}`;
 
 /** Tokens that a body costs beyond the request itself. */

@@ -120,11 +120,11 @@ export class Routes implements OnModuleInit {
     return {
       merchantId: principal.merchantId,
       actor: principal.actor,
-      ...(principal.kind === 'member' && { session: principal.id }),
+      ...((principal.kind === 'member' || principal.kind === 'user') && { session: principal.id }),
       requestId: id,
       traceparent,
       deadline: this.clock.wall() + gatewayLimits.deadlineMs,
-      ...(key !== undefined && { idempotencyKey: String(key) }),
+      ...(key !== undefined && { idempotencyKey: keyOf(principal, String(key)) }),
       ...(sender !== undefined && { sender }),
     };
   }
@@ -165,6 +165,10 @@ export class Routes implements OnModuleInit {
     );
   }
 }
+
+/** An Idempotency-Key as services know it: those of a merchant's users are apart from the merchant's, and from each other's. */
+const keyOf = ({ kind, actor }: Principal | typeof nobody, key: string) =>
+  kind === 'user' ? `user ${actor.id} ${key}` : key;
 
 /** An operation that signs in, or tells whether a password is right. */
 const isAttempt = ({ signIn, checksPassword }: Operation) => signIn === true || checksPassword === true;

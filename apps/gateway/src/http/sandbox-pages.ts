@@ -2,18 +2,14 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { exponentOf, sandboxQuestion } from '@recur/contracts';
+import { decimalOf, Rejected } from '@recur/kernel';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { gatewayLimits } from '../limits.js';
-import { messagePage, policyOf, sandboxPage } from '../oauth/consent.js';
+import { marked, messagePage, type Page, sendPage } from '../pages/page.js';
+import type { Words } from '../pages/words/en.js';
 import { gatewayIdIn, OpenPaths } from './open-paths.js';
 
 const FORM = 'application/x-www-form-urlencoded';
-
-/** Texts after an answer. */
-const ends = {
-  approved: 'The payment is approved. You may close this page.',
-  declined: 'The payment is declined. You may close this page.',
-} as const;
 
 /**
  * The page of the sandbox gateway at /gateway/<id>/sandbox/<reference>, where the user of a card that needs action approves or
@@ -47,18 +43,37 @@ export class SandboxPages implements OnModuleInit {
     const said = method === 'POST' && typeof body === 'string' ? new URLSearchParams(body).get('answer') : null;
     const answer = said === 'approve' || said === 'decline' ? { answer: said } : {};
     const input = { gatewayId: gatewayIdIn(request), reference, ...answer };
-    const { state, amount, currency } = await this.paths.ask(sandboxQuestion, input, request, 'gateway_not_found');
-    const page = state === 'open' ? sandboxPage(`${major(amount, currency)} ${currency}`) : undefined;
-    reply
-      .header('content-type', 'text/html; charset=utf-8')
-      .header('content-security-policy', policyOf())
-      .send(page ?? messagePage('Confirm the payment', ends[state as keyof typeof ends]));
+    const question = await this.paths.ask(sandboxQuestion, input, request, 'gateway_not_found').catch(noneIfUnknown);
+    sendPage(question ? reply : reply.code(404), (words, locale) => {
+      if (!question) return messagePage(words.payment, words.unknownPayment);
+      const { state, amount, currency } = question;
+      return state === 'open'
+        ? questionPage(words, amountIn(locale, amount, currency))
+        : messagePage(words.payment, words[state]);
+    });
   }
 }
 
-/** An amount in major units, such as 12.05. */
-function major(amount: number, currency: string): string {
-  const exponent = exponentOf(currency);
-  const digits = String(amount).padStart(exponent + 1, '0');
-  return exponent === 0 ? digits : `${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
+/** Undefined for a link that leads to no payment. */
+function noneIfUnknown(error: unknown): undefined {
+  const isUnknown = error instanceof Rejected && /^(gateway|payment)_not_found$/.test(error.slug);
+  if (!isUnknown) throw error;
+}
+
+/** The question that a bank would ask before a charge. */
+const questionPage = (words: Words, amount: string): Page => ({
+  title: words.payment,
+  content: `<p>${marked(words.paymentAsked, { amount })}</p>
+<form method="post">
+  <button type="submit" name="answer" value="approve">${marked(words.approve)}</button>
+  <button type="submit" name="answer" value="decline">${marked(words.decline)}</button>
+</form>`,
+});
+
+/** An amount of minor units as a language writes it, with the currency's decimals. */
+function amountIn(locale: string, amount: number, currency: string): string {
+  const decimals = exponentOf(currency);
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const format = new Intl.NumberFormat(locale, { style: 'currency', currency, ...digits });
+  return format.format(decimalOf(BigInt(amount), decimals));
 }

@@ -11,10 +11,10 @@ import { jsonOf } from '../http/body.js';
 import { success } from '../http/envelope.js';
 import { Responses } from '../http/responses.js';
 import { gatewayLimits } from '../limits.js';
-import { codePage, consentPage, messagePage, policyOf } from './consent.js';
+import { messagePage, sendPage } from '../pages/page.js';
+import { codePage, consentPage } from './consent.js';
 
 const FORM = 'application/x-www-form-urlencoded';
-const html = 'text/html; charset=utf-8';
 /** Characters of a parameter. */
 const longest = 4_000;
 
@@ -133,16 +133,15 @@ export class OAuth implements OnModuleInit {
     switch (answer.kind) {
       case 'consent': {
         const { merchantId, returnUrl, fields } = answer;
-        reply.header('content-security-policy', policyOf(new URL(returnUrl).origin));
-        reply.type(html).send(consentPage(merchantId, returnUrl, fields));
+        const { origin } = new URL(returnUrl);
+        sendPage(reply, words => consentPage(words, merchantId, returnUrl, fields), origin);
         return;
       }
       case 'redirect':
         reply.redirect(answer.location, 303);
         return;
       case 'refusal':
-        reply.code(400).header('content-security-policy', policyOf()).type(html);
-        reply.send(messagePage('This cannot be connected', answer.message));
+        sendPage(reply.code(400), words => messagePage(words.refused, words[refusals[answer.reason]]));
         return;
       case 'oauth':
         reply.code(answer.status).header('pragma', 'no-cache').send(answer.body);
@@ -159,14 +158,14 @@ export class OAuth implements OnModuleInit {
 
   /** Shows the code to the user of a platform without a redirect address of its own. */
   private shown({ code, error }: Fields, reply: FastifyReply): void {
-    reply.header('content-security-policy', policyOf()).type(html);
+    // words of ours only: what a link carries could be anybody's, and would seem to be ours
     const isCode = typeof code === 'string' && /^[\w.-]{1,200}$/.test(code);
-    reply.send(isCode ? codePage(code) : messagePage('Not connected', reasons.get(String(error)) ?? noCode));
+    const reason = error === 'access_denied' ? 'notConnectedDenied' : 'notConnectedNoCode';
+    sendPage(reply, words => (isCode ? codePage(words, code) : messagePage(words.notConnected, words[reason])));
   }
 }
 
-/** Fixed words: what a link carries could be anybody's, and would seem to be ours. */
-const noCode = 'No code came. Begin again at the platform.';
-const reasons: ReadonlyMap<string, string> = new Map([['access_denied', 'The connection was not allowed.']]);
+/** The words for each refusal. */
+const refusals = { stale: 'refusedStale', elsewhere: 'refusedElsewhere' } as const;
 
 const jsonIn = ({ body }: FastifyRequest): unknown => jsonOf(Buffer.isBuffer(body) ? body : undefined);

@@ -29,3 +29,12 @@ export const claimsOf = ({ id, merchantId, grant: granted, sessions }: MemberAcc
 
 export const tokenOf = (signer: SigningKey, member: MemberAccess, more: Record<string, unknown> = {}) =>
   signer.sign({ ...claimsOf(member), ...more }, { typ: 'member+jwt' });
+
+/** The claims of the token that identity signs for user 3 of merchant 15, after the exchange of a client session. */
+export const userClaims = () => ({
+  ...{ sub: '3', merchant: 15, sid: 'exchanged', email: 'user-3@example.com' },
+  ...{ jti: undefined, exp: nowSeconds() + 900 },
+});
+
+export const userToken = (signer: SigningKey, more: Record<string, unknown> = {}) =>
+  signer.sign({ ...userClaims(), ...more }, { typ: 'user+jwt' });

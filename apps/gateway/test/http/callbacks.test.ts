@@ -96,7 +96,7 @@ it('a page of the sandbox asks, and forwards the answer', async () => {
   reply = { ok: true, bytes: JSON.stringify(question) };
   const page = await gateway.send('/gateway/7/sandbox/sbx_1');
   expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-  expect(page.text).toContain('12.05 EUR');
+  expect(page.text).toContain('<strong>€12.05</strong>');
   expect(page.headers['content-security-policy']).toContain(`form-action 'self'`);
   reply = { ok: true, bytes: JSON.stringify({ ...question, state: 'approved', currency: 'JPY' }) };
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -106,8 +106,12 @@ it('a page of the sandbox asks, and forwards the answer', async () => {
     { command: 'platform.sandbox_question', payload: { gatewayId: 7, reference: 'sbx_1', answer: 'approve' } },
   ]);
   reply = { ok: true, bytes: JSON.stringify({ ...question, currency: 'JPY' }) };
-  expect((await gateway.send('/gateway/7/sandbox/sbx_1')).text).toContain('1205 JPY');
+  expect((await gateway.send('/gateway/7/sandbox/sbx_1')).text).toContain('¥1,205');
   reply = { ok: false, bytes: JSON.stringify({ slug: 'payment_not_found', issues: [] }) };
-  expect((await gateway.send('/gateway/7/sandbox/sbx_2')).json.code).toBe(53);
-  expect((await gateway.send('/gateway/x/sandbox/sbx_2')).json.error?.type).toBe('gateway_not_found');
+  for (const path of ['/gateway/7/sandbox/sbx_2', '/gateway/x/sandbox/sbx_2']) {
+    const unknown = await gateway.send(path);
+    expect([unknown.status, unknown.text.includes('no payment to confirm')]).toEqual([404, true]);
+  }
+  reply = { ok: false, bytes: JSON.stringify({ slug: 'rate_limited', issues: [] }) };
+  expect((await gateway.send('/gateway/7/sandbox/sbx_2')).json.error?.type).toBe('rate_limited');
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   anyMember,
+  anyUser,
   everything,
   type MemberAccess,
   type Operation,
@@ -10,11 +11,13 @@ import {
   routed,
   services as serviceNames,
 } from '@recur/contracts';
-import { grant, signedIn, tokenOf } from '../callers/sessions.js';
+import { grant, signedIn, tokenOf, userToken } from '../callers/sessions.js';
 import { Services, type SigningKey, signingKey, TestGateway, TestNats } from '../stand.js';
 
 const all = permissionGroups.flatMap(group => permissionActions.map((action): Permission => `${group}.${action}`));
-const asked = [...new Set(routed.map(({ permission }) => permission))].filter(permission => permission !== anyMember);
+const isPermission = (permission: Operation['permission']): permission is Permission =>
+  permission !== anyMember && permission !== anyUser;
+const asked = [...new Set(routed.map(({ permission }) => permission))].filter(isPermission);
 const accessOf = (permission: Permission) => permission.replace(/\w+$/, 'access');
 
 /** One member of each kind: with one permission, with all but one, with all, with none, and the owner. */
@@ -39,8 +42,9 @@ beforeAll(async () => {
   services = await Services.start(nats.url, [signer.jwk], [...serviceNames]);
   services.callers.members = Object.values(members);
   services.startBeating();
-  gateway = await (await TestGateway.start(nats.url, { operations: routed })).ready();
+  gateway = await (await TestGateway.start(nats.url, { operations: routed, env })).ready();
   credentials.set('API key', await signer.sign());
+  credentials.set('user', await userToken(signer));
   for (const [who, member] of Object.entries(members)) credentials.set(who, await tokenOf(signer, member));
 });
 afterAll(async () => {
@@ -49,11 +53,15 @@ afterAll(async () => {
   await nats.close();
 });
 
+/** More requests than a page or a person makes. */
+const env = { USER_RATE_PER_SECOND: '1000', USER_RATE_BURST: '1000', SIGN_IN_PER_ADDRESS: '1000' };
+
 /** Who of these may call an operation, as the gateway answers. Whoever may is told of the input, if of anything. */
 async function allowed({ methods, path, permission }: Operation): Promise<Record<string, boolean>> {
-  const withRoles =
-    permission === anyMember ? [] : ['only', 'all but', 'access for'].map(who => `${who} ${permission}`);
-  const callers = ['API key', 'owner', ...withRoles, 'nothing'];
+  const withRoles = isPermission(permission)
+    ? ['only', 'all but', 'access for'].map(who => `${who} ${permission}`)
+    : [];
+  const callers = ['API key', 'owner', ...withRoles, 'nothing', 'user'];
   const answers = await Promise.all(
     callers.map(async who => {
       const credential = credentials.get(who) ?? '';
@@ -74,11 +82,15 @@ async function allowed({ methods, path, permission }: Operation): Promise<Record
   return Object.fromEntries(answers);
 }
 
-const rule = ({ memberOnly, anonymous, permission }: Operation) => ({
-  ...{ 'API key': memberOnly !== true, owner: true },
-  ...(permission !== anyMember && { 'it alone': true, access: true, 'all but it': anonymous === true }),
-  nothing: anonymous === true || permission === anyMember,
-});
+function rule({ memberOnly, permission, ...operation }: Operation): Record<string, boolean> {
+  const anonymous = operation.anonymous === true;
+  if (permission === anyUser) return { 'API key': anonymous, owner: anonymous, nothing: anonymous, user: true };
+  return {
+    ...{ 'API key': memberOnly !== true, owner: true, user: anonymous },
+    ...(permission !== anyMember && { 'it alone': true, access: true, 'all but it': anonymous }),
+    nothing: anonymous || permission === anyMember,
+  };
+}
 
 describe('every operation is for', () => {
   it.each(routed.map(operation => [operation.name, operation] as const))('who may call %s', async (_, operation) => {

@@ -129,7 +129,7 @@ describe('what needs no credential', () => {
 
 describe('signing in', () => {
   it('is tried ten times a minute with an e-mail from one address', async () => {
-    const attempt = (who: string, from = '192.0.2.1', path = login.path) =>
+    const attempt = (who: string, from = '192.0.2.1', path: string = login.path) =>
       post(path, { 'x-forwarded-for': from, 'x-first-token': 'a' }, { body: { email: who } });
     for (let left = 9; left >= 0; left--) {
       const answer = await attempt(

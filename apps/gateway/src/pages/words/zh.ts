@@ -1,0 +1,26 @@
+import type { Words } from './en.js';
+
+export const zh: Words = {
+  connect: '连接自动化平台',
+  connectWho: '位于 {host} 的平台请求连接商户 {merchant} 的账户。连接后，该平台可以',
+  connectEndpoints: '注册、查看和删除它自己的 webhook 端点；',
+  connectEvents: '接收它为这些端点选择的事件，其中包含相关客户、账单和付款的全部数据，并可读取近期事件作为示例。',
+  connectNoMore: '除此之外，它不能更改任何内容。您可以随时断开连接。',
+  allow: '允许',
+  deny: '不允许',
+  refused: '无法连接',
+  refusedStale: '此链接已失效。请在原来的位置重新获取链接。',
+  refusedElsewhere: '返回地址与创建此链接时的地址不一致。',
+  code: '复制代码',
+  codeUse: '请将此代码提供给平台。代码五分钟内有效。',
+  notConnected: '未连接',
+  notConnectedDenied: '连接未获允许。',
+  notConnectedNoCode: '未收到代码。请在平台重新开始。',
+  payment: '确认付款',
+  paymentAsked: '沙盒网关代替银行询问：是否允许扣款 {amount}？不会发生真实的资金往来。',
+  approve: '同意',
+  decline: '拒绝',
+  approved: '付款已获同意。您可以关闭此页面。',
+  declined: '付款已被拒绝。您可以关闭此页面。',
+  unknownPayment: '此链接没有需要确认的付款。',
+};

@@ -1,0 +1,44 @@
+import type { ReactNode } from 'react';
+import { useLoad, useVisit } from '../session/calls.js';
+import { InvoicePanel, stateOf } from './invoice.js';
+import { Problem, Waiting } from './notices.js';
+import type { Choice } from './payment.js';
+
+interface Props {
+  invoiceId: string;
+  /** How it is paid at once, without another press. */
+  begin?: Choice;
+  /** Shown above it once it is paid. */
+  paid?: ReactNode;
+}
+
+/** An invoice of the visit's user, payable with their saved methods. */
+export function OwnInvoice({ invoiceId, begin, paid }: Props) {
+  const { client, session } = useVisit();
+  const { data, error, reload } = useLoad(
+    signal => client.get('/portal/invoice/detail', { invoiceId }, { signal }),
+    [invoiceId],
+  );
+  const { data: gateways } = useLoad(signal => client.get('/portal/gateway/list', {}, { signal }), []);
+  const { data: saved } = useLoad(signal => client.get('/portal/payment_method/list', {}, { signal }), []);
+  if (data === undefined || gateways === undefined || saved === undefined)
+    return error ? <Problem error={error} retry={reload} /> : <Waiting />;
+  return (
+    <>
+      <Problem error={error} retry={reload} />
+      {stateOf(data.invoice) === 'paid' && paid}
+      <InvoicePanel
+        shown={data}
+        gateways={gateways.gateways}
+        methods={saved.methods}
+        zone={session?.merchant.timeZone}
+        begin={begin}
+        reload={reload}
+        pay={(choice, idempotencyKey) =>
+          client.post('/portal/invoice/pay', { invoiceId, ...choice }, { idempotencyKey })
+        }
+        announce={idempotencyKey => client.post('/portal/invoice/wire_sent', { invoiceId }, { idempotencyKey })}
+      />
+    </>
+  );
+}

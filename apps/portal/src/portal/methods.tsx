@@ -1,0 +1,108 @@
+import { useState } from 'react';
+import { Elsewhere, Problem, Waiting } from '../parts/notices.js';
+import { type Choice, firstChoice, type Method, methodName, PaymentChoice } from '../parts/payment.js';
+import { useAction, useLoad, useVisit } from '../session/calls.js';
+import { useText } from '../text/text.js';
+
+/** The saved payment methods: add, delete, and the one that is charged. */
+export function Methods() {
+  const { t } = useText();
+  const { client } = useVisit();
+  const { data, error, reload } = useLoad(signal => client.get('/portal/payment_method/list', {}, { signal }), []);
+  return (
+    <section className="card">
+      <h2>{t('methods')}</h2>
+      <Problem error={error} retry={reload} />
+      {data === undefined && error === undefined && <Waiting />}
+      {data?.methods.length === 0 && <p>{t('methods.none')}</p>}
+      {data?.methods.map(method => (
+        <SavedMethod key={`${method.gatewayId} ${method.id}`} method={method} reload={reload} />
+      ))}
+      <NewMethod reload={reload} />
+    </section>
+  );
+}
+
+function SavedMethod({ method, reload }: { method: Method; reload(): void }) {
+  const { t } = useText();
+  const { client } = useVisit();
+  const which = { gatewayId: method.gatewayId, paymentMethodId: method.id };
+  const prefer = useAction((_: null, idempotencyKey) =>
+    client.post('/portal/payment_method/set_default', which, { idempotencyKey }),
+  );
+  const remove = useAction((_: null, idempotencyKey) =>
+    client.post('/portal/payment_method/delete', which, { idempotencyKey }),
+  );
+  const isBusy = prefer.isBusy || remove.isBusy;
+  const name = methodName(method);
+  return (
+    <div>
+      <div className="row middle">
+        <span>
+          {name} {method.isDefault && <strong>· {t('methods.default')}</strong>}
+        </span>
+        <span className="actions">
+          {!method.isDefault && (
+            <button
+              type="button"
+              className="plain"
+              disabled={isBusy}
+              aria-label={`${t('methods.prefer')}: ${name}`}
+              onClick={async () => (await prefer.start(null)) && reload()}
+            >
+              {t('methods.prefer')}
+            </button>
+          )}
+          <button
+            type="button"
+            className="plain"
+            disabled={isBusy}
+            aria-label={`${t('methods.delete')}: ${name}`}
+            onClick={async () => (await remove.start(null)) && reload()}
+          >
+            {t('methods.delete')}
+          </button>
+        </span>
+      </div>
+      <Problem error={prefer.error ?? remove.error} />
+    </div>
+  );
+}
+
+function NewMethod({ reload }: { reload(): void }) {
+  const { t } = useText();
+  const { client } = useVisit();
+  const [chosen, setChosen] = useState<Choice>();
+  const { data } = useLoad(signal => client.get('/portal/gateway/list', {}, { signal }), []);
+  const gateways = data?.gateways.filter(each => each.autoChargeEnabled) ?? [];
+  const choice = chosen ?? firstChoice(gateways, []);
+  const [page, setPage] = useState('');
+  const add = useAction(({ gatewayId, data: entered }: Choice, idempotencyKey) =>
+    client.post('/portal/payment_method/new', { gatewayId, data: entered }, { idempotencyKey }),
+  );
+  if (gateways.length === 0) return null;
+  const submit = async () => {
+    const made = choice && (await add.start(choice));
+    if (made === undefined) return;
+    setPage(made.url);
+    reload();
+  };
+  return (
+    <details>
+      <summary>{t('methods.new')}</summary>
+      <form
+        onSubmit={event => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <PaymentChoice gateways={gateways} choice={choice} onChoose={setChosen} />
+        <Problem error={add.error} />
+        {page && <Elsewhere url={page} text={t('methods.page')} label={t('pay.open')} />}
+        <button type="submit" disabled={add.isBusy}>
+          {t('methods.add')}
+        </button>
+      </form>
+    </details>
+  );
+}
