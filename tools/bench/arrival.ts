@@ -1,4 +1,4 @@
-import { Api } from '../journeys/api.js';
+import { createClient, type Input, orThrow } from '@recur/client';
 import { startReceiver } from '../journeys/receiver.js';
 import { newUser } from '../journeys/shop.js';
 import type { TemporaryStack } from '../local/temporary.js';
@@ -15,14 +15,14 @@ const limitMs = 100;
  */
 export async function webhookArrival(stack: TemporaryStack): Promise<{ measure: Measure; p99: number }> {
   const { baseUrl, apiKey } = stack.facts();
-  const api = new Api(baseUrl, apiKey);
+  const api = createClient({ baseUrl, credential: apiKey });
   const receiver = await startReceiver();
   try {
-    await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events: ['invoice.created'] });
-    const body = JSON.parse(order(await newUser(api))) as object;
+    orThrow(await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events: ['invoice.created'] }));
+    const body = JSON.parse(order(await newUser(api))) as Input<'/merchant/invoice/new'>;
     const times: number[] = [];
     for (let at = 1; at <= invoices; at++) {
-      await api.post('/merchant/invoice/new', body);
+      orThrow(await api.post('/merchant/invoice/new', body));
       const answered = performance.now();
       await receiver.until(deliveries => deliveries.length >= at);
       times.push((receiver.deliveries[at - 1]?.at ?? Number.NaN) - answered);

@@ -5,6 +5,7 @@ import { openHome } from '../local/home.js';
 import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
 import { webhookArrival } from './arrival.js';
+import { replicaGain, tracingCost } from './beside/pairs.js';
 import { growthMeasures } from './growth.js';
 import { invoiceRate, warm } from './invoices.js';
 import { describeMachine, memoryOf } from './machine.js';
@@ -14,6 +15,8 @@ import { refundRate } from './money/refunds.js';
 import { type BenchOptions, benchOptions } from './options.js';
 import { catalogTimes } from './plans.js';
 import { readRates } from './reads.js';
+import { clockYear, previewRate } from './subscriptions/course.js';
+import { renewalRates } from './subscriptions/renewals.js';
 import { lagBesideTrouble } from './trouble.js';
 import { usageMeasures } from './usage.js';
 import { webhookBurst } from './webhook-burst.js';
@@ -32,8 +35,12 @@ export async function run(args: readonly string[]): Promise<number> {
   // pauses of the load generator would count as the apps' own
   tuneEngine();
   const { pgbench } = obtain(openHome(), ['pgbench'], say);
-  const unlimited = { gateway: { RATE_PER_SECOND: '1000000', RATE_BURST: '1000000' } };
-  const stack = await temporaryStack(say, unlimited);
+  const own = {
+    gateway: { RATE_PER_SECOND: '1000000', RATE_BURST: '1000000' },
+    // no e-mails: the PDF of each invoice that a measure prepares would be made while another is taken
+    billing: { MAIL_FOLDER: '' },
+  };
+  const stack = await temporaryStack(say, own);
   const measures: Record<string, Measure> = {};
   try {
     say(await describeMachine(stack.facts().services.postgres.url));
@@ -89,6 +96,9 @@ async function takeAll(bench: Bench): Promise<void> {
   if (bench.wants('user_count', 'event_list')) await readRates(bench);
   if (bench.wants('plan_list', 'product_list')) await catalogTimes(bench);
   await usageMeasures(bench);
+  if (bench.wants('renewals', 'renewals_100k')) await renewalRates(bench);
+  if (bench.wants('preview')) bench.add('preview', await previewRate(bench), 'of the next invoice, at 32 connections');
+  if (bench.wants('clock_year')) bench.add('clock_year', await clockYear(stack), 'with 100 subscriptions');
   if (bench.wants('webhook_deliveries')) bench.add('webhook_deliveries', await deliveryRate(stack));
   if (bench.wants('webhook_steady')) {
     const { measure, more } = await webhookSteady(stack);
@@ -106,6 +116,14 @@ async function takeAll(bench: Bench): Promise<void> {
   if (bench.wants('webhook_arrival')) {
     const { measure, p99 } = await webhookArrival(stack);
     bench.add('webhook_arrival', measure, `p99 ${p99.toFixed(1)} ms`);
+  }
+  if (bench.wants('tracing')) {
+    const { measure, more } = await tracingCost(bench);
+    bench.add('tracing', measure, more);
+  }
+  if (bench.wants('replicas')) {
+    const { measure, more } = await replicaGain(bench);
+    bench.add('replicas', measure, more);
   }
 }
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-const connect = async (serverUrl: string, service: string) => {
+export const connect = async (serverUrl: string, service: string) => {
   const url = new URL(serverUrl);
   url.pathname = `/recur_${service}`;
   const client = new pg.Client({ connectionString: url.toString() });
@@ -15,7 +15,7 @@ export async function settled(client: pg.Client): Promise<void> {
 }
 
 /** Copies of a row with other values in the columns that `values` names, for each n of a range. */
-const copies = (table: string, values: string, where: string, from: number, to: number) => `
+export const copies = (table: string, values: string, where: string, from: number, to: number) => `
   insert into ${table} select r.* from ${table} template, generate_series(${from}, ${to}) n,
     json_populate_record(template, json_build_object(${values})) r
   where template.ctid = (select ctid from ${table} where ${where} limit 1)`;

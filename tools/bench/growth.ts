@@ -1,4 +1,4 @@
-import { Api } from '../journeys/api.js';
+import { createClient } from '@recur/client';
 import { newUser } from '../journeys/shop.js';
 import { filler } from './fill.js';
 import { createRate } from './invoices.js';
@@ -38,7 +38,7 @@ export async function growthMeasures(bench: Bench): Promise<void> {
 async function invoices(bench: Bench, fill: Awaited<ReturnType<typeof filler>>): Promise<void> {
   const { stack } = bench;
   const { baseUrl, apiKey } = stack.facts();
-  const userId = await newUser(new Api(baseUrl, apiKey));
+  const userId = await newUser(createClient({ baseUrl, credential: apiKey }));
   bench.tell('  · filling up to 10 000 invoices …');
   await fill.neighbours();
   await fill.invoices(few);

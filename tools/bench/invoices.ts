@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Api } from '../journeys/api.js';
+import { createClient } from '@recur/client';
 import { newUser } from '../journeys/shop.js';
 import type { TemporaryStack } from '../local/temporary.js';
 import { load, median } from './load.js';
@@ -57,15 +57,22 @@ export async function invoiceRate({ stack, pgbench, seconds }: Bench) {
   };
 }
 
-const orderOf = async (stack: TemporaryStack) => {
+export const orderOf = async (stack: TemporaryStack) => {
   const { baseUrl, apiKey } = stack.facts();
-  return order(await newUser(new Api(baseUrl, apiKey)));
+  return order(await newUser(createClient({ baseUrl, credential: apiKey })));
 };
 
-function loadInvoices(stack: TemporaryStack, body: string, seconds: number) {
-  const { baseUrl, apiKey } = stack.facts();
+/** invoice/new at one gateway of a stack, with its part of the connections. */
+export function loadInvoices(
+  stack: TemporaryStack,
+  body: string,
+  seconds: number,
+  url = stack.facts().baseUrl,
+  gateways = 1,
+) {
+  const { apiKey } = stack.facts();
   const series = randomUUID();
-  return load(baseUrl, connections, seconds, at => ({
+  return load(url, Math.round(connections / gateways), seconds, at => ({
     method: 'POST',
     path: '/merchant/invoice/new',
     headers: {

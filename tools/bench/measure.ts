@@ -22,6 +22,10 @@ export const measureNames = [
   'usage_batch',
   'usage_single',
   'limit_check',
+  'renewals',
+  'renewals_100k',
+  'preview',
+  'clock_year',
   'webhook_deliveries',
   'webhook_steady',
   'webhook_burst',
@@ -33,6 +37,8 @@ export const measureNames = [
   'operation_logs',
   'user_count_1m',
   'webhook_arrival',
+  'tracing',
+  'replicas',
 ] as const;
 export type MeasureName = (typeof measureNames)[number];
 

@@ -1,4 +1,4 @@
-import { Api } from '../journeys/api.js';
+import { createClient, orThrow } from '@recur/client';
 import { newPlan } from '../journeys/shop.js';
 import { fillCatalog } from './fill.js';
 import type { Bench } from './measure.js';
@@ -42,8 +42,8 @@ const found: Record<string, string> = {
 export async function catalogTimes(bench: Bench): Promise<void> {
   const { baseUrl, apiKey, merchantId, services } = bench.stack.facts();
   bench.tell('  · filling up to 100 000 plans and products …');
-  const api = new Api(baseUrl, apiKey);
-  await api.post('/merchant/product/new', { productName: 'Filled' });
+  const api = createClient({ baseUrl, credential: apiKey });
+  orThrow(await api.post('/merchant/product/new', { productName: 'Filled' }));
   await newPlan(api);
   await fillCatalog(services.postgres.url, Number(merchantId), count);
   const what = 'the slowest p99 of every filter and order at 100 000';

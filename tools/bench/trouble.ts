@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
-import { Api } from '../journeys/api.js';
+import { createClient, orThrow } from '@recur/client';
 import { databases } from '../journeys/oracle.js';
 import { newUser } from '../journeys/shop.js';
 import type { TemporaryStack } from '../local/temporary.js';
@@ -40,7 +40,7 @@ const troubles: Record<string, RequestListener> = {
  * where a webhook was lost, or came twice to an endpoint that answers.
  */
 export async function lagBesideTrouble(stack: TemporaryStack): Promise<{ measure: Measure; more: string }> {
-  const api = new Api(stack.facts().baseUrl, (await stack.merchant('Trouble')).apiKey);
+  const api = createClient({ baseUrl: stack.facts().baseUrl, credential: (await stack.merchant('Trouble')).apiKey });
   const arrivals = new Map<string, number[]>();
   const well: RequestListener = async (request, response) => {
     const chunks: Buffer[] = [];
@@ -52,7 +52,7 @@ export async function lagBesideTrouble(stack: TemporaryStack): Promise<{ measure
   const servers = await Promise.all([well, ...Object.values(troubles)].map(listen));
   const [good, ...bad] = servers.map(({ url }) => url);
   const urls = [...Array.from({ length: healthy }, (_, at) => `${good}/${at}`), ...bad];
-  for (const url of urls) await api.post('/merchant/webhook/new_endpoint', { url, events: ['user.created'] });
+  for (const url of urls) orThrow(await api.post('/merchant/webhook/new_endpoint', { url, events: ['user.created'] }));
 
   const { ask, close } = databases(stack.facts());
   const pid = Number(stack.facts().pids.notification);

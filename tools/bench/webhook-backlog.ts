@@ -1,5 +1,5 @@
+import { type Client, createClient, orThrow, type WebhookEvent } from '@recur/client';
 import pg from 'pg';
-import { Api } from '../journeys/api.js';
 import type { TemporaryStack } from '../local/temporary.js';
 import type { startSink } from './sink.js';
 
@@ -38,13 +38,16 @@ export async function subscribe(
   sinkUrl: string,
   merchants: number,
   endpointsEach: number,
-  events: readonly string[] = [],
-): Promise<Api[]> {
-  const apis: Api[] = [];
+  events: WebhookEvent['type'][] = [],
+): Promise<Client[]> {
+  const apis: Client[] = [];
   for (let merchant = 0; merchant < merchants; merchant++) {
-    const api = new Api(stack.facts().baseUrl, (await stack.merchant(`Webhooks ${merchant}`)).apiKey);
+    const api = createClient({
+      baseUrl: stack.facts().baseUrl,
+      credential: (await stack.merchant(`Webhooks ${merchant}`)).apiKey,
+    });
     for (let endpoint = 0; endpoint < endpointsEach; endpoint++) {
-      await api.post('/merchant/webhook/new_endpoint', { url: `${sinkUrl}/${merchant}/${endpoint}`, events });
+      orThrow(await api.post('/merchant/webhook/new_endpoint', { url: `${sinkUrl}/${merchant}/${endpoint}`, events }));
     }
     apis.push(api);
   }

@@ -1,4 +1,4 @@
-import type { Api } from '../journeys/api.js';
+import type { Client } from '@recur/client';
 import { newUser } from '../journeys/shop.js';
 import type { TemporaryStack } from '../local/temporary.js';
 import { quantile } from './load.js';
@@ -23,8 +23,8 @@ type Sink = Awaited<ReturnType<typeof startSink>>;
 export async function webhookSteady(stack: TemporaryStack): Promise<{ measure: Measure; more: string }> {
   const sink = await startSink();
   try {
-    const [one] = (await subscribe(stack, `${sink.url}/one`, 1, 1, ['user.created'])) as [Api];
-    const [all] = (await subscribe(stack, `${sink.url}/all`, 1, endpoints, ['user.created'])) as [Api];
+    const [one] = (await subscribe(stack, `${sink.url}/one`, 1, 1, ['user.created'])) as [Client];
+    const [all] = (await subscribe(stack, `${sink.url}/all`, 1, endpoints, ['user.created'])) as [Client];
     await sink.arrivals();
     await lags(one, sink, warmEvents, 1);
     const single = await lags(one, sink, events, 1);
@@ -44,7 +44,7 @@ export async function webhookSteady(stack: TemporaryStack): Promise<{ measure: M
 }
 
 /** Creates users at a fixed rate; returns the sorted delays of all webhooks. */
-async function lags(api: Api, sink: Sink, count: number, each: number): Promise<number[]> {
+async function lags(api: Client, sink: Sink, count: number, each: number): Promise<number[]> {
   const answered = new Map<number, number>();
   const started = performance.now();
   const create = async () => {

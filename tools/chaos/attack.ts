@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { type Client, createClient, orThrow } from '@recur/client';
 import { quantile } from '../bench/load.js';
-import { Api } from '../journeys/api.js';
 import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
 import { type Flood, floods } from './floods.js';
@@ -36,7 +36,8 @@ export async function attack(seconds: number): Promise<number> {
     const { baseUrl } = stack.facts();
     const healthy = await stack.merchant('Healthy');
     const attacker = await stack.merchant('Attacker');
-    const api = new Api(baseUrl, healthy.apiKey);
+    // a call that is refused counts, also where another attempt would not be
+    const api = createClient({ baseUrl, credential: healthy.apiKey, attempts: 1 });
     const roleId = await newRole(api);
     const findings: string[] = [];
     const report = (name: string, seen: Seen, attempts: Record<string, number>) => {
@@ -79,18 +80,19 @@ async function during(flood: Flood, target: Parameters<Flood>[0], seconds: numbe
   return { attempts, seen };
 }
 
-async function watch(api: Api, member: Member, forMs: number): Promise<Seen> {
+async function watch(api: Client, member: Member, forMs: number): Promise<Seen> {
   const end = Date.now() + forMs;
   const latencies: number[] = [];
   const failed: string[] = [];
   const calls = async () => {
     for (let at = 0; Date.now() < end; at++) {
       const since = performance.now();
-      const path = at % 2 ? '/merchant/user/new' : '/merchant/product/list';
-      const body = at % 2 ? { email: `${randomUUID()}@example.com` } : {};
-      const answer = await api.send(path, body).catch(error => ({ status: String(error) }));
+      const email = `${randomUUID()}@example.com`;
+      const result = await (at % 2
+        ? api.post('/merchant/user/new', { email })
+        : api.post('/merchant/product/list', {}));
       latencies.push(performance.now() - since);
-      if (answer.status !== 200) failed.push(String(answer.status));
+      if (!result.ok) failed.push(result.error.type);
       await pause(limits.everyMs);
     }
   };
@@ -98,8 +100,7 @@ async function watch(api: Api, member: Member, forMs: number): Promise<Seen> {
   const signing = async () => {
     while (Date.now() < end) {
       signIns++;
-      const answer = await signIn(api, member).catch(() => undefined);
-      if (answer?.status === 200) signedIn++;
+      if ((await api.post('/merchant/auth/sso/login', member)).ok) signedIn++;
       await pause(Math.min(limits.signInMs, Math.max(0, end - Date.now())));
     }
   };
@@ -109,18 +110,16 @@ async function watch(api: Api, member: Member, forMs: number): Promise<Seen> {
   return { calls: latencies.length, failed, p50, p99, signIns, signedIn };
 }
 
-const signIn = (api: Api, { email, password }: Member) => api.send('/merchant/auth/sso/login', { email, password });
-
-async function newRole(api: Api): Promise<number> {
-  const role = { role: 'Support', permissions: [{ group: 'user', permissions: ['read'] }] };
-  return (await api.post<{ merchantRole: { id: number } }>('/merchant/role/new', role)).merchantRole.id;
+async function newRole(api: Client): Promise<number> {
+  const permissions = [{ group: 'user' as const, permissions: ['read' as const] }];
+  return orThrow(await api.post('/merchant/role/new', { role: 'Support', permissions })).merchantRole.id;
 }
 
-async function newMember(api: Api, roleId: number): Promise<Member> {
+async function newMember(api: Client, roleId: number): Promise<Member> {
   const [email, password] = [`${randomUUID()}@example.com`, randomUUID()];
   const invitation = { email, roleIds: [roleId] };
-  const { setupToken } = await api.post<{ setupToken: string }>('/merchant/member/new_member', invitation);
-  await api.post('/merchant/auth/sso/passwordSetup', { email, setupToken, newPassword: password });
+  const { setupToken } = orThrow(await api.post('/merchant/member/new_member', invitation));
+  orThrow(await api.post('/merchant/auth/sso/passwordSetup', { email, setupToken, newPassword: password }));
   return { email, password };
 }
 

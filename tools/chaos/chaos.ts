@@ -8,8 +8,11 @@ import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
 import { run as runTests } from '../local/test.js';
 import { attack } from './attack.js';
+import { parts } from './cluster/harm.js';
+import { cluster } from './cluster/run.js';
 import { faults, inTurn, random } from './faults.js';
 import { audit, heard, type Load, startLoad } from './load.js';
+import { restore } from './restore.js';
 
 /** Short leases, so that work of a killed process is redelivered soon; no rate limit. */
 const usual = {
@@ -18,24 +21,40 @@ const usual = {
   EVENT_ACK_SECONDS: '3',
   WEBHOOK_LEASE_SECONDS: '2',
 } as const;
+/** Tests of `npm test` that take more of what they generate, and how much more. */
+const longTests = [
+  'tools/journeys/test/contract',
+  'apps/billing/test/subscriptions/random/random',
+  'apps/billing/test/subscriptions/courses',
+  'apps/billing/test/subscriptions/cycle/year',
+  'tools/chaos/test/year-kills',
+  'tools/journeys/test/histories',
+];
+const longer = { RANDOM_LIVES: '100000', COURSES: '200', HISTORIES: '500', YEAR_SUBSCRIPTIONS: '1000' } as const;
 /** How long a run of faults takes unless told otherwise, and each flood of an attack. */
 const chaosSeconds = 120;
 const attackSeconds = 60;
 const limits = { buyers: 6, purchasesBetween: 20, settleMs: 120_000, shown: 20 } as const;
 
 /**
- * `npm run chaos [-- --seconds N --requests N --seed S]`: the generated requests of `npm test`, but more of them; then
- * one fault after the other on a stack of its own while buyers are at work, and nothing may be missing, doubled or half
- * done. The seed decides the requests and the order of the faults. `-- --attack [--seconds N]` floods a stack instead.
+ * `npm run chaos [-- --seconds N --requests N --seed S]`: the generated requests and lives of subscriptions of `npm test`,
+ * but ten times as many of them; then one fault after the other on a stack of its own while buyers are at work, and
+ * nothing may be missing, doubled or half done. The seed decides the requests and the order of the faults. `-- --attack
+ * [--seconds N]` floods a stack instead, `-- --restore` rehearses backups, `-- --cluster [--only nats]` loses the nodes of
+ * a cluster.
  */
 export async function run(args: readonly string[]): Promise<number> {
   const wanted = options(args);
   if (wanted.attack) return attack(wanted.seconds ?? attackSeconds);
+  if (wanted.restore || wanted.cluster) {
+    Object.assign(process.env, usual);
+    return wanted.restore ? restore() : cluster(wanted.only);
+  }
   const { seconds = chaosSeconds, requests, seed } = wanted;
   const same = `--seconds ${seconds} --requests ${requests} --seed ${seed}`;
   say(`${requests} requests and chaos for ${seconds} s, seed ${seed}: "npm run chaos -- ${same}" does the same again`);
-  Object.assign(process.env, { GENERATED_REQUESTS: String(requests), SEED: String(seed) });
-  if (requests > 0 && (await runTests(['tools/journeys/test/contract'])) !== 0) return 1;
+  Object.assign(process.env, { GENERATED_REQUESTS: String(requests), SEED: String(seed), ...longer });
+  if (requests > 0 && (await runTests(longTests)) !== 0) return 1;
   Object.assign(process.env, usual);
   const stack = await temporaryStack(say);
   const receiver = await startReceiver();
@@ -91,9 +110,13 @@ async function harm(stack: TemporaryStack, load: Load, seconds: number, next: ()
 
 function options(args: readonly string[]) {
   const usage =
-    'npm run chaos takes nothing, or -- --seconds N --requests N --seed S with whole numbers, or -- --attack --seconds N.';
+    'npm run chaos takes nothing, or -- --seconds N --requests N --seed S with whole numbers, or -- --attack --seconds N, or -- --restore, or -- --cluster --only ' +
+    `${parts.join('|')}.`;
   const wanted = {
     attack: { type: 'boolean', default: false },
+    restore: { type: 'boolean', default: false },
+    cluster: { type: 'boolean', default: false },
+    only: { type: 'string' },
     seconds: { type: 'string' },
     requests: { type: 'string', default: '100000' },
     seed: { type: 'string', default: String(randomInt(1e6)) },
@@ -104,7 +127,9 @@ function options(args: readonly string[]) {
     const [requests, seed] = [Number(values.requests), Number(values.seed)];
     const isWhole = (number: number) => Number.isSafeInteger(number) && number >= 0;
     if (![seconds ?? 1, requests, seed].every(isWhole) || seconds === 0) throw new Error(usage);
-    return { attack: values.attack, seconds, requests, seed };
+    const only = parts.find(part => part === values.only);
+    if (values.only !== undefined && only === undefined) throw new Error(usage);
+    return { attack: values.attack, restore: values.restore, cluster: values.cluster, only, seconds, requests, seed };
   } catch {
     throw new Failure(usage, 64);
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Api } from '../journeys/api.js';
+import { createClient, type Input, type Output, type Path } from '@recur/client';
 import type { Ask } from '../journeys/ask.js';
 import type { Delivery } from '../journeys/receiver.js';
 import { order, type Shop } from '../journeys/shop.js';
@@ -14,14 +14,18 @@ export interface Purchase {
 
 export interface LoadReport {
   purchases: Purchase[];
-  /** Answers that were no success, by error slug; `no answer` where there was none. Each was asked again. */
+  /** Answers that were no success, by error slug; `unreachable` where there was none. Each was asked again. */
   refused: Record<string, number>;
+  /** When each request was sent first and when it had succeeded, in milliseconds of `performance.now`. */
+  answers: { from: number; until: number }[];
   /** Errors that no injected fault explains. */
   unexpected: string[];
 }
 
 export interface Load {
   report: LoadReport;
+  /** Requests that wait for their answer now. */
+  inFlight(): number;
   /** Resolves when this many more purchases are complete, or when the load has given up. */
   more(purchases: number): Promise<void>;
   /** Lets every buyer finish what was begun, then reports. */
@@ -30,9 +34,6 @@ export interface Load {
 
 /** `timeoutMs`: a client gives up on an answer sooner than the gateway does, and asks again with the same key. */
 const limits = { timeoutMs: 2_000, patienceMs: 90_000, pauseMs: 25 } as const;
-
-/** Answers that say: not now, or not known. Everything else must be a success. */
-const askAgain: readonly number[] = [409, 429, 503];
 
 /**
  * Buyers at work, one purchase after the other: a new user, an invoice (every other one as a draft that is finished
@@ -45,36 +46,42 @@ export function startLoad(
   buyers: number,
   timeoutMs: number = limits.timeoutMs,
 ): Load {
-  const api = new Api(baseUrl, apiKey, timeoutMs);
-  const report: LoadReport = { purchases: [], refused: {}, unexpected: [] };
+  const api = createClient({ baseUrl, credential: apiKey, timeoutMs, attempts: 1 });
+  const report: LoadReport = { purchases: [], refused: {}, answers: [], unexpected: [] };
   let stopped = false;
+  let inFlight = 0;
   let progress: () => void = () => undefined;
 
-  async function ask<D>(path: string, body: object): Promise<D> {
-    const key = randomUUID();
+  async function ask<P extends Path<'POST'>>(path: P, input: Input<P>): Promise<Output<P>> {
+    const idempotencyKey = randomUUID();
     const deadline = Date.now() + limits.patienceMs;
+    const from = performance.now();
     for (;;) {
-      const answer = await api.send(path, body, key).catch(() => undefined);
-      if (answer?.status === 200) return answer.envelope.data as D;
-      const slug = answer?.envelope.error?.type ?? 'no answer';
-      report.refused[slug] = (report.refused[slug] ?? 0) + 1;
-      if (answer !== undefined && !askAgain.includes(answer.status)) throw new Error(`${path} answered ${answer.text}`);
-      if (Date.now() > deadline) throw new Error(`${path} was not done within ${limits.patienceMs} ms: ${slug}`);
+      inFlight++;
+      const result = await api.post(path, input, { idempotencyKey });
+      inFlight--;
+      if (result.ok) {
+        report.answers.push({ from, until: performance.now() });
+        return result.data;
+      }
+      const { type, retryable, message } = result.error;
+      report.refused[type] = (report.refused[type] ?? 0) + 1;
+      if (!retryable) throw new Error(`${path} answered ${type}: ${message}`);
+      if (Date.now() > deadline) throw new Error(`${path} was not done within ${limits.patienceMs} ms: ${type}`);
       await new Promise(resolve => setTimeout(resolve, limits.pauseMs));
     }
   }
 
   async function purchase(at: number): Promise<void> {
-    const { user } = await ask<{ user: { id: number } }>('/merchant/user/new', {
+    const { user } = await ask('/merchant/user/new', {
       email: `${randomUUID()}@example.com`,
     });
     const drafted = at % 2 === 0;
     const paid = at % 4 !== 3;
     const input = order(user.id, shop.planId, { finish: !drafted });
-    let { invoice } = await ask<{ invoice: Purchase }>('/merchant/invoice/new', input);
+    let { invoice } = await ask('/merchant/invoice/new', input);
     const { invoiceId } = invoice;
-    if (drafted)
-      ({ invoice } = await ask<{ invoice: Purchase }>('/merchant/invoice/finish', { invoiceId, daysUtilDue: 3 }));
+    if (drafted) ({ invoice } = await ask('/merchant/invoice/finish', { invoiceId, daysUtilDue: 3 }));
     if (paid) await ask('/merchant/invoice/mark_wire_transfer_success', { invoiceId, transferNumber: `T-${at}` });
     report.purchases.push({ userId: user.id, invoiceId, paymentId: invoice.paymentId, paid });
     progress();
@@ -91,6 +98,7 @@ export function startLoad(
   });
   return {
     report,
+    inFlight: () => inFlight,
     async more(purchases) {
       const wanted = report.purchases.length + purchases;
       while (!stopped && report.purchases.length < wanted) {
@@ -111,7 +119,7 @@ export function startLoad(
 export async function audit(
   ask: Ask,
   shop: Pick<Shop, 'merchantId' | 'userId'>,
-  { purchases }: LoadReport,
+  { purchases }: Pick<LoadReport, 'purchases'>,
 ): Promise<string[]> {
   const of = `where merchant_id = ${shop.merchantId}`;
   const invoices = await ask('billing', `select invoice_id, status, payment_id, user_id from invoices ${of}`);
@@ -144,7 +152,7 @@ export async function audit(
  * What the receiver heard otherwise than was done: each step of each purchase has one webhook-id. It may have come
  * more than once (at least once is the promise), but always with the same body.
  */
-export function heard(deliveries: readonly Delivery[], { purchases }: LoadReport): string[] {
+export function heard(deliveries: readonly Delivery[], { purchases }: Pick<LoadReport, 'purchases'>): string[] {
   const bodies = new Map<string, string>();
   const ids = new Map<string, Set<string>>();
   const findings: string[] = [];

@@ -31,6 +31,7 @@ export async function startReplica(home: Home, app: App, extra: ExtraEnv = {}) {
     await new Promise(resolve => setTimeout(resolve, 50));
   }
   return {
+    pid: child.pid ?? 0,
     /** SIGKILL, and waits until the process has ended. False: it had ended before. */
     kill: () => ended(child, 'SIGKILL'),
     /** Asks the process to end, and waits until it has. */

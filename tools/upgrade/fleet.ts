@@ -16,6 +16,8 @@ interface Member {
 /** The replicas of every app, and their replacement as a rollout does it: a new one is ready before an old one ends. */
 export class Fleet {
   private readonly members = new Map<App, Member[]>();
+  /** How many replicas were told to end, and how many requests waited for an answer at those moments. */
+  readonly ended = { replicas: 0, inFlight: 0 };
 
   /** Begins with the apps that the stack runs. */
   constructor(
@@ -23,6 +25,7 @@ export class Fleet {
     private readonly balancer: Balancer,
     /** Ends replicas without letting them drain: what must show as failed requests. */
     private readonly brutal: boolean,
+    private readonly inFlight: () => number,
   ) {
     const settings = readSettings(stack.home);
     for (const app of apps) {
@@ -43,6 +46,8 @@ export class Fleet {
   async leave(app: App): Promise<void> {
     const oldest = this.of(app).shift();
     this.route(app);
+    this.ended.replicas++;
+    this.ended.inFlight += this.inFlight();
     await (this.brutal ? oldest?.kill() : oldest?.stop());
   }
 

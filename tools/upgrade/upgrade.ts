@@ -19,7 +19,7 @@ import { builtCheckout, previousVersion } from './previous.js';
 /** Limits of a credential that no buyer reaches. */
 const usual = { RATE_PER_SECOND: '100000', RATE_BURST: '100000' } as const;
 /** `timeoutMs`: more than the gateway takes, so that a request without an answer is one that was lost. */
-const limits = { buyers: 4, timeoutMs: 20_000, settleMs: 120_000, shown: 20 } as const;
+const limits = { buyers: 4, timeoutMs: 20_000, settleMs: 600_000, shown: 20 } as const;
 /** Purchases that are made in each part of a run. */
 const purchases = { before: 30, waiting: 15, together: 40, step: 5 } as const;
 
@@ -65,19 +65,21 @@ async function upgraded({ old, home, receiver, rounds, brutal }: Parts): Promise
   const facts = await startStack(old, { tell: say, port: 'any' });
   const stack = openStack(old);
   const balancer = await startBalancer(Number(new URL(facts.baseUrl).port));
-  const fleet = new Fleet(stack, balancer, brutal);
   const { ask, close } = databases(facts);
+  const merchant = await stack.merchant('Upgrade');
+  const shop = await openShop(balancer.url, merchant, receiver);
+  const load = startLoad(balancer.url, merchant.apiKey, shop, limits.buyers, limits.timeoutMs);
+  const fleet = new Fleet(stack, balancer, brutal, load.inFlight);
   try {
-    const merchant = await stack.merchant('Upgrade');
-    const shop = await openShop(balancer.url, merchant, receiver);
-    const load = startLoad(balancer.url, merchant.apiKey, shop, limits.buyers, limits.timeoutMs);
     await rollOut(fleet, load, old, home);
     await restartAll(fleet, load, home, rounds);
     const report = await load.stop();
     say(`${report.purchases.length} purchases, ${receiver.deliveries.length} webhooks`);
+    say(`${fleet.ended.replicas} replicas ended, with ${fleet.ended.inFlight} requests in flight at those moments`);
     const failed = Object.entries(report.refused).map(([slug, times]) => `${times} requests failed: ${slug}`);
     const unsettled = await settled(ask, limits.settleMs, allDelivered);
     const wrong = [...(await audit(ask, shop, report)), ...heard(receiver.deliveries, report)];
+    if (fleet.ended.inFlight === 0) failed.push('no replica had anything to drain');
     return [...failed, ...report.unexpected, ...unsettled, ...wrong];
   } finally {
     await fleet.close();

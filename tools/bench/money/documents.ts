@@ -1,4 +1,4 @@
-import { Api } from '../../journeys/api.js';
+import { createClient } from '@recur/client';
 import type { TemporaryStack } from '../../local/temporary.js';
 import { median } from '../load.js';
 import type { Measure } from '../measure.js';
@@ -14,7 +14,7 @@ const aim = 50;
 /** PDFs of finished invoices with three lines at their signed links, at 8 connections; the limit is a fixed aim. */
 export async function documentRate(stack: TemporaryStack): Promise<Measure> {
   const { baseUrl, apiKey } = stack.facts();
-  const sales = await finishedInvoices(new Api(baseUrl, apiKey), invoices);
+  const sales = await finishedInvoices(createClient({ baseUrl, credential: apiKey }), invoices);
   const urls = sales.map(({ gatewayInvoicePdf }) => `${baseUrl}${new URL(gatewayInvoicePdf).pathname}`);
   await fetched(urls, 2);
   const rates: number[] = [];

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Api } from '../../journeys/api.js';
+import { createClient } from '@recur/client';
 import { createRate } from '../invoices.js';
 import { load, median } from '../load.js';
 import type { Bench } from '../measure.js';
@@ -16,7 +16,7 @@ export async function refundRate(bench: Bench) {
   const { stack, seconds } = bench;
   const { baseUrl, apiKey } = stack.facts();
   bench.tell('  · paying 2 000 invoices to refund …');
-  const sales = await paidInvoices(new Api(baseUrl, apiKey), invoices);
+  const sales = await paidInvoices(createClient({ baseUrl, credential: apiKey }), invoices);
   const limit = await createRate(bench);
   await refunded(bench, sales, seconds.first);
   const loads = [];

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Api } from '../../journeys/api.js';
+import { type Client, orThrow } from '@recur/client';
 import { newUser } from '../../journeys/shop.js';
 import { wireTransfer } from '../usage-shop.js';
 
@@ -14,29 +14,31 @@ export interface Sale {
 }
 
 /** Finished invoices of one user, each with a wire transfer that is awaited. */
-export async function finishedInvoices(api: Api, count: number): Promise<Sale[]> {
+export async function finishedInvoices(api: Client, count: number): Promise<Sale[]> {
   const gatewayId = await wireTransfer(api);
   const userId = await newUser(api);
   return concurrently(count, () => finished(api, userId, gatewayId));
 }
 
 /** Finished invoices of one user whose wire transfers have arrived. */
-export async function paidInvoices(api: Api, count: number): Promise<Sale[]> {
+export async function paidInvoices(api: Client, count: number): Promise<Sale[]> {
   const gatewayId = await wireTransfer(api);
   const userId = await newUser(api);
   return concurrently(count, async () => {
     const sale = await finished(api, userId, gatewayId);
     const transfer = { invoiceId: sale.invoiceId, transferNumber: randomUUID() };
-    await api.post('/merchant/invoice/mark_wire_transfer_success', transfer);
+    orThrow(await api.post('/merchant/invoice/mark_wire_transfer_success', transfer));
     return sale;
   });
 }
 
-async function finished(api: Api, userId: number, gatewayId: number): Promise<Sale> {
-  const { invoice } = await api.post<{ invoice: Sale }>('/merchant/invoice/new', {
-    ...{ userId, gatewayId, currency: 'EUR', taxPercentage: 1900, finish: true },
-    lines: ['Pro plan', 'Extra seat', 'Overage'].map(name => ({ name, quantity: 3, unitAmountExcludingTax: 900 })),
-  });
+async function finished(api: Client, userId: number, gatewayId: number): Promise<Sale> {
+  const { invoice } = orThrow(
+    await api.post('/merchant/invoice/new', {
+      ...{ userId, gatewayId, currency: 'EUR', taxPercentage: 1900, finish: true },
+      lines: ['Pro plan', 'Extra seat', 'Overage'].map(name => ({ name, quantity: 3, unitAmountExcludingTax: 900 })),
+    }),
+  );
   return invoice;
 }
 
