@@ -17,7 +17,7 @@ const common = {
     ],
   },
   moduleNameMapper: {
-    '^@recur/(contracts|kernel|platform)$': '<rootDir>/libs/$1/src/index.ts',
+    '^@recur/(client|contracts|kernel|platform)$': '<rootDir>/libs/$1/src/index.ts',
     '^@recur/platform/testing$': '<rootDir>/libs/platform/src/testing/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
@@ -40,13 +40,16 @@ export default {
     {
       ...common,
       displayName: 'plain',
-      testMatch: ['<rootDir>/libs/{contracts,kernel}/test/**/*.test.ts', '<rootDir>/tools/test/**/*.test.ts'],
+      testMatch: [
+        '<rootDir>/{libs/client,libs/contracts,libs/kernel,apps/portal}/test/**/*.test.ts',
+        '<rootDir>/tools/test/**/*.test.ts',
+      ],
     },
     {
       ...common,
       displayName: 'services',
       testMatch: [
-        '<rootDir>/{libs/platform,apps/*}/test/**/*.test.ts',
+        '<rootDir>/{libs/platform,apps/!(portal)}/test/**/*.test.ts',
         '<rootDir>/tools/{journeys,bench,chaos,migration}/test/**/*.test.ts',
       ],
       globalSetup: '<rootDir>/tools/testSetup.mjs',

@@ -8,6 +8,7 @@ import Sequencer from '@jest/test-sequencer';
  */
 const first = [
   'tools/journeys/test/contract.test.ts',
+  'tools/journeys/test/histories.test.ts',
   'libs/platform/test/loss.test.ts',
   'libs/platform/test/events.test.ts',
   'libs/platform/test/silence.test.ts',
@@ -17,6 +18,8 @@ const first = [
   'apps/notification/test/deliveries/retention.test.ts',
   'apps/billing/test/invoicing/model.test.ts',
   'tools/chaos/test/crashes.test.ts',
+  'tools/chaos/test/kills.test.ts',
+  'tools/chaos/test/year-kills.test.ts',
   'tools/journeys/test/spine.test.ts',
   'tools/journeys/test/together.test.ts',
   'tools/journeys/test/outages.test.ts',

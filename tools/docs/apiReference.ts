@@ -1,5 +1,6 @@
 import {
   anyMember,
+  anyUser,
   type ErrorKind,
   errors,
   events,
@@ -98,7 +99,11 @@ function section(operation: Operation, collect: (schema: Schema) => Schema): str
 }
 
 const permissionText = (permission: Operation['permission']) =>
-  permission === anyMember ? 'No permission needed beyond being signed in' : `Permission \`${permission}\``;
+  permission === anyMember
+    ? 'No permission needed beyond being signed in'
+    : permission === anyUser
+      ? 'For user tokens of the hosted pages only'
+      : `Permission \`${permission}\``;
 
 function answer(output: Schema): string {
   const fields = Object.entries(output.properties ?? {});

@@ -10,6 +10,8 @@ import {
   Invoice,
   InvoiceLine,
   invoiceStatus,
+  OnetimePaymentItem,
+  onetimeAddonStatus,
   Payment,
   paymentStatus,
   pendingUpdateEffect,
@@ -173,11 +175,23 @@ const change: SubscriptionPendingUpdate = {
   status: pendingUpdateStatus.pending,
 };
 
+const addon: OnetimePaymentItem = {
+  ...emptyOf(OnetimePaymentItem),
+  ...{ id: 1, merchantId: 1, userId: user.id, uniqueId: 'addon_01m7yt4k9d3x7b2f6h0q8w5rzc' },
+  ...{ subscriptionId: change.subscriptionId, invoiceId, paymentId, bizType: bizType.onetime },
+  ...{ name: 'Onboarding', quantity: 1, unitAmount: 9900, amount: 9900, currency: 'EUR', createTime: at },
+  status: onetimeAddonStatus.created,
+};
+
 /** A state after each emitted webhook event, with its position in the object's history. */
 const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] } = {
   'subscription.pending_update.create': [1, change],
   'subscription.pending_update.success': [2, { ...change, status: pendingUpdateStatus.finished, paid: 1 }],
   'subscription.pending_update.cancelled': [2, { ...change, status: pendingUpdateStatus.cancelled }],
+  'subscription.onetime_addon.created': [1, addon],
+  'subscription.onetime_addon.success': [2, { ...addon, status: onetimeAddonStatus.paid }],
+  'subscription.onetime_addon.cancelled': [2, { ...addon, status: onetimeAddonStatus.cancelled }],
+  'subscription.onetime_addon.expired': [2, { ...addon, status: onetimeAddonStatus.expired }],
   'user.created': [1, user],
   'user.updated': [2, { ...user, companyName: 'Analytical Engines', version: 2 }],
   'user.metric.update': [7, usage],

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
@@ -18,7 +18,11 @@ async function schemaOf(app: string): Promise<[app: string, schema: z.ZodType]> 
   return [app, schema];
 }
 
-const schemas = Object.fromEntries(await Promise.all(readdirSync(path.join(root, 'apps')).map(schemaOf)));
+// the hosted pages are files: they have no settings
+const apps = readdirSync(path.join(root, 'apps')).filter(app =>
+  existsSync(path.join(root, 'apps', app, 'src/config.ts')),
+);
+const schemas = Object.fromEntries(await Promise.all(apps.map(schemaOf)));
 const deployment = 'docs/deployment.md';
 write('docs/api-reference.md', apiReference());
 write(deployment, withSettings(readFileSync(path.join(root, deployment), 'utf8'), schemas));

@@ -1,12 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, createClient, orThrow } from '@recur/client';
 import type { Say } from '../local/progress.js';
-import { Api } from './api.js';
-
-interface Payment {
-  status: number;
-  link: string;
-}
 
 const PAID = 20;
 
@@ -15,21 +10,23 @@ const PAID = 20;
  * page of the sandbox gateway, and the invoice is paid. Repeatable on the same merchant. Returns the invoice's id.
  */
 export async function cardJourney(baseUrl: string, apiKey: string, say: Say): Promise<string> {
-  const api = new Api(baseUrl, apiKey);
+  const api = createClient({ baseUrl, credential: apiKey });
   const gatewayId = await sandboxGateway(api);
   say('The sandbox gateway charges test cards; no money moves.');
   const email = `card-${randomUUID().slice(0, 8)}@example.com`;
-  const { user } = await api.post<{ user: { id: number } }>('/merchant/user/new', { email });
+  const { user } = orThrow(await api.post('/merchant/user/new', { email }));
   const data = { scenario: 'needs_action' };
-  await api.post('/merchant/payment/method/new', { gatewayId, userId: user.id, data });
+  orThrow(await api.post('/merchant/payment/method/new', { gatewayId, userId: user.id, data }));
   say(`User ${user.id} has saved a card whose bank asks the user about each charge.`);
-  const { invoice } = await api.post<{ invoice: { invoiceId: string; paymentId: string } }>('/merchant/invoice/new', {
-    ...{ userId: user.id, gatewayId, currency: 'EUR', taxPercentage: 1900, finish: true },
-    lines: [{ name: 'Workshop', unitAmountExcludingTax: 9_900 }],
-  });
+  const { invoice } = orThrow(
+    await api.post('/merchant/invoice/new', {
+      ...{ userId: user.id, gatewayId, currency: 'EUR', taxPercentage: 1900, finish: true },
+      lines: [{ name: 'Workshop', unitAmountExcludingTax: 9_900 }],
+    }),
+  );
   const payment = async () => {
-    const path = `/merchant/payment/detail?paymentId=${invoice.paymentId}`;
-    return (await api.get<{ paymentDetail: { payment: Payment } }>(path)).paymentDetail.payment;
+    const { paymentId } = invoice;
+    return orThrow(await api.get('/merchant/payment/detail', { paymentId })).paymentDetail.payment;
   };
   const { link } = await until(payment, ({ link }) => link.includes('/sandbox/'));
   say(`Invoice ${invoice.invoiceId} was charged when it was finished. The bank asks on ${link}`);
@@ -40,13 +37,12 @@ export async function cardJourney(baseUrl: string, apiKey: string, say: Say): Pr
 }
 
 /** The merchant's sandbox gateway, set up now or before. */
-async function sandboxGateway(api: Api): Promise<number> {
-  const gateways = async () =>
-    (await api.get<{ gateways: { gatewayId: number; gatewayName: string }[] }>('/merchant/gateway/list')).gateways;
+export async function sandboxGateway(api: Client): Promise<number> {
+  const gateways = async () => orThrow(await api.get('/merchant/gateway/list', {})).gateways;
   const find = async () => (await gateways()).find(({ gatewayName }) => gatewayName === 'sandbox')?.gatewayId;
   const known = await find();
   if (known !== undefined) return known;
-  await api.post('/merchant/gateway/setup', { gatewayName: 'sandbox' });
+  orThrow(await api.post('/merchant/gateway/setup', { gatewayName: 'sandbox' }));
   return (await find()) ?? 0;
 }
 

@@ -4,8 +4,9 @@ import { openHome } from '../local/home.js';
 import { say } from '../local/progress.js';
 import { cardJourney } from './card.js';
 import { firstJourney } from './first.js';
+import { subscriptionJourney } from './subscription.js';
 
-/** `npm run demo`: runs the first journey and a card payment against the running stack and prints each step. */
+/** `npm run demo`: the first journey, a card payment and a subscription against the running stack, step by step. */
 export async function run(args: readonly string[]): Promise<number> {
   takesNoArguments('npm run demo', args);
   const home = openHome();
@@ -18,8 +19,9 @@ export async function run(args: readonly string[]): Promise<number> {
   const next = (line: string) => say(`${String(++step).padStart(2)}. ${line}`);
   await firstJourney(facts.baseUrl, facts.apiKey, next);
   await cardJourney(facts.baseUrl, facts.apiKey, next);
+  await subscriptionJourney(facts.baseUrl, facts.apiKey, next);
   say(
-    '\nDone. The API is described at the docs URL; the code of these journeys is tools/journeys/first.ts and card.ts.',
+    '\nDone. The API is described at the docs URL; the code of these journeys is tools/journeys/first.ts, card.ts and subscription.ts.',
   );
   return 0;
 }

@@ -1,29 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { type Client, createClient, type Output, orThrow, RecurError, verifyWebhook } from '@recur/client';
 import { exponentOf, gatewayType } from '@recur/contracts';
-import { Webhook } from 'standardwebhooks';
 import { Failure } from '../local/failure.js';
 import type { Say } from '../local/progress.js';
-import { Api } from './api.js';
 import { type Receiver, startReceiver, typeOf } from './receiver.js';
 import { type Refunded, refundAThird } from './refund.js';
 
-interface Invoice {
-  invoiceId: string;
-  number: string;
-  totalAmount: number;
-  taxAmount: number;
-  currency: string;
-  paymentId: string;
-  link: string;
-}
-
-/** Fields of a gateway that the journey needs. */
-interface Gateway {
-  gatewayId: number;
-  gatewayType: number;
-  currency: string;
-  minimumAmount: number;
-}
+type Invoice = Output<'/merchant/invoice/finish'>['invoice'];
+type Gateway = Output<'/merchant/gateway/list'>['gateways'][number];
 
 /** Result of one run of the journey. */
 export interface Journey {
@@ -51,8 +35,8 @@ function money(amount: number, currency: string): string {
  * repeated on the same merchant, and sells in the currency of the wire-transfer gateway. `say` gets a line per step.
  */
 export async function firstJourney(baseUrl: string, apiKey: string, say: Say): Promise<Journey> {
-  const api = new Api(baseUrl, apiKey);
-  const { eventList } = await api.get<{ eventList: string[] }>('/merchant/webhook/event_list');
+  const api = createClient({ baseUrl, credential: apiKey });
+  const { eventList } = orThrow(await api.get('/merchant/webhook/event_list', {}));
   say(`${eventList.length} webhook events exist: ${eventList.slice(0, 3).join(', ')}, …`);
   const receiver = await startReceiver();
   try {
@@ -63,13 +47,12 @@ export async function firstJourney(baseUrl: string, apiKey: string, say: Say): P
 }
 
 /** Deletes the endpoint however the journey ends: nothing listens there afterwards. */
-async function withEndpoint(api: Api, receiver: Receiver, say: Say): Promise<Journey> {
-  const { endpointId, secret } = await api.post<{ endpointId: number; secret: string }>(
-    '/merchant/webhook/new_endpoint',
-    {
+async function withEndpoint(api: Client, receiver: Receiver, say: Say): Promise<Journey> {
+  const { endpointId, secret } = orThrow(
+    await api.post('/merchant/webhook/new_endpoint', {
       url: receiver.url,
       events: ['invoice.created', 'invoice.process', 'invoice.paid', 'payment.success'],
-    },
+    }),
   );
   say(
     `Webhook endpoint ${endpointId} is registered at ${receiver.url}; the secret that signs it is ${secret.slice(0, 10)}…`,
@@ -77,31 +60,33 @@ async function withEndpoint(api: Api, receiver: Receiver, say: Say): Promise<Jou
   try {
     return await travel(api, receiver, secret, say);
   } finally {
-    await api.post('/merchant/webhook/delete_endpoint', { endpointId });
+    orThrow(await api.post('/merchant/webhook/delete_endpoint', { endpointId }));
     say(`Webhook endpoint ${endpointId} is deleted again.`);
   }
 }
 
-async function travel(api: Api, receiver: Receiver, secret: string, say: Say): Promise<Journey> {
+async function travel(api: Client, receiver: Receiver, secret: string, say: Say): Promise<Journey> {
   const { gatewayId, currency, minimumAmount } = await wireGateway(api, say);
-  const { product } = await api.post<{ product: { id: number } }>('/merchant/product/new', {
-    productName: 'Observatory',
-  });
-  await api.post('/merchant/product/activate', { productId: product.id });
-  const { plan } = await api.post<{ plan: { id: number } }>('/merchant/plan/new', {
-    productId: product.id,
-    planName: 'Pro',
-    amount: 4900,
-    currency,
-    intervalUnit: 'month',
-    intervalCount: 1,
-  });
-  await api.post('/merchant/plan/activate', { planId: plan.id });
+  const { product } = orThrow(await api.post('/merchant/product/new', { productName: 'Observatory' }));
+  orThrow(await api.post('/merchant/product/activate', { productId: product.id }));
+  const { plan } = orThrow(
+    await api.post('/merchant/plan/new', {
+      productId: product.id,
+      planName: 'Pro',
+      amount: 4900,
+      currency,
+      intervalUnit: 'month',
+      intervalCount: 1,
+    }),
+  );
+  orThrow(await api.post('/merchant/plan/activate', { planId: plan.id }));
   say(`Product ${product.id} and plan ${plan.id} (${money(4900, currency)} a month) are active.`);
-  const { user } = await api.post<{ user: { id: number } }>('/merchant/user/new', {
-    email: `ada-${randomUUID().slice(0, 8)}@example.com`,
-    firstName: 'Ada',
-  });
+  const { user } = orThrow(
+    await api.post('/merchant/user/new', {
+      email: `ada-${randomUUID().slice(0, 8)}@example.com`,
+      firstName: 'Ada',
+    }),
+  );
   say(`User ${user.id} exists.`);
 
   const order = {
@@ -115,26 +100,27 @@ async function travel(api: Api, receiver: Receiver, secret: string, say: Say): P
       { name: 'Welcome credit', unitAmountExcludingTax: -1_500, quantity: 1 },
     ],
   };
-  const { invoice: draft } = await api.post<{ invoice: Invoice }>('/merchant/invoice/new', order);
+  const { invoice: draft } = orThrow(await api.post('/merchant/invoice/new', order));
   say(`Invoice ${draft.invoiceId} is a draft over ${money(draft.totalAmount, draft.currency)}, tax included.`);
-  const { invoice } = await api.post<{ invoice: Invoice }>('/merchant/invoice/finish', {
-    invoiceId: draft.invoiceId,
-    daysUtilDue: 14,
-  });
-  say(`It is open as number ${invoice.number}, with payment ${invoice.paymentId}.`);
-  await api.post('/merchant/invoice/mark_wire_transfer_success', {
-    invoiceId: invoice.invoiceId,
-    transferNumber: 'SEPA-2026-0001',
-  });
-  const { paymentDetail } = await api.get<{ paymentDetail: { payment: { status: number } } }>(
-    `/merchant/payment/detail?paymentId=${invoice.paymentId}`,
+  const { invoice } = orThrow(
+    await api.post('/merchant/invoice/finish', { invoiceId: draft.invoiceId, daysUtilDue: 14 }),
   );
+  say(`It is open as number ${invoice.number}, with payment ${invoice.paymentId}.`);
+  orThrow(
+    await api.post('/merchant/invoice/mark_wire_transfer_success', {
+      invoiceId: invoice.invoiceId,
+      transferNumber: 'SEPA-2026-0001',
+    }),
+  );
+  const { paymentDetail } = orThrow(await api.get('/merchant/payment/detail', { paymentId: invoice.paymentId }));
   say('The wire transfer has arrived: the invoice is paid.');
 
   const mine = () => receiver.deliveries.filter(({ body }) => body.includes(invoice.invoiceId));
   await receiver.until(() => mine().some(delivery => typeOf(delivery) === 'invoice.paid') && mine().length >= 4);
-  const webhook = new Webhook(secret);
-  for (const { body, headers } of mine()) webhook.verify(body, headers);
+  for (const { body, headers } of mine()) {
+    const verified = await verifyWebhook({ body, headers, secrets: [secret] });
+    if (!verified.ok) throw new Error(`a webhook is refused: ${verified.reason}`);
+  }
   const webhooks = mine().map(typeOf);
   say(`Webhooks received, each signature verified: ${webhooks.join(', ')}.`);
   const refunded = await refundAThird(api, invoice, amount => money(amount, invoice.currency), say);
@@ -153,26 +139,24 @@ async function travel(api: Api, receiver: Receiver, secret: string, say: Say): P
  * Sets up the wire-transfer gateway, or finds the one that the merchant has already, whatever its currency. Throws Failure
  * when it is archived: then no invoice can be paid through it.
  */
-async function wireGateway(api: Api, say: Say): Promise<Gateway> {
+async function wireGateway(api: Client, say: Say): Promise<Gateway> {
   const bank = {
     accountHolder: 'Observatory Ltd',
     address: '1 Hill Road',
     iban: 'DE02120300000000202051',
     bic: 'BYLADEM1001',
   };
-  const { status, envelope } = await api.send('/merchant/gateway/wire_transfer_setup', {
+  const made = await api.post('/merchant/gateway/wire_transfer_setup', {
     currency: 'EUR',
     minimumAmount: 100,
     bank: JSON.stringify(bank),
   });
-  if (status === 200) {
+  if (made.ok) {
     say('The wire-transfer gateway is set up; the first gateway is the default.');
-    return (envelope.data as { gateway: Gateway }).gateway;
+    return made.data.gateway;
   }
-  if (envelope.error?.type !== 'gateway_exists') {
-    throw new Error(`wire_transfer_setup answered ${status}: ${envelope.message}`);
-  }
-  const { gateways } = await api.get<{ gateways: Gateway[] }>('/merchant/gateway/list');
+  if (made.error.type !== 'gateway_exists') throw new RecurError(made.error);
+  const { gateways } = orThrow(await api.get('/merchant/gateway/list', {}));
   const wire = gateways.find(gateway => gateway.gatewayType === gatewayType.wireTransfer);
   if (!wire)
     throw new Failure('the wire-transfer gateway is archived, and the demo needs it: "npm run reset" starts over.');

@@ -183,13 +183,19 @@ export async function look(ask: Ask): Promise<string[]> {
   return [...(await broken(always, ask)), ...(await broken(eventually, ask))];
 }
 
+/** URLs of databases that are not on the stack's server. */
+export type Places = Partial<Record<Service, string>>;
+
+/** A stack, as far as its database server. */
+type ServerOf = { services: { postgres: Pick<StackFacts['services']['postgres'], 'url'> } };
+
 /** A pool per database, as its superuser. */
-export function databases({ services: parts }: StackFacts) {
+export function databases({ services: parts }: ServerOf, places: Places = {}) {
   const pools = new Map(
     services.map(service => {
       const url = new URL(parts.postgres.url);
       url.pathname = `/recur_${service}`;
-      const pool = new pg.Pool({ connectionString: url.toString(), max: 2 });
+      const pool = new pg.Pool({ connectionString: places[service] ?? url.toString(), max: 2 });
       pool.on('error', () => undefined);
       return [service, pool] as const;
     }),

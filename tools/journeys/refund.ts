@@ -1,17 +1,11 @@
+import { type Client, type Output, orThrow } from '@recur/client';
 import type { Say } from '../local/progress.js';
-import type { Api } from './api.js';
 
-/** A finished document as the journey needs it. */
-interface Document {
-  number: string;
-  totalAmount: number;
-  taxAmount: number;
-  gatewayInvoicePdf: string;
-}
+type CreditNote = Output<'/merchant/invoice/detail'>['creditNotes'][number];
 
 /** A refund's credit note, and the size of its PDF in bytes. */
 export interface Refunded {
-  creditNote: Document;
+  creditNote: CreditNote;
   pdfBytes: number;
 }
 
@@ -20,17 +14,15 @@ export interface Refunded {
  * amount in minor units.
  */
 export async function refundAThird(
-  api: Api,
+  api: Client,
   { invoiceId, totalAmount }: { invoiceId: string; totalAmount: number },
   money: (amount: number) => string,
   say: Say,
 ): Promise<Refunded> {
   const refundAmount = Math.floor(totalAmount / 3);
-  await api.post('/merchant/invoice/refund', { invoiceId, refundAmount, reason: 'A month was not used' });
-  await api.post('/merchant/invoice/mark_refund_success', { invoiceId });
-  const detail = await api.get<{ invoice: Document; creditNotes: Document[] }>(
-    `/merchant/invoice/detail?invoiceId=${invoiceId}`,
-  );
+  orThrow(await api.post('/merchant/invoice/refund', { invoiceId, refundAmount, reason: 'A month was not used' }));
+  orThrow(await api.post('/merchant/invoice/mark_refund_success', { invoiceId }));
+  const detail = orThrow(await api.get('/merchant/invoice/detail', { invoiceId }));
   const [creditNote] = detail.creditNotes;
   if (!creditNote) throw new Error(`the refund of ${invoiceId} has no credit note`);
   const { number, taxAmount } = creditNote;

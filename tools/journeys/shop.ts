@@ -1,35 +1,38 @@
 import { randomUUID } from 'node:crypto';
+import { type Client, createClient, type Input, orThrow } from '@recur/client';
+import { emittedEventNames } from '@recur/contracts';
 import type { Merchant } from '../local/settings.js';
-import { Api } from './api.js';
 import type { Receiver } from './receiver.js';
 
 /** A merchant that is ready to sell: an active plan, a gateway, a first user, and all its webhooks to a receiver. */
 export interface Shop {
-  api: Api;
+  api: Client;
   merchantId: number;
   planId: number;
   userId: number;
   endpointId: number;
 }
 
-export const newUser = async (api: Api): Promise<number> =>
-  (await api.post<{ user: { id: number } }>('/merchant/user/new', { email: `${randomUUID()}@example.com` })).user.id;
+export const newUser = async (api: Client): Promise<number> =>
+  orThrow(await api.post('/merchant/user/new', { email: `${randomUUID()}@example.com` })).user.id;
 
-export async function newPlan(api: Api, more: object = {}): Promise<number> {
-  const { plan } = await api.post<{ plan: { id: number } }>('/merchant/plan/new', {
-    planName: 'Pro',
-    amount: 4900,
-    currency: 'EUR',
-    intervalUnit: 'month',
-    intervalCount: 1,
-    ...more,
-  });
+export async function newPlan(api: Client, more: Partial<Input<'/merchant/plan/new'>> = {}): Promise<number> {
+  const { plan } = orThrow(
+    await api.post('/merchant/plan/new', {
+      planName: 'Pro',
+      amount: 4900,
+      currency: 'EUR',
+      intervalUnit: 'month',
+      intervalCount: 1,
+      ...more,
+    }),
+  );
   return plan.id;
 }
 
-export async function activePlan(api: Api): Promise<number> {
+export async function activePlan(api: Client): Promise<number> {
   const planId = await newPlan(api);
-  await api.post('/merchant/plan/activate', { planId });
+  orThrow(await api.post('/merchant/plan/activate', { planId }));
   return planId;
 }
 
@@ -47,17 +50,15 @@ export const order = (userId: number, planId: number, more: object = {}) => ({
 });
 
 export async function openShop(baseUrl: string, merchant: Merchant, receiver: Receiver): Promise<Shop> {
-  const api = new Api(baseUrl, merchant.apiKey);
-  const { eventList } = await api.get<{ eventList: string[] }>('/merchant/webhook/event_list');
+  const api = createClient({ baseUrl, credential: merchant.apiKey });
   // the first: what happens before it is there may go out to it, or not
-  const { endpointId } = await api.post<{ endpointId: number }>('/merchant/webhook/new_endpoint', {
-    url: receiver.url,
-    events: eventList,
-  });
+  const { endpointId } = orThrow(
+    await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events: [...emittedEventNames] }),
+  );
   const [planId, userId] = await Promise.all([
     activePlan(api),
     newUser(api),
-    api.post('/merchant/gateway/wire_transfer_setup', { currency: 'EUR', minimumAmount: 100 }),
+    api.post('/merchant/gateway/wire_transfer_setup', { currency: 'EUR', minimumAmount: 100 }).then(orThrow),
   ]);
   return { api, merchantId: Number(merchant.merchantId), planId, userId, endpointId };
 }

@@ -34,6 +34,15 @@ const programs = {
     image: 'redis:7-alpine',
     installable: true,
   },
+  chromium: {
+    executables: ['chromium', 'chromium-browser', 'google-chrome'],
+    apt: 'chromium',
+    brew: 'chromium',
+    image: undefined,
+    installable: true,
+  },
+  patroni: { executables: ['patroni'], apt: 'patroni', brew: 'patroni', image: undefined, installable: true },
+  etcd: { executables: ['etcd'], apt: 'etcd-server', brew: 'etcd', image: undefined, installable: false },
   pgbench: { executables: ['pgbench'], apt: 'postgresql', brew: 'postgresql', image: undefined, installable: false },
 } as const satisfies Record<string, Program>;
 

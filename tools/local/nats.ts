@@ -3,11 +3,12 @@ import path from 'node:path';
 import { firstWords } from './firstWords.js';
 import { type Home, makeFolder } from './home.js';
 import type { Server } from './processes.js';
-import { type NatsUser, natsUsers, portOf, type Settings } from './settings.js';
+import { hostsOf, type NatsUser, natsUsers, portOf, type Settings } from './settings.js';
 
 /** The URL that an app connects to NATS with; `operator` may do everything. */
 export function natsUrl(settings: Settings, user: NatsUser): string {
-  return `nats://${user}:${settings.natsPasswords[user]}@127.0.0.1:${portOf(settings, 'nats')}`;
+  const servers = hostsOf(settings, 'nats').split(',');
+  return servers.map(server => `nats://${user}:${settings.natsPasswords[user]}@${server}`).join(',');
 }
 
 /** nats-server with JetStream, its streams in the home. Written for 2.9 and newer. */
@@ -49,7 +50,7 @@ export function jetStreamFolder(home: Home): string {
 }
 
 /** What nats-users.conf takes from the environment. In quotes: digits before an `e` would be read as a number. */
-function logins({ natsPasswords }: Settings): NodeJS.ProcessEnv {
+export function logins({ natsPasswords }: Settings): NodeJS.ProcessEnv {
   return Object.fromEntries(
     natsUsers.map(user => [`${user.toUpperCase()}_LOGIN`, JSON.stringify(natsPasswords[user])]),
   );

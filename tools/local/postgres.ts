@@ -100,7 +100,8 @@ async function initialise(home: Home, settings: Settings, folder: string): Promi
   }
 }
 
-async function createDatabases(home: Home, settings: Settings): Promise<void> {
+/** The four databases with their eight roles. */
+export async function createDatabases(home: Home, settings: Settings): Promise<void> {
   const script = readFileSync(path.join(home.root, 'deploy/postgres-init.sql'), 'utf8');
   const values = Object.fromEntries(
     Object.entries(settings.passwords).map(([role, word]) => [`${role}_password`, word]),

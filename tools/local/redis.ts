@@ -5,7 +5,12 @@ import { type Home, makeFolder } from './home.js';
 import type { Server } from './processes.js';
 import { portOf, type Settings } from './settings.js';
 
+/** What sentinels call the Redis of a stack. */
+export const sentinelName = 'recur';
+
 export function redisUrl(settings: Settings): string {
+  const sentinels = settings.hosts?.redis;
+  if (sentinels !== undefined) return `redis+sentinel://:${settings.redisPassword}@${sentinels}/${sentinelName}`;
   return `redis://:${settings.redisPassword}@127.0.0.1:${portOf(settings, 'redis')}`;
 }
 

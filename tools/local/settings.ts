@@ -18,6 +18,8 @@ export type PortName = PartName | 'gatewayOps';
 /** Settings that a stack keeps between runs: ports, secrets, demo merchant. */
 export interface Settings {
   ports: Partial<Record<PortName, number>>;
+  /** `host:port`, several separated by commas, of what does not listen on its port of this machine: of Redis, its sentinels. */
+  hosts?: Partial<Record<Dependency, string>>;
   /** Passwords of the database roles: `postgres` and `<service>_owner`, `<service>_app`. */
   passwords: Record<string, string>;
   /** Passwords of the users of NATS: the apps, and `operator`, which may do everything. */
@@ -90,11 +92,15 @@ export function portOf(settings: Settings, part: PortName): number {
   return port;
 }
 
+/** Where a dependency is: `host:port`, several separated by commas. */
+export const hostsOf = (settings: Settings, part: Dependency): string =>
+  settings.hosts?.[part] ?? `127.0.0.1:${portOf(settings, part)}`;
+
 /** The URL a role of the database connects to; `postgres` is the superuser. */
 export function databaseUrl(settings: Settings, role: string, database: string): string {
   const password = settings.passwords[role];
   if (password === undefined) throw new Error(`there is no database role ${role}`);
-  return `postgres://${role}:${password}@127.0.0.1:${portOf(settings, 'postgres')}/${database}`;
+  return `postgres://${role}:${password}@${hostsOf(settings, 'postgres')}/${database}`;
 }
 
 /** Written whole or not at all, and readable by its owner only. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Api } from '../journeys/api.js';
+import { createClient, orThrow } from '@recur/client';
+import { emittedEventNames } from '@recur/contracts';
 import { allDelivered, databases, settled } from '../journeys/oracle.js';
 import { type Receiver, startReceiver } from '../journeys/receiver.js';
 import { Failure } from '../local/failure.js';
@@ -45,9 +46,8 @@ export async function simulated(
   tell: Say,
 ): Promise<Entry[]> {
   const { apiKey } = await stack.merchant(scenario.title);
-  const api = new Api(stack.facts().baseUrl, apiKey);
-  const { eventList } = await api.get<{ eventList: string[] }>('/merchant/webhook/event_list');
-  await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events: eventList });
+  const api = createClient({ baseUrl: stack.facts().baseUrl, credential: apiKey });
+  orThrow(await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events: [...emittedEventNames] }));
   const world = await openWorld(api, scenario);
   const start = await timeOf(api);
   const steps: Entry[] = [];

@@ -1,9 +1,9 @@
-import type { Answer } from '../journeys/api.js';
+import type { Input, Output } from '@recur/client';
 import { type Action, actionOf, type Step } from './scenario.js';
 import { giveCard, resolved, type World } from './world.js';
 
 /** Paths of the actions that are one request. */
-const paths: Readonly<Record<Exclude<Action, 'card'>, string>> = {
+const paths = {
   subscribe: '/merchant/subscription/create_submit',
   change: '/merchant/subscription/update_submit',
   endAtPeriodEnd: '/merchant/subscription/cancel_at_period_end',
@@ -14,7 +14,7 @@ const paths: Readonly<Record<Exclude<Action, 'card'>, string>> = {
   renew: '/merchant/subscription/renew',
   addon: '/merchant/subscription/new_onetime_addon_payment',
   usage: '/merchant/metric/event/new',
-};
+} as const satisfies Record<Exclude<Action, 'card'>, string>;
 
 /** Does a step and returns a line about it. Throws Error where its answer is not the one that the scenario expects. */
 export async function perform(world: World, step: Step): Promise<string> {
@@ -24,13 +24,13 @@ export async function perform(world: World, step: Step): Promise<string> {
     await giveCard(world, user, step.card ?? '');
     return `${user}: card ${step.card}`;
   }
-  const body = resolved(world, bodyOf(world, action, step));
-  const answer = await world.api.send(paths[action], body, `${user}-${step.at}-${action}`);
-  const refusal = answer.envelope.error?.type ?? '';
-  if (answer.envelope.code !== 0 && refusal === '') throw new Error(`${paths[action]} answered ${answer.text}`);
+  const path = paths[action];
+  const body = resolved(world, bodyOf(world, action, step)) as Input<typeof path>;
+  const result = await world.api.post(path, body, { idempotencyKey: `${user}-${step.at}-${action}` });
+  const refusal = result.ok ? '' : result.error.type;
   if (refusal !== refuses)
-    throw new Error(`${paths[action]} answered ${refusal || 'success'}: ${answer.envelope.message}`);
-  if (refusal === '') remember(world, user, answer);
+    throw new Error(`${path} answered ${result.ok ? 'success' : `${refusal}: ${result.error.message}`}`);
+  if (result.ok) remember(world, user, result.data);
   return `${user}: ${action} ${JSON.stringify(step[action])}${refusal && ` → ${refusal}`}`;
 }
 
@@ -44,7 +44,7 @@ function bodyOf({ gatewayId, ids }: World, action: Action, step: Step): object {
 }
 
 /** Keeps the id of a subscription that was made. */
-function remember({ ids }: World, user: string, { envelope }: Answer): void {
-  const { subscription } = envelope.data as { subscription?: { subscriptionId: string } | null };
+function remember({ ids }: World, user: string, data: Output<(typeof paths)[Exclude<Action, 'card'>]>): void {
+  const { subscription } = data as { subscription?: { subscriptionId: string } | null };
   if (subscription) ids.set(`${user}.subscription`, subscription.subscriptionId);
 }

@@ -1,5 +1,5 @@
+import { type Client, orThrow } from '@recur/client';
 import { exponentOf } from '@recur/contracts';
-import type { Api } from '../journeys/api.js';
 import type { Delivery } from '../journeys/receiver.js';
 
 /** An entry of the timeline, by the merchant's clock. */
@@ -10,26 +10,12 @@ export interface Entry {
   line: string;
 }
 
-interface Invoice {
-  invoiceId: string;
-  number: string;
-  status: number;
-  currency: string;
-  totalAmount: number;
-  taxAmount: number;
-  createTime: number;
-  invoiceName: string;
-  lines: { description: string; name: string; amountExcludingTax: number; tax: number }[];
-}
-
 const states = ['new', 'draft', 'open', 'paid', 'failed', 'cancelled', 'reversed'];
 
 /** Every invoice and credit note of the merchant with its lines. */
-export async function invoiceEntries(api: Api): Promise<Entry[]> {
-  const { invoices } = await api.get<{ invoices: Invoice[] }>('/merchant/invoice/list?count=1000');
-  const { creditNotes } = await api.post<{ creditNotes: Invoice[] }>('/merchant/invoice/credit_note/list', {
-    count: 1000,
-  });
+export async function invoiceEntries(api: Client): Promise<Entry[]> {
+  const { invoices } = orThrow(await api.get('/merchant/invoice/list', { count: 1000 }));
+  const { creditNotes } = orThrow(await api.post('/merchant/invoice/credit_note/list', { count: 1000 }));
   return [...invoices, ...creditNotes].map(invoice => ({
     ...{ at: invoice.createTime, rank: 2 },
     line: [
@@ -56,10 +42,8 @@ export const eventEntries = (deliveries: readonly Delivery[]): Entry[] =>
   });
 
 /** E-mails to users. */
-export async function mailEntries(api: Api): Promise<Entry[]> {
-  const { emailHistories } = await api.get<{ emailHistories: { email: string; title: string; createTime: number }[] }>(
-    '/merchant/email/history_list?count=1000',
-  );
+export async function mailEntries(api: Client): Promise<Entry[]> {
+  const { emailHistories } = orThrow(await api.get('/merchant/email/history_list', { count: 1000 }));
   return emailHistories.map(({ email, title, createTime }) => ({
     at: createTime,
     rank: 4,

@@ -336,7 +336,9 @@ const guards: Record<string, Guard> = {
 
 describe('a deployment', () => {
   it('is about all apps', () => {
-    expect(apps).toEqual(readdirSync(path.join(root, 'apps')).sort());
+    // the hosted pages are files, which the gateway's image has
+    const running = readdirSync(path.join(root, 'apps')).filter(app => app !== 'portal');
+    expect(apps).toEqual(running.sort());
   });
 
   it.each(Object.entries(guards))('%s', (_, guard) => {

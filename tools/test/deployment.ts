@@ -127,16 +127,3 @@ export function filledIn(files: Files, withCommented = false): Env {
   const secrets = Object.fromEntries(empty.map(name => [name, secret(name)]));
   return { ...set, ...secrets, ...(withCommented && commented) };
 }
-
-/** Whether .dockerignore keeps a path from the build: the last line that fits it or a folder above it decides. */
-export function isIgnored({ dockerignore }: Files, file: string): boolean {
-  let ignored = false;
-  for (const line of dockerignore.split('\n').filter(text => text !== '' && !text.startsWith('#'))) {
-    const pattern = line
-      .replace(/^!/, '')
-      .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-      .replace(/\*\*\/|\*/g, stars => (stars === '*' ? '[^/]*' : '(?:.*/)?'));
-    if (new RegExp(`^${pattern}(?:/.*)?$`).test(file)) ignored = !line.startsWith('!');
-  }
-  return ignored;
-}

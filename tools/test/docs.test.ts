@@ -21,8 +21,11 @@ const pages = [
   'docs/api-reference.md',
   'docs/deployment.md',
   'docs/operations.md',
+  'docs/portal.md',
+  'docs/scaling.md',
   'docs/performance.md',
   'docs/sign-in.md',
+  'libs/client/README.md',
   'libs/contracts/README.md',
   'libs/kernel/README.md',
 ].concat(apps.map(app => `apps/${app}/README.md`));

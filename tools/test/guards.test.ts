@@ -18,6 +18,15 @@ interface Guard {
   planted: Source;
 }
 
+/** The declared tables that are no infrastructure. */
+const tenantTables = new Set(
+  appSources.flatMap(({ text }) =>
+    [...text.matchAll(/\btable<[^(]*\('(\w+)', \{.*?^\}\)/gms)]
+      .filter(([declared]) => !declared.includes('infrastructure: true'))
+      .map(([, name = '']) => name),
+  ),
+);
+
 const businessWords =
   /\b(invoices?|payments?|plans?|products?|subscriptions?|credits?|discounts?|refunds?|webhooks?|checkouts?|gateways?)\b/gi;
 const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
@@ -140,6 +149,17 @@ const guards: Record<string, Guard> = {
       return /\bdb\s*\.append\b/.test(text) && !listing.includes(inside) ? [`${file} appends`] : [];
     },
     planted: { file: 'apps/billing/src/x.ts', text: 'return this.db.append(caller, run);' },
+  },
+  'a statement on a tenant table names the merchant, so that it stays on one server where they are distributed': {
+    over: appSources.filter(({ file }) => !file.includes('/migrations/')),
+    find: ({ file, text }) =>
+      [...withoutComments(text).matchAll(/`[^`]*`|'[^'\n]*'/g)]
+        .filter(([sql]) => /\b(select|insert|update|delete)\b/.test(sql) && !sql.includes('merchant_id'))
+        .flatMap(([sql]) => [...sql.matchAll(/\b(?:from|join|into|update)\s+([a-z_]+)/g)])
+        .map(([, name = '']) => name)
+        .filter(name => tenantTables.has(name))
+        .map(name => `${file}: ${name}`),
+    planted: { file: 'apps/billing/src/x.ts', text: "'update invoices set status = 2 where invoice_id = $1'" },
   },
   'a file is one idea': {
     over: allSources,

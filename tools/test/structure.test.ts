@@ -53,6 +53,7 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     subscriptions: ['invoicing', 'usage', 'discounts', 'credits', 'tax', 'gateways', 'pricing', 'customers'],
     documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language'],
     'test-clock': ['invoicing'],
+    portal: ['subscriptions', 'documents', 'invoicing', 'usage', 'credits', 'gateways', 'customers'],
     migrations: [],
   },
 };
@@ -110,6 +111,7 @@ function upwardLibs(of: readonly Source[]): string[] {
     'libs/kernel/': /from '@recur\//,
     'libs/contracts/': /from '@recur\/(?!kernel')/,
     'libs/platform/': /from '@recur\/(?!kernel'|contracts')/,
+    'libs/client/': /from '@recur\/(?!contracts')/,
   };
   return of
     .filter(({ file, text }) =>

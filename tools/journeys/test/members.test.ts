@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { type Client, createClient, orThrow } from '@recur/client';
 import { Bus, createLog, streamOf, systemClock } from '@recur/platform';
 import { MemoryBus, TestNats, type TestService, testService } from '@recur/platform/testing';
 import { gatewayConfig } from '../../../apps/gateway/src/config.js';
@@ -7,7 +8,7 @@ import { Gateway } from '../../../apps/gateway/src/gateway.js';
 import { Heartbeat } from '../../../apps/identity/src/callers/heartbeat.js';
 import { identity } from '../../../apps/identity/src/service.js';
 import { type Company, newCompany } from '../../../apps/identity/test/company.js';
-import { type Answer, Api } from '../api.js';
+import { type Answer, Wire } from '../wire.js';
 import { expectFailure, pause, times } from './stand.js';
 
 jest.setTimeout(60_000);
@@ -24,7 +25,8 @@ let t: TestService;
 let gateway: Gateway;
 let baseUrl: string;
 let company: Company;
-let merchant: Api;
+let merchant: Client;
+let merchantWire: Wire;
 let published: Promise<void> = Promise.resolve();
 
 class Bridge extends MemoryBus {
@@ -72,15 +74,16 @@ afterAll(async () => {
 beforeEach(async () => {
   company = await newCompany(t);
   await publish();
-  merchant = new Api(baseUrl, company.apiKey);
-  await within5Seconds(merchant, ({ status }) => status === 200, '/merchant/role/list');
+  merchant = createClient({ baseUrl, credential: company.apiKey });
+  merchantWire = new Wire(baseUrl, company.apiKey);
+  await within5Seconds(merchantWire, ({ status }) => status === 200, '/merchant/role/list');
 });
 
 /** What members are promised: a change holds everywhere within 5 seconds. */
-async function within5Seconds(api: Api, wanted: (answer: Answer) => boolean, path = '/merchant/member/profile') {
+async function within5Seconds(wire: Wire, wanted: (answer: Answer) => boolean, path = '/merchant/member/profile') {
   const until = Date.now() + 5_000;
   for (;;) {
-    const answer = await api.request(path, {});
+    const answer = await wire.request(path);
     if (wanted(answer)) return answer;
     if (Date.now() > until) throw new Error(`after 5 seconds still ${answer.text}`);
     await pause();
@@ -91,23 +94,23 @@ async function within5Seconds(api: Api, wanted: (answer: Answer) => boolean, pat
 async function member(memberId: number, ip = '192.0.2.1') {
   const { token, sid } = await company.signIn(memberId, { name: 'Firefox', ip });
   await publish();
-  return { memberId, sid, api: new Api(baseUrl, token) };
+  return { memberId, sid, api: createClient({ baseUrl, credential: token }), wire: new Wire(baseUrl, token) };
 }
 const newMember = async (...permissions: Parameters<Company['role']>) => {
   const roleId = await company.role('my-account.read', ...permissions);
   const { memberId } = await company.invite(roleId);
   return { roleId, ...(await member(memberId)) };
 };
-const profile = (api: Api) => api.request('/merchant/member/profile', {});
+const profile = (wire: Wire) => wire.request('/merchant/member/profile');
 
 describe('a member who is signed in', () => {
   it('calls at once, and is in the log by its e-mail', async () => {
-    const { memberId, api } = await newMember('my-account.write', 'activity-logs.read');
-    expect((await profile(api)).status).toBe(200);
-    await api.post('/merchant/member/update', { firstName: 'Ada' });
+    const { memberId, api, wire } = await newMember('my-account.write', 'activity-logs.read');
+    expect((await profile(wire)).status).toBe(200);
+    orThrow(await api.post('/merchant/member/update', { firstName: 'Ada' }));
     await publish();
-    const { merchantOperationLogs } = await api.get<{ merchantOperationLogs: object[] }>(
-      '/merchant/member/operation_log_list?memberFirstName=ada',
+    const { merchantOperationLogs } = orThrow(
+      await api.get('/merchant/member/operation_log_list', { memberFirstName: 'ada' }),
     );
     const email = expect.stringMatching(/^member-\d+@example.com$/);
     expect(merchantOperationLogs).toMatchObject([
@@ -116,73 +119,74 @@ describe('a member who is signed in', () => {
         ...{ optTarget: `Member(${memberId})`, optContent: 'Update', member: { id: memberId, email } },
       },
     ]);
-    expectFailure(await api.send('/merchant/role/new', { role: 'x', permissions: [] }), 403, 63, 'permission_denied');
+    expectFailure(await wire.send('/merchant/role/new', { role: 'x', permissions: [] }), 403, 63, 'permission_denied');
   });
 
   it('and is suspended is refused within 5 seconds, on every device', async () => {
-    const { memberId, api } = await newMember();
+    const { memberId, wire } = await newMember();
     const other = await member(memberId, '192.0.2.2');
-    for (const one of [api, other.api]) expect((await profile(one)).status).toBe(200);
-    await merchant.post('/merchant/member/suspend_member', { memberId });
-    for (const one of [api, other.api]) {
+    for (const one of [wire, other.wire]) expect((await profile(one)).status).toBe(200);
+    orThrow(await merchant.post('/merchant/member/suspend_member', { memberId }));
+    for (const one of [wire, other.wire]) {
       expectFailure(await within5Seconds(one, ({ status }) => status === 401), 401, 61, 'credential_invalid');
     }
-    await merchant.post('/merchant/member/resume_member', { memberId });
-    expect((await profile(api)).status).toBe(401);
-    expect((await profile((await member(memberId)).api)).status).toBe(200);
+    orThrow(await merchant.post('/merchant/member/resume_member', { memberId }));
+    expect((await profile(wire)).status).toBe(401);
+    expect((await profile((await member(memberId)).wire)).status).toBe(200);
   });
 
   it.each(['role/edit', 'member/update_member_role'])('whose permissions change by %s signs in again', async how => {
-    const { memberId, roleId, api } = await newMember();
-    expect((await profile(api)).status).toBe(200);
-    expect((await api.request('/merchant/role/list', {})).status).toBe(403);
+    const { memberId, roleId, wire } = await newMember();
+    expect((await profile(wire)).status).toBe(200);
+    expect((await wire.request('/merchant/role/list')).status).toBe(403);
     const permissions = [
-      { group: 'my-account', permissions: ['read'] },
-      { group: 'admin', permissions: ['read'] },
+      { group: 'my-account' as const, permissions: ['read' as const] },
+      { group: 'admin' as const, permissions: ['read' as const] },
     ];
-    if (how === 'role/edit') await merchant.post(`/merchant/${how}`, { id: roleId, role: 'Admins', permissions });
+    if (how === 'role/edit')
+      orThrow(await merchant.post('/merchant/role/edit', { id: roleId, role: 'Admins', permissions }));
     else {
       const role = await company.role('my-account.read', 'admin.read');
-      await merchant.post(`/merchant/${how}`, { memberId, roleIds: [role] });
+      orThrow(await merchant.post('/merchant/member/update_member_role', { memberId, roleIds: [role] }));
     }
-    expectFailure(await within5Seconds(api, ({ status }) => status === 401), 401, 62, 'permissions_changed');
+    expectFailure(await within5Seconds(wire, ({ status }) => status === 401), 401, 62, 'permissions_changed');
     const again = await member(memberId);
-    expect((await again.api.request('/merchant/role/list', {})).status).toBe(200);
+    expect((await again.wire.request('/merchant/role/list')).status).toBe(200);
   });
 
   it('and logs out is refused within 5 seconds, there and nowhere else', async () => {
-    const { memberId, api } = await newMember('my-account.access');
+    const { memberId, api, wire } = await newMember('my-account.access');
     const other = await member(memberId, '192.0.2.2');
-    await api.post('/merchant/member/logout', {});
-    expectFailure(await within5Seconds(api, ({ status }) => status === 401), 401, 61, 'credential_invalid');
-    expect((await profile(other.api)).status).toBe(200);
+    orThrow(await api.post('/merchant/member/logout', {}));
+    expectFailure(await within5Seconds(wire, ({ status }) => status === 401), 401, 61, 'credential_invalid');
+    expect((await profile(other.wire)).status).toBe(200);
   });
 
   it('and does nothing for 8 hours is refused', async () => {
-    const { api } = await newMember();
-    expect((await profile(api)).status).toBe(200);
+    const { wire } = await newMember();
+    expect((await profile(wire)).status).toBe(200);
     ahead += 8 * 3_600_000;
     await t.work.drain();
     await publish();
-    expectFailure(await within5Seconds(api, ({ status }) => status === 401), 401, 61, 'credential_invalid');
+    expectFailure(await within5Seconds(wire, ({ status }) => status === 401), 401, 61, 'credential_invalid');
   });
 
   it('gets 56 while identity is silent for 5 seconds, and API keys go on', async () => {
-    const { api } = await newMember();
-    expect((await profile(api)).status).toBe(200);
+    const { wire } = await newMember();
+    expect((await profile(wire)).status).toBe(200);
     await t.app.get(Heartbeat).stop();
     ahead += 5_000;
-    expectFailure(await profile(api), 503, 56, 'dependency_away');
-    expect((await merchant.request('/merchant/role/list', {})).status).toBe(200);
+    expectFailure(await profile(wire), 503, 56, 'dependency_away');
+    expect((await merchantWire.request('/merchant/role/list')).status).toBe(200);
     t.app.get(Heartbeat).start();
-    await within5Seconds(api, ({ status }) => status === 200);
+    await within5Seconds(wire, ({ status }) => status === 200);
   });
 });
 
 describe('an invitation', () => {
   it('of one e-mail 64 times at once is one member', async () => {
     const input = { email: 'sixty-four@example.com', roleIds: [] };
-    const answers = await Promise.all(times(64, () => merchant.send('/merchant/member/new_member', input)));
+    const answers = await Promise.all(times(64, () => merchantWire.send('/merchant/member/new_member', input)));
     expect(answers.map(({ status }) => status)).toEqual(times(64, () => 200));
     const ids = answers.map(({ envelope }) => (envelope.data as { memberId: number }).memberId);
     expect(new Set(ids).size).toBe(1);

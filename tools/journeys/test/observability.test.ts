@@ -30,7 +30,7 @@ afterAll(async () => {
 /** Makes an invoice as a client whose trace this is; resolves once its webhook has arrived. */
 async function invoiceIn(traceparent: string): Promise<string> {
   const before = shop.receiver.deliveries.length;
-  const { status, text } = await shop.api.request('/merchant/invoice/new', {
+  const { status, text } = await shop.wire.request('/merchant/invoice/new', {
     method: 'POST',
     headers: { 'content-type': 'application/json', traceparent },
     body: JSON.stringify(order(shop.userId, shop.planId)),

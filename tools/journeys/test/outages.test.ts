@@ -1,26 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { Answer, Api } from '../api.js';
+import { type Client, orThrow } from '@recur/client';
 import { settled } from '../oracle.js';
 import { activePlan, newPlan, newUser, order } from '../shop.js';
+import type { Answer, Wire } from '../wire.js';
 import { expectFailure, pause, type Stand, startStand, times, until } from './stand.js';
 
 jest.setTimeout(120_000);
 
 let stand: Stand;
 let shop: Awaited<ReturnType<Stand['shop']>>;
-let api: Api;
+let api: Client;
+let wire: Wire;
 
 beforeAll(async () => {
   stand = await startStand();
   shop = await stand.shop('Outages');
-  api = shop.api;
+  ({ api, wire } = shop);
 });
 afterEach(() => stand.mend());
 afterAll(() => stand.close());
 
 const buy = (over: object = {}, key?: string) =>
-  api.send('/merchant/invoice/new', order(shop.userId, shop.planId, { finish: true, ...over }), key);
+  wire.send('/merchant/invoice/new', order(shop.userId, shop.planId, { finish: true, ...over }), key);
 
 const works = ({ status }: Answer) => status === 200;
 
@@ -48,14 +50,14 @@ describe('catalog stopped', () => {
       expectFailure(answer, 503, 56, 'dependency_away');
       expect(answer.envelope.message).toContain('catalog');
     }
-    expectFailure(await api.send('/merchant/plan/activate', { planId: editing }), 503, 56, 'dependency_away');
+    expectFailure(await wire.send('/merchant/plan/activate', { planId: editing }), 503, 56, 'dependency_away');
     const after = await stand.contents();
     expect({ ...after, ...ofDeliveries(before) }).toEqual({ ...before, ...ofDeliveries(before) });
 
     await stand.stack.start('catalog');
     expectFailure(await buy({ lines: [{ planId: 900_000_000 }] }), 404, 53, 'plan_not_found');
     expectFailure(await buy({ lines: [{ planId: editing }] }), 400, 52, 'plan_not_active');
-    await api.post('/merchant/plan/activate', { planId: editing });
+    orThrow(await api.post('/merchant/plan/activate', { planId: editing }));
     expect((await buy({ lines: [{ planId: editing }] })).status).toBe(200);
   });
 });
@@ -72,7 +74,7 @@ describe('billing stopped', () => {
     const refused = await buy();
     expectFailure(refused, 503, 56, 'dependency_away');
     expect(refused.envelope.message).toContain('nothing was done');
-    expectFailure(await api.request('/merchant/invoice/detail?invoiceId=in_x', {}), 503, 56, 'dependency_away');
+    expectFailure(await wire.request('/merchant/invoice/detail?invoiceId=in_x'), 503, 56, 'dependency_away');
     expect(await stand.contents()).toEqual(before);
 
     const [planId, userId] = await Promise.all([activePlan(api), newUser(api)]);
@@ -89,7 +91,7 @@ describe('NATS stopped', () => {
     await stand.stack.stop('nats');
     await gatewaySays('away');
     for (const answer of await Promise.all(times(8, () => buy()))) expectFailure(answer, 503, 56, 'dependency_away');
-    expectFailure(await api.send('/merchant/nowhere', {}), 404, 53, 'unknown_path');
+    expectFailure(await wire.send('/merchant/nowhere', {}), 404, 53, 'unknown_path');
     expect(await stand.contents()).toEqual(before);
 
     await stand.stack.start('nats');
@@ -113,7 +115,7 @@ describe('PostgreSQL', () => {
       ]) {
         const body = { ...order(shop.userId, shop.planId), email: 'ada@example.com', url: shop.receiver.url };
         const plan = { planName: 'x', amount: 1, intervalUnit: 'month', intervalCount: 1 };
-        expectFailure(await api.send(path, { ...body, ...plan }, randomUUID()), 503, 56, 'dependency_away');
+        expectFailure(await wire.send(path, { ...body, ...plan }, randomUUID()), 503, 56, 'dependency_away');
       }
       await stand.stack.start('postgres');
       expect((await until(() => buy(), works)).envelope).toMatchObject({ code: 0 });
@@ -131,7 +133,7 @@ describe('PostgreSQL', () => {
       const { invoiceId } = (drafted.envelope.data as { invoice: { invoiceId: string } }).invoice;
       const finish = { invoiceId, daysUtilDue: 3 };
       await until(
-        async () => keep(answers, await api.send('/merchant/invoice/finish', finish, `${key}-${at}f`)),
+        async () => keep(answers, await wire.send('/merchant/invoice/finish', finish, `${key}-${at}f`)),
         works,
       );
       return { invoiceId, answers };
@@ -158,16 +160,16 @@ describe('a credential that asks too often', () => {
     const other = await stand.shop('Patient');
     await stand.stack.restart('gateway', { RATE_PER_SECOND: '1', RATE_BURST: '3' });
     // a credential that is not verified yet is counted by address: each is used once before the rush
-    const ask = (caller: Api) => caller.request('/merchant/webhook/event_list', {});
-    for (const caller of [other.api, api]) expect((await ask(caller)).status).toBe(200);
-    const answers = await Promise.all(times(16, () => ask(api)));
+    const ask = (caller: Wire) => caller.request('/merchant/webhook/event_list');
+    for (const caller of [other.wire, wire]) expect((await ask(caller)).status).toBe(200);
+    const answers = await Promise.all(times(16, () => ask(wire)));
     const limited = answers.filter(({ status }) => status === 429);
     expect(limited.length).toBeGreaterThan(0);
     for (const answer of limited) {
       expectFailure(answer, 429, 55, 'rate_limited');
       expect(answer.headers.get('ratelimit-limit')).toBe('3');
     }
-    expect((await ask(other.api)).status).toBe(200);
+    expect((await ask(other.wire)).status).toBe(200);
     await stand.stack.restart('gateway');
     expect((await buy()).status).toBe(200);
   });

@@ -2,42 +2,39 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { invoiceStatus, type Service } from '@recur/contracts';
+import { type Client, createClient, orThrow } from '@recur/client';
+import { invoiceStatus, type Service, subscriptionStatus } from '@recur/contracts';
 import { merchantCommand } from '../../local/apps.js';
 import { checkoutRoot } from '../../local/home.js';
 import { readSettings } from '../../local/settings.js';
 import { log } from '../../log/log.js';
 import { merchant } from '../../merchant/merchant.js';
-import { Api } from '../api.js';
 import type { Ask, Row } from '../ask.js';
 import { cardJourney } from '../card.js';
 import { firstJourney } from '../first.js';
 import { look } from '../oracle.js';
 import { typeOf } from '../receiver.js';
 import { activePlan, newUser, order, type Shop } from '../shop.js';
+import { subscriptionJourney } from '../subscription.js';
+import { Wire } from '../wire.js';
 import { expectFailure, type Stand, startStand, times, until, withoutRequestId } from './stand.js';
 
 jest.setTimeout(120_000);
 
-interface Invoice {
-  invoiceId: string;
-  number: string;
-  paymentId: string;
-}
-
 let stand: Stand;
 let shop: Awaited<ReturnType<Stand['shop']>>;
-let api: Api;
+let api: Client;
+let wire: Wire;
 
 beforeAll(async () => {
   stand = await startStand();
   shop = await stand.shop('Spine');
-  api = shop.api;
+  ({ api, wire } = shop);
 });
 afterAll(() => stand.close());
 
 const newInvoice = async (of: Shop, more: object = {}) =>
-  (await of.api.post<{ invoice: Invoice }>('/merchant/invoice/new', order(of.userId, of.planId, more))).invoice;
+  orThrow(await of.api.post('/merchant/invoice/new', order(of.userId, of.planId, more))).invoice;
 
 describe('the first journey', () => {
   it('goes from an empty merchant to a paid invoice and its verified webhooks, and a second time', async () => {
@@ -57,8 +54,8 @@ describe('the first journey', () => {
       expect(creditNote).toMatchObject({ number: number.replace('INV', 'CN'), totalAmount: -6307, taxAmount: -1007 });
       expect(pdfBytes).toBeGreaterThan(5_000);
     }
-    const { endpointList } = await new Api(baseUrl, apiKey).get<{ endpointList: Row[] }>(
-      '/merchant/webhook/endpoint_list',
+    const { endpointList } = orThrow(
+      await createClient({ baseUrl, credential: apiKey }).get('/merchant/webhook/endpoint_list', {}),
     );
     expect(endpointList).toEqual([]);
   });
@@ -66,8 +63,8 @@ describe('the first journey', () => {
   it('sells in the currency of a wire-transfer gateway that was set up before, above its minimum', async () => {
     const { baseUrl } = stand.stack.facts();
     const merchant = await stand.stack.merchant('Yen');
-    const own = new Api(baseUrl, merchant.apiKey);
-    await own.post('/merchant/gateway/wire_transfer_setup', { currency: 'JPY', minimumAmount: 50_000 });
+    const own = createClient({ baseUrl, credential: merchant.apiKey });
+    orThrow(await own.post('/merchant/gateway/wire_transfer_setup', { currency: 'JPY', minimumAmount: 50_000 }));
     const told: string[] = [];
     const journey = await firstJourney(baseUrl, merchant.apiKey, line => told.push(line));
     expect(journey).toMatchObject({ paymentStatus: 20, invoice: { totalAmount: 63_546, currency: 'JPY' } });
@@ -113,16 +110,26 @@ describe('the first journey', () => {
     for (const run of [1, 2]) {
       const told: string[] = [];
       const invoiceId = await cardJourney(stand.stack.facts().baseUrl, own.apiKey, line => told.push(line));
-      const { invoice } = await own.api.get<{ invoice: { status: number } }>(
-        `/merchant/invoice/detail?invoiceId=${invoiceId}`,
-      );
+      const { invoice } = orThrow(await own.api.get('/merchant/invoice/detail', { invoiceId }));
       expect([run, invoice.status, told.length]).toEqual([run, invoiceStatus.paid, 4]);
+    }
+  });
+
+  it('ends with a subscription on the clock, whose invoices are as they were previewed, and a second time', async () => {
+    const own = await stand.shop('Subscribers');
+    for (const run of [1, 2]) {
+      const told: string[] = [];
+      const { baseUrl } = stand.stack.facts();
+      const subscriptionId = await subscriptionJourney(baseUrl, own.apiKey, line => told.push(line));
+      const { subscription } = orThrow(await own.api.get('/merchant/subscription/detail', { subscriptionId }));
+      expect([run, subscription.status, told.length]).toEqual([run, subscriptionStatus.cancelled, 7]);
+      expect(told.filter(line => line.includes('is as it was previewed'))).toHaveLength(4);
     }
   });
 
   it('numbers the webhooks of an object in the order of its steps', async () => {
     const { invoiceId, paymentId } = await newInvoice(shop, { finish: true });
-    await api.post('/merchant/invoice/mark_wire_transfer_success', { invoiceId, transferNumber: 'T-1' });
+    orThrow(await api.post('/merchant/invoice/mark_wire_transfer_success', { invoiceId, transferNumber: 'T-1' }));
     const of = (id: string) =>
       shop.receiver.deliveries
         .map(delivery => ({ type: typeOf(delivery), ...(JSON.parse(delivery.body) as Row) }) as Row & { type: string })
@@ -148,17 +155,17 @@ describe('64 calls at once', () => {
   it('with one Idempotency-Key make one invoice and get one answer', async () => {
     const key = randomUUID();
     const body = order(shop.userId, shop.planId, { name: key });
-    const answers = await Promise.all(times(64, () => api.send('/merchant/invoice/new', body, key)));
+    const answers = await Promise.all(times(64, () => wire.send('/merchant/invoice/new', body, key)));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(64);
     const replayed = answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true');
     expect(replayed).toHaveLength(63);
     expect(await stand.ask('billing', `select 1 from invoices where invoice_name = '${key}'`)).toHaveLength(1);
 
-    expect((await api.send('/merchant/invoice/new', body, key)).text).toBe(answers[0]?.text);
-    const other = await api.send('/merchant/invoice/new', { ...body, taxPercentage: 0 }, key);
+    expect((await wire.send('/merchant/invoice/new', body, key)).text).toBe(answers[0]?.text);
+    const other = await wire.send('/merchant/invoice/new', { ...body, taxPercentage: 0 }, key);
     expectFailure(other, 422, 54, 'idempotency_reused');
-    const elsewhere = await api.send('/merchant/user/new', { email: 'other@example.com' }, `${key}-user`);
+    const elsewhere = await wire.send('/merchant/user/new', { email: 'other@example.com' }, `${key}-user`);
     expect(elsewhere.status).toBe(200);
   });
 
@@ -167,7 +174,7 @@ describe('64 calls at once', () => {
     const drafts = await Promise.all(times(64, () => newInvoice(own)));
     const finished = await Promise.all(
       drafts.map(({ invoiceId }) =>
-        own.api.post<{ invoice: Invoice }>('/merchant/invoice/finish', { invoiceId, daysUtilDue: 3 }),
+        own.api.post('/merchant/invoice/finish', { invoiceId, daysUtilDue: 3 }).then(orThrow),
       ),
     );
     const numbers = finished.map(({ invoice }) => invoice.number).sort();
@@ -178,27 +185,31 @@ describe('64 calls at once', () => {
 describe('a mistake', () => {
   const json = { 'content-type': 'application/json' };
   const post = (body: string, headers: Record<string, string> = json) =>
-    api.request('/merchant/invoice/new', { method: 'POST', body, headers });
+    wire.request('/merchant/invoice/new', { method: 'POST', body, headers });
 
   it('is told by the envelope, and changes nothing', async () => {
     await stand.quiet();
     const before = await stand.contents();
-    const stranger = new Api(stand.stack.facts().baseUrl, '');
-    const forged = new Api(stand.stack.facts().baseUrl, `${shop.apiKey.slice(0, -6)}AAAAAA`);
+    const stranger = new Wire(stand.stack.facts().baseUrl, '');
+    const forged = new Wire(stand.stack.facts().baseUrl, `${shop.apiKey.slice(0, -6)}AAAAAA`);
     const good = order(shop.userId, shop.planId);
 
     expectFailure(await post('{"userId": 1,'), 400, 51, 'malformed_json');
     expectFailure(await post(JSON.stringify({ note: 'x'.repeat(2 << 20) })), 400, 51, 'body_too_large');
     expectFailure(await post('userId=1', { 'content-type': 'text/plain' }), 400, 51, 'unsupported_media_type');
-    expectFailure(await api.send('/merchant/invoice/nowhere', {}), 404, 53, 'unknown_path');
-    expectFailure(await api.request('/merchant/invoice/new', {}), 404, 53, 'unknown_path');
+    expectFailure(await wire.send('/merchant/invoice/nowhere', {}), 404, 53, 'unknown_path');
+    expectFailure(await wire.request('/merchant/invoice/new'), 404, 53, 'unknown_path');
     expectFailure(await stranger.send('/merchant/invoice/new', good), 401, 61, 'credential_invalid');
     expectFailure(await forged.send('/merchant/invoice/new', good), 401, 61, 'credential_invalid');
-    const wrong = await api.send('/merchant/invoice/new', { ...good, taxPercentage: 'much', lines: [{ quantity: 0 }] });
+    const wrong = await wire.send('/merchant/invoice/new', {
+      ...good,
+      taxPercentage: 'much',
+      lines: [{ quantity: 0 }],
+    });
     expectFailure(wrong, 400, 51, 'invalid_parameters');
     const paths = wrong.envelope.error?.issues.map(({ path }) => path);
     expect(paths).toEqual(expect.arrayContaining(['/taxPercentage', '/lines/0/quantity']));
-    expectFailure(await api.send('/merchant/invoice/new', good, 'k'.repeat(256)), 400, 51, 'invalid_parameters');
+    expectFailure(await wire.send('/merchant/invoice/new', good, 'k'.repeat(256)), 400, 51, 'invalid_parameters');
 
     expect(await stand.contents()).toEqual(before);
   });
@@ -206,9 +217,7 @@ describe('a mistake', () => {
   it("is another merchant's object: no byte tells it from an unknown one, and nothing changes", async () => {
     const other = await stand.shop('Neighbour');
     const { invoiceId, paymentId } = await newInvoice(other, { finish: true });
-    const product = await other.api.post<{ product: { id: number } }>('/merchant/product/new', {
-      productName: 'Theirs',
-    });
+    const product = orThrow(await other.api.post('/merchant/product/new', { productName: 'Theirs' }));
     const [{ gateway_id: gatewayId }] = (await stand.ask(
       'billing',
       `select gateway_id from gateways where merchant_id = ${other.merchantId}`,
@@ -238,14 +247,14 @@ describe('a mistake', () => {
       const known = ids[at];
       const unknown = typeof known === 'string' && !/^\d+$/.test(known) ? `${known.slice(0, -3)}zzz` : 900_000_000 + at;
       const send = (id: unknown) =>
-        path.endsWith('=') ? api.request(`${path}${id}`, {}) : api.send(path, body(id), randomUUID());
+        path.endsWith('=') ? wire.request(`${path}${id}`) : wire.send(path, body(id), randomUUID());
       const [refused, missing] = [await send(known), await send(unknown)];
       expectFailure(refused, 404, 53, slug);
       expect(withoutRequestId(refused)).toBe(withoutRequestId(missing));
     }
     const named = { planName: 'x', amount: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
     for (const field of [{ productId: product.product.id }, { addonIds: [other.planId] }]) {
-      expect((await api.send('/merchant/plan/new', { ...named, ...field })).envelope.code).not.toBe(0);
+      expect((await wire.send('/merchant/plan/new', { ...named, ...field })).envelope.code).not.toBe(0);
     }
     expect(await stand.contents()).toEqual(before);
   });
@@ -254,17 +263,17 @@ describe('a mistake', () => {
 describe('an operator', () => {
   const email = `${randomUUID()}@example.com`;
   const operate = (...words: string[]) => JSON.parse(merchant([...words, '--json'], {}, stand.stack.home));
-  const events = (of: Api) => of.request('/merchant/webhook/event_list', {});
+  const events = (of: Wire) => of.request('/merchant/webhook/event_list');
   let of: string[];
 
   it('makes a merchant and rotates its key: both hold; a key that is revoked is refused within 5 s', async () => {
     const { merchantId, apiKey } = operate('create', '--name', 'Operated', '--email', email);
     of = ['--merchant', String(merchantId)];
     const { baseUrl } = stand.stack.facts();
-    const first = new Api(baseUrl, apiKey);
+    const first = new Wire(baseUrl, apiKey);
     expect((await events(first)).envelope).toMatchObject({ code: 0, merchantId });
     const rotated = operate('keys', 'rotate', ...of);
-    const second = new Api(baseUrl, rotated.apiKey);
+    const second = new Wire(baseUrl, rotated.apiKey);
     for (const api of [first, second]) expect((await events(api)).status).toBe(200);
     const { keys } = operate('keys', 'list', ...of);
     expect(keys).toMatchObject([{ state: 'active' }, { state: 'ending', id: rotated.ending[0].id }]);
@@ -281,7 +290,9 @@ describe('an operator', () => {
     expect(operate('keys', 'revoke', ...of, '--key', String(keys[1].id))).toMatchObject({ changed: false });
 
     await stand.quiet();
-    const log = await second.get<{ merchantOperationLogs: Row[] }>('/merchant/member/operation_log_list');
+    const log = orThrow(
+      await createClient({ baseUrl, credential: rotated.apiKey }).get('/merchant/member/operation_log_list', {}),
+    );
     const entries = log.merchantOperationLogs.map(
       entry => `${entry.optTarget} ${entry.optContent} ${entry.optAccount}`,
     );

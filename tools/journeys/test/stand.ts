@@ -4,10 +4,10 @@ import { apps } from '../../local/apps.js';
 import { alive } from '../../local/record.js';
 import { dependencies } from '../../local/stack.js';
 import { temporaryStack } from '../../local/temporary.js';
-import type { Answer } from '../api.js';
 import { databases, settled } from '../oracle.js';
 import { type Receiver, startReceiver } from '../receiver.js';
 import { openShop, type Shop } from '../shop.js';
+import { type Answer, Wire } from '../wire.js';
 
 /**
  * The apps' settings whenever one is started here: no test is about the rate unless it says so, and what was under way
@@ -17,6 +17,8 @@ import { openShop, type Shop } from '../shop.js';
 const usual = {
   RATE_PER_SECOND: '100000',
   RATE_BURST: '100000',
+  USER_RATE_PER_SECOND: '100000',
+  USER_RATE_BURST: '100000',
   SIGN_IN_PER_MINUTE: '100000',
   SIGN_IN_PER_ADDRESS: '100000',
   SIGN_IN_PER_EMAIL: '100000',
@@ -36,11 +38,13 @@ export async function startStand(own: Parameters<typeof temporaryStack>[1] = {})
     pool,
     ask,
     /** A merchant of its own that is ready to sell, with a receiver of all its webhooks. */
-    async shop(name: string): Promise<Shop & { receiver: Receiver; apiKey: string }> {
+    async shop(name: string): Promise<Shop & { wire: Wire; receiver: Receiver; apiKey: string }> {
       const [merchant, receiver] = await Promise.all([stack.merchant(name), startReceiver()]);
       receivers.push(receiver);
-      const shop = await openShop(stack.facts().baseUrl, merchant, receiver);
-      return { ...shop, receiver, apiKey: merchant.apiKey };
+      const { baseUrl } = stack.facts();
+      const { apiKey } = merchant;
+      const shop = await openShop(baseUrl, merchant, receiver);
+      return { ...shop, wire: new Wire(baseUrl, apiKey), receiver, apiKey };
     },
     /** What stands in every table, or there of one merchant, in one value each: equal ones mean that nothing changed. */
     async contents(merchantId?: number): Promise<Record<string, string>> {

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
-import { afterAll, jest } from '@jest/globals';
+import { afterAll, afterEach, jest } from '@jest/globals';
+import { closePages, leavePages } from './pages/seller.js';
 import { sharedStand } from './stand.js';
 
 // Journeys that stop nothing, each with merchants of its own: a stand for each would take as long as all of them.
@@ -7,4 +8,8 @@ for (const file of readdirSync(new URL('together', import.meta.url))) await impo
 
 jest.setTimeout(120_000);
 
-afterAll(async () => (await sharedStand()).close());
+afterEach(leavePages);
+afterAll(async () => {
+  await closePages();
+  await (await sharedStand()).close();
+});

@@ -228,7 +228,10 @@ const policies: Record<string, Policy> = {
   },
   'a pod reaches what its app needs, and the internet alone if it is to; never a private address by that': {
     find(all, variant) {
-      const wanted = valuesOf(variant).apps as Record<string, { internet: boolean }>;
+      const values = valuesOf(variant);
+      const wanted = values.apps as Record<string, { internet: boolean }>;
+      const { sentinelPort = 0 } = (values.redis ?? {}) as { sentinelPort?: number };
+      const redis = [6379, ...(sentinelPort > 0 ? [sentinelPort] : [])];
       const everything = of('NetworkPolicy', all).find(({ metadata }) => metadata.name === 'recur');
       const isDenied =
         everything?.spec.policyTypes.join() === 'Ingress,Egress' && everything.spec.ingress === undefined;
@@ -239,7 +242,7 @@ const policies: Record<string, Policy> = {
             of('NetworkPolicy', all).find(one => one.metadata.name === `recur-${app}`)?.spec ?? {};
           const ports = (rules: { ports?: { port: string | number }[] }[]) =>
             rules.flatMap(rule => rule.ports?.map(({ port }) => port) ?? []);
-          const stores = { gateway: [4222], notification: [4222, 5432, 6379] }[app as string] ?? [4222, 5432];
+          const stores = { gateway: [4222], notification: [4222, 5432, ...redis] }[app as string] ?? [4222, 5432];
           const outside = egress.flatMap(({ to = [] }) => to).filter(({ ipBlock }) => ipBlock?.cidr.endsWith('/0'));
           const spared = outside.every(
             ({ ipBlock }) =>

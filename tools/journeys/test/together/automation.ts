@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Client, type Envelope, orThrow } from '@recur/client';
 import * as oauth from 'oauth4webapi';
 import { Webhook } from 'standardwebhooks';
-import type { Api, Envelope } from '../../api.js';
 import { type Receiver, startReceiver } from '../../receiver.js';
 import { newUser, order } from '../../shop.js';
+import type { Wire } from '../../wire.js';
 import { type Stand, sharedStand } from '../stand.js';
 
 const returnUrl = 'http://127.0.0.1:9/back?flow=7';
@@ -13,8 +14,8 @@ const insecure = { [oauth.allowInsecureRequests]: true };
 
 let stand: Stand;
 let baseUrl: string;
-let own: { api: Api; merchantId: number; planId: number; endpointId: number };
-let other: { api: Api };
+let own: { api: Client; merchantId: number; planId: number; endpointId: number };
+let other: { wire: Wire };
 let server: oauth.AuthorizationServer;
 let platform: Receiver;
 /** Every secret that was given out. */
@@ -35,7 +36,7 @@ afterAll(() => platform?.close());
 /** What a platform does first: the merchant's URL with its own challenge, and what it has to remember. */
 async function begin(api = own.api) {
   const path = '/merchant/webhook/webhook_automation_oauth_url';
-  const url = new URL((await api.post<{ oauthUrl: string }>(path, { returnUrl })).oauthUrl);
+  const url = new URL(orThrow(await api.post(path, { returnUrl })).oauthUrl);
   const verifier = oauth.generateRandomCodeVerifier();
   url.searchParams.set('code_challenge', await oauth.calculatePKCECodeChallenge(verifier));
   url.searchParams.set('code_challenge_method', 'S256');
@@ -97,7 +98,7 @@ describe('an automation platform', () => {
     const { endpointId, secret } = envelope.data;
     secrets.push(secret.slice('whsec_'.length));
     const userId = await newUser(own.api);
-    await own.api.post('/merchant/invoice/new', order(userId, own.planId));
+    orThrow(await own.api.post('/merchant/invoice/new', order(userId, own.planId)));
     await platform.until(deliveries => deliveries.length > 0);
     const [{ headers, body } = { headers: {}, body: '' }] = platform.deliveries;
     expect(new Webhook(secret).verify(body, headers)).toMatchObject({ type: 'invoice.created', data: { userId } });
@@ -177,12 +178,12 @@ describe('an automation platform', () => {
     const begun = await begin();
     const { access_token } = await connect(begun);
     const path = '/merchant/webhook/automation_disconnect';
-    const theirs = await other.api.send(path, { connectionId: begun.client.client_id });
-    const unknown = await other.api.send(path, { connectionId: 'au_nobody' });
+    const theirs = await other.wire.send(path, { connectionId: begun.client.client_id });
+    const unknown = await other.wire.send(path, { connectionId: 'au_nobody' });
     expect(theirs.envelope).toEqual({ ...unknown.envelope, requestId: theirs.envelope.requestId });
     expect(theirs.status).toBe(404);
     expect((await hooks(access_token)).status).toBe(200);
-    await own.api.post(path, { connectionId: begun.client.client_id });
+    orThrow(await own.api.post(path, { connectionId: begun.client.client_id }));
     expect((await hooks(access_token)).status).toBe(401);
   });
 });
@@ -219,7 +220,7 @@ describe('the pages', () => {
 
   it('show a code where the platform has no address', async () => {
     const path = '/merchant/webhook/webhook_automation_oauth_url';
-    const url = new URL((await own.api.post<{ oauthUrl: string }>(path, {})).oauthUrl);
+    const url = new URL(orThrow(await own.api.post(path, {})).oauthUrl);
     url.searchParams.set('code_challenge', await oauth.calculatePKCECodeChallenge(oauth.generateRandomCodeVerifier()));
     url.searchParams.set('code_challenge_method', 'S256');
     const led = (await press(url, true)).headers.get('location') ?? '';
@@ -276,10 +277,8 @@ describe('what is no such request', () => {
 
 describe('the logs', () => {
   it('of all apps hold none of the secrets that were given out', async () => {
-    const rotated = await own.api.post<{ secret: string }>('/merchant/webhook/rotate_secret', {
-      endpointId: own.endpointId,
-    });
-    await own.api.post('/merchant/webhook/test_event', { endpointId: own.endpointId, event: 'invoice.paid' });
+    const rotated = orThrow(await own.api.post('/merchant/webhook/rotate_secret', { endpointId: own.endpointId }));
+    orThrow(await own.api.post('/merchant/webhook/test_event', { endpointId: own.endpointId, event: 'invoice.paid' }));
     secrets.push(rotated.secret.slice('whsec_'.length));
     await stand.quiet();
     const folder = stand.stack.home.logs;

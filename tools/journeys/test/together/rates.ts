@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Client, orThrow } from '@recur/client';
 import { opsUrlOf, ratesCommand } from '../../../local/apps.js';
 import { readSettings } from '../../../local/settings.js';
-import type { Api } from '../../api.js';
 import { type Stand, sharedStand } from '../stand.js';
 
 let stand: Stand;
-let api: Api;
+let api: Client;
 let folder: string;
 const day = new Date().toISOString().slice(0, 10);
 
@@ -49,12 +49,14 @@ describe('exchange rates', () => {
 
     const currencyConfigs = [{ currency: 'JPY', autoExchange: true }];
     const set = { defaultCurrency: 'USD', currencyConfigs };
-    await api.post('/merchant/setup_multi_currencies', { multiCurrencyConfigs: [set] });
+    orThrow(await api.post('/merchant/setup_multi_currencies', { multiCurrencyConfigs: [set] }));
     const asked = { amount: 100, currency: 'USD' };
-    expect(await api.post('/merchant/amount_multi_currencies_exchange', asked)).toMatchObject({
+    expect(orThrow(await api.post('/merchant/amount_multi_currencies_exchange', asked))).toMatchObject({
       multiCurrencyConfigs: [{ currency: 'JPY', amount: 156, exchangeRate: 156.092195868401 }],
     });
-    expect(await api.get('/merchant/get_exchange_rate?fromCurrency=EUR&toCurrency=usd')).toMatchObject({
+    expect(
+      orThrow(await api.get('/merchant/get_exchange_rate', { fromCurrency: 'EUR', toCurrency: 'usd' })),
+    ).toMatchObject({
       exchangeRate: 1.0456,
       source: 'European Central Bank',
       rateTime: Date.parse(day) / 1000,

@@ -3,9 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { encode } from '@auth/core/jwt';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Client, createClient, orThrow } from '@recur/client';
 import { generateSync } from 'otplib';
-import { type Answer, Api } from '../../api.js';
 import { LocalIssuer } from '../../issuer.js';
+import { type Answer, Wire } from '../../wire.js';
 import { expectFailure, type Stand, sharedStand, until } from '../stand.js';
 
 const aud = 'portal';
@@ -14,7 +15,8 @@ const salt = 'authjs.session-token';
 
 let stand: Stand;
 let issuer: LocalIssuer;
-let api: Api;
+let api: Client;
+let wire: Wire;
 let owner: string;
 let roleId: number;
 /** Whatever nobody else may ever read. */
@@ -23,18 +25,20 @@ const secrets: string[] = [authJsSecret];
 beforeAll(async () => {
   [stand, issuer] = await Promise.all([sharedStand(), LocalIssuer.start()]);
   const { apiKey, memberId } = await stand.stack.merchant('Portal');
-  api = new Api(stand.stack.facts().baseUrl, apiKey);
+  [api, wire] = [as(apiKey), wireAs(apiKey)];
   owner = String((await stand.ask('identity', `select email from members where id = ${memberId}`))[0]?.email);
   const permissions = [
-    { group: 'user', permissions: ['read'] },
-    { group: 'my-account', permissions: ['read', 'write'] },
+    { group: 'user' as const, permissions: ['read' as const] },
+    { group: 'my-account' as const, permissions: ['read' as const, 'write' as const] },
   ];
   const role = { role: 'Support', permissions };
   ({
     merchantRole: { id: roleId },
-  } = await api.post<{ merchantRole: { id: number } }>('/merchant/role/new', role));
-  await api.post('/merchant/auth/provider/new', { issuer: issuer.issuer, audience: aud, jwksUrl: issuer.jwksUrl });
-  await api.post('/merchant/auth/provider/new', { issuer: 'Portal', authJsSecret });
+  } = orThrow(await api.post('/merchant/role/new', role)));
+  orThrow(
+    await api.post('/merchant/auth/provider/new', { issuer: issuer.issuer, audience: aud, jwksUrl: issuer.jwksUrl }),
+  );
+  orThrow(await api.post('/merchant/auth/provider/new', { issuer: 'Portal', authJsSecret }));
 });
 afterAll(() => issuer.close());
 
@@ -47,7 +51,7 @@ type Header = 'X-OAuth-Token' | 'X-Auth-Token' | 'X-Auth-JS-Token';
 /** Sends a sign-in as a portal does: with the API key and, in a header, the identity token. */
 function signIn(what: 'login' | 'setup', header: Header, identityToken: string, body: object): Promise<Answer> {
   secrets.push(identityToken);
-  return api.request(`/merchant/auth/sso/oauth/${what}`, {
+  return wire.request(`/merchant/auth/sso/oauth/${what}`, {
     method: 'POST',
     body: JSON.stringify(body),
     headers: { 'content-type': 'application/json', [header]: identityToken },
@@ -61,14 +65,13 @@ function signedIn({ status, envelope, text }: Answer): SignedIn {
   return data;
 }
 
-const as = (token: string) => new Api(stand.stack.facts().baseUrl, token);
+const wireAs = (token: string) => new Wire(stand.stack.facts().baseUrl, token);
+const as = (token: string) => createClient({ baseUrl: stand.stack.facts().baseUrl, credential: token });
 const codeOf = (secret: string, steps = 0) =>
   generateSync({ secret, epoch: Math.floor(Date.now() / 1000) + 30 * steps });
 
 async function invite(email: string) {
-  const invited = await api.post<{ memberId: number; setupToken: string }>('/merchant/member/new_member', {
-    ...{ email, roleIds: [roleId] },
-  });
+  const invited = orThrow(await api.post('/merchant/member/new_member', { email, roleIds: [roleId] }));
   secrets.push(invited.setupToken);
   return invited;
 }
@@ -96,10 +99,8 @@ describe.each(kinds)('with identity tokens of %s', (_, header, tokenOf) => {
     });
 
     const own = as(setUp.token);
-    const { totpKey } = await own.post<{ totpKey: string }>('/merchant/member/get_totp_key', {});
-    const on = await own.post<{ recoveryCodes: string[] }>('/merchant/member/confirm_totp_key', {
-      totpCode: codeOf(totpKey),
-    });
+    const { totpKey } = orThrow(await own.post('/merchant/member/get_totp_key', {}));
+    const on = orThrow(await own.post('/merchant/member/confirm_totp_key', { totpCode: codeOf(totpKey) }));
     secrets.push(totpKey, ...on.recoveryCodes);
     const login = async (totpCode?: string) =>
       signIn('login', header, await tokenOf(email), { email, ...(totpCode && { totpCode }) });
@@ -108,20 +109,22 @@ describe.each(kinds)('with identity tokens of %s', (_, header, tokenOf) => {
     expect(merchantMember).toMatchObject({ id: memberId, totpType: 1 });
 
     const member = as(token);
-    expect(await member.get('/merchant/member/profile')).toMatchObject({ merchantMember: { id: memberId, email } });
-    expect(await member.get('/merchant/user/count')).toEqual({ total: 0 });
-    expectFailure(await member.request('/merchant/plan/list', {}), 403, 63, 'permission_denied');
+    expect(orThrow(await member.get('/merchant/member/profile', {}))).toMatchObject({
+      merchantMember: { id: memberId, email },
+    });
+    expect(orThrow(await member.get('/merchant/user/count', {}))).toEqual({ total: 0 });
+    expectFailure(await wireAs(token).request('/merchant/plan/list'), 403, 63, 'permission_denied');
 
-    await api.post('/merchant/member/suspend_member', { memberId });
+    orThrow(await api.post('/merchant/member/suspend_member', { memberId }));
     const suspended = Date.now();
     const refused = await until(
-      () => member.request('/merchant/member/profile', {}),
+      () => wireAs(token).request('/merchant/member/profile'),
       ({ status }) => status === 401,
     );
     expectFailure(refused, 401, 61, 'credential_invalid');
     expect(Date.now() - suspended).toBeLessThan(5_000);
     expectFailure(await login(codeOf(totpKey)), 401, 61, 'credential_invalid');
-    await api.post('/merchant/member/resume_member', { memberId });
+    orThrow(await api.post('/merchant/member/resume_member', { memberId }));
     signedIn(await login(on.recoveryCodes[0]));
   });
 });
@@ -137,14 +140,20 @@ describe('the owner', () => {
     expect(first.merchantMember).toMatchObject({ email: owner, oauthAccounts: [{ providerId: 'owner' }] });
     await issuer.rotate();
     const { token } = signedIn(await signIn('login', 'X-Auth-Token', await identityToken(), { email: owner }));
-    expect(await as(token).get('/merchant/plan/list')).toMatchObject({ total: 0 });
+    expect(orThrow(await as(token).get('/merchant/plan/list', {}))).toMatchObject({ total: 0 });
   });
 
   it('of one merchant is nobody at another', async () => {
     const { apiKey } = await stand.stack.merchant('Other');
     const other = as(apiKey);
-    await other.post('/merchant/auth/provider/new', { issuer: issuer.issuer, audience: aud, jwksUrl: issuer.jwksUrl });
-    const answer = await other.request('/merchant/auth/sso/oauth/login', {
+    orThrow(
+      await other.post('/merchant/auth/provider/new', {
+        issuer: issuer.issuer,
+        audience: aud,
+        jwksUrl: issuer.jwksUrl,
+      }),
+    );
+    const answer = await wireAs(apiKey).request('/merchant/auth/sso/oauth/login', {
       method: 'POST',
       body: JSON.stringify({ email: owner }),
       headers: {
@@ -162,11 +171,13 @@ describe('a password', () => {
     const newPassword = `pass-${randomUUID()}`;
     const { setupToken, memberId } = await invite(email);
     secrets.push(newPassword);
-    const anybody = as('');
+    const anybody = wireAs('');
     const setUp = signedIn(await anybody.send('/merchant/auth/sso/passwordSetup', { email, setupToken, newPassword }));
     expect(setUp.merchantMember).toMatchObject({ id: memberId });
     const entered = signedIn(await anybody.send('/merchant/auth/sso/login', { email, password: newPassword }));
-    expect(await as(entered.token).get('/merchant/member/profile')).toMatchObject({ merchantMember: { id: memberId } });
+    expect(orThrow(await as(entered.token).get('/merchant/member/profile', {}))).toMatchObject({
+      merchantMember: { id: memberId },
+    });
     const wrong = await anybody.send('/merchant/auth/sso/login', { email, password: 'another one' });
     const unknown = await anybody.send('/merchant/auth/sso/login', { email: 'x@example.com', password: newPassword });
     for (const answer of [wrong, unknown]) expectFailure(answer, 401, 61, 'credential_invalid');

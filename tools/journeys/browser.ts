@@ -1,0 +1,61 @@
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { obtain } from '../local/binaries.js';
+import type { Home } from '../local/home.js';
+
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+] as const;
+const stepWithinMs = 30_000;
+
+export interface Look {
+  width?: number;
+  scheme?: 'light' | 'dark';
+  locale?: string;
+}
+
+/** A page with what it asked for and complained about. */
+export interface Visit {
+  page: Page;
+  /** Every URL asked for, in order. */
+  urls: string[];
+  /** Errors of scripts and of the content security policy. */
+  complaints: string[];
+}
+
+/** Chromium without a window; each visit has a profile of its own. `onToken` is told every bearer token that is sent. */
+export async function startBrowser(home: Home, onToken: (token: string) => void = () => undefined) {
+  const { chromium: executablePath } = obtain(home, ['chromium'], () => undefined);
+  const browser = await chromium.launch({ executablePath, args: [...flags] });
+  const open = new Set<BrowserContext>();
+  return {
+    async open(url: string, { width = 1280, scheme = 'light', locale = 'en-US' }: Look = {}): Promise<Visit> {
+      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, locale });
+      open.add(context);
+      context.setDefaultTimeout(stepWithinMs);
+      const page = await context.newPage();
+      const visit: Visit = { page, urls: [], complaints: [] };
+      context.on('request', request => {
+        visit.urls.push(request.url());
+        const bearer = request.headers().authorization;
+        if (bearer) onToken(bearer.replace('Bearer ', ''));
+      });
+      page.on('pageerror', error => visit.complaints.push(error.message));
+      page.on('console', message => {
+        if (/Content Security Policy|Uncaught/.test(message.text())) visit.complaints.push(message.text());
+      });
+      await page.goto(url);
+      return visit;
+    },
+    /** Closes the pages of all visits. */
+    async leave(): Promise<void> {
+      await Promise.all([...open].map(context => context.close()));
+      open.clear();
+    },
+    close: () => browser.close(),
+  };
+}
+export type Browser = Awaited<ReturnType<typeof startBrowser>>;

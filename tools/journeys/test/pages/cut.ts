@@ -1,0 +1,69 @@
+import { expect } from '@jest/globals';
+import type { Page, Route } from 'playwright-core';
+import { until } from './seller.js';
+
+/** A submit of a page, opened so far that its button can be pressed. */
+export interface Submit {
+  page: Page;
+  /** The operation that the button calls. */
+  operation: string;
+  button: string | RegExp;
+  /** The button after a failure, where it is another. */
+  again?: string | RegExp;
+  /** Fields that were filled in, by their label, with the value they keep. */
+  typed?: Readonly<Record<string, string>>;
+  /** Text that appears once it was done. */
+  done: string | RegExp;
+  /** How often it was done, as the API or the database tells. */
+  effects(): Promise<number>;
+}
+
+/** A field by its label; that of a list contains all its options, so it is not looked for by its text. */
+export const fieldOf = (page: Page, label: string) =>
+  page
+    .getByRole('textbox', { name: label })
+    .or(page.getByRole('spinbutton', { name: label }))
+    .or(page.getByRole('combobox', { name: label }));
+
+/** Where a request is lost: on its way to the server, or its answer on the way back. */
+export type Cut = 'before' | 'after';
+
+/**
+ * Presses the button while the network is cut, at every attempt of the client, and again when it is back: the page says
+ * that no answer came, keeps what was typed, and it is done once. What the page asks meanwhile waits until the second
+ * answer is there.
+ */
+export async function pressThroughCut(cut: Cut, submit: Submit): Promise<void> {
+  const { page, operation, button, again = button, typed = {}, done, effects } = submit;
+  const typedNow = async () => {
+    const fields = Object.keys(typed).map(async label => [label, await fieldOf(page, label).inputValue()]);
+    return Object.fromEntries(await Promise.all(fields));
+  };
+  const at = (url: URL) => url.pathname === operation;
+  const elsewhere = (url: URL) => /^\/portal\/\w+\/\w+$/.test(url.pathname) && !at(url);
+  const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click();
+  expect({ typed: await typedNow(), effects: await effects() }).toEqual({ typed, effects: 0 });
+
+  let isCut = false;
+  const held: Route[] = [];
+  await page.route(elsewhere, route => (isCut ? void held.push(route) : route.continue()));
+  await page.route(at, async route => {
+    isCut = true;
+    if (cut === 'after') await route.fetch();
+    await route.abort();
+  });
+  await press(button);
+  await page.getByText('No answer came.').first().waitFor();
+  await until(async () => (await effects()) === (cut === 'after' ? 1 : 0));
+  expect(await typedNow()).toEqual(typed);
+
+  await page.unroute(at);
+  const answered = page.waitForResponse(response => at(new URL(response.url())));
+  await press(again);
+  expect((await answered).status()).toBe(200);
+  isCut = false;
+  await Promise.all(held.map(route => route.continue()));
+  await page.getByText(done).first().waitFor();
+  await until(async () => (await effects()) > 0);
+  expect(await effects()).toBe(1);
+}

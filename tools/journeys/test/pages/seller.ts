@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { createClient, type Input, orThrow, type Path } from '@recur/client';
+import { type Look, startBrowser, type Visit } from '../../browser.js';
+import { sharedStand } from '../stand.js';
+
+/** Time within which something that follows by itself has happened. */
+const followsWithinMs = 30_000;
+
+/** A logo. */
+const square =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><rect width="32" height="32" rx="6" fill="#7a1f5c"/></svg>';
+
+let shared: Promise<Seller> | undefined;
+
+/** The one merchant whose users visit the hosted pages. */
+export function sharedSeller(): Promise<Seller> {
+  shared ??= startSeller();
+  return shared;
+}
+
+/** Closes what the visits of a test have left open. */
+export const leavePages = async () => (await shared)?.leave();
+export const closePages = async () => (await shared)?.close();
+
+/** Two plans, two gateways and a browser, with what a journey asks of the API. */
+async function startSeller() {
+  const stand = await sharedStand();
+  const { baseUrl } = stand.stack.facts();
+  const { apiKey } = await stand.shop('Pages');
+  const api = createClient({ baseUrl, credential: apiKey });
+  const post = async <P extends Path<'POST'>>(path: P, input: Input<P>) => orThrow(await api.post(path, input));
+  const get = async <P extends Path<'GET'>>(path: P, input: Input<P>) => orThrow(await api.get(path, input));
+
+  await post('/merchant/gateway/setup', { gatewayName: 'sandbox', displayName: 'Card' });
+  const { gateways } = await get('/merchant/gateway/list', {});
+  const named = (name: string) => gateways.find(({ gatewayName }) => gatewayName === name)?.gatewayId ?? 0;
+  const gateway = { card: named('sandbox'), wire: named('wire_transfer') };
+  await post('/merchant/gateway/wire_transfer_edit', {
+    ...{ gatewayId: gateway.wire, currency: 'EUR', minimumAmount: 100 },
+    bank: {
+      accountHolder: 'Pages',
+      address: 'Main St 1',
+      iban: 'DE02120300000000202051',
+      bic: 'BYLADEM1001',
+      bankName: 'DKB',
+    },
+  });
+
+  const logo = `data:image/svg+xml;base64,${Buffer.from(square).toString('base64')}`;
+  const template = { name: 'Usual', data: { color: '#7a1f5c', logo } };
+  const { merchantCheckout } = await post('/merchant/checkout/new_checkout', template);
+  await post('/merchant/checkout/set_default', { checkoutId: merchantCheckout.id });
+
+  async function newPlan(planName: string, amount: number, more: Partial<Input<'/merchant/plan/new'>> = {}) {
+    const month = { currency: 'EUR', intervalUnit: 'month', intervalCount: 1 } as const;
+    const { plan } = await post('/merchant/plan/new', { planName, amount, ...month, ...more });
+    await post('/merchant/plan/activate', { planId: plan.id });
+    await post('/merchant/plan/publish', { planId: plan.id });
+    return plan;
+  }
+  const plans = { small: (await newPlan('Small', 4900)).id, large: (await newPlan('Large', 9900)).id };
+
+  /** A user in Germany, which billing knows, so that bills bear its tax. */
+  async function newUser() {
+    const { user } = await post('/merchant/user/new', { email: `${randomUUID()}@example.com` });
+    await post('/merchant/user/update', { userId: user.id, countryCode: 'DE' });
+    const copied = `select 1 from user_copies where id = ${user.id} and data->>'countryCode' = 'DE'`;
+    await until(async () => (await stand.ask('billing', copied)).length > 0);
+    return user;
+  }
+
+  const subscriptionOf = async (subscriptionId: string) =>
+    (await get('/merchant/subscription/detail', { subscriptionId })).subscription;
+
+  /** A user who subscribes to a plan, the small one unless told, and has paid for it by a card that succeeds. */
+  async function subscriber(planId = plans.small) {
+    const user = await newUser();
+    const card = { gatewayId: gateway.card, userId: user.id };
+    const { method } = await post('/merchant/payment/method/new', { ...card, data: { scenario: 'succeeds' } });
+    const order = { ...card, planId, paymentMethodId: method?.id };
+    const { subscriptionId } = (await post('/merchant/subscription/create_submit', order)).subscription;
+    await until(async () => (await subscriptionOf(subscriptionId)).status === 2);
+    return { user, subscriptionId };
+  }
+
+  /** An open invoice over €117.81, of a new user unless told. */
+  async function newInvoice(gatewayId: number, userId?: number) {
+    const { invoice } = await post('/merchant/invoice/new', {
+      ...{ userId: userId ?? (await newUser()).id, gatewayId, currency: 'EUR', taxPercentage: 1900, finish: true },
+      lines: [{ name: 'Workshop', unitAmountExcludingTax: 9_900, quantity: 1 }],
+    });
+    secrets.add(invoice.link.split('/').at(-1) ?? '');
+    return invoice;
+  }
+
+  /** A plan with a metric that it limits to 10. */
+  async function meteredPlan() {
+    const metricCode = `calls-${randomUUID()}`;
+    const metric = { metricName: 'Calls', code: metricCode, unit: 'calls', aggregationType: 1 as const };
+    const { merchantMetric } = await post('/merchant/metric/new', metric);
+    const metricLimits = [{ metricId: merchantMetric.id, metricLimit: 10 }];
+    return { planId: (await newPlan('Metered', 7900, { metricLimits })).id, metricCode };
+  }
+  async function use(userId: number, metricCode: string, times: number) {
+    for (let at = 0; at < times; at++)
+      await post('/merchant/metric/event/new', { userId, metricCode, externalEventId: randomUUID() });
+  }
+
+  /** Client sessions, tokens of links and tokens of users: nothing but their own request may hold them. */
+  const secrets = new Set<string>();
+  const browser = await startBrowser(stand.stack.home, token => secrets.add(token));
+
+  async function linkOf(email: string, more: Partial<Input<'/merchant/session/new_session'>> = {}) {
+    const session = await post('/merchant/session/new_session', { email, ...more });
+    secrets.add(session.clientSession);
+    return session;
+  }
+
+  /** Opens the portal of a user, and waits for its first heading. */
+  async function portal({ email }: { email: string }, look?: Look): Promise<Visit> {
+    const visit = await browser.open((await linkOf(email)).url, look);
+    await visit.page.locator('article, .card').first().waitFor();
+    return visit;
+  }
+
+  /** Opens the checkout of the small plan for a new user, and waits until its price is there. */
+  async function checkout(look?: Look) {
+    const user = await newUser();
+    const ways = { returnUrl: `${baseUrl}/docs?thanks`, cancelUrl: `${baseUrl}/docs?left` };
+    const { clientSession } = await linkOf(user.email, ways);
+    const path = `/portal/checkout?planId=${plans.small}&env=sandbox&session=${clientSession}`;
+    const visit = await browser.open(`${baseUrl}${path}`, look);
+    await visit.page.locator('button[type=submit]', { hasText: '58' }).waitFor();
+    return { ...visit, user, clientSession };
+  }
+
+  /** Lets the links of a user expire that were given out so far. */
+  const expire = (userId: number) =>
+    stand.pool('identity').query('update client_sessions set expire_time = 1 where user_id = $1', [userId]);
+
+  return {
+    ...{ stand, api, baseUrl, gateway, plans, secrets, post, get, newPlan, newUser, subscriber, newInvoice },
+    ...{ meteredPlan, use, expire },
+    ...{ subscriptionOf, linkOf, portal, checkout, open: browser.open, leave: browser.leave, close: browser.close },
+    subscriptionsOf: async (userId: number) => (await post('/merchant/subscription/list', { userId })).subscriptions,
+    invoicesOf: async (userId: number) => (await post('/merchant/invoice/list', { userId })).invoices,
+  };
+}
+export type Seller = Awaited<ReturnType<typeof startSeller>>;
+
+/** Waits until something is so, or throws. */
+export async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + followsWithinMs; !(await isSo()); ) {
+    if (Date.now() > deadline) throw new Error('not in time');
+    await new Promise(resolve => setTimeout(resolve, 100));
+  }
+}

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { pageWords } from '../../../../apps/gateway/src/pages/words/words.js';
+import type { Look } from '../../browser.js';
+import { faults, messagesOf, tooNarrow } from '../pages/accessibility.js';
+import { type Seller, sharedSeller } from '../pages/seller.js';
+
+let seller: Seller;
+beforeAll(async () => {
+  seller = await sharedSeller();
+});
+
+type Say = (key: string) => string;
+const start = (message: string) => message.split(/ ?\{/)[0] as string;
+const press = (page: Page, name: string) => page.getByRole('button', { name }).first().click();
+const isCut = (page: Page, operation: string) => page.route(`**${operation}`, route => route.abort());
+
+/** A user with all that a portal can show: usage, an open invoice, credit, a change to come and saved methods. */
+async function busyUser() {
+  const metered = await seller.meteredPlan();
+  const { user, subscriptionId } = await seller.subscriber(metered.planId);
+  await seller.use(user.id, metered.metricCode, 7);
+  const card = { gatewayId: seller.gateway.card, userId: user.id };
+  await seller.post('/merchant/payment/method/new', { ...card, data: { scenario: 'needs_action' } });
+  await seller.post('/merchant/credit/promo_credit_increment', { userId: user.id, currency: 'EUR', amount: 1_200 });
+  await seller.newInvoice(seller.gateway.card, user.id);
+  await seller.post('/merchant/subscription/update_submit', {
+    ...{ subscriptionId, newPlanId: seller.plans.small, quantity: 1 },
+  });
+  return user;
+}
+
+/** Every page in every state that looks different. */
+const views: Readonly<Record<string, (look: Look, say: Say) => Promise<Page>>> = {
+  checkout: async look => (await seller.checkout(look)).page,
+  'checkout of a code that is none, and without an answer': async (look, say) => {
+    const { page } = await seller.checkout(look);
+    await isCut(page, '/portal/subscription/create_submit');
+    await page.getByRole('textbox', { name: say('checkout.code') }).fill('NONE');
+    await page.getByText(say('code.unknown')).waitFor();
+    await press(page, start(say('checkout.buy')));
+    await page.getByText(say('error.unreachable').slice(0, 12)).waitFor();
+    return page;
+  },
+  'checkout that is declined': async (look, say) => {
+    const { page } = await seller.checkout(look);
+    await page.getByRole('radio', { name: 'Card' }).check();
+    await page.getByLabel(say('pay.testCard')).selectOption('declines_hard');
+    await press(page, start(say('checkout.buy')));
+    await page.locator('.notice.bad').first().waitFor();
+    return page;
+  },
+  'checkout that is done': async (look, say) => {
+    const user = await seller.newUser();
+    const { clientSession } = await seller.linkOf(user.email);
+    const path = `/portal/checkout?planId=${seller.plans.small}&session=${clientSession}`;
+    const { page } = await seller.open(`${seller.baseUrl}${path}`, look);
+    await page.getByRole('radio', { name: 'Card' }).check();
+    await press(page, start(say('checkout.buy')));
+    await page.getByText(say('checkout.done')).waitFor();
+    return page;
+  },
+  portal: async (look, say) => {
+    const { page } = await seller.portal(await busyUser(), look);
+    await page.getByText(say('usage')).waitFor();
+    await page.locator('header img').waitFor();
+    for (const summary of await page.locator('summary').all()) await summary.click();
+    return page;
+  },
+  'portal that asks before it ends': async (look, say) => {
+    const { page } = await seller.portal((await seller.subscriber()).user, look);
+    await press(page, start(say('subscription.cancel')));
+    await isCut(page, '/portal/subscription/cancel_at_period_end');
+    await press(page, say('subscription.cancelNow'));
+    await page.getByText(say('error.unreachable').slice(0, 12)).waitFor();
+    return page;
+  },
+  'portal of one who has nothing': async (look, say) => {
+    const { page } = await seller.portal(await seller.newUser(), look);
+    await page.getByText(say('subscriptions.none')).waitFor();
+    return page;
+  },
+  'change of plan': async (look, say) => {
+    const { page } = await seller.portal((await seller.subscriber()).user, look);
+    await press(page, say('change.title'));
+    await page.getByRole('radio', { name: /Large/ }).check();
+    await page.getByRole('button', { name: start(say('change.pay')) }).waitFor();
+    for (const summary of await page.locator('summary').all()) await summary.click();
+    return page;
+  },
+  'invoice by card': async look => (await seller.open((await seller.newInvoice(seller.gateway.card)).link, look)).page,
+  'invoice that is paid': async (look, say) => {
+    const { page } = await seller.open((await seller.newInvoice(seller.gateway.card)).link, look);
+    await press(page, start(say('pay.button')));
+    await page.getByText(say('invoice.state.paid'), { exact: true }).waitFor();
+    return page;
+  },
+  'invoice by transfer': async look => {
+    const { page } = await seller.open((await seller.newInvoice(seller.gateway.wire)).link, look);
+    await page.locator('.qr').waitFor();
+    for (const summary of await page.locator('summary').all()) await summary.click();
+    return page;
+  },
+  'invoice that waits for its bank': async (look, say) => {
+    const { page } = await seller.open((await seller.newInvoice(seller.gateway.card)).link, look);
+    await page.getByLabel(say('pay.testCard')).selectOption('needs_action');
+    await press(page, start(say('pay.button')));
+    await page.getByRole('link', { name: say('pay.confirm') }).waitFor();
+    return page;
+  },
+  'expired link': async look => {
+    const user = await seller.newUser();
+    const { url } = await seller.linkOf(user.email);
+    await seller.expire(user.id);
+    return (await seller.open(url, look)).page;
+  },
+  'session that is over': async (look, say) => {
+    const { page } = await seller.portal((await seller.subscriber()).user, look);
+    const refused = { status: 401, json: { code: 61, message: '', error: { type: 'token_invalid', issues: [] } } };
+    await page.route('**/portal/subscription/cancel_at_period_end', route => route.fulfill(refused));
+    await press(page, start(say('subscription.cancel')));
+    await press(page, say('subscription.cancelNow'));
+    await page.getByRole('heading', { name: say('expired.title.over') }).waitFor();
+    return page;
+  },
+  'used link': async look => {
+    const { url } = await seller.linkOf((await seller.newUser()).email);
+    await seller.open(url);
+    return (await seller.open(url, look)).page;
+  },
+  'no link': async look => (await seller.open(`${seller.baseUrl}/portal/`, look)).page,
+  'unknown invoice': async look => (await seller.open(`${seller.baseUrl}/portal/invoice/none`, look)).page,
+};
+
+describe('every page', () => {
+  it.each(Object.keys(views))(
+    'has no serious fault of accessibility and fits, in German and Chinese: %s',
+    async name => {
+      const view = views[name] as (look: Look, say: Say) => Promise<Page>;
+      const page = await view({ locale: 'de-DE', width: 375 }, messagesOf('de'));
+      await page.locator('main h1').waitFor();
+      await page.waitForLoadState('networkidle');
+      expect(await page.locator('html').getAttribute('lang')).toBe('de');
+      expect(await tooNarrow(page, `${name} de`)).toEqual([]);
+      expect(await faults(page)).toEqual([]);
+      await page.getByRole('combobox', { name: messagesOf('de')('language') }).selectOption('zh');
+      await page.locator('html[lang=zh]').waitFor({ state: 'attached' });
+      expect(await tooNarrow(page, `${name} zh`)).toEqual([]);
+    },
+  );
+
+  it.each(['de', 'zh'] as const)(
+    'of the gateway itself too, in %s: consent, code, the bank of the sandbox',
+    async language => {
+      const [look, words] = [{ locale: language, width: 375 }, pageWords[language]];
+      const oauthUrl = async (returnUrl: string) => {
+        const made = await seller.post('/merchant/webhook/webhook_automation_oauth_url', { returnUrl });
+        const url = new URL(made.oauthUrl);
+        url.searchParams.set('code_challenge', createHash('sha256').update('verifier').digest('base64url'));
+        url.searchParams.set('code_challenge_method', 'S256');
+        return url.href;
+      };
+      const { page } = await seller.open((await seller.newInvoice(seller.gateway.card)).link, look);
+      const say = messagesOf(language);
+      await page.getByLabel(say('pay.testCard')).selectOption('needs_action');
+      await press(page, start(say('pay.button')));
+      const bank = (await page.getByRole('link', { name: say('pay.confirm') }).getAttribute('href')) ?? '';
+      const steps = [
+        ['consent', await oauthUrl('https://automation.example.com/back'), undefined, words.connect],
+        ['code', await oauthUrl(''), words.allow, words.code],
+        ['refusal', `${seller.baseUrl}/oauth/authorize`, undefined, words.refused],
+        ['bank', bank, undefined, words.payment],
+        ['bank that has its answer', bank, words.approve, words.approved],
+      ] as const;
+      for (const [name, url, button, text] of steps) {
+        const visit = await seller.open(url, look);
+        if (button) await visit.page.getByRole('button', { name: button, exact: true }).click();
+        await visit.page.getByText(text).waitFor();
+        expect(await visit.page.locator('html').getAttribute('lang')).toBe(language);
+        expect(await tooNarrow(visit.page, `${name} ${language}`)).toEqual([]);
+        expect(await faults(visit.page)).toEqual([]);
+        expect(visit.complaints).toEqual([]);
+      }
+    },
+  );
+});

@@ -1,0 +1,137 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { type Seller, sharedSeller } from '../pages/seller.js';
+
+let seller: Seller;
+beforeAll(async () => {
+  seller = await sharedSeller();
+});
+
+describe('a smaller plan', () => {
+  it('begins with the next period, is shown as pending, and is taken back', async () => {
+    const { user, subscriptionId } = await seller.subscriber(seller.plans.large);
+    const { page } = await seller.portal(user);
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await page.getByRole('radio', { name: /Small/ }).check();
+    await page.getByText(/^The change takes effect on/).waitFor();
+    await page.getByRole('button', { name: 'Confirm the change' }).dblclick();
+    await page.getByText('The change was made.').waitFor();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText(/the subscription changes to Small/).waitFor();
+    const shown = async () => await seller.get('/merchant/subscription/detail', { subscriptionId });
+    const pending = (await shown()).unfinishedSubscriptionPendingUpdate;
+    expect(pending).toMatchObject({ effectImmediate: 0, updatePlanId: seller.plans.small });
+    const { planId, currentPeriodEnd } = await seller.subscriptionOf(subscriptionId);
+    expect({ planId, effectTime: pending?.effectTime }).toEqual({
+      planId: seller.plans.large,
+      effectTime: currentPeriodEnd,
+    });
+    await page.getByRole('button', { name: 'Take the change back' }).click();
+    await page.getByText(/the subscription changes to Small/).waitFor({ state: 'detached' });
+    expect((await shown()).unfinishedSubscriptionPendingUpdate).toBeNull();
+    expect((await seller.invoicesOf(user.id)).length).toBe(1);
+  });
+});
+
+describe('links', () => {
+  it('of an expired session say what to do', async () => {
+    const { user } = await seller.subscriber();
+    const { url } = await seller.linkOf(user.email);
+    await seller.expire(user.id);
+    const { page } = await seller.open(url);
+    await page.getByRole('heading', { name: 'This link has expired' }).waitFor();
+    await page.getByRole('heading', { name: 'What you can do' }).waitFor();
+    expect(await page.getByRole('listitem').count()).toBeGreaterThan(1);
+  });
+
+  it('of a plan with a session open its checkout, by the template that they name', async () => {
+    const template = { name: 'Green', data: { color: '#0b7a3b', note: 'Cancel at any time' } };
+    const { merchantCheckout } = await seller.post('/merchant/checkout/new_checkout', template);
+    const { plan } = (await seller.get('/merchant/plan/detail', { planId: seller.plans.small })).plan;
+    const { link } = await seller.get('/merchant/checkout/get_link', {
+      ...{ planId: plan.id, checkoutId: merchantCheckout.id },
+    });
+    const noted: [string, number][] = [
+      [plan.checkoutUrl, 0],
+      [link, 1],
+    ];
+    for (const [url, notes] of noted) {
+      const { clientSession } = await seller.linkOf((await seller.newUser()).email);
+      const { page } = await seller.open(`${url}&session=${clientSession}`);
+      await page.getByRole('button', { name: /^Buy now for €58\.31/ }).waitFor();
+      expect(await page.getByText('Cancel at any time').count()).toBe(notes);
+    }
+  });
+
+  it('of a plan without a session say that a personal link is needed', async () => {
+    const { plan } = (await seller.get('/merchant/plan/detail', { planId: seller.plans.small })).plan;
+    const { page } = await seller.open(plan.checkoutUrl);
+    await page.getByRole('heading', { name: 'Please open your link' }).waitFor();
+  });
+
+  it('to change a plan lead to amounts that are those of the preview, to the cent', async () => {
+    const { user, subscriptionId } = await seller.subscriber();
+    const asked = { subscriptionId, newPlanId: seller.plans.large, quantity: 1 };
+    const { url } = await seller.post('/merchant/session/user_sub_update_url', {
+      ...{ userId: user.id, planId: seller.plans.large },
+    });
+    seller.secrets.add(/session\/([^/]+)/.exec(url)?.[1] ?? '');
+    const { page } = await seller.open(url);
+    await page.getByRole('heading', { name: 'Change plan' }).waitFor();
+    // the plan that the link names is chosen already
+    const button = page.getByRole('button', { name: /^Change now for/ });
+    await button.waitFor();
+    const { invoice, prorationDate } = await seller.post('/merchant/subscription/update_preview', asked);
+    const euros = (amount: number) => `${amount < 0 ? '-' : ''}€${(Math.abs(amount) / 100).toFixed(2)}`;
+    const shown = await page.locator('[aria-busy=false] td.amount').allTextContents();
+    expect(prorationDate).toBeGreaterThan(0);
+    expect(shown).toEqual(
+      [
+        ...invoice.lines.map(line => line.amountExcludingTax),
+        invoice.totalAmountExcludingTax,
+        ...invoice.taxes.map(({ tax }) => tax),
+        invoice.totalAmount,
+      ].map(euros),
+    );
+    expect(await button.textContent()).toBe(`Change now for ${euros(invoice.totalAmount)}`);
+  });
+});
+
+describe('the usage of a period', () => {
+  it('is shown in bars that say what the API says', async () => {
+    const { planId, metricCode } = await seller.meteredPlan();
+    const { user, subscriptionId } = await seller.subscriber(planId);
+    await seller.use(user.id, metricCode, 3);
+    const { page } = await seller.portal(user);
+    const bar = page.getByRole('progressbar');
+    await bar.waitFor();
+    const { userMetric } = await seller.get('/merchant/metric/user/sub/metric', { subscriptionId });
+    const [limit] = userMetric.limitStats;
+    expect([await bar.getAttribute('value'), await bar.getAttribute('max')].map(Number)).toEqual([
+      limit?.CurrentUsedValue,
+      limit?.metricLimit?.TotalLimit,
+    ]);
+    expect(limit?.CurrentUsedValue).toBe(3);
+    await page.getByText('3 of 10').waitFor();
+  });
+});
+
+describe('tokens', () => {
+  it('of users, sessions and links stand in no log of an app', async () => {
+    const { user } = await seller.subscriber();
+    const { page } = await seller.portal(user);
+    await page.getByRole('button', { name: 'Change plan' }).waitFor();
+    const invoice = await seller.open((await seller.newInvoice(seller.gateway.card)).link);
+    await invoice.page.getByRole('button', { name: /^Pay €/ }).waitFor();
+    await seller.stand.quiet();
+    const folder = seller.stand.stack.home.logs;
+    const logs = readdirSync(folder).map(file => readFileSync(path.join(folder, file), 'utf8'));
+    expect(logs.join('')).toContain('"command":"identity.portal.session_exchange"');
+    // of a user's token its signature is looked for, which no other has
+    const parts = [...seller.secrets].map(secret => secret.split('.').at(-1) ?? '');
+    expect(parts.filter(part => part.length < 20)).toEqual([]);
+    expect(parts.length).toBeGreaterThan(3);
+    expect(parts.filter(part => logs.some(log => log.includes(part)))).toEqual([]);
+  });
+});
