@@ -19,6 +19,7 @@ const common = {
   moduleNameMapper: {
     '^@recur/(client|contracts|kernel|platform)$': '<rootDir>/libs/$1/src/index.ts',
     '^@recur/platform/testing$': '<rootDir>/libs/platform/src/testing/index.ts',
+    '^@recur/platform/testing/size$': '<rootDir>/libs/platform/src/testing/size.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   modulePathIgnorePatterns: ['/dist/'],
@@ -33,9 +34,11 @@ export default {
   maxWorkers: 2,
   // a worker keeps something of every file, and one that holds gigabytes takes longer to end than jest waits
   workerIdleMemoryLimit: '1GB',
+  // tests that draw cases draw them from it: npm test -- --seed
+  showSeed: true,
   testSequencer: '<rootDir>/tools/testSequencer.mjs',
   // no test is about time: this only ends one that hangs, on a machine that does other things too. Jest heeds it here alone
-  testTimeout: 30_000,
+  testTimeout: 600_000,
   projects: [
     {
       ...common,

@@ -12,7 +12,7 @@ const commands = {
   up: 'local/up.js',
   down: 'local/down.js',
   reset: 'local/reset.js',
-  test: 'local/test.js',
+  test: 'suite/test.js',
   demo: 'journeys/demo.js',
   bench: 'bench/bench.js',
   chaos: 'chaos/chaos.js',
@@ -126,7 +126,7 @@ async function build() {
 }
 
 checkMachine();
-if ((name === 'down' || name === 'reset') && !existsSync(path.join(root, '.local'))) {
+if ((name === 'down' || name === 'reset') && !existsSync(process.env.RECUR_STATE || path.join(root, '.local'))) {
   console.log('Nothing was running, and there are no local data.');
   process.exit(0);
 }

@@ -6,7 +6,7 @@ import { openShop } from '../journeys/shop.js';
 import { Failure } from '../local/failure.js';
 import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
-import { run as runTests } from '../local/test.js';
+import { run as runTests } from '../suite/test.js';
 import { attack } from './attack.js';
 import { parts } from './cluster/harm.js';
 import { cluster } from './cluster/run.js';
@@ -21,7 +21,7 @@ const usual = {
   EVENT_ACK_SECONDS: '3',
   WEBHOOK_LEASE_SECONDS: '2',
 } as const;
-/** Tests of `npm test` that take more of what they generate, and how much more. */
+/** Tests of `npm test` whose random cases are many more here. */
 const longTests = [
   'tools/journeys/test/contract',
   'apps/billing/test/subscriptions/random/random',
@@ -29,16 +29,18 @@ const longTests = [
   'apps/billing/test/subscriptions/cycle/year',
   'tools/chaos/test/year-kills',
   'tools/journeys/test/histories',
+  'apps/billing/test/invoicing/model',
+  'apps/billing/test/invoicing/charging/callback-races',
+  'apps/billing/test/pricing/price.test',
 ];
-const longer = { RANDOM_LIVES: '100000', COURSES: '200', HISTORIES: '500', YEAR_SUBSCRIPTIONS: '1000' } as const;
 /** How long a run of faults takes unless told otherwise, and each flood of an attack. */
 const chaosSeconds = 120;
 const attackSeconds = 60;
-const limits = { buyers: 6, purchasesBetween: 20, settleMs: 120_000, shown: 20 } as const;
+const limits = { buyers: 6, purchasesBetween: 20, shown: 20 } as const;
 
 /**
- * `npm run chaos [-- --seconds N --requests N --seed S]`: the generated requests and lives of subscriptions of `npm test`,
- * but ten times as many of them; then one fault after the other on a stack of its own while buyers are at work, and
+ * `npm run chaos [-- --seconds N --seed S --no-tests]`: the generated requests and lives of subscriptions of `npm test`,
+ * but ten times as many of them and more; then one fault after the other on a stack of its own while buyers are at work, and
  * nothing may be missing, doubled or half done. The seed decides the requests and the order of the faults. `-- --attack
  * [--seconds N]` floods a stack instead, `-- --restore` rehearses backups, `-- --cluster [--only nats]` loses the nodes of
  * a cluster.
@@ -50,11 +52,11 @@ export async function run(args: readonly string[]): Promise<number> {
     Object.assign(process.env, usual);
     return wanted.restore ? restore() : cluster(wanted.only);
   }
-  const { seconds = chaosSeconds, requests, seed } = wanted;
-  const same = `--seconds ${seconds} --requests ${requests} --seed ${seed}`;
-  say(`${requests} requests and chaos for ${seconds} s, seed ${seed}: "npm run chaos -- ${same}" does the same again`);
-  Object.assign(process.env, { GENERATED_REQUESTS: String(requests), SEED: String(seed), ...longer });
-  if (requests > 0 && (await runTests(longTests)) !== 0) return 1;
+  const { seconds = chaosSeconds, tests, seed } = wanted;
+  const same = `--seconds ${seconds} --seed ${seed}${tests ? '' : ' --no-tests'}`;
+  say(`chaos for ${seconds} s, seed ${seed}: "npm run chaos -- ${same}" does the same again`);
+  process.env.TEST_SIZE = 'many';
+  if (tests && (await runTests([...longTests, '--seed', String(seed)])) !== 0) return 1;
   Object.assign(process.env, usual);
   const stack = await temporaryStack(say);
   const receiver = await startReceiver();
@@ -81,7 +83,7 @@ async function rage(stack: TemporaryStack, receiver: Receiver, seconds: number, 
   const injected = await harm(stack, load, seconds, next);
   const report = await load.stop();
   const findings = [...report.unexpected];
-  findings.push(...(await settled(ask, limits.settleMs, allDelivered)));
+  findings.push(...(await settled(ask, allDelivered)));
   findings.push(...(await audit(ask, shop, report)), ...heard(receiver.deliveries, report));
   await close();
 
@@ -110,7 +112,7 @@ async function harm(stack: TemporaryStack, load: Load, seconds: number, next: ()
 
 function options(args: readonly string[]) {
   const usage =
-    'npm run chaos takes nothing, or -- --seconds N --requests N --seed S with whole numbers, or -- --attack --seconds N, or -- --restore, or -- --cluster --only ' +
+    'npm run chaos takes nothing, or -- --seconds N --seed S with whole numbers, --no-tests for the faults alone, or -- --attack --seconds N, or -- --restore, or -- --cluster --only ' +
     `${parts.join('|')}.`;
   const wanted = {
     attack: { type: 'boolean', default: false },
@@ -118,18 +120,26 @@ function options(args: readonly string[]) {
     cluster: { type: 'boolean', default: false },
     only: { type: 'string' },
     seconds: { type: 'string' },
-    requests: { type: 'string', default: '100000' },
+    tests: { type: 'boolean', default: true },
     seed: { type: 'string', default: String(randomInt(1e6)) },
   } as const;
   try {
-    const { values } = parseArgs({ args: [...args], options: wanted });
+    const { values } = parseArgs({ args: [...args], options: wanted, allowNegative: true });
     const seconds = values.seconds === undefined ? undefined : Number(values.seconds);
-    const [requests, seed] = [Number(values.requests), Number(values.seed)];
+    const seed = Number(values.seed);
     const isWhole = (number: number) => Number.isSafeInteger(number) && number >= 0;
-    if (![seconds ?? 1, requests, seed].every(isWhole) || seconds === 0) throw new Error(usage);
+    if (![seconds ?? 1, seed].every(isWhole) || seconds === 0) throw new Error(usage);
     const only = parts.find(part => part === values.only);
     if (values.only !== undefined && only === undefined) throw new Error(usage);
-    return { attack: values.attack, restore: values.restore, cluster: values.cluster, only, seconds, requests, seed };
+    return {
+      attack: values.attack,
+      restore: values.restore,
+      cluster: values.cluster,
+      only,
+      seconds,
+      tests: values.tests,
+      seed,
+    };
   } catch {
     throw new Failure(usage, 64);
   }

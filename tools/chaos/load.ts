@@ -33,7 +33,7 @@ export interface Load {
 }
 
 /** `timeoutMs`: a client gives up on an answer sooner than the gateway does, and asks again with the same key. */
-const limits = { timeoutMs: 2_000, patienceMs: 90_000, pauseMs: 25 } as const;
+const limits = { timeoutMs: 2_000, patienceMs: 240_000, pauseMs: 25 } as const;
 
 /**
  * Buyers at work, one purchase after the other: a new user, an invoice (every other one as a draft that is finished

@@ -7,7 +7,7 @@ import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
 import { audit, heard, type LoadReport, startLoad } from './load.js';
 import { Backups, type RecoveredServer } from './recovery.js';
 
-const limits = { buyers: 6, purchases: 60, settleMs: 120_000, shown: 20 } as const;
+const limits = { buyers: 6, purchases: 60, shown: 20 } as const;
 
 /** Parts of a rehearsal. */
 interface Scene {
@@ -105,7 +105,7 @@ async function verdict(
   places: Places = {},
 ): Promise<string[]> {
   const { ask, close } = databases(stack.facts(), places);
-  const findings = [...report.unexpected, ...(await settled(ask, limits.settleMs, allDelivered))];
+  const findings = [...report.unexpected, ...(await settled(ask, allDelivered))];
   findings.push(...(await audit(ask, shop, report)), ...heard(receiver.deliveries, report));
   await close();
   const outcome = findings.length === 0 ? 'all there, once' : `${findings.length} findings`;

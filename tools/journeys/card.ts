@@ -46,7 +46,7 @@ export async function sandboxGateway(api: Client): Promise<number> {
   return (await find()) ?? 0;
 }
 
-const polling = { everyMs: 100, timeoutMs: 30_000 } as const;
+const polling = { everyMs: 100, timeoutMs: 120_000 } as const;
 
 /** Asks until the answer is what is waited for. Throws Error after 30 s. */
 async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {

@@ -216,7 +216,7 @@ const pollMs = 100;
  * Looks until nothing is broken any more, and returns what still is when the time is up; what may never be broken is
  * returned as soon as it is. `done` is one more thing to wait for.
  */
-export async function settled(ask: Ask, withinMs = 60_000, done: Rule = async () => []): Promise<string[]> {
+export async function settled(ask: Ask, done: Rule = async () => [], withinMs = 180_000): Promise<string[]> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     const never = await broken(always, ask);

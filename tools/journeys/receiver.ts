@@ -29,7 +29,7 @@ export async function startReceiver(answer: (delivery: Delivery) => number = () 
     url: `http://127.0.0.1:${address.port}/webhooks`,
     deliveries,
     /** Waits until what has arrived satisfies the condition. */
-    async until(condition: (deliveries: readonly Delivery[]) => boolean, withinMs = 60_000): Promise<void> {
+    async until(condition: (deliveries: readonly Delivery[]) => boolean, withinMs = 180_000): Promise<void> {
       const deadline = AbortSignal.timeout(withinMs);
       while (!condition(deliveries)) {
         if (deadline.aborted) throw new Error(`only ${deliveries.length} webhooks within ${withinMs} ms`);

@@ -14,7 +14,7 @@ export class Wire {
     readonly baseUrl: string,
     private readonly credential: string,
     /** How long an answer may take; a stack answers within 8 s, be it that it does not know. */
-    private readonly timeoutMs = 20_000,
+    private readonly timeoutMs = 60_000,
   ) {}
 
   /** POSTs and returns whatever came back. Throws where that has no envelope. */

@@ -16,10 +16,10 @@ export interface Account {
 export interface Home {
   /** The checkout whose apps run. */
   root: string;
-  /** The state folder: `.local` of the checkout, or a temporary folder. */
+  /** The state folder: `.local` of the checkout, the one that RECUR_STATE names, or a temporary folder. */
   state: string;
   logs: string;
-  /** Programs that were fetched because the machine lacks them. */
+  /** Programs that were fetched because the machine lacks them: of the checkout, whatever the state folder. */
   programs: string;
   /** Folder outside the state folder that the database's account can enter; created only when needed. */
   outside: string;
@@ -46,23 +46,27 @@ function isCheckout(folder: string): boolean {
 }
 
 /** The home of a state folder; by default the one of this checkout's stack. Creates the folders. */
-export function openHome(state = path.join(checkoutRoot(), '.local')): Home {
+export function openHome(state = process.env.RECUR_STATE || path.join(checkoutRoot(), '.local')): Home {
   const databaseAccount = process.getuid?.() === 0 ? accountForDatabase() : undefined;
-  const hash = createHash('sha256').update(state).digest('hex').slice(0, 12);
-  const outside = path.join(systemFolder(), `recur-${hash}`);
+  const own = path.join(checkoutRoot(), '.local');
   const home = {
     root: checkoutRoot(),
     state,
     logs: path.join(state, 'logs'),
-    programs: path.join(state, 'programs'),
-    outside,
-    programsOutside: path.join(outside, 'programs'),
+    programs: path.join(own, 'programs'),
+    outside: outsideOf(state),
+    programsOutside: path.join(outsideOf(own), 'programs'),
     databaseAccount,
   };
   // No other account may read it; the database's account only passes through to its own folder.
   makeFolder(state, databaseAccount === undefined ? 0o700 : 0o711);
   makeFolder(home.logs, 0o700);
   return home;
+}
+
+function outsideOf(state: string): string {
+  const hash = createHash('sha256').update(state).digest('hex').slice(0, 12);
+  return path.join(systemFolder(), `recur-${hash}`);
 }
 
 /** @throws Failure when this account may not: most likely another one has run the stack here before. */
@@ -92,6 +96,7 @@ export function eraseHome(home: Home): void {
     'postgres',
     'nats',
     'redis',
+    'mail',
     'logs',
     'settings.json',
     'stack.json',

@@ -42,14 +42,13 @@ export async function temporaryStack(tell: Say, env: StackOptions['env'] = {}): 
 
 /**
  * A home in a temporary folder, for one test run or one stack; removeHome ends it. What runs whose process was killed
- * left behind is ended and erased first. Programs that are fetched are the checkout's, and kept.
+ * left behind is ended and erased first.
  */
 export async function openTemporaryHome(): Promise<Home> {
   await removeAbandoned();
   const state = mkdtempSync(path.join(tmpdir(), prefix));
   writePrivately(path.join(state, ownerFile), identify(process.pid));
-  const { programs, programsOutside } = openHome();
-  return { ...openHome(state), programs, programsOutside };
+  return openHome(state);
 }
 
 /** Stops whatever runs in a temporary home and erases it. */

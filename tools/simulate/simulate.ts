@@ -14,8 +14,6 @@ import { perform } from './steps.js';
 import { type Entry, eventEntries, invoiceEntries, mailEntries, printed } from './timeline.js';
 import { openWorld } from './world.js';
 
-const limits = { settleMs: 120_000 } as const;
-
 /** `npm run simulate -- scenario.yaml`: a merchant's time on a stack of its own, printed as a timeline. */
 export async function run(args: readonly string[]): Promise<number> {
   const scenario = scenarioOf(readFileSync(fileOf(args), 'utf8'));
@@ -59,6 +57,6 @@ export async function simulated(
   }
   await advanceTo(api, start + scenario.until);
   const { ask, close } = databases(stack.facts());
-  await settled(ask, limits.settleMs, allDelivered).finally(close);
+  await settled(ask, allDelivered).finally(close);
   return [...steps, ...(await invoiceEntries(api)), ...eventEntries(receiver.deliveries), ...(await mailEntries(api))];
 }

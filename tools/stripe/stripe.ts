@@ -7,7 +7,7 @@ import { choosePorts } from '../local/ports.js';
 import { startServer } from '../local/processes.js';
 import { say } from '../local/progress.js';
 import { openTemporaryHome, removeHome } from '../local/temporary.js';
-import { run as test } from '../local/test.js';
+import { run as test } from '../suite/test.js';
 
 /**
  * Servers that stand in for Stripe: the variable that tells the tests their address, how they are installed, and what the

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { patient } from '@recur/platform';
 import { config as billing } from '../../apps/billing/src/config.js';
 import { config as catalog } from '../../apps/catalog/src/config.js';
 import { gatewayConfig as gateway } from '../../apps/gateway/src/config.js';
@@ -35,13 +36,14 @@ const opsPort = String(gateway.shape.OPS_PORT.parse(undefined));
 
 /** What the containers keep as it is, what is the migrate steps' alone, and what is for tests. */
 const notHandedOn = [
-  ...['HOST', 'PORT', 'OPS_PORT', 'DATABASE_OWNER_URL', 'CRASH_AT', 'MAIL_FOLDER', 'STRIPE_URL'],
+  ...['HOST', 'PORT', 'OPS_PORT', 'DATABASE_OWNER_URL', 'CRASH_AT', 'DEADLINE_FACTOR', 'MAIL_FOLDER', 'STRIPE_URL'],
   ...['RATES', 'VIES', 'OAUTH', 'WEBHOOK'].map(name => `${name}_ALLOW_LOOPBACK`),
 ];
 
 /** The longest that each app may take to end: clients' last requests, commands, a batch of deliveries (its config). */
 const drainSeconds = (app: string) =>
-  ({ gateway: gatewayLimits.drainMs / 1000 + 5, notification: 35 })[app] ?? gatewayLimits.deadlineMs / 1000 + 5;
+  ({ gateway: gatewayLimits.drainMs / 1000 + 5, notification: 35 })[app] ??
+  gatewayLimits.deadlineMs / patient(1_000) + 5;
 
 const compose = (texts: Files) => composed(texts, filledIn(texts));
 const guards: Record<string, Guard> = {

@@ -175,7 +175,7 @@ describe('guards', () => {
     expect(over.flatMap(find)).toEqual([]);
   });
 
-  // errors of operations and events are compared with what tests provoked: tools/local/provoked.ts
+  // errors of operations and events are compared with what tests provoked: tools/suite/provoked.ts
   it('every error that any operation can answer is named by a test', () => {
     const tested = testSources
       .filter(({ file }) => !file.endsWith('guards.test.ts'))

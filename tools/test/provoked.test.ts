@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { declared, faults } from '../local/provoked.js';
+import { declared, faults } from '../suite/provoked.js';
 
 it('finds declared errors and events that no test provoked, and exceptions that are not needed', () => {
   const all = ['error invoice.new user_not_found', 'error invoice.eat invoice_eaten', 'event invoice.paid'];
@@ -8,8 +8,8 @@ it('finds declared errors and events that no test provoked, and exceptions that 
     'error invoice.eat invoice_eaten is provoked by no test',
   ]);
   expect(faults(all, new Set(all), { 'event invoice.paid': 'later', 'event x': 'gone' })).toEqual([
-    'event invoice.paid is provoked or not declared: remove it from tools/local/notProvoked.ts',
-    'event x is provoked or not declared: remove it from tools/local/notProvoked.ts',
+    'event invoice.paid is provoked or not declared: remove it from tools/suite/notProvoked.ts',
+    'event x is provoked or not declared: remove it from tools/suite/notProvoked.ts',
   ]);
 });
 

@@ -26,8 +26,12 @@ export const srcFolders = ['libs', 'apps'].flatMap(group =>
 );
 
 /** Relative imports and re-exports of a source, as paths of files; package imports are left out. */
-export function importsOf({ file, text }: Source): string[] {
-  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)].map(([, to = '']) =>
-    path.join(path.dirname(file), to).replace(/\.js$/, '.ts'),
-  );
+export const importsOf = (source: Source) => filesNamed(source, /(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g);
+
+/** Files that a source starts as threads of their own. */
+export const workersOf = (source: Source) =>
+  filesNamed(source, /new URL\('(\.{1,2}\/[^']+\.js)', import\.meta\.url\)/g);
+
+function filesNamed({ file, text }: Source, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, to = '']) => path.join(path.dirname(file), to).replace(/\.js$/, '.ts'));
 }

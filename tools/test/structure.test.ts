@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { importsOf, type Source, sources, srcFolders } from './sources.js';
+import { importsOf, type Source, sources, srcFolders, workersOf } from './sources.js';
 
 const all = [...srcFolders, 'tools'].flatMap(folder => sources(folder));
 
@@ -120,6 +120,21 @@ function upwardLibs(of: readonly Source[]): string[] {
     .map(({ file }) => `${file} imports a lib above it`);
 }
 
+/** Files of apps that their main file does not lead to: only tests call what they hold. */
+function unreached(of: readonly Source[]): string[] {
+  const texts = new Map(of.map(source => [source.file, source]));
+  const reached = new Set<string>();
+  const visit = (file: string): void => {
+    const source = texts.get(file);
+    if (source === undefined || reached.has(file)) return;
+    reached.add(file);
+    for (const to of [...importsOf(source), ...workersOf(source)])
+      for (const each of [to, to.replace(/\.ts$/, '.tsx')]) visit(each);
+  };
+  for (const file of texts.keys()) if (/^apps\/\w+\/src\/main\.tsx?$/.test(file)) visit(file);
+  return [...texts.keys()].filter(file => !reached.has(file));
+}
+
 it('no files import each other in a circle', () => {
   const planted = [
     { file: 'apps/x/src/a.ts', text: "import { b } from './b.js';" },
@@ -167,3 +182,19 @@ it('no lib imports one above it', () => {
   expect(upwardLibs([planted])).toEqual(['libs/kernel/src/x.ts imports a lib above it']);
   expect(upwardLibs(srcFolders.flatMap(folder => sources(folder)))).toEqual([]);
 });
+
+it('every file of an app is reached from its main file', () => {
+  const planted = [
+    {
+      file: 'apps/x/src/main.ts',
+      text: "import { a } from './a.js'; const worker = new URL('./w.js', import.meta.url);",
+    },
+    { file: 'apps/x/src/a.ts', text: '' },
+    { file: 'apps/x/src/w.ts', text: '' },
+    { file: 'apps/x/src/b.ts', text: "import { a } from './a.js';" },
+  ];
+  expect(unreached(planted)).toEqual(['apps/x/src/b.ts']);
+  expect(unreached([...sources('apps'), ...sources('apps', '.tsx')].filter(isSource))).toEqual([]);
+});
+
+const isSource = ({ file }: Source) => /^apps\/\w+\/src\//.test(file);

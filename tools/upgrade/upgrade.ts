@@ -77,7 +77,7 @@ async function upgraded({ old, home, receiver, rounds, brutal }: Parts): Promise
     say(`${report.purchases.length} purchases, ${receiver.deliveries.length} webhooks`);
     say(`${fleet.ended.replicas} replicas ended, with ${fleet.ended.inFlight} requests in flight at those moments`);
     const failed = Object.entries(report.refused).map(([slug, times]) => `${times} requests failed: ${slug}`);
-    const unsettled = await settled(ask, limits.settleMs, allDelivered);
+    const unsettled = await settled(ask, allDelivered, limits.settleMs);
     const wrong = [...(await audit(ask, shop, report)), ...heard(receiver.deliveries, report)];
     if (fleet.ended.inFlight === 0) failed.push('no replica had anything to drain');
     return [...failed, ...report.unexpected, ...unsettled, ...wrong];

@@ -1,3 +1,5 @@
+import { patient } from '@recur/platform';
+
 /** Limits of one request, one connection and one replica, in the units of their names. */
 export const gatewayLimits = {
   bodyBytes: 1_048_576,
@@ -11,7 +13,7 @@ export const gatewayLimits = {
   headerBytes: 16_384,
   tokenBytes: 4_096,
   /** Time from the end of a request body to the response; clients should wait a little longer. */
-  deadlineMs: 8_000,
+  deadlineMs: patient(8_000),
   headersMs: 10_000,
   requestMs: 20_000,
   inFlight: 4_096,

@@ -327,7 +327,7 @@ export class TestGateway {
 
 /** Waits until a condition holds that nothing announces. */
 export async function eventually(holds: () => Promise<boolean> | boolean): Promise<void> {
-  const until = Date.now() + 8_000;
+  const until = Date.now() + 60_000;
   while (!(await holds())) {
     if (Date.now() > until) throw new Error('it did not happen in time');
     await new Promise(resolve => setTimeout(resolve, 20));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   changeUserEmail,
   changeUserGateway,
@@ -46,8 +46,6 @@ import { decodeJwt } from 'jose';
 import { generateSync } from 'otplib';
 import { byGroup } from './company.js';
 import { type Merchant, makePortal, type Portal } from './portal.js';
-
-jest.setTimeout(60_000);
 
 let p: Portal;
 beforeAll(async () => {

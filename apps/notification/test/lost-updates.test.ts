@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import {
   type AutomationAnswer,
   automationOauthUrl,
@@ -20,8 +20,6 @@ import { merchantState, type Race, unserializable } from '@recur/platform/testin
 import { Dispatcher } from '../src/deliveries/sending/dispatcher.js';
 import { platformAt, returnUrl } from './automation/platform.js';
 import { makeStand } from './stand.js';
-
-jest.setTimeout(60_000);
 
 const stand = await makeStand();
 const { t, url, event } = stand;

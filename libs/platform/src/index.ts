@@ -23,6 +23,7 @@ export { crashPoint } from './runtime/crash.js';
 export { tuneEngine } from './runtime/engine.js';
 export { isReady, type Readiness, serveHealth } from './runtime/health.js';
 export { createLog, type Log } from './runtime/log.js';
+export { patient } from './runtime/patience.js';
 export { pooledRandom } from './runtime/random.js';
 export { Keyring } from './runtime/secrets.js';
 export type { Span } from './runtime/span.js';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { parseConfig, serviceConfig } from '../src/runtime/config.js';
+import { patient } from '../src/runtime/patience.js';
 
 const env = {
   RECUR_ENV: 'sandbox',
@@ -59,4 +60,12 @@ it('a database that is no URL is refused, and so are two keys of one id', () => 
     expect.stringMatching(/^ {2}DATABASE_OWNER_URL: must be postgres:/),
     expect.stringMatching(/^ {2}SECRET_KEYS: has two keys of one id/),
   ]);
+});
+
+it('deadlines are stretched for tests, and not in production', () => {
+  const stretched = { ...env, DEADLINE_FACTOR: '3' };
+  expect(parseConfig(serviceConfig, stretched)).toMatchObject({ DEADLINE_FACTOR: 3 });
+  expect(() => parseConfig(serviceConfig, { ...stretched, RECUR_ENV: 'production' })).toThrow('exit 78');
+  expect(told.at(-1)).toBe('  DEADLINE_FACTOR: is for tests, not for production\n');
+  expect(patient(8_000)).toBe(8_000 * Number(process.env.DEADLINE_FACTOR ?? 1));
 });

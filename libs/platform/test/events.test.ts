@@ -118,7 +118,7 @@ describe('events', () => {
     for (const id of ids) expect(versionsOf(id)).toEqual(upTo(3));
     const [inbox] = await reader.rows(`select count(*)::int as n from inbox where consumer = 'reader'`);
     expect(inbox?.n).toBe(applied.length);
-  }, 30_000);
+  });
 
   it('that stand alone are told from those that were seen, in one batch and within one', async () => {
     const one = (id: string) => ({ id, aggregate: 'x', aggregateId: id, version: 1, merchantId: 1 }) as Event;
@@ -190,7 +190,7 @@ describe('events', () => {
     expect(Math.max(...receive.mock.calls.map(([, events]) => events.length))).toBeLessThan(6);
     publish.mockRestore();
     receive.mockRestore();
-  }, 30_000);
+  });
 
   it('that were missed are fetched from their owner', async () => {
     const id = await newOne();
@@ -221,7 +221,7 @@ describe('events', () => {
     expect(await consumer.resume()).toBe(2);
     expect(versionsOf(id)).toEqual([1, 2]);
     expect(await parked()).toEqual([]);
-  }, 30_000);
+  });
 
   it('that are buffered are taken on with after a batch that could neither be applied nor parked', async () => {
     const [taken, ids] = [[] as Event[], [] as number[]];
@@ -241,7 +241,7 @@ describe('events', () => {
     poison = undefined;
     await late.stop();
     await consumer.resume();
-  }, 20_000);
+  });
 
   it('that are parked while others are taken up again are taken up with them', async () => {
     const id = await newOne();
@@ -282,5 +282,5 @@ describe('events', () => {
     const sizes = read.map(rows => rows.reduce((sum, { envelope }) => sum + String(envelope ?? '').length, 0));
     expect(Math.max(...sizes)).toBeLessThan(18_000_000);
     infra.mockRestore();
-  }, 30_000);
+  });
 });

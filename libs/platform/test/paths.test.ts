@@ -73,7 +73,7 @@ it('the fast paths leave and answer what the plain ones do', async () => {
     }),
     { numRuns: 25 },
   );
-}, 60_000);
+});
 
 it('each command of the plain paths commits by itself, and is told of', async () => {
   const [first, second] = await Promise.all(

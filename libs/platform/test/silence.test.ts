@@ -52,7 +52,7 @@ describe('a database that says nothing any more, as when its machine is gone', (
     const failure = await queryOn(pool, one).catch(error => error);
     expect(isConnectionLoss(failure)).toBe(true);
     expect(await queryOn(pool, one)).toEqual([{ one: 1 }]);
-  }, 30_000);
+  });
 
   it('is given up by gathered reads too', async () => {
     const reads = new ReadBatcher(pool);
@@ -66,7 +66,7 @@ describe('a database that says nothing any more, as when its machine is gone', (
     await replaced;
     expect(await Promise.all([ask(15), ask(16)])).toEqual([[{ one: 1 }], [{ one: 1 }]]);
     await reads.close();
-  }, 30_000);
+  });
 });
 
 it('the database is told to find out soon that a replica is gone: its locks are its connections', async () => {

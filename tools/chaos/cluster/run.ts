@@ -8,7 +8,7 @@ import { type Cluster, startCluster } from './cluster.js';
 import { type Harm, harms, type Part } from './harm.js';
 
 /** Purchases at work, and how long a fault lasts at least. */
-const limits = { buyers: 2, before: 10, during: 20, after: 10, lastsMs: 8_000, settleMs: 120_000, shown: 20 } as const;
+const limits = { buyers: 2, before: 10, during: 20, after: 10, lastsMs: 8_000, shown: 20 } as const;
 
 /** Consequences of a fault. */
 interface Outcome {
@@ -105,7 +105,7 @@ async function verdict({ cluster: running, receiver, shop, purchases }: Scene, r
   const { ask, close } = databases({ services: { postgres: { url: await running.databaseUrl() } } });
   const all = { ...report, purchases };
   try {
-    const findings = [...report.unexpected, ...(await settled(ask, limits.settleMs, allDelivered))];
+    const findings = [...report.unexpected, ...(await settled(ask, allDelivered))];
     return [...findings, ...(await audit(ask, shop, all)), ...heard(receiver.deliveries, all)];
   } finally {
     await close();

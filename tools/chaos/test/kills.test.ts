@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { orThrow } from '@recur/client';
 import { allDelivered, settled } from '../../journeys/oracle.js';
 import { newUser } from '../../journeys/shop.js';
 import { type Stand, startStand } from '../../journeys/test/stand.js';
 
-jest.setTimeout(900_000);
-
 let stand: Stand;
 beforeAll(async () => {
-  stand = await startStand();
+  stand = await startStand({ gateway: { DEADLINE_FACTOR: '1' } });
 });
 afterAll(() => stand.close());
 
@@ -28,8 +26,7 @@ const ends: Record<string, string> = {
   disputed_and_lost: 'reversed, charged 1',
 };
 
-/** What was under way in a process that is killed is given out again after a lease of 60 seconds. */
-const WITHIN_MS = 150_000;
+const WITHIN_MS = 240_000;
 
 async function eventually(is: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + WITHIN_MS;
@@ -59,10 +56,12 @@ it('every outcome of the sandbox, and refunds, with billing killed at each point
       ),
     );
   await stand.quiet();
+  const unanswered: Promise<unknown>[] = [];
   for (const point of ['before-charge', 'after-charge', 'after-commit']) {
     await stand.stack.restart('billing', { CRASH_AT: point });
-    await finishAll();
+    unanswered.push(finishAll());
     await stand.stack.ended('billing', WITHIN_MS);
+    await stand.endLeases();
   }
   await stand.stack.start('billing');
   await finishAll();
@@ -73,10 +72,13 @@ it('every outcome of the sandbox, and refunds, with billing killed at each point
   for (const point of ['before-refund', 'after-refund']) {
     await stand.stack.restart('billing', { CRASH_AT: point });
     const refund = { invoiceId: first, refundAmount: 500, reason: point };
-    await wire.send('/merchant/invoice/refund', refund, randomUUID()).catch(() => undefined);
+    // a refund that waits for its lease does not end the process before the next one is made
+    unanswered.push(wire.send('/merchant/invoice/refund', refund, randomUUID()).catch(() => undefined));
     await stand.stack.ended('billing', WITHIN_MS);
   }
+  await stand.endLeases();
   await stand.stack.start('billing');
+  await Promise.all(unanswered);
   await eventually(async () => (await ask(`select 1 from refunds where $m and status = 'success'`)).length === 2);
   const made = await ask(
     `select r.amount, r.status, (select count(*) from sandbox_charges c where $m and c.idempotency_key = r.refund_id
@@ -93,5 +95,5 @@ it('every outcome of the sandbox, and refunds, with billing killed at each point
   );
   const seen = rows.map(row => [drafts.get(String(row.invoice_id)), `${row.status}, charged ${row.charged}`]);
   expect(Object.fromEntries(seen)).toEqual(ends);
-  expect(await settled(stand.ask, 60_000, allDelivered)).toEqual([]);
+  expect(await settled(stand.ask, allDelivered)).toEqual([]);
 });

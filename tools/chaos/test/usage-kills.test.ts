@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createClient, type Input, orThrow } from '@recur/client';
 import { openUsageShop } from '../../bench/usage-shop.js';
 import { type Stand, startStand } from '../../journeys/test/stand.js';
-
-jest.setTimeout(300_000);
 
 let stand: Stand;
 beforeAll(async () => {

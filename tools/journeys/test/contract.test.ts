@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { type Client, orThrow } from '@recur/client';
 import { anyUser, type Operation, routed } from '@recur/contracts';
 import { freePort } from '@recur/platform/testing';
+import { sized } from '@recur/platform/testing/size';
 import fc from 'fast-check';
 import { Pool } from 'undici';
 import { apps } from '../../local/apps.js';
@@ -13,12 +14,9 @@ import { distortions, fitting, type Ids, queryOf, schemaOf, smallestOf, spoilt }
 import { type Stand, startStand } from './stand.js';
 import { kinds, make } from './world.js';
 
-jest.setTimeout(600_000);
-
-/** `npm run chaos` sends more of them. */
-const requests = Number(process.env.GENERATED_REQUESTS ?? 20_000);
+const requests = sized(6_000, 100_000);
 const inFlight = 32;
-const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+const seed = jest.getSeed();
 
 let stand: Stand;
 let inspectors: { app: string; port: number }[];
@@ -105,14 +103,14 @@ interface Request {
   headers: Record<string, string>;
 }
 
-const turns = 50;
+const turns = sized(15, 50);
 
 /** How many of the turns an operation takes part in: the last of them. */
 function turnsOf({ signIn, name }: Operation): number {
   // who signs in has a password hashed, which is slow on purpose
-  if (signIn) return 5;
+  if (signIn) return sized(2, 5);
   // if objects ended as soon as they are made, most requests would be about what is no more
-  return /archive|cancel|delete|disconnect|finish|gateway|mark_|revoke|setup/.test(name) ? 20 : turns;
+  return /archive|cancel|delete|disconnect|finish|gateway|mark_|revoke|setup/.test(name) ? sized(6, 20) : turns;
 }
 
 /** A request of an operation: fitting, or with one thing wrong in its input or around it. */
@@ -258,6 +256,7 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
   expect(found).toEqual([]);
   expect(never()).toEqual([]);
   const [before = 0, after] = await Promise.all(memory);
-  expect(after).toBeLessThan(before * 1.05);
+  // a short run ends while the apps are still warming up
+  expect(after).toBeLessThan(before * sized(1.2, 1.05));
   await stand.quiet();
 });

@@ -27,7 +27,7 @@ export async function heldBy(pid: number, port: number): Promise<number> {
 
 /** What an inspector, which may be starting, has to show. */
 async function targets(port: number): Promise<{ webSocketDebuggerUrl: string }[]> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 120_000;
   for (;;) {
     try {
       return (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as { webSocketDebuggerUrl: string }[];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { sized } from '@recur/platform/testing/size';
 import fc from 'fast-check';
 import { Shop, seen } from './histories/shop.js';
 import { type Stand, startStand } from './stand.js';
@@ -6,10 +7,10 @@ import { type Stand, startStand } from './stand.js';
 /*
  * Random histories through HTTP on the test clock: subscriptions of a merchant live side by side, change, are renewed and
  * end. Each change and each renewal is previewed just before, and its document is the preview, to the line; what was
- * billed in the end is the price over time. `HISTORIES` is how many (50).
+ * billed in the end is the price over time.
  */
 
-const histories = Number(process.env.HISTORIES ?? 50);
+const histories = sized(20, 500);
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Pacific/Chatham', 'Africa/Casablanca'];
 const rounds = 5;
 const DAY = 86_400;

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type Client, createClient, orThrow } from '@recur/client';
-import { Bus, createLog, streamOf, systemClock } from '@recur/platform';
+import { Bus, createLog, patient, streamOf, systemClock } from '@recur/platform';
 import { MemoryBus, TestNats, type TestService, testService } from '@recur/platform/testing';
 import { gatewayConfig } from '../../../apps/gateway/src/config.js';
 import { Gateway } from '../../../apps/gateway/src/gateway.js';
@@ -10,8 +10,6 @@ import { identity } from '../../../apps/identity/src/service.js';
 import { type Company, newCompany } from '../../../apps/identity/test/company.js';
 import { type Answer, Wire } from '../wire.js';
 import { expectFailure, pause, times } from './stand.js';
-
-jest.setTimeout(60_000);
 
 // identity and a gateway as they are, on one bus and one clock, so that hours and silences can be had
 
@@ -81,7 +79,7 @@ beforeEach(async () => {
 
 /** What members are promised: a change holds everywhere within 5 seconds. */
 async function within5Seconds(wire: Wire, wanted: (answer: Answer) => boolean, path = '/merchant/member/profile') {
-  const until = Date.now() + 5_000;
+  const until = Date.now() + patient(5_000);
   for (;;) {
     const answer = await wire.request(path);
     if (wanted(answer)) return answer;
@@ -175,7 +173,7 @@ describe('a member who is signed in', () => {
     const { wire } = await newMember();
     expect((await profile(wire)).status).toBe(200);
     await t.app.get(Heartbeat).stop();
-    ahead += 5_000;
+    ahead += patient(5_000);
     expectFailure(await profile(wire), 503, 56, 'dependency_away');
     expect((await merchantWire.request('/merchant/role/list')).status).toBe(200);
     t.app.get(Heartbeat).start();

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { apps } from '../../local/apps.js';
 import { checkoutRoot } from '../../local/home.js';
@@ -9,8 +9,6 @@ import { typeOf } from '../receiver.js';
 import { selectedBy, seriesIn } from '../series.js';
 import { order } from '../shop.js';
 import { pause, type Stand, startStand } from './stand.js';
-
-jest.setTimeout(120_000);
 
 let collector: Awaited<ReturnType<typeof startCollector>>;
 let stand: Stand;
@@ -157,7 +155,7 @@ it('every series that an alert, the dashboard or a trigger names is emitted', as
   expect(all.length).toBeGreaterThan(30);
   let texts = await readAll();
   // what waits is measured every 10 seconds, the first time before there are consumers
-  for (const deadline = Date.now() + 30_000; missing(all, texts).length > 0 && Date.now() < deadline; ) {
+  for (const deadline = Date.now() + 120_000; missing(all, texts).length > 0 && Date.now() < deadline; ) {
     await pause();
     texts = await readAll();
   }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Client, createClient, orThrow } from '@recur/client';
 import { invoiceStatus, type Service, subscriptionStatus } from '@recur/contracts';
 import { merchantCommand } from '../../local/apps.js';
@@ -18,8 +18,6 @@ import { activePlan, newUser, order, type Shop } from '../shop.js';
 import { subscriptionJourney } from '../subscription.js';
 import { Wire } from '../wire.js';
 import { expectFailure, type Stand, startStand, times, until, withoutRequestId } from './stand.js';
-
-jest.setTimeout(120_000);
 
 let stand: Stand;
 let shop: Awaited<ReturnType<Stand['shop']>>;

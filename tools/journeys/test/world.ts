@@ -229,7 +229,7 @@ async function logEntry(api: Client): Promise<number> {
   const endpointId = await thankful(api);
   const event = { endpointId, event: 'invoice.paid' as const };
   const { eventId } = orThrow(await api.post('/merchant/webhook/test_event', event));
-  for (const deadline = Date.now() + 30_000; Date.now() < deadline; ) {
+  for (const deadline = Date.now() + 120_000; Date.now() < deadline; ) {
     const { endpointLogList } = orThrow(await api.get('/merchant/webhook/endpoint_log_list', { endpointId }));
     const entry = endpointLogList.find(({ requestId }) => requestId === eventId);
     if (entry) return entry.id;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { patient } from '@recur/platform';
 import { config as billing } from '../../../apps/billing/src/config.js';
 import { config as catalog } from '../../../apps/catalog/src/config.js';
 import { gatewayConfig as gateway } from '../../../apps/gateway/src/config.js';
@@ -16,12 +17,13 @@ const texts = Object.fromEntries(variants.map(variant => [variant, read(`rendere
 
 /** Settings that the image decides, and those for tests and local stacks. */
 const notSet = [
-  ...['HOST', 'PORT', 'OPS_PORT', 'CRASH_AT', 'MAIL_FOLDER', 'STRIPE_URL'],
+  ...['HOST', 'PORT', 'OPS_PORT', 'CRASH_AT', 'DEADLINE_FACTOR', 'MAIL_FOLDER', 'STRIPE_URL'],
   ...['RATES', 'VIES', 'OAUTH', 'WEBHOOK'].map(name => `${name}_ALLOW_LOOPBACK`),
 ];
 /** The longest that each app takes to end after SIGTERM, as deploy.test.ts has it. */
 const drainSeconds = (app: string) =>
-  ({ gateway: gatewayLimits.drainMs / 1000 + 5, notification: 35 })[app] ?? gatewayLimits.deadlineMs / 1000 + 5;
+  ({ gateway: gatewayLimits.drainMs / 1000 + 5, notification: 35 })[app] ??
+  gatewayLimits.deadlineMs / patient(1_000) + 5;
 /** Connections of a replica beside its pool: see READ_POOL_SIZE of the platform. */
 const READ_POOL = 4;
 

@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
-import { LOG, type Log } from '@recur/platform';
+import { LOG, type Log, patient } from '@recur/platform';
 import type { DocumentContent } from './content.js';
 
 /** Documents that may wait for the thread, and the time that one may take before the thread is ended. */
-const limits = { waiting: 100, renderMs: 4_000, heapMb: 384 } as const;
+const limits = { waiting: 100, renderMs: patient(4_000), heapMb: 384 } as const;
 
 /** Answer of the worker thread. */
 export type Rendered = { ok: true; bytes: Uint8Array } | { ok: false; reason: string };

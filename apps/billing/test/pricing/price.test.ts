@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { MAX_AMOUNT, Rejected, ratio, SCALE, sum } from '@recur/kernel';
+import { sized } from '@recur/platform/testing/size';
 import fc from 'fast-check';
 import { draft } from '../../src/invoicing/domain/draft.js';
 import { type LineItem, price, priceWith, requestedRate } from '../../src/pricing/price.js';
@@ -140,6 +141,8 @@ describe('price, any invoice', () => {
     })
     .filter(({ subtotal }) => subtotal >= 0n);
 
+  const many = sized(15_000, 100_000);
+
   it('adds up to the last unit', () => {
     let credits = 0;
     fc.assert(
@@ -163,9 +166,9 @@ describe('price, any invoice', () => {
     expect(credits).toBeGreaterThan(100);
   });
 
-  it('of 100 000 invoices in currencies of 0, 2 and 3 decimals adds up, line by line', () => {
+  it(`of ${many} invoices in currencies of 0, 2 and 3 decimals adds up, line by line`, () => {
     // a linear congruential generator (Numerical Recipes): cheap, and reproducible from its seed
-    let state = Date.now() % 2 ** 32;
+    let state = jest.getSeed() >>> 0;
     const seed = state;
     const random = (below: number) => {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -173,7 +176,7 @@ describe('price, any invoice', () => {
     };
     const wrong: string[] = [];
     const seen = { credits: 0, JPY: 0, USD: 0, KWD: 0 };
-    for (let made = 0; made < 100_000; made++) {
+    for (let made = 0; made < many; made++) {
       const currency = (['JPY', 'USD', 'KWD'] as const)[random(3)] ?? 'USD';
       const lines = Array.from({ length: 1 + random(8) }, () => ({
         ...{ planId: 0, name: '', description: '', quantity: 1 + random(50) },
@@ -205,7 +208,7 @@ describe('price, any invoice', () => {
       if (lines.some(line => line.unitAmountExcludingTax < 0n)) seen.credits++;
     }
     expect(wrong).toEqual([]);
-    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(10_000);
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(many / 10);
   });
 
   it('gives each line its share, less than a unit from the exact one', () => {

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { listPlans, listProducts, newProduct, type Plan, type Product, planDetail } from '@recur/contracts';
 import fc from 'fast-check';
 import { type PlanState, planStates, type Shelf, shelf } from './shelf.js';
-
-jest.setTimeout(60_000);
 
 let s: Shelf;
 let all: Plan[];

@@ -1,8 +1,8 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { reportActivity } from '@recur/contracts';
-import { ask, Bus, CLOCK, type Clock, LOG, type Log, systemCaller } from '@recur/platform';
+import { ask, Bus, CLOCK, type Clock, LOG, type Log, patient, systemCaller } from '@recur/platform';
 
-const limits = { everyMs: 60_000, askMs: 3_000, sessionsAtOnce: 5_000 } as const;
+const limits = { everyMs: 60_000, askMs: patient(3_000), sessionsAtOnce: 5_000 } as const;
 
 /** Records when sessions were last used here, and reports it to identity once a minute; identity ends idle ones. */
 @Injectable()

@@ -18,6 +18,7 @@ import {
   eventsIn,
   LOG,
   type Log,
+  patient,
   streamOf,
   systemCaller,
 } from '@recur/platform';
@@ -26,9 +27,9 @@ import { z } from 'zod';
 import { SignedIn, type SignedInMember } from './signed-in.js';
 
 const times = {
-  ...{ askMs: 3_000, retryMs: 500, refreshMs: 300_000, behindMs: 900, silentMs: 5_000 },
+  ...{ askMs: patient(3_000), retryMs: 500, refreshMs: 300_000, behindMs: 900, silentMs: patient(5_000) },
   /** Longest wait for the event of a session whose token has already arrived. */
-  newsMs: 2_000,
+  newsMs: patient(2_000),
 } as const;
 
 const Changed = EventEnvelope.pick({ version: true }).extend({ data: CallersChanged });

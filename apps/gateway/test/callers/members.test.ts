@@ -1,12 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { everything, operation } from '@recur/contracts';
-import { Bus, createLog, systemClock } from '@recur/platform';
+import { Bus, createLog, patient, systemClock } from '@recur/platform';
 import { MovableClock } from '@recur/platform/testing';
 import { Activity } from '../../src/callers/activity.js';
 import { eventually, own, Services, type SigningKey, samples, signingKey, TestGateway, TestNats } from '../stand.js';
 import { claimsOf, grant, permOf, signedIn, tokenOf } from './sessions.js';
-
-jest.setTimeout(30_000);
 
 let nats: TestNats;
 let services: Services;
@@ -233,7 +231,7 @@ describe('what the gateway knows of members', () => {
     gateway = await (await TestGateway.start(nats.url, { clock })).ready();
     const token = await tokenOf(signer, reader);
     expect(await ask(token)).toEqual(fine);
-    clock.advance(4.999);
+    clock.advance(patient(5) - 0.001);
     expect(await ask(token)).toEqual(fine);
     clock.advance(0.001);
     expect(await ask(token)).toEqual(away);
@@ -251,7 +249,7 @@ describe('what the gateway knows of members', () => {
     await services.change({ members: [] }, { lost: true });
     services.beat();
     await eventually(async () => (await gateway.ops('/readyz')).text.includes('"identity":"heard"'));
-    clock.advance(5);
+    clock.advance(patient(5));
     services.beat();
     await eventually(async () => (await ask(token))[0] === 503);
     expect(await ask(key)).toEqual(fine);

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { operation } from '@recur/contracts';
 import { MovableClock } from '@recur/platform/testing';
 import { z } from 'zod';
 import { Services, signingKey, TestGateway, TestNats, write } from '../stand.js';
-
-jest.setTimeout(60_000);
 
 const names = ['X-First-Token', 'X-Second-Token'];
 const base = {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   allows,
   anyMember,
@@ -29,8 +29,6 @@ import { decodeJwt } from 'jose';
 import { identity } from '../../src/service.js';
 import { byGroup, type Company, newCompany } from '../company.js';
 import { hmac, signed } from '../issuers.js';
-
-jest.setTimeout(60_000);
 
 const clock = new MovableClock();
 const secret = 'a-shared-secret-of-32-characters';

@@ -1,13 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deleteAuthProvider, editAuthProvider, listAuthProviders, newAuthProvider } from '@recur/contracts';
 import { type TestService, testService } from '@recur/platform/testing';
 import { config } from '../../src/config.js';
 import { Merchants } from '../../src/merchants/merchants.js';
 import { identity } from '../../src/service.js';
 import { Pair } from '../issuers.js';
-
-jest.setTimeout(60_000);
 
 let t: TestService;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { encode } from '@auth/core/jwt';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newAuthProvider, oauthLogin, updateOauth } from '@recur/contracts';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
@@ -9,8 +9,6 @@ import { identity } from '../../src/service.js';
 import { IdentityTokens } from '../../src/sign-in/identity-tokens.js';
 import { hmac, type Json, KeyServer, Pair, signed } from '../issuers.js';
 import { badTokens, goodClaims, type Scene } from './bad-tokens.js';
-
-jest.setTimeout(60_000);
 
 // Auth.js reads the machine's clock
 const clock = new MovableClock(Date.now());

@@ -1,12 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLog, Outbound } from '@recur/platform';
 import { MovableClock } from '@recur/platform/testing';
 import { IdentityTokens } from '../../src/sign-in/identity-tokens.js';
 import { KeySets } from '../../src/sign-in/key-sets.js';
 import type { Provider } from '../../src/sign-in/provider-keys.js';
 import { type Json, KeyServer, Pair } from '../issuers.js';
-
-jest.setTimeout(60_000);
 
 const email = 'kim@example.com';
 const [old, next, third] = [new Pair('old'), new Pair('next'), new Pair('third')];

@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { clearOauth, updateOauth } from '@recur/contracts';
 import { type Merchant, makePortal, type Person, type Portal } from '../portal.js';
-
-jest.setTimeout(60_000);
 
 let p: Portal;
 let owner: Merchant;

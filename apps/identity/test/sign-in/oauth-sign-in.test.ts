@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { verify } from '@node-rs/argon2';
 import { decodeJwt } from 'jose';
 import { SetupTokens } from '../../src/members/setup-tokens.js';
 import { IdentityTokens } from '../../src/sign-in/identity-tokens.js';
 import { type Merchant, makePortal, type Portal } from '../portal.js';
-
-jest.setTimeout(60_000);
 
 let p: Portal;
 let owner: Merchant;

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { updateMerchant } from '@recur/contracts';
 import { decodeJwt } from 'jose';
 import { members } from '../../src/members/tables.js';
 import { Passwords } from '../../src/passwords/passwords.js';
 import { type Merchant, makePortal, type Portal } from '../portal.js';
-
-jest.setTimeout(60_000);
 
 let p: Portal;
 let owner: Merchant;

@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Passwords } from '../../src/passwords/passwords.js';
 import { type Merchant, makePortal, type Portal } from '../portal.js';
-
-jest.setTimeout(60_000);
 
 const password = 'correct horse';
 const invalid = { ok: false, slug: 'credential_invalid', issues: [] };

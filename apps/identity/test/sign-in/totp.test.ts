@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   clearMemberTotp,
   confirmTotpKey,
@@ -12,8 +12,6 @@ import type { TestCaller } from '@recur/platform/testing';
 import { generateSync } from 'otplib';
 import { stepOfCode } from '../../src/sign-in/totp-codes.js';
 import { type Merchant, makePortal, type Portal } from '../portal.js';
-
-jest.setTimeout(60_000);
 
 let p: Portal;
 let owner: Merchant;

@@ -1,10 +1,8 @@
-import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { updateEndpoint } from '@recur/contracts';
 import { catchUpKind } from '../../src/deliveries/catch-ups.js';
 import { DeliveryWaker } from '../../src/deliveries/sending/delivery-waker.js';
 import { makeStand } from '../stand.js';
-
-jest.setTimeout(30_000);
 
 const stand = await makeStand();
 const { t, url, received, merchant, answerWith, newOne, event, deliver, deliveriesOf } = stand;

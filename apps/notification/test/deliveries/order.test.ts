@@ -1,11 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { deleteEndpoint, listEndpoints, newEndpoint, updateEndpoint } from '@recur/contracts';
 import type { Event } from '@recur/platform';
 import { catchUpKind } from '../../src/deliveries/catch-ups.js';
 import { makeStand, type Received } from '../stand.js';
-
-jest.setTimeout(30_000);
 
 const stand = await makeStand();
 const another = await stand.anotherWorker();

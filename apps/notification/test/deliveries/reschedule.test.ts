@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   listEndpointLogs,
   replayDetail,
@@ -11,8 +11,6 @@ import {
 } from '@recur/contracts';
 import { catchUpKind } from '../../src/deliveries/catch-ups.js';
 import { makeStand } from '../stand.js';
-
-jest.setTimeout(30_000);
 
 const stand = await makeStand();
 const another = await stand.anotherWorker();

@@ -1,11 +1,9 @@
-import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { updateEndpoint } from '@recur/contracts';
 import { Redis } from 'ioredis';
 import { catchUpKind } from '../../src/deliveries/catch-ups.js';
 import { disableAfter, warnAfter } from '../../src/endpoints/domain/endpoint.js';
 import { makeStand } from '../stand.js';
-
-jest.setTimeout(30_000);
 
 const stand = await makeStand();
 const { t, clock, url, received, merchant, answerWith, newOne, event, deliver, deliveriesOf, untilDue } = stand;

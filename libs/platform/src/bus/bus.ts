@@ -4,6 +4,7 @@ import type { Caller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Log } from '../runtime/log.js';
 import { oncePerTurn } from '../runtime/once-per-turn.js';
+import { patient } from '../runtime/patience.js';
 import { within } from '../runtime/tracing.js';
 import { callerIn, headersOf, headersOfReply, type Reply, refusal, replyIn, type Sent } from './message.js';
 import { hasNoResponders, ReplyMux } from './reply-mux.js';
@@ -19,7 +20,7 @@ export interface Publication {
 export type Answer = (command: string, payload: string, caller: Sent) => Promise<Reply>;
 
 /** `replyHeaderBytes` is the most that the headers of a reply take, `budgetMs` the time of a command without a deadline. */
-const limits = { replyHeaderBytes: 1_024, acknowledgedWithinMs: 3_000, budgetMs: 5_000 } as const;
+const limits = { replyHeaderBytes: 1_024, acknowledgedWithinMs: patient(3_000), budgetMs: patient(5_000) } as const;
 
 /**
  * The connection to NATS: commands with a deadline on core NATS, and publications acknowledged by JetStream. Everything

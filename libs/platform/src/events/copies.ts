@@ -12,6 +12,7 @@ import { ask } from '../bus/ask.js';
 import type { Bus } from '../bus/bus.js';
 import { type Caller, systemCaller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
+import { patient } from '../runtime/patience.js';
 import type { Aggregate, Loader, Lookup } from '../store/aggregate.js';
 import type { Db } from '../store/db.js';
 import { type EventKinds, eventIn } from '../store/event.js';
@@ -49,7 +50,7 @@ type Operations = ReturnType<typeof snapshotOperations>;
 type State = Out<Operations['state']>;
 type Snapshot = Out<Operations['snapshot']>;
 
-const limits = { page: 500, events: 1_000, answerBytes: 524_288, alike: 100, timeoutMs: 4_000 } as const;
+const limits = { page: 500, events: 1_000, answerBytes: 524_288, alike: 100, timeoutMs: patient(4_000) } as const;
 
 /** Maintains a service's copies of others' aggregates: from events, from a snapshot, and by asking the owner. */
 export class Copies {

@@ -7,6 +7,7 @@ import {
   StorageType,
 } from '@nats-io/jetstream';
 import type { Bus } from '../bus/bus.js';
+import { patient } from '../runtime/patience.js';
 
 const seconds = 1_000_000_000;
 
@@ -18,7 +19,7 @@ export const streamOf = (service: string) => `recur-${service}`;
  * cluster a stream that is created is kept.
  */
 export async function ensureStream(bus: Bus, service: string, replicas: number): Promise<string> {
-  const manager = await jetstreamManager(bus.nc, { timeout: 3_000 });
+  const manager = await jetstreamManager(bus.nc, { timeout: patient(3_000) });
   const name = streamOf(service);
   const found = await manager.streams.info(name).catch(() => undefined);
   const info =
@@ -37,7 +38,7 @@ export async function ensureStream(bus: Bus, service: string, replicas: number):
 
 /** Makes sure that a durable consumer exists on the stream, and returns a handle to pull from it. */
 export async function ensureConsumer(bus: Bus, service: string, name: string, subject: string, ackSeconds: number) {
-  const manager = await jetstreamManager(bus.nc, { timeout: 3_000 });
+  const manager = await jetstreamManager(bus.nc, { timeout: patient(3_000) });
   const stream = streamOf(service);
   await manager.consumers.info(stream, name).catch(() =>
     manager.consumers.add(stream, {
@@ -54,7 +55,7 @@ export async function ensureConsumer(bus: Bus, service: string, name: string, su
 
 /** Messages that a durable consumer has not acknowledged, delivered or not. */
 export async function pendingOf(bus: Bus, service: string, name: string): Promise<number> {
-  const manager = await jetstreamManager(bus.nc, { timeout: 3_000 });
+  const manager = await jetstreamManager(bus.nc, { timeout: patient(3_000) });
   const { num_pending, num_ack_pending } = await manager.consumers.info(streamOf(service), name);
   return num_pending + num_ack_pending;
 }

@@ -49,6 +49,12 @@ export const baseConfig = z.object({
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('what is logged: this level and those after it'),
+  DEADLINE_FACTOR: z.coerce
+    .number()
+    .min(1)
+    .max(10)
+    .default(1)
+    .describe('factor on deadlines such as the 8 s of a request, for tests on busy machines; refused in production'),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/ })
     .transform(url => url.replace(/\/+$/, ''))
@@ -97,7 +103,7 @@ export type ServiceConfig = z.output<typeof serviceConfig>;
 export function parseConfig<S extends z.ZodType>(schema: S, env: NodeJS.ProcessEnv = process.env): z.output<S> {
   const parsed = schema.safeParse(env);
   const problems = parsed.success
-    ? emptyNumbers(parsed.data as object, env)
+    ? [...emptyNumbers(parsed.data as object, env), ...impatient(env)]
     : parsed.error.issues.map(issue => problemOf(issue, env));
   if (parsed.success && problems.length === 0) return parsed.data;
   process.stderr.write('The configuration is not usable:\n');
@@ -109,6 +115,10 @@ function problemOf({ code, path, message }: z.core.$ZodIssue, env: NodeJS.Proces
   const missing = code === 'invalid_type' && env[String(path[0])] === undefined;
   return `${path.join('.')}: ${missing ? 'is missing' : message}`;
 }
+
+/** The problem of a production deployment whose deadlines are stretched: clients and probes rely on them. */
+const impatient = ({ RECUR_ENV, DEADLINE_FACTOR = '' }: NodeJS.ProcessEnv) =>
+  RECUR_ENV === 'production' && DEADLINE_FACTOR !== '' ? ['DEADLINE_FACTOR: is for tests, not for production'] : [];
 
 /** Names of numeric settings that are empty: an empty text would be read as 0. */
 const emptyNumbers = (settings: object, env: NodeJS.ProcessEnv) =>

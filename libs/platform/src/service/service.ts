@@ -20,6 +20,7 @@ import { armCrash } from '../runtime/crash.js';
 import { tuneEngine } from '../runtime/engine.js';
 import { serveHealth, told } from '../runtime/health.js';
 import { createLog, type Log } from '../runtime/log.js';
+import { patient } from '../runtime/patience.js';
 import { pooledRandom } from '../runtime/random.js';
 import { Keyring } from '../runtime/secrets.js';
 import { startTracing, stopTracing } from '../runtime/tracing.js';
@@ -80,7 +81,7 @@ export const LOG = Symbol('log');
 const unavailable = 69;
 
 /** Short, because probes of /readyz time out after a few seconds. */
-const probe = { text: 'select 1', query_timeout: 1_000 };
+const probe = { text: 'select 1', query_timeout: patient(1_000) };
 
 /** Connections for lists and other reads that a command waits for beside its own. */
 const READ_POOL_SIZE = 4;
@@ -113,7 +114,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   });
   const copies = new Copies(definition.copies ?? [], db, bus, clock);
   db.refresh = (copy, id, caller) => copies.refresh(copy, id, caller);
-  const limits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: 5_000 };
+  const limits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: patient(5_000) };
   const server = new NatsServer({ service: definition.name, bus, clock, log, keyring, limits });
   const source = new SnapshotSource(db, definition.aggregates, definition.events, awaitedOf(definition));
   const walk = new MerchantWalk({ db, clock, log, random: Math.random, clocksMove });
@@ -286,7 +287,7 @@ async function buildCopies(copies: Copies, log: Log): Promise<void> {
 
 const askMissing = (bus: Bus, clock: Clock) => async (service: Service, event: Event, from: number) => {
   const { merchantId, requestId, aggregate, aggregateId, version } = event;
-  const caller = systemCaller(merchantId, requestId, clock.wall() + 4_000);
+  const caller = systemCaller(merchantId, requestId, clock.wall() + patient(4_000));
   const range = { aggregate, aggregateId, from, to: version };
   return (await askOwner(bus, snapshotOperations(service).events, range, caller)).events;
 };

@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import pg from 'pg';
 import { serversIn } from '../runtime/config.js';
 import { oncePerTurn } from '../runtime/once-per-turn.js';
+import { patient } from '../runtime/patience.js';
 import { asQueryError, isConnectionLoss, NoConnection } from './errors.js';
 
 export type Row = Record<string, unknown>;
@@ -26,11 +27,11 @@ export function createPool(url: string, size: number): pg.Pool {
     pipeline: true,
     stream: () => coalescing(new Socket()),
     options: settings.map(setting => `-c ${setting}`).join(' '),
-    statement_timeout: 3_000,
+    statement_timeout: patient(3_000),
     // a little longer than the server's: it may be unreachable
-    query_timeout: 4_000,
-    idle_in_transaction_session_timeout: 10_000,
-    connectionTimeoutMillis: 3_000,
+    query_timeout: patient(4_000),
+    idle_in_transaction_session_timeout: patient(10_000),
+    connectionTimeoutMillis: patient(3_000),
     keepAlive: true,
     // idle connections stay: a new one has to plan every statement again
     idleTimeoutMillis: 0,
@@ -101,7 +102,7 @@ export async function primaryOf(url: string): Promise<string> {
   const servers = serversIn(url);
   let refused: unknown;
   for (const server of servers.length === 1 ? [] : servers) {
-    const client = new pg.Client({ connectionString: server, connectionTimeoutMillis: 3_000 });
+    const client = new pg.Client({ connectionString: server, connectionTimeoutMillis: patient(3_000) });
     try {
       await client.connect();
       await refuseStandby(client);

@@ -9,6 +9,7 @@ import type { Caller, Sender } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import type { ServiceConfig } from '../runtime/config.js';
 import { createLog } from '../runtime/log.js';
+import { patient } from '../runtime/patience.js';
 import { assemble, type Parts, type ServiceDefinition } from '../service/service.js';
 import { type Event, eventIn } from '../store/event.js';
 import { createPool, type Row } from '../store/pool.js';
@@ -196,7 +197,7 @@ export async function testService<C extends ServiceConfig>(
     actor: actor ?? { kind: 'key', id: 'key', display: 'key_...test' },
     requestId: requestId ?? `req_${++requests}`,
     traceparent: '',
-    deadline: clock.wall() + 8_000,
+    deadline: clock.wall() + patient(8_000),
     ...(session && { session }),
     ...(idempotencyKey && { idempotencyKey }),
     ...(sender && { sender }),

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach } from '@jest/globals';
 import { createClient, type Input, orThrow, type Path } from '@recur/client';
 import { type Look, startBrowser, type Visit } from '../../browser.js';
 import { sharedStand } from '../stand.js';
 
 /** Time within which something that follows by itself has happened. */
-const followsWithinMs = 30_000;
+const followsWithinMs = 120_000;
 
 /** A logo. */
 const square =
@@ -18,9 +19,14 @@ export function sharedSeller(): Promise<Seller> {
   return shared;
 }
 
-/** Closes what the visits of a test have left open. */
-export const leavePages = async () => (await shared)?.leave();
-export const closePages = async () => (await shared)?.close();
+/** Closes the browser and the stack at the end of a file, and after each test what its visits have left open. */
+export function closedAfterwards({ each = true } = {}): void {
+  if (each) afterEach(async () => (await shared)?.leave());
+  afterAll(async () => {
+    await (await shared)?.close();
+    await (await sharedStand()).close();
+  });
+}
 
 /** Two plans, two gateways and a browser, with what a journey asks of the API. */
 async function startSeller() {

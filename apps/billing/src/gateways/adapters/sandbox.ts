@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLOCK, type Clock, CONFIG, Db, Keyring, systemCaller, type Tx } from '@recur/platform';
+import { CLOCK, type Clock, CONFIG, Db, Keyring, patient, systemCaller, type Tx } from '@recur/platform';
 import type { Config } from '../../config.js';
 import type {
   ChargeRef,
@@ -22,7 +22,7 @@ import {
 } from './sandbox-tables.js';
 import { type ScenarioCallback, scenarioOf, scenarios } from './scenarios.js';
 
-const callMs = 5_000;
+const callMs = patient(5_000);
 export const SIGNATURE = 'sandbox-signature';
 /** The kind of work that delivers a callback; its key is the callback's id. */
 export const SANDBOX_CALLBACK = 'sandbox.callback';

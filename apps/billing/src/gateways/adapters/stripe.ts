@@ -1,3 +1,4 @@
+import { patient } from '@recur/platform';
 import Stripe from 'stripe';
 import type {
   ChargeRef,
@@ -17,7 +18,7 @@ import { factsIn } from './stripe-events.js';
 import { outcomeOf, outcomeOfError, outcomeOfRefund, savedMethod } from './stripe-outcomes.js';
 
 const apiVersion = '2026-10-28.endive';
-const limits = { timeoutMs: 8_000, retries: 1, toleranceSeconds: 300 } as const;
+const limits = { timeoutMs: patient(8_000), retries: 1, toleranceSeconds: 300 } as const;
 
 /** Where Stripe's API is; absent: Stripe itself. */
 export interface StripeAddress {

@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createSubscription } from '@recur/contracts';
 import type { Interval } from '@recur/kernel';
+import { sized } from '@recur/platform/testing/size';
 import { nthBoundary } from '../random/calendar.js';
 import { type Subscribers, subscribers } from './subscribers.js';
 
 /*
  * A year of subscriptions by the machine's clock: in several zones, with cards that are declined for a while or for good,
  * three days in which billing does nothing, and its connections killed at random while it works. Each period is billed
- * once, and the money that came is that of the closed form. `YEAR_SUBSCRIPTIONS` is how many (100).
+ * once, and the money that came is that of the closed form.
  */
 
-const count = Number(process.env.YEAR_SUBSCRIPTIONS ?? 100);
+const count = sized(50, 1_000);
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 const limits = { days: 366, stepHours: 6, outage: { from: 100, days: 3 }, killsPerHundred: 4 } as const;

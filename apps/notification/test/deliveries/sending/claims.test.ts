@@ -1,9 +1,7 @@
-import { afterAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { emptyTable } from '@recur/platform/testing';
 import { claimStatement } from '../../../src/deliveries/sending/claims.js';
 import { makeStand } from '../../stand.js';
-
-jest.setTimeout(120_000);
 
 const stand = await makeStand({ REDIS_URL: '' });
 const { t, merchant, newOne } = stand;

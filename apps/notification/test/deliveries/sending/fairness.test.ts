@@ -8,8 +8,6 @@ import { DeliveryWaker } from '../../../src/deliveries/sending/delivery-waker.js
 import { Dispatcher } from '../../../src/deliveries/sending/dispatcher.js';
 import { makeStand } from '../../stand.js';
 
-jest.setTimeout(20_000);
-
 const stand = await makeStand();
 const another = await stand.anotherWorker();
 const { t, received, merchant, answerWith, newOne, event, deliver, deliveriesOf, untilDue, until } = stand;
@@ -163,7 +161,7 @@ describe('a wake that is lost', () => {
     expect(warn).toHaveBeenCalledWith(expect.anything(), expect.stringContaining('Redis is away'));
     expect(await statesOf(endpointId, alone)).toEqual(['delivered']);
     await alone.close();
-  }, 30_000);
+  });
 
   it('does not keep a replica from ending when Redis went away while jobs were waited for', async () => {
     const { hostname, port, password } = new URL(process.env.TEST_REDIS_URL ?? '');

@@ -3,8 +3,6 @@ import { Outbound, type OutboundResult } from '@recur/platform';
 import { Dispatcher } from '../../../src/deliveries/sending/dispatcher.js';
 import { makeStand } from '../../stand.js';
 
-jest.setTimeout(30_000);
-
 const stand = await makeStand({ REDIS_URL: '' });
 const { t, clock, received, merchant, newOne, event } = stand;
 const replica = await t.replica();

@@ -3,8 +3,10 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { pageWords } from '../../../../apps/gateway/src/pages/words/words.js';
 import type { Look } from '../../browser.js';
-import { faults, messagesOf, tooNarrow } from '../pages/accessibility.js';
-import { type Seller, sharedSeller } from '../pages/seller.js';
+import { faults, messagesOf, tooNarrow } from './accessibility.js';
+import { closedAfterwards, type Seller, sharedSeller } from './seller.js';
+
+closedAfterwards();
 
 let seller: Seller;
 beforeAll(async () => {

@@ -1,8 +1,10 @@
 import { beforeAll, describe, it } from '@jest/globals';
 import type { Service } from '@recur/contracts';
 import type { Page } from 'playwright-core';
-import { type Cut, fieldOf, pressThroughCut, type Submit } from '../pages/cut.js';
-import { type Seller, sharedSeller } from '../pages/seller.js';
+import { type Cut, fieldOf, pressThroughCut, type Submit } from './cut.js';
+import { closedAfterwards, type Seller, sharedSeller } from './seller.js';
+
+closedAfterwards({ each: false });
 
 let seller: Seller;
 beforeAll(async () => {
@@ -201,16 +203,35 @@ const submits: Readonly<Record<string, () => Promise<Submit>>> = {
     };
   },
 };
+/** Cases that are under way side by side. */
+const atOnce = 4;
+
+async function cutAt(name: string, cut: Cut): Promise<void> {
+  const submit = await (submits[name] as () => Promise<Submit>)();
+  await pressThroughCut(cut, submit);
+  await submit.page.context().close();
+}
+
 const methodsOf = (userId: number) => countOf(`select count(*) as n from payment_methods where user_id = ${userId}`);
 
 describe('the network is cut at', () => {
   const cases = Object.keys(submits).flatMap(name =>
     (['before', 'after'] as const).map((cut): [string, Cut] => [name, cut]),
   );
-  it.each(cases)('%s, %s it was done: the page keeps everything, and it is done once', async (name, cut) => {
-    const submit = await (submits[name] as () => Promise<Submit>)();
-    await pressThroughCut(cut, submit);
+  const ends: Promise<void>[] = [];
+  // side by side, since most of a case is the client's pause between its attempts
+  beforeAll(() => {
+    for (const [at, [name, cut]] of cases.entries()) {
+      const before = ends[at - atOnce] ?? Promise.resolve();
+      ends.push(before.catch(() => undefined).then(() => cutAt(name, cut)));
+    }
+    for (const end of ends) end.catch(() => undefined);
   });
+
+  it.each(cases.map(([name, cut], at) => [name, cut, at] as const))(
+    '%s, %s it was done: the page keeps everything, and it is done once',
+    async (_name, _cut, at) => ends[at],
+  );
 
   it('the opening of a link: trying again opens it', async () => {
     const { user } = await seller.subscriber();

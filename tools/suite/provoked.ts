@@ -23,7 +23,7 @@ export function faults(
     ...all.filter(line => !seen.has(line) && !(line in exceptions)).map(line => `${line} is provoked by no test`),
     ...Object.keys(exceptions)
       .filter(line => seen.has(line) || !all.includes(line))
-      .map(line => `${line} is provoked or not declared: remove it from tools/local/notProvoked.ts`),
+      .map(line => `${line} is provoked or not declared: remove it from tools/suite/notProvoked.ts`),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { type Seller, sharedSeller } from '../pages/seller.js';
+import { type Seller, sharedSeller } from './seller.js';
 
 let seller: Seller;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { extractText, getDocumentProxy } from 'unpdf';
 import type { Visit } from '../../browser.js';
-import { type Seller, sharedSeller } from '../pages/seller.js';
+import { type Seller, sharedSeller } from './seller.js';
 
 let seller: Seller;
 beforeAll(async () => {
