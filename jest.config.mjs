@@ -20,6 +20,7 @@ const common = {
     '^@recur/(client|contracts|kernel|platform)$': '<rootDir>/libs/$1/src/index.ts',
     '^@recur/platform/testing$': '<rootDir>/libs/platform/src/testing/index.ts',
     '^@recur/platform/testing/size$': '<rootDir>/libs/platform/src/testing/size.ts',
+    '^fast-check$': '<rootDir>/tools/suite/fast-check.mjs',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   modulePathIgnorePatterns: ['/dist/'],

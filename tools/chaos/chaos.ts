@@ -30,6 +30,7 @@ const longTests = [
   'tools/chaos/test/year-kills',
   'tools/journeys/test/histories',
   'apps/billing/test/invoicing/model',
+  'apps/billing/test/invoicing/races',
   'apps/billing/test/invoicing/charging/callback-races',
   'apps/billing/test/pricing/price.test',
 ];

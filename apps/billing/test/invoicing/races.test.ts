@@ -10,6 +10,7 @@ import {
   newPayment,
   refundInvoice,
 } from '@recur/contracts';
+import { sized } from '@recur/platform/testing/size';
 import { GatewayFacts } from '../../src/invoicing/payments/facts.js';
 import { type Shop, shop } from '../shop.js';
 
@@ -19,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => s.t.close());
 
-const ATTEMPTS = 16;
+const ATTEMPTS = sized(6, 16);
 
 type Move = (invoice: Invoice) => Promise<boolean>;
 

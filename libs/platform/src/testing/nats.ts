@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -60,19 +61,31 @@ const ports = { first: 10_000, count: 10_000 } as const;
 let portsTried = randomInt(ports.count);
 
 /**
- * Another port each time that nothing on this machine listens on. It is from below the range from which systems take the
- * near end of outgoing connections: a port from there could be a mere client's just when its server is started again.
+ * Another port each time, this process's until it ends: nothing on this machine listens on it, and no other test takes it,
+ * since it is held for UDP. It is from below the range from which systems take the near end of outgoing connections: a
+ * port from there could be a mere client's just when its server is started again.
  */
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < ports.count; tried++) {
     const port = ports.first + (portsTried++ % ports.count);
-    const probe = createServer();
-    const listens = await new Promise<boolean>(resolve => {
-      probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (!listens) continue;
-    probe.close();
-    return port;
+    const holder = createSocket('udp4').unref();
+    if ((await isHeld(holder, port)) && (await isFree(port))) return port;
+    holder.close();
   }
   throw new Error(`no port from ${ports.first} on is free`);
+}
+
+const isHeld = (holder: Socket, port: number): Promise<boolean> =>
+  new Promise(resolve => {
+    holder.once('error', () => resolve(false));
+    holder.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true));
+  });
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer();
+  const listens = await new Promise<boolean>(resolve => {
+    probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (listens) await new Promise(resolve => probe.close(resolve));
+  return listens;
 }
