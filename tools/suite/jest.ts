@@ -19,10 +19,6 @@ export interface FileResult {
 /** What jest's --json output says of a run, as far as it is used. */
 export interface JestResult {
   numPassedTests: number;
-  numFailedTests: number;
-  numPendingTests: number;
-  /** Test files that could not be loaded: their tests are in no other number. */
-  numRuntimeErrorTestSuites: number;
   testResults: readonly FileResult[];
 }
 

@@ -9,7 +9,8 @@ export interface Options {
   rest: readonly string[];
 }
 
-const seeds = { most: 2 ** 31 - 1 } as const;
+/** Seeds as jest takes and prints them: integers of 32 bits. */
+const seeds = { least: -(2 ** 31), most: 2 ** 31 - 1, drawn: 1_000_000_000 } as const;
 
 /** Takes the options of `npm test` out of its arguments. @throws Failure naming the one that is wrong. */
 export function optionsIn(args: readonly string[]): Options {
@@ -26,7 +27,7 @@ export function optionsIn(args: readonly string[]): Options {
     strict: 'strict' in values,
     load: 'load' in values,
     repeat: whole('repeat', values.repeat, 1, 1_000),
-    seed: whole('seed', values.seed, 0, seeds.most),
+    seed: whole('seed', values.seed, seeds.least, seeds.most),
     rest,
   };
   if (options.load && options.repeat === undefined) throw new Failure('--load belongs to --repeat <times>.', 64);
@@ -36,8 +37,8 @@ export function optionsIn(args: readonly string[]): Options {
 function whole(name: string, text: string | undefined, least: number, most: number): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+  if (/^-?\d+$/.test(text) && value >= least && value <= most) return value;
   throw new Failure(`--${name} must be a number from ${least} to ${most}, and is "${text}".`, 64);
 }
 
-export const randomSeed = () => Math.floor(Math.random() * seeds.most);
+export const randomSeed = () => Math.floor(Math.random() * seeds.drawn);

@@ -4,8 +4,8 @@ import { say } from '../local/progress.js';
 import { type FileResult, failedFiles, firstFailure, type JestOptions, type JestRun, runJest } from './jest.js';
 
 /**
- * More flaky files than this fail the run. More failed files than this cannot become green by a second look, and more
- * than `looked` are not looked at again: what is broken is broken for all of them.
+ * `flaky`: more flaky files than this fail the run. `looked`: more failed files than this are not looked at again; they
+ * have a common cause.
  */
 const limits = { flaky: 5, looked: 20 } as const;
 

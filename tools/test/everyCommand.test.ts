@@ -34,15 +34,16 @@ async function told(name: string, ...args: string[]) {
   return { code, said: child.said };
 }
 
-/** Waits until a command that goes on has said something that fits, or has ended. */
-async function says(child: ReturnType<typeof started>, pattern: RegExp): Promise<RegExpExecArray> {
-  const over = once(child, 'close').then(() => true);
-  for (;;) {
-    const found = pattern.exec(child.said);
-    if (found) return found;
-    const heard = [child.stdout, child.stderr].map(stream => once(stream as NonNullable<typeof stream>, 'data'));
-    if ((await Promise.race([over, ...heard])) === true) throw new Error(`it ended: ${child.said}`);
-  }
+/** Waits until a command that goes on says something that fits. Throws when it ends before. */
+function says(child: ReturnType<typeof started>, pattern: RegExp): Promise<RegExpExecArray> {
+  return new Promise((resolve, reject) => {
+    const look = () => {
+      const found = pattern.exec(child.said);
+      if (found) resolve(found);
+    };
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', look);
+    child.once('close', () => reject(new Error(`it ended: ${child.said}`)));
+  });
 }
 
 it('a stack is started, used, looked at, stopped and erased by commands', async () => {

@@ -115,13 +115,15 @@ describe('options of npm test', () => {
       seed: 7,
       rest: ['libs/kernel', '-t', 'x'],
     });
+    // as jest prints it
+    expect(optionsIn(['--seed', '-1816398822'])).toMatchObject({ seed: -1_816_398_822, rest: [] });
     expect(optionsIn(['--strict'])).toMatchObject({ strict: true, rest: [] });
   });
 
   it.each([
     [['--repeat'], '--repeat must be a number from 1 to 1000, and is "".'],
     [['--repeat', '0'], '--repeat must be a number from 1 to 1000, and is "0".'],
-    [['--seed=x'], '--seed must be a number from 0 to 2147483647, and is "x".'],
+    [['--seed=x'], '--seed must be a number from -2147483648 to 2147483647, and is "x".'],
     [['--load'], '--load belongs to --repeat <times>.'],
   ])('%j are refused, with the reason', (args, reason) => {
     expect(() => optionsIn(args)).toThrow(reason);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { type Client, createClient, orThrow } from '@recur/client';
 import type { Interval } from '@recur/kernel';
 import { sized } from '@recur/platform/testing/size';
-import { nthBoundary } from '../../../apps/billing/test/subscriptions/random/calendar.js';
+import { mixed, nthBoundary } from '../../../apps/billing/test/subscriptions/random/calendar.js';
 import { sandboxGateway } from '../../journeys/card.js';
 import { type Stand, startStand } from '../../journeys/test/stand.js';
 import { random } from '../faults.js';
@@ -21,9 +21,6 @@ const count = sized(10, 1_000);
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 const limits = { days: 366, betweenKillsMs: sized(5_000, 15_000), kills: sized(6, 1_000), pollMs: 250 } as const;
-const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Pacific/Chatham'];
-const month: Interval = { unit: 'month', count: 1 };
-const intervals: Interval[] = [month, month, month, { unit: 'month', count: 3 }, { unit: 'week', count: 2 }];
 
 interface Subscriber {
   id: string;
@@ -63,8 +60,7 @@ function killing(next: () => number) {
 }
 
 async function subscribed(api: Client, gatewayId: number, at: number): Promise<Subscriber> {
-  const interval = intervals[at % intervals.length] ?? month;
-  const zone = zones[at % zones.length] ?? 'UTC';
+  const { interval, zone } = mixed(at);
   const price = 1000 + at;
   const terms = { currency: 'EUR', intervalUnit: interval.unit, intervalCount: interval.count };
   const { plan } = orThrow(await api.post('/merchant/plan/new', { planName: `${price}`, amount: price, ...terms }));

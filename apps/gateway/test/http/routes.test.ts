@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { commonErrors, type ErrorKind, errors, routed, type Slug } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { gatewayLimits } from '../../src/limits.js';
+import { patient } from '@recur/platform';
 import { Services, signingKey, TestGateway, TestNats } from '../stand.js';
 
 let nats: TestNats;
@@ -59,8 +59,8 @@ describe('a request', () => {
     expect(caller?.requestId).toMatch(/^req_/);
     expect(caller?.traceparent).toMatch(new RegExp(`^00-${trace}-(?!00f067aa0ba902b7)[0-9a-f]{16}-00$`));
     expect(caller?.idempotencyKey).toBeUndefined();
-    expect((caller?.deadline ?? 0) - before).toBeGreaterThanOrEqual(gatewayLimits.deadlineMs);
-    expect(caller?.deadline).toBeLessThanOrEqual(Date.now() + gatewayLimits.deadlineMs);
+    expect((caller?.deadline ?? 0) - before).toBeGreaterThanOrEqual(patient(8_000));
+    expect(caller?.deadline).toBeLessThanOrEqual(Date.now() + patient(8_000));
   });
 
   it('has an id of its own each time', async () => {
@@ -219,7 +219,7 @@ describe('what a request needs may be away', () => {
     let behind = 0;
     const clock = { now: () => 0, wall: () => Date.now() - behind };
     const hasty = await (await TestGateway.start(nats.url, { clock })).ready();
-    behind = gatewayLimits.deadlineMs - 300;
+    behind = patient(8_000) - 300;
     services.answer = () => new Promise(() => undefined);
     const answer = await hasty.post(write, { amount: 1 }, key);
     expect(answer).toMatchObject({ status: 503, json: { code: 56, error: { type: 'deadline_exceeded' } } });

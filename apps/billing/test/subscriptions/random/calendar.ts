@@ -63,3 +63,13 @@ export function localDay(instant: number, weekly: boolean, zone: string): number
   const date = new Date((instant + offsetAt(instant, zone)) * 1000);
   return weekly ? date.getUTCDay() || 7 : date.getUTCDate();
 }
+
+const month: Interval = { unit: 'month', count: 1 };
+const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Pacific/Chatham'];
+const intervals: Interval[] = [month, month, month, { unit: 'month', count: 3 }, { unit: 'week', count: 2 }];
+
+/** Zone and interval of the n-th subscription of a year: all of them in turn. */
+export const mixed = (at: number): { interval: Interval; zone: string } => ({
+  interval: intervals[at % intervals.length] ?? month,
+  zone: zones[at % zones.length] ?? 'UTC',
+});
