@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import Sequencer from '@jest/test-sequencer';
 
@@ -29,19 +28,9 @@ const first = [
   'tools/journeys/test/outages.test.ts',
 ];
 
-/**
- * These files first, then the others as jest would have them: without times of an earlier run, by their size. With
- * --randomize all of them in an order that the seed decides.
- */
+/** These files first, then the others as jest would have them: without times of an earlier run, by their size. */
 export default class FirstOnes extends Sequencer {
-  constructor(options) {
-    super(options);
-    const { randomize, seed } = options.globalConfig;
-    this.seed = randomize ? seed : undefined;
-  }
-
   sort(tests) {
-    if (this.seed !== undefined) return shuffled(tests, this.seed);
     const gone = first.filter(file => !existsSync(new URL(`../${file}`, import.meta.url)));
     if (gone.length > 0) throw new Error(`tools/testSequencer.mjs names what is not there: ${gone.join(', ')}`);
     const placeOf = ({ path }) => {
@@ -50,9 +39,4 @@ export default class FirstOnes extends Sequencer {
     };
     return [...super.sort(tests)].sort((a, b) => placeOf(a) - placeOf(b));
   }
-}
-
-function shuffled(tests, seed) {
-  const place = ({ path }) => createHash('sha256').update(`${seed} ${path}`).digest('hex');
-  return [...tests].sort((a, b) => (place(a) < place(b) ? -1 : 1));
 }

@@ -18,10 +18,12 @@ export interface Caught {
 type Hunt = Pick<Options, 'load' | 'seed' | 'rest'> & { repeat: number };
 
 const burners = 2;
+const shuffled = `--testSequencer=${path.join(checkoutRoot(), 'tools/suite/shuffled.mjs')}`;
 
 /**
- * Runs tests again and again, their files and the tests in them in an order that a seed decides, and names each test that
- * did not pass every time. `load`: beside processes that keep two processors busy.
+ * Runs tests again and again, their files in an order that a seed decides, and names each test that did not pass every
+ * time. The tests of a file may tell a story, and keep their order unless jest's --randomize is given too. `load`: beside
+ * processes that keep two processors busy.
  */
 export async function hunt({ repeat, load, seed, rest }: Hunt, options: JestOptions = {}): Promise<number> {
   const first = seed ?? randomSeed();
@@ -30,7 +32,7 @@ export async function hunt({ repeat, load, seed, rest }: Hunt, options: JestOpti
   try {
     for (let at = 0; at < repeat; at++) {
       say(`run ${at + 1} of ${repeat}: "npm test -- ${[...rest, `--repeat 1 --seed ${first + at}`].join(' ')}"`);
-      runs.push(await runJest([...rest, '--randomize', `--seed=${first + at}`], options));
+      runs.push(await runJest([...rest, shuffled, `--seed=${first + at}`], options));
     }
   } finally {
     for (const process of burning) process.kill('SIGKILL');

@@ -27,6 +27,7 @@ const base = { issuer: 'https://idp.example.com', audience: 'portal' };
 describe('a provider', () => {
   it('is made, changed, listed and removed, with a log entry each; its secret is never shown', async () => {
     const as = fresh();
+    await t.emitted();
     const { authProvider } = await t.done(newAuthProvider, { ...base, secret }, as);
     expect(authProvider).toEqual({
       ...{ id: authProvider.id, merchantId: as.merchantId, name: base.issuer, ...base, keySource: 'secret' },
