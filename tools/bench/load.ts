@@ -65,7 +65,7 @@ function render(host: string, { method, path, headers, body }: ReturnType<Parame
 }
 
 /**
- * One keep-alive connection: a request at a time, an answer with a content-length each. It reads into one buffer, without
+ * Keep-alive connection: a request at a time, an answer with a content-length each. It reads into one buffer, without
  * a stream.
  */
 class Line {

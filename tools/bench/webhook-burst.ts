@@ -32,7 +32,7 @@ export async function webhookBurst(stack: TemporaryStack): Promise<{ measure: Me
     const before = await bareLoop(sink.url);
     await sink.heard();
     const drain = async (name: string, waiting: number): Promise<Drained> => {
-      // one statement: all of it becomes visible at once, to processes that are warm
+      // in one statement, so that the whole backlog becomes visible at once, to processes that are warm
       await addBacklog(database, sink.url, { name, eventsEach: waiting / endpoints });
       const { postgres: server, notification: pid } = stack.facts().pids as { postgres: number; notification: number };
       const [postgres, notification] = [processorSeconds(server), processorSeconds(pid)];

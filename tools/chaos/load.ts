@@ -149,8 +149,8 @@ export async function audit(
 }
 
 /**
- * What the receiver heard otherwise than was done: each step of each purchase has one webhook-id. It may have come
- * more than once (at least once is the promise), but always with the same body.
+ * Differences between what was done and what the receiver heard: each step of each purchase has one webhook-id. It may have
+ * come more than once (at least once is the promise), but always with the same body.
  */
 export function heard(deliveries: readonly Delivery[], { purchases }: Pick<LoadReport, 'purchases'>): string[] {
   const bodies = new Map<string, string>();

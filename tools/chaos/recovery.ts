@@ -164,7 +164,7 @@ async function promoted(server: ChildProcess, url: string): Promise<void> {
       const { rows } = await client.query<{ yet: boolean }>('select pg_is_in_recovery() as yet');
       if (rows[0]?.yet === false) return;
     } catch {
-      // it does not take connections yet
+      // the server does not take connections yet
     } finally {
       await client.end().catch(() => undefined);
     }

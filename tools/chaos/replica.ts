@@ -7,7 +7,7 @@ import { type App, readSettings } from '../local/settings.js';
 
 const readyWithinMs = 60_000;
 
-/** One more replica of an app, beside the one that the stack runs; it is not in the stack's record. */
+/** Starts another replica of an app, beside the one that the stack runs; it is not in the stack's record. */
 export async function startReplica(home: Home, app: App, extra: ExtraEnv = {}) {
   const port = await unusedPort();
   const {

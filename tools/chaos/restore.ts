@@ -92,7 +92,7 @@ async function toOnePoint({ stack, receiver, backups, merchant, shop, recover }:
   return [...findings, ...(await verdict(stack, receiver, shop, whole, places))];
 }
 
-/** Whether a webhook is about one of these purchases. */
+/** True for a webhook about one of these purchases. */
 const ofPurchases = (body: string, { purchases }: LoadReport) =>
   purchases.some(({ invoiceId, paymentId }) => body.includes(invoiceId) || body.includes(paymentId));
 

@@ -120,7 +120,7 @@ function stagesOf(text: string): Stage[] {
   return stages;
 }
 
-/** Whether .dockerignore keeps a path from the build: the last line that fits it or a folder above it decides. */
+/** True if .dockerignore keeps a path from the build: the last line that fits it or a folder above it decides. */
 export function isIgnored(dockerignore: string, file: string): boolean {
   let ignored = false;
   for (const line of dockerignore.split('\n').filter(text => text !== '' && !text.startsWith('#'))) {

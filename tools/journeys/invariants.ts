@@ -93,7 +93,7 @@ export const always: Record<string, Rule> = {
     ),
   'an object is at the version of its last event': async ask => {
     const findings: string[] = [];
-    // one after the other: an ask may be on a single connection
+    // in turn: an ask may be on a single connection
     for (const [service, table, key, aggregate] of versioned) {
       findings.push(...(await told(ask, service, versionsOf(table, key, aggregate))));
     }

@@ -87,7 +87,7 @@ async function inboxes(ask: Ask): Promise<string[]> {
   const emitted = new Map<Service, Row[]>();
   const seen = new Map<Service, Map<string, Set<unknown>>>();
   for (const service of services) {
-    // what was seen first: what is emitted in between is then missing there, and looked for again
+    // inboxes before outboxes: an event that is emitted in between is then missing, and looked for again
     const inbox = new Map<string, Set<unknown>>();
     for (const { consumer, event_id } of await ask(service, 'select consumer, event_id from inbox')) {
       inbox.set(String(consumer), (inbox.get(String(consumer)) ?? new Set()).add(event_id));

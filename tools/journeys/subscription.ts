@@ -162,7 +162,7 @@ class Walk {
   }
 }
 
-/** What of an invoice a preview promises. */
+/** The part of an invoice that a preview promises. */
 function inWords({ totalAmount, taxAmount, lines }: Invoice): string {
   const shown = lines.map(({ name, quantity, amountExcludingTax, tax, amount }) =>
     [name, quantity, amountExcludingTax, tax, amount].join(' '),

@@ -31,7 +31,7 @@ export function natsServer(home: Home, settings: Settings, program: string): Ser
     name: 'nats',
     command: program,
     args: ['-c', file],
-    // One thread is faster than many on a small machine that it shares with everything else. Memory that it gives back
+    // A single thread is faster than many on a small machine that everything shares. Memory that it gives back
     // stays its own until somebody needs it: fetching it anew stopped everything for 20 ms at each file of a stream.
     env: { ...process.env, ...logins(settings), GOMAXPROCS: '1', GODEBUG: 'madvdontneed=0' },
     cwd: folder,
@@ -49,7 +49,7 @@ export function jetStreamFolder(home: Home): string {
   return path.join(home.state, 'nats');
 }
 
-/** What nats-users.conf takes from the environment. In quotes: digits before an `e` would be read as a number. */
+/** The variables that nats-users.conf takes from the environment. In quotes: digits before an `e` would be read as a number. */
 export function logins({ natsPasswords }: Settings): NodeJS.ProcessEnv {
   return Object.fromEntries(
     natsUsers.map(user => [`${user.toUpperCase()}_LOGIN`, JSON.stringify(natsPasswords[user])]),

@@ -66,7 +66,7 @@ async function claim(port: number): Promise<boolean> {
 }
 
 /**
- * One free port per name, this process's from then on: the remembered one where it still is free, else another. No two
+ * Takes a free port per name, for this process from then on: the remembered one where it still is free, else another. No two
  * names get the same, nor one that is remembered for a name that is chosen for later or has been already.
  */
 export async function choosePorts<N extends string>(

@@ -21,7 +21,7 @@ const configuration = {
   max_connections: '300',
   shared_buffers: '128MB',
   max_wal_size: '2GB',
-  // What leaves its memory goes to the disk at once, little by little. By itself the kernel keeps it for half a minute,
+  // Pages that leave its memory go to the disk at once, little by little. By itself the kernel keeps them for half a minute,
   // then writes hundreds of megabytes, and commits wait behind them for up to a tenth of a second.
   bgwriter_delay: '50ms',
   bgwriter_lru_maxpages: '1000',

@@ -5,7 +5,7 @@ import { type Home, makeFolder } from './home.js';
 import type { Server } from './processes.js';
 import { portOf, type Settings } from './settings.js';
 
-/** What sentinels call the Redis of a stack. */
+/** The name by which sentinels know the Redis of a stack. */
 export const sentinelName = 'recur';
 
 export function redisUrl(settings: Settings): string {

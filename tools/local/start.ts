@@ -47,7 +47,7 @@ function tellDeaths(parts: Map<PartName, Running>, interrupted: AbortSignal): vo
   }
 }
 
-/** Nothing else keeps this process running: the parts are not tied to it. */
+/** Keeps this process running, which the parts are not tied to, until `end`. */
 async function keepAliveUntil(end: Promise<void>): Promise<void> {
   const timer = setInterval(() => undefined, 3_600_000);
   await end;

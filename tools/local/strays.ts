@@ -61,7 +61,7 @@ function partsOf(home: Home, settings: Settings): [PartName, Test][] {
         return at >= 0 && args[at + 1] === undefined && environment.includes(`\0NATS_URL=${natsUrl(settings, app)}\0`);
       },
     ]),
-    // its children, which end with it, have titles without arguments
+    // children of PostgreSQL, which end with it, have titles without arguments
     ['postgres', candidate => candidate.args.includes('-D') && isPostgres(candidate)],
     ['nats', runs('nats-server', jetStreamFolder(home))],
     ['redis', runs('redis-server', redisFolder(home))],
@@ -83,7 +83,7 @@ function candidatesByProc(): Candidate[] {
       const environment = `\0${readFileSync(`/proc/${pid}/environ`, 'utf8')}`;
       return [{ pid: Number(pid), args: words, environment, cwd: readlinkSync(`/proc/${pid}/cwd`) }];
     } catch {
-      // it has ended, or belongs to another account
+      // the process has ended, or belongs to another account
       return [];
     }
   });

@@ -27,7 +27,7 @@ export function log(words: readonly string[], env: NodeJS.ProcessEnv, home?: Hom
     maxBuffer: 2 ** 30,
   });
   if (status === 0) return { out: stdout, code: 0 };
-  // what is wrong with the log is told on stdout
+  // faults of the log are told on stdout
   if (status === 1 && stdout !== '') return { out: stdout, code: 1 };
   if (status === badSettings && options.env.DATABASE_URL === undefined) throw new Failure(noStack, 69);
   const known = ([64, 69, badSettings] as const).find(code => code === status);

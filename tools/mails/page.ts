@@ -45,7 +45,7 @@ export async function listPage(folder: string): Promise<string> {
   return page('E-mails', rows.length > 0 ? table : '<p>There are none yet: invoice/send_email sends one.</p>');
 }
 
-/** One e-mail with links to its attachments. */
+/** The page of an e-mail, with links to its attachments. */
 export async function mailPage(folder: string, name: string): Promise<string> {
   const { subject = '', text = '', from, to, attachments } = await simpleParser(readFileSync(path.join(folder, name)));
   const heads = [

@@ -16,7 +16,7 @@ export interface FileResult {
   assertionResults: readonly { fullName: string; status: string; failureMessages: readonly string[] }[];
 }
 
-/** What jest's --json output says of a run, as far as it is used. */
+/** The part of jest's --json output that is used. */
 export interface JestResult {
   numPassedTests: number;
   testResults: readonly FileResult[];

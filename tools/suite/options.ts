@@ -1,6 +1,6 @@
 import { Failure } from '../local/failure.js';
 
-/** What `npm test` was asked for; `rest` is jest's. */
+/** Options of `npm test`; `rest` is jest's. */
 export interface Options {
   strict: boolean;
   load: boolean;

@@ -16,7 +16,7 @@ export interface Flaky {
   failure: string;
 }
 
-/** What a run of tests came to. */
+/** The outcome of a run of tests. */
 export interface Tally {
   passed: number;
   failed: number;

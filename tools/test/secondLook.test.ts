@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { checkoutRoot } from '../local/home.js';
 import { hunt } from '../suite/hunt.js';
 import { optionsIn } from '../suite/options.js';
 import { flakyLines, lookTwice } from '../suite/secondLook.js';
@@ -96,6 +97,15 @@ describe('a hunt', () => {
     expect(said).toMatch(/failed in 1 of 3 runs \(1\): .*planted1\.test\.js: passes before long\n {4}Error: not yet/);
     expect(said).toMatch(/failed in 3 of 3 runs \(1, 2, 3\): .*planted2\.test\.js: fails/);
     expect(said).toContain('3 runs, seed 7: 2 did not pass every time');
+  });
+
+  it('runs files in an order that the seed decides', async () => {
+    const { default: Shuffled } = await import(path.join(checkoutRoot(), 'tools/suite/shuffled.mjs'));
+    const files = Array.from({ length: 20 }, (_, at) => ({ path: `${at}.test.ts` }));
+    const orderOf = (seed: number) => new Shuffled({ globalConfig: { seed } }).sort(files);
+    expect(orderOf(1)).toEqual(orderOf(1));
+    expect(orderOf(2)).not.toEqual(orderOf(1));
+    expect(new Set(orderOf(2))).toEqual(new Set(files));
   });
 
   it('is content where all pass every time', async () => {

@@ -116,7 +116,7 @@ function end(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // it has ended
+    // the process has ended
   }
 }
 

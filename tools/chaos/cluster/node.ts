@@ -41,7 +41,7 @@ export class Node implements Member {
         try {
           process.kill(pid, 'SIGKILL');
         } catch {
-          // it has ended
+          // the process has ended
         }
       }
       await new Promise(resolve => setTimeout(resolve, 20));

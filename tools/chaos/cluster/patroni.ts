@@ -32,7 +32,7 @@ export function etcdMember(program: string, node: Node, all: readonly Node[]): S
     'initial-advertise-peer-urls': peer,
     'initial-cluster': all.map(other => `${other.name}=http://${other.address}:2380`).join(','),
     'enable-v2': 'true',
-    // one machine's disk and processors for all
+    // all nodes share the disk and processors of one machine
     'heartbeat-interval': '250',
     'election-timeout': '2500',
   };

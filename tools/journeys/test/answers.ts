@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Envelope } from '@recur/client';
 import { commonErrors, errors, type Operation, type Slug } from '@recur/contracts';
 
-/** What is wrong with an answer; undefined when it is what the contract says. */
+/** The fault of an answer; undefined for one that keeps to the contract. */
 export function problem(operation: Operation, status: number, text: string): string | undefined {
   const envelope = JSON.parse(text) as Envelope;
   const members = Object.keys(envelope).join();

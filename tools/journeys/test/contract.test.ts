@@ -22,7 +22,7 @@ let stand: Stand;
 let inspectors: { app: string; port: number }[];
 let pool: Pool | undefined;
 let authorization: string;
-/** Of a user who has opened the hosted pages, of the round before if it is still being sent. */
+/** The credential of a user who has opened the hosted pages; that of the round before while it is still being sent. */
 let userAuthorization: string;
 let api: Client;
 let ids: Ids;

@@ -1,6 +1,6 @@
 /**
  * Factor on deadlines within the system (DEADLINE_FACTOR): 1 but in tests, where no answer depends on the machine's speed.
- * It is the same in all apps, since each waits a little longer than those it asks.
+ * All apps have the same one, since each waits a little longer than those it asks.
  */
 const factor = Number(process.env.DEADLINE_FACTOR || 1);
 

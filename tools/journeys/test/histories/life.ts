@@ -1,6 +1,6 @@
 import type { Row } from '../../ask.js';
 
-/** What a subscription sells since a moment: its price per full period. */
+/** The price per full period of a subscription since a moment. */
 export interface Terms {
   since: number;
   price: number;

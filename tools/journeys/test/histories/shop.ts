@@ -170,7 +170,7 @@ export class Shop {
       );
   }
 
-  /** What was billed is the price over time (V4), periods tile, and no line is credited beyond its net. */
+  /** Asserts V4: the price over time was billed, periods tile, and no line is credited beyond its net. */
   async audit(): Promise<void> {
     const billed = await this.rows(
       `select subscription_id, sum(total_amount_excluding_tax) as net from invoices

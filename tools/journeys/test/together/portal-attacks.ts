@@ -10,7 +10,7 @@ import { inputOf, openPlace, type Place, visit } from '../visitors.js';
 
 const portal = routed.filter(({ permission }) => permission === anyUser);
 
-/** What no field means: other types, edges of numbers, texts that break parsers, and much of everything. */
+/** Values that no field takes: other types, edges of numbers, texts that break parsers, and much of everything. */
 const junk: readonly unknown[] = [
   ...[null, true, '', ' ', 0, -1, 0.5, 2 ** 31, 2 ** 53, 1e308, [], {}, [[[[]]]], { $ne: null }],
   ...['\0', '\ud800', 'NaN', '__proto__', `' or 1=1 --`, '../../x', '<b>', 'javascript:alert(1)'],

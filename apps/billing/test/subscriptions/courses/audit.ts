@@ -32,7 +32,7 @@ const sums = `select
     and note_reason not in ('void', 'bank_charges')) as billed,
   (select coalesce(sum(partial_credit_paid), 0) from invoices where merchant_id = $m and status = 'processing') as held`;
 
-/** What breaks a rule, in words. */
+/** Violations of the rules, in words. */
 export async function broken(ask: Ask): Promise<string[]> {
   const findings: string[] = [];
   for (const [name, text] of Object.entries(rules)) {

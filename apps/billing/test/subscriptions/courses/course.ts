@@ -58,7 +58,7 @@ const expected = [
   'subscription_wrong_state',
 ];
 
-/** What a course may do next; `renew` follows an end more often than not. */
+/** Steps that a course may take next; `renew` follows an end more often than not. */
 const deeds = [
   ...([
     'change',
@@ -91,7 +91,7 @@ type Deed = (typeof deeds)[number];
 /** The subscriptions of one user, one after the other, whose course follows from a seed. */
 export class Course {
   private readonly random: Random;
-  /** What was done, with the times. */
+  /** The steps so far, with their times. */
   readonly trace: string[] = [];
   private readonly ask: Ask;
   private now = BEGIN;
