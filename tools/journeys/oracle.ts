@@ -5,9 +5,13 @@ import type { StackFacts } from '../local/facts.js';
 import type { Ask, Row } from './ask.js';
 import { always, everywhere, type Rule, told } from './invariants.js';
 import { entries } from './logs.js';
+import { moneyRules, settledMoneyRules } from './money-rules.js';
+
+const atAnyMoment = { ...always, ...moneyRules };
 
 /** Rules that hold once the system is idle: nothing is lost between services. */
 const eventually: Record<string, Rule> = {
+  ...settledMoneyRules,
   'every event is published': ask =>
     everywhere(
       ask,
@@ -180,7 +184,7 @@ async function broken(rules: Record<string, Rule>, ask: Ask): Promise<string[]> 
 
 /** Every rule that is broken now, with what breaks it; empty when all is well. */
 export async function look(ask: Ask): Promise<string[]> {
-  return [...(await broken(always, ask)), ...(await broken(eventually, ask))];
+  return [...(await broken(atAnyMoment, ask)), ...(await broken(eventually, ask))];
 }
 
 /** URLs of databases that are not on the stack's server. */
@@ -219,7 +223,7 @@ const pollMs = 100;
 export async function settled(ask: Ask, done: Rule = async () => [], withinMs = 180_000): Promise<string[]> {
   const deadline = Date.now() + withinMs;
   for (;;) {
-    const never = await broken(always, ask);
+    const never = await broken(atAnyMoment, ask);
     const yet = [...(await broken(eventually, ask)), ...(await done(ask))];
     if (never.length > 0 || yet.length === 0 || Date.now() > deadline) return [...never, ...yet];
     await new Promise(resolve => setTimeout(resolve, pollMs));

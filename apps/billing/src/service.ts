@@ -42,6 +42,7 @@ import { InvoiceFinalizer } from './invoicing/finalize.js';
 import { Notices } from './invoicing/finish/notices.js';
 import { Invoices } from './invoicing/invoices.js';
 import { InvoiceList } from './invoicing/lists/invoice-list.js';
+import { PaymentTimeline } from './invoicing/lists/timeline.js';
 import { InvoiceUsage } from './invoicing/lists/usage-history.js';
 import { InvoiceOwners } from './invoicing/owners.js';
 import { InvoicePaying } from './invoicing/paying/pay.js';
@@ -56,7 +57,6 @@ import { PaymentNew } from './invoicing/payments/payment-new.js';
 import { Payments } from './invoicing/payments/payments.js';
 import { PaymentReconciliation } from './invoicing/payments/reconcile.js';
 import { Settlement } from './invoicing/payments/settlement.js';
-import { PaymentTimeline } from './invoicing/payments/timeline.js';
 import { WireTransfers } from './invoicing/payments/wire-transfers.js';
 import { Recharges } from './invoicing/recharges.js';
 import { refundAggregate } from './invoicing/refunds/aggregates.js';
@@ -220,7 +220,12 @@ export const billing: ServiceDefinition<Config> = {
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
   ],
   work: app => [
-    ...[app.get(ClockAdvance).work, ...app.get(Cycle).works, app.get(InvoiceLimits).work],
+    ...[
+      app.get(ClockAdvance).work,
+      ...app.get(Cycle).works,
+      app.get(InvoiceLimits).work,
+      app.get(SubscriptionInvoices).work,
+    ],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
     app.get(LastNotices).work,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],

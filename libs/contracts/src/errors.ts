@@ -126,6 +126,7 @@ export const errors = {
   payment_disputed: forbidden('The payment is disputed: it cannot be refunded until that is decided'),
   refund_not_open: forbidden('The refund is not open'),
   payment_exists: forbidden('The invoice already has a payment'),
+  payment_under_way: forbidden('A payment is under way: its outcome decides what can be done'),
   subscription_exists: forbidden('The user already has a subscription to this product'),
   subscription_wrong_state: forbidden('The subscription is in a state that does not allow this'),
   subscription_not_parked: forbidden('The subscription is not parked'),

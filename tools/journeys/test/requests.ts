@@ -225,6 +225,7 @@ const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
     startTime: 1,
     endTime: 0,
   }),
+  'vat.setup_gateway': () => ({ data: '' }),
   'refund.new': () => ({ currency: 'EUR', externalRefundId: randomUUID() }),
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
   'plan.edit': limited,

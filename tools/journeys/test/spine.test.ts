@@ -381,6 +381,52 @@ describe('the oracle', () => {
       'billing',
       [`update invoices set status = 'processing' where status = 'paid'`, 'delete from due_work'],
     ],
+    [
+      'has a period that ends at',
+      'billing',
+      [`update subscription_periods set end_at = end_at + 1 where seq = 1 and state <> 'void'`],
+    ],
+    [
+      'invoices for the period from',
+      'billing',
+      [
+        'drop index invoices_period',
+        `update invoices i set period_kind = 'cycle', period_start = 1, subscription_id = 'sub_x' where status = 'paid'`,
+      ],
+    ],
+    [
+      'sell the same time',
+      'billing',
+      [
+        `update invoice_lines set item_key = 'plan', source_line_id = '', start_at = 1, end_at = 2, credited_net = 0
+         from invoices i where i.invoice_id = invoice_lines.invoice_id and i.status = 'paid' and i.kind = 'invoice'`,
+        `update invoices set subscription_id = 'sub_x' where status = 'paid' and kind = 'invoice'`,
+      ],
+    ],
+    [
+      ' gave back ',
+      'billing',
+      [
+        'alter table invoice_lines drop constraint invoice_lines_given_back',
+        `update invoice_lines set credited_net = amount + 1, source_line_id = '' where amount > 0`,
+      ],
+    ],
+    [
+      'refunds give back what was paid at most',
+      'billing',
+      [
+        'alter table payments drop constraint payments_refunded',
+        'update payments set refunded_amount = payment_amount + 1',
+      ],
+    ],
+    [
+      'was charged 2 times',
+      'billing',
+      [
+        `insert into sandbox_charges select (jsonb_populate_record(c, jsonb_build_object('idempotency_key',
+           idempotency_key || '1', 'reference', reference || '1'))).* from sandbox_charges c where state = 'succeeded'`,
+      ],
+    ],
     ['are counted from 1 to n', 'billing', ['update invoices set counter = 9999 where counter = 2']],
     ['are counted from 1 to n', 'billing', [`update invoices set number = 'INV-000001' where counter = 2`]],
     ['are counted from 1 to n', 'billing', ['update numberings set last_number = last_number + 1']],

@@ -119,7 +119,7 @@ export const times = <T>(count: number, make: (at: number) => T): T[] =>
 export const pause = () => new Promise(resolve => setTimeout(resolve, 50));
 
 /** Asks again until the answer is as wanted; the last one is what the test shows when it never is. */
-export async function until(ask: () => Promise<Answer>, wanted: (answer: Answer) => boolean): Promise<Answer> {
+export async function until<T = Answer>(ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
   const deadline = Date.now() + 120_000;
   for (;;) {
     const answer = await ask();

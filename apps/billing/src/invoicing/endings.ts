@@ -24,7 +24,7 @@ export class InvoiceEndings {
     private readonly notices: Notices,
   ) {}
 
-  /** Cancels an open invoice and its payment. Throws Rejected `invoice_not_open`, then `payment_not_open`. */
+  /** Cancels an open invoice and its payment. Throws what `voidInvoice` does. */
   async cancel(tx: Tx, invoice: InvoiceState, log?: string): Promise<void> {
     const [stopped, cancelled] = voidInvoice(invoice, invoice.payment, tx.now);
     if (stopped) this.stopped(tx, stopped);

@@ -29,7 +29,8 @@ export class InvoiceExpiry {
   private async expireOne(tx: Tx, invoiceId: string): Promise<void> {
     const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
     if (invoice.status !== 'processing') return;
-    const later = await deadlineLeft(tx, invoice);
+    const later =
+      (await deadlineLeft(tx, invoice)) || ((await this.owners.awaits(tx, invoice)) ? tx.now + LOOK_AGAIN : 0);
     if (later > 0) tx.schedule('invoice.expire', invoiceId, later);
     else if (await this.owners.lapses(tx, invoice)) await this.endings.cancel(tx, invoice, 'Expire');
     else await this.endings.expire(tx, invoice);

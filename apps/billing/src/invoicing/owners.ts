@@ -22,8 +22,10 @@ export interface InvoiceOwner {
   underWay?(tx: Tx, invoice: InvoiceState, isUnderWay: boolean): Promise<void>;
   /** The payment method that is charged for it, before those of the user; '' for none. */
   methodOf?(reader: Reader, invoice: InvoiceRow): Promise<string>;
-  /** True while it is not charged without anybody's call: what it bills is to end before it begins. */
-  holds?(tx: Tx, invoice: InvoiceRow): Promise<boolean>;
+  /** True while it is not charged: what it bills is to end before it begins, or to be replaced. */
+  holds?(tx: Tx, invoice: InvoiceRow, attempt: { isAsked: boolean }): Promise<boolean>;
+  /** True while its end would void what another payment under way pays for. */
+  awaits?(tx: Tx, invoice: InvoiceRow): Promise<boolean>;
   /** The whole payment was taken back by the bank; what the invoice bills ends, unless the merchant keeps it. */
   reversed?(tx: Tx, invoice: InvoiceState, facts: { keep: boolean }): Promise<void>;
   /** The merchant asked, with a refund, to end what the invoice bills. */
@@ -76,8 +78,13 @@ export class InvoiceOwners {
     return (await this.owners.get(invoice.bizType)?.methodOf?.(reader, invoice)) ?? '';
   }
 
-  async holds(tx: Tx, invoice: InvoiceRow): Promise<boolean> {
-    return (await this.owners.get(invoice.bizType)?.holds?.(tx, invoice)) ?? false;
+  /** `isAsked`: somebody asked for the attempt; else it is made as scheduled, or because a method was saved. */
+  async holds(tx: Tx, invoice: InvoiceRow, attempt: { isAsked: boolean }): Promise<boolean> {
+    return (await this.owners.get(invoice.bizType)?.holds?.(tx, invoice, attempt)) ?? false;
+  }
+
+  async awaits(tx: Tx, invoice: InvoiceRow): Promise<boolean> {
+    return (await this.owners.get(invoice.bizType)?.awaits?.(tx, invoice)) ?? false;
   }
 
   async tellReversed(tx: Tx, invoice: InvoiceState, facts: { keep: boolean }): Promise<void> {

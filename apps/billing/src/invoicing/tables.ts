@@ -255,6 +255,7 @@ export const payments = table<Payment>('payments', {
       on: ['merchantId', 'countryCode', 'createTime', 'paymentId'],
       where: `country_code <> ''`,
     },
+    payments_unreleased: { on: ['merchantId', 'userId'], where: `outcome <> '' and status in ('cancelled', 'failed')` },
   },
 });
 

@@ -23,6 +23,7 @@ import { Paying1763683200035 } from './0035-paying.js';
 import { Arrears1763683200040 } from './0040-arrears.js';
 import { Logos1763683200045 } from './0045-logos.js';
 import { TriedMethods1763683200046 } from './0046-tried-methods.js';
+import { UnderWay1763683200050 } from './0050-under-way.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -51,4 +52,5 @@ export const migrations = [
   Arrears1763683200040,
   Logos1763683200045,
   TriedMethods1763683200046,
+  UnderWay1763683200050,
 ];

@@ -1,16 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { bizType } from '@recur/contracts';
-import type { Tx } from '@recur/platform';
+import { eachItem, type Tx, type Work, work } from '@recur/platform';
 import * as discounts from '../discounts/verbs.js';
 import type { BillReason } from '../invoicing/composed/domain/facts.js';
+import { isAwaited } from '../invoicing/composed/open-invoices.js';
 import { InvoiceOwners } from '../invoicing/owners.js';
 import type { InvoiceState } from '../invoicing/state.js';
 import * as usage from '../usage/verbs.js';
 import { subscriptionAggregate } from './aggregate.js';
+import { pendingUpdates } from './changes/tables.js';
 import { endsWithPeriod } from './domain/cycle.js';
 import { hasEnded } from './domain/lifecycle.js';
 import type { Subscription } from './domain/subscription.js';
 import { keepLimitsOf } from './invoice-limits.js';
+import { NEXT } from './schedule.js';
 import { subscriptions } from './tables.js';
 
 type InvoiceIds = Pick<InvoiceState, 'subscriptionId' | 'invoiceId'>;
@@ -34,6 +37,11 @@ export interface EndHandler {
   lapses?(tx: Tx, end: InvoiceEnd): Promise<boolean>;
 }
 
+/** Kind of due work: the end of a subscription whose payment was charged back; the key is its id. */
+const END = 'subscription.end';
+/** Seconds until the next look, while a payment of the subscription is under way. */
+const awaitSeconds = 60;
+
 type SubscriptionEnd = (tx: Tx, sub: Subscription, reason: string) => Promise<void>;
 
 /**
@@ -42,6 +50,11 @@ type SubscriptionEnd = (tx: Tx, sub: Subscription, reason: string) => Promise<vo
  */
 @Injectable()
 export class SubscriptionInvoices {
+  readonly work: Work = work(
+    END,
+    { time: 'merchant', logged: false },
+    eachItem((tx, { key }) => this.endWhenDecided(tx, key)),
+  );
   private readonly handlers = new Map<BillReason | '', EndHandler>();
   private finishNow: ((tx: Tx, sub: Subscription) => Promise<void>) | undefined;
   private ending: SubscriptionEnd | undefined;
@@ -64,16 +77,22 @@ export class SubscriptionInvoices {
       refused: (tx, invoice) => this.tell('refused', tx, invoice),
       underWay: async (tx, invoice, isUnderWay) => {
         const end = await endOf(tx, invoice);
-        if (end) await this.handlers.get(invoice.billReason)?.underWay?.(tx, end, isUnderWay);
+        if (!end) return;
+        await this.handlers.get(invoice.billReason)?.underWay?.(tx, end, isUnderWay);
+        // a step of the cycle may have waited for the outcome
+        const { status, currentPeriodEnd, subscriptionId } = end.sub;
+        if (!isUnderWay && !hasEnded(status) && currentPeriodEnd <= tx.now) tx.schedule(NEXT, subscriptionId, tx.now);
       },
       methodOf: async (reader, { subscriptionId }) =>
         (await reader.find(subscriptions, { subscriptionId }))?.paymentMethodId ?? '',
-      holds: async (tx, { subscriptionId, periodKind, periodStart }) => {
+      holds: async (tx, { subscriptionId, periodKind, periodStart }, { isAsked }) => {
         const sub = periodKind === '' ? undefined : await tx.part(subscriptions, { subscriptionId });
-        return sub?.status === 'active' && endsWithPeriod(sub) && periodStart >= sub.currentPeriodEnd;
+        if (sub?.status !== 'active' || periodStart < sub.currentPeriodEnd) return false;
+        return (!isAsked && endsWithPeriod(sub)) || isBeingChanged(tx, sub);
       },
+      awaits: (tx, { subscriptionId }) => isAwaited(tx, subscriptionId),
       reversed: async (tx, invoice, { keep }) => {
-        if (!keep) await this.endAfter(tx, invoice, 'Its payment was charged back');
+        if (!keep) await this.endWhenDecided(tx, invoice.subscriptionId);
       },
       lapses: async (tx, invoice) => {
         const end = await endOf(tx, invoice);
@@ -97,7 +116,18 @@ export class SubscriptionInvoices {
     this.ending = end;
   }
 
-  private async endAfter(tx: Tx, { subscriptionId }: InvoiceIds, reason: string): Promise<void> {
+  /** Ends a subscription whose payment was charged back, once no payment of it is under way. */
+  private async endWhenDecided(tx: Tx, subscriptionId: string): Promise<void> {
+    await tx.part(subscriptions, { subscriptionId });
+    if (await isAwaited(tx, subscriptionId)) tx.schedule(END, subscriptionId, tx.now + awaitSeconds);
+    else await this.endAfter(tx, { subscriptionId }, 'Its payment was charged back');
+  }
+
+  private async endAfter(
+    tx: Tx,
+    { subscriptionId }: Pick<InvoiceIds, 'subscriptionId'>,
+    reason: string,
+  ): Promise<void> {
     const sub = await tx.lockIfAny(subscriptionAggregate, subscriptionId);
     if (sub && !hasEnded(sub.status)) await this.ending?.(tx, sub, reason);
   }
@@ -125,4 +155,10 @@ export class SubscriptionInvoices {
 async function endOf(tx: Tx, invoice: InvoiceState): Promise<InvoiceEnd | undefined> {
   const sub = await tx.lockIfAny(subscriptionAggregate, invoice.subscriptionId);
   return sub && { invoice, sub };
+}
+
+/** True while a change waits for its payment: when that comes, the next period's invoice is made again. */
+async function isBeingChanged(tx: Tx, { pendingUpdateId }: Subscription): Promise<boolean> {
+  const update = pendingUpdateId === '' ? undefined : await tx.find(pendingUpdates, { pendingUpdateId });
+  return update?.status === 'pending' && update.effectImmediate !== 0;
 }

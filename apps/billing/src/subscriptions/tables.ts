@@ -54,6 +54,7 @@ export const subscriptions = table<Subscription>('subscriptions', {
     metadata: document<Record<string, unknown>>(),
     returnUrl: text(),
     cancelUrl: text(),
+    asked: { ...text(), default: '' },
     parkedReason: text(),
     parkedAt: integer(),
     createTime: integer(),

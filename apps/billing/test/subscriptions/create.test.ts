@@ -17,8 +17,10 @@ import { type World, world } from './world.js';
 const DAY = 86_400;
 const monthly = { intervalUnit: 'month', intervalCount: 1, type: planType.main };
 let w: World;
+let sandbox: { gatewayId: number };
 beforeAll(async () => {
   w = await world();
+  sandbox = await w.sandbox();
 });
 afterAll(() => w.t.close());
 beforeEach(() => w.types());
@@ -128,7 +130,7 @@ describe('create_submit', () => {
     w.knowPlan(21, { ...monthly, amount: 3000, trialDurationTime: DAY, trialDemand: 'paymentMethod', productId: 21 });
     const userId = w.newUser();
     expect(await refused({ planId: 21, userId })).toMatchObject({ issues: [{ path: '/paymentMethodId' }] });
-    const { gatewayId } = await w.sandbox();
+    const { gatewayId } = sandbox;
     await w.t.done(newPaymentMethod, { gatewayId, userId, data: { scenario: 'succeeds' } });
     expect(await w.create({ planId: 21, userId, gatewayId })).toMatchObject({ paid: true });
   });
@@ -168,6 +170,52 @@ describe('a user and a product', () => {
     w.clock.advance(600);
     const third = await w.create({ userId, quantity: 2 });
     expect(third.invoiceId).not.toBe(second.invoiceId);
+  });
+
+  it('answer the same request 64 times at once with one invoice, which has used a code and credit up', async () => {
+    const userId = await w.buyer({ promo: 5 });
+    await w.code('ONCEEACH', { userLimit: 1 });
+    const given = { userId, discountCode: 'ONCEEACH', applyPromoCredit: true };
+    const answers = await Promise.all(Array.from({ length: 64 }, () => refused(given)));
+    expect(new Set(answers.map(one => (one.ok ? one.data.invoiceId : one.slug))).size).toBe(1);
+    expect(answers[0]).toMatchObject({ ok: true, data: { paid: false } });
+    const rows = await w.t.rows('select count(*)::integer as invoices from invoices where user_id = $1', [userId]);
+    expect(rows).toEqual([{ invoices: 1 }]);
+    const { totalAmount } = await w.detail((await w.create(given)).invoiceId);
+    expect(await refused({ ...given, confirmTotalAmount: totalAmount })).toMatchObject({ ok: true });
+    // another total was confirmed than that of the first: it is no repeat
+    expect(await refused({ ...given, confirmTotalAmount: totalAmount + 1 })).toMatchObject({ ok: false });
+  });
+
+  it('answer another request where what its price depends on has changed', async () => {
+    w.knowPlan(34, { ...monthly, amount: 1000 });
+    const userId = w.newUser();
+    const first = await w.create({ planId: 34, userId });
+    const more = await w.t.rows('select data, version from plan_copies where id = 34');
+    await w.t.rows(`update plan_copies set data = data || '{"amount": 1200}', version = version + 1 where id = 34`);
+    expect(more).toHaveLength(1);
+    const second = await w.create({ planId: 34, userId });
+    expect(second.invoiceId).not.toBe(first.invoiceId);
+    expect((await w.detail(second.invoiceId)).totalAmount).toBe(1200);
+  });
+
+  it('are charged with the method that only the second of two equal requests names', async () => {
+    const { gatewayId } = sandbox;
+    const userId = w.newUser();
+    const method = async (scenario: string) =>
+      (await w.t.done(newPaymentMethod, { gatewayId, userId, data: { scenario } })).method?.id ?? '';
+    const bad = await method('declines_hard');
+    const first = await w.create({ userId, gatewayId, paymentMethodId: bad });
+    await w.t.work.drain();
+    expect(await w.statusOf(first.subscription.subscriptionId)).toBe(subscriptionStatus.pending);
+    expect(await refused({ userId, gatewayId, paymentMethodId: 'pm_none' })).toMatchObject({
+      slug: 'payment_method_not_found',
+    });
+    const good = await method('succeeds');
+    const again = await w.create({ userId, gatewayId, paymentMethodId: good });
+    expect(again).toMatchObject({ invoiceId: first.invoiceId, subscription: { status: subscriptionStatus.pending } });
+    await w.t.work.drain();
+    expect((await w.detail(first.invoiceId)).status).toBe(invoiceStatus.paid);
   });
 
   it('have one that lives after 64 requests at once', async () => {

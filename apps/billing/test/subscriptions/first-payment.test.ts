@@ -74,10 +74,17 @@ describe('a first payment whose outcome is awaited', () => {
     const { subscriptionId, paymentId, invoiceId } = await charged('calls_back_late');
     await reported(paymentId, { is: 'authorised', reference: 'ch_1' });
     expect(await w.statusOf(subscriptionId)).toBe(processing);
-    await w.t.done(capturePayment, { paymentId, externalCaptureId: 'c-1' });
     expect(await w.statusOf(subscriptionId)).toBe(processing);
     await w.t.done(clearInvoicePayment, { invoiceId });
     expect(await w.statusOf(subscriptionId)).toBe(pending);
+  });
+
+  it('is not cleared once its capture was asked for', async () => {
+    const { subscriptionId, paymentId, invoiceId } = await charged('calls_back_late');
+    await reported(paymentId, { is: 'authorised', reference: 'ch_2' });
+    await w.t.done(capturePayment, { paymentId, externalCaptureId: 'c-2' });
+    expect(await w.t.call(clearInvoicePayment, { invoiceId })).toMatchObject({ slug: 'payment_under_way' });
+    expect(await w.statusOf(subscriptionId)).toBe(processing);
   });
 
   it('ends with the deadline: the subscription has failed', async () => {
@@ -89,8 +96,13 @@ describe('a first payment whose outcome is awaited', () => {
     expect((await w.detail(invoiceId)).status).toBe(invoiceStatus.failed);
   });
 
-  it('can be cancelled', async () => {
-    const { subscriptionId } = await charged('calls_back_late');
+  it('can be cancelled where its amount is only authorised, and not while it may be taken', async () => {
+    const { subscriptionId, paymentId, invoiceId } = await charged('calls_back_late');
+    expect(await w.t.call(cancelSubscription, { subscriptionId })).toMatchObject({
+      slug: 'payment_under_way',
+      message: `Payment ${paymentId} of invoice ${invoiceId} is under way: wait for its outcome, and try again`,
+    });
+    await reported(paymentId, { is: 'authorised', reference: 'ch_3' });
     await w.t.done(cancelSubscription, { subscriptionId });
     expect(await w.statusOf(subscriptionId)).toBe(cancelled);
   });

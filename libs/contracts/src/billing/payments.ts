@@ -144,7 +144,7 @@ export const cancelPayment = operation({
   permission: 'transaction.write',
   input: z.object({ paymentId: input.filled }),
   output: Empty,
-  errors: ['payment_not_found', 'payment_not_open'],
+  errors: ['payment_not_found', 'payment_not_open', 'payment_under_way'],
 });
 
 export const paymentDetail = operation({

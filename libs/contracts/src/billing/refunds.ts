@@ -59,7 +59,7 @@ export const refundInvoice = operation({
     cancelSubscription: input.flag.default(false).describe('Also ends the subscription that the invoice bills'),
   }),
   output: z.object({ refund: Refund }),
-  errors: ['invoice_not_found', 'invoice_not_refundable', 'payment_disputed'],
+  errors: ['invoice_not_found', 'invoice_not_refundable', 'payment_disputed', 'payment_under_way'],
 });
 
 export const createMarkRefund = operation({

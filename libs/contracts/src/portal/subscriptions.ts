@@ -197,7 +197,7 @@ export const portalPendingUpdateCancel = operation({
   summary: 'Take back a change that has not taken effect, with its invoice; no effect if there is none',
   input: z.object(key),
   output: Empty,
-  errors: ['subscription_not_found'],
+  errors: ['subscription_not_found', 'payment_under_way'],
 });
 
 export const portalCancelAtPeriodEnd = operation({

@@ -21,3 +21,15 @@ export async function nextInvoiceOf(reader: Reader, subscriptionId: string, from
   );
   return row && String(row.invoice_id);
 }
+
+/** True while the money of an open invoice of a subscription may be taken: a charge or capture awaits its outcome. */
+export async function isAwaited(reader: Reader, subscriptionId: string): Promise<boolean> {
+  const rows = await reader.query(
+    `select 1 from invoices i join payments p on p.merchant_id = i.merchant_id and p.payment_id = i.payment_id
+     where i.merchant_id = $1 and i.subscription_id <> '' and i.subscription_id = $2 and i.kind = 'invoice'
+       and i.status = 'processing' and p.status = 'created'
+       and (p.outcome in ('sending', 'unknown') or p.capture_id <> '') limit 1`,
+    [reader.merchantId, subscriptionId],
+  );
+  return rows.length > 0;
+}

@@ -1,5 +1,4 @@
 import type { Tx } from '@recur/platform';
-import type { Payment } from '../domain/payment.js';
 
 /**
  * Frees the period of an open invoice that this transaction cancels: the unique index has to see it before the invoice
@@ -11,7 +10,3 @@ export async function releasePeriod(tx: Tx, invoiceId: string): Promise<void> {
     invoiceId,
   ]);
 }
-
-/** True while a charge of a payment is under way, or its outcome is unknown: its invoice may be paid at any moment. */
-export const isUnderWay = (payment: Payment): boolean =>
-  payment.status === 'created' && 'outcome' in payment && payment.outcome !== '';

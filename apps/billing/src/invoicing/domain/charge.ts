@@ -57,17 +57,38 @@ function verdictOnEnded(payment: Payment, { is }: ChargeOutcome): Verdict {
 
 const limits = { firstSeconds: 60, actionSeconds: 3_600, mostSeconds: 21_600 } as const;
 
-/** Seconds until the gateway is asked for the outcome again: a minute, then twice as long each time, up to six hours. */
-export const askAgainAfter = ({ inquiries, outcome }: Pick<Payment, 'inquiries' | 'outcome'>): number =>
-  Math.min(
-    (outcome === 'action' ? limits.actionSeconds : limits.firstSeconds) * 2 ** Math.min(inquiries, 10),
-    limits.mostSeconds,
-  );
+/**
+ * Seconds until the gateway is asked for the outcome again: a minute, then twice as long each time, up to six hours. Users
+ * have an hour to act first, unless the payment has ended and its charge is to be released.
+ */
+export function askAgainAfter({
+  inquiries,
+  outcome,
+  status = 'created',
+}: Pick<Payment, 'inquiries' | 'outcome'> & Partial<Pick<Payment, 'status'>>): number {
+  const first = outcome === 'action' && status === 'created' ? limits.actionSeconds : limits.firstSeconds;
+  return Math.min(first * 2 ** Math.min(inquiries, 10), limits.mostSeconds);
+}
 
-/** True while the outcome of a charge decides whether the invoice is paid: it does not expire meanwhile. */
-export const isUndecided = (payment: Payment | undefined): boolean =>
+/**
+ * True from the moment that a charge or its capture is claimed until its outcome is known: the money may be taken. What it
+ * pays for neither ends nor is replaced meanwhile.
+ */
+export const isUndecided = (payment: Payment | undefined): payment is Payment =>
   payment?.status === 'created' &&
   (payment.outcome === 'sending' || payment.outcome === 'unknown' || payment.captureId !== '');
+
+/** Throws Rejected `payment_under_way` while the money of a payment may be taken. */
+export function assertDecided(payment: Payment | undefined): void {
+  if (isUndecided(payment)) throw underWay(payment);
+}
+
+/** The refusal of what would void a payment that may succeed at any moment. */
+export const underWay = ({ paymentId, invoiceId }: Pick<Payment, 'paymentId' | 'invoiceId'>): Rejected =>
+  new Rejected(
+    'payment_under_way',
+    `Payment ${paymentId} of invoice ${invoiceId} is under way: wait for its outcome, and try again`,
+  );
 
 /** The idempotency key of a sending, and the sending that a key names. */
 export const chargeKey = ({ paymentId, attempt }: Pick<Payment, 'paymentId' | 'attempt'>): string =>

@@ -1,4 +1,5 @@
 import { Rejected } from '@recur/kernel';
+import { assertDecided } from './charge.js';
 import type { Invoice } from './invoice.js';
 import * as invoices from './invoice.js';
 import type { Payment, PaymentDraft, Success } from './payment.js';
@@ -71,16 +72,17 @@ export function receiveTransfer<I extends Invoice>(
   return received;
 }
 
-/** Cancels an open payment, and its invoice if that is open. Throws Rejected `payment_not_open`. */
+/** Cancels an open payment, and its invoice if that is open. Throws Rejected `payment_not_open`, `payment_under_way`. */
 export function cancelPayment<I extends Invoice>(payment: Payment, invoice: I, now: number): [Payment, I] {
   assertSameInvoice(payment, invoice);
+  assertDecided(payment);
   const cancelled = payments.markCancelled(payment, now);
   return [cancelled, invoice.status === 'processing' ? invoices.markCancelled(invoice, now) : invoice];
 }
 
 /**
  * Voids an open invoice and cancels its payment. Returns no payment if there is none, or if it has already failed.
- * Throws Rejected `invoice_not_open`, then `payment_not_open`.
+ * Throws Rejected `invoice_not_open`, then `payment_not_open` or `payment_under_way`.
  */
 export function voidInvoice<I extends Invoice>(
   invoice: I,
@@ -89,17 +91,19 @@ export function voidInvoice<I extends Invoice>(
 ): [Payment | undefined, I] {
   const cancelled = invoices.markCancelled(invoice, now);
   const payment = live(invoice, current);
+  assertDecided(payment);
   return [payment && payments.markCancelled(payment, now), cancelled];
 }
 
 /**
  * Cancels the current payment of an open invoice, which becomes payable again. Throws Rejected `invoice_not_open`, then
- * `invoice_without_payment`, then `payment_not_open`.
+ * `invoice_without_payment`, then `payment_not_open` or `payment_under_way`.
  */
 export function clearPayment<I extends Invoice>(invoice: I, current: Payment | undefined, now: number): [Payment, I] {
   const cleared = invoices.detachPayment(invoice, now);
   if (current === undefined) throw withoutPayment(invoice, 'clear');
   assertSameInvoice(current, invoice);
+  assertDecided(current);
   return [payments.markCancelled(current, now), cleared];
 }
 

@@ -15,6 +15,7 @@ import { collections, type InvoiceRow, invoices, payments } from '../tables.js';
 import { Charges } from './charges.js';
 import { announceDeadline, chargeWork } from './collect.js';
 import { lockInOrder } from './lock.js';
+import { releaseSeconds, unreleasedUsers } from './releases.js';
 import { Settlement } from './settlement.js';
 
 /** `inFlightSeconds`: longer than a claimed attempt may wait and its call may take; shorter than the lease. */
@@ -61,21 +62,23 @@ export class PaymentAttempts {
     await this.db.apply(caller, async tx => {
       const keys = items.map(({ key }) => key).sort();
       await lockInOrder(tx, this.owners, keys);
+      const unreleased = await unreleasedUsers(tx, keys);
       for (const { key, requestId } of items) {
-        claims.set(key, await this.claimOne(tx.item({ requestId: `${requestId}_claim` }), key));
+        claims.set(key, await this.claimOne(tx.item({ requestId: `${requestId}_claim` }), key, unreleased));
       }
     });
     return items.map(({ key }) => claims.get(key));
   }
 
-  private async claimOne(tx: Tx, invoiceId: string): Promise<Claim | undefined> {
+  private async claimOne(tx: Tx, invoiceId: string, unreleased: ReadonlySet<number>): Promise<Claim | undefined> {
     const invoice = await tx.lockIfAny(invoiceAggregate, invoiceId);
     const collection = invoice && (await tx.lockIfAny(collections, { invoiceId }));
     if (!collection || invoice.status !== 'processing') return undefined;
     const { payment, gateway } = invoice;
     const isOpen = payment?.status === 'created';
     if (isOpen && payment.outcome === 'sending') return this.takenOver(tx, invoice, payment);
-    if (!isDue(collection, tx.now) || (await this.isHeld(tx, invoice, collection))) return undefined;
+    if (!isDue(collection, tx.now) || unreleased.has(invoice.userId)) return undefined;
+    if (await this.isHeld(tx, invoice, collection)) return undefined;
     const isBusy = isOpen && payment.outcome !== '';
     const isOver = tx.now >= invoice.deadline && !isOwed(collection, invoice.deadline);
     const awaitsMethod = !isBusy && !isOver && this.charges.adapterOf(gateway) !== undefined;
@@ -85,9 +88,9 @@ export class PaymentAttempts {
     return undefined;
   }
 
-  /** True for an attempt that nobody asked for, while the owner of the invoice holds it. */
-  private async isHeld(tx: Tx, invoice: InvoiceRow, { tryNow, tryMethodId }: Collection): Promise<boolean> {
-    return (!tryNow || tryMethodId !== '') && this.owners.holds(tx, invoice);
+  /** True for an attempt that the owner of the invoice holds: it may hold only those that nobody asked for. */
+  private isHeld(tx: Tx, invoice: InvoiceRow, { tryNow, tryMethodId }: Collection): Promise<boolean> {
+    return this.owners.holds(tx, invoice, { isAsked: tryNow && tryMethodId === '' });
   }
 
   private async takenOver(tx: Tx, { gateway, userId }: InvoiceState, payment: Payment): Promise<Claim | undefined> {
@@ -162,24 +165,28 @@ export class PaymentAttempts {
     const byKey = items
       .map((item, at) => ({ item, report: reports[at] }))
       .sort((a, b) => (a.item.key < b.item.key ? -1 : 1));
-    await lockInOrder(
-      tx,
-      this.owners,
-      byKey.map(({ item }) => item.key),
-    );
+    const keys = byKey.map(({ item }) => item.key);
+    await lockInOrder(tx, this.owners, keys);
+    const unreleased = await unreleasedUsers(tx, keys);
     for (const { item, report } of byKey) {
       if (report) await this.settlement.report(tx.item(item), report);
-      await this.scheduleNext(tx, item.key);
+      await this.scheduleNext(tx, item.key, unreleased);
     }
   }
 
   /** Schedules the next automatic attempt of an invoice that is open still, and not held. */
-  private async scheduleNext(tx: Tx, invoiceId: string): Promise<void> {
+  private async scheduleNext(tx: Tx, invoiceId: string, unreleased: ReadonlySet<number>): Promise<void> {
     const invoice = await tx.lockIfAny(invoices, { invoiceId });
     const collection = invoice && (await tx.lockIfAny(collections, { invoiceId }));
     if (!collection || invoice.status !== 'processing') return;
-    if (isDue(collection, tx.now) && (await this.isHeld(tx, invoice, collection))) return;
     const { tryNow, nextTime } = collection;
+    if (isDue(collection, tx.now)) {
+      if (unreleased.has(invoice.userId)) {
+        tx.schedule(chargeWork.attempt, invoiceId, tx.now + releaseSeconds);
+        return;
+      }
+      if (await this.isHeld(tx, invoice, collection)) return;
+    }
     if (tryNow || nextTime > 0) tx.schedule(chargeWork.attempt, invoiceId, tryNow ? tx.now : nextTime);
   }
 }

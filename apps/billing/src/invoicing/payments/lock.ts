@@ -20,10 +20,14 @@ export async function lockCharge(
   return payment && { invoice, payment };
 }
 
-/** Locks invoices and their payments in the order of all transactions, before they are settled one by one. */
+/**
+ * Locks invoices and their payments in the order of all transactions, before they are claimed or settled one by one: what
+ * their owners lock comes first, so that whoever holds it knows that nothing is sent meanwhile.
+ */
 export async function lockInOrder(tx: Tx, owners: InvoiceOwners, invoiceIds: readonly string[]): Promise<void> {
-  if (invoiceIds.length < 2) return;
   await owners.lockOwners(tx, invoiceIds);
+  // a single one is locked as it is read
+  if (invoiceIds.length < 2) return;
   const values = [tx.merchantId, invoiceIds];
   await tx.query(
     'select 1 from invoices where merchant_id = $1 and invoice_id = any($2) order by invoice_id for update',

@@ -12,6 +12,7 @@ import type { InvoiceState } from '../state.js';
 import { collections, payments } from '../tables.js';
 import { chargeWork } from './collect.js';
 import { lockCharge } from './lock.js';
+import { goOnAfterRelease } from './releases.js';
 
 /** Records what gateways say about charges: the same for answers, inquiries and callbacks. */
 @Injectable()
@@ -76,6 +77,7 @@ export class Settlement {
         return true;
       case 'close':
         tx.save(payments, { ...over, gatewayPaymentId: payment.gatewayPaymentId });
+        await goOnAfterRelease(tx, payment);
         return true;
     }
   }
@@ -113,7 +115,10 @@ const referenceOf = (outcome: ChargeOutcome): string => (outcome.is === 'absent'
 async function surplus(tx: Tx, invoice: InvoiceState, payment: Payment, gatewayPaymentId: string): Promise<boolean> {
   const amount = payment.totalAmount;
   const isNew = await receiveSurplus(tx, invoice, payment, { gatewayPaymentId, amount });
-  if (payment.outcome !== '') tx.save(payments, { ...payment, outcome: '' });
+  if (payment.outcome !== '') {
+    tx.save(payments, { ...payment, outcome: '' });
+    await goOnAfterRelease(tx, payment);
+  }
   return isNew || payment.outcome !== '';
 }
 

@@ -4,6 +4,7 @@ import { releasePeriod } from '../../invoicing/composed/replace.js';
 import { endLines } from '../../invoicing/composed/sold-lines.js';
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
+import { goOnCollecting } from '../../invoicing/payments/collect.js';
 import type { InvoiceState } from '../../invoicing/state.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { subscriptionAggregate } from '../aggregate.js';
@@ -221,6 +222,12 @@ export function finish(tx: Tx, update: PendingUpdate): PendingUpdate {
 const sourcesOf = ({ lines }: InvoiceState): string[] =>
   lines.flatMap(({ sourceLineId }) => (sourceLineId === '' ? [] : [sourceLineId]));
 
+/** The next period's invoice is charged again, which was held while a change might replace it. */
+async function releaseNext(tx: Tx, { subscriptionId, currentPeriodEnd }: Subscription): Promise<void> {
+  const [next] = await periodsFrom(tx, subscriptionId, currentPeriodEnd);
+  if (next?.state === 'open' && next.invoiceId !== '') goOnCollecting(tx, next.invoiceId);
+}
+
 /** Cancels a change whose invoice, if it has one, has ended. */
 async function drop(tx: Tx, sub: Subscription, update: PendingUpdate): Promise<void> {
   // at once: the unique index has to see it before the change that supersedes it
@@ -230,5 +237,6 @@ async function drop(tx: Tx, sub: Subscription, update: PendingUpdate): Promise<v
   );
   const cancelled = { ...update, status: 'cancelled', modifyTime: tx.now } as const;
   tx.step(pendingUpdateAggregate, cancelled, 'subscription.pending_update.cancelled');
+  if (update.effectImmediate !== 0) await releaseNext(tx, sub);
   tx.step(subscriptionAggregate, { ...sub, pendingUpdateId: '', modifyTime: tx.now }, 'subscription.updated');
 }

@@ -2,10 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { submitChange } from '@recur/contracts';
 import { systemCaller, type Tx } from '@recur/platform';
-import { UsageUpgrades } from '../../usage/limits/upgrades.js';
+import { isAwaited } from '../../invoicing/composed/open-invoices.js';
+import { UPGRADE_WORK, UsageUpgrades } from '../../usage/limits/upgrades.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { ChangeSubmit } from './submit.js';
 import { pendingUpdates } from './tables.js';
+
+/** Seconds until the next look, while a payment of the subscription is under way. */
+const awaitSeconds = 60;
 
 /** Upgrades that usage starts: an event beyond a limit asks for the plan that autoUpgradePlanId names. */
 @Injectable()
@@ -25,6 +29,10 @@ export class LimitUpgrades {
     const { pendingUpdateId } = sub;
     const pending = pendingUpdateId === '' ? undefined : await tx.find(pendingUpdates, { pendingUpdateId });
     if (pending?.updatePlanId === newPlanId) return;
+    if (await isAwaited(tx, subscriptionId)) {
+      tx.schedule(UPGRADE_WORK, `${subscriptionId}-${newPlanId}`, tx.now + awaitSeconds);
+      return;
+    }
     const input = submitChange.input.parse({ subscriptionId, newPlanId, quantity: sub.quantity, effectImmediate: 1 });
     const changes = this.modules.get(ChangeSubmit, { strict: false });
     await changes.submitted(tx, input, systemCaller(tx.merchantId, '', 0));

@@ -1,8 +1,8 @@
 import type { Tx } from '@recur/platform';
 import { invoiceAggregate } from '../../invoicing/aggregates.js';
 import type { SoldLine } from '../../invoicing/composed/domain/sold-line.js';
-import { isUnderWay } from '../../invoicing/composed/replace.js';
 import { soldIn, soldLines } from '../../invoicing/composed/sold-lines.js';
+import { isUndecided } from '../../invoicing/domain/charge.js';
 import type { PeriodRow } from '../domain/periods.js';
 
 /** Lines of the next period, and whether they are paid or about to be. */
@@ -15,6 +15,5 @@ export interface NextLines {
 export async function nextLines(tx: Tx, { subscriptionId, invoiceId, startAt, state }: PeriodRow): Promise<NextLines> {
   if (state === 'paid') return { lines: await soldLines(tx, subscriptionId, startAt), isTaken: true };
   const invoice = await tx.get(invoiceAggregate, invoiceId, 'invoice_not_found');
-  const isTaken = invoice.payment !== undefined && isUnderWay(invoice.payment);
-  return { lines: soldIn(invoice, invoice.lines, startAt), isTaken };
+  return { lines: soldIn(invoice, invoice.lines, startAt), isTaken: isUndecided(invoice.payment) };
 }

@@ -99,8 +99,7 @@ async function usedBefore(tx: Tx, arrears: Arrears, quoted: Unbilled, metricIds:
 const isTrial = (period: PeriodRow | undefined): boolean => period?.kind === 'trial' || period?.kind === 'free';
 
 const stateOf = ({ subscriptionId, status, cancelAtPeriodEnd }: Subscription): rules.ChangeableState => ({
-  ...{ subscriptionId, status, cancelAtPeriodEnd },
-  ...{ inTrial: false, paymentUnknown: false },
+  ...{ subscriptionId, status, cancelAtPeriodEnd, inTrial: false },
 });
 
 /** When a change takes effect; one of an incomplete subscription does so at once, since its period is not paid. */

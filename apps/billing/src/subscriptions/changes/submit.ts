@@ -9,18 +9,21 @@ import type { Composed } from '../../invoicing/composed/compose.js';
 import { useDiscount } from '../../invoicing/composed/discount-use.js';
 import { giveBackSources, InvoiceMaker, type Making } from '../../invoicing/composed/make.js';
 import { isCarried } from '../../invoicing/composed/preview.js';
-import { isUnderWay, releasePeriod } from '../../invoicing/composed/replace.js';
+import { releasePeriod } from '../../invoicing/composed/replace.js';
+import { assertDecided } from '../../invoicing/domain/charge.js';
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
 import type { InvoiceState } from '../../invoicing/state.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears, isUsage } from '../arrears.js';
+import { askedText } from '../asked.js';
 import { inUnpaidPeriod } from '../domain/apply-change.js';
 import { type CarriedLine, carriedLine } from '../domain/carried.js';
-import { lapseTime, undecided, wireDueTime } from '../domain/changes.js';
+import { lapseTime, wireDueTime } from '../domain/changes.js';
 import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
 import { reinvoice } from '../periods.js';
+import { addonParamsOf } from '../views.js';
 import { lockWaiting } from '../waiting-code.js';
 import { pendingUpdateAggregate } from './aggregate.js';
 import type { ChangeQuote } from './change-quote.js';
@@ -28,7 +31,7 @@ import { boundAfter } from './discount.js';
 import { ChangeEffects } from './effects.js';
 import { quoteChange } from './quote.js';
 import type { PendingUpdate } from './tables.js';
-import type { UpdateTerms } from './update-terms.js';
+import { type UpdateTerms, updateTermsOf } from './update-terms.js';
 import { pendingUpdateView } from './views.js';
 
 type Input = In<typeof submitChange>;
@@ -55,11 +58,14 @@ export class ChangeSubmit {
     const { subscriptionId, userId } = input;
     const named = await lockNamed(tx, { subscriptionId, userId });
     await lockWaiting(tx, named);
+    const asked = askedOf(named, input);
+    const again = await this.again(tx, named, asked, input);
+    if (again) return again;
     const sub = await this.effects.supersede(tx, named);
     const quoted = await quoteChange(tx, this.arrears, sub, { input, caller, locks: true });
     assertConfirmed(input, quoted);
-    await assertDecided(tx, quoted);
-    const terms = await termsOf(tx, quoted, input);
+    await assertPeriodsDecided(tx, quoted);
+    const terms = { ...(await termsOf(tx, quoted, input)), asked };
     const update = newUpdate(tx, quoted, terms, input, caller);
     const carried = await this.carryOut(tx, quoted, update, input);
     const { invoiceId = '', link = '', status } = carried.view ?? {};
@@ -68,6 +74,20 @@ export class ChangeSubmit {
       ...{ action: {}, invoiceId, link, note: '', paid: carried.update.status === 'finished' && !isOpen },
       paymentId: carried.paymentId ?? '',
       subscriptionPendingUpdate: pendingUpdateView(carried.update),
+    };
+  }
+
+  /** The answer to a submit that was made before, while its change waits. */
+  private async again(tx: Tx, sub: Subscription, asked: string, { confirmTotalAmount }: Input) {
+    const { pendingUpdateId } = sub;
+    const update = pendingUpdateId === '' ? undefined : await tx.lockIfAny(pendingUpdateAggregate, pendingUpdateId);
+    if (update?.status !== 'pending' || updateTermsOf(update).asked !== asked) return undefined;
+    if (confirmTotalAmount !== undefined && BigInt(confirmTotalAmount) !== update.prorationAmount) return undefined;
+    const { invoiceId, link } = update;
+    const invoice = invoiceId === '' ? undefined : await tx.get(invoiceAggregate, invoiceId, 'invoice_not_found');
+    return {
+      ...{ action: {}, invoiceId, link, note: '', paid: false, paymentId: invoice?.paymentId ?? '' },
+      subscriptionPendingUpdate: pendingUpdateView(update),
     };
   }
 
@@ -173,6 +193,25 @@ function waiting(tx: Tx, sub: Subscription, update: PendingUpdate): PendingUpdat
   return pending;
 }
 
+/** The content of a submit; the date and total of its preview make no other change of it. */
+function askedOf(sub: Subscription, input: Input): string {
+  const { newPlanId, quantity, addonParams = addonParamsOf(sub), currency, effectImmediate } = input;
+  const { discountCode, discount, applyPromoCredit, applyPromoCreditAmount, gatewayId, manualPayment } = input;
+  const { productData, refund, taxPercentage } = input;
+  return askedText({
+    ...{
+      newPlanId,
+      quantity,
+      addonParams,
+      currency: currency || sub.currency,
+      effectImmediate,
+      discountCode,
+      discount,
+    },
+    ...{ applyPromoCredit, applyPromoCreditAmount, gatewayId, manualPayment, productData, refund, taxPercentage },
+  });
+}
+
 const carriedLines = ({ bill, composition }: Composed): CarriedLine[] =>
   bill.items.map((item, at) => carriedLine(item, composition.lines[at]?.net ?? 0n));
 
@@ -192,12 +231,11 @@ const makingOf = (input: Input, deadline: number): Making => ({
   },
 });
 
-/** Throws Rejected `subscription_wrong_state` while the payment of an open period may arrive at any moment. */
-async function assertDecided(tx: Tx, { sub, periods }: ChangeQuote): Promise<void> {
+/** Throws Rejected `payment_under_way` while the payment of an open period may arrive at any moment. */
+async function assertPeriodsDecided(tx: Tx, { periods }: ChangeQuote): Promise<void> {
   for (const { state, invoiceId } of periods) {
     if (state !== 'open' || invoiceId === '') continue;
-    const { payment } = await tx.get(invoiceAggregate, invoiceId, 'invoice_not_found');
-    if (payment && isUnderWay(payment)) throw undecided(sub.subscriptionId);
+    assertDecided((await tx.get(invoiceAggregate, invoiceId, 'invoice_not_found')).payment);
   }
 }
 

@@ -11,6 +11,8 @@ export interface UpdateTerms {
   gatewayId: number;
   manualPayment: boolean;
   taxPercentage: number;
+  /** The content of the submit: an equal one is answered with this change. */
+  asked?: string;
 }
 
 /** The discount of a submit by now: a code that waited then may have reduced an invoice since. */

@@ -2,9 +2,10 @@ import { Controller } from '@nestjs/common';
 import { createSubscription, type In } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
-import { assertBuyer, findUser } from '../../customers/users.js';
+import { assertBuyer, type Customer, findUser } from '../../customers/users.js';
 import { findMethod } from '../../gateways/lookup.js';
 import { subscriptions } from '../tables.js';
+import { askedOf } from './asked.js';
 import { FirstPeriods } from './first-period.js';
 import { Others } from './others.js';
 import { type Quote, quote } from './quote.js';
@@ -31,13 +32,20 @@ export class Subscribing {
     const key = userKeyOf(input);
     assertNamed(key);
     const user = assertBuyer(tx, key, await findUser(tx, key));
+    await this.others.takeTurns(tx, user.id);
+    const asked = await askedOf(tx, user, 'create', input);
+    const again = await this.others.again(tx, { ...input, userId: user.id, asked });
+    const made = again ?? (await this.begun(tx, input, caller, user, asked));
+    return { action: {}, otherPendingCryptoSubscription: null, token: '', user: user.data, ...made };
+  }
+
+  private async begun(tx: Tx, input: Input, caller: Caller, user: Customer, asked: string) {
     const ids = { id: await tx.nextId(subscriptions), subscriptionId: tx.newId('sub_') };
-    const quoted = await quote(tx, input, user, caller, ids);
+    const quoted = await quote(tx, { ...input, asked }, user, caller, ids);
     assertConfirmed(input, quoted);
     await assertMethod(tx, quoted);
-    const again = await this.others.replace(tx, quoted);
-    const made = again ?? (await this.begins.make(tx, quoted, input, 'New'));
-    return { action: {}, otherPendingCryptoSubscription: null, token: '', user: user.data, ...made };
+    await this.others.replace(tx, quoted.sub);
+    return this.begins.make(tx, quoted, input, 'New');
   }
 }
 

@@ -1,15 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
+import { announceMethod } from '../../gateways/chargeable.js';
+import { findMethod } from '../../gateways/lookup.js';
+
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { isLive, unpaidStatuses } from '../domain/lifecycle.js';
 import { ended, type Subscription } from '../domain/subscription.js';
 import { subscriptions } from '../tables.js';
-import { addonParamsOf, subscriptionView } from '../views.js';
+import { subscriptionView } from '../views.js';
 import { giveBackWaiting } from '../waiting-code.js';
-import type { Quote } from './quote.js';
 
 /** Age up to which the same request for a subscription that is not paid yet is answered with it again. */
 const REPEAT_SECONDS = 600;
@@ -22,16 +24,35 @@ export class Others {
     private readonly owners: InvoiceOwners,
   ) {}
 
-  /**
-   * Makes room for a new subscription. One that is not paid yet is cancelled, unless it is the same and young: then it is
-   * returned. Throws Rejected `subscription_exists` for one that lives. Submits for one user and product take turns.
-   */
-  async replace(tx: Tx, quoted: Quote) {
-    const { userId, productId } = quoted.sub;
+  /** Submits of one user take turns, so that each sees what the one before it has made and used up. */
+  async takeTurns(tx: Tx, userId: number): Promise<void> {
     // a question, since it changes nothing
-    await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
-      `subscribe ${tx.merchantId} ${userId} ${productId}`,
-    ]);
+    await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`subscribe ${tx.merchantId} ${userId}`]);
+  }
+
+  /**
+   * The answer to a submit that was made before: its subscription is young and not paid yet. A method that only the second
+   * one names is charged from then on. Throws Rejected `payment_method_not_found` for one that there is not.
+   */
+  async again(tx: Tx, { userId, asked, confirmTotalAmount, paymentMethodId }: Repeat) {
+    const others = await tx.all(subscriptions, { userId, asked }, 'order by subscription_id desc limit 1');
+    const [other] = others.filter(({ status, createTime }) => isFresh(status, tx.now - createTime));
+    if (!other || other.latestInvoiceId === '') return undefined;
+    const { subscriptionId, latestInvoiceId: invoiceId } = other;
+    const { status, totalAmount, link, paymentId } = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+    if (status !== 'processing') return undefined;
+    if (confirmTotalAmount !== undefined && BigInt(confirmTotalAmount) !== totalAmount) return undefined;
+    const sub = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
+    if (!unpaidStatuses.includes(sub.status)) return undefined;
+    const subscription = await withMethod(tx, sub, paymentMethodId);
+    return { invoiceId, link, paid: false, paymentId, subscription };
+  }
+
+  /**
+   * Makes room for a new subscription: one that is not paid yet is cancelled. Throws Rejected `subscription_exists` for one
+   * that lives, `payment_under_way` for one whose first payment may be taken at any moment.
+   */
+  async replace(tx: Tx, { userId, productId }: Pick<Subscription, 'userId' | 'productId'>): Promise<void> {
     const others = await tx.parts(subscriptions, { userId, productId }, 'order by subscription_id');
     const alive = others.find(({ status }) => isLive(status));
     if (alive) {
@@ -41,26 +62,33 @@ export class Others {
     for (const other of others.filter(({ status }) => unpaidStatuses.includes(status))) {
       const { latestInvoiceId: invoiceId } = other;
       const invoice = invoiceId ? await this.owners.lock(tx, { invoiceId }, 'invoice_not_found') : undefined;
-      const isOpen = invoice?.status === 'processing';
-      if (isOpen && isSame(other, quoted) && invoice.totalAmount === quoted.composed.composition.amounts.totalAmount) {
-        const { link, paymentId } = invoice;
-        return { invoiceId, link, paid: false, paymentId, subscription: subscriptionView(other) };
-      }
       // cancelling its invoice ends it
-      if (isOpen) await this.endings.cancel(tx, invoice);
+      if (invoice?.status === 'processing') await this.endings.cancel(tx, invoice);
       else {
         await giveBackWaiting(tx, other);
         tx.step(subscriptionAggregate, ended(other, 'cancel', 'Replaced', tx.now), 'subscription.cancelled');
       }
     }
-    return undefined;
   }
 }
 
-function isSame(other: Subscription, { sub }: Quote): boolean {
-  const choiceOf = (one: Subscription) =>
-    JSON.stringify([one.planId, one.quantity, one.currency, addonParamsOf(one).toSorted(byId)]);
-  return sub.createTime - other.createTime < REPEAT_SECONDS && choiceOf(other) === choiceOf(sub);
+/** A submit that may be the second of two equal ones. */
+interface Repeat {
+  userId: number;
+  asked: string;
+  confirmTotalAmount?: number | undefined;
+  paymentMethodId: string;
 }
 
-const byId = (a: { addonPlanId: number }, b: { addonPlanId: number }) => a.addonPlanId - b.addonPlanId;
+const isFresh = (status: Subscription['status'], age: number): boolean =>
+  unpaidStatuses.includes(status) && age < REPEAT_SECONDS;
+
+/** The view of a subscription, which is charged with the method from now on where one is named. */
+async function withMethod(tx: Tx, sub: Subscription, methodId: string) {
+  if (methodId === '' || methodId === sub.paymentMethodId) return subscriptionView(sub);
+  const { gatewayId, userId } = sub;
+  if (!(await findMethod(tx, { gatewayId, userId, methodId }))) throw new Rejected('payment_method_not_found');
+  const changed = { ...sub, paymentMethodId: methodId, modifyTime: tx.now };
+  announceMethod(tx, { gatewayId, userId, methodId: '' });
+  return tx.step(subscriptionAggregate, changed, 'subscription.updated', { log: 'ChangeMethod' });
+}

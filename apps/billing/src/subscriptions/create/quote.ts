@@ -19,7 +19,10 @@ import { externalTerms } from './external-discount.js';
 type Submit = In<typeof createSubscription>;
 /** Terms of create_preview and create_submit; what only the latter has is optional. */
 export type CreateInput = Omit<Submit, 'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId' | 'startIncomplete'> &
-  Partial<Pick<Submit, 'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId'>> & { manualPayment?: boolean };
+  Partial<Pick<Submit, 'metadata' | 'returnUrl' | 'cancelUrl' | 'paymentMethodId'>> & {
+    manualPayment?: boolean;
+    asked?: string;
+  };
 
 /** A new subscription as it would be, with its first bill composed. */
 export interface Quote {
@@ -141,7 +144,8 @@ function newSubscription(
     ...{ cancelReason: '', cancelTime: 0, dunningTime: 0, latestInvoiceId: '', pendingUpdateId: '' },
     ...{ planSnapshot: snapshotOf(choice), items: storedItems(items), discount: null, carried: [] },
     ...{ taxPercentage, vatNumber, countryCode: vatCountryCode, metadata: input.metadata ?? {} },
-    ...{ returnUrl: input.returnUrl ?? '', cancelUrl: input.cancelUrl ?? '', parkedReason: '', parkedAt: 0 },
+    ...{ returnUrl: input.returnUrl ?? '', cancelUrl: input.cancelUrl ?? '', asked: input.asked ?? '' },
+    ...{ parkedReason: '', parkedAt: 0 },
     ...{ createTime: now, modifyTime: now },
   };
 }

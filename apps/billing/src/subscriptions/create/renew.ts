@@ -8,6 +8,7 @@ import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
 import { subscriptions } from '../tables.js';
 import { addonParamsOf } from '../views.js';
+import { askedOf } from './asked.js';
 import { FirstPeriods } from './first-period.js';
 import { Others } from './others.js';
 import { quote } from './quote.js';
@@ -31,12 +32,16 @@ export class Renewing {
       }
       const key = { userId: old.userId };
       const user = assertBuyer(tx, key, await findUser(tx, key));
+      await this.others.takeTurns(tx, user.id);
+      const given = { ...termsOf(old), ...input, gatewayId: input.gatewayId || old.gatewayId };
+      const asked = await askedOf(tx, user, `renew ${old.subscriptionId}`, given);
+      const again = await this.others.again(tx, { ...given, userId: user.id, asked });
+      if (again) return { action: {}, ...again };
       const ids = { id: await tx.nextId(subscriptions), subscriptionId: tx.newId('sub_') };
-      const terms = { ...termsOf(old), ...input, gatewayId: input.gatewayId || old.gatewayId };
+      const terms = { ...given, asked };
       const quoted = await quote(tx, terms, user, caller, ids, 'renew');
-      const again = await this.others.replace(tx, quoted);
-      const made = again ?? (await this.begins.make(tx, quoted, { ...terms, startIncomplete: false }, 'Renew'));
-      return { action: {}, ...made };
+      await this.others.replace(tx, quoted.sub);
+      return { action: {}, ...(await this.begins.make(tx, quoted, { ...terms, startIncomplete: false }, 'Renew')) };
     });
   }
 }

@@ -5,7 +5,7 @@ import type { InvoiceState } from '../../invoicing/state.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears, hasUsage } from '../arrears.js';
 import { carriedLinesOf } from '../domain/carried.js';
-import { periodOf } from '../domain/cycle.js';
+import { endsWithPeriod, periodOf } from '../domain/cycle.js';
 import { hasEnded } from '../domain/lifecycle.js';
 import type { PeriodRow } from '../domain/periods.js';
 import { advanced, moved, type Subscription, suspended } from '../domain/subscription.js';
@@ -40,8 +40,9 @@ export class CycleEnds {
     if (row?.state !== 'open' || row.finishAt > 0) return;
     tx.save(subscriptionPeriods, { ...row, state: 'paid', remakeAt: 0 });
     if (hasEnded(sub.status)) return;
-    // a deferred change comes first: the cycle carries it out
-    const begins = row.startAt <= tx.now && row.startAt === sub.currentPeriodEnd && !(await deferredOf(tx, sub));
+    // a deferred change, or an end with the period, comes first: the cycle carries it out
+    const isNext = row.startAt <= tx.now && row.startAt === sub.currentPeriodEnd;
+    const begins = isNext && !(sub.status === 'active' && endsWithPeriod(sub)) && !(await deferredOf(tx, sub));
     const next = begins ? { ...advanced(sub, periodOf(sub, row)), modifyTime: tx.now } : sub;
     if (begins && hasUsage(next.planSnapshot)) await this.begin(tx, next, row);
     const isCurrent = begins || row.startAt === sub.currentPeriodStart;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
+import { isAwaited } from '../../invoicing/composed/open-invoices.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears, hasUsage } from '../arrears.js';
 import { DeferredChanges } from '../changes/deferred.js';
@@ -15,8 +16,11 @@ import { CycleInvoices, isCharged } from './cycle-invoices.js';
 import { PeriodEnd } from './period-end.js';
 import { type Scene, sceneOf } from './scene.js';
 
-/** `missed`: periods that are made up for without a decision. */
-const limits = { batch: 50, leaseSeconds: 120, missed: 3 } as const;
+/**
+ * `missed`: periods that are made up for without a decision. `awaitSeconds`: until a payment under way is looked at again,
+ * whose outcome is told at once as a rule.
+ */
+const limits = { batch: 50, leaseSeconds: 120, missed: 3, awaitSeconds: 3_600 } as const;
 
 /** Words of the operation log. */
 const words: Record<CycleStep, string> = {
@@ -74,6 +78,10 @@ export class Cycle {
       const due = nextStep(state, terms);
       if (!due || due.at > tx.now || (done.length > 0 && readsCommitted(state.sub, due.step))) {
         if (due) tx.schedule(due.step === 'finish' || due.step === 'last' ? FINISH : NEXT, subscriptionId, due.at);
+        break;
+      }
+      if (voids(state.sub, due.step) && (await isAwaited(tx, subscriptionId))) {
+        tx.schedule(NEXT, subscriptionId, tx.now + limits.awaitSeconds);
         break;
       }
       const parked = due.step === 'make' ? parkedIfLate(state.sub, tx.now) : undefined;
@@ -172,6 +180,10 @@ function readsCommitted({ planSnapshot, pendingUpdateId }: Subscription, step: C
   if (step === 'make' || step === 'finish') return hasUsage(planSnapshot);
   return pendingUpdateId !== '' && (step === 'enter' || step === 'suspend');
 }
+
+/** True for a step that may cancel open invoices: it waits while a payment of one is under way. */
+const voids = ({ pendingUpdateId }: Subscription, step: CycleStep): boolean =>
+  step === 'end' || step === 'expire' || (pendingUpdateId !== '' && (step === 'enter' || step === 'suspend'));
 
 /** Items of each user, in their order. */
 function byUser<I extends { state: CycleState }>(items: readonly I[]): I[][] {

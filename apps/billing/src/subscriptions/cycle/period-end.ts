@@ -20,7 +20,8 @@ export class PeriodEnd {
   async end(tx: Tx, { settings }: Scene, { sub, current, ahead }: CycleState): Promise<CycleState> {
     if (ahead) await voidPeriod(tx, ahead);
     const reason = sub.cancelReason || 'Cancelled at the end of the period';
-    const over = await this.endings.end(tx, sub, { move: 'cancel', reason, usageLater: true });
+    const at = Math.min(tx.now, sub.currentPeriodEnd);
+    const over = await this.endings.end(tx, sub, { move: 'cancel', reason, usageLater: true, at });
     if (!current || !sellsUsage(sub.planSnapshot)) return { sub: over, current, ahead: undefined };
     // usage of its last period may still arrive
     const row = { ...current, finishAt: sub.currentPeriodEnd + settings.usageGraceSeconds };

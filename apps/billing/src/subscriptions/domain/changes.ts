@@ -88,8 +88,6 @@ export interface ChangeableState {
   status: SubscriptionStatus;
   inTrial: boolean;
   cancelAtPeriodEnd: boolean;
-  /** True while a payment of the current or next period's invoice has an unknown outcome. */
-  paymentUnknown: boolean;
 }
 
 /**
@@ -97,23 +95,13 @@ export interface ChangeableState {
  * open invoice replaced, an active one is billed. Throws Rejected `subscription_wrong_state` where it may not.
  */
 export function modeOf(state: ChangeableState): ChangeMode {
-  const { subscriptionId, status, inTrial, paymentUnknown } = state;
+  const { subscriptionId, status, inTrial } = state;
   if (status !== 'active' && status !== 'incomplete') {
     throw new Rejected('subscription_wrong_state', `Subscription ${subscriptionId} is ${status}: cannot change it`);
-  }
-  if (paymentUnknown) {
-    throw undecided(subscriptionId);
   }
   if (status === 'incomplete') return 'incomplete';
   return inTrial ? 'trial' : 'billed';
 }
-
-/** The refusal while the outcome of a payment is not known. */
-export const undecided = (subscriptionId: string): Rejected =>
-  new Rejected(
-    'subscription_wrong_state',
-    `The outcome of a payment of subscription ${subscriptionId} is not known yet: try again later`,
-  );
 
 /** The refusal while the next period is paid as a change that waits for it sells it. */
 export const prepaid = (subscriptionId: string): Rejected =>

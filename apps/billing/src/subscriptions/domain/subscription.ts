@@ -77,6 +77,8 @@ export interface Subscription {
   metadata: Record<string, unknown>;
   returnUrl: string;
   cancelUrl: string;
+  /** The content of its submit: an equal one soon after it is answered with this subscription. */
+  asked: string;
   /** Why its billing is stopped; '' while it is not. */
   parkedReason: string;
   parkedAt: number;

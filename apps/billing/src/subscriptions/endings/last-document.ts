@@ -26,6 +26,8 @@ export interface LastTerms {
   usage?: readonly BillItem[];
   /** The end of that usage, which the document bills. */
   usedUntil?: number;
+  /** The second at which it ended, where the document is made later; the present one by default. */
+  at?: number;
 }
 
 const last = { status: 'open', createFrom: createFrom.autoRenew } as const;
@@ -44,10 +46,9 @@ export class LastDocuments {
   async make(
     tx: Tx,
     sub: Subscription,
-    { prorate, invoiceNow, refund = false, usage = [], usedUntil: usageUntil = 0 }: LastTerms,
+    { prorate, invoiceNow, refund = false, usage = [], usedUntil: usageUntil = 0, at = tx.now }: LastTerms,
   ): Promise<Unbilled[]> {
     const { subscriptionId, gatewayId, currentPeriodEnd: periodEnd } = sub;
-    const at = tx.now;
     const carried = prorate ? usedUntil(sub.carried, at) : sub.carried;
     const sold = await soldLines(tx, subscriptionId, at);
     const { items, ended, dropped } = lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage });
@@ -63,7 +64,7 @@ export class LastDocuments {
     ]);
     const composed = await compose(tx, lastBill({ ...sub, carried }, items, at), { sellerCountryCode, gateway });
     const isWaived = await isCarried(tx, composed);
-    const deadline = firstInvoiceDeadline(at, firstInvoiceDays);
+    const deadline = firstInvoiceDeadline(tx.now, firstInvoiceDays);
     let billedOn = tx.newId('in_');
     if (isWaived) await giveBackSources(tx, composed);
     else billedOn = (await this.maker.make(tx, composed, { ...last, deadline, refund })).view.invoiceId;

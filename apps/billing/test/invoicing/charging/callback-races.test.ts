@@ -19,12 +19,20 @@ async function deliver(input: In<typeof gatewayCallback>): Promise<boolean> {
   return (await c.s.t.server.dispatch(gatewayCallback.name, JSON.stringify(input), caller)).ok;
 }
 
-/** An invoice of 7033, of which 1000 is paid from main credit, and whose charge is said to have succeeded later. */
+/** An invoice of 7033, of which 1000 is paid from main credit, and whose charge waits for its user. */
 async function awaiting() {
   const userId = await c.s.buyer({ main: CREDIT });
-  await c.card(userId, 'calls_back_late');
+  await c.card(userId, 'needs_action');
   const { invoiceId, paymentId } = await c.made(userId);
   return { userId, invoiceId, paymentId };
+}
+
+/** Its user approves the charge; the gateway tells of it. */
+async function approve({ paymentId }: { paymentId: string }): Promise<void> {
+  const [row] = await c.s.t.rows('select gateway_payment_id as reference from payments where payment_id = $1', [
+    paymentId,
+  ]);
+  await c.sandbox.answer(c.account, String(row?.reference), true);
 }
 
 /** Cancels a payment after some round trips to the database: a callback is read before it is applied. */
@@ -53,8 +61,8 @@ it(`payment/cancel and a success callback, ${ROUNDS * TOGETHER} times at once: o
   for (let round = 0; round < ROUNDS; round++) {
     const open = await Promise.all(Array.from({ length: TOGETHER }, awaiting));
     await c.drain();
+    await Promise.all(open.map(approve));
     await c.s.t.rows(`delete from due_work where kind in ('sandbox.callback', 'payment.reconcile')`);
-    c.s.clock.advance(3_600);
     const callbacks = await c.sandbox.dueCallbacks(c.account);
     await Promise.all(
       open.map(async ({ paymentId }, at) => {

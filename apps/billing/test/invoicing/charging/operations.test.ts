@@ -133,9 +133,26 @@ describe('a payment that ends while its charge is under way', () => {
     expect(await c.sandbox.answer(c.account, reference, true)).toMatchObject({ is: 'cancelled' });
   });
 
-  it('a charge that was made meanwhile becomes main credit, once', async () => {
-    const { userId, invoiceId, invoice } = await c.charged('times_out_after_charging');
+  const refusals = {
+    'payment/cancel': (_: string, paymentId: string) => c.s.t.call(cancelPayment, { paymentId }),
+    'invoice/cancel': (invoiceId: string) => c.s.t.call(cancelInvoice, { invoiceId }),
+    'invoice/clearPayment': (invoiceId: string) => c.s.t.call(clearInvoicePayment, { invoiceId }),
+  };
+
+  it.each(Object.entries(refusals))('%s: refused while the charge may have been made', async (_, end) => {
+    const { invoiceId, invoice } = await c.charged('times_out_after_charging');
+    expect(await end(invoiceId, invoice.paymentId)).toMatchObject({
+      slug: 'payment_under_way',
+      message: expect.stringContaining(`Payment ${invoice.paymentId} of invoice ${invoiceId} is under way`),
+    });
+    await c.pass(hour);
+    expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.paid, surplusAmount: 0 });
+  });
+
+  it('a charge that its user approved before the gateway let go of it becomes main credit, once', async () => {
+    const { userId, invoiceId, invoice } = await c.charged('needs_action');
     await c.s.t.done(cancelPayment, { paymentId: invoice.paymentId });
+    await c.sandbox.answer(c.account, String(invoice.payment?.gatewayPaymentId), true);
     await c.pass(2 * hour);
     const [row] = await c.s.t.rows(`select balance from credit_accounts where user_id = $1 and type = 'main'`, [
       userId,

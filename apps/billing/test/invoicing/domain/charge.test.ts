@@ -96,6 +96,8 @@ describe('inquiries', () => {
     const waits = [0, 1, 2, 8, 9, 50].map(inquiries => askAgainAfter({ inquiries, outcome: 'unknown' }));
     expect(waits).toEqual([60, 120, 240, 15_360, 21_600, 21_600]);
     expect([0, 1, 9].map(inquiries => askAgainAfter({ inquiries, outcome: 'action' }))).toEqual([3_600, 7_200, 21_600]);
+    // its payment has ended: the charge is to be released
+    expect(askAgainAfter({ inquiries: 0, outcome: 'action', status: 'cancelled' })).toBe(60);
   });
 
   it('hold up the deadline while they decide it', () => {

@@ -195,6 +195,24 @@ describe('submits at one time', () => {
     expect(source).toMatchObject({ credited_net: '5000' });
   });
 
+  it('that ask for the same are one change, with one invoice', async () => {
+    const sub = await w.paid();
+    await w.at(sub, 0.5);
+    const made = await Promise.all(Array.from({ length: 16 }, () => w.change(sub, {})));
+    expect(new Set(made.map(({ invoiceId }) => invoiceId)).size).toBe(1);
+    expect(new Set(made.map(({ subscriptionPendingUpdate: update }) => update?.pendingUpdateId)).size).toBe(1);
+    const [{ prorationAmount = 0 } = {}] = made.map(({ subscriptionPendingUpdate: update }) => update ?? {});
+    expect(await w.change(sub, { confirmTotalAmount: prorationAmount })).toMatchObject({
+      invoiceId: made[0]?.invoiceId,
+    });
+    expect(await w.refused(sub, { confirmTotalAmount: prorationAmount + 1 })).toMatchObject({ slug: 'total_changed' });
+    const rows = await w.t.rows(
+      `select count(*)::integer as invoices from invoices where subscription_id = $1 and kind = 'invoice'`,
+      [sub.subscriptionId],
+    );
+    expect(rows).toEqual([{ invoices: 2 }]);
+  });
+
   it('and a payment: the change that was paid takes effect, or was superseded', async () => {
     const sub = await w.paid();
     await w.at(sub, 0.5);

@@ -126,7 +126,7 @@ describe('U1: now or at the end of the period', () => {
 
 describe('U6: states', () => {
   const state: ChangeableState = {
-    ...{ subscriptionId: 'sub_1', status: 'active', inTrial: false, cancelAtPeriodEnd: false, paymentUnknown: false },
+    ...{ subscriptionId: 'sub_1', status: 'active', inTrial: false, cancelAtPeriodEnd: false },
   };
 
   it.each([
@@ -139,12 +139,6 @@ describe('U6: states', () => {
 
   it.each(['init', 'pending', 'processing', 'cancelled', 'expired', 'failed'] as const)('%s: refused', status => {
     expect(refusalOf(() => modeOf({ ...state, status })).slug).toBe('subscription_wrong_state');
-  });
-
-  it('refuses while the outcome of a payment is unknown', () => {
-    for (const status of ['active', 'incomplete'] as const) {
-      expect(refusalOf(() => modeOf({ ...state, status, paymentUnknown: true })).slug).toBe('subscription_wrong_state');
-    }
   });
 
   it('refuses a deferred change of a subscription that ends with its period', () => {

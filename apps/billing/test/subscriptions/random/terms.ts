@@ -75,7 +75,7 @@ export function begun(history: History): { sub: Subscription; period: Period } {
     ...{ manualPayment: false, cancelAtPeriodEnd: false, cancelReason: '', cancelTime: 0, dunningTime: 0 },
     ...{ latestInvoiceId: '', pendingUpdateId: '', planSnapshot: snapshotOf(choice), items: storedItems(items) },
     ...{ discount: null, carried: [], taxPercentage, vatNumber: '', countryCode: '', metadata: {} },
-    ...{ returnUrl: '', cancelUrl: '', parkedReason: '', parkedAt: 0, createTime: start, modifyTime: start },
+    ...{ returnUrl: '', cancelUrl: '', asked: '', parkedReason: '', parkedAt: 0, createTime: start, modifyTime: start },
   };
   return { sub, period };
 }

@@ -192,7 +192,7 @@ export const cancelInvoice = operation({
   permission: 'invoice.write',
   input: z.object({ invoiceId: input.filled }),
   output: Empty,
-  errors: ['invoice_not_found', 'invoice_not_open', 'payment_not_open'],
+  errors: ['invoice_not_found', 'invoice_not_open', 'payment_not_open', 'payment_under_way'],
 });
 
 export const deleteInvoice = operation({
@@ -218,5 +218,5 @@ export const clearInvoicePayment = operation({
   permission: 'invoice.write',
   input: z.object({ invoiceId: input.filled }),
   output: Empty,
-  errors: ['invoice_not_found', 'invoice_not_open', 'invoice_without_payment', 'payment_not_open'],
+  errors: ['invoice_not_found', 'invoice_not_open', 'invoice_without_payment', 'payment_not_open', 'payment_under_way'],
 });

@@ -87,7 +87,7 @@ export const submitChange = operation({
     paymentId: text,
     subscriptionPendingUpdate: SubscriptionPendingUpdate.nullable(),
   }),
-  errors: [...changeErrors, 'amount_below_minimum', 'total_changed'],
+  errors: [...changeErrors, 'amount_below_minimum', 'total_changed', 'payment_under_way'],
 });
 
 export const listPendingUpdates = operation({

@@ -122,7 +122,14 @@ export const createSubscription = operation({
     token: text,
     user: User.nullable(),
   }),
-  errors: [...termErrors, 'subscription_exists', 'payment_method_not_found', 'amount_below_minimum', 'total_changed'],
+  errors: [
+    ...termErrors,
+    'subscription_exists',
+    'payment_method_not_found',
+    'amount_below_minimum',
+    'total_changed',
+    'payment_under_way',
+  ],
 });
 
 export const renewSubscription = operation({
@@ -152,5 +159,6 @@ export const renewSubscription = operation({
     'gateway_not_found',
     'gateway_archived',
     'amount_below_minimum',
+    'payment_under_way',
   ],
 });

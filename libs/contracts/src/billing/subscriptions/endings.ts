@@ -6,6 +6,7 @@ import * as parts from './inputs.js';
 
 const writing = { service: 'billing', effect: 'write', methods: ['POST'], permission: 'subscription.write' } as const;
 const stateErrors = ['subscription_not_found', 'subscription_wrong_state'] as const;
+const endErrors = [...stateErrors, 'payment_under_way'] as const;
 
 export const cancelSubscription = operation({
   ...writing,
@@ -20,7 +21,7 @@ export const cancelSubscription = operation({
     refund: input.flag.default(false).describe('Refund a negative total instead of crediting it'),
   }),
   output: Empty,
-  errors: stateErrors,
+  errors: endErrors,
 });
 
 export const cancelAtPeriodEnd = operation({
@@ -30,7 +31,7 @@ export const cancelAtPeriodEnd = operation({
   summary: 'End a subscription when its current period ends; no effect if that is already so',
   input: z.object(parts.subscriptionKey),
   output: Empty,
-  errors: stateErrors,
+  errors: endErrors,
 });
 
 export const keepAfterPeriodEnd = operation({

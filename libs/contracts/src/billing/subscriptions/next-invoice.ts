@@ -15,7 +15,7 @@ export const addTrialTime = operation({
   permission: 'subscription.write',
   input: z.object({ appendTrialEndHour: z.int().min(1).max(87_600), subscriptionId: input.filled }),
   output: Empty,
-  errors: ['subscription_not_found', 'subscription_not_extendable'],
+  errors: ['subscription_not_found', 'subscription_not_extendable', 'payment_under_way'],
 });
 
 export const previewNextInvoice = operation({

@@ -51,7 +51,7 @@ export const changeDueDay = operation({
     dueDay: z.int().min(1).max(31).describe('Day of the month; for weekly plans the ISO weekday 1..7'),
   }),
   output: z.object({ subscription: Subscription, invoice: Invoice.nullable() }),
-  errors: ['subscription_not_found', 'subscription_wrong_state'],
+  errors: ['subscription_not_found', 'subscription_wrong_state', 'payment_under_way'],
 });
 
 export const resumeSubscription = operation({
