@@ -13,15 +13,22 @@ import {
   newPayment,
   newPaymentMethod,
   planType,
+  portalChangeDueDay,
+  portalCreatePreview,
+  portalCreateSubmit,
   portalInvoicePay,
+  portalPendingUpdateCancel,
+  portalUpdatePreview,
+  portalUpdateSubmit,
+  previewChange,
   refundInvoice,
+  renewSubscription,
   type Subscription,
   submitChange,
   subscriptionStatus,
 } from '@recur/contracts';
 import { Sandbox } from '../../src/gateways/adapters/sandbox.js';
 import { Settlement } from '../../src/invoicing/payments/settlement.js';
-import { PendingUpdates } from '../../src/subscriptions/changes/pending-updates.js';
 import { visitor } from '../portal/visitor.js';
 import { type World, world } from './world.js';
 
@@ -71,6 +78,8 @@ interface Case {
   userId: number;
   invoiceId: string;
   paymentId: string;
+  /** A subscription of the user that has ended before. */
+  endedId?: string;
 }
 
 const account = () => ({ merchantId: 15, gatewayId, key: '', secret: '', webhookSecret: '' });
@@ -206,9 +215,11 @@ const another = (state: State) => ({
 const first: Situation = {
   async begin(state) {
     const userId = w.newUser();
+    const { subscriptionId: endedId } = (await w.create({ userId })).subscription;
+    await w.t.done(cancelSubscription, { subscriptionId: endedId });
     await withCard(userId, states[state]);
     const { subscription: sub, invoiceId, paymentId } = await w.create({ userId, gatewayId });
-    return { sub, userId, invoiceId, paymentId };
+    return { sub, userId, invoiceId, paymentId, endedId };
   },
   calls: {
     ...operations,
@@ -219,12 +230,19 @@ const first: Situation = {
     },
     'create_submit, another': ({ userId }) =>
       w.t.call(createSubscription, { planId: 10, userId, gatewayId, quantity: 2 }),
+    'portal: create_submit, another': async ({ userId }) => {
+      const order = { planId: 10, gatewayId, quantity: 3 };
+      const { totalAmount } = await w.t.done(portalCreatePreview, order, visitor(userId));
+      return w.t.call(portalCreateSubmit, { ...order, confirmTotalAmount: totalAmount }, visitor(userId));
+    },
+    renew: ({ endedId = '' }) => w.t.call(renewSubscription, { subscriptionId: endedId }),
   },
   // what is known to be under way has made the subscription processing, which is live
   unlike(state): Record<string, string> {
     const live = 'subscription_exists';
     if (state === 'claimed') return { add_new_trial_start: 'done', 'create_submit, the same': 'done' };
-    return state === 'needs action' ? {} : { 'create_submit, the same': live, 'create_submit, another': live };
+    const names = Object.keys(first.calls).filter(name => /create_submit|renew/.test(name));
+    return state === 'needs action' ? {} : Object.fromEntries(names.map(name => [name, live]));
   },
 };
 
@@ -261,14 +279,18 @@ const change: Situation = {
     },
     'update_submit, another': ({ sub: { subscriptionId } }) =>
       w.t.call(submitChange, { subscriptionId, ...upgrade, quantity: 2 }),
-    'portal: the change is taken back': ({ sub: { subscriptionId } }) =>
-      w.t.app
-        .get(PendingUpdates)
-        .cancel({ subscriptionId }, w.t.callerOf())
-        .then(
-          () => ({ ok: true }),
-          error => ({ ok: false, slug: error.slug }),
-        ),
+    'update_preview, another': ({ sub: { subscriptionId } }) =>
+      w.t.call(previewChange, { subscriptionId, ...upgrade, quantity: 4 }),
+    'portal: update_submit, another': async ({ sub: { subscriptionId }, userId }) => {
+      const order = { subscriptionId, ...upgrade, quantity: 3 };
+      const preview = await w.t.call(portalUpdatePreview, order, visitor(userId));
+      const confirmTotalAmount = preview.ok ? preview.data.totalAmount : 0;
+      const submit = await w.t.call(portalUpdateSubmit, { ...order, confirmTotalAmount }, visitor(userId));
+      expect([preview.ok, !preview.ok && preview.slug]).toEqual([submit.ok, !submit.ok && submit.slug]);
+      return submit;
+    },
+    'portal: the change is taken back': ({ sub: { subscriptionId }, userId }) =>
+      w.t.call(portalPendingUpdateCancel, { subscriptionId }, visitor(userId)),
   },
   // the next period is far away, and the same submit has the same answer
   unlike: () => ({ add_new_trial_start: 'done', 'update_submit, the same': 'done' }),
@@ -294,6 +316,8 @@ const next: Situation = {
   calls: {
     ...operations,
     change_due_day: ({ sub: { subscriptionId } }) => w.t.call(changeDueDay, { subscriptionId, dueDay: 20 }),
+    'portal: change_due_day': ({ sub: { subscriptionId }, userId }) =>
+      w.t.call(portalChangeDueDay, { subscriptionId, dueDay: 20 }, visitor(userId)),
     'update_submit, now': ({ sub: { subscriptionId } }) => w.t.call(submitChange, { subscriptionId, ...upgrade }),
     cancel_at_period_end: ({ sub: { subscriptionId } }) =>
       w.t.call(cancelAtPeriodEnd, { subscriptionId, userId: 0, productId: 0 }),
@@ -330,7 +354,11 @@ const dunning: Situation = {
   },
   calls: next.calls,
   // the period has begun: its day cannot be moved, and its end is far away
-  unlike: () => ({ cancel_at_period_end: 'done', change_due_day: 'subscription_wrong_state' }),
+  unlike: () => ({
+    cancel_at_period_end: 'done',
+    change_due_day: 'subscription_wrong_state',
+    'portal: change_due_day': 'subscription_wrong_state',
+  }),
 };
 
 describe.each(Object.entries({ 'a first purchase': first, 'a change': change, 'the next period': next, dunning }))(

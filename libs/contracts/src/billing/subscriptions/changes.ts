@@ -34,6 +34,7 @@ const changeErrors = [
   'plan_not_active',
   'gateway_not_found',
   'gateway_archived',
+  'payment_under_way',
 ] as const;
 
 export const previewChange = operation({
@@ -87,7 +88,7 @@ export const submitChange = operation({
     paymentId: text,
     subscriptionPendingUpdate: SubscriptionPendingUpdate.nullable(),
   }),
-  errors: [...changeErrors, 'amount_below_minimum', 'total_changed', 'payment_under_way'],
+  errors: [...changeErrors, 'amount_below_minimum', 'total_changed'],
 });
 
 export const listPendingUpdates = operation({

@@ -6,7 +6,6 @@ import * as parts from './inputs.js';
 
 const writing = { service: 'billing', effect: 'write', methods: ['POST'], permission: 'subscription.write' } as const;
 const stateErrors = ['subscription_not_found', 'subscription_wrong_state'] as const;
-const endErrors = [...stateErrors, 'payment_under_way'] as const;
 
 export const cancelSubscription = operation({
   ...writing,
@@ -21,7 +20,7 @@ export const cancelSubscription = operation({
     refund: input.flag.default(false).describe('Refund a negative total instead of crediting it'),
   }),
   output: Empty,
-  errors: endErrors,
+  errors: [...stateErrors, 'payment_under_way'],
 });
 
 export const cancelAtPeriodEnd = operation({
@@ -31,7 +30,7 @@ export const cancelAtPeriodEnd = operation({
   summary: 'End a subscription when its current period ends; no effect if that is already so',
   input: z.object(parts.subscriptionKey),
   output: Empty,
-  errors: endErrors,
+  errors: stateErrors,
 });
 
 export const keepAfterPeriodEnd = operation({
