@@ -6,7 +6,7 @@ import { creditAccount, creditConfig } from './credits/aggregates.js';
 import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
-import { copies } from './customers/copies.js';
+import { copiesWith } from './customers/copies.js';
 import { merchants, metrics, plans, products, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
@@ -26,7 +26,7 @@ import { gatewayAggregate } from './gateways/aggregates.js';
 import { GatewayAnswers } from './gateways/answers.js';
 import { GatewaySetup } from './gateways/gateway-setup.js';
 import { Gateways } from './gateways/gateways.js';
-import { PaymentMethods } from './gateways/payment-methods.js';
+import { PaymentMethods, preferNamed } from './gateways/payment-methods.js';
 import { oldFacts } from './gateways/routes.js';
 import { SandboxQuestions } from './gateways/sandbox-questions.js';
 import { gateways, gatewayUsers, paymentMethods } from './gateways/tables.js';
@@ -52,7 +52,7 @@ import { Captures } from './invoicing/payments/captures.js';
 import { Charges } from './invoicing/payments/charges.js';
 import { GatewayFacts } from './invoicing/payments/facts.js';
 import { LastNotices } from './invoicing/payments/last-notice.js';
-import { methodAdded } from './invoicing/payments/method-added.js';
+import { MethodTries } from './invoicing/payments/method-added.js';
 import { PaymentNew } from './invoicing/payments/payment-new.js';
 import { Payments } from './invoicing/payments/payments.js';
 import { PaymentReconciliation } from './invoicing/payments/reconcile.js';
@@ -174,7 +174,7 @@ export const billing: ServiceDefinition<Config> = {
     onetimeAddon: onetimeAddonAggregate,
     userMetric: userMetricAggregate,
   },
-  copies,
+  copies: copiesWith(preferNamed),
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
     ...[GatewayCallbacks, SandboxQuestions, Captures, PaymentTimeline],
@@ -197,7 +197,7 @@ export const billing: ServiceDefinition<Config> = {
     InvoiceExpiry,
     InvoiceFinalizer,
     ...[InvoiceEndings, InvoiceOwners, Notices, WireTransfers, Disputes],
-    ...[Charges, Settlement, PaymentAttempts, PaymentReconciliation, GatewayFacts],
+    ...[Charges, Settlement, MethodTries, PaymentAttempts, PaymentReconciliation, GatewayFacts],
     ...[RefundReports, RefundSending, RefundSettlement],
     DocumentLinks,
     DocumentReader,
@@ -228,7 +228,7 @@ export const billing: ServiceDefinition<Config> = {
     ],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
     app.get(LastNotices).work,
-    ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, methodAdded],
+    ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, app.get(MethodTries).work],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
     ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],
   ],

@@ -14,9 +14,15 @@ describe('the contracts against the wire', () => {
     expect(problems(lifecycleContract(), operations)).toEqual([]);
   });
 
-  it('have one Invoice: all the fields of each of its three forms, and its number', () => {
+  it('have one Invoice: all the fields of each of its three forms, its number and its deadline', () => {
     const { InvoiceDetail, InvoiceBean } = lifecycleContract().shapes;
-    const names = Object.keys({ ...wireContract().shapes.Invoice, ...InvoiceDetail, ...InvoiceBean, number: 'string' });
+    const names = Object.keys({
+      ...wireContract().shapes.Invoice,
+      ...InvoiceDetail,
+      ...InvoiceBean,
+      number: 'string',
+      deadline: 'integer',
+    });
     expect(Object.keys(emptyOf(Invoice)).sort()).toEqual(names.sort());
   });
 

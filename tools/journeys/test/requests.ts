@@ -231,7 +231,8 @@ const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'plan.edit': limited,
   // here they are filters, and the caller need not choose
   'user.list': () => ({}),
-  'payment.new': ({ user }, field) => ({
+  'payment.new': ({ user, gateway }, field) => ({
+    ...(field !== 'gatewayId' && { gatewayId: gateway[0] }),
     ...(field !== 'externalUserId' && field !== 'invoiceId' && { userId: user[0] }),
     ...(field !== 'planId' && field !== 'invoiceId' && { currency: 'EUR', totalAmount: 500 }),
   }),

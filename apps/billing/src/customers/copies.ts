@@ -1,20 +1,25 @@
 import type { MerchantMetric, MerchantState, Plan, Product, User } from '@recur/contracts';
-import { copyOf } from '@recur/platform';
-import { merchants, metrics, plans, products, users } from './tables.js';
+import { copyOf, type Tx } from '@recur/platform';
+import { merchants, metrics, plans, products, type UserCopy, users } from './tables.js';
 import { emailKey } from './users.js';
 
+/** Called with changed users before their copies are kept. */
+export type UserChanges = (tx: Tx, rows: readonly UserCopy[]) => Promise<void>;
+
+const userRow = (data: User, merchantId: number, version: number): UserCopy => ({
+  merchantId,
+  id: data.id,
+  status: data.status,
+  gatewayId: data.gatewayId,
+  emailKey: emailKey(data.email),
+  externalUserId: data.externalUserId,
+  data,
+  version,
+});
+
 /** Copies of identity's merchants and users and catalog's plans, products and metrics, kept from their events. */
-export const copies = [
-  copyOf('users', 'identity', 'user', users, (data: User, merchantId, version) => ({
-    merchantId,
-    id: data.id,
-    status: data.status,
-    gatewayId: data.gatewayId,
-    emailKey: emailKey(data.email),
-    externalUserId: data.externalUserId,
-    data,
-    version,
-  })),
+export const copiesWith = (userChanges: UserChanges) => [
+  copyOf('users', 'identity', 'user', users, userRow, userChanges),
   copyOf('plans', 'catalog', 'plan', plans, (data: Plan, merchantId, version) => ({
     merchantId,
     id: data.id,

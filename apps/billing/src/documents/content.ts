@@ -72,6 +72,8 @@ export interface DocumentContent {
   dueAt: number;
   /** 0 while it is unpaid. */
   paidAt: number;
+  /** The method that it was paid with, such as `Visa •••• 4242`; '' for none. */
+  paidWith: string;
   seller: Party;
   buyer: Party;
   /** PNG or JPEG. */

@@ -1,5 +1,5 @@
 import type { Reader, Tx } from '@recur/platform';
-import { gatewayUsers, paymentMethods } from './tables.js';
+import { gatewayUsers, type PaymentMethodRow, paymentMethods } from './tables.js';
 
 // Verbs about what a gateway charges, for the wing that charges.
 
@@ -12,6 +12,8 @@ export interface UserAtGateway {
 /** The user and the payment method that are charged, as the gateway knows them. */
 export interface Chargeable {
   methodId: string;
+  /** The method as its user knows it; see `nameOfMethod`. */
+  name: string;
   gatewayUserId: string;
   gatewayMethodId: string;
 }
@@ -47,8 +49,19 @@ export async function chargeableMethod(
     ...named.map(methodId => reader.find(paymentMethods, { methodId, gatewayId, userId })),
   ]);
   const method = chosen.find(found => found !== undefined) ?? fallback;
-  const { methodId = '', gatewayMethodId = '' } = method ?? {};
-  return method && { methodId, gatewayUserId, gatewayMethodId };
+  return (
+    method && {
+      ...{ methodId: method.methodId, name: nameOfMethod(method) },
+      ...{ gatewayUserId, gatewayMethodId: method.gatewayMethodId },
+    }
+  );
+}
+
+/** A saved method as its user knows it: its brand, else its type, and the last digits; for example `Visa •••• 4242`. */
+export function nameOfMethod({ type, data }: Pick<PaymentMethodRow, 'type' | 'data'>): string {
+  const brand = typeof data.brand === 'string' && data.brand !== '' ? data.brand : type;
+  const name = brand.replaceAll('_', ' ').replace(/^\p{Ll}/u, first => first.toUpperCase());
+  return typeof data.last4 === 'string' && data.last4 !== '' ? `${name} •••• ${data.last4}` : name;
 }
 
 /** The gateway's own id of a user; '' for one whom it does not know. */

@@ -1,3 +1,4 @@
+import { Rejected } from '@recur/kernel';
 import type { Loader, Peeking, Reader } from '@recur/platform';
 import type { Gateway } from './domain/gateway.js';
 import { gateways, type PaymentMethodRow, paymentMethods } from './tables.js';
@@ -22,3 +23,11 @@ export const findMethod = (
   { gatewayId, userId, methodId }: Pick<PaymentMethodRow, 'gatewayId' | 'userId' | 'methodId'>,
 ): Promise<PaymentMethodRow | undefined> =>
   reader.find(paymentMethods, { gatewayId, userId, ...(methodId === '' ? { isDefault: true } : { methodId }) });
+
+/** Throws Rejected `payment_method_not_found` for a method that is named and not saved for the user at the gateway. */
+export async function assertSaved(
+  reader: Reader,
+  named: Pick<PaymentMethodRow, 'gatewayId' | 'userId' | 'methodId'>,
+): Promise<void> {
+  if (named.methodId !== '' && !(await findMethod(reader, named))) throw new Rejected('payment_method_not_found');
+}

@@ -9,7 +9,7 @@ import {
 } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader, type Tx } from '@recur/platform';
-import { assertUser, findUser } from '../customers/users.js';
+import { assertUser, type Customer, findUser } from '../customers/users.js';
 import type { MethodAnswer, MethodRequest, SavedMethod } from './adapters/adapter.js';
 import { GatewayAdapters } from './adapters/registry.js';
 import { GatewayAnswers } from './answers.js';
@@ -87,7 +87,10 @@ export class PaymentMethods {
       const method = await tx.lock(paymentMethods, { methodId, gatewayId, userId }, 'payment_method_not_found');
       await tx.run('delete from payment_methods where merchant_id = $1 and method_id = $2', [tx.merchantId, methodId]);
       const [next] = await tx.parts(paymentMethods, { gatewayId, userId }, 'order by create_time desc, method_id desc');
-      if (method.isDefault && next) tx.save(paymentMethods, { ...next, isDefault: true });
+      if (method.isDefault && next) {
+        tx.save(paymentMethods, { ...next, isDefault: true });
+        announceMethod(tx, next);
+      }
       tx.log(`User(${userId})`, 'DeletePaymentMethod', { userId });
       return {};
     });
@@ -185,8 +188,10 @@ export async function keepMethod(
     createTime: tx.now,
   };
   if (asDefault) await preferTo(tx, held, method);
-  else tx.save(paymentMethods, method);
-  announceMethod(tx, method);
+  else {
+    tx.save(paymentMethods, method);
+    announceMethod(tx, method);
+  }
   return { method, isNew: true };
 }
 
@@ -217,7 +222,21 @@ export async function makeDefault(
   return true;
 }
 
-/** Saves the method as the default in place of that among the others; all are locked. */
+/**
+ * Makes the method that a user's profile names since now the default one of its gateway. One that is not saved there is
+ * passed over, and so is what a profile named all along: the user may have chosen another since.
+ */
+export async function preferNamed(tx: Tx, changed: readonly Customer[]): Promise<void> {
+  for (const { id: userId, version, data } of changed) {
+    const { paymentMethod: methodId } = data;
+    const before = methodId === '' ? undefined : await findUser(tx, { userId });
+    if (!before || before.version >= version || before.data.paymentMethod === methodId) continue;
+    const method = await tx.find(paymentMethods, { methodId, userId });
+    if (method) await makeDefault(tx, method);
+  }
+}
+
+/** Saves the method as the default in place of that among the others, and has it tried; all are locked. */
 async function preferTo(tx: Tx, others: readonly PaymentMethodRow[], chosen: PaymentMethodRow): Promise<void> {
   const before = others.find(({ isDefault }) => isDefault);
   if (before) {
@@ -228,4 +247,5 @@ async function preferTo(tx: Tx, others: readonly PaymentMethodRow[], chosen: Pay
     ]);
   }
   tx.save(paymentMethods, { ...chosen, isDefault: true });
+  announceMethod(tx, chosen);
 }

@@ -3,7 +3,8 @@ import { gatewayView } from '../gateways/views.js';
 import type { Explanation } from '../pricing/explain.js';
 import { percentageOf } from '../pricing/tax.js';
 import { shownOfSubscription, stretchOf } from './composed/views.js';
-import { dueOf } from './domain/invoice.js';
+import { daysUntil } from './domain/dunning.js';
+import { dueOf, expiryTime } from './domain/invoice.js';
 import type { Checkout, Payment } from './domain/payment.js';
 import { refundView } from './refunds/views.js';
 import type { InvoiceState } from './state.js';
@@ -62,8 +63,9 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     paymentLink: invoice.link,
     gatewayInvoicePdf: invoice.pdfLink,
     sendPdf: invoice.pdfLink,
-    dayUtilDue: invoice.daysUntilDue,
+    ...dueDateOf(invoice),
     createTime: invoice.createTime,
+    PaymentMethodId: payment ? methodIdOf(payment) : '',
     autoCharge: payment?.automatic ?? false,
     finishTime: invoice.finishTime,
     paidTime: invoice.paidTime,
@@ -74,6 +76,15 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     payment: payment ? paymentView(payment) : null,
     userAccount: user,
   };
+}
+
+/** The due date, and the days to it from the finish. A term that was moved since is rounded up to days. */
+function dueDateOf(invoice: InvoiceState): Pick<contract.Invoice, 'deadline' | 'dayUtilDue'> {
+  const { finishTime, daysUntilDue, kind } = invoice;
+  if (finishTime === 0 || kind !== 'invoice') return { deadline: 0, dayUtilDue: daysUntilDue };
+  const deadline = invoice.deadline || expiryTime(invoice);
+  const isMoved = deadline !== expiryTime(invoice);
+  return { deadline, dayUtilDue: isMoved ? daysUntil(deadline, finishTime) : daysUntilDue };
 }
 
 export const explanationView = ({ lines, totals }: Explanation): contract.PortalExplanation => ({
@@ -116,6 +127,9 @@ function lineView(line: LineRow, currency: string): contract.InvoiceLine {
   };
 }
 
+/** The method that a payment was last charged with, else the one that was chosen for it. */
+const methodIdOf = ({ methodId, checkout }: Payment): string => methodId || (checkout?.paymentMethodId ?? '');
+
 export function paymentView(payment: Payment): contract.Payment {
   const { merchantId, paymentId, invoiceId, userId, gatewayId, currency, gatewayPaymentId, link } = payment;
   const { externalPaymentId, countryCode, checkout } = payment;
@@ -132,6 +146,8 @@ export function paymentView(payment: Payment): contract.Payment {
     gatewayId,
     currency,
     gatewayPaymentId,
+    paymentMethodId: methodIdOf(payment),
+    paymentMethodName: payment.methodName,
     link,
     status: contract.paymentStatus[payment.status],
     totalAmount: Number(payment.totalAmount),

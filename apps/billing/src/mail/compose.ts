@@ -23,6 +23,8 @@ export interface MailFacts {
   number: string;
   currency: string;
   decimals: number;
+  /** The method that was charged, such as `Visa •••• 4242`; '' for none. */
+  method: string;
   /** Amount to be paid; for a document that leaves nothing to pay, its total. */
   amount: bigint;
   /** When it must be paid; 0 where nothing is to be paid. */
@@ -68,11 +70,13 @@ export function composeMail(facts: MailFacts): ComposedMail {
     amount: formats.amount(kind === 'credit_note' && facts.amount < 0n ? -facts.amount : facts.amount),
     due: dueAt === 0 ? '' : formats.date(dueAt),
     link: facts.link,
+    method: facts.method,
     document: facts.documentLink,
   };
   const text = kind === 'invoice' && dueAt === 0 ? 'receiptText' : texts[kind];
   const links = [facts.link === '' ? '' : words.pay, facts.documentLink === '' ? '' : words.view].filter(Boolean);
-  const paragraphs = [words.greeting, words[text], links.join('\n'), words.regards].filter(Boolean);
+  const method = facts.method === '' ? '' : words.method;
+  const paragraphs = [words.greeting, words[text], method, links.join('\n'), words.regards].filter(Boolean);
   return {
     title: oneLine(fill(words[titles[kind]], values)),
     content: paragraphs.map(paragraph => fill(paragraph, values)).join('\n\n'),

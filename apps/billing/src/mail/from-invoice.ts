@@ -2,11 +2,9 @@ import { exponentOf, type Invoice, type InvoiceMerchant, invoiceStatus, type Use
 import { languageOf } from '@recur/kernel';
 import type { MailFacts, MailKind } from './compose.js';
 
-/** Where an e-mail leads, if not to the invoice's payment page, and when it must be paid by, if not by the invoice's term. */
+/** Where an e-mail leads, if not to the invoice's payment page. */
 export interface MailOptions {
   link?: string;
-  /** Unix seconds. */
-  dueAt?: number;
 }
 
 /** The facts of an e-mail about an invoice, to its user, in the user's language. */
@@ -15,10 +13,9 @@ export function mailAbout(
   invoice: Invoice,
   seller: InvoiceMerchant,
   user: User,
-  { link, dueAt }: MailOptions = {},
+  { link }: MailOptions = {},
 ): MailFacts {
   const isOpen = invoice.status === invoiceStatus.processing;
-  const term = invoice.finishTime + invoice.dayUtilDue * 86_400;
   const left = isOpen ? invoice.totalAmount - invoice.partialCreditPaidAmount : invoice.totalAmount;
   return {
     kind,
@@ -33,9 +30,11 @@ export function mailAbout(
     currency: invoice.currency,
     decimals: exponentOf(invoice.currency),
     amount: BigInt(left),
-    dueAt: isOpen ? (dueAt ?? term) : 0,
+    dueAt: isOpen ? invoice.deadline : 0,
     timeZone: seller.timeZone,
     link: isOpen ? (link ?? invoice.paymentLink) : '',
     documentLink: invoice.gatewayInvoicePdf,
+    // the method of an open invoice has failed, or has to be confirmed
+    method: kind === 'credit_note' || kind === 'last_notice' ? '' : (invoice.payment?.paymentMethodName ?? ''),
   };
 }

@@ -24,6 +24,8 @@ import { Arrears1763683200040 } from './0040-arrears.js';
 import { Logos1763683200045 } from './0045-logos.js';
 import { TriedMethods1763683200046 } from './0046-tried-methods.js';
 import { UnderWay1763683200050 } from './0050-under-way.js';
+import { Methods1763683200051 } from './0051-methods.js';
+import { Printed1763683200052 } from './0052-printed.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -53,4 +55,6 @@ export const migrations = [
   Logos1763683200045,
   TriedMethods1763683200046,
   UnderWay1763683200050,
+  Methods1763683200051,
+  Printed1763683200052,
 ];

@@ -44,16 +44,23 @@ async function losesCode(reader: Reader, sub: Subscription, update: DeferredUpda
   return !(await discounts.survives(reader, found.discountId, planOf(afterDeferred(sub, update))));
 }
 
+/** Facts of a next bill: its period and usage, and the open invoice that it replaces; '' for none. */
+interface Known {
+  known?: Period | undefined;
+  usage?: readonly BillItem[];
+  replaces?: string;
+}
+
 /** The same with a deferred change that is known: pure. */
 export function nextBillOf(
   now: Subscription,
   update: DeferredUpdate | undefined,
   moment: number,
-  { known, usage = [] }: { known?: Period | undefined; usage?: readonly BillItem[] } = {},
+  { known, usage = [], replaces = '' }: Known = {},
 ): NextBill {
   const sub = update ? { ...afterDeferred(now, update), discount: discountWith(now, update) } : now;
   const period = known ?? nextPeriod(sub);
-  const bill = cycleBill(sub, period, [...sub.carried.map(carriedItem), ...usage], moment);
+  const bill = cycleBill(sub, period, [...sub.carried.map(carriedItem), ...usage], moment, replaces);
   return { sub, period, bill: update ? { ...bill, name: 'SubscriptionDowngrade' } : bill };
 }
 

@@ -83,7 +83,9 @@ describe('an invoice', () => {
   });
 
   it('that is paid says when, and asks for nothing', async () => {
-    const text = await textOf({ paidAt: Date.UTC(2026, 0, 17) / 1000, due: 0n, bank });
+    const paidWith = 'Visa •••• 4242';
+    const text = await textOf({ paidAt: Date.UTC(2026, 0, 17) / 1000, paidWith, due: 0n, bank });
+    expect(text).toContain('Visa •••• 4242');
     expect(text).toContain('Paid on January 17, 2026');
     expect(text).toContain('Amount paid €119.00');
     expect(text).toContain('Amount due €0.00');

@@ -36,6 +36,7 @@ export const content = (over: Partial<DocumentContent> = {}): DocumentContent =>
   issuedAt: Date.UTC(2026, 0, 15, 23, 30) / 1000,
   dueAt: Date.UTC(2026, 0, 18, 23, 30) / 1000,
   paidAt: 0,
+  paidWith: '',
   seller: {
     ...nobody,
     name: 'Northwind Software GmbH',

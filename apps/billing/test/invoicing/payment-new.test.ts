@@ -177,13 +177,14 @@ describe('payment/new for a purchase', () => {
     expect(await paths({ totalAmount: 1e13, currency: 'EUR' })).toEqual(['/totalAmount']);
     expect(await paths({ planId: 3, items: [{ amount: 1 }], currency: 'EUR' })).toEqual(['']);
     expect(await paths({ planId: 3, userId: 0 })).toEqual(['/userId']);
+    expect(await paths({ planId: 3, gatewayId: 0 })).toEqual(['/gatewayId']);
     expect(await paths({ items: [{ amount: 1e13 }], currency: 'EUR' })).toEqual(['/items/0/amount']);
   });
 
   it('takes no gateway that is unknown, another merchant’s or archived', async () => {
     await s.stranger(16);
     const [theirs] = await s.t.rows('select gateway_id from gateways where merchant_id = 16');
-    for (const id of [0, 99, Number(theirs?.gateway_id)]) {
+    for (const id of [99, Number(theirs?.gateway_id)]) {
       expect(await refused({ planId: 3, gatewayId: id })).toMatchObject({ slug: 'gateway_not_found' });
     }
     await s.t.rows('update gateways set archived = true where merchant_id = 15');
@@ -257,6 +258,15 @@ describe('the user of a purchase', () => {
 });
 
 describe('payment/new for an open invoice', () => {
+  it('needs no gateway where the invoice has one', async () => {
+    const { invoiceId } = await s.inState('cleared');
+    const { paymentId } = await s.t.done(newPayment, { invoiceId });
+    expect(await s.payment(paymentId)).toMatchObject({ invoiceId, gatewayId });
+    const { invoiceId: other } = await s.inState('cleared');
+    await s.t.rows('update invoices set gateway_id = 0 where invoice_id = $1', [other]);
+    expect(await s.t.call(newPayment, { invoiceId: other })).toMatchObject({ issues: [{ path: '/gatewayId' }] });
+  });
+
   it('gives it another payment, under a link of its own', async () => {
     const { invoiceId, paymentId: first, link } = await s.inState('cleared');
     await s.t.emitted();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { emptyOf, Invoice, InvoiceMerchant, invoiceStatus, User } from '@recur/contracts';
+import { emptyOf, Invoice, InvoiceMerchant, invoiceStatus, Payment, User } from '@recur/contracts';
 import { composeMail, type MailKind } from '../../src/mail/compose.js';
 import { mailAbout } from '../../src/mail/from-invoice.js';
 import { mailWords } from '../../src/mail/words/words.js';
@@ -19,6 +19,7 @@ const invoice = (over: Partial<Invoice> = {}): Invoice => ({
   totalAmount: 1500,
   finishTime: Date.UTC(2026, 0, 15, 20) / 1000,
   dayUtilDue: 3,
+  deadline: Date.UTC(2026, 0, 18, 20) / 1000,
   paymentLink: 'https://pay.example/x',
   gatewayInvoicePdf: 'https://billing.example/documents/1',
   ...over,
@@ -44,16 +45,25 @@ describe('an e-mail', () => {
     expect(content).not.toContain('Pay here');
   });
 
+  it('names the method that paid, failed or has to be confirmed', () => {
+    const payment = { ...emptyOf(Payment), paymentMethodName: 'Visa •••• 4242' };
+    const paid = composed('invoice', { status: invoiceStatus.paid, payment });
+    expect(paid.content).toContain('\n\nPayment method: Visa •••• 4242\n\n');
+    expect(composed('payment_failed', { payment }).content).toContain('Visa •••• 4242');
+    expect(composed('last_notice', { payment }).content).not.toContain('Visa');
+    expect(composed('invoice').content).not.toContain('Payment method');
+  });
+
   it('about a credit note tells the amount as a positive one', () => {
     expect(composed('credit_note', { status: invoiceStatus.paid, totalAmount: -900 }).content).toContain('over ¥900.');
   });
 
   it.each([
     ['payment_failed', 'Payment of invoice INV-000001 failed', 'did not go through'],
-    ['last_notice', 'Last notice: invoice INV-000001 is still open', 'Please pay by January 20, 2026'],
+    ['last_notice', 'Last notice: invoice INV-000001 is still open', 'Please pay by January 19, 2026'],
     ['needs_action', 'Please confirm your payment of invoice INV-000001', 'https://bank.example/confirm'],
-  ] as const)('of collection (%s) has no attachment, and its own deadline and link', (kind, title, part) => {
-    const options = { dueAt: Date.UTC(2026, 0, 20) / 1000, link: 'https://bank.example/confirm' };
+  ] as const)('of collection (%s) has no attachment, and its own link', (kind, title, part) => {
+    const options = { link: 'https://bank.example/confirm' };
     const mail = composed(kind, {}, options);
     expect(mail).toMatchObject({ title, attachFile: '' });
     expect(mail.content).toContain(part);

@@ -3,9 +3,11 @@ import {
   activateDiscount,
   cancelInvoice,
   cancelSubscription,
+  changeDueDay,
   createSubscription,
   type In,
   newDiscount,
+  previewChange,
   submitChange,
 } from '@recur/contracts';
 import { type Subscribers, subscribers, utc } from './cycle/subscribers.js';
@@ -162,5 +164,27 @@ describe('a recurring code', () => {
       'paid 02-28 03-31 2700',
       'paid 03-31 04-30 3000',
     ]);
+  });
+
+  it('counts the use of the open next invoice for what takes its place: another day, a change now, one at the end', async () => {
+    const name = await code({ billingType: 2, cycleLimit: 2, quantity: 0 });
+    const users = [await s.buyer(), await s.buyer(), await s.buyer()];
+    const ids: string[] = [];
+    for (const userId of users) ids.push((await s.subscribe({ userId, planId: s.plan(), discountCode: name })).id);
+    const [now = '', moved = '', later = ''] = ids;
+    await s.to('2026-02-25T06:00');
+    const large = { newPlanId: s.plan({ amount: 3000 }), quantity: 1 };
+    const { nextPeriodInvoice } = await s.t.done(previewChange, { subscriptionId: now, ...large }, s.merchant);
+    expect(nextPeriodInvoice?.totalAmount).toBe(2700);
+    const day = { subscriptionId: moved, dueDay: 10 };
+    const { invoice } = await s.t.done(changeDueDay, day, s.merchant);
+    expect(invoice?.discountAmount).toBeGreaterThan(0);
+    const small = { subscriptionId: later, newPlanId: s.plan({ amount: 500 }), quantity: 1 };
+    await s.t.done(submitChange, small, s.merchant);
+    // its next invoice is open still when the change comes
+    await s.swap(users[2] ?? 0, 'declines_softly');
+    await s.to('2026-02-28T12:00');
+    expect((await s.invoices(moved)).at(-1)).toContain(` ${invoice?.totalAmount}`);
+    expect((await s.invoices(later)).at(-1)).toBe('Cycle processing 02-28 03-31 450');
   });
 });

@@ -33,6 +33,8 @@ const payment = z.object({
   paidTime: time,
   paymentAmount: amount,
   paymentId: text,
+  paymentMethodId: text,
+  paymentMethodName: text.describe('The method as its user knows it, such as Visa •••• 4242'),
   refundAmount: amount,
   returnUrl: text,
   splitSequence: integer,

@@ -48,7 +48,7 @@ const paymentInput = z.object({
   userId: input.integer.default(0).describe('With invoiceId, checked against the user of the invoice'),
   externalUserId: input.externalId.default('').describe('Used if there is no userId'),
   email: input.line.default('').describe('Used if there is neither userId nor externalUserId'),
-  gatewayId: input.integer,
+  gatewayId: input.integer.default(0).describe('0: that of the invoice, where invoiceId is given'),
   items: input.list(paymentItem, 500).default([]),
   planId: input.integer.default(0).describe('The plan to sell; tax is added to its price by the rules of tax'),
   quantity: z.int().min(1).max(1_000_000).default(1).describe('Quantity of the plan'),
@@ -80,6 +80,7 @@ const paymentInput = z.object({
 
 /** Rules between fields; the error is reported at the named field. */
 const betweenFields: [field: string, sentence: string, holds: (payment: z.output<typeof paymentInput>) => boolean][] = [
+  ['gatewayId', 'is required if invoiceId is not given', it => it.gatewayId !== 0 || it.invoiceId !== ''],
   [
     'totalAmount',
     'must be at most 10^12 if it is given alone',

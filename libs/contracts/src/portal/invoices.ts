@@ -87,6 +87,7 @@ const portalInvoice = z.object({
   periodStart: time,
   periodEnd: time,
   dayUtilDue: integer,
+  deadline: time.describe('The due date: the invoice is payable until then'),
   originAmount: amount,
   discountAmount: amount,
   discountCode: text,

@@ -179,7 +179,7 @@ export const portalUpdateSubmit = operation({
   name: 'portal.update_submit',
   path: '/portal/subscription/update_submit',
   summary: 'Change plan, quantity or add-ons: now, once its invoice is paid, or at the end of the period',
-  input: z.object({ ...change, ...confirmed }),
+  input: z.object({ ...change, ...confirmed, paymentMethodId: changed.paymentMethodId }),
   output: z.object({
     invoiceId: text,
     link: text,

@@ -29,6 +29,8 @@ export interface Copy {
   aggregate: string;
   table: Table<Versioned>;
   row(data: unknown, merchantId: number, version: number): Versioned;
+  /** Called with new rows before they are kept, in their transaction: for what follows from a change. */
+  arrives?: ((tx: Tx, rows: readonly Versioned[]) => Promise<void>) | undefined;
 }
 
 interface Versioned {
@@ -42,8 +44,13 @@ export function copyOf<D, T extends { version: number }>(
   aggregate: string,
   table: Table<T>,
   row: (data: D, merchantId: number, version: number) => T,
+  arrives?: (tx: Tx, rows: readonly T[]) => Promise<void>,
 ): Copy {
-  return { name, owner, aggregate, table, row: (data, merchantId, version) => row(data as D, merchantId, version) };
+  return {
+    ...{ name, owner, aggregate, table },
+    row: (data, merchantId, version) => row(data as D, merchantId, version),
+    arrives: arrives && ((tx, rows) => arrives(tx, rows as readonly T[])),
+  };
 }
 
 type Operations = ReturnType<typeof snapshotOperations>;
@@ -121,10 +128,9 @@ export class Copies {
   }
 
   private async put(tx: Tx, copy: Copy, states: readonly { version: number; data: unknown }[]): Promise<void> {
-    await tx.upsert(
-      copy.table,
-      states.map(({ data, version }) => copy.row(data, tx.merchantId, version)),
-    );
+    const rows = states.map(({ data, version }) => copy.row(data, tx.merchantId, version));
+    await copy.arrives?.(tx, rows);
+    await tx.upsert(copy.table, rows);
   }
 }
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Input, orThrow } from '@recur/client';
-import { invoiceStatus } from '@recur/contracts';
+import { invoiceStatus, paymentStatus } from '@recur/contracts';
 import { advanceTo, timeOf } from '../../../simulate/clock.js';
 import { sandboxGateway } from '../../card.js';
 import { newPlan, newUser, type Shop } from '../../shop.js';
@@ -90,4 +90,39 @@ describe('a double click', () => {
     }
     await stand.quiet();
   });
+});
+
+it('a purchase charges the card that it names, and a saved card what an older one could not pay', async () => {
+  const { api } = shop;
+  const userId = await newUser(api);
+  const save = async (scenario: string) =>
+    orThrow(await api.post('/merchant/payment/method/new', { gatewayId, userId, data: { scenario } })).method?.id ?? '';
+  const [bad, good] = [await save('declines_hard'), await save('succeeds')];
+  const buy = async (more: object = {}) => {
+    const terms = { userId, gatewayId, planId: plans.small, quantity: 1, ...more };
+    return orThrow(await api.post('/merchant/subscription/create_submit', terms));
+  };
+  const named = await buy({ paymentMethodId: good });
+  const detail = async (invoiceId: string) => orThrow(await api.get('/merchant/invoice/detail', { invoiceId })).invoice;
+  const paid = await until(
+    () => detail(named.invoiceId),
+    ({ status }) => status === invoiceStatus.paid,
+  );
+  expect(paid).toMatchObject({ PaymentMethodId: good, payment: { paymentMethodName: 'Sandbox •••• 4242' } });
+
+  const { subscriptionId } = named.subscription;
+  orThrow(await api.post('/merchant/subscription/cancel', { subscriptionId }));
+  orThrow(await api.post('/merchant/payment/method/delete', { gatewayId, userId, paymentMethodId: good }));
+  const { invoiceId } = await buy();
+  const refused = await until(
+    () => detail(invoiceId),
+    ({ payment }) => payment?.status === paymentStatus.failed,
+  );
+  expect(refused.PaymentMethodId).toBe(bad);
+  const another = await save('calls_back_twice');
+  const mended = await until(
+    () => detail(invoiceId),
+    ({ status }) => status === invoiceStatus.paid,
+  );
+  expect(mended.PaymentMethodId).toBe(another);
 });

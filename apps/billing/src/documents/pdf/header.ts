@@ -62,6 +62,7 @@ function drawFacts({ type, words, formats }: Canvas, content: DocumentContent, t
     [words.issued, date(content.issuedAt)],
     [words.due, date(content.dueAt)],
     [words.paid, date(content.paidAt)],
+    [words.paidWith, content.paidWith],
   ].filter(([, value]) => value !== '');
   const left = sheet.left + half + gap;
   const label = half * 0.46;

@@ -7,6 +7,7 @@ export const de: Words = {
   issued: 'Rechnungsdatum',
   due: 'Fällig am',
   paid: 'Bezahlt am',
+  paidWith: 'Zahlungsart',
   original: 'Korrigierte Rechnung',
   billTo: 'Rechnungsempfänger',
   vatNumber: 'USt-IdNr.',

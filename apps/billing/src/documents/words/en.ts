@@ -6,6 +6,7 @@ export const en = {
   issued: 'Date of issue',
   due: 'Due date',
   paid: 'Paid on',
+  paidWith: 'Payment method',
   original: 'Invoice corrected',
   billTo: 'Bill to',
   vatNumber: 'VAT number',

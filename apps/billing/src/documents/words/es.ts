@@ -7,6 +7,7 @@ export const es: Words = {
   issued: 'Fecha de emisión',
   due: 'Vencimiento',
   paid: 'Pagada el',
+  paidWith: 'Método de pago',
   original: 'Factura rectificada',
   billTo: 'Facturar a',
   vatNumber: 'NIF-IVA',

@@ -7,6 +7,7 @@ export const fr: Words = {
   issued: 'Date d’émission',
   due: 'Date d’échéance',
   paid: 'Payée le',
+  paidWith: 'Moyen de paiement',
   original: 'Facture rectifiée',
   billTo: 'Facturé à',
   vatNumber: 'Numéro de TVA',

@@ -7,6 +7,7 @@ export const zh: Words = {
   issued: '开具日期',
   due: '到期日期',
   paid: '付款日期',
+  paidWith: '付款方式',
   original: '原账单',
   billTo: '客户',
   vatNumber: '税号',

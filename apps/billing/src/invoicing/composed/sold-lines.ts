@@ -8,6 +8,7 @@ import { saveGivenBack } from '../refunds/book.js';
 import type { InvoiceState } from '../state.js';
 import { type InvoiceRow, invoiceLines, invoices, type LineRow } from '../tables.js';
 import { promoOf, type SoldLine } from './domain/sold-line.js';
+import { printedOf } from './views.js';
 
 const inForce = `select distinct i.invoice_id from invoices i
   join invoice_lines l on l.merchant_id = i.merchant_id and l.invoice_id = i.invoice_id
@@ -87,7 +88,8 @@ export async function endLines(tx: Tx, lineIds: readonly string[], at: number): 
   for (const invoiceId of [...new Set(lineIds.map(invoiceIdOf))].sort()) {
     await tx.part(invoices, { invoiceId });
     for (const line of await tx.parts(invoiceLines, { invoiceId }, inOrder)) {
-      if (ended.has(line.lineId)) tx.save(invoiceLines, { ...line, endAt: Math.max(at, line.startAt) });
+      if (ended.has(line.lineId))
+        tx.save(invoiceLines, selling(line, { start: line.startAt, end: Math.max(at, line.startAt) }));
     }
   }
 }
@@ -97,8 +99,14 @@ export async function moveLines(tx: Tx, invoiceId: string, from: Stretch, to: St
   const { lines } = await lockSource(tx, invoiceId);
   for (const line of lines) {
     if (line.startAt !== from.start || line.endAt !== from.end || !sells(line, line.startAt)) continue;
-    tx.save(invoiceLines, { ...line, startAt: to.start, endAt: to.end });
+    tx.save(invoiceLines, selling(line, to));
   }
+}
+
+/** A line that sells another time from now on; it stays as it is printed. */
+function selling(line: LineRow, { start: startAt, end: endAt }: Stretch): LineRow {
+  const { start: printedStart, end: printedEnd } = printedOf(line);
+  return { ...line, startAt, endAt, printedStart, printedEnd };
 }
 
 /** Takes back what the credit lines of an invoice that ended unpaid had given back of earlier ones. */

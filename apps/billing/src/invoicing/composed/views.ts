@@ -1,5 +1,5 @@
 import type { Invoice, InvoiceLine } from '@recur/contracts';
-import { prorationScale } from '../../pricing/proration.js';
+import { prorationScale, type Stretch } from '../../pricing/proration.js';
 import type { InvoiceState } from '../state.js';
 import type { LineRow } from '../tables.js';
 
@@ -21,13 +21,20 @@ export function shownOfSubscription(invoice: InvoiceState): Partial<Invoice> {
 }
 
 /** The fields of a line that show the time that it sells, and the part of a full period that this is. */
-export function stretchOf({ startAt, endAt, inputs }: LineRow): Partial<InvoiceLine> {
-  if (startAt === 0) return {};
+export function stretchOf({ inputs, ...line }: LineRow): Partial<InvoiceLine> {
+  const { start, end } = printedOf(line);
+  if (start === 0) return {};
   const { partSeconds, unusedSeconds, periodSeconds, unitAmount } = inputs ?? {};
   const part = Number(partSeconds ?? unusedSeconds ?? 0);
-  const shown = { periodStart: startAt, periodEnd: endAt };
+  const shown = { periodStart: start, periodEnd: end };
   if (part === 0) return shown;
   const scale = prorationScale({ start: 0, end: part }, { start: 0, end: Number(periodSeconds) });
   const prorated = { ...shown, proration: true, prorationScale: scale };
   return unitAmount === undefined ? prorated : { ...prorated, originUnitAmountExcludeTax: Number(unitAmount) };
 }
+
+/** The time that a line sold when it was printed, which stays on its document when that time is moved or ends. */
+export const printedOf = (line: Pick<LineRow, 'startAt' | 'endAt' | 'printedStart' | 'printedEnd'>): Stretch =>
+  line.printedStart === 0
+    ? { start: line.startAt, end: line.endAt }
+    : { start: line.printedStart, end: line.printedEnd };

@@ -78,6 +78,10 @@ export const isUndecided = (payment: Payment | undefined): payment is Payment =>
   payment?.status === 'created' &&
   (payment.outcome === 'sending' || payment.outcome === 'unknown' || payment.captureId !== '');
 
+/** True while a charge of it is at its gateway, be it one that waits for its user or for the merchant. */
+export const isBusy = (payment: Payment | undefined): boolean =>
+  payment?.status === 'created' && payment.outcome !== '';
+
 /** Throws Rejected `payment_under_way` while the money of a payment may be taken. */
 export function assertDecided(payment: Payment | undefined): void {
   if (isUndecided(payment)) throw underWay(payment);

@@ -39,9 +39,9 @@ export interface Collection extends DunningConfig {
   invoiceId: string;
   /** False: charged only by hand. */
   automatic: boolean;
-  /** An attempt is due at once, beside the schedule: by hand, or with a new payment method. */
+  /** Somebody asked for an attempt at once, beside the schedule. */
   tryNow: boolean;
-  /** The saved method of that attempt, a new one; '' for the one that is charged otherwise. */
+  /** A saved method that is tried at once, beside the schedule: a new one, or that of a sending that was lost; '' for none. */
   tryMethodId: string;
   /** Automatic attempts that were made. */
   attempts: number;
@@ -53,7 +53,7 @@ export interface Collection extends DunningConfig {
   lastTime: number;
   /** The saved method of that attempt. */
   lastMethodId: string;
-  /** An attempt was due for which the user had no method. */
+  /** An attempt was due for which there was nothing to charge: no method, or a gateway that does not charge. */
   awaitsMethod: boolean;
 }
 
@@ -91,7 +91,11 @@ export function newCollection(
 const DELAY_SECONDS = 600;
 
 /** True if the invoice is to be charged now. */
-export const isDue = ({ tryNow, nextTime }: Collection, now: number): boolean => tryNow || isScheduled(nextTime, now);
+export const isDue = (collection: Collection, now: number): boolean =>
+  isTriedNow(collection) || isScheduled(collection.nextTime, now);
+
+/** True if an attempt is due beside the schedule. */
+export const isTriedNow = ({ tryNow, tryMethodId }: Collection): boolean => tryNow || tryMethodId !== '';
 const isScheduled = (nextTime: number, now: number) => nextTime !== 0 && nextTime <= now;
 
 /** True if an automatic attempt from before the deadline was not made yet: it still is, however late. */
@@ -121,9 +125,21 @@ export function attempted(before: Collection, deadline: number, now: number, met
   return { collection: { ...made, nextTime: following(made, after, now) }, deadline: after, automatic: true };
 }
 
-/** Passes over an attempt that cannot be made: no usable payment method, or an earlier charge that is not settled. */
-export function passedOver(collection: Collection, deadline: number, now: number): Collection {
-  const passed = { ...collection, ...notTried };
+/** Tries a saved method at once. A hard decline had ended the automatic attempts: these begin again. */
+export function triedWith(collection: Collection, methodId: string, now: number): Collection {
+  const { attempts, maxRetries, retryIntervalSeconds } = collection;
+  const beginsAgain = collection.nextTime === 0 && (maxRetries === 0 || attempts <= maxRetries);
+  const nextTime = beginsAgain ? now + retryIntervalSeconds : collection.nextTime;
+  return { ...collection, tryMethodId: methodId, nextTime };
+}
+
+/**
+ * Passes over an attempt that cannot be made: no usable payment method, or an earlier charge that is not settled. In that
+ * case (`isBusy`) a saved method is tried once the earlier charge has failed.
+ */
+export function passedOver(before: Collection, deadline: number, now: number, isBusy = false): Collection {
+  const collection = { ...before, ...notTried };
+  const passed = isBusy ? { ...collection, tryMethodId: before.tryMethodId } : collection;
   if (!isScheduled(collection.nextTime, now)) return passed;
   return { ...passed, nextTime: following(passed, deadline, now) };
 }

@@ -73,9 +73,12 @@ export interface LineFacts {
   sourceLineId: string;
   /** Item that the line sells: `plan`, `addon:<id>`, `usage:<metricId>`; '' outside of subscriptions. */
   itemKey: string;
-  /** The stretch of time that it sells, in unix seconds; 0 for none. A change that credits it ends it early. */
+  /** The stretch of time that it sells, in unix seconds; 0 for none. A change that credits it ends it early, and free time moves it. */
   startAt: number;
   endAt: number;
+  /** The stretch that it sold when it was printed, where that is another; else 0. */
+  printedStart: number;
+  printedEnd: number;
   /** The usage that a metered line bills. */
   metricCharge: InvoiceLineMetricCharge | null;
   ratePpm: number;
@@ -104,6 +107,8 @@ export const newLineFacts: LineFacts = {
     inputs: null,
     sourceLineId: '',
     itemKey: '',
+    printedStart: 0,
+    printedEnd: 0,
     startAt: 0,
     endAt: 0,
     metricCharge: null,

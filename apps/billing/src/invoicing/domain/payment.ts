@@ -70,6 +70,9 @@ export interface Payment {
   link: string;
   /** Charged without the user, as scheduled. */
   automatic: boolean;
+  /** The saved method that it was last charged with, and its name as users know it; '' before. */
+  methodId: string;
+  methodName: string;
   /** The gateway only reserves the amount, until the merchant captures it. */
   manualCapture: boolean;
   /** The merchant's reference of a requested capture; '' for none. */
@@ -128,6 +131,8 @@ export function newPayment(invoice: Invoice, given: PaymentDraft): Payment {
     reason: '',
     link,
     automatic,
+    methodId: '',
+    methodName: '',
     manualCapture,
     captureId: '',
     attempt: 0,

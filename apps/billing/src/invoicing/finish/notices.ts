@@ -12,8 +12,6 @@ export type Occasion = 'issued' | 'paid' | 'credited' | 'paymentFailed' | 'needs
 export interface NoticeFacts {
   /** Where to pay, or to confirm a payment. */
   link?: string;
-  /** Unix seconds by which to pay. */
-  dueAt?: number;
 }
 
 /** Writes a notice in the transaction of what it tells. */

@@ -5,14 +5,16 @@ import { type Gateway, usableGateway } from '../../gateways/domain/gateway.js';
 import { chargesItself } from '../../gateways/domain/kinds.js';
 import { allGateways } from '../../gateways/lookup.js';
 import { invoiceAggregate, paymentAggregate } from '../aggregates.js';
+import { isBusy } from '../domain/charge.js';
 import { clearPayment, openAnotherPayment } from '../domain/collection.js';
-import { assertOpen } from '../domain/invoice.js';
+import type { CollectionTerms } from '../domain/dunning.js';
+import { assertOpen, dueOf } from '../domain/invoice.js';
 import type { Checkout, Payment } from '../domain/payment.js';
 import { InvoiceEndings } from '../endings.js';
-import { InvoiceFinalizer } from '../finalize.js';
-import { tryNow } from '../payments/collect.js';
+import { InvoiceFinalizer, minimumOf } from '../finalize.js';
+import { startCollecting, tryNow } from '../payments/collect.js';
 import type { InvoiceState } from '../state.js';
-import { payments } from '../tables.js';
+import { collections, payments } from '../tables.js';
 
 /** How a user pays. */
 export interface Means {
@@ -46,12 +48,51 @@ export class InvoicePaying {
     return current;
   }
 
+  /**
+   * Has an open invoice collected by another gateway from now on. One whose charge is under way stays where it is, and so
+   * does one that the gateway does not take. The invoice is locked.
+   */
+  async move(
+    tx: Tx,
+    invoice: InvoiceState,
+    gateway: Gateway,
+    terms: Pick<CollectionTerms, 'automatic'>,
+  ): Promise<void> {
+    const { status, payment, gatewayId, currency, invoiceId, periodStart } = invoice;
+    if (status !== 'processing' || gatewayId === gateway.gatewayId) return;
+    const isWaiting = payment?.outcome === 'action';
+    if ((isBusy(payment) && !isWaiting) || dueOf(invoice) < minimumOf({ gateway, currency })) return;
+    if (!chargesItself(gateway) && currency !== gateway.currency) return;
+    const link = invoice.link || this.finalizer.newLink();
+    const { opened } = await this.opened(tx, invoice, gateway, { link, checkout: payment?.checkout ?? null });
+    const isCollected = (await tx.find(collections, { invoiceId })) !== undefined;
+    const chargeTime = Math.max(tx.now, periodStart);
+    if (!isCollected && chargesItself(gateway)) startCollecting(tx, opened, { ...terms, chargeTime, periodStart });
+  }
+
   /** Another payment, in place of one that failed, is of another gateway, or waits for its user. */
   private async another(tx: Tx, invoice: InvoiceState, gateway: Gateway, methodId: string): Promise<Payment> {
+    const link = invoice.link || this.finalizer.newLink();
+    const { payment, opened } = await this.opened(
+      tx,
+      invoice,
+      gateway,
+      { link, checkout: backTo(link, methodId) },
+      'Pay',
+    );
+    if (chargesItself(gateway)) await tryNow(tx, opened);
+    return payment;
+  }
+
+  private async opened(
+    tx: Tx,
+    invoice: InvoiceState,
+    gateway: Gateway,
+    { link, checkout }: Pick<Payment, 'link' | 'checkout'>,
+    log?: string,
+  ) {
     const { gatewayId } = gateway;
     const free = await this.cleared(tx, invoice);
-    const link = invoice.link || this.finalizer.newLink();
-    const checkout = backTo(link, methodId);
     const ids = { paymentId: tx.newId('pay_'), id: await tx.nextId(payments) };
     const [payment, opened] = openAnotherPayment(free, free.payment, {
       ...ids,
@@ -62,9 +103,8 @@ export class InvoicePaying {
     });
     tx.onConflict('payments_one_live', () => new Rejected('payment_exists'));
     tx.step(invoiceAggregate, { ...opened, gateway, payment }, 'invoice.updated');
-    tx.step(paymentAggregate, payment, 'payment.created', { log: 'Pay' });
-    if (chargesItself(gateway)) await tryNow(tx, opened);
-    return payment;
+    tx.step(paymentAggregate, payment, 'payment.created', log === undefined ? {} : { log });
+    return { payment, opened };
   }
 
   /** The invoice without the open payment that another one replaces. */

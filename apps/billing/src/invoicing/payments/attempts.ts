@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Db, fetchedWork, systemCaller, type Tx, type Work, type WorkItem } from '@recur/platform';
-import { findUser } from '../../customers/users.js';
-import { type Chargeable, chargeableMethod, gatewayUserIdOf } from '../../gateways/chargeable.js';
+import { type Chargeable, gatewayUserIdOf } from '../../gateways/chargeable.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import { invoiceAggregate, paymentAggregate } from '../aggregates.js';
-import type { ChargeReport } from '../domain/charge.js';
+import { type ChargeReport, isBusy } from '../domain/charge.js';
 import { openAnotherPayment } from '../domain/collection.js';
-import { attempted, type Collection, isDue, isOwed, passedOver } from '../domain/dunning.js';
-import type { Payment } from '../domain/payment.js';
+import { attempted, type Collection, isDue, isOwed, isTriedNow, passedOver } from '../domain/dunning.js';
+import type { Checkout, Payment } from '../domain/payment.js';
 import { InvoiceFinalizer } from '../finalize.js';
 import { InvoiceOwners } from '../owners.js';
 import type { InvoiceState } from '../state.js';
@@ -15,6 +14,7 @@ import { collections, type InvoiceRow, invoices, payments } from '../tables.js';
 import { Charges } from './charges.js';
 import { announceDeadline, chargeWork } from './collect.js';
 import { lockInOrder } from './lock.js';
+import { chargedMethod } from './method-added.js';
 import { releaseSeconds, unreleasedUsers } from './releases.js';
 import { Settlement } from './settlement.js';
 
@@ -79,33 +79,25 @@ export class PaymentAttempts {
     if (isOpen && payment.outcome === 'sending') return this.takenOver(tx, invoice, payment);
     if (!isDue(collection, tx.now) || unreleased.has(invoice.userId)) return undefined;
     if (await this.isHeld(tx, invoice, collection)) return undefined;
-    const isBusy = isOpen && payment.outcome !== '';
+    const busy = isBusy(payment);
     const isOver = tx.now >= invoice.deadline && !isOwed(collection, invoice.deadline);
-    const awaitsMethod = !isBusy && !isOver && this.charges.adapterOf(gateway) !== undefined;
-    const method = awaitsMethod ? await this.methodOf(tx, invoice, collection) : undefined;
+    const awaitsMethod = !busy && !isOver;
+    const charges = awaitsMethod && this.charges.adapterOf(gateway) !== undefined;
+    const method = charges && (await chargedMethod(tx, this.owners, invoice, collection.tryMethodId));
     if (gateway && method) return this.claimSending(tx, invoice, collection, gateway, method);
-    tx.save(collections, passedOver({ ...collection, awaitsMethod }, invoice.deadline, tx.now));
+    tx.save(collections, passedOver({ ...collection, awaitsMethod }, invoice.deadline, tx.now, busy));
     return undefined;
   }
 
   /** True for an attempt that the owner of the invoice holds: it may hold only those that nobody asked for. */
-  private isHeld(tx: Tx, invoice: InvoiceRow, { tryNow, tryMethodId }: Collection): Promise<boolean> {
-    return this.owners.holds(tx, invoice, { isAsked: tryNow && tryMethodId === '' });
+  private isHeld(tx: Tx, invoice: InvoiceRow, { tryNow }: Collection): Promise<boolean> {
+    return this.owners.holds(tx, invoice, { isAsked: tryNow });
   }
 
   private async takenOver(tx: Tx, { gateway, userId }: InvoiceState, payment: Payment): Promise<Claim | undefined> {
     if (!gateway || !this.charges.adapterOf(gateway)) return undefined;
     const gatewayUserId = await gatewayUserIdOf(tx, { gatewayId: gateway.gatewayId, userId });
     return { gateway, payment, method: undefined, gatewayUserId };
-  }
-
-  private async methodOf(tx: Tx, invoice: InvoiceState, { tryMethodId }: Collection): Promise<Chargeable | undefined> {
-    const { gatewayId, userId, payment } = invoice;
-    const [user, chosen] = await Promise.all([findUser(tx, { userId }), this.owners.methodOf(tx, invoice)]);
-    // a choice holds for the payment that it was made for, and not after that has failed
-    const forThis = (payment?.status === 'created' && payment.checkout?.paymentMethodId) || '';
-    const preferred = [forThis, tryMethodId, chosen, user?.data.paymentMethod ?? ''];
-    return chargeableMethod(tx, { gatewayId, userId }, preferred);
   }
 
   private async claimSending(
@@ -121,8 +113,8 @@ export class PaymentAttempts {
     const sending: Payment = {
       ...payment,
       ...{ automatic, attempt: payment.attempt + 1, outcome: 'sending', inquiries: 0 },
-      sentTime: this.charges.machineNow(),
-      modifyTime: tx.now,
+      ...{ sentTime: this.charges.machineNow(), modifyTime: tx.now },
+      ...{ methodId: method.methodId, methodName: method.name },
     };
     tx.save(collections, made.collection);
     if (deadline !== invoice.deadline) {
@@ -142,7 +134,8 @@ export class PaymentAttempts {
   private async paymentOf(tx: Tx, invoice: InvoiceState): Promise<[Payment, InvoiceState]> {
     const { payment: current, gatewayId, link } = invoice;
     if (current?.status === 'created') return [current, invoice];
-    const { checkout = null, countryCode = '', manualCapture = false } = current ?? {};
+    const { countryCode = '', manualCapture = false } = current ?? {};
+    const checkout = withoutChoice(current?.checkout ?? null);
     const given = {
       ...{ paymentId: tx.newId('pay_'), id: await tx.nextId(payments), gatewayId },
       // the link that the user was sent stays the one to pay at
@@ -187,8 +180,18 @@ export class PaymentAttempts {
       }
       if (await this.isHeld(tx, invoice, collection)) return;
     }
-    if (tryNow || nextTime > 0) tx.schedule(chargeWork.attempt, invoiceId, tryNow ? tx.now : nextTime);
+    // a method that is tried once the charge under way has failed is taken up by that failure
+    const waits = !tryNow && isTriedNow(collection) && isBusy(await tx.lockIfAny(paymentAggregate, invoice.paymentId));
+    const isNow = isTriedNow(collection) && !waits;
+    if (isNow || nextTime > 0) tx.schedule(chargeWork.attempt, invoiceId, isNow ? tx.now : nextTime);
   }
+}
+
+/** The wishes for a payment, for the one after it: the method was chosen for the one that failed. */
+function withoutChoice(checkout: Checkout | null): Checkout | null {
+  if (!checkout) return null;
+  const { paymentMethodId: _, ...rest } = checkout;
+  return rest;
 }
 
 const lost = { is: 'unknown', reference: '' } as const;

@@ -18,6 +18,6 @@ export class LastNotices {
   private async tell(tx: Tx, invoiceId: string): Promise<void> {
     const invoice = await tx.get(invoiceAggregate, invoiceId, 'invoice_not_found');
     if (invoice.status !== 'processing') return;
-    await this.notices.tell(tx, 'lastNotice', invoice, { dueAt: invoice.deadline });
+    await this.notices.tell(tx, 'lastNotice', invoice);
   }
 }

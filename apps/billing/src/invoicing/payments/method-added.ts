@@ -1,35 +1,81 @@
+import { Injectable } from '@nestjs/common';
 import { type Tx, type Work, type WorkItem, work } from '@recur/platform';
-import { announcedBy, METHOD_ADDED } from '../../gateways/chargeable.js';
+import { announcedBy, type Chargeable, chargeableMethod, METHOD_ADDED } from '../../gateways/chargeable.js';
+import { invoiceAggregate } from '../aggregates.js';
+import { isBusy } from '../domain/charge.js';
+import { triedWith } from '../domain/dunning.js';
+import { InvoiceOwners } from '../owners.js';
+import type { InvoiceState } from '../state.js';
+import { collections } from '../tables.js';
 import { chargeWork } from './collect.js';
+import { lockInOrder } from './lock.js';
 
-/** Invoices of one statement; the rest follow in another item. */
-const limits = { invoices: 500 } as const;
+/** Invoices of one statement. */
+const limits = { invoices: 100 } as const;
+
+/** Open invoices of users ($2) at gateways ($3) that are charged automatically, after invoice $4. */
+const charged = `select c.invoice_id from unnest($2::bigint[], $3::bigint[]) w (user_id, gateway_id)
+  join invoices i on i.merchant_id = $1 and i.user_id = w.user_id and i.gateway_id = w.gateway_id
+    and i.status = 'processing' and i.kind = 'invoice'
+  join collections c on c.merchant_id = i.merchant_id and c.invoice_id = i.invoice_id and c.automatic
+  where c.invoice_id > $4 order by c.invoice_id limit ${limits.invoices}`;
 
 /**
- * The open invoices of the user at the gateway that are charged automatically and were finished and last tried before the
- * method was added, be it in the same second: test clocks stand still. Ids are in the order of time, which tells a method
- * that was there before the invoice. A hard decline had ended their automatic attempts: these begin again.
+ * The method that an open invoice is charged with: the one that was chosen for its payment, that of its owner, a new one, the
+ * user's default. Undefined where there is none.
  */
-const tried = `with found as (select i.invoice_id from invoices i join collections c using (merchant_id, invoice_id)
-    where i.merchant_id = $1 and i.user_id = $2 and i.gateway_id = $3 and i.status = 'processing' and i.kind = 'invoice'
-      and c.automatic and not c.try_now
-      and ($6 = '' or substr($6, 4) collate "C" > substr(i.invoice_id, 4) collate "C") and (greatest(c.last_time, i.finish_time) < $4
-        or c.awaits_method or c.last_time = $4 and c.last_method_id <> $6)
-    order by i.invoice_id limit ${limits.invoices})
-  update collections c set try_now = true, try_method_id = $6, next_time = case
-      when c.next_time = 0 and (c.max_retries = 0 or c.attempts <= c.max_retries) then $5 + c.retry_interval_seconds
-      else c.next_time end
-    from found where c.merchant_id = $1 and c.invoice_id = found.invoice_id
-    returning c.invoice_id`;
+export async function chargedMethod(
+  tx: Tx,
+  owners: InvoiceOwners,
+  invoice: InvoiceState,
+  newMethodId: string,
+): Promise<Chargeable | undefined> {
+  const { gatewayId, userId, payment } = invoice;
+  // a choice holds for the payment that it was made for, and not after that has failed
+  const chosen = (payment?.status === 'created' && payment.checkout?.paymentMethodId) || '';
+  const own = await owners.methodOf(tx, invoice);
+  return chargeableMethod(tx, { gatewayId, userId }, [chosen, own, newMethodId]);
+}
 
-/** Tries open invoices at once with a payment method that their user has saved. Each is a part of its own work. */
-export const methodAdded: Work = work(METHOD_ADDED, { time: 'merchant', logged: false }, tryWith);
+/**
+ * Tries open invoices at once with a payment method that their user has saved, or that is charged from now on: those whose last
+ * attempt failed or found nothing to charge, and that would be charged with another method than that attempt was.
+ */
+@Injectable()
+export class MethodTries {
+  readonly work: Work = work(METHOD_ADDED, { time: 'merchant', logged: false }, (tx, items) => this.tryAll(tx, items));
 
-async function tryWith(tx: Tx, items: readonly WorkItem[]): Promise<void> {
-  for (const { key, dueAt } of items) {
-    const { gatewayId, userId, methodId } = announcedBy(key);
-    const rows = await tx.run(tried, [tx.merchantId, userId, gatewayId, dueAt, tx.now, methodId]);
-    for (const { invoice_id } of rows) tx.schedule(chargeWork.attempt, String(invoice_id), tx.now);
-    if (rows.length === limits.invoices) tx.schedule(METHOD_ADDED, key, dueAt);
+  constructor(private readonly owners: InvoiceOwners) {}
+
+  private async tryAll(tx: Tx, items: readonly WorkItem[]): Promise<void> {
+    const announced = new Map(items.map(({ key }) => [key.replace(/-[^-]*$/, ''), announcedBy(key)]));
+    const users = [...announced.values()].map(({ userId }) => userId);
+    const gateways = [...announced.values()].map(({ gatewayId }) => gatewayId);
+    for (let [after, isMore] = ['', true]; isMore; ) {
+      const found = await tx.query(charged, [tx.merchantId, users, gateways, after]);
+      const ids = found.map(({ invoice_id }) => String(invoice_id));
+      // the locks wait for claims under way: each either has seen the method, or is seen here with what came of it
+      await lockInOrder(tx, this.owners, ids);
+      for (const invoiceId of ids) {
+        const invoice = await tx.lock(invoiceAggregate, invoiceId, 'invoice_not_found');
+        const { methodId = '' } = announced.get(`${invoice.gatewayId}-${invoice.userId}`) ?? {};
+        await this.tryOne(tx, invoice, methodId);
+        after = invoiceId;
+      }
+      isMore = ids.length === limits.invoices;
+    }
+  }
+
+  private async tryOne(tx: Tx, invoice: InvoiceState, newMethodId: string): Promise<void> {
+    const { invoiceId } = invoice;
+    const collection = await tx.lockIfAny(collections, { invoiceId });
+    if (!collection || invoice.status !== 'processing') return;
+    const { lastTime, lastMethodId, awaitsMethod } = collection;
+    // an invoice that was not tried yet is, when its time comes
+    if (lastTime === 0 && !awaitsMethod) return;
+    const method = await chargedMethod(tx, this.owners, invoice, newMethodId);
+    if (!method || (method.methodId === lastMethodId && !awaitsMethod)) return;
+    tx.save(collections, triedWith(collection, method.methodId, tx.now));
+    if (!isBusy(invoice.payment)) tx.schedule(chargeWork.attempt, invoiceId, tx.now);
   }
 }

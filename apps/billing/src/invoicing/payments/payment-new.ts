@@ -49,8 +49,9 @@ export class PaymentNew {
   private async payOpen(tx: Tx, input: Input): Promise<Payment> {
     const where = { invoiceId: input.invoiceId, kind: 'invoice' as const, deletedTime: 0 };
     const invoice = await tx.lock(invoiceAggregate, where, 'invoice_not_found');
-    const all = await allGateways(tx);
-    const gateway = usableGateway(all, input.gatewayId);
+    const wanted = input.gatewayId || invoice.gatewayId;
+    if (wanted === 0) throw invalid('/gatewayId', 'is required: the invoice has no gateway');
+    const gateway = usableGateway(await allGateways(tx), wanted);
     const { gatewayId } = gateway;
     const draft = {
       ...detailsOf(input),

@@ -15,7 +15,7 @@ const unreleased = `select distinct p.user_id from payments p
 /** Open invoices of a user ($2) whose attempt is due ($3), in the order of locks. */
 const waiting = `select i.invoice_id from invoices i join collections c using (merchant_id, invoice_id)
   where i.merchant_id = $1 and i.user_id = $2 and i.status = 'processing' and i.kind = 'invoice'
-    and (c.try_now or c.next_time between 1 and $3)
+    and (c.try_now or c.try_method_id <> '' or c.next_time between 1 and $3)
   order by i.invoice_id limit 100`;
 
 /**

@@ -3,6 +3,7 @@ import type { Tx } from '@recur/platform';
 import { paymentAggregate } from '../aggregates.js';
 import { askAgainAfter, type ChargeOutcome, type ChargeReport, verdictOf } from '../domain/charge.js';
 import { receivePayment } from '../domain/collection.js';
+import { isTriedNow } from '../domain/dunning.js';
 import { markFailed, type Payment } from '../domain/payment.js';
 import { InvoiceEndings } from '../endings.js';
 import { type NoticeFacts, Notices, type Occasion } from '../finish/notices.js';
@@ -95,6 +96,7 @@ export class Settlement {
     const isOver = outcome.is === 'declined' && outcome.kind === 'hard';
     const nextTime = isOver ? 0 : collection.nextTime;
     tx.save(collections, { ...collection, nextTime, failures: collection.failures + 1 });
+    if (isTriedNow(collection)) tx.schedule(chargeWork.attempt, invoiceId, tx.now);
     if (collection.failures === 0) await this.tell(tx, 'paymentFailed', invoice, failed);
   }
 
@@ -105,7 +107,7 @@ export class Settlement {
     payment: Payment,
     facts: NoticeFacts = {},
   ): Promise<void> {
-    return this.notices.tell(tx, occasion, { ...invoice, payment }, { ...facts, dueAt: invoice.deadline });
+    return this.notices.tell(tx, occasion, { ...invoice, payment }, facts);
   }
 }
 
@@ -130,10 +132,10 @@ function askAgain(tx: Tx, payment: Payment): Payment {
   return asked;
 }
 
-/** The sending that never arrived is repeated as the next one, with the same method. */
+/** The sending that never arrived is repeated as the next one, with the same method unless another one waits to be tried. */
 async function resend(tx: Tx, { invoiceId }: InvoiceState): Promise<void> {
   const collection = await tx.lockIfAny(collections, { invoiceId });
   if (!collection) return;
-  tx.save(collections, { ...collection, tryNow: true, tryMethodId: collection.lastMethodId });
+  tx.save(collections, { ...collection, tryMethodId: collection.tryMethodId || collection.lastMethodId });
   tx.schedule(chargeWork.attempt, invoiceId, tx.now);
 }

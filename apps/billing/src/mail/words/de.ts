@@ -5,6 +5,7 @@ export const de: MailWords = {
   regards: 'Mit freundlichen Grüßen\n{seller}',
   pay: 'Hier bezahlen: {link}',
   view: 'Ihr Dokument als PDF: {document}',
+  method: 'Zahlungsart: {method}',
   invoiceTitle: 'Rechnung {number} von {seller}',
   invoiceText: 'anbei erhalten Sie die Rechnung {number} über {amount}. Sie ist fällig am {due}.',
   receiptText: 'anbei erhalten Sie die Rechnung {number} über {amount}. Es ist nichts mehr zu zahlen.',

@@ -4,6 +4,7 @@ export const en = {
   regards: 'Kind regards,\n{seller}',
   pay: 'Pay here: {link}',
   view: 'Your document as a PDF: {document}',
+  method: 'Payment method: {method}',
   invoiceTitle: 'Invoice {number} from {seller}',
   invoiceText: 'Attached is invoice {number} over {amount}. It is due on {due}.',
   receiptText: 'Attached is invoice {number} over {amount}. Nothing is left to pay.',

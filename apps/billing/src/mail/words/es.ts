@@ -5,6 +5,7 @@ export const es: MailWords = {
   regards: 'Un cordial saludo,\n{seller}',
   pay: 'Pagar aquí: {link}',
   view: 'Su documento en PDF: {document}',
+  method: 'Método de pago: {method}',
   invoiceTitle: 'Factura {number} de {seller}',
   invoiceText: 'Adjuntamos la factura {number} por {amount}. Vence el {due}.',
   receiptText: 'Adjuntamos la factura {number} por {amount}. No queda nada por pagar.',

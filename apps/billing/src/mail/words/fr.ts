@@ -5,6 +5,7 @@ export const fr: MailWords = {
   regards: 'Cordialement,\n{seller}',
   pay: 'Payer ici : {link}',
   view: 'Votre document en PDF : {document}',
+  method: 'Moyen de paiement : {method}',
   invoiceTitle: 'Facture {number} de {seller}',
   invoiceText: 'Veuillez trouver ci-joint la facture {number} de {amount}, à payer au plus tard le {due}.',
   receiptText: 'Veuillez trouver ci-joint la facture {number} de {amount}. Il ne reste rien à payer.',

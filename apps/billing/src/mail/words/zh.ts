@@ -5,6 +5,7 @@ export const zh: MailWords = {
   regards: '此致\n{seller}',
   pay: '付款链接：{link}',
   view: 'PDF 文件：{document}',
+  method: '付款方式：{method}',
   invoiceTitle: '来自 {seller} 的账单 {number}',
   invoiceText: '附件是账单 {number}，金额 {amount}，请于 {due} 前付款。',
   receiptText: '附件是账单 {number}，金额 {amount}，已无需付款。',

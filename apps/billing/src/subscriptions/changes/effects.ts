@@ -22,7 +22,7 @@ import { boundAfterChange } from '../waiting-code.js';
 import { pendingUpdateAggregate } from './aggregate.js';
 import { nextLines } from './next-lines.js';
 import { type PendingUpdate, pendingUpdates } from './tables.js';
-import { updateTermsOf } from './update-terms.js';
+import { meansAfter, updateTermsOf } from './update-terms.js';
 
 /**
  * The ends of changes: a paid one takes effect, an unpaid one lapses, another one supersedes it. The subscription is
@@ -121,7 +121,7 @@ export class ChangeEffects {
     sources: readonly string[],
     { log, keepsNext = false, isBilled = false, carried = [] }: TakingEffect = {},
   ): Promise<{ sub: Subscription; update: PendingUpdate }> {
-    const { newPeriod, discount, gatewayId, manualPayment, taxPercentage } = updateTermsOf(update);
+    const { newPeriod, discount, manualPayment, taxPercentage } = updateTermsOf(update);
     const at = update.prorationDate;
     await endLines(tx, sources, at);
     const left = keepsNext ? sub : await this.withdrawNext(tx, sub);
@@ -133,7 +133,7 @@ export class ChangeEffects {
       discount: await boundAfterChange(tx, left, discount, changed),
       carried: [...(isBilled ? carriedAfter(left, changed, at, newPeriod !== undefined) : left.carried), ...carried],
       ...{ taxPercentage, pendingUpdateId: '', modifyTime: tx.now },
-      gatewayId: gatewayId || sub.gatewayId,
+      ...meansAfter(sub, update),
       manualPayment: manualPayment || sub.manualPayment,
       latestInvoiceId: update.invoiceId || sub.latestInvoiceId,
     };

@@ -92,7 +92,9 @@ export class ChangePreview {
     const billed = await this.arrears.items(tx, sub, sub.currentPeriodEnd);
     // usage that the change bills is not billed again
     const usage = newPeriod ? [] : billed.filter(({ metricCharge }) => !repriced?.has(metricCharge?.metricId ?? 0));
-    const { bill } = nextBillOf(last, undefined, Math.max(tx.now, makeTime(last)), { usage });
+    const open = periods.find(row => row.startAt === sub.currentPeriodEnd && row.state === 'open');
+    const known = { usage, replaces: open?.invoiceId ?? '' };
+    const { bill } = nextBillOf(last, undefined, Math.max(tx.now, makeTime(last)), known);
     const named = plan.effect === 'periodEnd' ? { ...bill, name: 'SubscriptionDowngrade' } : bill;
     return previewOf(tx, await compose(tx, named, { sellerCountryCode, gateway }));
   }

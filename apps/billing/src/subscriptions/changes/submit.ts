@@ -4,6 +4,7 @@ import { invalid, Rejected, sum } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import * as discounts from '../../discounts/verbs.js';
 import { WIRE_TRANSFER } from '../../gateways/domain/gateway.js';
+import { assertSaved } from '../../gateways/lookup.js';
 import { invoiceAggregate } from '../../invoicing/aggregates.js';
 import type { Composed } from '../../invoicing/composed/compose.js';
 import { useDiscount } from '../../invoicing/composed/discount-use.js';
@@ -197,19 +198,11 @@ function waiting(tx: Tx, sub: Subscription, update: PendingUpdate): PendingUpdat
 function askedOf(sub: Subscription, input: Input): string {
   const { newPlanId, quantity, addonParams = addonParamsOf(sub), currency, effectImmediate } = input;
   const { discountCode, discount, applyPromoCredit, applyPromoCreditAmount, gatewayId, manualPayment } = input;
-  const { productData, refund, taxPercentage } = input;
-  return askedText({
-    ...{
-      newPlanId,
-      quantity,
-      addonParams,
-      currency: currency || sub.currency,
-      effectImmediate,
-      discountCode,
-      discount,
-    },
-    ...{ applyPromoCredit, applyPromoCreditAmount, gatewayId, manualPayment, productData, refund, taxPercentage },
-  });
+  const { productData, refund, taxPercentage, paymentMethodId } = input;
+  const plan = { newPlanId, quantity, addonParams, currency: currency || sub.currency, productData };
+  const reductions = { discountCode, discount, applyPromoCredit, applyPromoCreditAmount, taxPercentage };
+  const payment = { gatewayId, paymentMethodId, manualPayment, refund };
+  return askedText({ ...plan, ...reductions, ...payment, effectImmediate });
 }
 
 const carriedLines = ({ bill, composition }: Composed): CarriedLine[] =>
@@ -227,6 +220,7 @@ const makingOf = (input: Input, deadline: number): Making => ({
     checkout: {
       ...{ gasPayer: '', gatewayPaymentType: input.gatewayPaymentType, paymentUIMode: input.paymentUIMode },
       ...{ returnUrl: input.returnUrl, cancelUrl: input.cancelUrl, metadata: input.metadata },
+      ...(input.paymentMethodId !== '' && { paymentMethodId: input.paymentMethodId }),
     },
   },
 });
@@ -253,10 +247,13 @@ function assertConfirmed({ confirmCurrency, confirmTotalAmount }: Input, { after
   throw new Rejected('total_changed', `The total is ${total}, ${usage} of it for usage, not ${confirmTotalAmount}`);
 }
 
-async function termsOf(tx: Tx, quoted: ChangeQuote, { gatewayId, manualPayment }: Input): Promise<UpdateTerms> {
+async function termsOf(tx: Tx, quoted: ChangeQuote, input: Input): Promise<UpdateTerms> {
+  const { gatewayId, paymentMethodId, manualPayment } = input;
   const { newPeriod, after, composed } = quoted;
+  const { gatewayId: usedId = 0 } = quoted.gateway ?? {};
+  await assertSaved(tx, { gatewayId: usedId, userId: quoted.sub.userId, methodId: paymentMethodId });
   const discount = await boundAfter(tx, quoted);
-  const terms = { discount, gatewayId, manualPayment, taxPercentage: after.taxPercentage };
+  const terms = { discount, gatewayId, paymentMethodId, manualPayment, taxPercentage: after.taxPercentage };
   if (composed.refused) throw invalid('/discountCode', composed.refused.message);
   return newPeriod ? { ...terms, newPeriod } : terms;
 }

@@ -9,6 +9,8 @@ export interface UpdateTerms {
   newPeriod?: Stretch;
   discount: BoundDiscount | null;
   gatewayId: number;
+  /** The method that is charged from then on; absent for the one before. */
+  paymentMethodId?: string;
   manualPayment: boolean;
   taxPercentage: number;
   /** The content of the submit: an equal one is answered with this change. */
@@ -26,10 +28,18 @@ export type DeferredUpdate = Update & Pick<PendingUpdate, 'terms'>;
 
 /** The subscription with its deferred change, at the end of its current period. */
 export function afterDeferred(sub: Subscription, update: DeferredUpdate): Subscription {
-  const { discount, gatewayId, manualPayment, taxPercentage } = updateTermsOf(update);
+  const { discount, manualPayment, taxPercentage } = updateTermsOf(update);
   return {
     ...deferred(sub, update),
-    ...{ discount, taxPercentage, gatewayId: gatewayId || sub.gatewayId },
+    ...{ discount, taxPercentage, ...meansAfter(sub, update) },
     manualPayment: manualPayment || sub.manualPayment,
   };
+}
+
+/** The gateway and method by which a subscription is charged after a change: a method belongs to its gateway. */
+export function meansAfter(sub: Subscription, update: Pick<PendingUpdate, 'terms'>) {
+  const { gatewayId: chosen, paymentMethodId = '' } = updateTermsOf(update);
+  const gatewayId = chosen || sub.gatewayId;
+  const before = gatewayId === sub.gatewayId ? sub.paymentMethodId : '';
+  return { gatewayId, paymentMethodId: paymentMethodId || before };
 }

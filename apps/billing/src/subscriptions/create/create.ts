@@ -3,7 +3,7 @@ import { createSubscription, type In } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { assertBuyer, type Customer, findUser } from '../../customers/users.js';
-import { findMethod } from '../../gateways/lookup.js';
+import { assertSaved, findMethod } from '../../gateways/lookup.js';
 import { subscriptions } from '../tables.js';
 import { askedOf } from './asked.js';
 import { FirstPeriods } from './first-period.js';
@@ -62,9 +62,8 @@ function assertConfirmed({ confirmCurrency, confirmTotalAmount }: Input, { sub, 
 /** The payment method that is named, or that the trial of the plan demands. */
 async function assertMethod(tx: Tx, { sub, plan }: Quote): Promise<void> {
   const { gatewayId, userId, paymentMethodId: methodId, trialEnd } = sub;
-  const demanded = trialEnd > 0 && plan.trialDemand === 'paymentMethod';
-  if (methodId === '' && !demanded) return;
-  if (await findMethod(tx, { gatewayId, userId, methodId })) return;
-  if (methodId !== '') throw new Rejected('payment_method_not_found');
+  await assertSaved(tx, { gatewayId, userId, methodId });
+  const isDemanded = trialEnd > 0 && plan.trialDemand === 'paymentMethod';
+  if (!isDemanded || (await findMethod(tx, { gatewayId, userId, methodId }))) return;
   throw invalid('/paymentMethodId', 'is required: the trial of the plan needs a saved payment method');
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import { announceMethod } from '../../gateways/chargeable.js';
-import { findMethod } from '../../gateways/lookup.js';
+import { assertSaved } from '../../gateways/lookup.js';
 
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
@@ -87,7 +87,7 @@ const isFresh = (status: Subscription['status'], age: number): boolean =>
 async function withMethod(tx: Tx, sub: Subscription, methodId: string) {
   if (methodId === '' || methodId === sub.paymentMethodId) return subscriptionView(sub);
   const { gatewayId, userId } = sub;
-  if (!(await findMethod(tx, { gatewayId, userId, methodId }))) throw new Rejected('payment_method_not_found');
+  await assertSaved(tx, { gatewayId, userId, methodId });
   const changed = { ...sub, paymentMethodId: methodId, modifyTime: tx.now };
   announceMethod(tx, { gatewayId, userId, methodId: '' });
   return tx.step(subscriptionAggregate, changed, 'subscription.updated', { log: 'ChangeMethod' });

@@ -3,6 +3,7 @@ import { type In, renewSubscription } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { assertBuyer, findUser } from '../../customers/users.js';
+import { findMethod } from '../../gateways/lookup.js';
 import { hasEnded } from '../domain/lifecycle.js';
 import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
@@ -33,7 +34,11 @@ export class Renewing {
       const key = { userId: old.userId };
       const user = assertBuyer(tx, key, await findUser(tx, key));
       await this.others.takeTurns(tx, user.id);
-      const given = { ...termsOf(old), ...input, gatewayId: input.gatewayId || old.gatewayId };
+      const gatewayId = input.gatewayId || old.gatewayId;
+      const { userId: ownerId, paymentMethodId: methodId } = old;
+      // the method may be gone, or of another gateway
+      const method = methodId === '' ? undefined : await findMethod(tx, { gatewayId, userId: ownerId, methodId });
+      const given = { ...termsOf(old), ...input, gatewayId, paymentMethodId: method?.methodId ?? '' };
       const asked = await askedOf(tx, user, `renew ${old.subscriptionId}`, given);
       const again = await this.others.again(tx, { ...given, userId: user.id, asked });
       if (again) return { action: {}, ...again };
@@ -49,7 +54,7 @@ export class Renewing {
 /** The terms of a subscription for another one: the same plan, quantity and add-ons, from now on and without a trial. */
 const termsOf = (old: Subscription) => ({
   ...{ planId: old.planId, quantity: old.quantity, addonParams: addonParamsOf(old), currency: old.currency },
-  ...{ userId: old.userId, externalUserId: '', email: '', timeZone: old.timeZone, paymentMethodId: '' },
+  ...{ userId: old.userId, externalUserId: '', email: '', timeZone: old.timeZone },
   ...{ vatNumber: old.vatNumber, vatCountryCode: old.countryCode, confirmCurrency: '', splitPayment: false },
   ...{ trialEnd: 0, freeInInitialPeriod: false, freeTimeEnd: 0, billingAnchorDay: 0 },
 });

@@ -8,25 +8,30 @@ import { appendedTrialEnd } from '../domain/trials.js';
 /** A subscription with appended trial time. */
 export interface Extension {
   sub: Subscription;
-  /** The free stretch after its current period; undefined where it follows the steps of a trial that are left. */
+  /**
+   * The free stretch after its current period, or in its place where that is not paid; undefined where it follows the steps
+   * of a trial that are left.
+   */
   free: Period | undefined;
 }
 
 /**
  * Appends hours of free time after what is paid: periods are counted anew from its end. In a trial of several steps it
- * follows the last one. Throws Rejected `subscription_not_extendable`.
+ * follows the last one. `unpaid` is the current period where it is not paid: its time until now, and the hours, are free.
+ * Throws Rejected `subscription_not_extendable`.
  */
-export function extended(sub: Subscription, hours: number, now: number): Extension {
+export function extended(sub: Subscription, hours: number, now: number, unpaid?: PeriodRow): Extension {
   if (hasEnded(sub.status) || sub.status === 'init') {
     throw new Rejected(
       'subscription_not_extendable',
       `Subscription ${sub.subscriptionId} is ${sub.status}: cannot extend it by trial time`,
     );
   }
-  const trialEnd = appendedTrialEnd({ ...sub, now }, hours);
+  const start = unpaid && !hasStepsLeft(sub) ? unpaid.startAt : sub.currentPeriodEnd;
+  const trialEnd = appendedTrialEnd({ ...sub, currentPeriodEnd: start, now }, hours);
   const after = { ...sub, trialEnd, anchor: trialEnd, periodNo: 0, modifyTime: now };
   if (hasStepsLeft(sub)) return { sub: after, free: undefined };
-  const free: Period = { kind: 'free', start: sub.currentPeriodEnd, end: trialEnd };
+  const free: Period = { kind: 'free', start, end: trialEnd };
   return { sub: { ...after, currentPeriodEnd: trialEnd }, free };
 }
 

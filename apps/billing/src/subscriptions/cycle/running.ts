@@ -4,9 +4,11 @@ import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { announceMethod } from '../../gateways/chargeable.js';
 import { usableGateway } from '../../gateways/domain/gateway.js';
-import { allGateways, findMethod } from '../../gateways/lookup.js';
+import { allGateways, assertSaved } from '../../gateways/lookup.js';
 import { invoiceAggregate } from '../../invoicing/aggregates.js';
+import { openInvoicesOf } from '../../invoicing/composed/open-invoices.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
+import { InvoicePaying } from '../../invoicing/paying/pay.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { hasEnded } from '../domain/lifecycle.js';
 import { moved, type Subscription } from '../domain/subscription.js';
@@ -22,6 +24,7 @@ export class RunningSubscriptions {
   constructor(
     private readonly db: Db,
     private readonly owners: InvoiceOwners,
+    private readonly paying: InvoicePaying,
   ) {}
 
   /** Usable until a time, which becomes the deadline of its open invoice. */
@@ -55,13 +58,17 @@ export class RunningSubscriptions {
     return this.db.write(caller, async tx => {
       const sub = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
       if (hasEnded(sub.status)) throw wrongState(sub, 'change its gateway');
-      usableGateway(await allGateways(tx), gatewayId);
+      const gateway = usableGateway(await allGateways(tx), gatewayId);
       const named = { gatewayId, userId: sub.userId, methodId: paymentMethodId };
-      if (paymentMethodId !== '' && !(await findMethod(tx, named))) throw new Rejected('payment_method_not_found');
+      await assertSaved(tx, named);
       const changed = { ...sub, gatewayId, gatewayPaymentType, paymentMethodId, modifyTime: tx.now };
       tx.step(subscriptionAggregate, changed, 'subscription.updated', { log: 'ChangeGateway' });
+      for (const invoiceId of await openInvoicesOf(tx, subscriptionId)) {
+        const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+        await this.paying.move(tx, invoice, gateway, { automatic: !sub.manualPayment });
+      }
       // other subscriptions of the user keep the methods that they are charged with
-      if (paymentMethodId !== '') announceMethod(tx, { ...named, methodId: '' });
+      announceMethod(tx, { ...named, methodId: '' });
       return {};
     });
   }

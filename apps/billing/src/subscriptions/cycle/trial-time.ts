@@ -34,27 +34,27 @@ export class TrialTime {
   add({ subscriptionId, appendTrialEndHour }: In<typeof addTrialTime>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const before = await tx.lock(subscriptionAggregate, subscriptionId, 'subscription_not_found');
-      const { sub: appended, free } = extended(before, appendTrialEndHour, tx.now);
+      const isUnpaid = before.status === 'incomplete' || before.status === 'processing';
       const rows = await periodsFrom(tx, subscriptionId, before.currentPeriodStart);
+      const current = rows.find(({ startAt }) => startAt === before.currentPeriodStart);
+      const unpaid = isUnpaid && current?.state === 'open' ? current : undefined;
+      const { sub: appended, free } = extended(before, appendTrialEndHour, tx.now, unpaid);
       const paidNext = free && rows.find(row => row.startAt === before.currentPeriodEnd && row.state === 'paid');
       // free time that follows a trial of several steps is part of the new stretch
       const isMoved = paidNext !== undefined && paidNext.kind !== 'free';
       const next = isMoved ? movedAfter(await soldAs(tx, appended, paidNext), paidNext) : undefined;
       const sub = next ? countedAfter(appended, next) : appended;
       const log = `AddNewTrialEnd: ${before.trialEnd} -> ${sub.trialEnd}`;
-      const isUnpaid = before.status === 'incomplete' || before.status === 'processing';
       const after = isUnpaid ? { ...moved(sub, 'activate', tx.now), currentPeriodPaid: 1, dunningTime: 0 } : sub;
-      const current = rows.find(({ startAt }) => startAt === before.currentPeriodStart);
-      const replaced = isUnpaid && current?.state === 'open' ? current.invoiceId : '';
-      const saved = { ...after, ...(replaced !== '' && { latestInvoiceId: '' }) };
+      const saved = { ...after, ...(unpaid && unpaid.invoiceId !== '' && { latestInvoiceId: '' }) };
       tx.step(subscriptionAggregate, saved, 'subscription.updated', { log });
       if (isUnpaid) await this.activated(tx, subscriptionId);
-      if (current && replaced !== '') {
-        tx.save(subscriptionPeriods, { ...current, kind: 'free', state: 'paid', invoiceId: '' });
-        const invoice = await this.owners.lock(tx, { invoiceId: replaced }, 'invoice_not_found');
-        if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
-      }
-      if (free) {
+      if (unpaid) {
+        const endAt = free?.end ?? unpaid.endAt;
+        tx.save(subscriptionPeriods, { ...unpaid, kind: 'free', state: 'paid', invoiceId: '', endAt });
+        await this.cancelled(tx, unpaid);
+        if (free) await this.arrears.moveEnd(tx, before, endAt);
+      } else if (free) {
         if (paidNext && next) await move(tx, paidNext, next);
         else if (paidNext) await voidPeriod(tx, paidNext);
         else await this.changes.withdrawNext(tx, before);
@@ -67,6 +67,12 @@ export class TrialTime {
       scheduleNext(tx, after);
       return {};
     });
+  }
+
+  private async cancelled(tx: Tx, { invoiceId }: PeriodRow): Promise<void> {
+    if (invoiceId === '') return;
+    const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
+    if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
   }
 
   private async activated(tx: Tx, subscriptionId: string): Promise<void> {

@@ -32,9 +32,16 @@ export function firstBill(sub: Subscription, period: Period, terms: FirstTerms, 
 
 /**
  * The bill of a later period: the cycle and preview_subscription_next_invoice. `others` are carried lines, late usage and
- * usage of the period before, in that order; carried lines come first on the invoice, usage after the fees.
+ * usage of the period before, in that order; carried lines come first on the invoice, usage after the fees. `replaces` is an
+ * open invoice in whose place it comes.
  */
-export function cycleBill(sub: Subscription, period: Period, others: readonly BillItem[], moment: number): Bill {
+export function cycleBill(
+  sub: Subscription,
+  period: Period,
+  others: readonly BillItem[],
+  moment: number,
+  replaces = '',
+): Bill {
   const carried = others.filter(({ kind }) => kind === 'carried');
   const usage = others.filter(({ kind }) => kind !== 'carried');
   const { discount } = sub;
@@ -45,12 +52,17 @@ export function cycleBill(sub: Subscription, period: Period, others: readonly Bi
     name: 'SubscriptionCycle',
     period: { kind: period.kind, start: period.start, end: period.end },
     items: [...carried, ...fees, ...usage],
-    ...(discount && { discount: boundDiscount(discount) }),
+    ...(discount && { discount: boundDiscount(discount, replaces) }),
   };
 }
 
-const boundDiscount = ({ discountId, code, waitingUseId }: NonNullable<Subscription['discount']>): BillDiscount =>
-  waitingUseId > 0 ? { is: 'waiting', discountId, code, useId: waitingUseId } : { is: 'bound', discountId, code };
+const boundDiscount = (
+  { discountId, code, waitingUseId }: NonNullable<Subscription['discount']>,
+  replaces: string,
+): BillDiscount =>
+  waitingUseId > 0
+    ? { is: 'waiting', discountId, code, useId: waitingUseId }
+    : { is: 'bound', discountId, code, replaces };
 
 /** Fields of every bill of a subscription. */
 export const common = (sub: Subscription, moment: number) => ({

@@ -95,16 +95,14 @@ async function nextOf(reader: Reader, arrears: Arrears, sub: Subscription): Prom
 }
 
 /**
- * The next invoice once the next period is paid: that of the period, or the document of a deferred change that charges it
- * anew. A period without an invoice is followed by one that may have one.
+ * The next invoice once the next period is paid, or free: that of the period after it, or the document of a deferred change
+ * that charges it anew.
  */
 async function oncePaid(reader: Reader, arrears: Arrears, sub: Subscription, paid: PeriodRow): Promise<Invoice> {
   const update = await deferredOf(reader, sub);
   const after = update ? afterDeferred(sub, update) : sub;
   const anew = update && (await chargedAnew(reader, { sub, after }, paid));
   if (anew) return composed(reader, after, anew.bill);
-  const its = paid.invoiceId && (await invoicesById(reader, [paid.invoiceId])).get(paid.invoiceId);
-  if (its) return its;
   const then = advanced(sub, periodOf(sub, paid));
   const next = await nextBill(reader, then, { arrears, moment: Math.max(reader.now, makeTime(then)) });
   return composed(reader, next.sub, next.bill);

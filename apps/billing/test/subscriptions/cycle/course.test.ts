@@ -114,6 +114,20 @@ describe('add_new_trial_start', () => {
     expect(await s.events(id)).toEqual(['updated', 'activated']);
   });
 
+  it('in place of the time of a first period that is not paid, from its start on', async () => {
+    const userId = await s.buyer('declines_softly');
+    const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 3000 }), startIncomplete: true });
+    expect(await s.dates(id)).toBe('incomplete 02-28 03-28');
+    const { invoiceId } = await s.state(id);
+    await s.to('2026-03-01T06:00');
+    await extend(id, 24);
+    expect([await s.dates(id), await live(id)]).toEqual(['active 02-28 03-02T06:00', ['free 02-28 03-02T06:00 paid']]);
+    expect((await s.invoice(invoiceId)).status).toBe(5);
+    await s.swap(userId, 'succeeds');
+    await s.to('2026-03-03');
+    expect((await s.invoices(id)).at(-1)).toBe('Cycle paid 03-02T06:00 04-02T06:00 3000');
+  });
+
   it('is refused after the end, and for a subscription that is not there', async () => {
     const { id } = await begun();
     await s.t.done(cancelSubscription, { subscriptionId: id }, s.merchant);

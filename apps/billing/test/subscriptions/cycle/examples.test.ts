@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   activateDiscount,
   addTrialTime,
+  cancelSubscription,
   changeDueDay,
   createSubscription,
   type In,
@@ -255,5 +256,58 @@ describe('trials', () => {
       ['free', '03-31', '04-01T12:00'],
       ['cycle', '04-01T12:00', '05-01T12:00'],
     ]);
+  });
+});
+
+describe('free time that was appended', () => {
+  const printed = async (invoiceId: string) =>
+    (await s.invoice(invoiceId)).lines.map(line => `${shown(line.periodStart)} ${shown(line.periodEnd)}`);
+
+  it('is no paid time: a change credits and charges the paid part, and costs nothing in the free part', async () => {
+    await s.anew('2026-04-01');
+    const { id } = await begun(1000);
+    await s.to('2026-04-16');
+    await extend(id, 240);
+    expect(await s.dates(id)).toBe('active 04-01 05-11');
+    expect((await changed(id, s.plan({ amount: 2000 }))).nets).toEqual([-500, 1000]);
+    await s.to('2026-05-05');
+    const newPlanId = s.plan({ amount: 3000 });
+    const made = await s.t.done(submitChange, { subscriptionId: id, newPlanId, quantity: 1 }, merchant());
+    expect([made.invoiceId, (await rowOf(id)).plan_id]).toEqual(['', String(newPlanId)]);
+    await s.to('2026-05-12');
+    expect((await s.invoices(id)).slice(2)).toEqual(['Cycle paid 05-11 06-11 3000']);
+  });
+
+  it('moves a paid next period, which a change credits in full, and an end by its own time; it stays as printed', async () => {
+    await s.anew('2026-04-01');
+    await s.t.done(updateSubscriptionConfig, { tryAutomaticPaymentBeforePeriodEnd: 2 * 86_400 }, s.merchant);
+    const [one, other] = [await begun(3000), await begun(3000)];
+    await s.to('2026-04-30');
+    const paid: string[] = [];
+    for (const { id } of [one, other]) {
+      expect((await s.invoices(id)).at(-1)).toBe('Cycle paid 05-01 06-01 3000');
+      const [row] = await s.t.rows(
+        `select invoice_id from invoices where subscription_id = $1 and period_start = $2 and status = 'paid'`,
+        [id, utc('2026-05-01')],
+      );
+      const invoiceId = String(row?.invoice_id);
+      await extend(id, 36);
+      expect(await printed(invoiceId)).toEqual(['05-01 06-01']);
+      const [line] = await s.t.rows('select start_at from invoice_lines where invoice_id = $1', [invoiceId]);
+      expect(shown(Number(line?.start_at))).toBe('05-02T12:00');
+      paid.push(invoiceId);
+    }
+    const { nets } = await changed(one.id, s.plan({ amount: 6000 }));
+    expect(nets).toEqual([-100, 200, -3000, 6000]);
+    // half of the 31 days from 2 May, 12:00
+    await s.to('2026-05-18');
+    const end = { subscriptionId: other.id, prorate: true };
+    await s.t.done(cancelSubscription, end, s.merchant);
+    const notes = await s.t.rows(
+      `select total_amount from invoices where subscription_id = $1 and kind = 'credit_note'`,
+      [other.id],
+    );
+    expect(notes).toEqual([{ total_amount: '-1500' }]);
+    for (const invoiceId of paid) expect(await printed(invoiceId)).toEqual(['05-01 06-01']);
   });
 });

@@ -94,6 +94,22 @@ describe('usage', () => {
     expect((await s.lines(id)).at(-1)).toBe(`paid ${of} 06-03 07-03 10`);
   });
 
+  it('stays to be billed where free time takes the place of a period whose payment failed', async () => {
+    const { metric, userId, id } = await metering();
+    await s.use(userId, metric, 40);
+    await s.swap(userId, 'declines_softly');
+    await s.to('2026-06-01T12:00');
+    expect(await s.dates(id)).toBe('incomplete 06-01 07-01');
+    await s.t.done(addTrialTime, { subscriptionId: id, appendTrialEndHour: 48 }, s.merchant);
+    expect(await s.dates(id)).toBe('active 06-01 06-03T12:00');
+    await s.swap(userId, 'succeeds');
+    await s.to('2026-06-06');
+    expect((await s.lines(id)).slice(-2)).toEqual([
+      'paid plan 06-03T12:00 07-03T12:00 500',
+      `paid usage:${metric.id} 05-01 06-01 400`,
+    ]);
+  });
+
   it('that stands costs the whole of a paid period, also where free time follows it', async () => {
     const metric = s.metric('chargeMetered', 'max');
     const userId = await s.buyer();

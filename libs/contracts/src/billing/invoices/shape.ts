@@ -45,6 +45,7 @@ const invoice = z.object({
   finishTime: time,
   billingCycleAnchor: time,
   dayUtilDue: integer,
+  deadline: time.describe('The due date: the invoice is payable until then; 0 for a draft'),
   gatewayId: integer,
   isDeleted: deletion,
   paidTime: time,

@@ -68,6 +68,7 @@ export const submitChange = operation({
   input: z.object({
     ...change,
     ...parts.checkout,
+    paymentMethodId: input.line.default('').describe('Charged for the subscription from then on, this change included'),
     subscriptionId: input.line.default(''),
     userId: input.integer.default(0),
     quantity: parts.quantity,
@@ -88,7 +89,7 @@ export const submitChange = operation({
     paymentId: text,
     subscriptionPendingUpdate: SubscriptionPendingUpdate.nullable(),
   }),
-  errors: [...changeErrors, 'amount_below_minimum', 'total_changed'],
+  errors: [...changeErrors, 'amount_below_minimum', 'total_changed', 'payment_method_not_found'],
 });
 
 export const listPendingUpdates = operation({
