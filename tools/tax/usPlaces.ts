@@ -1,18 +1,24 @@
 /** ZIP codes of a state's places, in order: `Akutan 99553;Nome 99762,99778-99780`. */
 export type Places = ReadonlyMap<string, string>;
 
-interface Row {
+/** The place of one ZIP code. */
+export interface Row {
   zip: string;
   city: string;
   state: string;
 }
 
+/** Territories, which GeoNames lists as countries of their own. */
+const territories = ['AS', 'GU', 'MP', 'PR', 'VI'];
+
 /**
  * The places of each state, from GeoNames' US.txt: rows of country, ZIP, city, state name, state, …, separated by tabs,
- * one row per ZIP code. Military mail has no state there, but APO, FPO or DPO for a city, with areas that are often wrong.
+ * one row per ZIP code; those of the territories from another list. Military mail has no state there, but APO, FPO or DPO for
+ * a city, with areas that are often wrong.
  */
-export function placesOf(geonames: string): Places {
-  const rows = new Map<string, Row>();
+export function placesOf(geonames: string, others: readonly Row[]): Places {
+  const ofTerritories = others.filter(({ state }) => territories.includes(state));
+  const rows = new Map(ofTerritories.map(({ zip, city, state }) => [zip, { zip, city, state }]));
   for (const line of geonames.split('\n').filter(line => line !== '')) {
     const [, zip = '', place = '', , code = ''] = line.split('\t');
     const military = /^(APO|FPO|DPO)\b/.exec(place)?.[1];

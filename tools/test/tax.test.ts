@@ -33,8 +33,13 @@ describe('the table of ZIP codes', () => {
       row('96860', 'Jbphh', 'Hawaii', 'HI'),
       row('96860', 'FPO AA'),
     ];
-    expect(Object.fromEntries(placesOf(`${text.join('\n')}\n`))).toEqual({
+    const others = [
+      { zip: '96910', city: 'Hagatna', state: 'GU' },
+      { zip: '10001', city: 'Gotham', state: 'NY' },
+    ];
+    expect(Object.fromEntries(placesOf(`${text.join('\n')}\n`, others))).toEqual({
       AE: 'APO 09001',
+      GU: 'Hagatna 96910',
       HI: 'Jbphh 96860',
       NY: 'Albany 12207;Holtsville 00501;New York 10001-10003',
     });

@@ -24,6 +24,8 @@ export const gatewayLimits = {
   /** E-mails and addresses that are remembered for the limits of sign-ins. */
   signInBuckets: 100_000,
   retryAfterSeconds: 1,
+  /** Length of the header that names ignored fields. */
+  ignoredChars: 1_000,
   /** While draining, a client has this long to send what it was about to send on an open connection. */
   idleGraceMs: 1_000,
   drainMs: 12_000,

@@ -10,6 +10,8 @@ export type Validated<T> = { ok: true; value: T } | { ok: false; issues: Issue[]
 
 /** Bounds the answer: a hostile body could cause millions. */
 const mostIssues = 500;
+/** Bounds the fields that are named as unknown. */
+const mostIgnored = 20;
 /** Up to so many issues an input is parsed again for messages of ours; beyond, the first parse has to do. */
 const mostExplained = 100;
 
@@ -47,6 +49,42 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * The fields of an input that its schema does not know: those that are not part of `value`, to which it was parsed. The first
+ * 20, as issues. What is within an unknown field, or within a free-form object, is not named.
+ */
+export function ignoredFields(sent: unknown, value: unknown): Issue[] {
+  const found: Issue[] = [];
+  const look = (given: unknown, kept: unknown, path: readonly PropertyKey[]): void => {
+    if (found.length >= mostIgnored) return;
+    if (Array.isArray(given) && Array.isArray(kept)) {
+      for (const [at, entry] of given.entries()) look(entry, kept[at], [...path, at]);
+    } else if (isObject(given) && isObject(kept)) {
+      for (const [name, member] of Object.entries(given)) {
+        const at = [...path, name];
+        const field = spelledIn(kept, name);
+        // a field's own spelling takes precedence
+        if (field !== undefined && (field === name || !Object.hasOwn(given, field))) look(member, kept[field], at);
+        else if (member !== null && found.length < mostIgnored) {
+          found.push({ path: pointer(at), message: `${subject(at)} is not a field of this operation` });
+        }
+      }
+    }
+  };
+  look(sent, value, []);
+  return found;
+}
+
+/** The name of a field of an object as the object spells it; undefined if it has none that is equal but for case. */
+function spelledIn(kept: Record<string, unknown>, name: string): string | undefined {
+  if (Object.hasOwn(kept, name)) return name;
+  const lower = name.toLowerCase();
+  return Object.keys(kept).find(field => field.toLowerCase() === lower);
+}
+
 /** Issues of a union that no branch accepts: those of the branch with the right type. */
 function leaves(issue: z.core.$ZodIssue, above: PropertyKey[]): Issue[] {
   const path = [...above, ...issue.path];
@@ -56,11 +94,11 @@ function leaves(issue: z.core.$ZodIssue, above: PropertyKey[]): Issue[] {
   return [{ path: pointer(path), message: `${subject(path)} ${issue.message}` }];
 }
 
-const pointer = (path: PropertyKey[]) =>
+const pointer = (path: readonly PropertyKey[]): string =>
   path.map(key => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 /** The subject of a message: `lines[0].quantity`, or "The input" for the whole. */
-const subject = (path: PropertyKey[]) =>
+const subject = (path: readonly PropertyKey[]): string =>
   path.map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at > 0 ? '.' : ''}${String(key)}`)).join('') ||
   'The input';
 

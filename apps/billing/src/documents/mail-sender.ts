@@ -14,6 +14,7 @@ import {
 import type { Config } from '../config.js';
 import { markSent } from '../invoicing/finish/sent.js';
 import { type Mail, pendingMail, recordAttempt } from '../mail/attempts.js';
+import { htmlOf } from '../mail/html.js';
 import { MAIL_WORK } from '../mail/outbox.js';
 import { type Envelope, type MailTransport, type Outcome, transportOf } from '../mail/transport.js';
 import { Logos } from './logos.js';
@@ -94,6 +95,7 @@ export class MailSender implements OnModuleDestroy {
       to: email,
       subject: title,
       text: content,
+      html: htmlOf(title, content),
       date: new Date(this.clock.wall()),
       attachments,
     };

@@ -10,7 +10,7 @@ import { invoiceAggregate, paymentAggregate } from './aggregates.js';
 import { takeMain } from './credit-use.js';
 import { DocumentLinks } from './document-links.js';
 import { openPayment } from './domain/collection.js';
-import type { CollectionTerms } from './domain/dunning.js';
+import { type CollectionTerms, isChargedAtFinish } from './domain/dunning.js';
 import * as domain from './domain/invoice.js';
 import { isNumbered } from './domain/numbering.js';
 import type { Payment, PaymentDraft } from './domain/payment.js';
@@ -101,10 +101,12 @@ export class InvoiceFinalizer {
     const deadline = collection.deadline ?? domain.expiryTime(attached);
     const opened = { ...attached, deadline, payment };
     tx.schedule('invoice.expire', opened.invoiceId, deadline);
-    if (isCharged) startCollecting(tx, opened, collection);
+    const collected = isCharged && startCollecting(tx, opened, collection);
     const view = tx.step(invoiceAggregate, opened, 'invoice.process', log);
     tx.step(paymentAggregate, payment, 'payment.created', paymentLog);
-    await this.notices.tell(tx, 'issued', opened);
+    // an invoice that is charged at once is announced with what comes of that
+    const isAtOnce = collected && isChargedAtFinish(collected, opened.finishTime);
+    if (!isAtOnce) await this.notices.tell(tx, 'issued', opened);
     return { view, payment };
   }
 }

@@ -73,12 +73,13 @@ export function composeMail(facts: MailFacts): ComposedMail {
     method: facts.method,
     document: facts.documentLink,
   };
-  const text = kind === 'invoice' && dueAt === 0 ? 'receiptText' : texts[kind];
+  const isReceipt = kind === 'invoice' && dueAt === 0;
+  const [title, text] = isReceipt ? (['receiptTitle', 'receiptText'] as const) : [titles[kind], texts[kind]];
   const links = [facts.link === '' ? '' : words.pay, facts.documentLink === '' ? '' : words.view].filter(Boolean);
   const method = facts.method === '' ? '' : words.method;
   const paragraphs = [words.greeting, words[text], method, links.join('\n'), words.regards].filter(Boolean);
   return {
-    title: oneLine(fill(words[titles[kind]], values)),
+    title: oneLine(fill(words[title], values)),
     content: paragraphs.map(paragraph => fill(paragraph, values)).join('\n\n'),
     attachFile: kind === 'invoice' || kind === 'credit_note' ? `${values.number}.pdf` : '',
   };

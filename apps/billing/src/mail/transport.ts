@@ -13,6 +13,8 @@ export interface Envelope {
   to: string;
   subject: string;
   text: string;
+  /** The same as a page. */
+  html: string;
   date: Date;
   attachments: readonly { filename: string; content: Uint8Array }[];
 }

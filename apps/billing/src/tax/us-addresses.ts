@@ -6,11 +6,13 @@ const maxCandidates = 10;
 
 /**
  * Normalised candidates for a US address: the place of its ZIP code, and where that contradicts the city and state, or is
- * unknown, also the places of these. `verified` if ZIP code, state and city of the address agree with the table.
+ * unknown, also the places of these; none for a text that is no ZIP code. `verified` if ZIP code, state and city of the
+ * address agree with the table.
  */
 export function addressCandidates(given: Address): Address[] {
   const state = stateCode(given.state);
   const zip = zipIn(given.zipCode);
+  if (zip === undefined && given.zipCode.trim() !== '') return [];
   const byZip = zip && placeOfZip(zip);
   const ofCity = given.city && state ? placesOfCity(given.city, state) : [];
   if (!byZip) return ofCity.slice(0, maxCandidates).map(place => candidate(given, place, place.zip, false));

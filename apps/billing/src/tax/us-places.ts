@@ -60,6 +60,8 @@ const nicknames: Readonly<Record<string, string>> = {
   philly: 'philadelphia',
   sf: 'san francisco',
   'washington dc': 'washington',
+  'charlotte amalie': 'saint thomas',
+  agana: 'hagatna',
 };
 
 function cityKey(city: string): string {

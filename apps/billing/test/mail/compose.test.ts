@@ -40,7 +40,8 @@ describe('an e-mail', () => {
   });
 
   it('about a paid invoice asks for nothing', () => {
-    const { content } = composed('invoice', { status: invoiceStatus.paid });
+    const { title, content } = composed('invoice', { status: invoiceStatus.paid });
+    expect(title).toBe('Invoice INV-000001 from Northwind is paid');
     expect(content).toContain('over ¥1,500. Nothing is left to pay.');
     expect(content).not.toContain('Pay here');
   });

@@ -130,7 +130,7 @@ describe('e-mails that no command asks for', () => {
     const { invoiceId, number } = await s.made({ finish: true });
     expect(await titles()).toEqual([[`Invoice ${number} from Acme`, `${number}.pdf`]]);
     await s.moves.receive(invoiceId);
-    expect(await titles()).toEqual([[`Invoice ${number} from Acme`, `${number}.pdf`]]);
+    expect(await titles()).toEqual([[`Invoice ${number} from Acme is paid`, `${number}.pdf`]]);
     expect((await newest())?.content).toContain('Nothing is left to pay.');
     const { refund } = await s.t.done(refundInvoice, { invoiceId, refundAmount: 1000, reason: 'Late' });
     expect([refund.status, await titles()]).toEqual([10, []]);
@@ -148,7 +148,7 @@ describe('e-mails that no command asks for', () => {
   it('tell once that an invoice without anything due is paid', async () => {
     const lines = [{ name: 'Free', unitAmountExcludingTax: 0 }];
     const { number } = await s.made({ finish: true, lines });
-    expect(await titles()).toEqual([[`Invoice ${number} from Acme`, `${number}.pdf`]]);
+    expect(await titles()).toEqual([[`Invoice ${number} from Acme is paid`, `${number}.pdf`]]);
   });
 
   it('are told by the sendStatus of their documents: unsent, sent, or unnecessary where nothing is sent', async () => {

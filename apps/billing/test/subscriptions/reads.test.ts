@@ -197,6 +197,10 @@ it('the config keeps what is not sent', async () => {
   expect(changed.config).toEqual({ ...config, usageGraceTime: 60, gatewayVATRule: expect.stringContaining('500') });
   await w.types();
   await w.t.done(updateSubscriptionConfig, { usageGraceTime: 60 });
+  const early = { downgradeNonImmediatelyEffectBeforePeriodEnd: 60 };
+  expect(await w.t.call(updateSubscriptionConfig, early)).toMatchObject({
+    issues: [{ message: expect.stringContaining('must be 0: a change that is not immediate takes effect at the end') }],
+  });
   expect(await w.types()).toEqual([]);
   expect((await w.t.done(getSubscriptionConfig, {})).config).toEqual(changed.config);
 });

@@ -21,6 +21,11 @@ const headersOf = {
   'RateLimit-Limit': { description: 'Burst size of the rate limit', schema: { type: 'integer' } },
   'RateLimit-Remaining': { description: 'Requests left in the burst', schema: { type: 'integer' } },
   'RateLimit-Reset': { description: 'Seconds until the burst is full again', schema: { type: 'integer' } },
+  'X-Ignored-Fields': {
+    description:
+      'JSON pointers of fields that were sent and are not known; with Prefer: handling=strict they are refused',
+    schema: { type: 'string' },
+  },
   'Retry-After': { description: 'Seconds to wait (429, 503)', schema: { type: 'integer' } },
   'Idempotency-Replayed': {
     description: 'true: the stored answer of the first request with this Idempotency-Key',
@@ -151,7 +156,7 @@ function endpoint(operation: Operation, method: 'GET' | 'POST', schemas: Schemas
     responses: {
       200: {
         description: 'Success',
-        headers: { ...onEvery, ...(honoursKey && header('Idempotency-Replayed')) },
+        headers: { ...onEvery, ...header('X-Ignored-Fields'), ...(honoursKey && header('Idempotency-Replayed')) },
         content: json({ properties: { data: schemas.of(operation.output, 'output') } }, 'Success'),
       },
       ...failuresOf(operation, method === 'POST', honoursKey),

@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { ClientProxy } from '@nestjs/microservices';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { type Operation, patternOf, returnFields, validate } from '@recur/contracts';
+import { ignoredFields, type Operation, patternOf, returnFields, validate } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import {
   Bus,
@@ -85,7 +85,7 @@ export class Routes implements OnModuleInit {
       this.admission.chargeBody(request, (request.body as Buffer | undefined)?.length ?? 0);
       if (request.principal !== null && request.method === 'POST') await this.admission.confirm(request);
       const caller = this.callerOf(request, operation);
-      const input = this.inputOf(operation, request);
+      const input = this.inputOf(operation, request, reply);
       if (operation.signIn) this.admission.countAttempt(request, reply, String((input as { email?: unknown }).email));
       if (operation.checksPassword) this.admission.countAttempt(request, reply, caller.actor.display);
       if (request.method === 'HEAD' && operation.effect === 'write') {
@@ -129,8 +129,8 @@ export class Routes implements OnModuleInit {
     };
   }
 
-  /** The validated input; fields unknown to the schema are dropped. */
-  private inputOf(operation: Operation, request: FastifyRequest): unknown {
+  /** The validated input. Fields that the schema does not know are named in a header, or refused where the client asks so. */
+  private inputOf(operation: Operation, request: FastifyRequest, reply: FastifyReply): unknown {
     const { method, query } = request;
     const asked = method === 'POST' ? bodyOf(operation, request) : saidIn(query as Record<string, unknown>);
     const checked = validate(operation.input, asked);
@@ -138,6 +138,12 @@ export class Routes implements OnModuleInit {
       this.admission.chargeMistakes(request, checked.issues.length - 1);
       throw new Rejected('invalid_parameters', undefined, checked.issues);
     }
+    const ignored = ignoredFields(asked, checked.value);
+    if (isStrict(request)) {
+      reply.header('preference-applied', 'handling=strict');
+      if (ignored.length > 0) throw new Rejected('invalid_parameters', undefined, ignored);
+    }
+    if (ignored.length > 0) reply.header('x-ignored-fields', listed(ignored));
     if (this.config.RECUR_ENV === 'production') requireHttps(operation, checked.value);
     return checked.value;
   }
@@ -172,6 +178,21 @@ const keyOf = ({ kind, actor }: Principal | typeof nobody, key: string) =>
 
 /** An operation that signs in, or tells whether a password is right. */
 const isAttempt = ({ signIn, checksPassword }: Operation) => signIn === true || checksPassword === true;
+
+/** RFC 7240: `Prefer: handling=strict` asks that unknown fields be an error. */
+const isStrict = ({ headers }: FastifyRequest): boolean =>
+  /(^|[,;\s])handling\s*=\s*"?strict"?\s*([,;]|$)/i.test(String(headers.prefer ?? ''));
+
+/** The first fields, in a header: JSON pointers of a bounded length, with what is not ASCII in percent-encoding. */
+function listed(fields: readonly { path: string }[]): string {
+  let list = '';
+  for (const { path } of fields) {
+    const name = encodeURI(path.slice(0, 100).replace(/\p{Cs}/gu, '')).replaceAll(',', '%2C');
+    if (list.length + name.length > gatewayLimits.ignoredChars) break;
+    list += list === '' ? name : `, ${name}`;
+  }
+  return list;
+}
 
 /** Refuses plain http where a page of a production deployment would lead to. */
 function requireHttps(operation: Operation, input: unknown): void {

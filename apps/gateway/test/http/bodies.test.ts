@@ -94,6 +94,39 @@ describe('a body without a credential', () => {
   });
 });
 
+describe('fields that an operation does not know', () => {
+  const post = (body: object, headers = {}) =>
+    gateway.send(write, { method: 'POST', key, headers: { ...asJson, ...headers }, body: JSON.stringify(body) });
+
+  it('are ignored, and named in a header of a bounded length', async () => {
+    const fine = await post({ amount: 1, note: 'x' });
+    expect([fine.status, fine.headers['x-ignored-fields']]).toEqual([200, undefined]);
+    const { status, headers } = await post({ amount: 1, ammount: 2, 'größe, rot': 3, ['x'.repeat(5_000)]: 4 });
+    expect([status, headers['x-ignored-fields']]).toEqual([
+      200,
+      `/ammount, /gr%C3%B6%C3%9Fe%2C%20rot, /${'x'.repeat(99)}`,
+    ]);
+    expect(services.asked.map(({ payload }) => JSON.parse(payload))[1]).not.toHaveProperty('ammount');
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${at}`.padEnd(90, 'x'), 1]));
+    expect((await post({ amount: 1, ...many })).headers['x-ignored-fields']?.length).toBeLessThan(1_100);
+  });
+
+  it('are refused by name where the client prefers strict handling', async () => {
+    for (const prefer of ['handling=strict', 'respond-async, handling = "Strict"; x=1', 'a;handling=strict']) {
+      const { status, json, headers } = await post({ amount: 1, ammount: 2, other: 3 }, { prefer });
+      expect([status, headers['preference-applied']]).toEqual([400, 'handling=strict']);
+      expect(json).toMatchObject({
+        code: 51,
+        error: { type: 'invalid_parameters', issues: [{ path: '/ammount' }, { path: '/other' }] },
+      });
+    }
+    expect((await post({ amount: 1 }, { prefer: 'handling=strict' })).status).toBe(200);
+    for (const prefer of ['handling=lenient', 'strict', 'xhandling=strict', 'handling=stricter']) {
+      expect((await post({ amount: 1, ammount: 2 }, { prefer })).status).toBe(200);
+    }
+  });
+});
+
 describe('NDJSON', () => {
   const ndjson = { 'content-type': 'application/x-ndjson; charset=utf-8' };
   const post = (path: string, headers: object, body: string) =>

@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { type In, newUser, subscriptionStatus, updateUser, userBillingType, userType } from '@recur/contracts';
 import { type Issue, Rejected } from '@recur/kernel';
-import { type Appender, type Caller, Db, Handle, type Peeks, type Tx } from '@recur/platform';
+import { type Appender, type Caller, Db, Handle, type Peeks } from '@recur/platform';
 import { gateways } from '../copies/tables.js';
 import { emailKey } from '../domain/email.js';
 import { usersLine } from '../passwords/lines.js';
@@ -23,14 +23,20 @@ export class Users {
   ) {}
 
   @Handle(newUser)
-  async create({ password, ...given }: In<typeof newUser>, caller: Caller) {
+  async create({ password, email, ...edit }: In<typeof newUser>, caller: Caller) {
     const passwordHash = password ? await this.passwords.hash(password, usersLine(caller.merchantId)) : null;
     // e-mail and external id are certain by the indexes users_email and users_external
     return this.db.append(caller, async appender => {
-      const [held, id] = await Promise.all([holders(appender, given), appender.nextId(users)]);
+      const { externalUserId = '', gatewayId = 0 } = edit;
+      const [held, id] = await Promise.all([
+        holders(appender, { email, externalUserId }),
+        appender.nextId(users),
+        refuseUnusable(appender, gatewayId),
+      ]);
       refuseTaken(held);
       refuseTakenAtCommit(appender);
-      const user = newRow(appender, { ...given, id, passwordHash });
+      const row = newRow(appender, { ...blank, email, id, passwordHash });
+      const user = edited(row, edit) ?? row;
       return { user: appender.step(userAggregate, user, 'user.created', { log: 'New' }) };
     });
   }
@@ -69,13 +75,13 @@ export function refuseTaken({ byEmail, byExternalId }: Awaited<ReturnType<typeof
 }
 
 /** Refuses an unknown or archived gateway. Gateway 0 is the merchant's default. */
-export async function refuseUnusable(tx: Tx, gatewayId: number): Promise<void> {
+export async function refuseUnusable(peeks: Peeks, gatewayId: number): Promise<void> {
   if (gatewayId === 0) return;
-  const gateway = await tx.find(gateways, { id: gatewayId });
-  if (!gateway) throw tx.stale('gateways', gatewayId, new Rejected('gateway_not_found'));
+  const gateway = await peeks.peek(gateways, { id: gatewayId });
+  if (!gateway) throw peeks.stale('gateways', gatewayId, new Rejected('gateway_not_found'));
   if (gateway.archived) {
     const message = `Gateway ${gatewayId} is archived: cannot give it to a user`;
-    throw tx.stale('gateways', gatewayId, new Rejected('gateway_archived', message));
+    throw peeks.stale('gateways', gatewayId, new Rejected('gateway_archived', message));
   }
 }
 
@@ -91,6 +97,8 @@ function taken(...fields: string[]): Rejected {
 }
 
 type Given = Names & Pick<User, 'id' | 'firstName' | 'lastName' | 'phone' | 'address' | 'language' | 'passwordHash'>;
+
+const blank = { externalUserId: '', firstName: '', lastName: '', phone: '', address: '', language: '' };
 
 /** A user as it is created. */
 export function newRow({ merchantId, now }: Peeks, given: Given): NamedUser {

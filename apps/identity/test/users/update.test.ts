@@ -73,6 +73,15 @@ const profile = {
 const { paymentMethodId: paymentMethod, LinkedIn: linkedIn, tiktok: tikTok, whatsApp: whatsAPP, ...alike } = profile;
 const answered = { ...alike, paymentMethod, linkedIn, tikTok, whatsAPP };
 
+it('a new user may have every field that an update may change', async () => {
+  const fieldsOf = ({ input }: typeof newUser | typeof updateUser) =>
+    Object.keys(input.shape).filter(name => !['userId', 'email', 'password', 'gatewayId'].includes(name));
+  expect(fieldsOf(newUser)).toEqual(fieldsOf(updateUser));
+  expect(fieldsOf(newUser).sort()).toEqual(Object.keys(profile).sort());
+  const whole = { email: 'whole@example.com', ...profile, externalUserId: 'whole' };
+  expect(await user(whole)).toMatchObject({ ...answered, externalUserId: 'whole', version: 1 });
+});
+
 describe('user/update', () => {
   it('changes every field, with one event of the whole user and one log entry', async () => {
     const before = await user();
@@ -185,6 +194,8 @@ describe("a user's gateway", () => {
       t.bus.answer('billing', async () => ({ ok: true, bytes: JSON.stringify({ item }) }));
     answer(null);
     expect(await t.call(updateUser, asked)).toMatchObject({ slug: 'gateway_not_found' });
+    const another = { email: `u${++made}@example.com`, gatewayId: 8 };
+    expect(await t.call(newUser, another)).toMatchObject({ slug: 'gateway_not_found' });
     answer({ merchantId: 15, version: 1, data: gateway(8) });
     expect(await t.call(updateUser, asked)).toMatchObject({ ok: true, data: { user: { gateway: gateway(8) } } });
     t.bus.remove('billing');
@@ -204,6 +215,8 @@ describe("a user's gateway", () => {
       bytes: JSON.stringify({ item: { merchantId: 15, version: 2, data: archived } }),
     }));
     expect(await t.call(updateUser, { userId: other.id, gatewayId: 9 })).toMatchObject({ slug: 'gateway_archived' });
+    const another = { email: `u${++made}@example.com`, gatewayId: 9 };
+    expect(await t.call(newUser, another)).toMatchObject({ slug: 'gateway_archived' });
     t.bus.remove('billing');
   });
 });

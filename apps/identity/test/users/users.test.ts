@@ -94,8 +94,8 @@ describe('user/new', () => {
     expect(await issuesOf({ email: 'nobody', phone: 7, language: 8 })).toEqual([
       'invalid_parameters',
       '/email',
-      '/language',
       '/phone',
+      '/language',
     ]);
     // the longest accepted values fit the unique indexes
     const longest = (length: number) =>

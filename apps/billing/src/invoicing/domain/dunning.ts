@@ -87,6 +87,10 @@ export function newCollection(
   return { ...{ merchantId, invoiceId }, ...defaultDunning, ...config, ...begun };
 }
 
+/** True until the first attempt of an invoice that is charged as soon as it is finished: what comes of it is announced. */
+export const isChargedAtFinish = ({ lastTime, nextTime }: Collection, finishTime: number): boolean =>
+  lastTime === 0 && nextTime !== 0 && nextTime <= finishTime;
+
 /** An attempt this much later than scheduled was delayed by us: the schedule goes on from it. */
 const DELAY_SECONDS = 600;
 

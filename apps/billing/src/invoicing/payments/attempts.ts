@@ -5,9 +5,18 @@ import type { Gateway } from '../../gateways/domain/gateway.js';
 import { invoiceAggregate, paymentAggregate } from '../aggregates.js';
 import { type ChargeReport, isBusy } from '../domain/charge.js';
 import { openAnotherPayment } from '../domain/collection.js';
-import { attempted, type Collection, isDue, isOwed, isTriedNow, passedOver } from '../domain/dunning.js';
+import {
+  attempted,
+  type Collection,
+  isChargedAtFinish,
+  isDue,
+  isOwed,
+  isTriedNow,
+  passedOver,
+} from '../domain/dunning.js';
 import type { Checkout, Payment } from '../domain/payment.js';
 import { InvoiceFinalizer } from '../finalize.js';
+import { Notices } from '../finish/notices.js';
 import { InvoiceOwners } from '../owners.js';
 import type { InvoiceState } from '../state.js';
 import { collections, type InvoiceRow, invoices, payments } from '../tables.js';
@@ -44,6 +53,7 @@ export class PaymentAttempts {
     private readonly settlement: Settlement,
     private readonly finalizer: InvoiceFinalizer,
     private readonly owners: InvoiceOwners,
+    private readonly notices: Notices,
   ) {
     this.work = fetchedWork(
       chargeWork.attempt,
@@ -85,6 +95,8 @@ export class PaymentAttempts {
     const charges = awaitsMethod && this.charges.adapterOf(gateway) !== undefined;
     const method = charges && (await chargedMethod(tx, this.owners, invoice, collection.tryMethodId));
     if (gateway && method) return this.claimSending(tx, invoice, collection, gateway, method);
+    if (awaitsMethod && isChargedAtFinish(collection, invoice.finishTime))
+      await this.notices.tell(tx, 'issued', invoice);
     tx.save(collections, passedOver({ ...collection, awaitsMethod }, invoice.deadline, tx.now, busy));
     return undefined;
   }

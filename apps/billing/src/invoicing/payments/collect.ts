@@ -1,5 +1,5 @@
 import type { Reader, Tx } from '@recur/platform';
-import { type CollectionTerms, lastNoticeTime, newCollection } from '../domain/dunning.js';
+import { type Collection, type CollectionTerms, lastNoticeTime, newCollection } from '../domain/dunning.js';
 import type { Invoice } from '../domain/invoice.js';
 import type { Payment } from '../domain/payment.js';
 import { collections } from '../tables.js';
@@ -14,12 +14,13 @@ export const chargeWork = {
 /** The kind of work that tells the user of a deadline that is near; the key is the invoice's id. */
 export const LAST_NOTICE = 'invoice.last_notice';
 
-/** Schedules the automatic attempts of an invoice that was finished, and the last notice. */
-export function startCollecting(tx: Tx, invoice: Invoice, terms: CollectionTerms): void {
+/** Schedules the automatic attempts of an invoice that was finished, and the last notice. Returns how it is collected. */
+export function startCollecting(tx: Tx, invoice: Invoice, terms: CollectionTerms): Collection {
   const collection = newCollection(invoice, terms, tx.now);
   tx.save(collections, collection);
   if (collection.nextTime > 0) tx.schedule(chargeWork.attempt, invoice.invoiceId, collection.nextTime);
   announceDeadline(tx, invoice.invoiceId, invoice.deadline, terms.periodStart);
+  return collection;
 }
 
 /** Goes on with the automatic attempts of an open invoice that was held; those that were due are made at once. */

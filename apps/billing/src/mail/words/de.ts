@@ -8,6 +8,7 @@ export const de: MailWords = {
   method: 'Zahlungsart: {method}',
   invoiceTitle: 'Rechnung {number} von {seller}',
   invoiceText: 'anbei erhalten Sie die Rechnung {number} über {amount}. Sie ist fällig am {due}.',
+  receiptTitle: 'Rechnung {number} von {seller} ist bezahlt',
   receiptText: 'anbei erhalten Sie die Rechnung {number} über {amount}. Es ist nichts mehr zu zahlen.',
   creditNoteTitle: 'Rechnungskorrektur {number} von {seller}',
   creditNoteText: 'anbei erhalten Sie die Rechnungskorrektur {number} über {amount}.',

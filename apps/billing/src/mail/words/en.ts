@@ -7,6 +7,7 @@ export const en = {
   method: 'Payment method: {method}',
   invoiceTitle: 'Invoice {number} from {seller}',
   invoiceText: 'Attached is invoice {number} over {amount}. It is due on {due}.',
+  receiptTitle: 'Invoice {number} from {seller} is paid',
   receiptText: 'Attached is invoice {number} over {amount}. Nothing is left to pay.',
   creditNoteTitle: 'Credit note {number} from {seller}',
   creditNoteText: 'Attached is credit note {number} over {amount}.',

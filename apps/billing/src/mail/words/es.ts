@@ -8,6 +8,7 @@ export const es: MailWords = {
   method: 'Método de pago: {method}',
   invoiceTitle: 'Factura {number} de {seller}',
   invoiceText: 'Adjuntamos la factura {number} por {amount}. Vence el {due}.',
+  receiptTitle: 'La factura {number} de {seller} está pagada',
   receiptText: 'Adjuntamos la factura {number} por {amount}. No queda nada por pagar.',
   creditNoteTitle: 'Factura rectificativa {number} de {seller}',
   creditNoteText: 'Adjuntamos la factura rectificativa {number} por {amount}.',

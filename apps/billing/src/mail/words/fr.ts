@@ -8,6 +8,7 @@ export const fr: MailWords = {
   method: 'Moyen de paiement : {method}',
   invoiceTitle: 'Facture {number} de {seller}',
   invoiceText: 'Veuillez trouver ci-joint la facture {number} de {amount}, à payer au plus tard le {due}.',
+  receiptTitle: 'La facture {number} de {seller} est payée',
   receiptText: 'Veuillez trouver ci-joint la facture {number} de {amount}. Il ne reste rien à payer.',
   creditNoteTitle: 'Avoir {number} de {seller}',
   creditNoteText: 'Veuillez trouver ci-joint l’avoir {number} de {amount}.',

@@ -8,6 +8,7 @@ export const zh: MailWords = {
   method: '付款方式：{method}',
   invoiceTitle: '来自 {seller} 的账单 {number}',
   invoiceText: '附件是账单 {number}，金额 {amount}，请于 {due} 前付款。',
+  receiptTitle: '来自 {seller} 的账单 {number} 已付款',
   receiptText: '附件是账单 {number}，金额 {amount}，已无需付款。',
   creditNoteTitle: '来自 {seller} 的贷项通知单 {number}',
   creditNoteText: '附件是贷项通知单 {number}，金额 {amount}。',

@@ -3,7 +3,6 @@ import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import { announceMethod } from '../../gateways/chargeable.js';
 import { assertSaved } from '../../gateways/lookup.js';
-
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
 import { subscriptionAggregate } from '../aggregate.js';

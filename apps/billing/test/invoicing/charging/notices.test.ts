@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cancelInvoice } from '@recur/contracts';
 import { type CardShop, cardShop } from './cards.js';
 
@@ -49,4 +49,43 @@ it('no last notice is sent about an invoice that is paid or cancelled', async ()
     [],
     expect.not.arrayContaining(['last_notice']),
   ]);
+});
+
+describe('an invoice is announced once', () => {
+  const documents = async (invoiceId: string) =>
+    (
+      await c.s.t.rows(`select title from mails where invoice_id = $1 and kind = 'invoice' order by id`, [invoiceId])
+    ).map(({ title }) => String(title));
+
+  it('paid, where it is charged at once', async () => {
+    const { invoiceId } = await c.charged('succeeds');
+    expect(await documents(invoiceId)).toEqual([expect.stringMatching(/^Invoice INV-\d+ from Acme is paid$/)]);
+  });
+
+  it('as failed or to be confirmed, where that is what comes of the charge; then paid', async () => {
+    const { userId, invoiceId } = await c.charged('declines_softly');
+    expect([await documents(invoiceId), await kinds(invoiceId)]).toEqual([[], ['payment_failed']]);
+    await c.swap(userId, 'succeeds');
+    await c.drain();
+    expect(await documents(invoiceId)).toEqual([expect.stringMatching(/ is paid$/)]);
+    expect(await documents((await c.charged('needs_action')).invoiceId)).toEqual([]);
+  });
+
+  it('to be paid, where there is nothing to charge, and again when it is paid', async () => {
+    const userId = await c.buyer();
+    const { invoiceId } = await c.made(userId);
+    expect(await documents(invoiceId)).toEqual([]);
+    await c.drain();
+    expect(await documents(invoiceId)).toEqual([expect.stringMatching(/ from Acme$/)]);
+    await c.pass(13 * hour);
+    expect(await documents(invoiceId)).toHaveLength(1);
+    await c.card(userId, 'succeeds');
+    await c.drain();
+    expect(await documents(invoiceId)).toEqual([
+      expect.stringMatching(/ from Acme$/),
+      expect.stringMatching(/ is paid$/),
+    ]);
+    const { invoiceId: wire } = await c.s.made({ userId, finish: true });
+    expect(await documents(wire)).toEqual([expect.stringMatching(/ from Acme$/)]);
+  });
 });

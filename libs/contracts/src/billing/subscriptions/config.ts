@@ -56,7 +56,9 @@ export const updateSubscriptionConfig = operation({
   permission: 'configuration.write',
   input: z.object({
     downgradeEffectImmediately: input.flag.optional(),
-    downgradeNonImmediatelyEffectBeforePeriodEnd: z.int().min(0).max(month).optional(),
+    downgradeNonImmediatelyEffectBeforePeriodEnd: input
+      .rule(z.int(), 'must be 0: a change that is not immediate takes effect at the end of the period', it => it === 0)
+      .optional(),
     gatewayVATRule: input.list(MerchantVatRule, 500).optional(),
     incompleteExpireTime: z.int().min(0).max(month).optional(),
     invoiceEmail: input.flag.optional(),
