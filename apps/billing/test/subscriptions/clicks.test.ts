@@ -4,15 +4,14 @@ import {
   cancelSubscription,
   createSubscription,
   newPaymentMethod,
-  planType,
   submitChange,
   userSubscriptionDetail,
 } from '@recur/contracts';
 import { sized } from '@recur/platform/testing/size';
 import fc from 'fast-check';
-import { Sandbox } from '../../src/gateways/adapters/sandbox.js';
+import type { Sandbox } from '../../src/gateways/adapters/sandbox.js';
 import { PendingUpdates } from '../../src/subscriptions/changes/pending-updates.js';
-import { type World, world } from './world.js';
+import { cardWorld, type World } from './world.js';
 
 const courses = sized(200, 2_000);
 const atOnce = 25;
@@ -31,7 +30,7 @@ const clicks = ['buy', 'buy again', 'buy more', 'change', 'change again', 'chang
 const others = ['take the change back', 'cancel the payment', 'cancel', 'another card'] as const;
 type Click = (typeof clicks)[number] | (typeof others)[number];
 
-/** What one user does, and when: milliseconds after the click before it; clicks of 0 are made at one instant. */
+/** The clicks of a user, and their times: milliseconds after the click before; those of 0 are made at one instant. */
 const course = fc.record({
   card: fc.constantFrom(...cards),
   clicks: fc.array(
@@ -53,10 +52,7 @@ let w: World;
 let gatewayId = 0;
 let sandbox: Sandbox;
 beforeAll(async () => {
-  w = await world();
-  gatewayId = (await w.sandbox()).gatewayId;
-  sandbox = w.t.app.get(Sandbox);
-  w.knowPlan(20, { intervalUnit: 'month', intervalCount: 1, amount: 6000, type: planType.main });
+  ({ w, gatewayId, sandbox } = await cardWorld());
   // a gateway takes its time, before the money is taken and after it
   const charge = sandbox.charge.bind(sandbox);
   let calls = 0;

@@ -9,6 +9,7 @@ import {
   setupGateway,
   subscriptionDetail,
 } from '@recur/contracts';
+import { Sandbox } from '../../src/gateways/adapters/sandbox.js';
 import { shop } from '../shop.js';
 
 type Input = Partial<In<typeof createSubscription>>;
@@ -52,3 +53,11 @@ export async function world() {
   };
 }
 export type World = Awaited<ReturnType<typeof world>>;
+
+/** The same with a sandbox gateway, and plan 20 (6000 a month). */
+export async function cardWorld() {
+  const w = await world();
+  const { gatewayId } = await w.sandbox();
+  w.knowPlan(20, { intervalUnit: 'month', intervalCount: 1, amount: 6000, type: planType.main });
+  return { w, gatewayId, sandbox: w.t.app.get(Sandbox) };
+}

@@ -3,6 +3,7 @@ import type { Gateway } from '../../gateways/domain/gateway.js';
 import type { Composed } from '../../invoicing/composed/compose.js';
 import type { Stretch } from '../../pricing/proration.js';
 import type { Update } from '../domain/apply-change.js';
+import { type CarriedLine, carriedLine } from '../domain/carried.js';
 import type { ChangeLines } from '../domain/change-bill.js';
 import type { ChangeMode, ChangePlan } from '../domain/changes.js';
 import type { PeriodRow } from '../domain/periods.js';
@@ -35,6 +36,12 @@ export interface ChangeQuote {
   /** Metrics whose usage up to the change is billed with it: those whose price it alters; undefined for all. */
   repriced: ReadonlySet<number> | undefined;
   composed: Composed;
+  /**
+   * Unbilled lines, of the subscription and of the open next invoice, which the change withdraws: those that its bill sets
+   * off, or those that it leaves to the next invoice. One of the two is empty.
+   */
+  setOff: readonly CarriedLine[];
+  kept: readonly CarriedLine[];
   gateway: Gateway | undefined;
   settings: Settings;
 }
@@ -43,3 +50,7 @@ export interface ChangeQuote {
 export interface BilledLines extends Pick<ChangeLines, 'items' | 'shares'> {
   carriesDiscount: boolean;
 }
+
+/** Lines of a bill that stays below the gateway's minimum. */
+export const carriedOf = ({ bill, composition }: Composed): CarriedLine[] =>
+  bill.items.map((item, at) => carriedLine(item, composition.lines[at]?.net ?? 0n));

@@ -9,9 +9,7 @@ import type { InvoiceState } from '../../invoicing/state.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears } from '../arrears.js';
-import { freeSecondsFrom, restarted, sells, termsOf, updated } from '../domain/apply-change.js';
-import { type CarriedLine, usedUntil } from '../domain/carried.js';
-import { changedKeys } from '../domain/change-bill.js';
+import { freeSecondsFrom, restarted, sells, updated } from '../domain/apply-change.js';
 import { prepaid } from '../domain/changes.js';
 import { sellsPlan } from '../domain/periods.js';
 import type { Subscription } from '../domain/subscription.js';
@@ -39,7 +37,7 @@ export class ChangeEffects {
     owner.register(['upgrade', 'downgrade'], {
       paid: async (tx, { sub, invoice }) => {
         const update = await this.updateOf(tx, sub, invoice);
-        if (update) await this.takeEffect(tx, sub, update, sourcesOf(invoice), { isBilled: true });
+        if (update) await this.takeEffect(tx, sub, update, sourcesOf(invoice));
       },
       failed: (tx, { sub, invoice }) => this.unpaid(tx, sub, invoice),
       // a change that is not paid in time lapses, and its invoice with it
@@ -112,14 +110,14 @@ export class ChangeEffects {
   /**
    * Carries out a change: the subscription sells what it was changed to, lines that are credited end, and the next
    * period's open invoice is cancelled and made again by the cycle, unless the caller replaces it. `sources` are the lines
-   * that the change credits. One that `isBilled` ends carried lines too; lines of its own may be carried instead.
+   * that the change credits.
    */
   async takeEffect(
     tx: Tx,
     sub: Subscription,
     update: PendingUpdate,
     sources: readonly string[],
-    { log, keepsNext = false, isBilled = false, carried = [] }: TakingEffect = {},
+    { log, keepsNext = false }: { log?: string; keepsNext?: boolean } = {},
   ): Promise<{ sub: Subscription; update: PendingUpdate }> {
     const { newPeriod, discount, manualPayment, taxPercentage } = updateTermsOf(update);
     const at = update.prorationDate;
@@ -131,7 +129,6 @@ export class ChangeEffects {
     const after: Subscription = {
       ...changed,
       discount: await boundAfterChange(tx, left, discount, changed),
-      carried: [...(isBilled ? carriedAfter(left, changed, at, newPeriod !== undefined) : left.carried), ...carried],
       ...{ taxPercentage, pendingUpdateId: '', modifyTime: tx.now },
       ...meansAfter(sub, update),
       manualPayment: manualPayment || sub.manualPayment,
@@ -166,20 +163,6 @@ export class ChangeEffects {
       discount: discount === before.discount ? sub.discount : discount,
     };
   }
-}
-
-/** How a change takes effect. */
-interface TakingEffect {
-  log?: string;
-  keepsNext?: boolean;
-  isBilled?: boolean;
-  carried?: readonly CarriedLine[];
-}
-
-/** Carried lines after a change that bills what follows: of every item that it changed, or of all for another interval. */
-function carriedAfter(before: Subscription, after: Subscription, at: number, isAnew: boolean): CarriedLine[] {
-  const keys = changedKeys(termsOf(before), termsOf(after));
-  return usedUntil(before.carried, at, key => isAnew || keys.includes(key));
 }
 
 const unfinishedOf = async (tx: Tx, { pendingUpdateId }: Subscription): Promise<PendingUpdate | undefined> =>
@@ -228,7 +211,7 @@ async function releaseNext(tx: Tx, { subscriptionId, currentPeriodEnd }: Subscri
   if (next?.state === 'open' && next.invoiceId !== '') goOnCollecting(tx, next.invoiceId);
 }
 
-/** Cancels a change whose invoice, if it has one, has ended. */
+/** Cancels a change whose invoice, if it has one, has ended: the lines that it set off are unbilled again. */
 async function drop(tx: Tx, sub: Subscription, update: PendingUpdate): Promise<void> {
   // at once: the unique index has to see it before the change that supersedes it
   await tx.run(
@@ -238,5 +221,6 @@ async function drop(tx: Tx, sub: Subscription, update: PendingUpdate): Promise<v
   const cancelled = { ...update, status: 'cancelled', modifyTime: tx.now } as const;
   tx.step(pendingUpdateAggregate, cancelled, 'subscription.pending_update.cancelled');
   if (update.effectImmediate !== 0) await releaseNext(tx, sub);
-  tx.step(subscriptionAggregate, { ...sub, pendingUpdateId: '', modifyTime: tx.now }, 'subscription.updated');
+  const carried = [...(updateTermsOf(update).carried ?? []), ...sub.carried];
+  tx.step(subscriptionAggregate, { ...sub, carried, pendingUpdateId: '', modifyTime: tx.now }, 'subscription.updated');
 }

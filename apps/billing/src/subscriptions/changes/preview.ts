@@ -4,7 +4,7 @@ import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { ownMerchant } from '../../customers/merchants.js';
 import * as discounts from '../../discounts/verbs.js';
 import { compose } from '../../invoicing/composed/compose.js';
-import { explanationOf, previewOf, refusalOf } from '../../invoicing/composed/preview.js';
+import { explanationOf, isCarried, previewOf, refusalOf } from '../../invoicing/composed/preview.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears } from '../arrears.js';
 import { deferred, freeSecondsFrom, restarted } from '../domain/apply-change.js';
@@ -14,7 +14,7 @@ import { lockNamed } from '../find.js';
 import { nextBillOf } from '../next-bill.js';
 import { makeTime } from '../schedule.js';
 import { lockWaiting } from '../waiting-code.js';
-import type { ChangeQuote } from './change-quote.js';
+import { type ChangeQuote, carriedOf } from './change-quote.js';
 import { chargedAnew } from './charged-anew.js';
 import { boundAfter } from './discount.js';
 import { ChangeEffects } from './effects.js';
@@ -76,12 +76,13 @@ export class ChangePreview {
 
   /** The next invoice that is made after the change; null where there is none. */
   private async next(tx: Tx, quoted: ChangeQuote) {
-    const { sub, after, plan, mode, periods, newPeriod, gateway, repriced } = quoted;
+    const { sub, after, plan, mode, periods, newPeriod, gateway, repriced, composed } = quoted;
     if (mode === 'incomplete' || endsWithPeriod(sub)) return null;
     const discount = await boundAfter(tx, quoted);
     const changed = plan.effect === 'periodEnd' ? deferred(sub, quoted.update) : after;
     const free = newPeriod ? freeSecondsFrom(periods, newPeriod.start) : 0;
-    const then = { ...(newPeriod ? restarted(changed, newPeriod, free) : changed), discount };
+    const carried = [...quoted.kept, ...((await isCarried(tx, composed)) ? carriedOf(composed) : [])];
+    const then = { ...(newPeriod ? restarted(changed, newPeriod, free) : changed), discount, carried };
     const { countryCode: sellerCountryCode } = await ownMerchant(tx);
     const paid = newPeriod
       ? undefined

@@ -9,13 +9,14 @@ import { allGateways } from '../../gateways/lookup.js';
 import { invoiceAggregate } from '../../invoicing/aggregates.js';
 import { compose } from '../../invoicing/composed/compose.js';
 import type { Bill } from '../../invoicing/composed/domain/bill.js';
+import type { SoldLine } from '../../invoicing/composed/domain/sold-line.js';
 import { soldLines } from '../../invoicing/composed/sold-lines.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { type Arrears, repriced, sellsUsage } from '../arrears.js';
 import { changeBill, inUnpaidPeriod, termsOf, updated, updateTo } from '../domain/apply-change.js';
 import { cycleBill } from '../domain/bill.js';
 import { billedPeriods, linesNow } from '../domain/billed-change.js';
-import { carriedItem, carriedLinesOf } from '../domain/carried.js';
+import { type CarriedLine, carriedItem, carriedLinesOf, carriedNet } from '../domain/carried.js';
 import * as rules from '../domain/changes.js';
 import { assertChoice, type Choice } from '../domain/items.js';
 import type { PeriodRow } from '../domain/periods.js';
@@ -73,12 +74,12 @@ export async function quoteChange(
     settings,
   };
   if (locks) await arrears.lock(tx, sub, at);
-  const { bill: fees, newPeriod } = await billOf(tx, arrears, quoted, input);
+  const { bill: fees, newPeriod, setOff, kept } = await billOf(tx, arrears, quoted, input);
   const repricedMetrics = repricedBy(quoted, newPeriod);
   const used = await usedBefore(tx, arrears, quoted, repricedMetrics);
   const bill = { ...fees, items: [...fees.items, ...used] };
   const composed = await compose(tx, bill, { sellerCountryCode: merchant.countryCode, gateway });
-  return { ...quoted, newPeriod, repriced: repricedMetrics, composed };
+  return { ...quoted, newPeriod, setOff, kept, repriced: repricedMetrics, composed };
 }
 
 /** All metrics where a period ends with the change; none in a trial, or where it comes at the end of the period. */
@@ -140,7 +141,7 @@ async function choiceOf(tx: Tx, sub: Subscription, input: ChangeInput): Promise<
 const soldPlan = ({ planSnapshot: { plan, addons } }: Subscription, planId: number): Plan | undefined =>
   [plan, ...addons.map(({ addonPlan }) => addonPlan)].find(each => each?.id === planId) ?? undefined;
 
-type Unbilled = Omit<ChangeQuote, 'composed' | 'newPeriod' | 'repriced'>;
+type Unbilled = Omit<ChangeQuote, 'composed' | 'newPeriod' | 'repriced' | 'setOff' | 'kept'>;
 
 /** The bill of a change as of now: its lines, the open invoice of an incomplete subscription anew, or nothing. */
 async function billOf(
@@ -148,11 +149,10 @@ async function billOf(
   arrears: Arrears,
   quoted: Unbilled,
   input: ChangeInput,
-): Promise<{ bill: Bill; newPeriod: Stretch | undefined }> {
-  const { after, mode, plan, at, periods } = quoted;
+): Promise<Pick<ChangeQuote, 'newPeriod' | 'setOff' | 'kept'> & { bill: Bill }> {
+  const { sub, after, mode, plan, at, periods } = quoted;
   const [current] = periods;
   if (mode === 'incomplete' && current) {
-    const { sub } = quoted;
     const { period } = inUnpaidPeriod(sub, quoted.update, current);
     const open = current.invoiceId ? await tx.get(invoiceAggregate, current.invoiceId, 'invoice_not_found') : undefined;
     const discount = await discountOfOpen(tx, quoted, current.invoiceId);
@@ -161,24 +161,55 @@ async function billOf(
     const bill = cycleBill({ ...after, discount: null }, period, others, tx.now);
     const { invoiceName: name = bill.name, billReason = '' } = open ?? {};
     const reason = billReason === '' ? bill.reason : billReason;
-    return { bill: { ...bill, name, reason, ...(discount && { discount }) }, newPeriod: undefined };
+    return {
+      bill: { ...bill, name, reason, ...(discount && { discount }) },
+      newPeriod: undefined,
+      setOff: [],
+      kept: [],
+    };
   }
   const isBilled = plan.effect === 'now' && plan.billed;
-  const { lines, newPeriod } = isBilled ? await linesOf(tx, quoted) : { lines: nothing, newPeriod: undefined };
+  // documents are locked in the order of their ids
+  const sold = isBilled ? await soldLines(tx, sub.subscriptionId, at) : [];
+  const unbilled = await unbilledOf(tx, quoted);
+  const { lines, newPeriod, used } = isBilled ? linesOf(quoted, sold, unbilled) : nothing;
   const discount = await discountOf(tx, quoted, lines, input);
   const bill = changeBill(after, {
     ...{ direction: plan.direction, at, periodEnd: newPeriod?.end ?? current?.endAt ?? at },
-    ...{ items: lines.items, discount, promo: promoOf(input) },
+    ...{ items: [...used.map(carriedItem), ...lines.items], discount, promo: promoOf(input) },
   });
-  return { bill, newPeriod };
+  return { bill, newPeriod, ...(used.length > 0 ? { setOff: unbilled, kept: [] } : { setOff: [], kept: unbilled }) };
 }
 
-const nothing: BilledLines = { items: [], shares: [], carriesDiscount: false };
+/** Lines that a change bills now, after what was used of the unbilled lines that it sets off. */
+interface LinesNow extends Pick<ChangeQuote, 'newPeriod'> {
+  lines: BilledLines;
+  used: readonly CarriedLine[];
+}
 
-async function linesOf(tx: Tx, { sub, after, plan, at, periods }: Unbilled) {
-  const sold = await soldLines(tx, sub.subscriptionId, at);
-  const { newPeriod, ...lines } = linesNow({ sub, after, sold }, plan, at, periods);
-  return { lines, newPeriod };
+const nothing: LinesNow = {
+  ...{ lines: { items: [], shares: [], carriesDiscount: false } },
+  ...{ newPeriod: undefined, used: [] },
+};
+
+function linesOf(
+  { sub, after, plan, at, periods }: Unbilled,
+  sold: readonly SoldLine[],
+  unbilled: CarriedLine[],
+): LinesNow {
+  const changed = { sub: { ...sub, carried: unbilled }, after, sold };
+  const { newPeriod, carried: used, ...lines } = linesNow(changed, plan, at, periods);
+  // a change that bills nothing, and ends nothing that is unbilled, leaves them to the next invoice
+  const isAlone = lines.items.length === 0 && carriedNet(used) === carriedNet(unbilled);
+  return { lines, newPeriod, used: isAlone ? [] : used };
+}
+
+/** Unbilled lines of a subscription: its own, and those on the open invoice of its next period. */
+async function unbilledOf(tx: Tx, { sub, periods }: Unbilled): Promise<CarriedLine[]> {
+  const open = periods.find(({ startAt, state }) => startAt === sub.currentPeriodEnd && state === 'open');
+  if (!open || open.invoiceId === '') return sub.carried;
+  const { status, lines } = await tx.get(invoiceAggregate, open.invoiceId, 'invoice_not_found');
+  return status === 'processing' ? [...sub.carried, ...carriedLinesOf(lines)] : sub.carried;
 }
 
 function promoOf({ applyPromoCredit, applyPromoCreditAmount = 0 }: ChangeInput): NonNullable<Bill['promo']> {

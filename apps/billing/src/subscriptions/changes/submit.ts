@@ -19,15 +19,15 @@ import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears, isUsage } from '../arrears.js';
 import { askedText } from '../asked.js';
 import { inUnpaidPeriod } from '../domain/apply-change.js';
-import { type CarriedLine, carriedLine } from '../domain/carried.js';
 import { lapseTime, wireDueTime } from '../domain/changes.js';
 import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
 import { reinvoice } from '../periods.js';
+import { scheduleNext } from '../schedule.js';
 import { addonParamsOf } from '../views.js';
 import { lockWaiting } from '../waiting-code.js';
 import { pendingUpdateAggregate } from './aggregate.js';
-import type { ChangeQuote } from './change-quote.js';
+import { type ChangeQuote, carriedOf } from './change-quote.js';
 import { boundAfter } from './discount.js';
 import { ChangeEffects } from './effects.js';
 import { quoteChange } from './quote.js';
@@ -103,26 +103,39 @@ export class ChangeSubmit {
     return this.effects.takeEffect(tx, sub, update, [], { log: 'Update' });
   }
 
-  /** Bills a change: it takes effect at once where nothing is due, else when its invoice is paid. */
+  /**
+   * Bills a change with the lines that it sets off: it takes effect at once where nothing is due, else when its invoice is
+   * paid.
+   */
   private async bill(tx: Tx, quoted: ChangeQuote, update: PendingUpdate, input: Input): Promise<Carried> {
-    const { sub, composed } = quoted;
+    const { composed, setOff } = quoted;
+    const sub = setOff.length > 0 ? await this.takenOff(tx, quoted) : quoted.sub;
     const sources = composed.bill.items.flatMap(({ source }) => (source ? [source.lineId] : []));
     if (await isCarried(tx, composed)) {
       await giveBackSources(tx, composed);
       await this.close(tx, quoted);
       tx.step(pendingUpdateAggregate, update, 'subscription.pending_update.create');
-      const options = { log: 'Update', isBilled: true, carried: carriedLines(composed) };
-      return this.effects.takeEffect(tx, sub, update, sources, options);
+      const carrying = { ...sub, carried: [...sub.carried, ...carriedOf(composed)] };
+      return this.effects.takeEffect(tx, carrying, update, sources, { log: 'Update' });
     }
     const deadline = deadlineOf(tx, quoted);
     const { view, payment, discount } = await this.maker.make(tx, composed, makingOf(input, deadline));
     const { invoiceId, link } = view;
     await this.close(tx, quoted, invoiceId);
     const bound = discount?.recurring && { discount: { ...discount, waitingUseId: 0 } };
-    const billed: PendingUpdate = { ...update, invoiceId, link, terms: { ...update.terms, ...bound } };
+    const terms = { ...update.terms, ...bound, ...(setOff.length > 0 && { carried: setOff }) };
+    const billed: PendingUpdate = { ...update, invoiceId, link, terms };
     if (payment) return { update: waiting(tx, sub, billed), view, paymentId: payment.paymentId };
     tx.step(pendingUpdateAggregate, billed, 'subscription.pending_update.create');
-    return { ...(await this.effects.takeEffect(tx, sub, billed, sources, { log: 'Update', isBilled: true })), view };
+    return { ...(await this.effects.takeEffect(tx, sub, billed, sources, { log: 'Update' })), view };
+  }
+
+  /** The subscription without its unbilled lines; the open invoice of the next period, where it has some, is withdrawn. */
+  private async takenOff(tx: Tx, { sub, setOff }: ChangeQuote): Promise<Subscription> {
+    const isOnNext = setOff.length > sub.carried.length;
+    const left = isOnNext ? await this.effects.withdrawNext(tx, sub) : sub;
+    if (isOnNext) scheduleNext(tx, left);
+    return { ...left, carried: [] };
   }
 
   /** Ends the count of usage at the old price, which the invoice bills; without one it is billed with its lines. */
@@ -204,9 +217,6 @@ function askedOf(sub: Subscription, input: Input): string {
   const payment = { gatewayId, paymentMethodId, manualPayment, refund };
   return askedText({ ...plan, ...reductions, ...payment, effectImmediate });
 }
-
-const carriedLines = ({ bill, composition }: Composed): CarriedLine[] =>
-  bill.items.map((item, at) => carriedLine(item, composition.lines[at]?.net ?? 0n));
 
 function deadlineOf({ now }: Tx, { sub, gateway, settings }: ChangeQuote): number {
   const wire = gateway?.gatewayName === WIRE_TRANSFER;

@@ -1,5 +1,6 @@
 import type { Stretch } from '../../pricing/proration.js';
 import { deferred, type Update } from '../domain/apply-change.js';
+import type { CarriedLine } from '../domain/carried.js';
 import type { BoundDiscount, Subscription } from '../domain/subscription.js';
 import type { PendingUpdate } from './tables.js';
 
@@ -13,6 +14,8 @@ export interface UpdateTerms {
   paymentMethodId?: string;
   manualPayment: boolean;
   taxPercentage: number;
+  /** Unbilled lines of the subscription that its invoice sets off. */
+  carried?: readonly CarriedLine[];
   /** The content of the submit: an equal one is answered with this change. */
   asked?: string;
 }

@@ -11,6 +11,7 @@ import { ChangeEffects } from '../changes/effects.js';
 import { nextLines } from '../changes/next-lines.js';
 import { pendingUpdates } from '../changes/tables.js';
 import { deferred, sells } from '../domain/apply-change.js';
+import { carriedMoved } from '../domain/carried.js';
 import { type PeriodRow, sellsPlan } from '../domain/periods.js';
 import { moved, type Subscription } from '../domain/subscription.js';
 import { deferredOf } from '../next-bill.js';
@@ -46,7 +47,8 @@ export class TrialTime {
       const sub = next ? countedAfter(appended, next) : appended;
       const log = `AddNewTrialEnd: ${before.trialEnd} -> ${sub.trialEnd}`;
       const after = isUnpaid ? { ...moved(sub, 'activate', tx.now), currentPeriodPaid: 1, dunningTime: 0 } : sub;
-      const saved = { ...after, ...(unpaid && unpaid.invoiceId !== '' && { latestInvoiceId: '' }) };
+      const carried = paidNext && next ? carriedMoved(sub.carried, stretchOf(paidNext), stretchOf(next)) : sub.carried;
+      const saved = { ...after, carried, ...(unpaid && unpaid.invoiceId !== '' && { latestInvoiceId: '' }) };
       tx.step(subscriptionAggregate, saved, 'subscription.updated', { log });
       if (isUnpaid) await this.activated(tx, subscriptionId);
       if (unpaid) {

@@ -2,6 +2,7 @@ import { boundary } from '@recur/kernel';
 import type { SoldLine } from '../../invoicing/composed/domain/sold-line.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { termsOf } from './apply-change.js';
+import { type CarriedLine, usedUntil } from './carried.js';
 import { type ChangeLines, changeLines, type PaidPeriod } from './change-bill.js';
 import { type ChangePlan, sameInterval } from './changes.js';
 import { intervalOf } from './items.js';
@@ -25,6 +26,11 @@ interface Changed {
 export const billedPeriods = (periods: readonly PeriodRow[]): PeriodRow[] =>
   periods.filter(({ kind, state }) => state === 'paid' && (kind === 'cycle' || kind === 'stub'));
 
+/** Lines of a change, and the lines that the subscription carries, with what was used of those that it ends. */
+export interface LinesNow extends BilledChangeLines {
+  carried: CarriedLine[];
+}
+
 /**
  * Lines of a change at `at`, in the live periods from then on. In a trial or a free stretch only a next period that is
  * paid is billed anew, and another interval begins with it.
@@ -34,13 +40,15 @@ export function linesNow(
   { newInterval }: Pick<ChangePlan, 'newInterval'>,
   at: number,
   periods: readonly PeriodRow[],
-): BilledChangeLines {
+): LinesNow {
   const rows = billedPeriods(periods);
   const start = Math.max(at, rows[0]?.startAt ?? at);
   const end = boundary(start, 1, intervalOf(planOf(after)), sub.timeZone);
   const paid = rows.map(row => paidPeriod(sub, row));
   const inPaid = sold.filter(({ stretch }) => paid.some(period => isIn(stretch, period)));
-  return billed({ sub, after, sold: inPaid }, at, paid, newInterval ? { start, end } : undefined);
+  const lines = billed({ sub, after, sold: inPaid }, at, paid, newInterval ? { start, end } : undefined);
+  const isEnded = (line: CarriedLine) => lines.touched.includes(line.key) && paid.some(period => isIn(line, period));
+  return { ...lines, carried: usedUntil(sub.carried, at, isEnded) };
 }
 
 const isIn = (stretch: Stretch, period: Stretch): boolean => stretch.start >= period.start && stretch.end <= period.end;

@@ -1,5 +1,6 @@
 import { ratio, sum } from '@recur/kernel';
 import type { BillItem } from '../../invoicing/composed/domain/bill.js';
+import type { Stretch } from '../../pricing/proration.js';
 
 /** Lines below the gateway's minimum, unbilled until the next invoice, where they come first and are taxed. */
 export interface CarriedLine {
@@ -55,20 +56,24 @@ export const carriedLine = (item: BillItem, amount: bigint): CarriedLine => ({
 });
 
 /**
- * Carried lines once items end at a moment: a line that charges their time charges what was used of it, as credit lines do
- * for time that was billed.
+ * Carried lines once some of them end at a moment: a line that charges their time charges what was used of it, as credit
+ * lines do for time that was billed.
  */
 export const usedUntil = (
   carried: readonly CarriedLine[],
   at: number,
-  isEnded: (key: string) => boolean = () => true,
+  isEnded: (line: CarriedLine) => boolean = () => true,
 ): CarriedLine[] =>
   carried.map(line => {
     const { key, amount, start, end } = line;
-    if (amount <= 0 || end <= at || !/^(plan$|addon:)/.test(key) || !isEnded(key)) return line;
+    if (amount <= 0 || end <= at || !/^(plan$|addon:)/.test(key) || !isEnded(line)) return line;
     const unused = ratio(BigInt(amount), BigInt(end - Math.max(at, start)), BigInt(end - start), 'half-away-from-zero');
     return { ...line, amount: amount - Number(unused), end: Math.max(at, start) };
   });
+
+/** Carried lines after a period has moved, with the time that they sell. */
+export const carriedMoved = (carried: readonly CarriedLine[], from: Stretch, to: Stretch): CarriedLine[] =>
+  carried.map(line => (line.start === from.start && line.end === from.end ? { ...line, ...to } : line));
 
 /** The net of carried lines; below zero, they are credit. */
 export const carriedNet = (carried: readonly CarriedLine[]): bigint => sum(carried.map(({ amount }) => BigInt(amount)));

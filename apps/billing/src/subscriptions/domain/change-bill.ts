@@ -36,6 +36,8 @@ export interface TermsChange {
 export interface ChangeLines {
   items: BillItem[];
   ended: SoldLine[];
+  /** Keys of the items that are billed anew. */
+  touched: string[];
   /** Bases of a fixed discount on the charge lines, for each period. */
   shares: ItemChange[];
 }
@@ -50,17 +52,18 @@ export function changeLines({ sold, ...change }: TermsChange): ChangeLines {
   return change.newPeriod ? restarted(open, change.newPeriod) : replaced(open);
 }
 
-function restarted({ to, at, sold }: TermsChange, newPeriod: Stretch): ChangeLines {
+function restarted({ from, to, at, sold }: TermsChange, newPeriod: Stretch): ChangeLines {
   const ended = inOrder(sold);
   const charges = to.items.map(item => fullItem(item, newPeriod));
   const share = { newItemsBase: priceOf(to), keptShares: 0n, leftSeconds: 1n, periodSeconds: 1n };
-  return { items: [...ended.map(line => creditItem(line, at)), ...charges], ended, shares: [share] };
+  const touched = [...new Set([...from.items, ...to.items].map(({ key }) => key))];
+  return { items: [...ended.map(line => creditItem(line, at)), ...charges], ended, touched, shares: [share] };
 }
 
 function replaced(change: TermsChange): ChangeLines {
   const { to, at, periods, sold } = change;
   const touched = touchedKeys(change);
-  const lines: ChangeLines = { items: [], ended: [], shares: [] };
+  const lines: ChangeLines = { items: [], ended: [], touched, shares: [] };
   for (const period of periods) {
     const inForce = sold.filter(line => isWithin(line, period));
     const rest = { start: Math.max(at, period.start), end: period.end };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { cancelSubscription, listCreditNotes, submitChange } from '@recur/contracts';
+import { cancelSubscription, listCreditNotes, planType, previewChange, submitChange } from '@recur/contracts';
 import { type Subscribers, subscribers } from './subscribers.js';
 
 let s: Subscribers;
@@ -27,12 +27,110 @@ it('lines that the next invoice has carried stay unbilled when a change withdraw
   expect(await linesOf(id)).toEqual([...carried, 1100]);
   await upgrade(1200);
   await s.to('2026-02-26');
-  const again = await linesOf(id);
   // the second change ends what the first one charged: 4 days and 6 hours of 7 were used
-  expect([again.slice(0, 2), again.at(-1)]).toEqual([[-250, 167], 1200]);
+  expect(await linesOf(id)).toEqual([-250, 167, 118, 1200]);
   await s.to('2026-02-28');
   expect((await s.state(id)).status).toBe('active');
   expect((await s.invoices(id)).at(-1)).toContain('Cycle paid 02-28 03-31');
+});
+
+describe('below a minimum of 50, 30 days at 1000', () => {
+  const days = { intervalUnit: 'day', intervalCount: 30 } as const;
+  const terms = (id: string, amount: number) => ({
+    ...{ subscriptionId: id, newPlanId: s.plan({ ...days, amount }), quantity: 1 },
+  });
+  const change = async (id: string, amount: number) => {
+    const { invoiceId, paid } = await s.t.done(submitChange, terms(id, amount), s.merchant);
+    return { invoiceId, paid };
+  };
+  const nothing = { invoiceId: '', paid: true };
+
+  /** A subscription whose change to 1030 at day 15 is carried: −500 and +515; `scenario` is that of its card by then. */
+  async function changedOnce(scenario = 'succeeds') {
+    await s.anew('2026-03-01');
+    await s.t.rows(`update gateways set minimum_amount = 50, currency = 'EUR' where gateway_id = $1`, [s.gatewayId()]);
+    const userId = await s.buyer();
+    const { id } = await s.subscribe({ userId, planId: s.plan({ ...days, amount: 1000 }) });
+    if (scenario !== 'succeeds') await s.swap(userId, scenario);
+    await s.to('2026-03-16');
+    expect(await change(id, 1030)).toEqual(nothing);
+    await s.to('2026-03-25');
+    return { id, userId };
+  }
+
+  it('a second change at day 24 to 1100 bills nothing, and the next cycle 1129', async () => {
+    const { id } = await changedOnce();
+    const { invoice, nextPeriodInvoice } = await s.t.done(previewChange, terms(id, 1100), s.merchant);
+    expect([invoice?.totalAmount, nextPeriodInvoice?.totalAmount]).toEqual([29, 1129]);
+    expect(await change(id, 1100)).toEqual(nothing);
+    await s.to('2026-03-31');
+    expect(await s.invoices(id)).toEqual(['Create paid 03-01 03-31 1000', 'Cycle paid 03-31 04-30 1129']);
+    expect(await linesOf(id)).toEqual([-500, 309, 220, 1100]);
+  });
+
+  it('an end at day 24 that is prorated gives 191 back', async () => {
+    const { id } = await changedOnce();
+    await s.t.done(cancelSubscription, { subscriptionId: id, prorate: true }, s.merchant);
+    const { creditNotes } = await s.t.done(listCreditNotes, {}, s.merchant);
+    expect(creditNotes.map(({ totalAmount }) => totalAmount)).toEqual([-191]);
+  });
+
+  it('a change that is not paid leaves the lines that it set off to the next invoice', async () => {
+    const { id, userId } = await changedOnce('declines_softly');
+    const { nextPeriodInvoice } = await s.t.done(previewChange, terms(id, 3000), s.merchant);
+    expect(nextPeriodInvoice?.totalAmount).toBe(3000);
+    expect(await change(id, 3000)).toMatchObject({ paid: false });
+    // −500 and what was used of 515, 9 of 15 days, then 6 days of 30 at 3000
+    await s.to('2026-03-25T00:10');
+    expect((await s.invoices(id)).at(-1)).toBe('Upgrade processing 03-25 03-31 409');
+    await s.to('2026-03-27');
+    expect((await s.invoices(id)).at(-1)).toBe('Upgrade cancelled 03-25 03-31 409');
+    await s.swap(userId, 'succeeds');
+    await s.to('2026-03-31');
+    expect(await linesOf(id)).toEqual([-500, 515, 1030]);
+  });
+
+  it('the next invoice is made again without the lines that a change sets off while that waits for its payment', async () => {
+    const { id, userId } = await changedOnce('declines_softly');
+    await s.to('2026-03-30T23:10');
+    expect((await s.invoices(id)).at(-1)).toBe('Cycle processing 03-31 04-30 1045');
+    const preview = await s.t.done(previewChange, terms(id, 90_000), s.merchant);
+    // −500, 514 of 515, and 50 minutes of 30 days at 90000
+    expect([preview.invoice?.totalAmount, preview.nextPeriodInvoice?.totalAmount]).toEqual([118, 90_000]);
+    expect(await change(id, 90_000)).toMatchObject({ paid: false });
+    await s.to('2026-03-30T23:20');
+    expect((await s.invoices(id)).slice(1)).toEqual([
+      'Cycle cancelled 03-31 04-30 1045',
+      'Upgrade processing 03-30T23:10 03-31 118',
+      'Cycle processing 03-31 04-30 1030',
+    ]);
+    await s.swap(userId, 'succeeds');
+    await s.to('2026-03-31');
+    const paid = (await s.invoices(id)).filter(each => each.includes(' paid '));
+    expect(paid).toEqual([
+      'Create paid 03-01 03-31 1000',
+      'Upgrade paid 03-30T23:10 03-31 118',
+      'Cycle paid 03-31 04-30 90000',
+    ]);
+  });
+
+  it('an add-on that was carried is credited when it goes, though nothing else is billed', async () => {
+    await s.anew('2026-03-01');
+    await s.t.rows(`update gateways set minimum_amount = 50, currency = 'EUR' where gateway_id = $1`, [s.gatewayId()]);
+    const addonPlanId = s.plan({ ...days, amount: 60, type: planType.recurringAddon });
+    const planId = s.plan({ ...days, amount: 1000, bindingAddonIds: `${addonPlanId}` });
+    const { id } = await s.subscribe({ userId: await s.buyer(), planId });
+    const addons = (quantity: number) => (quantity === 0 ? [] : [{ addonPlanId, quantity }]);
+    const to = (count: number) => ({
+      ...{ subscriptionId: id, newPlanId: planId, quantity: 1, addonParams: addons(count) },
+    });
+    await s.to('2026-03-16');
+    await s.t.done(submitChange, { ...to(1), effectImmediate: 1 }, s.merchant);
+    await s.to('2026-03-25');
+    await s.t.done(submitChange, { ...to(0), effectImmediate: 1 }, s.merchant);
+    await s.to('2026-03-31');
+    expect(await linesOf(id)).toEqual([18, 1000]);
+  });
 });
 
 describe('a line that charges time and is carried', () => {
@@ -53,9 +151,9 @@ describe('a line that charges time and is carried', () => {
     await s.to('2026-03-24T06:00');
     await change(4000);
     await s.to('2026-03-24T07:00');
-    expect(await linesOf(id)).toEqual([1000]);
+    expect(await linesOf(id)).toEqual([-500, 275, 1000]);
     await s.to('2026-04-02');
-    expect(await linesOf(id)).toEqual([-500, 275, 4000]);
+    expect(await linesOf(id)).toEqual([4000]);
     const [sum] = await s.t.rows(
       `select sum(total_amount) as total from invoices where subscription_id = $1 and status = 'paid'`,
       [id],

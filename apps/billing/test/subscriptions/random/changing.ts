@@ -17,7 +17,10 @@ export interface Quote {
   lines: BilledChangeLines;
 }
 
-const nothing: BilledChangeLines = { items: [], ended: [], shares: [], carriesDiscount: false, newPeriod: undefined };
+const nothing: BilledChangeLines = {
+  ...{ items: [], ended: [], touched: [], shares: [] },
+  ...{ carriesDiscount: false, newPeriod: undefined },
+};
 
 /** Quotes a change at a time; undefined for one that changes nothing by the rules of the price. */
 export function quoteOf(
