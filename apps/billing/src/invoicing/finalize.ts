@@ -71,7 +71,7 @@ export class InvoiceFinalizer {
     const minimum = minimumOf(draft);
     const [partialCreditPaid, { merchant, seller, buyer }, settings] = await Promise.all([
       takeMain(tx, draft, minimum),
-      partiesOf(tx, draft.userId),
+      partiesOf(tx, draft),
       settingsOf(tx),
     ]);
     const prepared = { ...draft, partialCreditPaid, seller, buyer };

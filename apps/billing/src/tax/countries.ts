@@ -1,3 +1,4 @@
+import { invalid } from '@recur/kernel';
 import type { CountryRate } from '../pricing/tax-decision.js';
 import { type Country, countries } from './data/countries.js';
 
@@ -8,6 +9,20 @@ export const allCountries = (): readonly Country[] => countries;
 
 /** English name of the country; '' if the code is unknown. */
 export const countryName = (countryCode: string): string => byCode.get(countryCode)?.name ?? '';
+
+/** Codes by which tax offices know a country, in place of that of ISO 3166-1. */
+const inTaxes: Readonly<Record<string, string>> = { EL: 'GR', UK: 'GB', XI: 'GB' };
+
+/**
+ * ISO 3166-1 code of the country that a request states for taxes; '' for none. Throws Rejected `invalid_parameters` for
+ * text that names no country; `path` is its field.
+ */
+export function statedCountry(text: string, path: string): string {
+  const stated = text.trim().toUpperCase();
+  const countryCode = inTaxes[stated] ?? stated;
+  if (countryCode !== '' && !byCode.has(countryCode)) throw invalid(path, 'is no country code, such as DE');
+  return countryCode;
+}
 
 const parsed = new Map<string, readonly CountryRate[]>();
 

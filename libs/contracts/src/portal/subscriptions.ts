@@ -156,6 +156,8 @@ const change = {
   discountCode: changed.discountCode,
   applyPromoCredit: changed.applyPromoCredit,
   gatewayId: changed.gatewayId,
+  vatCountryCode: changed.vatCountryCode,
+  vatNumber: changed.vatNumber,
   prorationDate: changed.prorationDate.describe("The preview's prorationDate, so that the amounts hold; 0: now"),
 };
 export const portalUpdatePreview = operation({

@@ -45,10 +45,11 @@ const bizTypeOf = ({ reason }: Bill) => bizType[reason === 'onetime' ? 'onetime'
 
 function factsOf({ bill }: Composed) {
   const { subscriptionId, reason: billReason, period, snapshot, anchor, trialEnd, prorationDate = 0 } = bill;
+  const { vatNumber, countryCode } = bill;
   return {
     ...{ subscriptionId, billReason, periodKind: period.kind, periodSeq: period.seq ?? (period.kind === '' ? 0 : 1) },
     ...{ periodStart: period.start, periodEnd: period.end },
-    billed: { planSnapshot: snapshot, billingCycleAnchor: anchor, trialEnd, prorationDate },
+    billed: { planSnapshot: snapshot, billingCycleAnchor: anchor, trialEnd, prorationDate, vatNumber, countryCode },
   };
 }
 

@@ -114,7 +114,7 @@ export class InvoiceMaker {
   /** A negative total is a credit note; what the payments of `sources` do not take goes to main credit. */
   private async creditNote(tx: Tx, note: InvoiceState, sources: readonly Source[], log?: string): Promise<Invoice> {
     const { userId, currency, invoiceId } = note;
-    const { merchant, seller, buyer } = await partiesOf(tx, userId);
+    const { merchant, seller, buyer } = await partiesOf(tx, note);
     const amount = await payOut(tx, note, sources);
     const description = 'Credit of a change or cancellation';
     const toMain = { userId, currency, invoiceId, amount, type: creditTransactionType.refund, description };

@@ -28,6 +28,10 @@ export const refusalOf = ({ refused }: Composed) => ({
   discountProblem: refused?.problem ?? ('' as const),
 });
 
+/** The rule that taxes what a bill charges, in words; of one that only credits, that of the first credit. */
+export const taxReasonOf = ({ bill, rates }: Composed): string =>
+  (rates.find((_, at) => !bill.items[at]?.source) ?? rates[0])?.reason ?? '';
+
 /** The explanation of a preview: its lines are in the order of the preview's, and have no ids yet. */
 export function explanationOf({ bill, composition }: Composed) {
   const { lines, totals } = explain(

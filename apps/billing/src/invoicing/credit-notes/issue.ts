@@ -20,7 +20,7 @@ export async function issueVoidNote(tx: Tx, invoice: InvoiceState): Promise<Invo
   if (!needsVoidNote(invoice)) return undefined;
   const [context, parties] = await Promise.all([
     contextOf(tx, { noteReason: 'void', invoiceName: `Cancellation of ${invoice.number}` }),
-    partiesOf(tx, invoice.userId),
+    partiesOf(tx, invoice),
   ]);
   return book(tx, invoice, voidNote(invoice, context), parties);
 }
@@ -33,7 +33,7 @@ export async function issueBankCharges(
 ): Promise<InvoiceState> {
   const [context, parties] = await Promise.all([
     contextOf(tx, { noteReason: 'bank_charges', invoiceName: 'Bank charges' }),
-    partiesOf(tx, invoice.userId),
+    partiesOf(tx, invoice),
   ]);
   return book(tx, invoice, shareNote(invoice, shares, context), parties);
 }
@@ -55,7 +55,7 @@ export async function openRefundNote(
 
 /** Numbers the credit note of a refund that succeeded. */
 export async function issueRefundNote(tx: Tx, note: InvoiceState, refund: Refund): Promise<InvoiceState> {
-  const { merchant, seller, buyer } = await partiesOf(tx, note.userId);
+  const { merchant, seller, buyer } = await partiesOf(tx, note);
   const settings = await settingsOf(tx);
   const numbered = await nextNumber(tx, 'credit_note', merchant);
   const sendStatus = sendStatusOf(settings, numbered.number);

@@ -16,7 +16,7 @@ export type ChangeInput = Pick<
   Submit,
   'newPlanId' | 'addonParams' | 'applyPromoCredit' | 'applyPromoCreditAmount' | 'currency' | 'discountCode'
 > &
-  Pick<Submit, 'effectImmediate' | 'gatewayId' | 'prorationDate'> &
+  Pick<Submit, 'effectImmediate' | 'gatewayId' | 'prorationDate' | 'vatCountryCode' | 'vatNumber'> &
   Partial<Pick<Submit, 'discount' | 'productData' | 'quantity' | 'taxPercentage'>>;
 
 /** A change as it would be carried out, with what it bills now composed. */

@@ -20,7 +20,7 @@ import { boundAfterChange } from '../waiting-code.js';
 import { pendingUpdateAggregate } from './aggregate.js';
 import { nextLines } from './next-lines.js';
 import { type PendingUpdate, pendingUpdates } from './tables.js';
-import { meansAfter, updateTermsOf } from './update-terms.js';
+import { meansAfter, taxedAfter, updateTermsOf } from './update-terms.js';
 
 /**
  * The ends of changes: a paid one takes effect, an unpaid one lapses, another one supersedes it. The subscription is
@@ -119,7 +119,7 @@ export class ChangeEffects {
     sources: readonly string[],
     { log, keepsNext = false }: { log?: string; keepsNext?: boolean } = {},
   ): Promise<{ sub: Subscription; update: PendingUpdate }> {
-    const { newPeriod, discount, manualPayment, taxPercentage } = updateTermsOf(update);
+    const { newPeriod, discount, manualPayment } = updateTermsOf(update);
     const at = update.prorationDate;
     await endLines(tx, sources, at);
     const left = keepsNext ? sub : await this.withdrawNext(tx, sub);
@@ -129,7 +129,8 @@ export class ChangeEffects {
     const after: Subscription = {
       ...changed,
       discount: await boundAfterChange(tx, left, discount, changed),
-      ...{ taxPercentage, pendingUpdateId: '', modifyTime: tx.now },
+      ...{ pendingUpdateId: '', modifyTime: tx.now },
+      ...taxedAfter(sub, update),
       ...meansAfter(sub, update),
       manualPayment: manualPayment || sub.manualPayment,
       latestInvoiceId: update.invoiceId || sub.latestInvoiceId,

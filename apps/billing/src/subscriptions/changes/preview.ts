@@ -4,7 +4,7 @@ import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { ownMerchant } from '../../customers/merchants.js';
 import * as discounts from '../../discounts/verbs.js';
 import { compose } from '../../invoicing/composed/compose.js';
-import { explanationOf, isCarried, previewOf, refusalOf } from '../../invoicing/composed/preview.js';
+import { explanationOf, isCarried, previewOf, refusalOf, taxReasonOf } from '../../invoicing/composed/preview.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears } from '../arrears.js';
 import { deferred, freeSecondsFrom, restarted } from '../domain/apply-change.js';
@@ -70,7 +70,7 @@ export class ChangePreview {
       effectImmediate: pendingUpdateEffect[isNow ? 'now' : 'periodEnd'],
       effectTime: isNow ? at : sub.currentPeriodEnd,
       prorationDate: at,
-      taxReason: composed.rates[0]?.reason ?? '',
+      taxReason: taxReasonOf(composed),
     };
   }
 
@@ -79,7 +79,9 @@ export class ChangePreview {
     const { sub, after, plan, mode, periods, newPeriod, gateway, repriced, composed } = quoted;
     if (mode === 'incomplete' || endsWithPeriod(sub)) return null;
     const discount = await boundAfter(tx, quoted);
-    const changed = plan.effect === 'periodEnd' ? deferred(sub, quoted.update) : after;
+    const { taxPercentage, vatNumber, countryCode } = after;
+    const taxed = { ...sub, taxPercentage, vatNumber, countryCode };
+    const changed = plan.effect === 'periodEnd' ? deferred(taxed, quoted.update) : after;
     const free = newPeriod ? freeSecondsFrom(periods, newPeriod.start) : 0;
     const carried = [...quoted.kept, ...((await isCarried(tx, composed)) ? carriedOf(composed) : [])];
     const then = { ...(newPeriod ? restarted(changed, newPeriod, free) : changed), discount, carried };

@@ -12,6 +12,7 @@ import type { Bill } from '../../invoicing/composed/domain/bill.js';
 import type { SoldLine } from '../../invoicing/composed/domain/sold-line.js';
 import { soldLines } from '../../invoicing/composed/sold-lines.js';
 import type { Stretch } from '../../pricing/proration.js';
+import { statedCountry } from '../../tax/countries.js';
 import { type Arrears, repriced, sellsUsage } from '../arrears.js';
 import { changeBill, inUnpaidPeriod, termsOf, updated, updateTo } from '../domain/apply-change.js';
 import { cycleBill } from '../domain/bill.js';
@@ -60,8 +61,7 @@ export async function quoteChange(
   const update = updateTo(sub, choice, 'upgrade');
   const plan = planned({ sub, after: updated(sub, update), mode, periods }, input, settings);
   if (plan.effect === 'periodEnd') rules.assertDeferrable(stateOf(sub));
-  const given = caller.actor.kind === 'key' ? (input.taxPercentage ?? 0) : 0;
-  const after = { ...updated(sub, updateTo(sub, choice, plan.direction)), taxPercentage: given || sub.taxPercentage };
+  const after = { ...updated(sub, updateTo(sub, choice, plan.direction)), ...taxedAs(sub, input, caller) };
   const quoted = {
     sub,
     after,
@@ -80,6 +80,16 @@ export async function quoteChange(
   const bill = { ...fees, items: [...fees.items, ...used] };
   const composed = await compose(tx, bill, { sellerCountryCode: merchant.countryCode, gateway });
   return { ...quoted, newPeriod, setOff, kept, repriced: repricedMetrics, composed };
+}
+
+/** Percentage, VAT number and country of a subscription after a change: those of the request, else as before. */
+function taxedAs(sub: Subscription, input: ChangeInput, { actor }: Caller) {
+  const percentage = actor.kind === 'key' ? (input.taxPercentage ?? 0) : 0;
+  return {
+    taxPercentage: percentage || sub.taxPercentage,
+    vatNumber: input.vatNumber || sub.vatNumber,
+    countryCode: statedCountry(input.vatCountryCode, '/vatCountryCode') || sub.countryCode,
+  };
 }
 
 /** All metrics where a period ends with the change; none in a trial, or where it comes at the end of the period. */

@@ -211,11 +211,12 @@ function waiting(tx: Tx, sub: Subscription, update: PendingUpdate): PendingUpdat
 function askedOf(sub: Subscription, input: Input): string {
   const { newPlanId, quantity, addonParams = addonParamsOf(sub), currency, effectImmediate } = input;
   const { discountCode, discount, applyPromoCredit, applyPromoCreditAmount, gatewayId, manualPayment } = input;
-  const { productData, refund, taxPercentage, paymentMethodId } = input;
+  const { productData, refund, taxPercentage, vatNumber, vatCountryCode, paymentMethodId } = input;
   const plan = { newPlanId, quantity, addonParams, currency: currency || sub.currency, productData };
-  const reductions = { discountCode, discount, applyPromoCredit, applyPromoCreditAmount, taxPercentage };
+  const reductions = { discountCode, discount, applyPromoCredit, applyPromoCreditAmount };
+  const taxes = { taxPercentage, vatNumber, vatCountryCode };
   const payment = { gatewayId, paymentMethodId, manualPayment, refund };
-  return askedText({ ...plan, ...reductions, ...payment, effectImmediate });
+  return askedText({ ...plan, ...reductions, ...taxes, ...payment, effectImmediate });
 }
 
 function deadlineOf({ now }: Tx, { sub, gateway, settings }: ChangeQuote): number {
@@ -263,7 +264,9 @@ async function termsOf(tx: Tx, quoted: ChangeQuote, input: Input): Promise<Updat
   const { gatewayId: usedId = 0 } = quoted.gateway ?? {};
   await assertSaved(tx, { gatewayId: usedId, userId: quoted.sub.userId, methodId: paymentMethodId });
   const discount = await boundAfter(tx, quoted);
-  const terms = { discount, gatewayId, paymentMethodId, manualPayment, taxPercentage: after.taxPercentage };
+  const { taxPercentage, vatNumber, countryCode } = after;
+  const taxed = { taxPercentage, vatNumber, countryCode };
+  const terms = { discount, gatewayId, paymentMethodId, manualPayment, ...taxed };
   if (composed.refused) throw invalid('/discountCode', composed.refused.message);
   return newPeriod ? { ...terms, newPeriod } : terms;
 }

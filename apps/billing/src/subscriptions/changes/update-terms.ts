@@ -14,6 +14,9 @@ export interface UpdateTerms {
   paymentMethodId?: string;
   manualPayment: boolean;
   taxPercentage: number;
+  /** VAT number and country that are the buyer's from then on; absent for those before. */
+  vatNumber?: string;
+  countryCode?: string;
   /** Unbilled lines of the subscription that its invoice sets off. */
   carried?: readonly CarriedLine[];
   /** The content of the submit: an equal one is answered with this change. */
@@ -31,12 +34,18 @@ export type DeferredUpdate = Update & Pick<PendingUpdate, 'terms'>;
 
 /** The subscription with its deferred change, at the end of its current period. */
 export function afterDeferred(sub: Subscription, update: DeferredUpdate): Subscription {
-  const { discount, manualPayment, taxPercentage } = updateTermsOf(update);
+  const { discount, manualPayment } = updateTermsOf(update);
   return {
     ...deferred(sub, update),
-    ...{ discount, taxPercentage, ...meansAfter(sub, update) },
+    ...{ discount, ...taxedAfter(sub, update), ...meansAfter(sub, update) },
     manualPayment: manualPayment || sub.manualPayment,
   };
+}
+
+/** The percentage, VAT number and country with which a subscription is taxed after a change. */
+export function taxedAfter(sub: Subscription, update: Pick<PendingUpdate, 'terms'>) {
+  const { taxPercentage, vatNumber = sub.vatNumber, countryCode = sub.countryCode } = updateTermsOf(update);
+  return { taxPercentage, vatNumber, countryCode };
 }
 
 /** The gateway and method by which a subscription is charged after a change: a method belongs to its gateway. */

@@ -4,7 +4,7 @@ import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { assertBuyer, findUser } from '../../customers/users.js';
 import * as discounts from '../../discounts/verbs.js';
 import { gatewayView } from '../../gateways/views.js';
-import { explanationOf, previewOf, refusalOf } from '../../invoicing/composed/preview.js';
+import { explanationOf, previewOf, refusalOf, taxReasonOf } from '../../invoicing/composed/preview.js';
 import { countryName } from '../../tax/countries.js';
 import { isLive } from '../domain/lifecycle.js';
 import { subscriptions } from '../tables.js';
@@ -57,7 +57,7 @@ export class SubscribingPreview {
         otherPendingCryptoSubscription: null,
         recurringDiscountCode: composed.discount?.recurring ? composed.discount.code : '',
         subscriptionAmountExcludingTax: totalAmountExcludingTax,
-        taxReason: composed.rates[0]?.reason ?? '',
+        taxReason: taxReasonOf(composed),
         userId: user?.id ?? 0,
         vatCountryCode: composed.tax.buyer.countryCode,
         vatCountryName: countryName(composed.tax.buyer.countryCode),

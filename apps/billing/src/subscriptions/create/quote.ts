@@ -8,6 +8,7 @@ import { chooseGateway, type Gateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/lookup.js';
 import { type Composed, compose } from '../../invoicing/composed/compose.js';
 import type { Bill } from '../../invoicing/composed/domain/bill.js';
+import { statedCountry } from '../../tax/countries.js';
 import { type FirstTerms, firstBill } from '../domain/bill.js';
 import { type Start, startOf } from '../domain/first.js';
 import { amountOf, assertChoice, type Choice, itemsFor, snapshotOf, storedItems } from '../domain/items.js';
@@ -129,7 +130,7 @@ function newSubscription(
 ): Subscription {
   const { plan, quantity, currency } = choice;
   const items = itemsFor(choice);
-  const { id, subscriptionId, gatewayPaymentType, taxPercentage, vatNumber, vatCountryCode } = input;
+  const { id, subscriptionId, gatewayPaymentType, taxPercentage, vatNumber } = input;
   return {
     ...{ merchantId, subscriptionId, id, version: 0, userId, productId: plan.productId, planId: plan.id, quantity },
     ...{ status: 'pending', previousStatus: 'init', type: 1, currency, amount: amountOf(items), timeZone },
@@ -143,7 +144,8 @@ function newSubscription(
     },
     ...{ cancelReason: '', cancelTime: 0, dunningTime: 0, latestInvoiceId: '', pendingUpdateId: '' },
     ...{ planSnapshot: snapshotOf(choice), items: storedItems(items), discount: null, carried: [] },
-    ...{ taxPercentage, vatNumber, countryCode: vatCountryCode, metadata: input.metadata ?? {} },
+    ...{ taxPercentage, vatNumber, metadata: input.metadata ?? {} },
+    countryCode: statedCountry(input.vatCountryCode, '/vatCountryCode'),
     ...{ returnUrl: input.returnUrl ?? '', cancelUrl: input.cancelUrl ?? '', asked: input.asked ?? '' },
     ...{ parkedReason: '', parkedAt: 0 },
     ...{ createTime: now, modifyTime: now },

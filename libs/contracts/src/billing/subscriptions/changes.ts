@@ -26,6 +26,8 @@ const change = {
     .describe('0: now for an upgrade, at the end of the period otherwise; 1: now; 2: at the end of the period'),
   gatewayId: input.integer.default(0).describe('0: the gateway of the subscription'),
   prorationDate: parts.optionalMoment.describe('The moment of the preview; 0: now'),
+  vatCountryCode: input.line.default('').describe("Blank: the subscription's, else the user's"),
+  vatNumber: input.line.default('').describe("Blank: the subscription's, else the user's"),
 };
 const changeErrors = [
   'subscription_not_found',

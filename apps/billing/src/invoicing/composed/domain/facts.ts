@@ -34,6 +34,9 @@ export interface BilledSubscription {
   trialEnd: number;
   /** Unix second of a change; 0 for none. */
   prorationDate: number;
+  /** VAT number and country that were given with the order, in place of the user's; absent or '' for none. */
+  vatNumber?: string;
+  countryCode?: string;
 }
 
 export const withoutSubscription: SubscriptionFacts = {
