@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { fill, type Language } from '@recur/kernel';
+import { sized } from '@recur/platform/testing/size';
+import fc from 'fast-check';
 import type { DocumentContent } from '../../src/documents/content.js';
-import { loadedFonts } from '../../src/documents/pdf/fonts.js';
+import { directed } from '../../src/documents/pdf/direction.js';
+import { loadedFonts, preferenceOf } from '../../src/documents/pdf/fonts.js';
 import { renderPdf } from '../../src/documents/pdf/render.js';
 import { documentWords } from '../../src/documents/words/words.js';
 import { fontsIn, imagesIn, pagesOf } from './pdf-text.js';
@@ -211,9 +214,60 @@ describe('scripts', () => {
   });
 
   it('that no font has are shown as such, and control characters are left out', async () => {
-    const text = await textOf(seller('A\u0000b\u202eار 😀'));
-    expect(text).toContain('Ab\ufffd\ufffd \ufffd');
+    const text = await textOf(seller('A\u0000b\u202e\u{13000} ꀀ'));
+    expect(text).toContain('Ab\ufffd \ufffd');
   });
+
+  it.each([
+    ['שירותי ענן בע״מ', 'Hebrew'],
+    ['شركة الأمل للتجارة ذ.م.م', 'Arabic'],
+    ['บริษัท น้ำใจ จำกัด', 'Thai'],
+    ['Công ty Dịch vụ Điện toán Ẩn', 'Sans'],
+    ['Žižkov ё щ Z e', 'Sans'],
+    ['Team 🚀 ❤ 👍🏽 ✨', 'Emoji'],
+  ])('%s is read back whole', async (name, family) => {
+    const pdf = await renderPdf(content(seller(name)));
+    expect(fontsIn(pdf).filter(font => font.includes(family))).toHaveLength(2);
+    expect((await pagesOf(pdf)).join()).toContain(name.normalize('NFKC'));
+  });
+});
+
+it.each([
+  ['חשבון Acme 17', ['Acme 17', 'חשבון ']],
+  ['חשבון 17 Acme', ['Acme', ' ', '17', 'חשבון ']],
+  ['Acme חשבון 17', ['Acme ', '17', 'חשבון ']],
+  ['17 Acme חשבון', ['17 Acme ', 'חשבון']],
+  ['שלום (עולם)', ['\u200f)', 'עולם', '\u200f(', 'שלום ']],
+  // digits come reversed to a font that reverses them
+  ['رقم ١٧', ['٧١', 'رقم ']],
+  ['شماره ۱۷', ['۷۱', 'شماره ']],
+])('%s is read in the direction of its first letter, numbers and other words in theirs', (text, shown) => {
+  const { runs, order } = directed(text, preferenceOf(text, 'en'), 'regular');
+  expect(order.map(at => runs[at]?.text)).toEqual(shown);
+});
+
+const texts = {
+  latin: 'Žižkov ё · Công ty Dịch vụ',
+  cjk: '北京云计费 株式会社サンプル 주식회사',
+  hebrew: 'שירותי ענן בע״מ, Z e',
+  arabic: 'شركة الأمل (للتجارة)، بتث, می‌خواهم ۱۷',
+  thai: 'บริษัท น้ำใจ จำกัด า',
+};
+
+it('a document does not depend on what was printed before: its bytes and its text', async () => {
+  const of = (text: string) => content({ title: text, lines: [line({ name: text, description: text })] });
+  const first = new Map<string, Buffer>();
+  for (const text of Object.values(texts)) first.set(text, Buffer.from(await renderPdf(of(text))));
+  for (const [text, pdf] of first) {
+    const read = (await pagesOf(pdf)).join().replace(/[ \u200c]/g, '');
+    expect(read.split(text.normalize('NFKC').replace(/[ \u200c]/g, ''))).toHaveLength(4);
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.shuffledSubarray(Object.values(texts), { minLength: 5 }), async order => {
+      for (const text of order) expect(Buffer.compare(await renderPdf(of(text)), first.get(text) as Buffer)).toBe(0);
+    }),
+    { numRuns: sized(10, 200) },
+  );
 });
 
 describe('pages', () => {

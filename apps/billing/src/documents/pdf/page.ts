@@ -74,15 +74,7 @@ export function drawFooters({ pdf, type, words }: Canvas, { seller, number }: Do
     pdf.switchToPage(start + page);
     const y = sheet.height - 40;
     const numbers = fill(words.page, { page: String(page + 1), pages: String(count) });
-    type.write(shortened(type, [number, seller.name].join(' · '), column - 120), sheet.left, y, column, soft);
+    type.write(type.cut([number, seller.name].join(' · '), column - 120, soft), sheet.left, y, column, soft);
     type.write(numbers, sheet.left, y, column, { ...soft, align: 'right' });
   }
-}
-
-/** A text as far as it fits on one line. */
-function shortened(type: Typesetter, whole: string, width: number): string {
-  if (type.width(whole, soft) <= width) return whole;
-  const signs = [...whole];
-  while (signs.length > 0 && type.width(`${signs.join('')}…`, soft) > width) signs.pop();
-  return `${signs.join('').trimEnd()}…`;
 }

@@ -1,4 +1,6 @@
 import type { Language } from '@recur/kernel';
+import { directed } from './direction.js';
+import { codedByText, shapesOf, unitsPerEm } from './embedding.js';
 import { type Family, fontOf, preferenceOf, type Run, runsOf, type Weight } from './fonts.js';
 
 export interface Style {
@@ -8,10 +10,15 @@ export interface Style {
   align?: 'left' | 'right';
 }
 
-/** A line that fits its width. */
+/** A line that fits its width, with its runs in the order of reading. */
 export interface Line {
-  runs: readonly Run[];
+  runs: readonly Placed[];
   width: number;
+}
+
+/** A run with its distance from the left end of its line. */
+interface Placed extends Run {
+  left: number;
 }
 
 /** Wrapped text, ready to be drawn. */
@@ -29,9 +36,18 @@ const ascent = 1.02;
 const wide = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303f\uff00-\uffef]/u;
 const closing = /^[、。，．：；！？）」』】〉》〕・ー”’.,:;!?)\]}]$/u;
 
+/** Families whose letters depend on their neighbours, and are drawn of parts. */
+const joined = new Set<Family>(['hebrew', 'arabic', 'thai']);
+const signs = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** Longer words are measured by their signs alone. */
+const signsMeasured = 200;
+/** Thai is written without spaces: lines break between its words. */
+const thai = /\p{Script=Thai}+/u;
+const thaiWords = new Intl.Segmenter('th', { granularity: 'word' });
+
 /** Sets text in several scripts on the pages of a PDF: wraps it by width, and draws each run with its font. */
 export class Typesetter {
-  private readonly names = new Map<string, string>();
+  private readonly names = new Set<string>();
 
   constructor(
     private readonly pdf: PDFKit.PDFDocument,
@@ -41,19 +57,28 @@ export class Typesetter {
   /** Wraps a text to a width in points. Line breaks of the text are kept; a word wider than the line is broken. */
   block(text: string, width: number, style: Style): Block {
     const preference = preferenceOf(text, this.language);
-    const weight = style.weight ?? 'regular';
     const lines = text.split(/\r\n|[\n\r\v\f\u2028\u2029]/u).flatMap(paragraph => {
       const words = wordsOf(paragraph).flatMap(word => this.fitting(word, width, preference, style));
       return this.wrapped(words, width, preference, style);
     });
     return {
-      lines: lines.map(line => ({
-        runs: runsOf(line, preference, weight),
-        width: this.width(line, style, preference),
-      })),
+      lines: lines.map(line => this.placed(line, preference, style)),
       style,
       height: lines.length * style.size * leading,
     };
+  }
+
+  /** The runs of a line, from left to right as its scripts are written. */
+  private placed(line: string, preference: readonly Family[], style: Style): Line {
+    const { runs, order } = directed(line, preference, style.weight ?? 'regular');
+    const placed: Placed[] = runs.map(run => ({ ...run, left: 0 }));
+    let width = 0;
+    for (const run of order.map(at => placed[at])) {
+      if (!run) continue;
+      run.left = width;
+      width += this.runWidth(run, style);
+    }
+    return { runs: placed, width };
   }
 
   /** Draws a block with its top left corner at x, y; `width` is what `align: right` refers to. Returns the y below it. */
@@ -79,38 +104,65 @@ export class Typesetter {
     return this.use(family, style).widthOfString(text);
   }
 
-  private line(runs: readonly Run[], x: number, baseline: number, style: Style): void {
-    let left = x;
-    for (const run of runs) {
-      const width = this.runWidth(run, style);
-      this.pdf.fillColor(style.color ?? '#111111');
-      this.pdf.text(run.text, left, baseline, { lineBreak: false, baseline: 'alphabetic' });
-      left += width;
+  private line(runs: readonly Placed[], x: number, baseline: number, style: Style): void {
+    for (const { family, text, left } of runs) {
+      this.use(family, style).fillColor(style.color ?? '#111111');
+      this.pdf.text(text, x + left, baseline, { lineBreak: false, baseline: 'alphabetic' });
+      if (joined.has(family)) this.shapes(text, x + left, baseline, style);
+    }
+  }
+
+  /** Draws what of a text has no text of its own. */
+  private shapes(text: string, x: number, baseline: number, { size, color = '#111111' }: Style): void {
+    const scale = size / unitsPerEm(this.pdf);
+    for (const shape of shapesOf(this.pdf, text)) {
+      this.pdf.save();
+      this.pdf.translate(x + (shape.x * size) / 1000, baseline - (shape.y * size) / 1000).scale(scale, -scale);
+      this.pdf.path(shape.path).fill(color);
+      this.pdf.restore();
     }
   }
 
   /** Makes a font the current one; registered under its name when the document first needs it. */
   private use(family: Family, { size, weight = 'regular' }: Style): PDFKit.PDFDocument {
     const name = `${family} ${weight}`;
-    if (!this.names.has(name)) {
+    const isNew = !this.names.has(name);
+    if (isNew) {
       // pdfkit takes an opened font as well as its bytes, which it would parse again for each document
       this.pdf.registerFont(name, fontOf(family, weight) as unknown as PDFKit.Mixins.PDFFontSource);
-      this.names.set(name, name);
+      this.names.add(name);
     }
-    return this.pdf.font(name).fontSize(size);
+    this.pdf.font(name).fontSize(size);
+    if (isNew) codedByText(this.pdf, joined.has(family));
+    return this.pdf;
   }
 
-  /** A word, or its pieces where it is wider than a line. */
+  /** A text as far as it fits on one line, with an ellipsis where that is not all of it. */
+  cut(text: string, width: number, style: Style): string {
+    const preference = preferenceOf(text, this.language);
+    const [first = '', ...rest] = this.fitting(text, width, preference, style);
+    if (rest.length === 0) return first;
+    const ellipsis = '…';
+    const [left = ''] = this.fitting(first, width - this.width(ellipsis, style), preference, style);
+    return `${left.trimEnd()}${ellipsis}`;
+  }
+
+  /** A word, or its pieces where it is wider than a line: the whole is not measured, only what comes on a line. */
   private fitting(word: string, width: number, preference: readonly Family[], style: Style): string[] {
-    if (this.width(word, style, preference) <= width) return [word];
+    if (word.length <= signsMeasured && this.width(word, style, preference) <= width) return [word];
     const pieces: string[] = [];
     let piece = '';
-    for (const sign of word) {
-      if (piece !== '' && this.width(piece + sign, style, preference) > width) {
+    let used = 0;
+    // by the widths of the single signs: measuring what has come together so far would take the square of the time
+    for (const { segment: sign } of signs.segment(word)) {
+      const wide = this.width(sign, style, preference);
+      if (piece !== '' && used + wide > width) {
         pieces.push(piece);
         piece = '';
+        used = 0;
       }
       piece += sign;
+      used += wide;
     }
     return piece === '' ? pieces : [...pieces, piece];
   }
@@ -135,8 +187,14 @@ export class Typesetter {
   }
 }
 
-/** The pieces between which a line may break: words with the space after them, characters of CJK text. */
+/** The pieces between which a line may break: words with the space after them, characters of CJK text, words of Thai. */
 function wordsOf(text: string): string[] {
+  return spacedWordsOf(text).flatMap(word =>
+    thai.test(word) ? [...thaiWords.segment(word)].map(({ segment }) => segment) : [word],
+  );
+}
+
+function spacedWordsOf(text: string): string[] {
   const words: string[] = [];
   let open = false;
   for (const sign of text) {
