@@ -3,6 +3,7 @@ import {
   type AnyOperation,
   internalOperations,
   isInternal,
+  keptBy,
   operations,
   patternOf,
   planned,
@@ -18,7 +19,7 @@ import { openApi } from '../../apps/gateway/src/docs/openapi.js';
 import { identity } from '../../apps/identity/src/service.js';
 import { notification } from '../../apps/notification/src/service.js';
 
-type Definition = Pick<ServiceDefinition, 'name' | 'controllers'>;
+type Definition = Pick<ServiceDefinition, 'name' | 'controllers' | 'copies'>;
 const definitions: readonly Definition[] = [identity, catalog, billing, notification];
 
 /** Mismatches between the contracts and the handlers of these services. */
@@ -66,5 +67,37 @@ describe('operations and handlers', () => {
     expect(problems(without)).toContain('billing.platform.state has no handler');
     expect(problems([...definitions, billing])).toContain('invoice.new has two handlers');
     expect(problems([...without, { ...billing, name: 'catalog' }])).toContain('invoice.new is handled by catalog');
+  });
+});
+
+/** Copies that are shown and not computed with: no change of theirs waits for them. */
+const shown = ['billing subscription identity', 'billing creditAccount identity'];
+
+/** Copies that no owner waits for, and keepers that it would wait for in vain. */
+function unawaited(of: readonly Definition[]): string[] {
+  const kept = of.flatMap(({ name, copies = [] }) =>
+    copies.map(({ owner, aggregate }) => `${owner} ${aggregate} ${name}`),
+  );
+  const awaited = Object.entries(keptBy).flatMap(([owner, aggregates]) =>
+    Object.entries(aggregates).flatMap(([aggregate, keepers]) =>
+      keepers.map(keeper => `${owner} ${aggregate} ${keeper}`),
+    ),
+  );
+  return [
+    ...kept.filter(copy => !awaited.includes(copy) && !shown.includes(copy)).map(copy => `${copy} is not awaited`),
+    ...awaited.filter(copy => !kept.includes(copy)).map(copy => `${copy} keeps no copy`),
+  ];
+}
+
+describe('copies', () => {
+  it('are awaited by their owners where they are computed with', () => {
+    expect(unawaited(definitions)).toEqual([]);
+  });
+
+  it('detects one that nobody waits for, and a keeper that keeps nothing', () => {
+    const [user] = billing.copies ?? [];
+    const planted = { ...catalog, copies: user ? [user] : [] };
+    expect(unawaited([identity, planted, billing])).toEqual(['identity user catalog is not awaited']);
+    expect(unawaited([identity, { ...billing, copies: [] }])).toContain('identity user billing keeps no copy');
   });
 });

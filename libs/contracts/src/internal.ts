@@ -16,6 +16,19 @@ export type AggregateState = z.output<typeof AggregateState>;
 const lookup = z.record(z.string(), z.string());
 const key = z.union([z.string(), z.int()]).transform(String);
 
+/**
+ * The services that compute with copies of an aggregate, by its owner: a change is answered when they have it. Copies that
+ * are only shown are not awaited, such as identity's of subscriptions and credit accounts, which every sale changes.
+ */
+export const keptBy: Readonly<Partial<Record<Service, Readonly<Record<string, readonly Service[]>>>>> = {
+  identity: { user: ['billing'], merchant: ['billing'] },
+  catalog: {
+    ...{ plan: ['billing', 'identity'], product: ['billing', 'identity'] },
+    ...{ metric: ['billing'], currency: ['identity'] },
+  },
+  billing: { gateway: ['identity'] },
+};
+
 /** Operations that every service offers to services with copies of its aggregates. */
 export const snapshotOperations = (service: Service) => ({
   /** The current state of one aggregate, by id or by another name; `more` where several fit the name. */

@@ -120,6 +120,36 @@ describe('events', () => {
     expect(inbox?.n).toBe(applied.length);
   });
 
+  it('that wait are known to their consumer: it lags until it has looked, while one waits, and without a connection', async () => {
+    let open: () => void = () => undefined;
+    const closed = () =>
+      new Promise<void>(resolve => {
+        open = resolve;
+      });
+    let gate = closed();
+    const slow = newConsumer('slow', [], () => gate);
+    const lags = async (isLagging: boolean) => {
+      while (slow.lags !== isLagging) await new Promise(setImmediate);
+    };
+    expect(slow.lags).toBe(true);
+    slow.start();
+    open();
+    await lags(false);
+    gate = closed();
+    await newOne();
+    relay.committed();
+    await lags(true);
+    open();
+    await lags(false);
+    await nats.kill();
+    await lags(true);
+    await nats.start();
+    await lags(false);
+    await slow.stop();
+    // it began in the middle of a stream that was wiped
+    asked.length = 0;
+  });
+
   it('that stand alone are told from those that were seen, in one batch and within one', async () => {
     const one = (id: string) => ({ id, aggregate: 'x', aggregateId: id, version: 1, merchantId: 1 }) as Event;
     const taken: string[] = [];

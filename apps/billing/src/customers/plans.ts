@@ -6,9 +6,10 @@ import { type PlanCopy, plans } from './tables.js';
 /** Copies of the plans that lines name, by id; undefined for a plan without a copy. */
 export type Plans = ReadonlyMap<number, PlanCopy | undefined>;
 
-/** The plans with these ids; 0 stands for no plan. */
-export async function plansById(reader: Peeking, planIds: readonly number[]): Promise<Plans> {
+/** The plans with these ids; 0 stands for no plan. A command asks catalog first where its copies lag: throws Stale. */
+export async function plansById(reader: Peeking | Peeks, planIds: readonly number[]): Promise<Plans> {
   const ids = [...new Set(planIds.filter(id => id !== 0))];
+  if ('fresh' in reader) for (const id of ids) reader.fresh('plans', id);
   const copies = await Promise.all(ids.map(id => reader.peek(plans, { id })));
   return new Map(ids.map((id, at) => [id, copies[at]]));
 }

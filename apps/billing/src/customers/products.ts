@@ -6,7 +6,9 @@ import { products } from './tables.js';
 /** Products by id. The default product has a copy only once its merchant has edited it. */
 export type Products = ReadonlyMap<number, Product>;
 
-export async function productsOf(reader: Peeking, plans: readonly Plan[]): Promise<Products> {
+/** The products of plans. A command asks catalog first where its copies are known to lag: throws Stale. */
+export async function productsOf(reader: Peeking | Peeks, plans: readonly Plan[]): Promise<Products> {
+  if ('fresh' in reader) for (const { productId } of plans) if (productId !== 0) reader.fresh('products', productId);
   const copies = await reader.peekAmong(
     products,
     'id',

@@ -32,9 +32,23 @@ export async function usersById(reader: Reader, ids: readonly number[]): Promise
   return new Map(rows.map(({ id, data }) => [id, data]));
 }
 
-export async function findUser(reader: Peeking, key: UserKey): Promise<UserCopy | undefined> {
+/** The user as it was found first in a transaction: its tax and the party that is printed beside it are the same. */
+const found = new WeakMap<Peeking, Map<number, Promise<UserCopy | undefined>>>();
+
+function userOf(reader: Peeking, userId: number): Promise<UserCopy | undefined> {
+  if (!('fresh' in reader)) return reader.peek(users, { id: userId });
+  const known = found.get(reader) ?? new Map<number, Promise<UserCopy | undefined>>();
+  found.set(reader, known);
+  const user = known.get(userId) ?? reader.peek(users, { id: userId });
+  known.set(userId, user);
+  return user;
+}
+
+/** The user that a key names. A command asks identity first where its copies are known to lag: throws Stale. */
+export async function findUser(reader: Peeking | Peeks, key: UserKey): Promise<UserCopy | undefined> {
   const { userId, externalUserId, email = '' } = key;
-  if (userId !== undefined) return reader.peek(users, { id: userId });
+  if ('fresh' in reader) reader.fresh('users', lookupOf(key));
+  if (userId !== undefined) return userOf(reader, userId);
   const where = externalUserId ? { externalUserId } : { emailKey: emailKey(email) };
   // if a stale copy makes two users match, the younger one is more likely to be the current holder
   const [user] = await reader.peekAll(users, where, 'order by id desc limit 1');
@@ -47,9 +61,11 @@ export async function findUser(reader: Peeking, key: UserKey): Promise<UserCopy 
  */
 export function assertUser(tx: Peeks, key: UserKey, user: UserCopy | undefined): UserCopy {
   if (user) return user;
-  const { userId, externalUserId, email = '' } = key;
-  throw tx.stale('users', userId ?? (externalUserId ? { externalUserId } : { email }), new Rejected('user_not_found'));
+  throw tx.stale('users', lookupOf(key), new Rejected('user_not_found'));
 }
+
+const lookupOf = ({ userId, externalUserId, email = '' }: UserKey): number | Readonly<Record<string, string>> =>
+  userId ?? (externalUserId ? { externalUserId } : { email });
 
 /**
  * The user that `findUser` found, if it may be invoiced. A missing or suspended copy is checked with identity first:
@@ -57,11 +73,15 @@ export function assertUser(tx: Peeks, key: UserKey, user: UserCopy | undefined):
  */
 export function assertBuyer(tx: Peeks, key: UserKey, found: UserCopy | undefined): UserCopy {
   const user = assertUser(tx, key, found);
-  if (user.status !== userStatus.active) {
-    const message = `User ${user.id} is suspended: cannot make an invoice for it`;
-    throw tx.stale('users', user.id, new Rejected('user_inactive', message));
-  }
+  assertActive(tx, user);
   return user;
+}
+
+/** Refuses a suspended user, once identity says the same: throws Stale, carrying Rejected `user_inactive`. */
+export function assertActive(tx: Peeks, user: UserCopy | undefined): void {
+  if (!user || user.status === userStatus.active) return;
+  const message = `User ${user.id} is suspended: cannot make an invoice for it`;
+  throw tx.stale('users', user.id, new Rejected('user_inactive', message));
 }
 
 /** Ids of the users that keys name, by the name of the key; those without a copy are left out. */

@@ -82,6 +82,7 @@ async function liveSubscription(tx: Tx, userId: number, productId: number): Prom
 /** Refuses an unknown product. Product 0 is the default product, which every merchant has. */
 async function refuseUnknownProduct(tx: Tx, productId: number): Promise<void> {
   if (productId === 0) return;
+  tx.fresh('products', productId);
   const product = await tx.find(products, { id: productId });
   if (!product || product.deleted) throw tx.stale('products', productId, new Rejected('product_not_found'));
 }
@@ -89,6 +90,7 @@ async function refuseUnknownProduct(tx: Tx, productId: number): Promise<void> {
 /** Refuses a plan that is not an active main plan of the product. Plan 0 is none. */
 async function refuseUnfitPlan(tx: Tx, { planId = 0, productId }: PageRequest): Promise<void> {
   if (planId === 0) return;
+  tx.fresh('plans', planId);
   const plan = await tx.find(plans, { id: planId });
   if (!plan) throw tx.stale('plans', planId, new Rejected('plan_not_found'));
   if (plan.type !== planType.main || plan.productId !== productId) {

@@ -77,6 +77,7 @@ export function refuseTaken({ byEmail, byExternalId }: Awaited<ReturnType<typeof
 /** Refuses an unknown or archived gateway. Gateway 0 is the merchant's default. */
 export async function refuseUnusable(peeks: Peeks, gatewayId: number): Promise<void> {
   if (gatewayId === 0) return;
+  peeks.fresh('gateways', gatewayId);
   const gateway = await peeks.peek(gateways, { id: gatewayId });
   if (!gateway) throw peeks.stale('gateways', gatewayId, new Rejected('gateway_not_found'));
   if (gateway.archived) {

@@ -259,7 +259,7 @@ it('copies of an owner that has none are built empty', async () => {
   ownersAnswer();
   const copies = await testService(identity, { bus: t.bus });
   t.bus.answer('catalog', async () => ({ ok: true, bytes: JSON.stringify({ items: [], next: null }) }));
-  await copies.copies.build();
+  await copies.copies.build({ debug: () => undefined });
   expect(await copies.rows('select copy from copy_state order by 1')).toEqual(
     ['credit_accounts', 'currencies', 'gateways', 'plans', 'products', 'subscriptions'].map(copy => ({ copy })),
   );

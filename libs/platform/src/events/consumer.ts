@@ -51,6 +51,8 @@ export class Consumer {
   private messages: ConsumerMessages | undefined;
   private pumping: Promise<void> | undefined;
   private stopped = false;
+  /** No event waited in the stream when it last heard of that. */
+  private caughtUp = false;
   private opening: Promise<void> | undefined;
   private created = '';
   private readonly pumpSoon = oncePerTurn(() => this.startPump());
@@ -77,6 +79,11 @@ export class Consumer {
     for (const { message } of this.buffer.splice(0)) message.nak();
   }
 
+  /** True while events may wait for it: until it has looked after a start, and after the connection was lost. */
+  get lags(): boolean {
+    return !this.caughtUp || !this.parts.bus.up || this.buffer.length > 0 || this.pumping !== undefined;
+  }
+
   /** Messages of the stream that it has not acknowledged. Rejects while NATS or the consumer is away. */
   pending(): Promise<number> {
     return pendingOf(this.parts.bus, this.what.from, this.what.name);
@@ -95,10 +102,20 @@ export class Consumer {
 
   /** Opens the pull again, after a reconnection too, since stream and consumer may have been wiped. */
   private reopen(): Promise<void> {
+    this.caughtUp = false;
     this.opening ??= this.open().finally(() => {
       this.opening = undefined;
+      void this.catchUp();
     });
     return this.opening;
+  }
+
+  /** Looks until no event waits in the stream: the last one that came says so as a rule. */
+  private async catchUp(): Promise<void> {
+    while (!(this.stopped || this.caughtUp)) {
+      if ((await this.pending().catch(() => undefined)) === 0) this.caughtUp = true;
+      else await pause(limits.pauseMs);
+    }
   }
 
   private async open(): Promise<void> {
@@ -178,6 +195,8 @@ export class Consumer {
       const left = new Set<number>();
       for (const [merchantId, group] of byMerchant) if (!(await this.receive(merchantId, group))) left.add(merchantId);
       tookMs = this.parts.clock.wall() - startedMs;
+      this.caughtUp = left.size === 0 && batch.at(-1)?.message.info.pending === 0;
+      if (!this.caughtUp && this.buffer.length === 0) void this.catchUp();
       for (const { message, events } of batch) {
         if (events.length === 0) message.term();
         else if (events.some(({ merchantId }) => left.has(merchantId))) message.nak();
@@ -215,7 +234,7 @@ export class Consumer {
    */
   async receive(merchantId: number, events: readonly Event[]): Promise<boolean> {
     const taken = await this.applier.apply(merchantId, events);
-    this.what.done?.(merchantId);
+    if (taken) this.what.done?.(merchantId, events);
     return taken;
   }
 }

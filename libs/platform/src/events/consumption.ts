@@ -16,6 +16,6 @@ export interface Consumption {
   order: 'every' | 'latest' | 'alone';
   /** The effect of one merchant's events, in order, in the transaction of their inbox rows. */
   apply(tx: Tx, events: readonly Event[]): Promise<void>;
-  /** Called after a batch is durable. */
-  done?(merchantId: number): void;
+  /** Called after events of a merchant are durable. */
+  done?(merchantId: number, events: readonly Event[]): void;
 }

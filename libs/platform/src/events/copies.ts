@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type AggregateState,
   type In,
@@ -12,6 +13,7 @@ import { ask } from '../bus/ask.js';
 import type { Bus } from '../bus/bus.js';
 import { type Caller, systemCaller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
+import type { Log } from '../runtime/log.js';
 import { patient } from '../runtime/patience.js';
 import type { Aggregate, Loader, Lookup } from '../store/aggregate.js';
 import type { Db } from '../store/db.js';
@@ -21,6 +23,7 @@ import { bounded, isCut, upTo } from '../store/sql/size-limits.js';
 import { columnOf, selectText } from '../store/sql/statements.js';
 import type { Tx } from '../store/tx.js';
 import type { Consumption } from './consumption.js';
+import { announce, type KeptBy } from './keepers.js';
 
 /** A service's copy of another's aggregate. Rows carry merchantId and `version`; an older never overwrites a newer. */
 export interface Copy {
@@ -53,11 +56,17 @@ export function copyOf<D, T extends { version: number }>(
   };
 }
 
+/** The services that compute with copies, by owner and aggregate: the owner answers a change once they have it. */
+export type AllKeptBy = Readonly<Partial<Record<Service, KeptBy>>>;
+
 type Operations = ReturnType<typeof snapshotOperations>;
 type State = Out<Operations['state']>;
 type Snapshot = Out<Operations['snapshot']>;
 
-const limits = { page: 500, events: 1_000, answerBytes: 524_288, alike: 100, timeoutMs: patient(4_000) } as const;
+const limits = {
+  ...{ page: 500, events: 1_000, answerBytes: 524_288, alike: 100, timeoutMs: patient(4_000) },
+  ...{ firstPauseMs: 500, pauseMs: 30_000 },
+} as const;
 
 /** Maintains a service's copies of others' aggregates: from events, from a snapshot, and by asking the owner. */
 export class Copies {
@@ -68,10 +77,13 @@ export class Copies {
     private readonly clock: Clock,
   ) {}
 
-  /** A consumption per copy, of the owner's events of its aggregate. */
-  consumptions(service: string): Consumption[] {
+  /**
+   * A consumption per copy, of the owner's events of its aggregate. What the owner waits for, by `keptBy`, is announced to
+   * it.
+   */
+  consumptions(service: string, keptBy: AllKeptBy): Consumption[] {
     return this.copies.map(copy => ({
-      name: `${service}-copy-${copy.name}`,
+      name: Copies.consumerOf(service, copy.name),
       from: copy.owner,
       // types of `creditAccount` begin with `credit.account`
       subject: `${copy.aggregate.replace(/[A-Z].*/, '')}.>`,
@@ -82,11 +94,32 @@ export class Copies {
         const newest = new Map(own.map(event => [event.aggregateId, event]));
         if (newest.size > 0) await this.put(tx, copy, [...newest.values()]);
       },
+      done: (merchantId, events) => {
+        const { aggregate, owner } = copy;
+        if (!keptBy[owner]?.[aggregate]?.includes(service)) return;
+        const own = events.filter(event => event.aggregate === aggregate);
+        const states = own.map(({ aggregateId, version }) => [merchantId, aggregate, aggregateId, version] as const);
+        if (states.length > 0) announce(this.bus, owner, { by: service, states });
+      },
     }));
   }
 
-  /** Builds the copies that were never built, page by page. Events that arrive meanwhile are newer and win. */
-  async build(): Promise<void> {
+  /**
+   * Builds the copies that were never built, page by page, as soon as their owners answer; until then single objects are
+   * asked for as needed. Events that arrive meanwhile are newer and win.
+   */
+  async build(log: Pick<Log, 'debug'>): Promise<void> {
+    for (let wait: number = limits.firstPauseMs; ; wait = Math.min(wait * 2, limits.pauseMs)) {
+      try {
+        return await this.buildAll();
+      } catch (error) {
+        log.debug({ err: error }, 'copies cannot be built yet');
+        await pause(wait);
+      }
+    }
+  }
+
+  private async buildAll(): Promise<void> {
     for (const copy of this.copies) {
       const [built] = await this.db.infra('select 1 from copy_state where copy = $1', [copy.name]);
       if (built) continue;
@@ -113,13 +146,20 @@ export class Copies {
     const copy = this.copies.find(candidate => candidate.name === name);
     if (!copy) throw new Error(`no copy ${name}`);
     const { aggregate, owner } = copy;
+    // work has no deadline of its own
+    const deadline = Math.min(caller.deadline, this.clock.wall() + limits.timeoutMs);
     const { item, more = [] } = await askOwner(
       this.bus,
       snapshotOperations(owner).state,
       typeof id === 'object' ? { aggregate, by: id } : { aggregate, id: String(id) },
-      caller,
+      { ...caller, deadline },
     );
     for (const state of item ? [item, ...more] : []) await this.store(copy, caller.merchantId, state);
+  }
+
+  /** The durable name of the consumption of a copy. */
+  static consumerOf(service: string, copy: string): string {
+    return `${service}-copy-${copy}`;
   }
 
   private async store(copy: Copy, merchantId: number, item: { version: number; data: unknown }): Promise<void> {

@@ -1,9 +1,8 @@
 import 'reflect-metadata';
-import { setTimeout as pause } from 'node:timers/promises';
 import { type INestApplicationContext, type INestMicroservice, Module, type ModuleMetadata } from '@nestjs/common';
 import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
-import { type Service, snapshotOperations } from '@recur/contracts';
+import { keptBy, type Service, snapshotOperations } from '@recur/contracts';
 import { idGenerator } from '@recur/kernel';
 import type { z } from 'zod';
 import { Bus } from '../bus/bus.js';
@@ -11,7 +10,8 @@ import { NatsServer } from '../bus/nats-server.js';
 import { RejectionFilter } from '../bus/rejection-filter.js';
 import { Consumer } from '../events/consumer.js';
 import type { Consumption } from '../events/consumption.js';
-import { askOwner, Copies, type Copy, SnapshotSource } from '../events/copies.js';
+import { type AllKeptBy, askOwner, Copies, type Copy, SnapshotSource } from '../events/copies.js';
+import { Keepers } from '../events/keepers.js';
 import { Relay } from '../events/relay.js';
 import { systemCaller } from '../runtime/caller.js';
 import { type Clock, systemClock } from '../runtime/clock.js';
@@ -93,11 +93,13 @@ export interface Parts {
   log: Log;
   bus: Bus;
   pool: ReturnType<typeof createPool>;
+  /** The services that compute with copies of others; a service that is tested by itself follows nobody. */
+  keptBy?: AllKeptBy;
   committed(): void;
 }
 
 export async function assemble(definition: ServiceDefinition, parts: Parts) {
-  const { config, clock, log, bus, pool } = parts;
+  const { config, clock, log, bus, pool, keptBy } = parts;
   const clocksMove = config.RECUR_ENV === 'sandbox';
   const keyring = new Keyring(config.SECRET_KEYS);
   const db = new Db({
@@ -114,6 +116,9 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   });
   const copies = new Copies(definition.copies ?? [], db, bus, clock);
   db.refresh = (copy, id, caller) => copies.refresh(copy, id, caller);
+  const own = keptBy?.[definition.name];
+  const keepers = own && new Keepers(bus, definition.name, own, clock);
+  if (keepers) db.expect = (caller, events) => keepers.expect(caller, events);
   const limits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: patient(5_000) };
   const server = new NatsServer({ service: definition.name, bus, clock, log, keyring, limits });
   const source = new SnapshotSource(db, definition.aggregates, definition.events, awaitedOf(definition));
@@ -145,9 +150,13 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const { EVENT_ACK_SECONDS: ackSeconds, STREAM_REPLICAS: streamReplicas } = config;
   const { events } = definition;
   const consumerParts = { ackSeconds, streamReplicas, db, bus, clock, log, events, missing: askMissing(bus, clock) };
-  const consumers = [...copies.consumptions(definition.name), ...(definition.consumptions?.(app) ?? [])].map(
-    consumption => new Consumer(consumerParts, consumption),
-  );
+  const consumptions = [
+    ...copies.consumptions(definition.name, keptBy ?? {}),
+    ...(definition.consumptions?.(app) ?? []),
+  ];
+  const consumers = consumptions.map(consumption => new Consumer(consumerParts, consumption));
+  const byName = new Map(consumers.map(consumer => [consumer.what.name, consumer]));
+  if (keptBy) db.lags = copy => byName.get(Copies.consumerOf(definition.name, copy))?.lags ?? false;
   const janitor = new Janitor(db, clock, log, definition.removals);
   const works = definition.work?.(app) ?? [];
   walk.declare(works);
@@ -195,7 +204,8 @@ export async function startService(definition: ServiceDefinition, argv = process
   const { name: service } = definition;
   const relay = new Relay({ service, streamReplicas: config.STREAM_REPLICAS, pool, bus, clock: systemClock, log });
   const committed = () => relay.committed();
-  const running = await assemble(definition, { config, clock: systemClock, log, bus, pool, committed });
+  const parts = { config, clock: systemClock, log, bus, pool, keptBy, committed };
+  const running = await assemble(definition, parts);
   if (word !== undefined) {
     const command = word === 'resume' ? resume(running.consumers, running.work) : definition.commands?.[word];
     if (!command) fatal(log, `${definition.name} has no command ${word}`);
@@ -222,7 +232,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   await running.app.listen();
   relay.start();
   for (const part of [...running.consumers, ...running.workers]) await part.start();
-  void buildCopies(running.copies, log);
+  void running.copies.build(log);
   serving = true;
   log.info({ port: OPS_PORT }, 'ready');
 
@@ -271,18 +281,6 @@ async function migrateAndReport({ name, schema }: ServiceDefinition, config: Ser
     return fatal(log, `the database cannot be asked: ${error.message}`, unavailable);
   });
   log.info({ run }, run.length > 0 ? 'migrated' : 'the schema is up to date');
-}
-
-/** Copies that were never filled get a snapshot; until their owner answers, single objects are asked for as needed. */
-async function buildCopies(copies: Copies, log: Log): Promise<void> {
-  for (let wait = 500; ; wait = Math.min(wait * 2, 30_000)) {
-    try {
-      return await copies.build();
-    } catch (error) {
-      log.debug({ err: error }, 'copies cannot be built yet');
-      await pause(wait);
-    }
-  }
 }
 
 const askMissing = (bus: Bus, clock: Clock) => async (service: Service, event: Event, from: number) => {

@@ -82,4 +82,8 @@ export class Appender implements Peeks {
   stale(copy: string, id: Lookup, rejection: Rejected): Stale {
     return new Stale(copy, id, rejection);
   }
+
+  fresh(copy: string, id: Lookup): void {
+    if (this.recorder.context.isBehind(copy, id)) throw new Stale(copy, id, undefined);
+  }
 }

@@ -3,6 +3,7 @@ import { Outcome, Rejected } from '@recur/kernel';
 import type { Caller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import { within } from '../runtime/tracing.js';
+import type { Lookup } from './aggregate.js';
 import { asRejection, isCollision, isConnectionLoss, isUnsent, violatedIndex } from './errors.js';
 import { Stale } from './outcomes.js';
 import { RunAgain } from './recorder.js';
@@ -41,12 +42,26 @@ interface Repetition {
  * Runs a command until it is decided. An attempt that got in another's way, or whose commit may have been lost under a
  * key, runs again, with back-off; one that was refused because of a copy runs again once the copy was refreshed.
  */
-export function repeated<T>(parts: Repetition, caller: Caller, run: (caller: Caller) => Promise<T>): Promise<T> {
-  return within('write', 'internal', caller, inner => untilDecided(parts, inner, () => run(inner)));
+export function repeated<T>(
+  parts: Repetition,
+  caller: Caller,
+  run: (caller: Caller, refreshed: ReadonlySet<string>) => Promise<T>,
+): Promise<T> {
+  const refreshed = new Set<string>();
+  return within('write', 'internal', caller, inner =>
+    untilDecided(parts, inner, refreshed, () => run(inner, refreshed)),
+  );
 }
 
-async function untilDecided<T>(parts: Repetition, caller: Caller, attempt: () => Promise<T>): Promise<T> {
-  const refreshed = new Set<string>();
+/** A row of a copy, as `refreshed` names it. */
+export const copyKey = (copy: string, id: Lookup): string => JSON.stringify([copy, id]);
+
+async function untilDecided<T>(
+  parts: Repetition,
+  caller: Caller,
+  refreshed: Set<string>,
+  attempt: () => Promise<T>,
+): Promise<T> {
   let outcomeUnknown = false;
   for (let times = 1; ; times++) {
     try {
@@ -61,9 +76,10 @@ async function untilDecided<T>(parts: Repetition, caller: Caller, attempt: () =>
       }
       if (caller.idempotencyKey !== undefined && isRefusal(error)) await parts.replay(caller);
       if (!(error instanceof Stale)) throw asRejection(error, outcomeUnknown);
-      const copy = JSON.stringify([error.copy, error.id]);
+      const copy = copyKey(error.copy, error.id);
       if (refreshed.has(copy)) throw error.rejection;
-      await parts.refresh(error, caller);
+      const asked = parts.refresh(error, caller);
+      await (error.rejection ? asked : asked.catch(goOn));
       refreshed.add(copy);
     }
   }
@@ -72,6 +88,11 @@ async function untilDecided<T>(parts: Repetition, caller: Caller, attempt: () =>
 function mayRunAgain({ clock }: Repetition, thrown: unknown, { deadline }: Caller): boolean {
   if (thrown instanceof RunAgain || isCollision(thrown)) return true;
   return thrown instanceof CommitLost && thrown.answerKept && clock.wall() < deadline;
+}
+
+/** The owner of a copy that lags cannot be asked: the command goes on with the copy. */
+function goOn(error: unknown): void {
+  if (!(error instanceof Rejected)) throw error;
 }
 
 /** The command was refused, which the first request under the same key may be the reason for. */

@@ -1,19 +1,17 @@
 import type pg from 'pg';
 import { type Caller, systemCaller } from '../runtime/caller.js';
-import type { Clock } from '../runtime/clock.js';
 import { crashPoint } from '../runtime/crash.js';
-import type { Keyring } from '../runtime/secrets.js';
-import type { Lookup } from './aggregate.js';
 import { markAnswer, markRead } from './answers/answer-bytes.js';
 import { StoredAnswers } from './answers/stored-answers.js';
 import { Appender } from './appender.js';
-import { committing, repeated } from './attempts.js';
+import { committing, copyKey, repeated } from './attempts.js';
+import type { DbParts, Expect, Refresh, Sighting } from './db-parts.js';
 import { merchantTime } from './due/clocks.js';
 import { indexedOn } from './due/indexed.js';
 import { asRejection } from './errors.js';
-import type { Event, EventKinds } from './event.js';
+import type { Event } from './event.js';
 import { CommittedRejection, committedRejectionIn } from './outcomes.js';
-import type { PathParts, Paths } from './paths.js';
+import type { Paths } from './paths.js';
 import { prepared, queryOn, type Row } from './pool.js';
 import { Reader } from './reader.js';
 import { type Context, type Recorded, Recorder } from './recorder.js';
@@ -24,34 +22,15 @@ import { commitText } from './sql/statements.js';
 import { commitValues, type WriteSet } from './sql/write-set.js';
 import { Tx } from './tx.js';
 
-/** Asks the owner of a copy for its newest state of one object and stores it; see copies.ts. */
-export type Refresh = (copy: string, id: Lookup, caller: Caller) => Promise<void>;
-
-export interface DbParts {
-  pool: pg.Pool;
-  /**
-   * Connections beside those of commands: for lists, so that many long ones delay no command, and for what a command
-   * needs while it holds its own connection, which it could otherwise wait for in vain.
-   */
-  readPool: pg.Pool;
-  clock: Clock;
-  /** The merchants' clocks can be moved: in a sandbox. */
-  clocksMove: boolean;
-  keyring: Keyring;
-  events: EventKinds;
-  paths(parts: PathParts): Paths;
-  /** A time-ordered unique id with a prefix. */
-  newId(prefix: `${string}_`): string;
-  random(): number;
-  /** Called after each commit that wrote events. */
-  committed(): void;
-}
-
 const knowTenantText = 'insert into tenants (merchant_id) values ($1) on conflict do nothing';
 
 /** The only way to a service's database. */
 export class Db {
   refresh: Refresh = () => Promise.reject(new Error('this service declares no copies'));
+  /** True while events of a copy may wait; see Consumer. */
+  lags: (copy: string) => boolean = () => false;
+  /** Waits for the keepers of copies of what a command commits before it is answered; see Keepers. */
+  expect: Expect = () => undefined;
   /** Called after a commit that scheduled work of `kind` which is due now; without a kind, the merchant's clock moved. */
   onDue: (merchantId: number, kind?: string) => void = () => undefined;
   private readonly paths: Paths;
@@ -77,7 +56,9 @@ export class Db {
    * Throws Rejected, or Replayed if the caller's key has an answer already. See CommittedRejection.
    */
   async write<T extends object>(caller: Caller, run: (tx: Tx) => Promise<T>): Promise<T> {
-    const result = await repeated(this.repetition, caller, inner => this.transaction(inner, run));
+    const result = await repeated(this.repetition, caller, (inner, refreshed) =>
+      this.transaction(inner, run, refreshed),
+    );
     if (result instanceof CommittedRejection) throw result.rejection;
     return result;
   }
@@ -87,7 +68,7 @@ export class Db {
 
   /** Like `write`, for a command that only adds rows and cannot lock: one statement, no transaction. See Appender. */
   append<T extends object>(caller: Caller, run: (appender: Appender) => Promise<T>): Promise<T> {
-    return repeated(this.repetition, caller, inner => this.statement(inner, run));
+    return repeated(this.repetition, caller, (inner, refreshed) => this.statement(inner, run, refreshed));
   }
 
   /**
@@ -188,11 +169,13 @@ export class Db {
   private async transaction<T extends object>(
     caller: Caller,
     run: (tx: Tx) => Promise<T>,
+    refreshed: ReadonlySet<string>,
   ): Promise<T | CommittedRejection> {
     const session = this.session(caller);
     let recorder: Recorder | undefined;
+    let sighting: Sighting | undefined;
     try {
-      recorder = new Recorder(await this.context(caller, session));
+      recorder = new Recorder(await this.context(caller, session, refreshed));
       const result = await run(new Tx(session, recorder)).catch(committedRejectionIn);
       const refused = result instanceof CommittedRejection;
       if (refused) await this.answers.replay(caller, (text, values) => session.query(text, values));
@@ -200,22 +183,29 @@ export class Db {
       const recorded = recorder.outcome();
       await recorder.work.remove(session);
       const effects = await this.effectsOf(recorded, { ...caller, idempotencyKey: key }, result);
+      sighting = this.expect(caller, recorded.events);
       if (effects === undefined) await session.rollback();
       else await committing(session.commit([this.commitOf(caller.merchantId, effects)]), key !== undefined);
       if (recorded.events.length > 0) this.committed();
       this.wake(caller.merchantId, recorded);
+      await sighting?.seen();
       return refused ? result : markAnswer(result, recorded.emitted);
     } catch (error) {
+      sighting?.forget();
       await session.rollback();
       throw recorder ? recorder.meaningOf(error) : error;
     }
   }
 
   /** A single attempt of a command that only adds rows, as one statement. */
-  private async statement<T extends object>(caller: Caller, run: (appender: Appender) => Promise<T>): Promise<T> {
+  private async statement<T extends object>(
+    caller: Caller,
+    run: (appender: Appender) => Promise<T>,
+    refreshed: ReadonlySet<string>,
+  ): Promise<T> {
     const { merchantId, idempotencyKey, traceparent } = caller;
     const source = sourceOf(caller, this.paths.ask);
-    const recorder = new Recorder(await this.context(caller, source));
+    const recorder = new Recorder(await this.context(caller, source, refreshed));
     try {
       const answer = await run(new Appender(source, recorder));
       const recorded = recorder.outcome();
@@ -266,8 +256,10 @@ export class Db {
     for (const kind of due) this.onDue(merchantId, kind);
   }
 
-  private async context(caller: Caller, source: Source): Promise<Context> {
+  private async context(caller: Caller, source: Source, refreshed?: ReadonlySet<string>): Promise<Context> {
     const { clocksMove, events, newId } = this.parts;
+    // work asks nobody: it would wait for an owner that is away, and no caller of it has changed something before
+    const asks = refreshed !== undefined && caller.deadline !== Number.POSITIVE_INFINITY;
     return {
       caller,
       now: caller.now ?? (await merchantTime(source, this.parts)),
@@ -277,6 +269,7 @@ export class Db {
       newId,
       nextId: this.paths.nextId,
       arrays: this.paths.arrays,
+      isBehind: (copy, id) => asks && this.lags(copy) && !refreshed.has(copyKey(copy, id)),
     };
   }
 

@@ -1,16 +1,19 @@
 import { Outcome, type Rejected } from '@recur/kernel';
 import type { Lookup } from './aggregate.js';
 
-/** A rejection because of a copy that may be behind its owner: `db.write` refreshes the copy and runs again. */
+/**
+ * A rejection because of a copy that may be behind its owner: `db.write` refreshes the copy and runs again. Without a
+ * `rejection`, the copy is known to lag, and the command goes on with it where the owner cannot be asked.
+ */
 export class Stale extends Outcome {
   override readonly name = 'Stale';
 
   constructor(
     readonly copy: string,
     readonly id: Lookup,
-    readonly rejection: Rejected,
+    readonly rejection: Rejected | undefined,
   ) {
-    super(`the copy ${copy} says ${rejection.slug}`);
+    super(`the copy ${copy} ${rejection ? `says ${rejection.slug}` : 'lags'}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { EventName, OperationLogged } from '@recur/contracts';
 import { invalid, Outcome, type Rejected } from '@recur/kernel';
 import type { Caller } from '../runtime/caller.js';
-import type { AggregateOf, EventSource, LogIds } from './aggregate.js';
+import type { AggregateOf, EventSource, LogIds, Lookup } from './aggregate.js';
 import { WorkChanges } from './due/work-changes.js';
 import { violatedIndex } from './errors.js';
 import { type EventKinds, written } from './event.js';
@@ -29,6 +29,8 @@ export interface Context {
   readonly keptFrom: number;
   readonly events: EventKinds;
   readonly arrays: Arrays;
+  /** True if a row of a copy has to be asked for: the copy lags, and the command has not asked yet. */
+  isBehind(copy: string, id: Lookup): boolean;
   newId(prefix: `${string}_`): string;
   nextId(table: string): Promise<number>;
 }

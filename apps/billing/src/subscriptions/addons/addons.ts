@@ -13,6 +13,7 @@ import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { sellerCountry } from '../../customers/merchants.js';
 import { assertSellable, plansById } from '../../customers/plans.js';
+import { assertActive, findUser } from '../../customers/users.js';
 import { chooseGateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/lookup.js';
 import { type Composed, compose } from '../../invoicing/composed/compose.js';
@@ -54,11 +55,13 @@ export class OnetimeAddons {
       const sub = await lockNamed(tx, input);
       assertInUse(sub);
       const discount = onetimeDiscount(input);
-      const [addon, all, sellerCountryCode] = await Promise.all([
+      const [addon, all, sellerCountryCode, user] = await Promise.all([
         addonOf(tx, sub, input.addonId),
         allGateways(tx),
         sellerCountry(tx),
+        findUser(tx, { userId: sub.userId }),
       ]);
+      assertActive(tx, user);
       const gateway = chooseGateway(all, input.gatewayId, sub.gatewayId);
       const taxPercentage = caller.actor.kind === 'key' ? input.taxPercentage : 0;
       const order = { addon, quantity: input.quantity, taxPercentage, ...(discount && { discount }) };

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { submitChange } from '@recur/contracts';
+import { submitChange, userStatus } from '@recur/contracts';
 import { systemCaller, type Tx } from '@recur/platform';
+import { findUser } from '../../customers/users.js';
 import { isAwaited } from '../../invoicing/composed/open-invoices.js';
 import { UPGRADE_WORK, UsageUpgrades } from '../../usage/limits/upgrades.js';
 import { subscriptionAggregate } from '../aggregate.js';
@@ -29,6 +30,8 @@ export class LimitUpgrades {
     const { pendingUpdateId } = sub;
     const pending = pendingUpdateId === '' ? undefined : await tx.find(pendingUpdates, { pendingUpdateId });
     if (pending?.updatePlanId === newPlanId) return;
+    // a user who is suspended buys nothing
+    if ((await findUser(tx, { userId: sub.userId }))?.status === userStatus.suspended) return;
     if (await isAwaited(tx, subscriptionId)) {
       tx.schedule(UPGRADE_WORK, `${subscriptionId}-${newPlanId}`, tx.now + awaitSeconds);
       return;

@@ -3,7 +3,7 @@ import { invalid } from '@recur/kernel';
 import type { Caller, Tx } from '@recur/platform';
 import { ownMerchant } from '../../customers/merchants.js';
 import { assertSellable, plansById } from '../../customers/plans.js';
-import { findUser } from '../../customers/users.js';
+import { assertActive, findUser } from '../../customers/users.js';
 import { chooseGateway } from '../../gateways/domain/gateway.js';
 import { allGateways } from '../../gateways/lookup.js';
 import { invoiceAggregate } from '../../invoicing/aggregates.js';
@@ -31,7 +31,8 @@ import { discountOf, discountOfOpen } from './discount.js';
 
 /**
  * Quotes a change of a subscription. Nothing is saved. In a submit the subscription is locked, and the documents that are
- * credited and the usage that is billed get locked (`locks`). Throws Rejected or Stale for a change that cannot be made.
+ * credited and the usage that is billed get locked (`locks`). Throws Rejected or Stale for a change that cannot be made,
+ * or for a user who is suspended.
  */
 export async function quoteChange(
   tx: Tx,
@@ -46,6 +47,7 @@ export async function quoteChange(
     ownMerchant(tx),
     findUser(tx, { userId: sub.userId }),
   ]);
+  assertActive(tx, user);
   const gateway = chooseGateway(all, input.gatewayId, sub.gatewayId || (user?.gatewayId ?? 0));
   const bounds = { start: sub.currentPeriodStart, end: sub.currentPeriodEnd };
   const isIncomplete = sub.status === 'incomplete';

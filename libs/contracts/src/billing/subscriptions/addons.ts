@@ -36,6 +36,7 @@ export const newOnetimeAddonPayment = operation({
   errors: [
     'subscription_not_found',
     'subscription_wrong_state',
+    'user_inactive',
     'plan_not_found',
     'plan_not_active',
     'gateway_not_found',

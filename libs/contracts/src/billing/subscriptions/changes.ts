@@ -32,6 +32,7 @@ const change = {
 const changeErrors = [
   'subscription_not_found',
   'subscription_wrong_state',
+  'user_inactive',
   'plan_not_found',
   'plan_not_active',
   'gateway_not_found',

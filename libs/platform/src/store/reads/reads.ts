@@ -27,6 +27,11 @@ export interface Peeking {
 export interface Peeks extends Peeking {
   /** The refusal to throw where a copy, which may be behind its owner, says no. */
   stale(copy: string, id: Lookup, rejection: Rejected): Stale;
+  /**
+   * To be called before a row of a copy is read that amounts, parties or a sale are decided with. Throws Stale where the
+   * copy is known to lag: the owner is asked, if it is there, and the command runs again.
+   */
+  fresh(copy: string, id: Lookup): void;
 }
 
 /** Rows equal in the given properties, from wherever `source` asks. */
