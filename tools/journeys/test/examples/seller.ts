@@ -63,10 +63,10 @@ export class Seller {
     return answer.ok ? '' : answer.error.type;
   }
 
-  /** An active code that takes off a percentage. */
-  async code(billingType: number, discountPercentage: number): Promise<string> {
+  /** An active code that takes off a percentage; `cycleLimit` 0 does not limit. */
+  async code(billingType: number, discountPercentage: number, cycleLimit = 0): Promise<string> {
     const code = randomUUID();
-    const given = { billingType, discountType: 1, discountPercentage, startTime: 0, endTime: 0 };
+    const given = { billingType, discountType: 1, discountPercentage, cycleLimit, startTime: 0, endTime: 0 };
     const { discount } = orThrow(await this.api.post('/merchant/discount/new', { code, ...given }));
     orThrow(await this.api.post('/merchant/discount/activate', { id: discount.id }));
     return code;
@@ -115,6 +115,9 @@ export class Seller {
     const { invoices } = orThrow(await this.api.get('/merchant/invoice/list', { userId }));
     return invoices.toReversed();
   }
+
+  totals = async (userId: number): Promise<number[]> =>
+    (await this.documents(userId)).map(({ totalAmount }) => totalAmount);
 
   invoices = async (userId: number): Promise<string[]> => (await this.documents(userId)).map(inWords);
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { changes } from '../examples/changes.js';
 import { collecting } from '../examples/collecting.js';
+import { corrections } from '../examples/corrections.js';
 import { leapYears, periods } from '../examples/periods.js';
 import { Seller } from '../examples/seller.js';
 import { live, type TimeLine } from '../examples/time-line.js';
@@ -12,7 +13,7 @@ import { sharedStand } from '../stand.js';
  * clock are lived through side by side by one merchant.
  */
 
-const timeLines: Record<string, TimeLine> = { changes, periods, leapYears, collecting, usage };
+const timeLines: Record<string, TimeLine> = { changes, corrections, periods, leapYears, collecting, usage };
 
 describe('worked examples', () => {
   const seen = new Map<string, Promise<unknown>>();
