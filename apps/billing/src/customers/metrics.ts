@@ -21,7 +21,10 @@ export async function metricsById(
   return new Map(rows.map(({ id, data }) => [id, data]));
 }
 
-/** The metric with this code. A missing copy, or one that is known to lag, is asked of catalog: throws Stale, carrying Rejected `metric_not_found`. */
+/**
+ * The metric with this code. A missing copy, or one that is known to lag, is asked of catalog: throws Stale, carrying
+ * Rejected `metric_not_found`.
+ */
 export async function assertMetric(reader: Peeks, code: string): Promise<MerchantMetric> {
   reader.fresh('metrics', { code });
   const metric = (await metricsByCode(reader, [code])).get(code);

@@ -53,6 +53,7 @@ export class Consumer {
   private stopped = false;
   /** No event waited in the stream when it last heard of that. */
   private caughtUp = false;
+  private looking: Promise<void> | undefined;
   private opening: Promise<void> | undefined;
   private created = '';
   private readonly pumpSoon = oncePerTurn(() => this.startPump());
@@ -105,17 +106,24 @@ export class Consumer {
     this.caughtUp = false;
     this.opening ??= this.open().finally(() => {
       this.opening = undefined;
-      void this.catchUp();
+      this.catchUp();
     });
     return this.opening;
   }
 
   /** Looks until no event waits in the stream: the last one that came says so as a rule. */
-  private async catchUp(): Promise<void> {
-    while (!(this.stopped || this.caughtUp)) {
-      if ((await this.pending().catch(() => undefined)) === 0) this.caughtUp = true;
-      else await pause(limits.pauseMs);
-    }
+  private catchUp(): void {
+    const look = async () => {
+      while (!(this.stopped || this.caughtUp)) {
+        if ((await this.pending().catch(() => undefined)) === 0) this.caughtUp = true;
+        else await pause(limits.pauseMs);
+      }
+    };
+    this.looking ??= look().finally(() => {
+      this.looking = undefined;
+      // more may have come just now
+      if (!(this.stopped || this.caughtUp)) this.catchUp();
+    });
   }
 
   private async open(): Promise<void> {
@@ -196,7 +204,7 @@ export class Consumer {
       for (const [merchantId, group] of byMerchant) if (!(await this.receive(merchantId, group))) left.add(merchantId);
       tookMs = this.parts.clock.wall() - startedMs;
       this.caughtUp = left.size === 0 && batch.at(-1)?.message.info.pending === 0;
-      if (!this.caughtUp && this.buffer.length === 0) void this.catchUp();
+      if (!this.caughtUp && this.buffer.length === 0) this.catchUp();
       for (const { message, events } of batch) {
         if (events.length === 0) message.term();
         else if (events.some(({ merchantId }) => left.has(merchantId))) message.nak();
