@@ -26,7 +26,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Whether an answer would go out by now. */
+/** Tells, when it is called, if an answer would go out by then. */
 async function isSeen(sighting: Sighting | undefined): Promise<() => boolean> {
   let seen = false;
   void sighting?.seen().then(() => {

@@ -7,8 +7,8 @@ import { activePlan, newUser, type Shop } from '../../shop.js';
 import { pause, type Stand, sharedStand, times } from '../stand.js';
 
 /*
- * What was answered is seen: whoever changes something and then uses it by another service, uses what he changed. Each
- * pair is a field of its owner and a command elsewhere that decides with a copy of it.
+ * A change that was answered is seen: its maker, who then buys by another service, buys what he changed. Each pair is a
+ * field of its owner and a command elsewhere that decides with a copy of it.
  */
 
 let stand: Stand;

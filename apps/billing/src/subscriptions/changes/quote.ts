@@ -194,12 +194,12 @@ async function billOf(
 }
 
 /** Lines that a change bills now, after what was used of the unbilled lines that it sets off. */
-interface LinesNow extends Pick<ChangeQuote, 'newPeriod'> {
+interface BilledNow extends Pick<ChangeQuote, 'newPeriod'> {
   lines: BilledLines;
   used: readonly CarriedLine[];
 }
 
-const nothing: LinesNow = {
+const nothing: BilledNow = {
   ...{ lines: { items: [], shares: [], carriesDiscount: false } },
   ...{ newPeriod: undefined, used: [] },
 };
@@ -208,7 +208,7 @@ function linesOf(
   { sub, after, plan, at, periods }: Unbilled,
   sold: readonly SoldLine[],
   unbilled: CarriedLine[],
-): LinesNow {
+): BilledNow {
   const changed = { sub: { ...sub, carried: unbilled }, after, sold };
   const { newPeriod, carried: used, ...lines } = linesNow(changed, plan, at, periods);
   // a change that bills nothing, and ends nothing that is unbilled, leaves them to the next invoice
