@@ -6,7 +6,7 @@ import { Agent } from 'undici';
 import { type Variant, variants } from '../charts/rendering.js';
 import { startCollector } from '../journeys/collector.js';
 import { newUser } from '../journeys/shop.js';
-import { apps } from '../local/apps.js';
+import { apps, callerKeysOf } from '../local/apps.js';
 import { Failure, takesNoArguments } from '../local/failure.js';
 import type { Home } from '../local/home.js';
 import { natsUrl } from '../local/nats.js';
@@ -93,13 +93,18 @@ async function deployed(variant: Variant, images: ReadonlyMap<App, Image>): Prom
 
 /** The Secrets that docs/operations.md asks for. */
 function secretsOf(settings: Settings): Secrets {
-  const secrets: Record<string, string> = { 'recur-gateway/NATS_URL': natsUrl(settings, 'gateway') };
+  const secrets: Record<string, string> = {
+    'recur-gateway/NATS_URL': natsUrl(settings, 'gateway'),
+    'recur-gateway/CALLER_KEYS': callerKeysOf(settings),
+  };
   for (const service of services) {
     const database = (role: string) => databaseUrl(settings, `${service}_${role}`, `recur_${service}`);
     secrets[`recur-${service}/NATS_URL`] = natsUrl(settings, service);
     secrets[`recur-${service}/DATABASE_URL`] = database('app');
     secrets[`recur-${service}/SECRET_KEYS`] = settings.secretKeys;
+    secrets[`recur-${service}/CALLER_KEY`] = settings.callerKeys[service] ?? '';
     secrets[`recur-${service}-owner/DATABASE_OWNER_URL`] = database('owner');
+    secrets[`recur-${service}-owner/NATS_MIGRATOR_URL`] = natsUrl(settings, 'migrator');
   }
   return { ...secrets, 'recur-notification/REDIS_URL': redisUrl(settings) };
 }

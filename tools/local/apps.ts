@@ -43,9 +43,13 @@ export function appServer(home: Home, settings: Settings, app: App, extra: Extra
   };
 }
 
-export function migration(home: Home, settings: Settings, service: Service): Part {
-  const owner = { DATABASE_OWNER_URL: databaseUrl(settings, `${service}_owner`, `recur_${service}`) };
-  const part = appPart(home, service, ['migrate'], { ...environment(home, settings, service), ...owner });
+/** The migrate step of a service; `extra` is set last. */
+export function migration(home: Home, settings: Settings, service: Service, extra: ExtraEnv = {}): Part {
+  const owner = {
+    DATABASE_OWNER_URL: databaseUrl(settings, `${service}_owner`, `recur_${service}`),
+    NATS_MIGRATOR_URL: natsUrl(settings, 'migrator'),
+  };
+  const part = appPart(home, service, ['migrate'], { ...environment(home, settings, service), ...owner, ...extra });
   return { ...part, name: `migrate-${service}` };
 }
 
@@ -89,7 +93,7 @@ function environment(home: Home, settings: Settings, app: App): NodeJS.ProcessEn
     BASE_URL: baseUrl(settings),
     PORTAL_BASE: `${baseUrl(settings)}/portal`,
     NATS_URL: natsUrl(settings, app),
-    ...(app === 'gateway' ? { PORT: String(portOf(settings, app)) } : ofService(settings, app)),
+    ...(app === 'gateway' ? ofGateway(settings) : ofService(settings, app)),
     ...(app === 'billing' ? { MAIL_FOLDER: process.env.MAIL_FOLDER ?? mailFolder(home) } : {}),
     ...(app === 'identity' ? { OAUTH_ALLOW_LOOPBACK: 'true' } : {}),
     ...(app === 'notification' ? { REDIS_URL: redisUrl(settings), WEBHOOK_ALLOW_LOOPBACK: 'true' } : {}),
@@ -100,8 +104,18 @@ function ofService(settings: Settings, service: Service): NodeJS.ProcessEnv {
   return {
     DATABASE_URL: databaseUrl(settings, `${service}_app`, `recur_${service}`),
     SECRET_KEYS: settings.secretKeys,
+    CALLER_KEY: settings.callerKeys[service],
   };
 }
+
+const ofGateway = (settings: Settings): NodeJS.ProcessEnv => ({
+  PORT: String(portOf(settings, 'gateway')),
+  CALLER_KEYS: callerKeysOf(settings),
+});
+
+/** The setting CALLER_KEYS of the gateway. */
+export const callerKeysOf = ({ callerKeys }: Settings): string =>
+  services.map(service => `${service}:${callerKeys[service]}`).join(',');
 
 /** The shell's environment, so that LOG_LEVEL or RATE_PER_SECOND can be given, without what npm adds to it. */
 function inherited(): NodeJS.ProcessEnv {

@@ -11,7 +11,7 @@ import { endsWithin, startServer } from './processes.js';
 import { alive } from './record.js';
 import { flushRedis, redisServer } from './redis.js';
 import { type Merchant, type PartName, readSettings } from './settings.js';
-import { createMerchant, stopPart } from './stack.js';
+import { createMerchant, migrateAll, stopPart } from './stack.js';
 
 const killedWithinMs = 5_000;
 
@@ -26,8 +26,10 @@ export interface Stack {
   /** Starts a stopped or killed part on its old port and waits until it is ready. `env` is for an app. */
   start(part: PartName, env?: ExtraEnv): Promise<void>;
   restart(part: PartName, env?: ExtraEnv): Promise<void>;
-  /** Stops NATS, removes everything JetStream keeps, and starts NATS again. */
+  /** Stops NATS, removes everything JetStream keeps, starts NATS again, and runs the migrate step, which makes the streams. */
   wipeJetStream(): Promise<void>;
+  /** NATS takes over the users of a checkout, and goes on serving. */
+  reloadNats(from: Home): void;
   flushRedis(): Promise<void>;
   /** Waits until the part has ended by itself, at a crash point for example. Throws when it has not in time. */
   ended(part: PartName, withinMs?: number): Promise<void>;
@@ -67,6 +69,14 @@ export function openStack(home: Home = openHome()): Stack {
       await stack.stop('nats');
       wipeJetStream(home);
       await stack.start('nats');
+      await migrateAll(home, readSettings(home));
+    },
+    reloadNats(from) {
+      const settings = readSettings(home);
+      // writes the configuration anew
+      natsServer(from, settings, program(home, 'nats-server'));
+      const identity = alive(home).get('nats');
+      if (identity === undefined || !signal(identity, 'SIGHUP')) throw new Error('NATS is not running');
     },
     flushRedis: () => flushRedis(readSettings(home)),
     async ended(part, withinMs = 30_000) {

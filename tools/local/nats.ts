@@ -5,7 +5,7 @@ import { type Home, makeFolder } from './home.js';
 import type { Server } from './processes.js';
 import { hostsOf, type NatsUser, natsUsers, portOf, type Settings } from './settings.js';
 
-/** The URL that an app connects to NATS with; `operator` may do everything. */
+/** The URL that an app, or the migrate step, connects to NATS with; `operator` may do everything. */
 export function natsUrl(settings: Settings, user: NatsUser): string {
   const servers = hostsOf(settings, 'nats').split(',');
   return servers.map(server => `nats://${user}:${settings.natsPasswords[user]}@${server}`).join(',');

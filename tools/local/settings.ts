@@ -8,7 +8,7 @@ export const services = ['identity', 'catalog', 'billing', 'notification'] as co
 export type Service = (typeof services)[number];
 export type App = Service | 'gateway';
 /** Users of NATS; deploy/nats-users.conf says what each may do. */
-export const natsUsers = [...services, 'gateway', 'operator'] as const;
+export const natsUsers = [...services, 'gateway', 'migrator', 'operator'] as const;
 export type NatsUser = (typeof natsUsers)[number];
 export type Dependency = 'postgres' | 'nats' | 'redis';
 export type PartName = App | Dependency;
@@ -22,10 +22,12 @@ export interface Settings {
   hosts?: Partial<Record<Dependency, string>>;
   /** Passwords of the database roles: `postgres` and `<service>_owner`, `<service>_app`. */
   passwords: Record<string, string>;
-  /** Passwords of the users of NATS: the apps, and `operator`, which may do everything. */
+  /** Passwords of the users of NATS: the apps, `migrator`, and `operator`, which may do everything. */
   natsPasswords: Record<string, string>;
   /** The apps' encryption keys, in the form of SECRET_KEYS. */
   secretKeys: string;
+  /** The keys under which the gateway signs the callers of each service's commands, in the form of CALLER_KEY. */
+  callerKeys: Record<string, string>;
   /** The password of Redis. */
   redisPassword: string;
   /** How often a demo merchant was tried: each try has an e-mail of its own, so that a killed one blocks no other. */
@@ -50,11 +52,12 @@ export function storedSettings(home: Home): Settings | undefined {
 export function readSettings(home: Home): Settings {
   const file = settingsFile(home);
   const stored = storedSettings(home);
-  if (stored?.natsPasswords && stored.redisPassword) return stored;
+  if (stored?.natsPasswords?.migrator && stored.redisPassword && stored.callerKeys) return stored;
   if (stored !== undefined) {
-    // created before NATS had users, or Redis a password
-    const made = { natsPasswords: newPasswords(natsUsers), redisPassword: newPassword() };
-    const completed: Settings = Object.assign(made, stored);
+    // created before NATS had these users, Redis a password, or callers a signature
+    const made = { redisPassword: newPassword(), callerKeys: newKeys() };
+    const natsPasswords = { ...newPasswords(natsUsers), ...stored.natsPasswords };
+    const completed: Settings = { ...made, ...stored, natsPasswords };
     saveSettings(home, completed);
     return completed;
   }
@@ -68,7 +71,8 @@ export function readSettings(home: Home): Settings {
     passwords: newPasswords(roles),
     natsPasswords: newPasswords(natsUsers),
     redisPassword: newPassword(),
-    secretKeys: `k1:${randomBytes(32).toString('base64')}`,
+    secretKeys: `k1:${newKey()}`,
+    callerKeys: newKeys(),
     demoAttempts: 0,
   };
   saveSettings(home, settings);
@@ -80,6 +84,8 @@ function newPasswords(names: readonly string[]): Record<string, string> {
 }
 
 const newPassword = () => randomBytes(24).toString('hex');
+const newKey = () => randomBytes(32).toString('base64');
+const newKeys = () => Object.fromEntries(services.map(service => [service, newKey()]));
 
 export function saveSettings(home: Home, settings: Settings): void {
   writePrivately(settingsFile(home), settings);

@@ -57,9 +57,7 @@ export async function startStack(home: Home, options: StackOptions): Promise<Sta
     else settings.ports.gateway = await choosePublicPort(options.port, settings.ports.gateway);
     await startDependencies(home, settings, options);
     await choosePortsOf(home, settings, [...services, 'gatewayOps']);
-    await step(tell, 'databases migrated', () =>
-      Promise.all(services.map(service => runToEnd(home, migration(home, settings, service)))),
-    );
+    await step(tell, 'databases and streams migrated', () => migrateAll(home, settings));
     signal?.throwIfAborted();
     if (settings.demo === undefined) await step(tell, 'demo merchant created', () => createDemo(home, settings));
     signal?.throwIfAborted();
@@ -72,6 +70,11 @@ export async function startStack(home: Home, options: StackOptions): Promise<Sta
     await stopStack(home);
     throw error;
   }
+}
+
+/** The migrate step of every service. */
+export async function migrateAll(home: Home, settings: Settings): Promise<void> {
+  await Promise.all(services.map(service => runToEnd(home, migration(home, settings, service))));
 }
 
 /** Starts PostgreSQL, with the services' databases unless `bare`, NATS and Redis of a home. */

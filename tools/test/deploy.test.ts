@@ -34,9 +34,12 @@ const files = readFiles();
 const port = String(gateway.shape.PORT.parse(undefined));
 const opsPort = String(gateway.shape.OPS_PORT.parse(undefined));
 
+/** Settings of the migrate steps alone: who owns the schema, and who makes streams. */
+const ownersAlone = ['DATABASE_OWNER_URL', 'NATS_MIGRATOR_URL'];
 /** What the containers keep as it is, what is the migrate steps' alone, and what is for tests. */
 const notHandedOn = [
-  ...['HOST', 'PORT', 'OPS_PORT', 'DATABASE_OWNER_URL', 'CRASH_AT', 'DEADLINE_FACTOR', 'MAIL_FOLDER', 'STRIPE_URL'],
+  ...['HOST', 'PORT', 'OPS_PORT', 'CRASH_AT', 'DEADLINE_FACTOR', 'MAIL_FOLDER', 'STRIPE_URL'],
+  ...ownersAlone,
   ...['RATES', 'VIES', 'OAUTH', 'WEBHOOK'].map(name => `${name}_ALLOW_LOOPBACK`),
 ];
 
@@ -87,9 +90,8 @@ const guards: Record<string, Guard> = {
             ...unknown.map(variable => `${name} is given ${variable}, which ${app} does not know`),
             ...kept.map(variable => `${variable} of ${name} cannot be set`),
             ...(error?.issues ?? []).map(issue => `${name}: ${issue.path.join('.')} ${issue.message}`),
-            ...unless(
-              'DATABASE_OWNER_URL' in environment === name.endsWith('-migrate'),
-              `${name}: owner of the schema`,
+            ...ownersAlone.flatMap(variable =>
+              unless(variable in environment === name.endsWith('-migrate'), `${name}: who has ${variable}`),
             ),
           ];
         }),
@@ -104,6 +106,7 @@ const guards: Record<string, Guard> = {
         '      DATABASE_OWNER: postgres://billing_owner',
       ],
       ['compose', '    environment: *billing-env', '    environment: { <<: *billing-env, DATABASE_OWNER_URL: x }'],
+      ['compose', '    environment: *billing-env', '    environment: { <<: *billing-env, NATS_MIGRATOR_URL: x }'],
       ['example', '# LOG_LEVEL=info', '# LOG_LEVEL=fatal'],
       ['example', 'RECUR_ENV=sandbox', 'RECUR_ENV=staging'],
     ],
@@ -132,7 +135,12 @@ const guards: Record<string, Guard> = {
       );
       const made = Object.entries(compose(texts).services).flatMap(([name, { environment }]) =>
         Object.keys(environment)
-          .filter(variable => /PASSWORD|SECRET|KEY|TOKEN$/.test(variable) && environment[variable] !== env[variable])
+          // CALLER_KEYS are made of the keys of the services, which is looked at with the users of NATS
+          .filter(variable => /PASSWORD|SECRET|KEY|TOKEN$/.test(variable) && variable !== 'CALLER_KEYS')
+          .filter(variable => {
+            const own = `${name.replace('-migrate', '').toUpperCase()}_${variable}`;
+            return environment[variable] !== (env[variable] ?? env[own]);
+          })
           .map(variable => `${variable} of ${name} is not the one of .env`),
       );
       return [
@@ -219,7 +227,7 @@ const guards: Record<string, Guard> = {
       const users = [...texts.natsUsers.matchAll(/user: (\w+), password: \$(\w+)/g)];
       return [
         ...only(
-          [...apps, 'operator'],
+          [...apps, 'migrator', 'operator'],
           users.map(([, user = '']) => user),
         ).map(user => `${user} is no user`),
         ...users.flatMap(([, user = '', variable = '']) =>
@@ -229,11 +237,23 @@ const guards: Record<string, Guard> = {
           const url = `nats://${app}:${app}_nats_password@nats:4222`;
           return unless(services[app]?.environment.NATS_URL === url, `${app} is another user of NATS`);
         }),
+        ...withDatabase.flatMap(app => {
+          const url = 'nats://migrator:migrator_nats_password@nats:4222';
+          const { NATS_MIGRATOR_URL } = services[`${app}-migrate`]?.environment ?? {};
+          const { CALLER_KEY } = services[app]?.environment ?? {};
+          const signs = services.gateway?.environment.CALLER_KEYS?.split(',').includes(`${app}:${CALLER_KEY}`) ?? false;
+          return [
+            ...unless(NATS_MIGRATOR_URL === url, `streams of ${app} are made by ${NATS_MIGRATOR_URL}`),
+            ...unless(signs, `the gateway does not sign callers for ${app}`),
+          ];
+        }),
         ...unless(texts.nats.includes('\ninclude nats-users.conf\n'), 'NATS has no users'),
       ];
     },
     planted: [
       ['compose', 'nats://billing:${BILLING_NATS_PASSWORD', 'nats://catalog:${CATALOG_NATS_PASSWORD'],
+      ['compose', 'nats://migrator:${MIGRATOR_NATS_PASSWORD', 'nats://operator:${OPERATOR_NATS_PASSWORD'],
+      ['compose', 'billing:${BILLING_CALLER_KEY', 'billing:${CATALOG_CALLER_KEY'],
       ['compose', `'"\${BILLING_NATS_PASSWORD`, `'\${BILLING_NATS_PASSWORD`],
       ['nats', 'include nats-users.conf', '# include nats-users.conf'],
       ['natsUsers', 'user: billing, password: $BILLING_LOGIN', 'user: billings, password: $BILLINGS_LOGIN'],
@@ -243,7 +263,7 @@ const guards: Record<string, Guard> = {
     find(texts) {
       const { services } = compose(texts);
       return Object.entries(services).flatMap(([name, { depends_on = {}, environment, healthcheck }]) => {
-        const urls = name.endsWith('-migrate') ? ['DATABASE_OWNER_URL'] : ['DATABASE_URL', 'NATS_URL', 'REDIS_URL'];
+        const urls = name.endsWith('-migrate') ? ownersAlone : ['DATABASE_URL', 'NATS_URL', 'REDIS_URL'];
         const hosts = urls.flatMap(url => (environment[url] === undefined ? [] : new URL(environment[url]).hostname));
         const unasked = Object.entries(depends_on).filter(([on, { condition }]) =>
           condition === 'service_healthy'

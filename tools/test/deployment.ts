@@ -123,7 +123,12 @@ export function exampleOf({ example }: Files): { set: Env; empty: string[]; comm
 /** `.env` with every secret filled in; passwords are told apart by their names. */
 export function filledIn(files: Files, withCommented = false): Env {
   const { set, empty, commented } = exampleOf(files);
-  const secret = (name: string) => (name === 'SECRET_KEYS' ? `k1:${'A'.repeat(43)}=` : name.toLowerCase());
+  // of each service another one
+  const key = (name: string) => `${(name[0] ?? '').repeat(43)}=`;
+  const secret = (name: string) => {
+    if (name === 'SECRET_KEYS') return `k1:${key(name)}`;
+    return name.endsWith('_CALLER_KEY') ? key(name) : name.toLowerCase();
+  };
   const secrets = Object.fromEntries(empty.map(name => [name, secret(name)]));
   return { ...set, ...secrets, ...(withCommented && commented) };
 }

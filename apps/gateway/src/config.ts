@@ -1,3 +1,4 @@
+import { services } from '@recur/contracts';
 import { baseConfig, toggle } from '@recur/platform';
 import { z } from 'zod';
 
@@ -8,6 +9,14 @@ export const gatewayConfig = baseConfig.extend({
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .transform(url => url.replace(/\/+$/, ''))
     .describe('where clients reach this gateway'),
+  CALLER_KEYS: z
+    .string()
+    .regex(
+      /^[a-z]+:[A-Za-z0-9+/]{43}=(,[a-z]+:[A-Za-z0-9+/]{43}=)*$/,
+      'must be <service>:<base64 of 32 bytes>, separated by commas',
+    )
+    .refine(keys => services.every(service => `,${keys}`.includes(`,${service}:`)), 'must have a key for each service')
+    .describe('keys that sign the callers of commands: <service>:<its CALLER_KEY>, separated by commas'),
   TOKEN_ISSUER: z.string().min(1).default('recur').describe('the issuer that credentials must name'),
   RATE_PER_SECOND: z.coerce.number().int().min(1).max(1_000_000).default(1_000).describe('requests per credential'),
   RATE_BURST: z.coerce.number().int().min(1).max(1_000_000).default(2_000).describe('requests at once per credential'),

@@ -5,7 +5,7 @@ import { ClientsModule } from '@nestjs/microservices';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Operation, routed } from '@recur/contracts';
 import { idGenerator } from '@recur/kernel';
-import { Bus, CLOCK, type Clock, CONFIG, LOG, type Log, NatsClient, pooledRandom } from '@recur/platform';
+import { Bus, CLOCK, type Clock, CONFIG, LOG, type Log, NatsClient, pooledRandom, signerOf } from '@recur/platform';
 import { Activity } from './callers/activity.js';
 import { Callers } from './callers/callers.js';
 import { Credentials } from './callers/credentials.js';
@@ -47,6 +47,7 @@ export class Gateway {
     const { config, bus, clock, log, operations = routed } = parts;
     const newId = idGenerator(() => clock.wall(), pooledRandom);
     const responses = new Responses(config, log);
+    bus.sign = signerOf(config.CALLER_KEYS);
     class App {}
     Module({
       imports: [ClientsModule.register([{ name: SERVICES, customClass: NatsClient, options: { bus } }])],

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect as connectSocket } from 'node:net';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { type CallersChanged, type Operation, operation } from '@recur/contracts';
+import { type CallersChanged, type Operation, operation, services } from '@recur/contracts';
 import { Bus, type Caller, type Clock, createLog, type Reply, streamOf, systemClock } from '@recur/platform';
 import { TestNats } from '@recur/platform/testing';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
@@ -223,6 +223,9 @@ interface Sent {
   body?: string | Buffer;
 }
 
+/** The keys with which a gateway signs callers, of services that check none. */
+const callerKeys = services.map(service => `${service}:${Buffer.alloc(32, 8).toString('base64')}`).join(',');
+
 /** A gateway on a port of its own, with a client that opens a connection for each request. */
 export class TestGateway {
   private static readonly running = new Set<TestGateway>();
@@ -248,6 +251,7 @@ export class TestGateway {
       PORT: '0',
       OPS_PORT: '0',
       BASE_URL: 'http://127.0.0.1',
+      CALLER_KEYS: callerKeys,
       ...env,
     });
     const bus = await Bus.connect(url, 'gateway', systemClock, log);

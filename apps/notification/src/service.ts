@@ -78,10 +78,9 @@ export const notification: ServiceDefinition<Config> = {
     },
   ],
   consumptions: app => {
-    const waker = app.get(DeliveryWaker);
-    const wake: Wake = (merchantId, endpointIds) => waker.wake(merchantId, endpointIds);
-    const clock = app.get<Clock>(CLOCK);
-    return [...fanOut(clock, wake), retryClock(clock, wake)];
+    const wake: Wake = (merchantId, endpointIds) => app.get(DeliveryWaker).wake(merchantId, endpointIds);
+    const nowMs = () => app.get<Clock>(CLOCK).wall();
+    return [...fanOut(nowMs, wake), retryClock(nowMs, wake)];
   },
   workers: app => [app.get(DeliveryWaker), app.get(Retention)],
   work: app => [app.get(CatchUp).work, app.get(Replayer).work],

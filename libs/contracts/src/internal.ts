@@ -35,6 +35,7 @@ export const snapshotOperations = (service: Service) => ({
   state: internal({
     service,
     name: 'platform.state',
+    amongServices: true,
     input: z.object({ aggregate: z.string(), id: key.optional(), by: lookup.optional() }),
     output: z.object({ item: AggregateState.nullable(), more: z.array(AggregateState).optional() }),
   }),
@@ -42,6 +43,7 @@ export const snapshotOperations = (service: Service) => ({
   snapshot: internal({
     service,
     name: 'platform.snapshot_by_key',
+    amongServices: true,
     input: z.object({ aggregate: z.string(), merchantId: z.int().min(0), after: z.string() }),
     output: z.object({
       items: z.array(AggregateState),
@@ -52,6 +54,7 @@ export const snapshotOperations = (service: Service) => ({
   events: internal({
     service,
     name: 'platform.events',
+    amongServices: true,
     input: z.object({ aggregate: z.string(), aggregateId: z.string(), from: z.int(), to: z.int() }),
     output: z.object({ events: z.array(EventEnvelope) }),
   }),

@@ -86,6 +86,8 @@ export interface InternalOperation<I extends z.ZodType = z.ZodType, O extends z.
   service: Service;
   /** Unique within the service: `platform.<question>`. */
   name: `platform.${string}`;
+  /** Services ask it of each other; any other is asked by the gateway alone. */
+  amongServices?: true;
   input: I;
   output: O;
 }

@@ -2,6 +2,7 @@ export { ask } from './bus/ask.js';
 export { Bus } from './bus/bus.js';
 export { type Reply, rejectionIn } from './bus/message.js';
 export { type CommandPacket, NatsClient } from './bus/nats-client.js';
+export { signerOf } from './bus/signature.js';
 export { clockFollower } from './events/clock-follower.js';
 export type { Consumption } from './events/consumption.js';
 export { type Copy, copyOf } from './events/copies.js';
@@ -30,6 +31,7 @@ export type { Span } from './runtime/span.js';
 export { metrics, workOldest } from './runtime/telemetry.js';
 export { startSpan, startTracing, stopTracing, traceIdOf } from './runtime/tracing.js';
 export { Handle } from './service/handle.js';
+export { followedBy } from './service/migration.js';
 export {
   CLOCK,
   CONFIG,

@@ -7,6 +7,7 @@ const env = {
   NATS_URL: 'nats://127.0.0.1:4222',
   DATABASE_URL: 'postgres://127.0.0.1/billing',
   SECRET_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+  CALLER_KEY: Buffer.alloc(32).toString('base64'),
 };
 let told: string[];
 

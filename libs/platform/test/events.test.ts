@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Bus } from '../src/bus/bus.js';
 import { Consumer } from '../src/events/consumer.js';
 import { Relay } from '../src/events/relay.js';
+import { makeStreams } from '../src/events/stream.js';
 import { systemClock } from '../src/runtime/clock.js';
 import { createLog } from '../src/runtime/log.js';
 import { type Event, eventIn } from '../src/store/event.js';
@@ -45,7 +46,7 @@ function newConsumer(name: string, into: Event[], meanwhile?: () => Promise<unkn
     return rows.map(row => eventIn(String(row.envelope), sample.events) as Event);
   };
   return new Consumer(
-    { ackSeconds: 30, streamReplicas: 1, db: reader.db, bus, clock: systemClock, log, events: sample.events, missing },
+    { db: reader.db, bus, clock: systemClock, log, events: sample.events, missing },
     {
       name,
       from: 'catalog',
@@ -61,6 +62,12 @@ function newConsumer(name: string, into: Event[], meanwhile?: () => Promise<unkn
   );
 }
 
+/** The streams as the migrate step makes them, with a consumer for each that is started here. */
+const migrateStreams = () => {
+  const followed = ['reader', 'slow', 'late-start'].map(name => ({ name, from: 'catalog', subject: 'thing.>' }));
+  return makeStreams(bus, 'catalog', followed, { replicas: 1, ackSeconds: 30 });
+};
+
 beforeAll(async () => {
   nats = await TestNats.start();
   [owner, reader] = await Promise.all([testService(sample), testService(sample)]);
@@ -69,7 +76,8 @@ beforeAll(async () => {
   const url = new URL(process.env.TEST_PG_ADMIN_URL ?? '');
   url.pathname = `/${name}`;
   pool = createPool(url.toString(), 4);
-  relay = new Relay({ service: 'catalog', streamReplicas: 1, pool, bus, clock: systemClock, log });
+  relay = new Relay({ service: 'catalog', pool, bus, clock: systemClock, log });
+  await migrateStreams();
   relay.start();
   consumer = newConsumer('reader', applied);
   consumer.start();
@@ -110,6 +118,7 @@ describe('events', () => {
     await Promise.all(ids.map(grow));
     await nats.wipe();
     await nats.start();
+    await migrateStreams();
     relay.committed();
     await until(() => ids.every(id => versionsOf(id).length === 2));
     await Promise.all(ids.map(grow));

@@ -8,7 +8,7 @@ import { Consumer } from '../src/events/consumer.js';
 import type { Consumption } from '../src/events/consumption.js';
 import { eventsIn } from '../src/events/envelope.js';
 import { Relay } from '../src/events/relay.js';
-import { ensureStream, streamOf } from '../src/events/stream.js';
+import { makeStreams, streamOf } from '../src/events/stream.js';
 import { systemClock } from '../src/runtime/clock.js';
 import { createLog } from '../src/runtime/log.js';
 import { ConnectionLost, isConnectionLoss, isUnsent, NoConnection } from '../src/store/errors.js';
@@ -153,7 +153,8 @@ describe('on the way from one service to another', () => {
     const [{ name }] = (await t.rows('select current_database() as name')) as [{ name: string }];
     url.pathname = `/${name}`;
     pool = createPool(url.toString(), 2);
-    relay = new Relay({ service: 'catalog', streamReplicas: 1, pool, bus, clock: systemClock, log });
+    relay = new Relay({ service: 'catalog', pool, bus, clock: systemClock, log });
+    await migrateStreams();
     relay.start();
   });
   afterAll(async () => {
@@ -168,6 +169,13 @@ describe('on the way from one service to another', () => {
       await t.rows(`select pid from pg_locks where locktype = 'advisory' and granted
     and database = (select oid from pg_database where datname = current_database())`)
     )[0]?.pid;
+  const migrateStreams = () => {
+    const followed = [
+      { name: 'patient', from: 'catalog', subject: 'thing.>' },
+      { name: 'puzzled', from: 'catalog', subject: 'thing.>' },
+    ];
+    return makeStreams(bus, 'catalog', followed, { replicas: 1, ackSeconds: 30 });
+  };
   /** The ids of the events in the stream. */
   const published = async () => {
     const { state } = await (await jetstreamManager(bus.nc)).streams.info(streamOf('catalog'));
@@ -204,7 +212,7 @@ describe('on the way from one service to another', () => {
     await until(async () => (await t.rows('select 1 from unpublished')).length === 0);
     const manager = await jetstreamManager(bus.nc);
     await manager.streams.delete(streamOf('catalog'));
-    await ensureStream(bus, 'catalog', 1);
+    await migrateStreams();
     const narrow = { max_msgs: 1, discard: 'new' } as const;
     await manager.streams.update(streamOf('catalog'), narrow as never);
     await nats.kill();
@@ -263,10 +271,7 @@ describe('on the way from one service to another', () => {
   /** A consumer of the sample's things. */
   function consumer(of: Pick<Consumption, 'name' | 'order' | 'apply'>, missing: () => Promise<Event[]>): Consumer {
     const what = { from: 'catalog', subject: 'thing.>', ...of };
-    return new Consumer(
-      { ackSeconds: 30, streamReplicas: 1, db: t.db, bus, clock: systemClock, log, events: sample.events, missing },
-      what,
-    );
+    return new Consumer({ db: t.db, bus, clock: systemClock, log, events: sample.events, missing }, what);
   }
 
   it('a consumer that ends gives back at once what it could not apply', async () => {

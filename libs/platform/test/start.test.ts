@@ -17,7 +17,9 @@ it('who migrates a database that cannot be reached is told so, and ends with 69'
     LOG_LEVEL: 'silent',
     DATABASE_URL: url,
     DATABASE_OWNER_URL: url,
+    NATS_MIGRATOR_URL: 'none',
     SECRET_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+    CALLER_KEY: Buffer.alloc(32).toString('base64'),
   };
   jest.spyOn(process, 'exit').mockImplementation(code => {
     throw new Error(`exit ${code}`);

@@ -64,7 +64,7 @@ export async function startCluster(home: Home): Promise<Cluster> {
   try {
     const settings = await placed(home, nodes);
     await startNodes(home, settings, nodes);
-    await step(say, 'databases migrated', () => prepare(home, settings, nodes.postgres));
+    await step(say, 'databases and streams migrated', () => prepare(home, settings, nodes.postgres));
     const balancer = await startBalancer(0);
     ends.push(() => balancer.close());
     const replicas = await twoOfEach(home, settings, balancer.url);
@@ -133,7 +133,8 @@ async function startNodes(home: Home, settings: Settings, nodes: Nodes): Promise
 async function prepare(home: Home, settings: Settings, nodes: readonly Node[]): Promise<void> {
   const primary = await postgresPrimary(nodes);
   await createDatabases(home, { ...settings, hosts: { postgres: `${primary?.address}:5432` } });
-  await Promise.all(services.map(service => runToEnd(home, migration(home, settings, service))));
+  const onAll = { STREAM_REPLICAS: String(nodes.length) };
+  await Promise.all(services.map(service => runToEnd(home, migration(home, settings, service, onAll))));
 }
 
 async function urlOfPrimary(settings: Settings, nodes: readonly Node[]): Promise<string> {

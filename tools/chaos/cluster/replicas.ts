@@ -63,7 +63,7 @@ export async function twoOfEach(home: Home, settings: Settings, baseUrl: string)
     const [ops, port] = [ports[name] ?? 0, ports[`${name} public`] ?? 0];
     const own: Partial<Record<App | 'gatewayOps', number>> =
       app === 'gateway' ? { gateway: port, gatewayOps: ops } : { [app]: ops };
-    const env = { STREAM_REPLICAS: '3', BASE_URL: baseUrl, PORTAL_BASE: `${baseUrl}/portal` };
+    const env = { BASE_URL: baseUrl, PORTAL_BASE: `${baseUrl}/portal` };
     const ofIt = { ...settings, ports: { ...settings.ports, ...own } };
     return new Replica(home, { ...appServer(home, ofIt, app, env), name }, port);
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type Client, createClient, orThrow } from '@recur/client';
+import { services } from '@recur/contracts';
 import { Bus, createLog, patient, streamOf, systemClock } from '@recur/platform';
 import { MemoryBus, TestNats, type TestService, testService } from '@recur/platform/testing';
 import { gatewayConfig } from '../../../apps/gateway/src/config.js';
@@ -55,8 +56,9 @@ beforeAll(async () => {
     return reply;
   });
   t.app.get(Heartbeat).start();
+  const CALLER_KEYS = services.map(service => `${service}:${Buffer.alloc(32, 8).toString('base64')}`).join(',');
   const ports = { HOST: '127.0.0.1', PORT: '0', OPS_PORT: '0' };
-  const settings = { RECUR_ENV: 'sandbox', NATS_URL: nats.url, ...ports, BASE_URL: 'http://x' };
+  const settings = { RECUR_ENV: 'sandbox', NATS_URL: nats.url, ...ports, BASE_URL: 'http://x', CALLER_KEYS };
   const config = gatewayConfig.parse(settings);
   gateway = await Gateway.create({ config, bus: await Bus.connect(nats.url, 'gateway', systemClock, log), clock, log });
   baseUrl = `http://127.0.0.1:${(await gateway.listen()).port}`;

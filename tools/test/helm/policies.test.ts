@@ -31,7 +31,10 @@ const secretValues: Record<string, string> = {
   NATS_URL: 'nats://app:secret@nats:4222',
   DATABASE_URL: 'postgres://app:secret@postgres:5432/recur',
   DATABASE_OWNER_URL: 'postgres://owner:secret@postgres:5432/recur',
+  NATS_MIGRATOR_URL: 'nats://migrator:secret@nats:4222',
   SECRET_KEYS: `k1:${'A'.repeat(43)}=`,
+  CALLER_KEY: `${'A'.repeat(43)}=`,
+  CALLER_KEYS: services.map(service => `${service}:${'A'.repeat(43)}=`).join(','),
   REDIS_URL: 'redis://:secret@redis:6379',
   SMTP_URL: 'smtp://user:secret@mail.example.com:587',
 };
@@ -182,14 +185,17 @@ const policies: Record<string, Policy> = {
         ];
       }),
       ...workloads(all).flatMap(manifest => {
-        const owns = variablesOf(manifest).some(({ name }) => name === 'DATABASE_OWNER_URL');
-        return unless(owns === (manifest.kind === 'Job'), `${manifest.metadata.name}: owner of the schema`);
+        const names = variablesOf(manifest).map(({ name }) => name);
+        return ['DATABASE_OWNER_URL', 'NATS_MIGRATOR_URL'].flatMap(name =>
+          unless(names.includes(name) === (manifest.kind === 'Job'), `${manifest.metadata.name}: who has ${name}`),
+        );
       }),
     ],
     planted: [
       ['helm.sh/hook: pre-install,pre-upgrade', 'helm.sh/hook: post-upgrade'],
       ['args: [migrate]', 'args: [resume]'],
       [/- name: DATABASE_OWNER_URL/, '- name: DATABASE_OWNER'],
+      [/- name: NATS_MIGRATOR_URL/, '- name: NATS_OWNER_URL'],
       [/image: (\S+)recur-catalog:/g, 'image: $1recur-catalogue:'],
       [/- name: DATABASE_URL\n/, '- name: DATABASE_OWNER_URL\n'],
     ],
@@ -205,7 +211,10 @@ const policies: Record<string, Policy> = {
         const allowed = Object.keys(
           JSON.parse(read('recur/values.schema.json')).properties.apps.properties[app].properties.env.properties,
         );
-        const byChart = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_TRACES_SAMPLER_ARG', 'DATABASE_OWNER_URL', 'SMTP_URL'];
+        const byChart = [
+          ...['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_TRACES_SAMPLER_ARG', 'SMTP_URL'],
+          ...['DATABASE_OWNER_URL', 'NATS_MIGRATOR_URL'],
+        ];
         const { error } = schemas[app].safeParse(Object.fromEntries(given.map(each => [each.name, settingOf(each)])));
         const open = given.filter(({ name, value }) => value !== undefined && name in secretValues);
         return [

@@ -228,6 +228,7 @@ describe('without VIES_URL', () => {
     const set = {
       ...{ RECUR_ENV: 'production', NATS_URL: 'x', DATABASE_URL: 'postgres://x/y' },
       SECRET_KEYS: `k:${'A'.repeat(43)}=`,
+      CALLER_KEY: `${'A'.repeat(43)}=`,
     };
     const problems = (VIES_URL: string, more: object = {}) =>
       config.safeParse({ ...set, VIES_URL, ...more }).error?.issues.map(({ path: at }) => at.join());

@@ -5,16 +5,14 @@ import { hashOf, headText } from './chain.js';
 import { type LogEntry, type LogHead, logHeads, operationLogs } from './tables.js';
 
 /** Consumers of `operation.logged`, one per service, identity included: the only source of the log. */
-export const logConsumptions = (app: INestApplicationContext): Consumption[] => {
-  const keyring = app.get(Keyring);
-  return services.map(from => ({
+export const logConsumptions = (app: Pick<INestApplicationContext, 'get'>): Consumption[] =>
+  services.map(from => ({
     name: `identity-log-${from}`,
     from,
     subject: 'operation.logged',
     order: 'alone',
-    apply: (tx, events) => record(tx, events, keyring),
+    apply: (tx, events) => record(tx, events, app.get(Keyring)),
   }));
-};
 
 /**
  * Appends a batch to its merchant's chain, in one statement with the commit. The lock of the head serializes a merchant's

@@ -152,6 +152,7 @@ describe("the deployment's provider", () => {
     NATS_URL: 'x',
     DATABASE_URL: 'postgres://x/y',
     SECRET_KEYS: `k:${'A'.repeat(43)}=`,
+    CALLER_KEY: `${'A'.repeat(43)}=`,
   };
   const problems = (more: object) =>
     config.safeParse({ ...settings, ...more }).error?.issues.map(({ path, message }) => `${path}: ${message}`) ?? [];

@@ -1,4 +1,4 @@
-import { type Clock, type Consumption, clockFollower, type Tx } from '@recur/platform';
+import { type Consumption, clockFollower, type Tx } from '@recur/platform';
 import type { Wake } from './fan-out.js';
 import { onlyIndexScans } from './index-scans.js';
 
@@ -17,11 +17,11 @@ const bringForward = `with waiting as materialized (
   select distinct endpoint_id from moved where due_at_ms <= $2`;
 
 /** Follows the merchants' clocks: deliveries are scheduled on the machine's, so a move brings their retries forward. */
-export function retryClock(clock: Clock, wake: Wake): Consumption {
+export function retryClock(nowMs: () => number, wake: Wake): Consumption {
   const toWake = new Map<number, Set<number>>();
   return clockFollower('notification', {
     moved: async (tx, seconds) => {
-      toWake.set(tx.merchantId, await bringRetriesForward(tx, clock.wall(), seconds));
+      toWake.set(tx.merchantId, await bringRetriesForward(tx, nowMs(), seconds));
     },
     done: merchantId => {
       wake(merchantId, toWake.get(merchantId) ?? new Set());

@@ -1,5 +1,5 @@
 import { events as registry } from '@recur/contracts';
-import type { Clock, Consumption, Event, Tx } from '@recur/platform';
+import type { Consumption, Event, Tx } from '@recur/platform';
 import { matches } from '../endpoints/domain/endpoint.js';
 import { livingEndpoints } from '../endpoints/rows.js';
 import type { EndpointRow } from '../endpoints/tables.js';
@@ -14,7 +14,7 @@ export type Wake = (merchantId: number, endpointIds: ReadonlySet<number>) => voi
  * Consumptions of all webhook events, one per owner and first word of the type (`evt.billing.invoice.>`). An event becomes
  * one row and one delivery per endpoint that subscribed to it, in the transaction of its inbox row.
  */
-export function fanOut(clock: Clock, wake: Wake): Consumption[] {
+export function fanOut(nowMs: () => number, wake: Wake): Consumption[] {
   const sources = new Map<string, { owner: string; word: string }>();
   for (const [type, { owner, webhook }] of Object.entries(registry)) {
     const word = type.slice(0, type.indexOf('.'));
@@ -28,7 +28,7 @@ export function fanOut(clock: Clock, wake: Wake): Consumption[] {
       subject: `${word}.>`,
       order: 'every',
       apply: async (tx, batch) => {
-        toWake.set(tx.merchantId, await schedule(tx, batch, clock.wall()));
+        toWake.set(tx.merchantId, await schedule(tx, batch, nowMs()));
       },
       done: merchantId => {
         wake(merchantId, toWake.get(merchantId) ?? new Set());

@@ -36,9 +36,12 @@ app.kubernetes.io/component: {{ .component }}
 {{- if has .app (list "identity" "catalog" "billing") }}
 - { name: PORTAL_BASE, value: {{ $values.portalBase | default (printf "%s/portal" $values.baseUrl) | quote }} }
 {{- end }}
-{{- if ne .app "gateway" }}
+{{- if eq .app "gateway" }}
+{{ include "recur.fromSecret" (dict "key" "CALLER_KEYS" "secret" .it.secret) }}
+{{- else }}
 {{ include "recur.fromSecret" (dict "key" "DATABASE_URL" "secret" .it.secret) }}
 {{ include "recur.fromSecret" (dict "key" "SECRET_KEYS" "secret" .it.secret) }}
+{{ include "recur.fromSecret" (dict "key" "CALLER_KEY" "secret" .it.secret) }}
 - { name: DATABASE_POOL, value: {{ .it.pool | quote }} }
 {{- end }}
 {{- if eq .app "notification" }}

@@ -16,6 +16,9 @@ export interface Publication {
   payload: Uint8Array;
 }
 
+/** Signs a caller for a command (see `signatureOf`); undefined where there is nothing to sign with. */
+export type Sign = (subject: string, caller: string, payload: string | Uint8Array) => string | undefined;
+
 /** Answers a command. `command` is the name of the operation, within its service. */
 export type Answer = (command: string, payload: string, caller: Sent) => Promise<Reply>;
 
@@ -34,6 +37,8 @@ export class Bus {
   });
   private readonly reconnected: (() => void)[] = [];
   private readonly replies: ReplyMux;
+  /** Signs the callers of the commands that a gateway sends. */
+  sign: Sign | undefined;
 
   private constructor(
     readonly nc: NatsConnection,
@@ -94,7 +99,7 @@ export class Bus {
   private async replyTo(subject: string, payload: string | Uint8Array, caller: Caller): Promise<Reply> {
     const timeoutMs = caller.deadline - this.clock.wall();
     if (timeoutMs <= 0) throw new Rejected('deadline_exceeded');
-    const sent = headersOf(caller);
+    const sent = headersOf(caller, text => this.sign?.(subject, text, payload));
     await this.nextTurn();
     if (!this.connected || this.nc.isClosed()) throw away('The message bus');
     return new Promise<Reply>((resolve, reject) => {
@@ -131,16 +136,17 @@ export class Bus {
 
   /**
    * Answers the commands of one service; replicas share them by queue group. Resolves when the server knows of the
-   * subscription, to a function that ends it and resolves once every command that has come is answered.
+   * subscription, to a function that ends it and resolves once every command that has come is answered. A message that
+   * `check` throws Rejected at is answered with that.
    */
-  async serve(service: string, answer: Answer): Promise<() => Promise<void>> {
+  async serve(service: string, answer: Answer, check?: (message: Msg) => void): Promise<() => Promise<void>> {
     const prefix = `cmd.${service}.`;
     let underway = 0;
     let idle: () => void = () => undefined;
     const run = async (message: Msg) => {
       underway++;
       try {
-        const reply = await this.answered(message, message.subject.slice(prefix.length), answer);
+        const reply = await this.answered(message, message.subject.slice(prefix.length), answer, check);
         await this.nextTurn();
         this.respond(message, reply);
       } finally {
@@ -182,9 +188,15 @@ export class Bus {
     });
   }
 
-  private async answered(message: Msg, command: string, answer: Answer): Promise<Reply> {
+  private async answered(
+    message: Msg,
+    command: string,
+    answer: Answer,
+    check?: (message: Msg) => void,
+  ): Promise<Reply> {
     let caller: Sent;
     try {
+      check?.(message);
       caller = callerIn(message.headers, this.clock.wall() + limits.budgetMs);
     } catch (error) {
       if (error instanceof Rejected) return refusal(error);

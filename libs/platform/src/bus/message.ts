@@ -22,6 +22,7 @@ const names = {
   traceparent: 'traceparent',
   deadline: 'Recur-Deadline',
   idempotencyKey: 'Idempotency-Key',
+  signature: 'Recur-Signature',
   status: 'Recur-Status',
   replayOf: 'Recur-Replay-Of',
 } as const;
@@ -38,8 +39,8 @@ export type Sent = Pick<
   'merchantId' | 'actor' | 'session' | 'requestId' | 'traceparent' | 'deadline' | 'idempotencyKey' | 'sender'
 >;
 
-/** The headers of a command. */
-export function headersOf(caller: Sent): MsgHdrs {
+/** The headers of a command; `sign` is asked for the signature of who calls, and signs nothing where it answers none. */
+export function headersOf(caller: Sent, sign?: (caller: string) => string | undefined): MsgHdrs {
   const { merchantId, actor, session, requestId, traceparent, deadline, idempotencyKey, sender } = caller;
   const written = headers();
   const set = (name: string, value: string | undefined) => value && written.append(name, value);
@@ -51,8 +52,19 @@ export function headersOf(caller: Sent): MsgHdrs {
   set(names.traceparent, traceparent);
   if (Number.isFinite(deadline)) set(names.deadline, String(Math.floor(deadline)));
   set(names.idempotencyKey, idempotencyKey);
+  if (sign) set(names.signature, sign(signedText(fieldsIn(written))));
   return written;
 }
+
+/** The caller of a command as its signature covers it, and that signature. */
+export function signedIn(received: MsgHdrs | undefined): { caller: string; signature: string } {
+  const { signature = '', ...fields } = fieldsIn(received);
+  return { caller: signedText(fields), signature };
+}
+
+/** A line for each header, also for one that is not there. */
+const signedText = ({ merchant, actor, session, sender, requestId, deadline, idempotencyKey }: Fields): string =>
+  [merchant, actor, session, sender, requestId, deadline, idempotencyKey].join('\n');
 
 /**
  * The caller that a command's headers name. A command without a deadline has until `latest` (unix milliseconds).

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Msg } from '@nats-io/transport-node';
 import { type CustomTransportStrategy, type MessageHandler, Server } from '@nestjs/microservices';
 import { type AnyOperation, isInternal, type Operation, patternOf, type Service, validate } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
@@ -13,10 +14,11 @@ import { answerBytes } from '../store/answers/answer-bytes.js';
 import { jsonOfAnswer } from '../store/answers/json.js';
 import { asRejection, isUnsent } from '../store/errors.js';
 import { Replayed } from '../store/outcomes.js';
-import type { Bus } from './bus.js';
+import type { Answer, Bus } from './bus.js';
 import { CommandQueue } from './command-queue.js';
 import { KeyGuard } from './key-guard.js';
-import { type Reply, refusal, type Sent } from './message.js';
+import { type Reply, refusal, type Sent, signedIn } from './message.js';
+import { type CallerKeys, isSigned } from './signature.js';
 
 /** Commands per replica, and the milliseconds that one may take at most, whatever its caller would wait. */
 export interface CommandLimits {
@@ -31,6 +33,8 @@ interface Parts {
   clock: Clock;
   log: Log;
   keyring: Keyring;
+  /** Keys that sign callers; undefined: whoever may send a command is believed. */
+  callerKeys?: CallerKeys | undefined;
   limits: CommandLimits;
 }
 
@@ -76,7 +80,8 @@ export class NatsServer extends Server implements CustomTransportStrategy {
   async listen(callback: (error?: unknown) => void): Promise<void> {
     try {
       const { bus, service } = this.parts;
-      this.stop = await bus.serve(service, (command, payload, caller) => this.dispatch(command, payload, caller));
+      const answer: Answer = (command, payload, caller) => this.dispatch(command, payload, caller);
+      this.stop = await bus.serve(service, answer, message => this.requireSignature(message));
       callback();
     } catch (error) {
       callback(error);
@@ -94,6 +99,19 @@ export class NatsServer extends Server implements CustomTransportStrategy {
 
   unwrap<T>(): T {
     return this.parts.bus as T;
+  }
+
+  /** Throws Rejected unless the caller is signed, or services may ask it of each other. */
+  private requireSignature({ subject, headers, data }: Msg): void {
+    const { callerKeys: keys, log } = this.parts;
+    if (keys === undefined) return;
+    const operation: AnyOperation | undefined = this.messageHandlers.get(subject.slice('cmd.'.length))?.extras
+      ?.operation;
+    if (operation && isInternal(operation) && operation.amongServices) return;
+    const { caller, signature } = signedIn(headers);
+    if (isSigned(keys, signature, subject, caller, data)) return;
+    log.error({ subject }, 'a command was refused: nobody has signed its caller');
+    throw new Rejected('internal_error');
   }
 
   /** Never throws: whatever happens becomes a reply. */

@@ -6,7 +6,7 @@ import type { Event, EventKinds } from '../store/event.js';
 import { type ApplierParts, EventApplier } from './applier.js';
 import type { Consumption } from './consumption.js';
 import { countIn, eventsIn } from './envelope.js';
-import { ensureConsumer, ensureStream, pendingOf } from './stream.js';
+import { consumerOf, pendingOf, streamCreated } from './stream.js';
 
 /**
  * Batches and delays. Under load (`busy` events in a batch) the consumer waits before the next batch, `lingerTimes` as
@@ -34,9 +34,6 @@ interface Waiting {
 }
 
 interface ConsumerParts extends ApplierParts {
-  /** Seconds until the stream redelivers an unacknowledged event; applies to newly created consumers only. */
-  ackSeconds: number;
-  streamReplicas: number;
   bus: Bus;
   events: EventKinds;
 }
@@ -76,7 +73,7 @@ export class Consumer {
     await this.opening;
     this.messages?.stop();
     await this.pumping;
-    // redelivered to another replica at once, instead of when `ackSeconds` have passed
+    // redelivered to another replica at once, instead of when EVENT_ACK_SECONDS have passed
     for (const { message } of this.buffer.splice(0)) message.nak();
   }
 
@@ -87,7 +84,7 @@ export class Consumer {
 
   /** Messages of the stream that it has not acknowledged. Rejects while NATS or the consumer is away. */
   pending(): Promise<number> {
-    return pendingOf(this.parts.bus, this.what.from, this.what.name);
+    return pendingOf(this.parts.bus, this.what);
   }
 
   /** Applies parked events, in order, once their cause is fixed; returns how many have been applied. */
@@ -129,17 +126,11 @@ export class Consumer {
   private async open(): Promise<void> {
     while (!this.stopped) {
       try {
-        const created = await ensureStream(this.parts.bus, this.what.from, this.parts.streamReplicas);
+        const created = await streamCreated(this.parts.bus, this.what.from);
         if (this.messages && created === this.created) return;
         this.messages?.stop();
         this.created = created;
-        const consumer = await ensureConsumer(
-          this.parts.bus,
-          this.what.from,
-          this.what.name,
-          `evt.${this.what.from}.${this.what.subject}`,
-          this.parts.ackSeconds,
-        );
+        const consumer = await consumerOf(this.parts.bus, this.what);
         const messages = await consumer.consume({
           max_messages: limits.buffered,
           abort_on_missing_resource: true,

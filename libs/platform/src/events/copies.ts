@@ -22,7 +22,7 @@ import { hydrate, type Table } from '../store/schema/table.js';
 import { bounded, isCut, upTo } from '../store/sql/size-limits.js';
 import { columnOf, selectText } from '../store/sql/statements.js';
 import type { Tx } from '../store/tx.js';
-import type { Consumption } from './consumption.js';
+import { type Consumption, followingOf } from './consumption.js';
 import { announce, type KeptBy } from './keepers.js';
 
 /** A service's copy of another's aggregate. Rows carry merchantId and `version`; an older never overwrites a newer. */
@@ -83,11 +83,7 @@ export class Copies {
    */
   consumptions(service: string, keptBy: AllKeptBy): Consumption[] {
     return this.copies.map(copy => ({
-      name: Copies.consumerOf(service, copy.name),
-      from: copy.owner,
-      // types of `creditAccount` begin with `credit.account`
-      subject: `${copy.aggregate.replace(/[A-Z].*/, '')}.>`,
-      order: 'latest',
+      ...followingOf(service, copy),
       apply: async (tx, events) => {
         // the subject also matches aggregates whose names begin alike
         const own = events.filter(({ aggregate }) => aggregate === copy.aggregate);
@@ -155,11 +151,6 @@ export class Copies {
       { ...caller, deadline },
     );
     for (const state of item ? [item, ...more] : []) await this.store(copy, caller.merchantId, state);
-  }
-
-  /** The durable name of the consumption of a copy. */
-  static consumerOf(service: string, copy: string): string {
-    return `${service}-copy-${copy}`;
   }
 
   private async store(copy: Copy, merchantId: number, item: { version: number; data: unknown }): Promise<void> {

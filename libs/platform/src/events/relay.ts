@@ -11,7 +11,7 @@ import { indexedOn } from '../store/due/indexed.js';
 import { ask, connectionOf, prepared, queryOn, type Row } from '../store/pool.js';
 import { isCut, upTo } from '../store/sql/size-limits.js';
 import { type Parcel, packed } from './envelope.js';
-import { ensureStream } from './stream.js';
+import { streamCreated } from './stream.js';
 
 /**
  * Batches and delays. Under load (`busy` rows in a batch) the relay waits before the next batch, `lingerTimes` as long as
@@ -45,7 +45,6 @@ const kept = batchOf(`select ${columns} from outbox where seq > $1 and seq <= $2
 
 interface RelayParts {
   service: string;
-  streamReplicas: number;
   pool: pg.Pool;
   bus: Bus;
   clock: Clock;
@@ -152,7 +151,7 @@ export class Relay {
   private async checkStream(): Promise<void> {
     const now = this.parts.clock.wall();
     if (now - this.checkedAt < limits.checkMs) return;
-    const created = await ensureStream(this.parts.bus, this.parts.service, this.parts.streamReplicas);
+    const created = await streamCreated(this.parts.bus, this.parts.service);
     await this.query(
       `insert into relay_state (stream_created) values ($1) on conflict (only_row) do update
          set stream_created = $1, republish_from = 0, republish_to = (select coalesce(max(seq), 0) from outbox)

@@ -74,6 +74,18 @@ export const serviceConfig = baseConfig.extend({
     "postgres:// as the service's <service>_app role; <host>:<port>,<host>:<port> where a standby can become the primary",
   ),
   DATABASE_OWNER_URL: database.optional().describe('postgres:// as <service>_owner; only the migrate step needs it'),
+  NATS_MIGRATOR_URL: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('as NATS_URL, as the user migrator; only the migrate step needs it'),
+  CALLER_KEY: z
+    .string()
+    .regex(/^[A-Za-z0-9+/]{43}=(,[A-Za-z0-9+/]{43}=)*$/, 'must be base64 of 32 bytes, several separated by commas')
+    .describe('key that signs the callers of its commands: base64 of 32 bytes, and older ones after commas'),
+  UNSIGNED_CALLERS: toggle(false).describe(
+    'take commands whose caller is not signed: only while apps are replaced that do not sign yet',
+  ),
   DATABASE_POOL: z.coerce.number().int().min(4).max(100).default(12).describe('connections per replica'),
   SECRET_KEYS: keyring.describe('keys that encrypt secrets at rest'),
   STORE_FAST: toggle(true).describe('batch the reads and commits of different commands; false: one at a time'),
@@ -85,14 +97,18 @@ export const serviceConfig = baseConfig.extend({
     .min(1)
     .max(600)
     .default(30)
-    .describe('after this time an event whose consumer was killed goes to another one'),
+    .describe(
+      'after this time an event whose consumer was killed goes to another one; for consumers that the migrate step makes',
+    ),
   STREAM_REPLICAS: z.coerce
     .number()
     .int()
     .min(1)
     .max(5)
     .default(1)
-    .describe('servers of a NATS cluster on which a stream that is created is kept: 3 in a cluster of three'),
+    .describe(
+      'servers of a NATS cluster on which the migrate step keeps a stream that it makes: 3 in a cluster of three',
+    ),
   CRASH_AT: z.string().optional().describe('name of a crash point, for tests; refused in production'),
 });
 

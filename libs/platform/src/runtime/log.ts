@@ -14,3 +14,12 @@ export function createLog(app: string, level: string, to: 'stdout' | 'stderr' = 
   };
   return pino(options, pino.destination(to === 'stdout' ? 1 : 2));
 }
+
+/** EX_UNAVAILABLE of sysexits.h: a dependency is away. Commands use 1 for themselves. */
+export const unavailable = 69;
+
+/** Ends the process for a reason that is logged. */
+export function fatal(log: Pick<Log, 'fatal'>, why: string, exitCode = 1): never {
+  log.fatal(why);
+  return process.exit(exitCode);
+}

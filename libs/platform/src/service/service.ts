@@ -8,9 +8,10 @@ import type { z } from 'zod';
 import { Bus } from '../bus/bus.js';
 import { NatsServer } from '../bus/nats-server.js';
 import { RejectionFilter } from '../bus/rejection-filter.js';
+import { keysIn } from '../bus/signature.js';
 import { Consumer } from '../events/consumer.js';
-import type { Consumption } from '../events/consumption.js';
-import { type AllKeptBy, askOwner, Copies, type Copy, SnapshotSource } from '../events/copies.js';
+import { consumerOfCopy } from '../events/consumption.js';
+import { type AllKeptBy, askOwner, Copies, SnapshotSource } from '../events/copies.js';
 import { Keepers } from '../events/keepers.js';
 import { Relay } from '../events/relay.js';
 import { systemCaller } from '../runtime/caller.js';
@@ -19,7 +20,7 @@ import { parseConfig, type ServiceConfig } from '../runtime/config.js';
 import { armCrash } from '../runtime/crash.js';
 import { tuneEngine } from '../runtime/engine.js';
 import { serveHealth, told } from '../runtime/health.js';
-import { createLog, type Log } from '../runtime/log.js';
+import { createLog, fatal, type Log, unavailable } from '../runtime/log.js';
 import { patient } from '../runtime/patience.js';
 import { pooledRandom } from '../runtime/random.js';
 import { Keyring } from '../runtime/secrets.js';
@@ -30,12 +31,13 @@ import type { Event, EventKinds } from '../store/event.js';
 import { fastPaths } from '../store/fast/fast-paths.js';
 import { plainPaths } from '../store/plain.js';
 import { createPool, ofAnyServer } from '../store/pool.js';
-import { migrate, type Schema, schemaProblem } from '../store/schema/migrate.js';
+import { schemaProblem } from '../store/schema/migrate.js';
 import { Janitor, type Removal } from '../work/janitor.js';
 import { MerchantWalk } from '../work/merchant-walk.js';
 import type { Work } from '../work/work.js';
 import { WorkRunner } from '../work/work-runner.js';
 import { Backlog } from './backlog.js';
+import { type Migrated, migrateService } from './migration.js';
 import { snapshotController } from './snapshot-controller.js';
 
 /** A background part of a service: started with it, stopped before it ends. */
@@ -53,15 +55,12 @@ export type Command = (app: INestApplicationContext, words: readonly string[]) =
  * MerchantWalk, CLOCK, CONFIG, LOG and the service's providers. Guards, interceptors and filters are Nest's own (`APP_GUARD`, `@UseGuards`).
  */
 export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig>
-  extends Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'> {
-  name: Service;
+  extends Pick<ModuleMetadata, 'imports' | 'controllers' | 'providers'>,
+    Migrated {
   config: z.ZodType<C>;
-  schema: Schema;
   aggregates: Readonly<Record<string, Aggregate>>;
   /** The registry of events, from contracts. */
   events: EventKinds;
-  copies?: readonly Copy[];
-  consumptions?(app: INestApplicationContext): Consumption[];
   workers?(app: INestApplicationContext): Worker[];
   /** The work that it does when it falls due; see `work`. */
   work?(app: INestApplicationContext): Work[];
@@ -76,9 +75,6 @@ export interface ServiceDefinition<C extends ServiceConfig = ServiceConfig>
 export const CLOCK = Symbol('clock');
 export const CONFIG = Symbol('config');
 export const LOG = Symbol('log');
-
-/** EX_UNAVAILABLE of sysexits.h: a dependency is away. Commands use 1 for themselves. */
-const unavailable = 69;
 
 /** Short, because probes of /readyz time out after a few seconds. */
 const probe = { text: 'select 1', query_timeout: patient(1_000) };
@@ -119,8 +115,9 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const own = keptBy?.[definition.name];
   const keepers = own && new Keepers(bus, definition.name, own, clock);
   if (keepers) db.expect = (caller, events) => keepers.expect(caller, events);
+  const callerKeys = config.UNSIGNED_CALLERS ? undefined : keysIn(config.CALLER_KEY);
   const limits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: patient(5_000) };
-  const server = new NatsServer({ service: definition.name, bus, clock, log, keyring, limits });
+  const server = new NatsServer({ service: definition.name, bus, clock, log, keyring, callerKeys, limits });
   const source = new SnapshotSource(db, definition.aggregates, definition.events, awaitedOf(definition));
   const walk = new MerchantWalk({ db, clock, log, random: Math.random, clocksMove });
   class App {}
@@ -147,16 +144,14 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     abortOnError: false,
   });
   await app.init();
-  const { EVENT_ACK_SECONDS: ackSeconds, STREAM_REPLICAS: streamReplicas } = config;
   const { events } = definition;
-  const consumerParts = { ackSeconds, streamReplicas, db, bus, clock, log, events, missing: askMissing(bus, clock) };
-  const consumptions = [
+  const consumerParts = { db, bus, clock, log, events, missing: askMissing(bus, clock) };
+  const consumers = [
     ...copies.consumptions(definition.name, keptBy ?? {}),
     ...(definition.consumptions?.(app) ?? []),
-  ];
-  const consumers = consumptions.map(consumption => new Consumer(consumerParts, consumption));
+  ].map(consumption => new Consumer(consumerParts, consumption));
   const byName = new Map(consumers.map(consumer => [consumer.what.name, consumer]));
-  if (keptBy) db.lags = copy => byName.get(Copies.consumerOf(definition.name, copy))?.lags ?? false;
+  if (keptBy) db.lags = copy => byName.get(consumerOfCopy(definition.name, copy))?.lags ?? false;
   const janitor = new Janitor(db, clock, log, definition.removals);
   const works = definition.work?.(app) ?? [];
   walk.declare(works);
@@ -189,7 +184,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   const [word, ...words] = argv;
   // commands log to stderr, since a program may read their stdout
   const log = createLog(definition.name, config.LOG_LEVEL, word === undefined ? 'stdout' : 'stderr');
-  if (word === 'migrate') return migrateAndReport(definition, config, log);
+  if (word === 'migrate') return migrateService(definition, config, log);
   if (config.CRASH_AT && config.RECUR_ENV === 'production') fatal(log, 'CRASH_AT is for tests, not for production');
   armCrash(config.CRASH_AT);
   await startTracing(definition.name, config);
@@ -202,7 +197,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   process.once('SIGTERM', leave);
   const bus = await connect(definition.name, config, log, word === undefined);
   const { name: service } = definition;
-  const relay = new Relay({ service, streamReplicas: config.STREAM_REPLICAS, pool, bus, clock: systemClock, log });
+  const relay = new Relay({ service, pool, bus, clock: systemClock, log });
   const committed = () => relay.committed();
   const parts = { config, clock: systemClock, log, bus, pool, keptBy, committed };
   const running = await assemble(definition, parts);
@@ -274,23 +269,9 @@ const resume =
     return 0;
   };
 
-async function migrateAndReport({ name, schema }: ServiceDefinition, config: ServiceConfig, log: Log): Promise<void> {
-  if (!config.DATABASE_OWNER_URL) return fatal(log, 'DATABASE_OWNER_URL is missing: migrations run as the owner role');
-  const run = await migrate(config.DATABASE_OWNER_URL, name, schema).catch(error => {
-    if (error.name === 'QueryFailedError') throw error;
-    return fatal(log, `the database cannot be asked: ${error.message}`, unavailable);
-  });
-  log.info({ run }, run.length > 0 ? 'migrated' : 'the schema is up to date');
-}
-
 const askMissing = (bus: Bus, clock: Clock) => async (service: Service, event: Event, from: number) => {
   const { merchantId, requestId, aggregate, aggregateId, version } = event;
   const caller = systemCaller(merchantId, requestId, clock.wall() + patient(4_000));
   const range = { aggregate, aggregateId, from, to: version };
   return (await askOwner(bus, snapshotOperations(service).events, range, caller)).events;
 };
-
-function fatal(log: Log, why: string, exitCode = 1): never {
-  log.fatal(why);
-  return process.exit(exitCode);
-}

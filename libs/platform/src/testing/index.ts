@@ -165,6 +165,7 @@ export async function testService<C extends ServiceConfig>(
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
     DATABASE_URL: urlOf(database, `${definition.name}_app`),
     SECRET_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    CALLER_KEY: Buffer.alloc(32, 8).toString('base64'),
     ...env,
   });
   const pool = createPool(config.DATABASE_URL, config.DATABASE_POOL);
@@ -286,6 +287,7 @@ export async function testService<C extends ServiceConfig>(
 
 export type TestService = Awaited<ReturnType<typeof testService>>;
 
+export { makeStreams } from '../events/stream.js';
 export { operationsOf } from '../service/handle.js';
 export type { ServiceDefinition } from '../service/service.js';
 export { snapshotController } from '../service/snapshot-controller.js';

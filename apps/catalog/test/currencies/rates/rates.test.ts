@@ -242,6 +242,7 @@ describe('the rate tables', () => {
           NATS_URL: 'x',
           DATABASE_URL: 'postgres://x/y',
           SECRET_KEYS: `k:${'A'.repeat(43)}=`,
+          CALLER_KEY: `${'A'.repeat(43)}=`,
         };
         const problems = (RATES_URL: string, more: object = {}) =>
           config.safeParse({ ...set, RATES_URL, ...more }).error?.issues.map(({ path: at }) => at.join());
