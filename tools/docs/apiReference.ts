@@ -75,13 +75,13 @@ function index(operations: readonly Operation[]): string {
 }
 
 function section(operation: Operation, collect: (schema: Schema) => Schema): string {
-  const { methods, path, summary, effect, permission, secretOutput, memberOnly, oneOfHeaders } = operation;
+  const { methods, path, summary, effect, secretOutput, memberOnly, oneOfHeaders } = operation;
   const from = methods.includes('GET')
     ? ` GET takes the fields in the query${methods.length > 1 ? ', POST in the body' : ''}.`
     : '';
   const key = effect === 'write' ? 'Honours `Idempotency-Key`' : 'Read-only';
   const secret = secretOutput && effect === 'write' ? ' (the stored answer is encrypted, since it holds a secret)' : '';
-  const credential = operation.anonymous ? 'Needs no credential' : permissionText(permission);
+  const credential = operation.anonymous ? 'Needs no credential' : permissionText(operation);
   const whose = memberOnly ? ' For member tokens only, not API keys.' : '';
   const headers = oneOfHeaders ? ` Exactly one of the headers ${oneOfHeaders.join(', ')} is required.` : '';
   const output = collect(schemaOf(operation.output, 'output'));
@@ -98,12 +98,12 @@ function section(operation: Operation, collect: (schema: Schema) => Schema): str
   ].join('\n\n');
 }
 
-const permissionText = (permission: Operation['permission']) =>
-  permission === anyMember
-    ? 'No permission needed beyond being signed in'
-    : permission === anyUser
-      ? 'For user tokens of the hosted pages only'
-      : `Permission \`${permission}\``;
+function permissionText({ permission, also = [] }: Operation): string {
+  if (permission === anyMember) return 'No permission needed beyond being signed in';
+  if (permission === anyUser) return 'For user tokens of the hosted pages only';
+  const more = also.map(each => `\`${each.permission}\`${each.by ? ` with ${each.by.join(' or ')}` : ''}`);
+  return [`Permission \`${permission}\``, ...more].join(', and ');
+}
 
 function answer(output: Schema): string {
   const fields = Object.entries(output.properties ?? {});

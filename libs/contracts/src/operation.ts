@@ -33,6 +33,13 @@ export const anyUser = 'any-user';
 type Method = 'GET' | 'POST';
 type OperationPath = `/merchant/${string}` | `/system/${string}` | `/portal/${string}`;
 
+/** A permission for an effect of an operation that other operations are guarded by. */
+export interface Also {
+  permission: Permission;
+  /** Input fields that bring the effect, by a value that is not empty; absent: every call has it. */
+  by?: readonly string[];
+}
+
 /**
  * An operation of the API. HTTP route, NATS subject, validation at both ends, OpenAPI and the permission check
  * derive from this value; its shape is declared nowhere else.
@@ -55,6 +62,8 @@ export interface Operation<
   /** A `write` honours the Idempotency-Key; a `read` ignores it. */
   effect: 'read' | 'write';
   permission: Permission | typeof anyMember | typeof anyUser;
+  /** Permissions that guard effects which it can have beside its own: a member needs them too. */
+  also?: readonly Also[];
   input: I;
   output: O;
   /** Errors of this operation, in addition to `commonErrors`. */

@@ -1,4 +1,11 @@
-import { anyMember, anyUser, type Operation, permissionActions, permissionGroups } from './operation.js';
+import {
+  anyMember,
+  anyUser,
+  type Operation,
+  type Permission,
+  permissionActions,
+  permissionGroups,
+} from './operation.js';
 
 /** Permissions of one group, as a role lists them. */
 interface Granted {
@@ -53,6 +60,19 @@ export function allows(grant: string, permission: Operation['permission']): bool
   if (grant === everything || permission === anyMember) return true;
   const place = placeOf.get(permission);
   return place !== undefined && (Number.parseInt(grant[place.at] ?? '0', 16) & place.bit) !== 0;
+}
+
+/** The permissions that a call of an operation needs beside the operation's own, with the field that each is for. */
+export function alsoNeeded(
+  { also = [] }: Pick<Operation, 'also'>,
+  input: unknown,
+): { permission: Permission; by: string }[] {
+  const fields = input as Record<string, unknown>;
+  return also.flatMap(({ permission, by }) => {
+    if (by === undefined) return [{ permission, by: '' }];
+    const given = by.find(name => Boolean(fields[name]));
+    return given === undefined ? [] : [{ permission, by: given }];
+  });
 }
 
 /** The permissions of a grant by group, implied ones included, without groups that have none. */

@@ -170,9 +170,9 @@ const contentOf = ({ ndjson }: Operation, input: object) =>
     ? { 'application/json': { schema: input } }
     : { 'application/x-ndjson': { schema: { type: 'string' } } };
 
-function descriptionOf({ permission, memberOnly, anonymous, oneOfHeaders }: Operation): string {
+function descriptionOf({ permission, also, memberOnly, anonymous, oneOfHeaders }: Operation): string {
   return [
-    anonymous ? 'Needs no credential.' : permissionText(permission),
+    anonymous ? 'Needs no credential.' : permissionText(permission, also),
     memberOnly ? 'For member tokens only, not API keys.' : '',
     oneOfHeaders ? `Exactly one of the headers ${oneOfHeaders.join(', ')} is required.` : '',
   ]
@@ -180,10 +180,11 @@ function descriptionOf({ permission, memberOnly, anonymous, oneOfHeaders }: Oper
     .join(' ');
 }
 
-function permissionText(permission: Operation['permission']): string {
+function permissionText(permission: Operation['permission'], also: Operation['also'] = []): string {
   if (permission === anyMember) return 'Any signed-in member may call it.';
   if (permission === anyUser) return 'For user tokens of the hosted pages only.';
-  return `Permission: \`${permission}\`.`;
+  const more = also.map(each => `\`${each.permission}\`${each.by ? ` with ${each.by.join(' or ')}` : ''}`);
+  return `Permission: ${[`\`${permission}\``, ...more].join(', and ')}.`;
 }
 
 /** Which one of several headers is needed cannot be said here: none is required by itself. */

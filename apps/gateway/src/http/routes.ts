@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { ClientProxy } from '@nestjs/microservices';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { ignoredFields, type Operation, patternOf, returnFields, validate } from '@recur/contracts';
+import { allows, alsoNeeded, ignoredFields, type Operation, patternOf, returnFields, validate } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import {
   Bus,
@@ -86,6 +86,7 @@ export class Routes implements OnModuleInit {
       if (request.principal !== null && request.method === 'POST') await this.admission.confirm(request);
       const caller = this.callerOf(request, operation);
       const input = this.inputOf(operation, request, reply);
+      requireAlso(operation, request.principal, input);
       if (operation.signIn) this.admission.countAttempt(request, reply, String((input as { email?: unknown }).email));
       if (operation.checksPassword) this.admission.countAttempt(request, reply, caller.actor.display);
       if (request.method === 'HEAD' && operation.effect === 'write') {
@@ -215,6 +216,16 @@ function bodyOf({ ndjson }: Operation, { body, headers }: FastifyRequest): unkno
 /** The fields of a query; an empty one, as forms send it, counts as absent. */
 const saidIn = (query: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
+
+/** Throws Rejected where the input has an effect that the member's permissions do not reach. */
+function requireAlso(operation: Operation, principal: Principal | null, input: unknown): void {
+  if (principal?.kind !== 'member') return;
+  const lacking = alsoNeeded(operation, input).find(({ permission }) => !allows(principal.grant, permission));
+  if (lacking === undefined) return;
+  const { permission, by } = lacking;
+  const message = by === '' ? `It takes ${permission} too` : `With ${by} it takes ${permission} too`;
+  throw new Rejected('permission_denied', message);
+}
 
 function principalOf({ principal }: FastifyRequest, operation: Operation): Principal {
   if (principal === null) throw new Error('a request without a caller has come through');

@@ -105,3 +105,63 @@ describe('every operation is for', () => {
     expect(routed.filter(({ memberOnly }) => memberOnly).length).toBeGreaterThan(3);
   });
 });
+
+/** Inputs that bring an effect, by operation: the smallest that is valid, and the fields that are for the effect. */
+const effects: Record<string, { input: object; by: object; empty: object }[]> = {
+  'subscription.create_submit': [{ input: { userId: 1, planId: 1 }, by: { discount: {} }, empty: {} }],
+  'subscription.renew': [{ input: { subscriptionId: 'sub_1' }, by: { discount: {} }, empty: {} }],
+  'subscription.update_submit': [
+    { input: { subscriptionId: 'sub_1', newPlanId: 1, quantity: 1 }, by: { discount: {} }, empty: {} },
+    { input: { subscriptionId: 'sub_1', newPlanId: 1, quantity: 1 }, by: { refund: true }, empty: { refund: false } },
+  ],
+  'subscription.cancel': [{ input: { subscriptionId: 'sub_1' }, by: { refund: true }, empty: { refund: false } }],
+  'subscription.new_onetime_addon_payment': [
+    { input: { subscriptionId: 'sub_1', addonId: 1, quantity: 1 }, by: { discountAmount: 1 }, empty: { discountAmount: 0 } },
+    { input: { subscriptionId: 'sub_1', addonId: 1, quantity: 1 }, by: { discountPercentage: 1 }, empty: {} },
+  ],
+  'invoice.refund': [
+    {
+      input: { invoiceId: 'in_1', refundAmount: 1, reason: 'x' },
+      by: { cancelSubscription: true },
+      empty: { cancelSubscription: false },
+    },
+  ],
+  'gateway.edit': ['gatewayKey', 'gatewaySecret', 'subGateway'].map(name => ({
+    ...{ input: { gatewayId: 1 }, by: { [name]: 'x' }, empty: { displayName: 'x' } },
+  })),
+  'gateway.wire_transfer_edit': [
+    {
+      input: { gatewayId: 1, currency: 'EUR', minimumAmount: 0 },
+      by: { bank: { accountHolder: 'x', bic: 'x', iban: 'x', address: 'x' } },
+      empty: {},
+    },
+  ],
+  'gateway.setup_webhook': [{ input: { gatewayId: 1 }, by: { webhookSecret: 'x' }, empty: {} }],
+  'gateway.setup': [{ input: { gatewayName: 'sandbox' }, by: {}, empty: {} }],
+  'gateway.wire_transfer_setup': [{ input: { currency: 'EUR', minimumAmount: 0 }, by: {}, empty: {} }],
+};
+
+describe('an effect that another permission guards', () => {
+  const withOthers = routed.filter(({ also = [] }) => also.length > 0);
+
+  it.each(withOthers.map(operation => [operation.name, operation] as const))(
+    'takes that permission too: %s',
+    async (name, { path, also = [], permission }) => {
+      const cases = effects[name] ?? [];
+      expect(cases.length).toBeGreaterThanOrEqual(also.length);
+      const main = credentials.get(`only ${permission}`) ?? '';
+      for (const { input, by, empty } of cases) {
+        const refused = await gateway.post(path, { ...input, ...by }, main);
+        expect([refused.status, refused.json.code]).toEqual([403, 63]);
+        expect(also.some(each => refused.json.message.includes(each.permission))).toBe(true);
+        for (const who of ['API key', 'owner']) {
+          const { status, json } = await gateway.post(path, { ...input, ...by }, credentials.get(who) ?? '');
+          expect([status, json.code]).toEqual([200, 0]);
+        }
+        const isAlways = also.some(each => each.by === undefined);
+        const without = await gateway.post(path, { ...input, ...empty }, main);
+        expect(without.status).toBe(isAlways ? 403 : 200);
+      }
+    },
+  );
+});

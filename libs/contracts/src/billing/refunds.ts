@@ -48,6 +48,7 @@ const refundAmount = z
 export const refundInvoice = operation({
   ...base,
   name: 'invoice.refund',
+  also: [{ permission: 'subscription.write', by: ['cancelSubscription'] }],
   path: '/merchant/invoice/refund',
   summary: 'Refund a paid invoice, in whole or in part: the payment first, the rest to main credit',
   input: z.object({

@@ -14,6 +14,7 @@ export const newOnetimeAddonPayment = operation({
   summary: 'Sell a one-time add-on to the user of a subscription',
   effect: 'write',
   permission: 'subscription.write',
+  also: [{ ...parts.discounts, by: ['discountAmount', 'discountPercentage'] }],
   input: z.object({
     subscriptionId: input.line.default(''),
     userId: input.integer.default(0),

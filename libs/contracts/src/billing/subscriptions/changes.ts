@@ -66,6 +66,7 @@ export const previewChange = operation({
 export const submitChange = operation({
   ...writing,
   name: 'subscription.update_submit',
+  also: [parts.discounts, parts.refunds],
   path: '/merchant/subscription/update_submit',
   summary: 'Change plan, quantity or add-ons: now, once its invoice is paid, or at the end of the period',
   input: z.object({

@@ -103,6 +103,7 @@ const submitted = {
 export const createSubscription = operation({
   ...writing,
   name: 'subscription.create_submit',
+  also: [parts.discounts],
   path: '/merchant/subscription/create_submit',
   summary: 'Create a subscription with its first invoice; it becomes active when that is paid',
   input: z.object({
@@ -135,6 +136,7 @@ export const createSubscription = operation({
 export const renewSubscription = operation({
   ...writing,
   name: 'subscription.renew',
+  also: [parts.discounts],
   path: '/merchant/subscription/renew',
   summary: 'Start a new subscription in place of one that has ended, on the same plan from now on',
   input: z.object({

@@ -10,6 +10,7 @@ const stateErrors = ['subscription_not_found', 'subscription_wrong_state'] as co
 export const cancelSubscription = operation({
   ...writing,
   name: 'subscription.cancel',
+  also: [parts.refunds],
   path: '/merchant/subscription/cancel',
   summary: 'End a subscription now, with or without credit for unused time and a last invoice',
   input: z.object({

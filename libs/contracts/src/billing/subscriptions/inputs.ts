@@ -30,6 +30,10 @@ export const externalDiscount = z.object({
   metadata: input.metadata.default({}),
 });
 
+/** A discount of one's own making is what `discount/new` makes, and a refund what the operations of refunds give. */
+export const discounts = { permission: 'discount-code.write', by: ['discount'] } as const;
+export const refunds = { permission: 'refund.write', by: ['refund'] } as const;
+
 /** Name and description of the product on the invoice's main line, in place of the plan's. */
 export const productData = z.object({ name: input.line.default(''), description: input.line.default('') });
 
