@@ -12,6 +12,13 @@ const settings = serviceConfig.extend({
     .url({ protocol: /^https?$/ })
     .optional()
     .describe("base URL of Stripe's API, for tests with a stand-in; unset, Stripe itself"),
+  DOCUMENT_LINK_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(3_650)
+    .default(90)
+    .describe('days for which a link to a PDF opens it; each answer and mail has a new one'),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })
     .optional()

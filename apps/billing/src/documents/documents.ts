@@ -3,7 +3,6 @@ import { fetchDocument, type In } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { DocumentLinks } from '../invoicing/document-links.js';
-import { originalInvoiceOf } from '../invoicing/lists/details.js';
 import { Logos } from './logos.js';
 import { DocumentReader } from './reader.js';
 import { DocumentRenderer } from './renderer.js';
@@ -21,15 +20,12 @@ export class Documents {
     private readonly renderer: DocumentRenderer,
   ) {}
 
-  /** The PDF behind a signed link. A wrong signature gets what an unknown invoice gets. */
+  /** The PDF behind a link. A wrong one, and one that is over, get what an unknown invoice gets. */
   @Handle(fetchDocument)
   async fetch({ merchantId, invoiceId, signature }: In<typeof fetchDocument>, caller: Caller) {
-    const isSignedFor = (id: string) => this.links.isGenuine(merchantId, id, signature);
     const as = { ...caller, merchantId };
     const printed = await this.db.read(as, async reader => {
-      // the link of a credit note may be signed for its invoice
-      const isSigned = isSignedFor(invoiceId) || isSignedFor(await originalInvoiceOf(reader, invoiceId));
-      if (!isSigned) throw new Rejected('invoice_not_found');
+      await this.links.require(reader, invoiceId, signature);
       return this.reader.contentOf(reader, invoiceId);
     });
     const content = await this.logos.addedTo(printed, as);

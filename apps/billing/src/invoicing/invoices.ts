@@ -1,16 +1,26 @@
 import { Controller } from '@nestjs/common';
-import { cancelInvoice, clearInvoicePayment, type In, invoiceDetail, markWireTransferSuccess } from '@recur/contracts';
+import {
+  cancelInvoice,
+  clearInvoicePayment,
+  type In,
+  type Invoice,
+  invoiceDetail,
+  markWireTransferSuccess,
+  revokeDocumentLinks,
+} from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { WIRE_TRANSFER } from '../gateways/domain/gateway.js';
 import { getGateway } from '../gateways/lookup.js';
 import { invoiceAggregate } from './aggregates.js';
+import { DocumentLinks } from './document-links.js';
 import * as collection from './domain/collection.js';
 import * as domain from './domain/invoice.js';
 import { InvoiceEndings } from './endings.js';
-import { invoiceWithNotes } from './lists/details.js';
+import { invoicesOf, invoiceWithNotes } from './lists/details.js';
 import { InvoiceOwners } from './owners.js';
 import { WireTransfers } from './payments/wire-transfers.js';
+import { invoices } from './tables.js';
 
 /** Finished invoices. */
 @Controller()
@@ -20,6 +30,7 @@ export class Invoices {
     private readonly endings: InvoiceEndings,
     private readonly transfers: WireTransfers,
     private readonly owners: InvoiceOwners,
+    private readonly links: DocumentLinks,
   ) {}
 
   @Handle(invoiceDetail)
@@ -50,6 +61,19 @@ export class Invoices {
       tx.step(invoiceAggregate, { ...cleared, payment: undefined }, 'invoice.updated', { log: 'ClearPayment' });
       await this.owners.tellUnderWay(tx, { ...cleared, payment: undefined }, false);
       return {};
+    });
+  }
+
+  @Handle(revokeDocumentLinks)
+  revokeLinks({ invoiceId }: In<typeof revokeDocumentLinks>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const row = await tx.lock(invoices, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
+      if (row.pdfLink === '') throw new Rejected('invoice_is_draft');
+      const keyed = { ...row, pdfLink: this.links.keyed(row.merchantId, invoiceId) };
+      tx.save(invoices, keyed);
+      tx.log(`Invoice(${invoiceId})`, 'RevokeDocumentLinks', { invoiceId, userId: row.userId });
+      const [invoice] = await invoicesOf(tx, [keyed]);
+      return { invoice: invoice as Invoice };
     });
   }
 

@@ -3,6 +3,7 @@ import { gatewayView } from '../gateways/views.js';
 import type { Explanation } from '../pricing/explain.js';
 import { percentageOf } from '../pricing/tax.js';
 import { shownOfSubscription, stretchOf } from './composed/views.js';
+import { documentLink } from './document-links.js';
 import { daysUntil } from './domain/dunning.js';
 import { dueOf, expiryTime } from './domain/invoice.js';
 import type { Checkout, Payment } from './domain/payment.js';
@@ -61,8 +62,8 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
     paymentId: invoice.paymentId,
     link: invoice.link,
     paymentLink: invoice.link,
-    gatewayInvoicePdf: invoice.pdfLink,
-    sendPdf: invoice.pdfLink,
+    gatewayInvoicePdf: documentLink(invoice),
+    sendPdf: documentLink(invoice),
     ...dueDateOf(invoice),
     createTime: invoice.createTime,
     PaymentMethodId: payment ? methodIdOf(payment) : '',

@@ -2,9 +2,11 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { fetchDocument } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OpenPaths } from './open-paths.js';
+
+/** The one spelling of a link: no digit, escape or slash more or less leads to a document too. */
+const link = /^\/documents\/([1-9]\d{0,15})\/([\w-]+)\/(\d+\.[\w-]+)$/;
 
 /**
  * PDFs of invoices and credit notes at signed links, which need no credential; requests are counted by address. A success
@@ -28,8 +30,7 @@ export class DocumentRoutes implements OnModuleInit {
   }
 
   private async answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const [merchantId, invoiceId, signature, ...more] = (request.params as { '*': string })['*'].split('/');
-    if (more.length > 0) throw new Rejected('invoice_not_found');
+    const [, merchantId, invoiceId, signature] = link.exec(request.url.split('?', 1)[0] ?? '') ?? [];
     const input = { merchantId: Number(merchantId), invoiceId, signature };
     const { fileName, base64 } = await this.paths.ask(fetchDocument, input, request, 'invoice_not_found');
     reply

@@ -116,7 +116,11 @@ const effects: Record<string, { input: object; by: object; empty: object }[]> = 
   ],
   'subscription.cancel': [{ input: { subscriptionId: 'sub_1' }, by: { refund: true }, empty: { refund: false } }],
   'subscription.new_onetime_addon_payment': [
-    { input: { subscriptionId: 'sub_1', addonId: 1, quantity: 1 }, by: { discountAmount: 1 }, empty: { discountAmount: 0 } },
+    {
+      input: { subscriptionId: 'sub_1', addonId: 1, quantity: 1 },
+      by: { discountAmount: 1 },
+      empty: { discountAmount: 0 },
+    },
     { input: { subscriptionId: 'sub_1', addonId: 1, quantity: 1 }, by: { discountPercentage: 1 }, empty: {} },
   ],
   'invoice.refund': [

@@ -93,7 +93,7 @@ function noteOf(
   const { merchantId, userId, bizType, createFrom, currency, taxBps, gatewayId } = original;
   const status = creditNoteLifecycle.step('init', refundId ? 'open' : 'book', 'invoice_not_draft', invoiceId);
   const issued = status === 'paid' ? { finishTime: now, paidTime: now } : { finishTime: 0, paidTime: 0 };
-  // signed for the invoice, as `fetchDocument` checks it
+  // with the key of the invoice
   const pdfLink = original.pdfLink.replace(`/${original.invoiceId}/`, `/${invoiceId}/`);
   return {
     ...newFacts,

@@ -76,10 +76,6 @@ export async function finishedDocument(
   return { row, invoice: invoice as Invoice };
 }
 
-/** The invoice that a credit note refers to; '' for none. */
-export const originalInvoiceOf = async (reader: Reader, invoiceId: string): Promise<string> =>
-  (await reader.find(invoices, { invoiceId }))?.originalInvoiceId ?? '';
-
 /** Payments with their invoices, gateways and users. */
 export async function paymentDetailsOf(reader: Reader, rows: readonly Payment[]): Promise<PaymentDetail[]> {
   const invoiceIds = rows.map(row => row.invoiceId);

@@ -220,3 +220,16 @@ export const clearInvoicePayment = operation({
   output: Empty,
   errors: ['invoice_not_found', 'invoice_not_open', 'invoice_without_payment', 'payment_not_open', 'payment_under_way'],
 });
+
+export const revokeDocumentLinks = operation({
+  service: 'billing',
+  name: 'invoice.document_link_revoke',
+  methods: ['POST'],
+  path: '/merchant/invoice/document_link_revoke',
+  summary: "End every link to a document's PDF that was given before; answers from now on have a new one",
+  effect: 'write',
+  permission: 'invoice.write',
+  input: z.object({ invoiceId: input.filled.describe('A finished invoice, or a credit note') }),
+  output: z.object({ invoice: Invoice }),
+  errors: ['invoice_not_found', 'invoice_is_draft'],
+});
