@@ -21,6 +21,7 @@ export {
 } from './runtime/config.js';
 export { crashPoint } from './runtime/crash.js';
 export { tuneEngine } from './runtime/engine.js';
+export { giveWay } from './runtime/give-way.js';
 export { isReady, type Readiness, serveHealth } from './runtime/health.js';
 export { createLog, type Log } from './runtime/log.js';
 export { patient } from './runtime/patience.js';

@@ -73,7 +73,7 @@ export class UsageEvents {
   @Handle(ingestUsageEvents)
   async ingest({ lines }: In<typeof ingestUsageEvents>, caller: Caller) {
     await this.db.replay(caller);
-    const { events, refused } = linesIn(lines);
+    const { events, refused } = await linesIn(lines);
     const system = withoutKey(caller);
     let accepted = 0;
     for (let from = 0; from < events.length; from += usageLimits.batch) {
