@@ -5,6 +5,9 @@ export const gatewayLimits = {
   bodyBytes: 1_048_576,
   /** Largest body of an operation that needs no credential. */
   anonymousBodyBytes: 16_384,
+  /** Callbacks larger than that, received or answered at a time: in all, and from one address. */
+  largeCallbacks: 64,
+  largeCallbacksOfAddress: 8,
   bodyDepth: 64,
   /** Members of all objects and entries of all lists in a body. */
   bodyMembers: 10_000,
