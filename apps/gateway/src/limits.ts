@@ -14,7 +14,7 @@ export const gatewayLimits = {
   /** A body costs one token of the rate limit for each. */
   bytesPerToken: 16_384,
   /** And one more for each so many members: parsing and checking them costs as much as bytes do. */
-  membersPerToken: 100,
+  membersPerToken: 20,
   headerBytes: 16_384,
   tokenBytes: 4_096,
   /** Time from the end of a request body to the response; clients should wait a little longer. */
