@@ -21,7 +21,6 @@ export {
 } from './runtime/config.js';
 export { crashPoint } from './runtime/crash.js';
 export { tuneEngine } from './runtime/engine.js';
-export { giveWay } from './runtime/give-way.js';
 export { isReady, type Readiness, serveHealth } from './runtime/health.js';
 export { createLog, type Log } from './runtime/log.js';
 export { patient } from './runtime/patience.js';
@@ -30,6 +29,7 @@ export { Keyring } from './runtime/secrets.js';
 export type { Span } from './runtime/span.js';
 export { metrics, workOldest } from './runtime/telemetry.js';
 export { startSpan, startTracing, stopTracing, traceIdOf } from './runtime/tracing.js';
+export { giveWay } from './runtime/turns.js';
 export { Handle } from './service/handle.js';
 export {
   CLOCK,

@@ -12,7 +12,7 @@ export interface RefusedLine {
   message: string;
 }
 
-/** Of a line: nesting and members. Of an answer: refused lines that are named. */
+/** Nesting and members of a line, and the refused lines that are told. */
 const limits = { depth: 64, members: 2_000, refused: 1_000 } as const;
 /** Lines are read in parts of so many characters, and then others have their turn. A line costs some of its own. */
 const turn = { chars: 16_384, perLine: 100 } as const;
