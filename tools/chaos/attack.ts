@@ -4,10 +4,14 @@ import { type Client, createClient, orThrow } from '@recur/client';
 import { quantile } from '../bench/load.js';
 import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
-import { type Flood, floods } from './floods.js';
+import { type Flood, floods, idleFlood } from './floods.js';
 
-/** A healthy caller asks every `everyMs`; a member signs in every `signInMs`, which the limits for one e-mail permit. */
-const limits = { everyMs: 100, signInMs: 10_000, quietMs: 10_000 } as const;
+/**
+ * A healthy caller asks every `everyMs`; a member signs in every `signInMs`, which the limits for one e-mail permit. A
+ * flood is a finding where another merchant's p99 is more than `slower` times that of the same run without one, or with
+ * one that asks nothing: the attacker shares the machine's processors with recur. Below `floorMs` either is noise.
+ */
+const limits = { everyMs: 100, signInMs: 10_000, quietMs: 10_000, slower: 2, floorMs: 25 } as const;
 
 /** Answers and times of healthy callers while something went on. */
 interface Seen {
@@ -27,8 +31,8 @@ interface Member {
 /**
  * `npm run chaos -- --attack [--seconds N]`: floods a stack of its own in one way after the other, by default a minute
  * each, with the limits that a deployment has, and prints what healthy callers saw meanwhile: another merchant, and a
- * member who signs in with the right password. Returns 1 where one of them was refused. Linux only, since the attacker
- * has an address of its own (127.0.0.2).
+ * member who signs in with the right password. Returns 1 where one of them was refused or kept waiting. Linux only, since
+ * the attacker has an address of its own (127.0.0.2).
  */
 export async function attack(seconds: number): Promise<number> {
   const stack = await temporaryStack(say);
@@ -40,17 +44,27 @@ export async function attack(seconds: number): Promise<number> {
     const api = createClient({ baseUrl, credential: healthy.apiKey, attempts: 1 });
     const roleId = await newRole(api);
     const findings: string[] = [];
+    let quietMs: number | undefined;
+    let baseMs: number = limits.floorMs;
     const report = (name: string, seen: Seen, attempts: Record<string, number>) => {
       const outcomes = Object.entries(attempts).map(([outcome, count]) => `${outcome} ×${count}`);
       const memory = `the gateway holds ${memoryOf(stack)} MiB`;
       say(`  · ${name}: ${outcomes.join(', ') || 'nothing'}; ${memory}`);
       say(
         `      another merchant: ${seen.calls - seen.failed.length} of ${seen.calls} calls, p50 ${seen.p50.toFixed(1)} ms,` +
-          ` p99 ${seen.p99.toFixed(1)} ms; right passwords: ${seen.signedIn} of ${seen.signIns}`,
+          ` p99 ${seen.p99.toFixed(1)} ms${quietMs ? ` (${ratio(seen.p99, quietMs)} of quiet)` : ''};` +
+          ` right passwords: ${seen.signedIn} of ${seen.signIns}`,
       );
       findings.push(...seen.failed.map(answer => `${name}: another merchant was answered ${answer}`));
+      if (quietMs === undefined || name === idleFlood) baseMs = Math.max(baseMs, seen.p99);
+      quietMs ??= seen.p99;
+      if (seen.p99 > limits.slower * baseMs) {
+        findings.push(`${name}: another merchant's p99 was ${ratio(seen.p99, baseMs)} what an idle flood makes it`);
+      }
       if (seen.signedIn < seen.signIns) findings.push(`${name}: a right password was refused`);
     };
+    // the first calls of each kind compile what they run, and are no measure
+    await watch(api, await newMember(api, roleId), limits.quietMs / 2);
     report('quiet', await watch(api, await newMember(api, roleId), limits.quietMs), {});
     for (const [name, flood] of Object.entries(floods)) {
       const member = await newMember(api, roleId);
@@ -60,7 +74,7 @@ export async function attack(seconds: number): Promise<number> {
       report(name, seen, attempts);
     }
     for (const finding of [...new Set(findings)].slice(0, 20)) say(`  ✗ ${finding}`);
-    say(findings.length === 0 ? 'no healthy caller was refused' : `${findings.length} healthy calls were refused`);
+    say(findings.length === 0 ? 'no healthy caller was refused or kept waiting' : `${findings.length} findings`);
     return findings.length === 0 ? 0 : 1;
   } finally {
     await stack.close();
@@ -80,6 +94,14 @@ async function during(flood: Flood, target: Parameters<Flood>[0], seconds: numbe
   return { attempts, seen };
 }
 
+/** A call into each service that a merchant calls all day: of each service, the thread may be held up by itself. */
+const asks: readonly ((api: Client) => Promise<{ ok: true } | { ok: false; error: { type: string } }>)[] = [
+  api => api.post('/merchant/product/list', {}),
+  api => api.post('/merchant/user/new', { email: `${randomUUID()}@example.com` }),
+  api => api.post('/merchant/invoice/list', {}),
+  api => api.post('/merchant/webhook/endpoint_list', {}),
+];
+
 async function watch(api: Client, member: Member, forMs: number): Promise<Seen> {
   const end = Date.now() + forMs;
   const latencies: number[] = [];
@@ -87,12 +109,9 @@ async function watch(api: Client, member: Member, forMs: number): Promise<Seen> 
   const calls = async () => {
     for (let at = 0; Date.now() < end; at++) {
       const since = performance.now();
-      const email = `${randomUUID()}@example.com`;
-      const result = await (at % 2
-        ? api.post('/merchant/user/new', { email })
-        : api.post('/merchant/product/list', {}));
+      const result = await asks[at % asks.length]?.(api);
       latencies.push(performance.now() - since);
-      if (!result.ok) failed.push(result.error.type);
+      if (result && !result.ok) failed.push(result.error.type);
       await pause(limits.everyMs);
     }
   };
@@ -129,4 +148,5 @@ function memoryOf(stack: TemporaryStack): number {
   return Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1_024);
 }
 
+const ratio = (ms: number, quietMs: number) => `${(ms / quietMs).toFixed(1)} times`;
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms));

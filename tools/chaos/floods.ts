@@ -60,6 +60,13 @@ const manyMistakes = JSON.stringify({
   ...{ userId: 'x', currency: 1, taxPercentage: 'x' },
   lines: Array.from({ length: 500 }, () => ({ quantity: 'x', unitAmountExcludingTax: 'x', name: 1, planId: 'x' })),
 });
+const manyMembers = JSON.stringify({ email: 'a@example.com', metadata: members(9_890) });
+const emptyLines = (count: number) => '{}\n'.repeat(count);
+const batch = JSON.stringify({
+  events: Array.from({ length: 1_000 }, (_, at) => ({
+    ...{ userId: at + 1, metricCode: `metric-${at}`, externalEventId: `event-${at}`, metricProperties: { a: 1 } },
+  })),
+});
 const largest = JSON.stringify({ email: 'a@example.com', description: 'x'.repeat(1_000_000) });
 
 /** Opens connections that send a head and then `body` byte by byte or not at all; a closed one is replaced. */
@@ -91,8 +98,19 @@ const slowly =
 
 const anonymousHead = `POST ${login} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n`;
 
+const ingest = (target: Target) => ({
+  path: '/merchant/metric/event/ingest',
+  headers: { ...bearer(target), 'content-type': 'application/x-ndjson' },
+});
+
+/** A flood that asks nothing of recur: what it costs another caller is the share of the processors that it takes. */
+export const idleFlood = 'unknown paths';
+
 /** Everything that `--attack` does, by name. */
 export const floods: Record<string, Flood> = {
+  [idleFlood]: shots(limits.connections, () => ({
+    ...{ path: `/${randomBytes(8).toString('hex')}`, headers: json, body: '' },
+  })),
   'sign-ins with other e-mails': shots(limits.connections, () => guess(`${randomUUID()}@example.com`)),
   'sign-ins with one e-mail': shots(limits.connections, () => guess('target@example.com')),
   'forged tokens': shots(limits.connections, () => ({
@@ -102,6 +120,14 @@ export const floods: Record<string, Flood> = {
   })),
   'bodies of 60 000 keys': shots(32, target => ({
     ...{ path: '/merchant/user/new', headers: bearer(target), body: manyKeys },
+  })),
+  'objects of 9 900 members': shots(32, target => ({
+    ...{ path: '/merchant/user/new', headers: bearer(target), body: manyMembers },
+  })),
+  'NDJSON of 349 000 lines': shots(32, target => ({ ...ingest(target), body: emptyLines(349_000) })),
+  'NDJSON of 10 000 bad lines': shots(32, target => ({ ...ingest(target), body: emptyLines(10_000) })),
+  batches: shots(32, target => ({
+    ...{ path: '/merchant/metric/event/batch', headers: bearer(target), body: batch },
   })),
   'bodies with 2000 mistakes': shots(32, target => ({
     ...{ path: '/merchant/invoice/new', headers: bearer(target), body: manyMistakes },
@@ -115,9 +141,6 @@ export const floods: Record<string, Flood> = {
     'x'.repeat(900_000),
   ),
   'connections without a request': slowly(limits.idle, '', 'GET '),
-  'unknown paths': shots(limits.connections, () => ({
-    ...{ path: `/${randomBytes(8).toString('hex')}`, headers: json, body: '' },
-  })),
 };
 
 const header = Buffer.from('{"alg":"EdDSA","typ":"api-key+jwt","kid":"k1"}').toString('base64url');

@@ -5,11 +5,16 @@ export const gatewayLimits = {
   bodyBytes: 1_048_576,
   /** Largest body of an operation that needs no credential. */
   anonymousBodyBytes: 16_384,
+  /** Callbacks larger than that, received or answered at a time: in all, and from one address. */
+  largeCallbacks: 64,
+  largeCallbacksOfAddress: 8,
   bodyDepth: 64,
   /** Members of all objects and entries of all lists in a body. */
   bodyMembers: 10_000,
   /** A body costs one token of the rate limit for each. */
   bytesPerToken: 16_384,
+  /** And one more for each so many members: parsing and checking them costs as much as bytes do. */
+  membersPerToken: 20,
   headerBytes: 16_384,
   tokenBytes: 4_096,
   /** Time from the end of a request body to the response; clients should wait a little longer. */

@@ -204,6 +204,7 @@ export class Services {
 export interface Answered {
   status: number;
   headers: IncomingHttpHeaders;
+  bytes: Buffer;
   text: string;
   json: {
     code: number;
@@ -295,10 +296,12 @@ export class TestGateway {
         async response => {
           const chunks: Buffer[] = [];
           for await (const chunk of response) chunks.push(chunk);
-          const text = Buffer.concat(chunks).toString();
-          const isJson = response.headers['content-type']?.startsWith('application/json');
+          const bytes = Buffer.concat(chunks);
+          const text = bytes.toString();
+          const isPlain = response.headers['content-encoding'] === undefined;
+          const isJson = isPlain && response.headers['content-type']?.startsWith('application/json');
           const json = isJson && text !== '' ? JSON.parse(text) : {};
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json });
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, bytes, text, json });
         },
       );
       sent.on('error', reject);

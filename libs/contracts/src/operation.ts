@@ -40,6 +40,9 @@ export interface Also {
   by?: readonly string[];
 }
 
+/** The most lines of an NDJSON body. */
+export const ndjsonLines = 10_000;
+
 /**
  * An operation of the API. HTTP route, NATS subject, validation at both ends, OpenAPI and the permission check
  * derive from this value; its shape is declared nowhere else.
@@ -72,7 +75,7 @@ export interface Operation<
   oneOfHeaders?: readonly string[];
   /** No credential is needed: the input identifies the caller. */
   anonymous?: true;
-  /** The body is NDJSON (application/x-ndjson) and becomes the text of this input field, its only one. */
+  /** The body is NDJSON (application/x-ndjson) and becomes the text of this input field, its only one. At most `ndjsonLines`. */
   ndjson?: string;
   /** Signs a member in: rate-limited by the input's `email` and address; the handler is given the sender. */
   signIn?: true;

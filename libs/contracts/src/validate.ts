@@ -63,12 +63,16 @@ export function ignoredFields(sent: unknown, value: unknown): Issue[] {
     if (Array.isArray(given) && Array.isArray(kept)) {
       for (const [at, entry] of given.entries()) look(entry, kept[at], [...path, at]);
     } else if (isObject(given) && isObject(kept)) {
-      for (const [name, member] of Object.entries(given)) {
+      for (const name of Object.keys(given)) {
+        if (found.length >= mostIgnored) return;
+        const member = given[name];
+        // null is absent, whatever its name
+        if (member === null) continue;
         const at = [...path, name];
         const field = spelledIn(kept, name);
         // a field's own spelling takes precedence
         if (field !== undefined && (field === name || !Object.hasOwn(given, field))) look(member, kept[field], at);
-        else if (member !== null && found.length < mostIgnored) {
+        else {
           found.push({ path: pointer(at), message: `${subject(at)} is not a field of this operation` });
         }
       }
@@ -190,12 +194,13 @@ function takesNull(field: z.core.$ZodType): boolean {
 function objectSpeller({ shape }: z.ZodObject): Speller {
   const fields = new Map(Object.entries(shape).map(([name, field]) => [name, spellerOf(field)]));
   const names = new Map([...fields.keys()].map(name => [name.toLowerCase(), name]));
+  const lengths = new Set([...fields.keys()].map(({ length }) => length));
   const nullable = new Set(Object.keys(shape).filter(name => takesNull(shape[name] as z.core.$ZodType)));
   const isSpelt = (object: Record<string, unknown>) => {
     for (const key of Object.keys(object)) {
       const field = fields.get(key);
       const member = object[key];
-      if (field === undefined && names.has(key.toLowerCase())) return false;
+      if (field === undefined && lengths.has(key.length) && names.has(key.toLowerCase())) return false;
       if (field !== undefined && (field(member) !== member || (member === null && !nullable.has(key)))) return false;
     }
     return true;
@@ -212,4 +217,43 @@ function objectSpeller({ shape }: z.ZodObject): Speller {
     const ordered = named.sort((one, other) => Number(one.isExact) - Number(other.isExact));
     return Object.fromEntries(ordered.map(({ name, member }) => [name, member]));
   };
+}
+
+/** Bounds of a JSON text: how deeply it is nested, and the members of all its objects and lists together. */
+export interface JsonBounds {
+  depth: number;
+  members: number;
+}
+
+const [quote, backslash, openList, closeList, openObject, closeObject, comma] = [...'"\\[]{},'].map(c =>
+  c.charCodeAt(0),
+);
+
+/**
+ * Counts the members of a JSON text, or of its UTF-8, without parsing it: a list or object counts as one at least, each
+ * comma as another. Answers the name of the bound that it exceeds, and looks no further there. What is no JSON is counted
+ * as far as it looks like it.
+ */
+export function membersIn(json: string | Uint8Array, bounds: JsonBounds): number | keyof JsonBounds {
+  const codeAt = typeof json === 'string' ? (at: number) => json.charCodeAt(at) : (at: number) => json[at];
+  let depth = 0;
+  let members = 0;
+  let inText = false;
+  for (let at = 0; at < json.length; at++) {
+    const code = codeAt(at);
+    if (inText) {
+      if (code === backslash) at++;
+      else if (code === quote) inText = false;
+    } else if (code === quote) {
+      inText = true;
+    } else if (code === openObject || code === openList) {
+      if (++depth > bounds.depth) return 'depth';
+      if (++members > bounds.members) return 'members';
+    } else if (code === closeObject || code === closeList) {
+      depth--;
+    } else if (code === comma && ++members > bounds.members) {
+      return 'members';
+    }
+  }
+  return members;
 }

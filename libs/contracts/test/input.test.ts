@@ -187,8 +187,31 @@ describe('inputs', () => {
     const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
     expect(issuesOf(anyObject, members(limits.objectMembers))).toEqual([]);
     expect(issuesOf(anyObject, members(limits.objectMembers + 1))).toHaveLength(1);
-    expect(issuesOf(anyObject, { a: members(600), b: [Array(500).fill(0)] })).toHaveLength(1);
-    expect(issuesOf(updateUser.input, { userId: 1, metadata: JSON.stringify(members(1_001)) })).toHaveLength(1);
+    expect(issuesOf(anyObject, { a: members(limits.objectMembers) })).toEqual([]);
+    expect(issuesOf(anyObject, { a: members(limits.objectMembers + 1) })).toHaveLength(1);
+    expect(issuesOf(anyObject, { a: Array(limits.objectTotal - 1).fill(0) })).toEqual([]);
+    expect(issuesOf(anyObject, { a: Array(limits.objectTotal).fill(0) })).toHaveLength(1);
+    expect(issuesOf(anyObject, { a: members(150), b: [Array(900).fill(0)] })).toHaveLength(1);
+  });
+
+  it('count the members of free-form objects before they look at them, and name the field and the rule', () => {
+    const rule = /^\/metadata: metadata must be an object of .* with at most 200 members, 1000 at all depths$/;
+    const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]));
+    const looked: string[] = [];
+    const metadata = new Proxy(members(201), {
+      get: (of, name) => {
+        looked.push(String(name));
+        return Reflect.get(of, name);
+      },
+    });
+    expect(issuesOf(updateUser.input, { userId: 1, metadata })).toEqual([expect.stringMatching(rule)]);
+    expect(looked).toEqual([]);
+    const text = JSON.stringify(members(201));
+    expect(issuesOf(updateUser.input, { userId: 1, metadata: text })).toEqual([expect.stringMatching(rule)]);
+    // too many to be parsed at all: the text is no JSON, which only a parser would see
+    const broken = `{"a":[${'0,'.repeat(limits.objectTotal)}`;
+    expect(issuesOf(updateUser.input, { userId: 1, metadata: broken })).toEqual([expect.stringMatching(rule)]);
+    expect(issuesOf(updateUser.input, { userId: 1, metadata: JSON.stringify(members(200)) })).toEqual([]);
   });
 
   it('check e-mails, URLs and currencies', () => {

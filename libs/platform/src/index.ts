@@ -30,6 +30,7 @@ export { Keyring } from './runtime/secrets.js';
 export type { Span } from './runtime/span.js';
 export { metrics, workOldest } from './runtime/telemetry.js';
 export { startSpan, startTracing, stopTracing, traceIdOf } from './runtime/tracing.js';
+export { giveWay } from './runtime/turns.js';
 export { Handle } from './service/handle.js';
 export { followedBy } from './service/migration.js';
 export {

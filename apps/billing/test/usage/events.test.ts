@@ -174,9 +174,9 @@ describe('NDJSON', () => {
     );
     const answer = await m.t.done(ingestUsageEvents, { lines });
     expect(answer.accepted).toBe(1_201);
-    expect(answer.refused.map(({ line, code }) => [line, code])).toEqual([
-      [2, 51],
-      [4, 51],
+    expect(answer.refused).toEqual([
+      { line: 2, code: 51, message: 'The line is not valid JSON' },
+      { line: 4, code: 51, message: 'externalEventId may not be blank' },
     ]);
     expect(await m.counters(sub)).toMatchObject([{ events: 1_200, used: 1_200 }]);
   });

@@ -49,6 +49,17 @@ export class Buckets {
     bucket.tokens = Math.min(this.burst, bucket.tokens - tokens);
   }
 
+  /**
+   * Takes more tokens for what was admitted at a cost of `paid`. Refused, and not taken, where the caller's other requests
+   * have used up the bucket since: of many that are admitted in one instant, only the first may cost more than is left.
+   */
+  takeMore(id: string, tokens: number, paid: number): Allowance {
+    const bucket = this.bucketOf(id);
+    const allowed = bucket.tokens + paid >= 1;
+    if (allowed) bucket.tokens -= tokens;
+    return this.allowance(bucket, allowed);
+  }
+
   /** Tokens taken and not yet restored, and when the last request came (unix ms); takes none. */
   used(id: string): { tokens: number; atMs: number } {
     const bucket = this.buckets.peek(id);

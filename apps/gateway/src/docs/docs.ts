@@ -8,6 +8,7 @@ import { CONFIG } from '@recur/platform';
 import type { GatewayConfig } from '../config.js';
 import { version } from '../health.js';
 import { OPERATIONS } from '../http/routes.js';
+import { Compressed } from './compressed.js';
 import { openApi } from './openapi.js';
 
 const viewer = createRequire(import.meta.url);
@@ -52,8 +53,6 @@ const start = `SwaggerUIBundle({
 /** The OpenAPI document, and a page to read it and try it out: Swagger UI from its package. */
 @Injectable()
 export class Docs implements OnModuleInit {
-  private document: Buffer | undefined;
-
   constructor(
     private readonly host: HttpAdapterHost<FastifyAdapter>,
     @Inject(CONFIG) private readonly config: GatewayConfig,
@@ -62,11 +61,10 @@ export class Docs implements OnModuleInit {
 
   onModuleInit(): void {
     const http = this.host.httpAdapter.getInstance();
-    http.get('/openapi.json', (_request, reply) => {
-      // made when first asked for: most replicas never are
-      this.document ??= Buffer.from(JSON.stringify(openApi(this.operations, version, this.config.BASE_URL)));
-      reply.type('application/json; charset=utf-8').send(this.document);
-    });
+    // made before anybody is served: it takes a second, which a request would take from all others
+    const json = JSON.stringify(openApi(this.operations, version, this.config.BASE_URL));
+    const document = new Compressed(json, 'application/json; charset=utf-8');
+    http.get('/openapi.json', (request, reply) => document.send(request, reply));
     http.get('/docs', (_request, reply) =>
       reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(page),
     );

@@ -119,6 +119,18 @@ export class Admission {
     if (charged === null) return;
     const owed = tokensOf(bytes) - charged.tokens;
     if (owed !== 0) this.bucketsOf(principal).charge(charged.id, owed);
+    charged.tokens += owed;
+  }
+
+  /**
+   * Charges what a body holds beyond its bytes, before it is parsed. Throws `rate_limited` where requests of the same
+   * caller that came with it have run into debt: none of them was charged for its contents when it was admitted.
+   */
+  chargeContents({ charged, principal }: FastifyRequest, reply: FastifyReply, tokens: number): void {
+    if (charged === null || tokens === 0) return;
+    const allowance = this.bucketsOf(principal).takeMore(charged.id, tokens, 1 + charged.tokens);
+    if (!allowance.allowed) throw refused(reply, allowance);
+    show(reply, allowance);
   }
 
   /** Charges the mistakes of an input, one token each: finding and telling them costs more than a right input does. */

@@ -1,26 +1,39 @@
 import { isUtf8 } from 'node:buffer';
+import { membersIn, ndjsonLines } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
 import { gatewayLimits } from '../limits.js';
 
-const [quote, backslash, openList, closeList, openObject, closeObject, comma] = [...'"\\[]{},'].map(c =>
-  c.charCodeAt(0),
-);
+const newline = '\n'.charCodeAt(0);
+const space = ' '.charCodeAt(0);
 
 /** The media type of bodies with a JSON value per line. */
 export const ndjsonType = 'application/x-ndjson';
 
-/** A body as text. Throws Rejected unless it is valid UTF-8. */
-export function textOf(body: Buffer = Buffer.alloc(0)): string {
+/** Charges tokens of the rate limit for what a body holds. Throws Rejected where the caller may not go on. */
+export type Charge = (tokens: number) => void;
+const free: Charge = () => {};
+
+/**
+ * NDJSON as text, at a token for each line that is not blank. Throws Rejected unless it is valid UTF-8, and where it has
+ * too many lines, of which blank ones count.
+ */
+export function linesOf(body: Buffer = Buffer.alloc(0), charge: Charge = free): string {
+  charge(filledLines(body));
   if (!isUtf8(body)) throw new Rejected('malformed_json', 'The body is not valid UTF-8');
   return body.toString();
 }
 
-/** The JSON value of a body; an empty one is `{}`. Throws Rejected when it is no JSON text, nested too deeply, or has too many members. */
-export function jsonOf(body: Buffer | undefined): unknown {
+/**
+ * The JSON value of a body, at a token for each `membersPerToken`; an empty one is `{}`. Throws Rejected when it is no JSON
+ * text, nested too deeply, or has too many members.
+ */
+export function jsonOf(body: Buffer | undefined, charge: Charge = free): unknown {
   if (body === undefined || body.length === 0) return {};
   if (!isUtf8(body)) throw new Rejected('malformed_json', 'The body is not valid UTF-8');
-  const excess = excessIn(body);
-  if (excess !== undefined) throw invalid('', `The body ${excess}`);
+  const members = membersIn(body, { depth: gatewayLimits.bodyDepth, members: gatewayLimits.bodyMembers });
+  if (members === 'depth') throw invalid('', `The body is nested more than ${gatewayLimits.bodyDepth} deep`);
+  if (members === 'members') throw invalid('', `The body has more than ${gatewayLimits.bodyMembers} members`);
+  charge(Math.floor(members / gatewayLimits.membersPerToken));
   try {
     return JSON.parse(body.toString());
   } catch {
@@ -29,30 +42,21 @@ export function jsonOf(body: Buffer | undefined): unknown {
   }
 }
 
-/**
- * Names the excess that makes a body too costly to be parsed: nesting too deep for code that recurses over it, such as
- * schemas and JSON.stringify, or too many members. A list or object counts as one member at least, each comma as another.
- */
-function excessIn(body: Buffer): string | undefined {
-  if (body.length <= gatewayLimits.bodyDepth) return undefined;
-  let depth = 0;
-  let members = 0;
-  let inText = false;
+/** Lines that are not blank. Throws Rejected where there are too many lines. */
+function filledLines(body: Buffer): number {
+  let [lines, filled] = [0, 0];
+  let isBlank = true;
   for (let at = 0; at < body.length; at++) {
-    const byte = body[at];
-    if (inText) {
-      if (byte === backslash) at++;
-      else if (byte === quote) inText = false;
-    } else if (byte === quote) {
-      inText = true;
-    } else if (byte === openObject || byte === openList) {
-      members++;
-      if (++depth > gatewayLimits.bodyDepth) return `is nested more than ${gatewayLimits.bodyDepth} deep`;
-    } else if (byte === closeObject || byte === closeList) {
-      depth--;
-    } else if (byte === comma && ++members > gatewayLimits.bodyMembers) {
-      return `has more than ${gatewayLimits.bodyMembers} members`;
+    const byte = body[at] as number;
+    if (byte === newline) isBlank = true;
+    else if (isBlank && byte > space) {
+      isBlank = false;
+      filled++;
+    }
+    // a last line may end with the body
+    if ((byte === newline || at === body.length - 1) && ++lines > ndjsonLines) {
+      throw invalid('', `The body has more than ${ndjsonLines} lines`);
     }
   }
-  return members > gatewayLimits.bodyMembers ? `has more than ${gatewayLimits.bodyMembers} members` : undefined;
+  return filled;
 }

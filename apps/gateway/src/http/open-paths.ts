@@ -31,15 +31,16 @@ export class OpenPaths {
     };
   }
 
-  /** Asks the service that owns an internal operation. Throws Rejected `unknown` where the input does not fit. */
+  /** Asks the service that owns an internal operation. Throws Rejected `unknown`, with `message`, where the input does not fit. */
   async ask<Op extends InternalOperation>(
     operation: Op,
     input: unknown,
     { id, traceparent }: FastifyRequest,
     unknown: ErrorSlug,
+    message?: string,
   ): ReturnType<typeof ask<Op>> {
     const checked = validate(operation.input, input);
-    if (!checked.ok) throw new Rejected(unknown);
+    if (!checked.ok) throw new Rejected(unknown, message);
     const caller = systemCaller(0, id, this.clock.wall() + gatewayLimits.deadlineMs, traceparent);
     return ask(this.bus, operation, checked.value as Parameters<typeof ask<Op>>[2], caller);
   }

@@ -20,7 +20,7 @@ import { mayCall, type Principal } from '../callers/credentials.js';
 import type { GatewayConfig } from '../config.js';
 import { gatewayLimits } from '../limits.js';
 import { Admission } from './admission.js';
-import { jsonOf, ndjsonType, textOf } from './body.js';
+import { type Charge, jsonOf, linesOf, ndjsonType } from './body.js';
 import { Responses } from './responses.js';
 import { senderOf } from './sender.js';
 
@@ -133,7 +133,8 @@ export class Routes implements OnModuleInit {
   /** The validated input. Fields that the schema does not know are named in a header, or refused where the client asks so. */
   private inputOf(operation: Operation, request: FastifyRequest, reply: FastifyReply): unknown {
     const { method, query } = request;
-    const asked = method === 'POST' ? bodyOf(operation, request) : saidIn(query as Record<string, unknown>);
+    const charge: Charge = tokens => this.admission.chargeContents(request, reply, tokens);
+    const asked = method === 'POST' ? bodyOf(operation, request, charge) : saidIn(query as Record<string, unknown>);
     const checked = validate(operation.input, asked);
     if (!checked.ok) {
       this.admission.chargeMistakes(request, checked.issues.length - 1);
@@ -204,13 +205,14 @@ function requireHttps(operation: Operation, input: unknown): void {
 }
 
 /** The body of a POST: JSON, or NDJSON where the operation takes that. Throws Rejected where it is of the other type. */
-function bodyOf({ ndjson }: Operation, { body, headers }: FastifyRequest): unknown {
+function bodyOf({ ndjson }: Operation, { body, headers }: FastifyRequest, charge: Charge): unknown {
   const isNdjson = headers['content-type']?.startsWith(ndjsonType) ?? false;
   if (isNdjson !== (ndjson !== undefined)) {
     const message = ndjson === undefined ? undefined : `The body must be sent as ${ndjsonType}`;
     throw new Rejected('unsupported_media_type', message);
   }
-  return ndjson === undefined ? jsonOf(body as Buffer | undefined) : { [ndjson]: textOf(body as Buffer | undefined) };
+  const bytes = body as Buffer | undefined;
+  return ndjson === undefined ? jsonOf(bytes, charge) : { [ndjson]: linesOf(bytes, charge) };
 }
 
 /** The fields of a query; an empty one, as forms send it, counts as absent. */

@@ -1,8 +1,11 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { routed } from '@recur/contracts';
 import { openApi } from '../../src/docs/openapi.js';
 import { version } from '../../src/health.js';
 import { Services, signingKey, TestGateway, TestNats } from '../stand.js';
+
+const inflate = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes };
 
 let nats: TestNats;
 let services: Services;
@@ -32,6 +35,43 @@ describe('the docs', () => {
     expect(info.version).toMatch(/^daily,buildtime:\d{10}$/);
     expect(servers).toEqual([{ url: 'https://api.example.com' }]);
     expect(answer.headers['strict-transport-security']).toBe('max-age=31536000');
+  });
+
+  it('are compressed as the client accepts it, and not sent again to one that has them', async () => {
+    const plain = await gateway.send('/openapi.json');
+    const etags = new Set<unknown>();
+    for (const [accepted, encoding] of [
+      [undefined, undefined],
+      ['', undefined],
+      ['identity', undefined],
+      ['br;q=0, gzip;q=0', undefined],
+      ['deflate, identity;q=0', undefined],
+      ['gzip', 'gzip'],
+      ['gzip, deflate, br, zstd', 'br'],
+      ['GZIP;q=0.5, br;q=0.4', 'gzip'],
+      ['*', 'br'],
+      ['br;q=0, *', 'gzip'],
+    ] as const) {
+      const headers: Record<string, string> = accepted === undefined ? {} : { 'accept-encoding': accepted };
+      const { status, headers: answered, bytes } = await gateway.send('/openapi.json', { headers });
+      expect([accepted, status, answered['content-encoding']]).toEqual([accepted, 200, encoding]);
+      expect(answered).toMatchObject({ vary: 'accept-encoding', 'cache-control': 'no-cache' });
+      expect(inflate[encoding ?? 'identity'](bytes).toString()).toBe(plain.text);
+      expect(bytes.length * 20 < plain.text.length).toBe(encoding !== undefined);
+      const etag = String(answered.etag);
+      expect(etag).toMatch(/^"[\w-]{22}(-br|-gzip)?"$/);
+      etags.add(etag);
+      for (const named of [etag, `"other", W/${etag}`, '*']) {
+        const again = await gateway.send('/openapi.json', { headers: { ...headers, 'if-none-match': named } });
+        expect([again.status, again.text, again.headers.etag, again.headers.vary]).toEqual([
+          ...[304, '', etag, 'accept-encoding'],
+        ]);
+      }
+      expect(
+        (await gateway.send('/openapi.json', { headers: { ...headers, 'if-none-match': '"other"' } })).status,
+      ).toBe(200);
+    }
+    expect(etags.size).toBe(3);
   });
 
   it('are a page that needs nothing but this gateway, and may load nothing else', async () => {

@@ -140,6 +140,27 @@ describe('NDJSON', () => {
     expect(larger).toMatchObject({ status: 400, json: { error: { type: 'body_too_large' } } });
   });
 
+  it('has at most 10000 lines, of which blank ones count, and more are not decoded', async () => {
+    const env = { RATE_PER_SECOND: '100000', RATE_BURST: '100000' };
+    const patient = await (await TestGateway.start(nats.url, { operations: [...samples, lines], env })).ready();
+    const send = (body: string | Buffer) => patient.send(lines.path, { method: 'POST', key, headers: ndjson, body });
+    for (const [body, status] of [
+      ['\n'.repeat(10_000), 200],
+      [`${'{}\n'.repeat(10_000)}`, 200],
+      [`${'{}\n'.repeat(9_999)}{}`, 200],
+      [`${'{}\n'.repeat(10_000)}{}`, 400],
+      ['\n'.repeat(10_001), 400],
+    ] as const) {
+      expect((await send(body)).status).toBe(status);
+    }
+    // not even UTF-8: were it decoded, it would be malformed
+    const { status, json } = await send(Buffer.alloc(40_000, '\xff\n', 'latin1'));
+    expect([status, json]).toMatchObject([
+      400,
+      { code: 51, error: { type: 'invalid_parameters', issues: [{ message: 'The body has more than 10000 lines' }] } },
+    ]);
+  });
+
   it('is taken by no other operation, which takes JSON alone', async () => {
     for (const [path, type] of [
       [lines.path, asJson],
@@ -187,7 +208,38 @@ describe('the bucket of a credential', () => {
     expect((await wrong(1)).headers['ratelimit-remaining']).toBe('19');
     expect((await wrong(1)).headers['ratelimit-remaining']).toBe('18');
     expect((await wrong(400)).status).toBe(400);
-    expect(await wrong(1)).toMatchObject({ status: 429, headers: { 'retry-after': '39' } });
+    expect(await wrong(1)).toMatchObject({ status: 429, headers: { 'retry-after': '43' } });
+  });
+
+  it('is charged a token for each 20 members of a body', async () => {
+    const own = await strict();
+    const body = (count: number) => ({ amount: 1, other: Array(count).fill(null) });
+    expect((await own.post(write, body(17), key)).headers['ratelimit-remaining']).toBe('19');
+    expect((await own.post(write, body(110), key)).headers['ratelimit-remaining']).toBe('13');
+    expect((await own.post(write, body(9_900), key)).status).toBe(200);
+    const refused = await own.post(write, body(1), key);
+    expect(refused).toMatchObject({ status: 429, json: { code: 55 }, headers: { 'retry-after': '49' } });
+  });
+
+  it('is charged a token for each line of NDJSON that is not blank', async () => {
+    const own = await (
+      await TestGateway.start(nats.url, {
+        ...{ clock, operations: [...samples, lines], env: { RATE_PER_SECOND: '10', RATE_BURST: '20' } },
+      })
+    ).ready();
+    const send = (body: string) =>
+      own.send(lines.path, { method: 'POST', key, headers: { 'content-type': 'application/x-ndjson' }, body });
+    expect((await send('{}\n\n \r\n{}')).headers['ratelimit-remaining']).toBe('17');
+    expect((await send('{}\n'.repeat(1_000))).status).toBe(200);
+    const refused = await send('{}');
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '99']);
+  });
+
+  it('in debt for the contents of one refuses those that were admitted with it', async () => {
+    const own = await strict();
+    const body = { amount: 1, other: Array(9_900).fill(null) };
+    const statuses = await Promise.all(Array.from({ length: 8 }, () => own.post(write, body, key)));
+    expect(statuses.map(({ status }) => status).sort()).toEqual([200, 429, 429, 429, 429, 429, 429, 429]);
   });
 
   it('of another credential is not touched while one sends large bodies', async () => {

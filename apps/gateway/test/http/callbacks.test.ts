@@ -1,6 +1,8 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { wrongSignature } from '@recur/contracts';
 import type { Caller, Reply } from '@recur/platform';
-import { Services, signingKey, TestGateway, TestNats } from '../stand.js';
+import { eventually, Services, signingKey, TestGateway, TestNats } from '../stand.js';
 
 let nats: TestNats;
 let services: Services;
@@ -14,7 +16,7 @@ interface Asked {
 const asked: Asked[] = [];
 
 beforeAll(async () => {
-  nats = await TestNats.start();
+  nats = await TestNats.start('4MB');
   services = await Services.start(nats.url, [(await signingKey('k1')).jwk], ['identity']);
   await services.bus.serve('billing', async (command, payload, caller) => {
     asked.push({ command, payload: JSON.parse(payload), caller: caller as Caller });
@@ -32,6 +34,9 @@ beforeEach(() => {
   reply = { ok: true, bytes: '{}' };
 });
 
+const refusal = (slug: string, message?: string): Reply => ({
+  ...{ ok: false, bytes: JSON.stringify({ slug, message, issues: [] }) },
+});
 const post = (path: string, body: string, headers: Record<string, string> = {}) =>
   gateway.send(path, { method: 'POST', body, headers });
 
@@ -56,30 +61,61 @@ it.each([
 });
 
 it.each([
-  ['gateway_not_found', 404, 53],
   ['credential_invalid', 401, 61],
   ['dependency_away', 503, 56],
 ])('%s is answered with the envelope', async (slug, http, code) => {
-  reply = { ok: false, bytes: JSON.stringify({ slug, issues: [] }) };
+  reply = refusal(slug);
   const { status, json } = await post('/gateway/7/webhook', '{}');
   expect([status, json.code, json.error?.type]).toEqual([http, code, slug]);
 });
 
 it.each(['/gateway/x/webhook', '/gateway/0/webhook', '/gateway/99999999999999999999/webhook', '/gateway/-1/webhook'])(
-  '%s is no gateway: nothing is asked',
+  '%s is no gateway: nothing is asked, and the answer is that of a wrong signature',
   async path => {
-    const { status, json } = await post(path, '{}');
-    expect([status, json.error?.type]).toEqual([404, 'gateway_not_found']);
-    expect(asked).toEqual([]);
+    reply = refusal('credential_invalid', wrongSignature);
+    const answers = await Promise.all([post('/gateway/7/webhook', '{}'), post(path, '{}')]);
+    const [known, unknown] = answers.map(({ status, text, headers, json }) => {
+      const names = Object.keys(headers).sort();
+      return { status, names, text: text.replace(json.requestId as string, 'request id') };
+    });
+    expect(unknown).toEqual(known);
+    expect(known).toMatchObject({ status: 401, text: expect.stringContaining(wrongSignature) });
+    expect(asked).toHaveLength(1);
   },
 );
 
-it('is only posted to, and no larger than any body without a credential', async () => {
+it('is only posted to, and may be 1 MiB, with or without a length', async () => {
   expect((await gateway.send('/gateway/7/webhook')).json.error?.type).toBe('unknown_path');
-  const { status, json } = await post('/gateway/7/webhook', 'x'.repeat(16_385), { 'content-type': 'text/plain' });
-  expect([status, json.error?.type]).toEqual([400, 'body_too_large']);
-  expect((await post('/gateway/7/webhook', 'x'.repeat(16_384), { 'content-type': 'text/plain' })).status).toBe(200);
-  expect(asked).toHaveLength(1);
+  for (const headers of [{}, { 'transfer-encoding': 'chunked' }] as Record<string, string>[]) {
+    const large = await post('/gateway/7/webhook', 'x'.repeat(1_153_434), { 'content-type': 'text/plain', ...headers });
+    expect([large.status, large.json.error?.type]).toEqual([400, 'body_too_large']);
+    expect(asked).toEqual([]);
+    const body = '\xe4\0'.repeat(450 * 1_024);
+    const bytes = Buffer.from(body, 'latin1');
+    const sent = await gateway.send('/gateway/7/webhook', { method: 'POST', body: bytes, headers });
+    expect([sent.status, sent.json.code]).toEqual([200, 0]);
+    expect(Buffer.from(asked.pop()?.payload.base64 ?? '', 'base64').equals(bytes)).toBe(true);
+  }
+});
+
+it('is charged to its address by its size', async () => {
+  const own = await TestGateway.start(nats.url, { env: { RATE_PER_SECOND: '1', RATE_BURST: '100' } });
+  const send = (bytes: number) => own.send('/gateway/7/webhook', { method: 'POST', body: 'x'.repeat(bytes) });
+  expect((await send(900 * 1_024)).headers['ratelimit-remaining']).toBe('43');
+  expect((await send(900 * 1_024)).status).toBe(200);
+  expect(await send(1)).toMatchObject({ status: 429, json: { code: 55 } });
+});
+
+it('is one of eight large ones at most that an address may be sending', async () => {
+  const opened = Array.from({ length: 8 }, () => connect(gateway.port, '127.0.0.1'));
+  const head = 'POST /gateway/7/webhook HTTP/1.1\r\nhost: x\r\ncontent-length: 20000\r\n\r\n';
+  const large = () => post('/gateway/7/webhook', 'x'.repeat(20_000));
+  for (const socket of opened) socket.write(`${head}x`);
+  await eventually(async () => (await large()).status === 503);
+  expect(await large()).toMatchObject({ status: 503, json: { error: { type: 'overloaded' } } });
+  expect((await post('/gateway/7/webhook', '{}')).status).toBe(200);
+  for (const socket of opened) socket.destroy();
+  await eventually(async () => (await large()).status === 200);
 });
 
 it('is counted by address', async () => {

@@ -4,7 +4,7 @@ import { chargeStatus } from '../codes.js';
 import { amount, code, Empty, integer, type Shape, text, time } from '../field.js';
 import { User } from '../identity/user-shape.js';
 import * as input from '../input.js';
-import { operation } from '../operation.js';
+import { ndjsonLines, operation } from '../operation.js';
 import { Invoice } from './invoices/shape.js';
 
 /** `batch`: events in one request of metric/event/batch. */
@@ -142,6 +142,16 @@ export const batchUsageEvents = operation({
   errors: [],
 });
 
+const ndjson = input.rule(z.string().max(1_048_576), `must have at most ${ndjsonLines} lines`, hasFewLines);
+/** A line break that ends the text begins no further line. */
+function hasFewLines(text: string): boolean {
+  let at = -1;
+  for (let line = 0; line < ndjsonLines; line++) {
+    at = text.indexOf('\n', at + 1);
+    if (at === -1) return true;
+  }
+  return at === text.length - 1;
+}
 const refusedLine = z.object({ line: integer.describe('From 1'), code: integer, message: text });
 
 export const ingestUsageEvents = operation({
@@ -149,11 +159,12 @@ export const ingestUsageEvents = operation({
   name: 'metric.event_ingest',
   methods: ['POST'],
   path: '/merchant/metric/event/ingest',
-  summary: 'Record usage events sent as NDJSON, one per line, up to 1 MiB; answers when they are durable',
+  summary:
+    'Record usage events sent as NDJSON, one per line, up to 10000 lines and 1 MiB; answers when they are durable',
   effect: 'write',
   permission: 'billable-metric.write',
   ndjson: 'lines',
-  input: z.object({ lines: z.string().max(1_048_576).describe('The body: a usage event of event/new per line') }),
+  input: z.object({ lines: ndjson.describe('The body: a usage event of event/new per line') }),
   output: z.object({
     accepted: integer.describe('Lines that were recorded, or had been before'),
     refused: z.array(refusedLine).describe('At most 1000 of the lines that were refused'),

@@ -3,9 +3,9 @@ import { Rejected } from '@recur/kernel';
 import type { Caller } from '../runtime/caller.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Log } from '../runtime/log.js';
-import { oncePerTurn } from '../runtime/once-per-turn.js';
 import { patient } from '../runtime/patience.js';
 import { within } from '../runtime/tracing.js';
+import { oncePerTurn } from '../runtime/turns.js';
 import { callerIn, headersOf, headersOfReply, type Reply, refusal, replyIn, type Sent } from './message.js';
 import { hasNoResponders, ReplyMux } from './reply-mux.js';
 

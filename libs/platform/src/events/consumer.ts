@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { Bus } from '../bus/bus.js';
-import { oncePerTurn } from '../runtime/once-per-turn.js';
+import { oncePerTurn } from '../runtime/turns.js';
 import type { Event, EventKinds } from '../store/event.js';
 import { type ApplierParts, EventApplier } from './applier.js';
 import type { Consumption } from './consumption.js';

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
 import { serversIn } from '../runtime/config.js';
-import { oncePerTurn } from '../runtime/once-per-turn.js';
 import { patient } from '../runtime/patience.js';
+import { oncePerTurn } from '../runtime/turns.js';
 import { asQueryError, isConnectionLoss, NoConnection } from './errors.js';
 
 export type Row = Record<string, unknown>;

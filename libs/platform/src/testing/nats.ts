@@ -14,10 +14,12 @@ export class TestNats {
   private constructor(
     private readonly folder: string,
     private readonly port: number,
+    private readonly maxPayload: string,
   ) {}
 
-  static async start(): Promise<TestNats> {
-    const nats = new TestNats(await mkdtemp(join(tmpdir(), 'recur-nats-')), await freePort());
+  /** `maxPayload`: of a message; a deployment has 4MB. */
+  static async start(maxPayload = '1MB'): Promise<TestNats> {
+    const nats = new TestNats(await mkdtemp(join(tmpdir(), 'recur-nats-')), await freePort(), maxPayload);
     await nats.start();
     return nats;
   }
@@ -28,7 +30,10 @@ export class TestNats {
 
   async start(): Promise<void> {
     const config = join(this.folder, 'nats.conf');
-    await writeFile(config, `listen: 127.0.0.1:${this.port}\njetstream { store_dir: "${this.folder}/jetstream" }\n`);
+    await writeFile(
+      config,
+      `listen: 127.0.0.1:${this.port}\nmax_payload: ${this.maxPayload}\njetstream { store_dir: "${this.folder}/jetstream" }\n`,
+    );
     const server = spawn(process.env.TEST_NATS_SERVER_BIN ?? 'nats-server', ['-c', config], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -66,6 +66,23 @@ export type Fact =
   | { about: 'dispute'; id: string; at: number; reference: string; amount: bigint; state: 'open' | 'won' | 'lost' }
   | { about: 'method'; id: string; at: number; gatewayUserId: string; method: SavedMethod };
 
+/**
+ * A rightly signed report whose facts cannot be read: of a shape that the gateway does not document, or about something
+ * that it does not have. To receive it again would change nothing.
+ */
+export class UnreadableReport extends Error {
+  override readonly name = 'UnreadableReport';
+
+  /** `id` and `type` of the report, '' where it has none. */
+  constructor(
+    readonly id: string,
+    readonly type: string,
+    cause: unknown,
+  ) {
+    super('the facts of a report cannot be read', { cause });
+  }
+}
+
 /** A payment method as the gateway keeps it. */
 export interface SavedMethod {
   gatewayMethodId: string;
@@ -108,7 +125,10 @@ export interface GatewayAdapter {
   refundStatus(account: GatewayAccount, request: RefundRequest, refundReference: string): Promise<Status>;
   saveMethod(account: GatewayAccount, request: MethodRequest): Promise<MethodAnswer>;
   deleteMethod(account: GatewayAccount, gatewayMethodId: string): Promise<void>;
-  /** The facts in a callback; none for one that is of no interest. Undefined: its signature is wrong. */
+  /**
+   * The facts in a callback; none for one that is of no interest. Undefined: its signature is wrong. Throws
+   * UnreadableReport, or Rejected `dependency_away` where the gateway had to be asked and did not answer.
+   */
   callback(
     account: GatewayAccount,
     headers: Readonly<Record<string, string>>,

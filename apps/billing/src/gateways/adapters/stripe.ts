@@ -1,20 +1,22 @@
+import { Rejected } from '@recur/kernel';
 import { patient } from '@recur/platform';
 import Stripe from 'stripe';
-import type {
-  ChargeRef,
-  ChargeRequest,
-  Fact,
-  GatewayAccount,
-  GatewayAdapter,
-  MethodAnswer,
-  MethodRequest,
-  Outcome,
-  RefundRequest,
-  SavedMethod,
-  Status,
+import {
+  type ChargeRef,
+  type ChargeRequest,
+  type Fact,
+  type GatewayAccount,
+  type GatewayAdapter,
+  type MethodAnswer,
+  type MethodRequest,
+  type Outcome,
+  type RefundRequest,
+  type SavedMethod,
+  type Status,
+  UnreadableReport,
 } from './adapter.js';
 import { toStripe } from './stripe-amounts.js';
-import { factsIn } from './stripe-events.js';
+import { factsIn, type Read } from './stripe-events.js';
 import { outcomeOf, outcomeOfError, outcomeOfRefund, savedMethod } from './stripe-outcomes.js';
 
 const apiVersion = '2026-10-28.endive';
@@ -168,7 +170,7 @@ export class StripeGateway implements GatewayAdapter {
   ): Promise<Fact[] | undefined> {
     const stripe = this.client(account);
     const signature = headers['stripe-signature'] ?? '';
-    let event: Stripe.Event;
+    let event: unknown;
     try {
       event = stripe.webhooks.constructEvent(
         Buffer.from(body),
@@ -180,9 +182,24 @@ export class StripeGateway implements GatewayAdapter {
       );
     } catch (error) {
       if (error instanceof Stripe.errors.StripeSignatureVerificationError) return undefined;
-      throw error;
+      // rightly signed, and no JSON
+      throw new UnreadableReport('', '', error);
     }
-    return factsIn(event, id => this.method(stripe, id));
+    const { id, type } = (event ?? {}) as { id?: unknown; type?: unknown };
+    const unreadable = (error: unknown) => new UnreadableReport(named(id), named(type), error);
+    return Promise.all(read(event, unreadable).map(fact => this.completed(stripe, fact, unreadable)));
+  }
+
+  /** The fact with the method that it names. */
+  private async completed(stripe: Stripe, fact: Read, unreadable: (error: unknown) => Error): Promise<Fact> {
+    if (fact.about !== 'method') return fact;
+    const { lacks, ...known } = fact;
+    try {
+      return { ...known, method: await this.method(stripe, lacks) };
+    } catch (error) {
+      if (error instanceof Stripe.errors.StripeInvalidRequestError) throw unreadable(error);
+      throw new Rejected('dependency_away', 'Stripe did not answer');
+    }
   }
 
   private async method(stripe: Stripe, id: string): Promise<SavedMethod> {
@@ -212,6 +229,17 @@ export class StripeGateway implements GatewayAdapter {
     return new Stripe(secret, { apiVersion, timeout, maxNetworkRetries, telemetry: false, ...this.address });
   }
 }
+
+function read(event: unknown, unreadable: (error: unknown) => Error): Read[] {
+  try {
+    return factsIn(event);
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+/** A name for the log. */
+const named = (name: unknown): string => (typeof name === 'string' ? name.slice(0, 255) : '');
 
 const notExpressible: Outcome = {
   ...{ is: 'declined', kind: 'hard', reason: 'amount_not_expressible', reference: '' },

@@ -1,5 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
-import { gatewayCallback, type In } from '@recur/contracts';
+import { gatewayCallback, type In, wrongSignature } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import {
   type Caller,
@@ -8,12 +8,14 @@ import {
   Db,
   fetchedWork,
   Handle,
+  LOG,
+  type Log,
   systemCaller,
   type Tx,
   type Work,
   type WorkItem,
 } from '@recur/platform';
-import type { Fact } from '../../gateways/adapters/adapter.js';
+import { type Fact, UnreadableReport } from '../../gateways/adapters/adapter.js';
 import { GatewayAdapters } from '../../gateways/adapters/registry.js';
 import { SANDBOX_CALLBACK, Sandbox } from '../../gateways/adapters/sandbox.js';
 import { GatewayAnswers } from '../../gateways/answers.js';
@@ -40,6 +42,7 @@ export class GatewayCallbacks {
     private readonly facts: GatewayFacts,
     private readonly sandbox: Sandbox,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOG) private readonly log: Log,
   ) {
     this.work = fetchedWork(
       SANDBOX_CALLBACK,
@@ -56,10 +59,12 @@ export class GatewayCallbacks {
   @Handle(gatewayCallback)
   async receive({ gatewayId, headers, base64 }: In<typeof gatewayCallback>, caller: Caller) {
     const merchantId = await merchantOfGateway(this.db, gatewayId);
-    if (merchantId === undefined) throw new Rejected('gateway_not_found');
+    if (merchantId === undefined) throw new Rejected('credential_invalid', wrongSignature);
     const { requestId, deadline, traceparent } = caller;
     const system = systemCaller(merchantId, requestId, deadline, traceparent);
-    const facts = await this.factsIn(system, { gatewayId, headers, body: Buffer.from(base64, 'base64') });
+    const facts = await this.factsIn(system, { gatewayId, headers, body: Buffer.from(base64, 'base64') }).catch(error =>
+      this.noneIfUnreadable(error, { gatewayId, merchantId, requestId }),
+    );
     if (facts.length > 0) {
       await this.db.write(system, async tx => {
         await this.take(tx, gatewayId, facts, requestId);
@@ -69,13 +74,20 @@ export class GatewayCallbacks {
     return {};
   }
 
-  /** Throws Rejected `gateway_not_found` or `credential_invalid`. */
+  /** No facts, and a warning: a gateway repeats what is not answered with success, for days, and may then give up. */
+  private noneIfUnreadable(error: unknown, of: object): Fact[] {
+    if (!(error instanceof UnreadableReport)) throw error;
+    this.log.warn({ ...of, event: error.id, type: error.type, err: error.cause }, 'a callback could not be read');
+    return [];
+  }
+
+  /** Throws Rejected `credential_invalid`, UnreadableReport, and what the adapter throws. */
   private async factsIn(caller: Caller, { gatewayId, headers, body }: Callback): Promise<Fact[]> {
     const gateway = await this.db.read(caller, reader => getGateway(reader, gatewayId));
     const adapter = this.adapters.of(gateway.gatewayName);
-    if (!adapter) throw new Rejected('gateway_not_found');
+    if (!adapter) throw new Rejected('credential_invalid', wrongSignature);
     const facts = await adapter.callback(this.answers.account(gateway), headers, body, this.now());
-    if (!facts) throw new Rejected('credential_invalid', 'The signature of the callback is missing or wrong');
+    if (!facts) throw new Rejected('credential_invalid', wrongSignature);
     return facts;
   }
 

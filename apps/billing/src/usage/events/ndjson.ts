@@ -1,4 +1,5 @@
-import { errors, UsageEventInput, validate } from '@recur/contracts';
+import { errors, membersIn, spelled, UsageEventInput, validate } from '@recur/contracts';
+import { giveWay } from '@recur/platform';
 
 export interface Line {
   /** From 1. */
@@ -11,51 +12,50 @@ export interface RefusedLine {
   message: string;
 }
 
-/** `depth`: nesting of a line. */
-const limits = { depth: 64 } as const;
+/** Nesting and members of a line, and the refused lines that are told. */
+const limits = { depth: 64, members: 2_000, refused: 1_000 } as const;
+/** Lines are read in parts of so many characters, and then others have their turn. A line costs some of its own. */
+const turn = { chars: 16_384, perLine: 100 } as const;
 
-/** The events of an NDJSON text, a line each, and the lines that are none. Blank lines count, and are skipped. */
-export function linesIn(text: string): { events: Line[]; refused: RefusedLine[] } {
+/**
+ * The events of an NDJSON text, a line each, and the first 1000 lines that are none. Blank lines count, and are skipped.
+ * The work gives way to other commands every few milliseconds.
+ */
+export async function linesIn(text: string): Promise<{ events: Line[]; refused: RefusedLine[] }> {
   const events: Line[] = [];
   const refused: RefusedLine[] = [];
+  let spent = 0;
   for (const [at, json] of text.split('\n').entries()) {
+    spent += json.length + turn.perLine;
+    if (spent > turn.chars) {
+      spent = 0;
+      await giveWay();
+    }
     if (json.trim() === '') continue;
     const line = at + 1;
     const value = valueIn(json);
-    if (value === undefined) {
-      refused.push({ line, code: errors.malformed_json.code, message: 'The line is not valid JSON' });
-      continue;
-    }
-    const checked = validate(UsageEventInput, value);
-    if (checked.ok) {
-      events.push({ line, event: checked.value });
-      continue;
-    }
-    const [issue] = checked.issues;
-    const message = issue ? `${issue.path.slice(1)} ${issue.message}`.trim() : errors.invalid_parameters.message;
-    refused.push({ line, code: errors.invalid_parameters.code, message });
+    // without the messages of a refusal, which take longer than the check
+    const checked = value === undefined ? undefined : UsageEventInput.safeParse(spelled(UsageEventInput, value));
+    if (checked?.success) events.push({ line, event: checked.data });
+    else if (refused.length < limits.refused) refused.push({ line, ...reasonOf(value) });
   }
   return { events, refused };
 }
 
+/** The reason why a line is refused; `value` is undefined where it is no JSON. */
+function reasonOf(value: unknown): Omit<RefusedLine, 'line'> {
+  if (value === undefined) return { code: errors.malformed_json.code, message: 'The line is not valid JSON' };
+  const checked = validate(UsageEventInput, value);
+  const message = checked.ok ? undefined : checked.issues[0]?.message;
+  return { code: errors.invalid_parameters.code, message: message ?? errors.invalid_parameters.message };
+}
+
+/** The value of a line; undefined where it is no JSON, or too deep or long for code that looks at each of its members. */
 function valueIn(json: string): unknown {
-  if (isDeep(json)) return undefined;
+  if (typeof membersIn(json, limits) === 'string') return undefined;
   try {
     return JSON.parse(json);
   } catch {
     return undefined;
   }
-}
-
-/** Nested too deeply for code that recurses over it; brackets in texts count too, which no usage event needs so many of. */
-function isDeep(json: string): boolean {
-  if (json.length <= limits.depth) return false;
-  let depth = 0;
-  for (let at = 0; at < json.length; at++) {
-    const code = json.charCodeAt(at);
-    if (code === 0x7b || code === 0x5b) depth++;
-    else if (code === 0x7d || code === 0x5d) depth--;
-    if (depth > limits.depth) return true;
-  }
-  return false;
 }

@@ -7,7 +7,6 @@ import {
   ingestUsageEvents,
   newUsageEvent,
   type UsageEventInput,
-  usageLimits,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, CommittedRejection, Db, Handle, type Tx } from '@recur/platform';
@@ -19,7 +18,8 @@ import { UsageQueue } from './queue.js';
 import { type Outcome, UsageRecorder } from './recorder.js';
 import { type Incoming, resolve } from './resolve.js';
 
-const refusedLines = 1_000;
+/** `part`: lines that are recorded in one transaction, between which other commands have their turn. */
+const limits = { refusedLines: 1_000, part: 250 } as const;
 
 /** Commands of usage events. */
 @Controller()
@@ -73,11 +73,11 @@ export class UsageEvents {
   @Handle(ingestUsageEvents)
   async ingest({ lines }: In<typeof ingestUsageEvents>, caller: Caller) {
     await this.db.replay(caller);
-    const { events, refused } = linesIn(lines);
+    const { events, refused } = await linesIn(lines);
     const system = withoutKey(caller);
     let accepted = 0;
-    for (let from = 0; from < events.length; from += usageLimits.batch) {
-      const part = events.slice(from, from + usageLimits.batch);
+    for (let from = 0; from < events.length; from += limits.part) {
+      const part = events.slice(from, from + limits.part);
       const resolved = await resolve(
         this.db,
         system,
@@ -94,7 +94,7 @@ export class UsageEvents {
         else accepted++;
       }
     }
-    const first = refused.sort((one, other) => one.line - other.line).slice(0, refusedLines);
+    const first = refused.sort((one, other) => one.line - other.line).slice(0, limits.refusedLines);
     return this.db.append(caller, async () => ({ accepted, refused: first }));
   }
 

@@ -7,6 +7,7 @@ import {
   paymentStatus,
   refundInvoice,
   sandboxQuestion,
+  wrongSignature,
 } from '@recur/contracts';
 import type { Outcome } from '../../../src/gateways/adapters/adapter.js';
 import { Sandbox } from '../../../src/gateways/adapters/sandbox.js';
@@ -109,22 +110,23 @@ describe('a worker that ends', () => {
 });
 
 describe('callbacks', () => {
-  it('are refused for an unknown gateway, and with a wrong signature', async () => {
+  it('are refused for an unknown gateway as with a wrong signature, so that ids cannot be told apart', async () => {
     await made('succeeds');
     const sent = jest.spyOn(c.sandbox, 'charge');
     await c.drain();
     expect(sent).toHaveBeenCalled();
     const headers = { 'sandbox-signature': 'x' };
-    expect(await call({ gatewayId: 999_999, headers, base64: '' })).toMatchObject({ slug: 'gateway_not_found' });
-    expect(await call({ gatewayId: c.s.gateway.gatewayId, headers, base64: '' })).toMatchObject({
-      slug: 'gateway_not_found',
-    });
-    expect(await call({ gatewayId: c.gatewayId, headers, base64: 'e30=' })).toMatchObject({
-      slug: 'credential_invalid',
-    });
-    expect(await call({ gatewayId: c.gatewayId, headers: {}, base64: '' })).toMatchObject({
-      slug: 'credential_invalid',
-    });
+    const refused = await call({ gatewayId: c.gatewayId, headers, base64: 'e30=' });
+    expect(refused).toMatchObject({ ok: false, slug: 'credential_invalid', message: wrongSignature });
+    for (const gatewayId of [c.gatewayId, c.s.gateway.gatewayId, 999_999]) {
+      for (const [sent, base64] of [
+        [headers, ''],
+        [headers, Buffer.alloc(900 * 1_024, '{').toString('base64')],
+        [{}, 'e30='],
+      ] as const) {
+        expect(await call({ gatewayId, headers: sent, base64 })).toEqual(refused);
+      }
+    }
   });
 
   it('before the answer pay at once, and the answer changes nothing', async () => {
@@ -141,6 +143,20 @@ describe('callbacks', () => {
     await once(invoiceId);
     const types = (await c.s.t.emitted()).filter(({ data }) => JSON.stringify(data).includes(invoiceId));
     expect(types.map(({ type }) => type)).toEqual(['payment.success', 'invoice.paid', 'operation.logged']);
+  });
+
+  it('may be 900 KiB, and pay', async () => {
+    const { invoiceId } = await c.charged('calls_back_late');
+    await c.s.t.rows(`delete from due_work where kind in ('sandbox.callback', 'payment.reconcile')`);
+    c.s.clock.advance(3_600);
+    const [callback] = (await planned()).slice(-1);
+    const text = Buffer.from(callback?.base64 ?? '', 'base64')
+      .toString()
+      .padEnd(900 * 1_024);
+    const headers = { 'sandbox-signature': c.s.t.keyring.sign(text) };
+    const large = { gatewayId: c.gatewayId, headers, base64: Buffer.from(text).toString('base64') };
+    expect(await call(large)).toMatchObject({ ok: true });
+    await once(invoiceId);
   });
 
   it('64 of them at once pay once, and leave one fact', async () => {

@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { internal } from '../../operation.js';
 
+/** The message of every callback that is refused: it does not tell whether there is such a gateway. */
+export const wrongSignature = 'The signature of the callback is missing or wrong';
+
 /**
  * A callback of a payment gateway with its exact bytes; asked by the gateway app, which serves /gateway/<id>/webhook.
- * Rejects `gateway_not_found`, or `credential_invalid` for a wrong signature.
+ * Rejects `credential_invalid` for a wrong signature, and for a gateway that there is none of or that sends no callbacks.
+ * Nothing is parsed before the signature is verified.
  */
 export const gatewayCallback = internal({
   service: 'billing',

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { oncePerTurn } from '../../runtime/once-per-turn.js';
+import { oncePerTurn } from '../../runtime/turns.js';
 import { isConnectionLoss } from '../errors.js';
 import { prepared, queryOn } from '../pool.js';
 import { commitText, shapeOf } from '../sql/statements.js';

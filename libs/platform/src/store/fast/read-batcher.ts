@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { oncePerTurn } from '../../runtime/once-per-turn.js';
+import { oncePerTurn } from '../../runtime/turns.js';
 import { ask, connectionOf, forgetOldPlans, prepared, type Row } from '../pool.js';
 
 interface Question {

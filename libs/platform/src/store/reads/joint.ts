@@ -1,4 +1,4 @@
-import { oncePerTurn } from '../../runtime/once-per-turn.js';
+import { oncePerTurn } from '../../runtime/turns.js';
 
 /** Answers questions of one kind, in their order. */
 export type AnswerAll<Q, A> = (questions: readonly Q[]) => Promise<readonly A[]>;
