@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import type { Fact, SavedMethod } from './adapter.js';
-import { fromStripe } from './stripe-amounts.js';
+import { moneyOf } from './stripe-amounts.js';
 import { outcomeOf, outcomeOfRefund } from './stripe-outcomes.js';
 
 const idOf = (of: string | { id: string } | null | undefined): string => (typeof of === 'string' ? of : (of?.id ?? ''));
@@ -30,8 +30,8 @@ export async function factsIn(event: Stripe.Event, method: (id: string) => Promi
     case 'charge.dispute.closed': {
       const { status, payment_intent, amount, currency } = event.data.object;
       const state = status === 'won' || status === 'warning_closed' ? 'won' : status === 'lost' ? 'lost' : 'open';
-      const disputed = fromStripe(amount, currency.toUpperCase());
-      return [{ about: 'dispute', id, at, reference: idOf(payment_intent), amount: disputed, state }];
+      const disputed = moneyOf(amount, currency);
+      return disputed ? [{ about: 'dispute', id, at, reference: idOf(payment_intent), ...disputed, state }] : [];
     }
     case 'setup_intent.succeeded': {
       const { customer, payment_method } = event.data.object;
