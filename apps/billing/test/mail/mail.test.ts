@@ -248,6 +248,26 @@ describe('an e-mail that fails', () => {
   });
 });
 
+describe('invoice/send_email, again and again', () => {
+  it('sends ten e-mails a minute to one user, also where they are asked for at once', async () => {
+    for (const id of [71, 72]) s.knowUser(id);
+    const { invoiceId } = await s.made({ userId: 71, finish: true });
+    const other = await s.made({ userId: 72, finish: true });
+    const ask = () => s.t.call(sendInvoiceEmail, { invoiceId });
+    const answers = await Promise.all(Array.from({ length: 14 }, ask));
+    const refused = answers.filter(({ ok }) => !ok);
+    expect(refused).toHaveLength(4);
+    for (const one of refused) expect(one).toMatchObject({ slug: 'rate_limited' });
+    s.clock.advance(59);
+    expect(await ask()).toMatchObject({ slug: 'rate_limited' });
+    expect(await s.t.call(sendInvoiceEmail, { invoiceId: other.invoiceId })).toMatchObject({ ok: true });
+    s.clock.advance(1);
+    expect(await ask()).toMatchObject({ ok: true });
+    await s.t.work.drain();
+    expect(mailbox.mails).toHaveLength(12);
+  });
+});
+
 describe('email/history_list', () => {
   it('finds e-mails by every filter, newest first, and counts them', async () => {
     s.knowUser(3, { email: 'Grace@Example.com' });
