@@ -13,6 +13,7 @@ import {
   OnetimePaymentItem,
   onetimeAddonStatus,
   Payment,
+  PaymentReportMismatch,
   paymentStatus,
   pendingUpdateEffect,
   pendingUpdateStatus,
@@ -134,6 +135,12 @@ const refund: Refund = {
   status: refundStatus.created,
   createTime: at,
 };
+const misreported: PaymentReportMismatch = {
+  ...emptyOf(PaymentReportMismatch),
+  ...{ merchantId: 1, userId: user.id, paymentId, invoiceId, about: 'charge', reason: 'currency', updateTime: at },
+  ...{ gatewayId: 2, reference: 'pi_3SXk2m', amount: 1, currency: 'JPY' },
+  ...{ expectedGatewayId: 2, expectedAmount: payment.totalAmount, expectedCurrency: payment.currency },
+};
 const usage: UserMetricUpdate = {
   ...emptyOf(UserMetricUpdate),
   merchantId: 1,
@@ -200,6 +207,7 @@ const states: { [N in EmittedEventName]: [sequence: number, data: EventData<N>] 
   'payment.success': [2, received],
   'payment.cancelled': [2, calledOff],
   'payment.failure': [2, overdue],
+  'payment.report.mismatch': [2, misreported],
   'invoice.created': [1, draft],
   'invoice.process': [2, open],
   'invoice.paid': [3, paid],

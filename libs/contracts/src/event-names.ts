@@ -33,6 +33,7 @@ export const webhookEventNames = [
   'payment.success',
   'payment.cancelled',
   'payment.failure',
+  'payment.report.mismatch',
   'refund.created',
   'refund.success',
   'refund.failure',

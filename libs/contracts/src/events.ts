@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CreditAccount, CreditConfig } from './billing/credits/credits.js';
 import { Gateway } from './billing/gateways.js';
 import { Invoice } from './billing/invoices/shape.js';
-import { Payment } from './billing/payment-shape.js';
+import { Payment, PaymentReportMismatch } from './billing/payment-shape.js';
 import { Refund } from './billing/refunds.js';
 import { OnetimePaymentItem } from './billing/subscriptions/details.js';
 import { Subscription, SubscriptionPendingUpdate } from './billing/subscriptions/shape.js';
@@ -161,6 +161,7 @@ export const events = {
   'payment.success': webhook('billing', 'payment', Payment),
   'payment.cancelled': webhook('billing', 'payment', Payment),
   'payment.failure': webhook('billing', 'payment', Payment),
+  'payment.report.mismatch': webhook('billing', 'paymentReport', PaymentReportMismatch),
   'refund.created': webhook('billing', 'refund', Refund),
   'refund.success': webhook('billing', 'refund', Refund),
   'refund.failure': webhook('billing', 'refund', Refund),

@@ -60,9 +60,14 @@ export const prose = string(limits.prose);
 export const filled = rule(string(limits.line), 'may not be blank', value => value.trim() !== '').meta(notBlank);
 /** A text that is not blank and short enough to be indexed. */
 export const filledKey = rule(externalId, 'may not be blank', value => value.trim() !== '').meta(notBlank);
-export const email = rule(string(limits.email), 'must be an e-mail address', value =>
-  /^[^\s@]+@[^\s@]+$/.test(value),
-).meta({ examples: ['ada@example.com'], 'x-openapi': { pattern: '^[^\\s@\\u0000]+@[^\\s@\\u0000]+$' } });
+/** One mailbox, and nothing else that a header would read as several, as a group or as a name: `ada@example.com`. */
+const mailbox = '[^\\s@,;:<>()\\[\\]"\\\\\\u0000-\\u001f\\u007f-\\u009f]+';
+const mailboxPattern = `^${mailbox}@${mailbox}$`;
+const isMailbox = new RegExp(mailboxPattern);
+export const email = rule(string(limits.email), 'must be an e-mail address', value => isMailbox.test(value)).meta({
+  examples: ['ada@example.com'],
+  'x-openapi': { pattern: mailboxPattern },
+});
 /** A password to set; lengths are in characters. */
 export const newPassword = string(128).min(8);
 

@@ -36,6 +36,7 @@ describe('events', () => {
       'payment.success',
       'payment.cancelled',
       'payment.failure',
+      'payment.report.mismatch',
       'refund.created',
       'refund.success',
       'refund.failure',
@@ -52,9 +53,9 @@ describe('events', () => {
     ]);
   });
 
-  it('have 41 names to subscribe to, none twice', () => {
-    expect(new Set(webhookEventNames).size).toBe(41);
-    expect(webhookEventNames).toHaveLength(41);
+  it('have 42 names to subscribe to, none twice', () => {
+    expect(new Set(webhookEventNames).size).toBe(42);
+    expect(webhookEventNames).toHaveLength(42);
   });
 
   it('of one aggregate have one owner', () => {

@@ -215,7 +215,15 @@ describe('inputs', () => {
   });
 
   it('check e-mails, URLs and currencies', () => {
-    expect(issuesOf(newUser.input, { email: 'nobody' })).toEqual(['/email: email must be an e-mail address']);
+    const many = ['a@b.c, d@e.f', 'a@b.c,d@e.f', 'a,b@c.d', 'a@b.c;d', 'a;b@c.d', 'group:a@b.c;', 'x:a@b.c'];
+    const named = ['Ada <a@b.c>', 'Ada<a@b.c>', '<a@b.c>', '"Ada"<a@b.c>', '"a b"@c.d', 'a(note)@b.c', 'a@[127.0.0.1]'];
+    const odd = ['nobody', '@b.c', 'a@', 'a@b@c', ' a@b.c', 'a@b.c\n', 'a\r\nBcc:x@b.c', 'a\u0085@b.c', 'a\\b@c.d'];
+    for (const email of [...many, ...named, ...odd]) {
+      expect([email, issuesOf(newUser.input, { email })]).toEqual([email, ['/email: email must be an e-mail address']]);
+    }
+    for (const email of ['a@b', "o'neil+1@example.co.uk", 'ä.ö@bücher.example', '用户@例子.公司']) {
+      expect(issuesOf(newUser.input, { email })).toEqual([]);
+    }
     expect(issuesOf(optionalUrl, '')).toEqual([]);
     expect(issuesOf(optionalUrl, 'javascript:alert(1)')).toHaveLength(1);
     expect(parse(Currency, 'kwd')).toBe('KWD');

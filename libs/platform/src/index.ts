@@ -73,6 +73,7 @@ export * from './store/schema/table.js';
 export { type Condition, each, given, type Known, type List, type Page, sorted } from './store/sql/list.js';
 export { contains } from './store/sql/search.js';
 export { Tx } from './store/tx.js';
+export { FairQueue, type FairQueueLimits } from './work/fair-queue.js';
 export { type Removal, removedAtOnce } from './work/janitor.js';
 export { type ClockStep, MerchantWalk, type Walked, type WalkOptions } from './work/merchant-walk.js';
 export { PeriodicTask } from './work/periodic-task.js';

@@ -23,7 +23,8 @@ export interface ContentLine {
   quantity: number;
   unitAmount: bigint;
   net: bigint;
-  ratePpm: number;
+  /** null for a sum of lines with several rates. */
+  ratePpm: number | null;
 }
 
 /** Net and tax of the lines that share category and rate; see the pricing wing's TaxGroup. */

@@ -29,7 +29,7 @@ export class Documents {
       return this.reader.contentOf(reader, invoiceId);
     });
     const content = await this.logos.addedTo(printed, as);
-    const bytes = await this.renderer.render(content);
+    const bytes = await this.renderer.render(merchantId, content);
     if (bytes.length > limits.bytes) throw new Rejected('answer_too_large');
     return {
       fileName: `${content.number || invoiceId}.pdf`,

@@ -9,10 +9,8 @@ import {
 } from '@recur/contracts';
 import { languageOf } from '@recur/kernel';
 import { ppmOf } from '../pricing/tax.js';
+import { bounded } from './bounds.js';
 import type { BankAccount, ContentLine, ContentTax, DocumentContent, Party } from './content.js';
-
-/** Characters of line descriptions that are printed, shared by all lines, and of one line at least. */
-const printed = { all: 100_000, line: 200 } as const;
 
 /** Facts of a document that the Invoice itself does not contain. */
 export interface DocumentFacts {
@@ -29,13 +27,13 @@ export interface DocumentFacts {
   note?: string;
 }
 
-/** A finished invoice or credit note as it is printed, in the buyer's language. */
+/** A finished invoice or credit note as it is printed, in the buyer's language, and bounded. */
 export function documentOf(invoice: Invoice, facts: DocumentFacts): DocumentContent {
   const { seller, buyer, kind } = facts;
   const isOpen = invoice.status === invoiceStatus.processing;
   const creditApplied = BigInt(invoice.partialCreditPaidAmount);
   const total = BigInt(invoice.totalAmount);
-  return {
+  return bounded({
     kind,
     language: languageOf(buyer?.language ?? ''),
     number: invoice.number,
@@ -51,7 +49,7 @@ export function documentOf(invoice: Invoice, facts: DocumentFacts): DocumentCont
     seller: sellerOf(seller),
     buyer: buyerOf(buyer),
     logo: null,
-    lines: invoice.lines.map(line => lineOf(line, invoice.lines.length)),
+    lines: invoice.lines.map(lineOf),
     subtotal: invoice.lines.reduce((sum, line) => sum + BigInt(line.amountExcludingTax), 0n),
     discount: { code: invoice.discountCode, amount: BigInt(invoice.discountAmount) },
     promoCredit: BigInt(invoice.promoCreditDiscountAmount),
@@ -63,14 +61,13 @@ export function documentOf(invoice: Invoice, facts: DocumentFacts): DocumentCont
     paymentLink: isOpen ? invoice.paymentLink : '',
     bank: isOpen && facts.bank ? accountOf(facts.bank) : null,
     note: facts.note ?? '',
-  };
+  });
 }
 
-function lineOf(line: InvoiceLine, count: number): ContentLine {
-  const most = Math.max(printed.line, Math.floor(printed.all / count));
+function lineOf(line: InvoiceLine): ContentLine {
   return {
-    name: shortened(line.name, most),
-    description: shortened(line.pdfDescription || line.description, most),
+    name: line.name,
+    description: line.pdfDescription || line.description,
     periodStart: line.periodStart,
     periodEnd: line.periodEnd,
     quantity: line.quantity,
@@ -79,9 +76,6 @@ function lineOf(line: InvoiceLine, count: number): ContentLine {
     ratePpm: ppmOf(line.taxPercentage),
   };
 }
-
-const shortened = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, most).replace(/\p{Cs}$/u, '')}…`;
 
 function oneTax(invoice: Invoice): ContentTax[] {
   if (invoice.taxAmount === 0) return [];

@@ -3,7 +3,7 @@ import { type In, sendInvoiceEmail } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
 import { mailAbout } from '../mail/from-invoice.js';
-import { MailOutbox } from '../mail/outbox.js';
+import { assertNotFlooded, MailOutbox } from '../mail/outbox.js';
 import { DocumentReader } from './reader.js';
 
 @Controller()
@@ -21,6 +21,7 @@ export class InvoiceMails {
       // the address of now, not the one of the document
       const user = invoice.userAccount ?? buyer;
       if (user === null) throw new Rejected('user_not_found');
+      await assertNotFlooded(tx, user.email);
       await this.outbox.queue(tx, mailAbout(kind, invoice, seller, user));
       tx.log(`Invoice(${invoiceId})`, 'SendEmail', { invoiceId, userId: invoice.userId });
       return {};

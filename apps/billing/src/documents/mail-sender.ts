@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Rejected } from '@recur/kernel';
 import {
   CLOCK,
   type Clock,
@@ -79,7 +80,7 @@ export class MailSender implements OnModuleDestroy {
       return await this.transport.send(await this.envelopeOf(mail));
     } catch (error) {
       this.log.error({ err: error, merchantId: mail.merchantId, mailId: mail.id }, 'an attachment could not be made');
-      return { sent: false, response: 'The PDF could not be made', final: false };
+      return { sent: false, response: reasonOf(error), final: false };
     }
   }
 
@@ -104,12 +105,19 @@ export class MailSender implements OnModuleDestroy {
   private async pdfOf({ merchantId, id, invoiceId }: Mail): Promise<Uint8Array> {
     const caller = systemCaller(merchantId, `mail_${id}`, Number.POSITIVE_INFINITY);
     const printed = await this.db.read(caller, reader => this.documents.contentOf(reader, invoiceId));
-    return this.renderer.render(await this.logos.addedTo(printed, caller));
+    return this.renderer.render(merchantId, await this.logos.addedTo(printed, caller));
   }
 }
 
 /** True if an e-mail brings a document, and not only news of its payment. */
 const isOfDocument = ({ kind }: Mail): boolean => kind === 'invoice' || kind === 'credit_note';
+
+/** What an entry of the list of e-mails can say: no stack. */
+function reasonOf(error: unknown): string {
+  if (error instanceof Rejected) return error.message;
+  const [reason = ''] = error instanceof Error ? error.message.split('\n') : [];
+  return `The PDF could not be made: ${reason.slice(0, 200)}`;
+}
 
 /** `Name <address>`, or an address alone. */
 function mailbox(text: string): { name: string; address: string } {

@@ -1,61 +1,76 @@
 import { Worker } from 'node:worker_threads';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Rejected } from '@recur/kernel';
-import { LOG, type Log, patient } from '@recur/platform';
+import { CLOCK, type Clock, FairQueue, LOG, type Log, patient } from '@recur/platform';
 import type { DocumentContent } from './content.js';
+import { FailedDocuments } from './failures.js';
 
-/** Documents that may wait for the thread, and the time that one may take before the thread is ended. */
-const limits = { waiting: 100, renderMs: patient(4_000), heapMb: 384 } as const;
+/** One document at a time: those that may wait, in all and of one merchant, and the time before the thread is ended. */
+const limits = {
+  queue: { running: 1, waiting: 100, perLine: 50 },
+  ...{ renderMs: patient(4_000), heapMb: 384 },
+} as const;
 
 /** Answer of the worker thread. */
 export type Rendered = { ok: true; bytes: Uint8Array } | { ok: false; reason: string };
 
 interface Job {
-  content: DocumentContent;
   resolve(bytes: Uint8Array): void;
   reject(error: unknown): void;
 }
 
 /**
- * Renders documents in a worker thread, one after the other, so that no command waits while a page is laid out. The
- * thread starts with the first document, keeps its fonts, and is replaced when it fails.
+ * Renders documents in a worker thread, one after the other, so that no command waits while a page is laid out. Merchants
+ * take turns. The thread starts with the first document, keeps its fonts, and is replaced when it fails.
  */
 @Injectable()
 export class DocumentRenderer implements OnModuleDestroy {
-  private readonly waiting: Job[] = [];
+  private readonly queue = new FairQueue(limits.queue);
+  private readonly failures: FailedDocuments;
   private current: Job | undefined;
   private thread: Worker | undefined;
   private timer: NodeJS.Timeout | undefined;
   protected readonly entry: URL = new URL('./pdf/worker.js', import.meta.url);
 
-  constructor(@Inject(LOG) private readonly log: Log) {}
+  constructor(
+    @Inject(LOG) private readonly log: Log,
+    @Inject(CLOCK) clock: Clock,
+  ) {
+    this.failures = new FailedDocuments(() => Math.floor(clock.wall() / 1000));
+  }
 
-  /** The PDF of a document. Throws Rejected `overloaded` where too many wait. */
-  render(content: DocumentContent): Promise<Uint8Array> {
-    if (this.waiting.length >= limits.waiting) throw new Rejected('overloaded');
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ content, resolve, reject });
-      this.next();
-    });
+  /** The PDF of a document. Rejects `overloaded` where too many wait, or it has failed a moment ago. */
+  async render(merchantId: number, content: DocumentContent): Promise<Uint8Array> {
+    this.failures.assertDue(content);
+    return this.queue.run(String(merchantId), () => this.made(content));
   }
 
   async onModuleDestroy(): Promise<void> {
-    for (const job of this.waiting.splice(0)) job.reject(new Rejected('overloaded'));
+    this.queue.close();
     await this.end(new Rejected('overloaded'));
   }
 
-  private next(): void {
-    if (this.current !== undefined) return;
-    this.current = this.waiting.shift();
-    if (this.current === undefined) {
-      // an idle thread keeps no process alive
-      this.thread?.unref();
-      return;
+  private async made(content: DocumentContent): Promise<Uint8Array> {
+    // the same document may have failed while this one waited
+    this.failures.assertDue(content);
+    try {
+      const bytes = await this.inThread(content);
+      this.failures.made(content);
+      return bytes;
+    } catch (error) {
+      if (!(error instanceof Rejected)) this.failures.failed(content);
+      throw error;
     }
-    this.thread ??= this.started();
-    this.thread.ref();
-    this.timer = setTimeout(() => void this.end(new Error('a document took too long')), limits.renderMs);
-    this.thread.postMessage(this.current.content);
+  }
+
+  private inThread(content: DocumentContent): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      this.current = { resolve, reject };
+      this.thread ??= this.started();
+      this.thread.ref();
+      this.timer = setTimeout(() => void this.end(new Error('it took too long')), limits.renderMs);
+      this.thread.postMessage(content);
+    });
   }
 
   private started(): Worker {
@@ -69,22 +84,26 @@ export class DocumentRenderer implements OnModuleDestroy {
   }
 
   private settle(answer: Rendered): void {
-    const job = this.current;
-    clearTimeout(this.timer);
-    this.current = undefined;
+    const job = this.taken();
+    // an idle thread keeps no process alive
+    this.thread?.unref();
     if (answer.ok) job?.resolve(answer.bytes);
-    else job?.reject(new Error(`a document could not be rendered: ${answer.reason}`));
-    this.next();
+    else job?.reject(new Error(answer.reason));
   }
 
   /** Ends the thread, and with it the document that it is at; the others go to a new one. */
   private async end(why: unknown): Promise<void> {
-    const { thread, current } = this;
-    clearTimeout(this.timer);
+    const { thread } = this;
+    const job = this.taken();
     this.thread = undefined;
-    this.current = undefined;
     await thread?.terminate();
-    current?.reject(why);
-    this.next();
+    job?.reject(why);
+  }
+
+  private taken(): Job | undefined {
+    const job = this.current;
+    clearTimeout(this.timer);
+    this.current = undefined;
+    return job;
   }
 }

@@ -6,7 +6,7 @@ import { type InvoiceRow, invoices, payments } from './tables.js';
 import { invoiceView, paymentView } from './views.js';
 
 type InvoiceEvent = Extract<contract.EventName, `invoice.${string}`>;
-type PaymentEvent = Extract<contract.EventName, `payment.${string}`>;
+type PaymentEvent = Exclude<Extract<contract.EventName, `payment.${string}`>, 'payment.report.mismatch'>;
 
 /** An invoice with its lines, gateway and current payment. Locked before the payment. */
 export const invoiceAggregate: AggregateOf<InvoiceEvent, InvoiceRow, InvoiceState, contract.Invoice> = aggregate({

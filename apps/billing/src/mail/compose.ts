@@ -1,5 +1,6 @@
 import { fill, type Language } from '@recur/kernel';
 import { Formats } from '../language/formats.js';
+import { nameInText, oneLine } from './names.js';
 import { type MailWords, mailWords } from './words/words.js';
 
 /**
@@ -64,14 +65,20 @@ export function composeMail(facts: MailFacts): ComposedMail {
   const words = mailWords[language];
   const formats = new Formats(language, { code: currency, decimals }, timeZone);
   const values = {
-    number: number || facts.invoiceId,
-    seller: facts.sellerName,
-    buyer: facts.buyerName,
+    number: oneLine(number || facts.invoiceId),
+    seller: oneLine(facts.sellerName),
+    buyer: oneLine(facts.buyerName),
     amount: formats.amount(kind === 'credit_note' && facts.amount < 0n ? -facts.amount : facts.amount),
     due: dueAt === 0 ? '' : formats.date(dueAt),
     link: facts.link,
-    method: facts.method,
+    method: nameInText(facts.method),
     document: facts.documentLink,
+  };
+  const named = {
+    ...values,
+    seller: nameInText(values.seller),
+    // a user without a name is called by the e-mail address
+    buyer: values.buyer === facts.email ? values.buyer : nameInText(values.buyer),
   };
   const isReceipt = kind === 'invoice' && dueAt === 0;
   const [title, text] = isReceipt ? (['receiptTitle', 'receiptText'] as const) : [titles[kind], texts[kind]];
@@ -80,10 +87,7 @@ export function composeMail(facts: MailFacts): ComposedMail {
   const paragraphs = [words.greeting, words[text], method, links.join('\n'), words.regards].filter(Boolean);
   return {
     title: oneLine(fill(words[title], values)),
-    content: paragraphs.map(paragraph => fill(paragraph, values)).join('\n\n'),
-    attachFile: kind === 'invoice' || kind === 'credit_note' ? `${values.number}.pdf` : '',
+    content: paragraphs.map(paragraph => fill(paragraph, named)).join('\n\n'),
+    attachFile: kind === 'invoice' || kind === 'credit_note' ? `${values.number.replace(/[/\\]/g, '-')}.pdf` : '',
   };
 }
-
-/** A subject is one line: names of merchants may hold anything. */
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();

@@ -1,12 +1,31 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { emailStatus } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
 import { CLOCK, type Clock, CONFIG, type Tx } from '@recur/platform';
 import type { Config } from '../config.js';
 import { composeMail, type MailFacts } from './compose.js';
+import { oneLine } from './names.js';
 import { mails } from './tables.js';
 
 /** The kind of work that sends an e-mail; its key is the e-mail's id. */
 export const MAIL_WORK = 'mail.send';
+
+/** E-mails to one address within a minute, beyond which none is written that a command asks for. */
+const limits = { perMinute: 10 } as const;
+
+const lock = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
+const written = `select count(*)::integer as count from mails
+  where merchant_id = $1 and email_key = $2 and create_time > $3`;
+
+/** Throws Rejected `rate_limited` where the address was sent too many e-mails within the last minute. */
+export async function assertNotFlooded(tx: Tx, email: string): Promise<void> {
+  const emailKey = email.toLowerCase();
+  // those that are asked for at the same moment are counted one after the other
+  await tx.query(lock, [`mails ${tx.merchantId} ${emailKey}`]);
+  const [row] = await tx.query(written, [tx.merchantId, emailKey, tx.now - 60]);
+  if (Number(row?.count) < limits.perMinute) return;
+  throw new Rejected('rate_limited', `At most ${limits.perMinute} e-mails a minute are sent to one address`);
+}
 
 /** Queues e-mails in the transaction of what they tell; they are sent after its commit, as work that falls due at once. */
 @Injectable()
@@ -28,7 +47,7 @@ export class MailOutbox {
     tx.save(mails, {
       ...composeMail(facts),
       ...{ merchantId: tx.merchantId, id, kind, invoiceId, userId, email, emailKey: email.toLowerCase() },
-      senderName: sellerName,
+      senderName: oneLine(sellerName),
       replyTo: sellerEmail,
       status: emailStatus.pending,
       attempts: 0,

@@ -82,10 +82,12 @@ export function folderTransport(folder: string): MailTransport {
   };
 }
 
-const messageOf = ({ replyTo, attachments, from, ...mail }: Envelope) => ({
+// addresses as objects: none of them is read as a list
+const messageOf = ({ replyTo, attachments, from, to, ...mail }: Envelope) => ({
   ...mail,
   from: { name: from.name, address: from.address },
-  ...(replyTo && { replyTo }),
+  to: { name: '', address: to },
+  ...(replyTo && { replyTo: { name: '', address: replyTo } }),
   // a user's texts may look like file names or URLs, which must not be read
   disableFileAccess: true,
   disableUrlAccess: true,

@@ -1,9 +1,12 @@
 import { fetchDocument, type Invoice } from '@recur/contracts';
 import { ask } from '@recur/platform';
+import type { DocumentContent } from '../../src/documents/content.js';
 import { renderPdf } from '../../src/documents/pdf/render.js';
 import { DocumentRenderer } from '../../src/documents/renderer.js';
 import { billing } from '../../src/service.js';
 import { type Shop, shop } from '../shop.js';
+
+const rendering = { render: (_: number, content: DocumentContent) => renderPdf(content) };
 
 /** A shop whose documents are made in the test's own thread: from source, there is no file for another one to run. */
 export const shopWithDocuments = (env: Record<string, string> = {}): Promise<Shop> =>
@@ -11,7 +14,7 @@ export const shopWithDocuments = (env: Record<string, string> = {}): Promise<Sho
     {
       ...billing,
       providers: billing.providers?.map(provider =>
-        provider === DocumentRenderer ? { provide: DocumentRenderer, useValue: { render: renderPdf } } : provider,
+        provider === DocumentRenderer ? { provide: DocumentRenderer, useValue: rendering } : provider,
       ),
     },
     env,

@@ -98,10 +98,11 @@ describe('the sandbox gateway', () => {
     const account = accountOf();
     const manual = { manualCapture: true };
     const { reference, ...authorised } = await sandbox.charge(account, request('succeeds', 1, manual));
-    expect(authorised).toEqual({ is: 'authorised' });
+    expect(authorised).toEqual({ is: 'authorised', amount: 1200n, currency: 'EUR' });
+    const received = { is: 'succeeded', reference, amount: 700n, currency: 'EUR' };
     const capture = { idempotencyKey: 'c', reference, amount: 700n, currency: 'EUR' };
-    expect(await sandbox.capture(account, capture)).toEqual({ is: 'succeeded', reference });
-    expect(await sandbox.cancel(account, reference)).toEqual({ is: 'succeeded', reference });
+    expect(await sandbox.capture(account, capture)).toEqual(received);
+    expect(await sandbox.cancel(account, reference)).toEqual(received);
     const other = await sandbox.charge(account, request('succeeds', 2, manual));
     expect(await sandbox.cancel(account, other.reference)).toMatchObject({ is: 'cancelled' });
   });

@@ -51,14 +51,19 @@ const charge: ChargeRequest = {
 };
 const intent = (status: string, over: object = {}) => ({
   ...{ id: 'pi_1', object: 'payment_intent', amount: 1200, currency: 'eur', status, customer: 'cus_1' },
+  ...{
+    amount_received: status === 'succeeded' ? 1200 : 0,
+    amount_capturable: status === 'requires_capture' ? 1200 : 0,
+  },
   ...{ metadata: { recur_key: 'pay_1-1' }, last_payment_error: null, next_action: null, ...over },
 });
+const received = { is: 'succeeded', reference: 'pi_1', amount: 1200n, currency: 'EUR' };
 const failure = (status: number, error: object) => ({ status, body: { error } });
 
 describe('charging through Stripe', () => {
   it('confirms a payment intent under the key of the attempt, by a pinned version', async () => {
     answers = [{ body: intent('succeeded') }];
-    expect(await stripe.charge(account, charge)).toEqual({ is: 'succeeded', reference: 'pi_1' });
+    expect(await stripe.charge(account, charge)).toEqual(received);
     expect(asked).toMatchObject([{ call: 'POST /v1/payment_intents', key: 'pay_1-1', version: '2026-10-28.endive' }]);
     expect(asked[0]?.body).toMatchObject({
       ...{ amount: '1200', currency: 'eur', customer: 'cus_1', payment_method: 'pm_1', confirm: 'true' },
@@ -91,7 +96,7 @@ describe('charging through Stripe', () => {
       body: { object: 'list', data, has_more: false, url: '/v1/payment_intents' },
     });
     answers = [list(intent('processing', { metadata: {} }), intent('succeeded')), list()];
-    expect(await stripe.status(account, ref)).toEqual({ is: 'succeeded', reference: 'pi_1' });
+    expect(await stripe.status(account, ref)).toEqual(received);
     expect(await stripe.status(account, ref)).toEqual({ is: 'absent' });
     answers = [{ body: intent('processing') }];
     expect(await stripe.status(account, { ...ref, reference: 'pi_1' })).toMatchObject({ is: 'unknown' });
@@ -111,6 +116,8 @@ describe('charging through Stripe', () => {
         id: 're_9',
         object: 'refund',
         status: 'pending',
+        amount: 100,
+        currency: 'eur',
         failure_reason: null,
         metadata: { recur_key: 're_1' },
         ...over,
@@ -125,7 +132,11 @@ describe('charging through Stripe', () => {
       'hang up',
       'hang up',
     ];
-    expect(await stripe.refundStatus(account, request, 're_9')).toEqual({ is: 'succeeded', reference: 're_9' });
+    expect(await stripe.refundStatus(account, request, 're_9')).toEqual({
+      ...received,
+      reference: 're_9',
+      amount: 100n,
+    });
     expect(await stripe.refundStatus(account, request, '')).toEqual({ is: 'unknown', reference: 're_9' });
     expect(await stripe.refundStatus(account, request, '')).toEqual({ is: 'absent' });
     expect(await stripe.refundStatus(account, request, '')).toEqual({ is: 'unknown', reference: '' });
@@ -192,7 +203,7 @@ describe('callbacks of Stripe', () => {
     expect(await read(payload)).toEqual([
       {
         ...{ about: 'charge', id: 'evt_1', at: now - 5, idempotencyKey: 'pay_1-1' },
-        outcome: { is: 'succeeded', reference: 'pi_1' },
+        outcome: received,
       },
     ]);
     const bytes = Buffer.from(payload);
@@ -203,16 +214,45 @@ describe('callbacks of Stripe', () => {
   });
 
   it('report refunds and disputes; others are of no interest', async () => {
-    const refund = { id: 're_1', status: 'succeeded', metadata: { recur_key: 're_9-1' } };
+    const refund = { id: 're_1', status: 'succeeded', amount: 5, currency: 'kwd', metadata: { recur_key: 're_9-1' } };
     expect(await read(event('refund.updated', refund))).toMatchObject([
-      { about: 'refund', idempotencyKey: 're_9-1', outcome: { is: 'succeeded' } },
+      { about: 'refund', idempotencyKey: 're_9-1', outcome: { is: 'succeeded', amount: 5n, currency: 'KWD' } },
     ]);
     const dispute = { id: 'dp_1', status: 'lost', payment_intent: 'pi_1', amount: 500, currency: 'jpy' };
     expect(await read(event('charge.dispute.closed', dispute))).toMatchObject([
-      { about: 'dispute', reference: 'pi_1', state: 'lost', amount: 500n },
+      { about: 'dispute', reference: 'pi_1', state: 'lost', amount: 500n, currency: 'JPY' },
     ]);
     expect(await read(event('payment_intent.succeeded', intent('succeeded', { metadata: {} })))).toEqual([]);
     expect(await read(event('customer.created', { id: 'cus_1' }))).toEqual([]);
+  });
+});
+
+describe('money that Stripe states', () => {
+  const said = async (over: object, status = 'succeeded') => {
+    answers = [{ body: intent(status, over) }];
+    return stripe.charge(account, charge);
+  };
+
+  it('is what was received or reserved, in the currency of the intent, whatever was asked for', async () => {
+    expect(await said({ amount_received: 1, currency: 'jpy' })).toEqual({ ...received, amount: 1n, currency: 'JPY' });
+    expect(await said({ amount_received: 50_000, currency: 'isk' })).toMatchObject({ amount: 500n, currency: 'ISK' });
+    expect(await said({ amount_capturable: 700 }, 'requires_capture')).toEqual({
+      ...{ is: 'authorised', reference: 'pi_1', amount: 700n, currency: 'EUR' },
+    });
+  });
+
+  it('is none without an amount in a known currency: the gateway is asked again', async () => {
+    const unsaid = { is: 'unknown', reference: 'pi_1' };
+    const odd = [
+      { amount_received: null },
+      { amount_received: 1.5 },
+      { amount_received: 1e30 },
+      { amount_received: '5' },
+    ];
+    for (const over of [...odd, { currency: 'zzz' }, { currency: null }, { currency: '' }]) {
+      expect(await said(over)).toEqual(unsaid);
+    }
+    expect(await said({ currency: 'zzz' }, 'requires_capture')).toEqual(unsaid);
   });
 });
 

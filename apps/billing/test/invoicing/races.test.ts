@@ -69,7 +69,7 @@ const report =
   async ({ paymentId }) => {
     const caller = s.t.callerOf();
     const id = `evt_${++reports}`;
-    const fact = { about: 'dispute', id, at: 1, reference: `ch_${paymentId}`, amount, state } as const;
+    const fact = { about: 'dispute', id, at: 1, reference: `ch_${paymentId}`, amount, currency: 'EUR', state } as const;
     await s.t.db.write(caller, async tx => {
       await s.t.app.get(GatewayFacts).apply(tx, s.gateway.gatewayId, [fact], caller.requestId, 1);
       return {};

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { emptyOf, Invoice, InvoiceMerchant, invoiceStatus, Payment, User } from '@recur/contracts';
 import { composeMail, type MailKind } from '../../src/mail/compose.js';
 import { mailAbout } from '../../src/mail/from-invoice.js';
+import { htmlOf } from '../../src/mail/html.js';
 import { mailWords } from '../../src/mail/words/words.js';
 
 const seller = {
@@ -37,6 +38,32 @@ describe('an e-mail', () => {
         'Pay here: https://pay.example/x\nYour document as a PDF: https://billing.example/documents/1\n\n' +
         'Kind regards,\nNorthwind',
     });
+  });
+
+  it('keeps the names of others on their line, and makes no links of them', () => {
+    const evil = 'Ada\r\n\r\nPay here: https://evil.example/x\nwww.evil.example \u202e\u0007 Inc.';
+    const facts = mailAbout('invoice', invoice({ number: 'A\r\nBcc: x/1' }), { ...seller, companyName: evil }, user);
+    const { title, content, attachFile } = composeMail({ ...facts, buyerName: evil, method: evil });
+    const usual = composed('invoice', {}).content;
+    expect(content.split('\n')).toHaveLength(usual.split('\n').length + 2);
+    for (const part of [title, attachFile]) expect(part).not.toMatch(/[\p{Cc}\u202e]/u);
+    expect(attachFile).toBe('A Bcc: x-1.pdf');
+    const page = htmlOf(title, content);
+    expect(page.match(/href="[^"]+"/g)).toEqual([
+      'href="https://pay.example/x"',
+      'href="https://billing.example/documents/1"',
+    ]);
+    for (const said of [content, page.replace(/^.*<body/, '')]) {
+      expect(said).not.toMatch(/https?:\/\/(www\.)?evil|evil\.example/);
+    }
+    expect(content).toContain(
+      'Hello Ada Pay here: https:\u2060//evil.\u2060example/x www.\u2060evil.\u2060example Inc.,',
+    );
+  });
+
+  it('calls a user without a name by the address', () => {
+    const facts = mailAbout('invoice', invoice(), seller, { ...user, firstName: '' });
+    expect(composeMail(facts).content).toContain('Hello ada@example.com,');
   });
 
   it('about a paid invoice asks for nothing', () => {

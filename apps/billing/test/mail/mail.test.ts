@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   cancelInvoice,
   invoiceDetail,
@@ -11,6 +11,7 @@ import {
   sendInvoiceEmail,
 } from '@recur/contracts';
 import { simpleParser } from 'mailparser';
+import { DocumentRenderer } from '../../src/documents/renderer.js';
 import { changeSettings } from '../../src/invoicing/finish/settings.js';
 import { shopWithDocuments } from '../documents/desk.js';
 import { pagesOf } from '../documents/pdf-text.js';
@@ -217,12 +218,53 @@ describe('an e-mail that fails', () => {
     expect(mailbox.mails).toEqual([]);
   });
 
+  it('whose PDF cannot be made is tried again after growing pauses, then given up, saying why', async () => {
+    const fails = jest.spyOn(s.t.app.get(DocumentRenderer), 'render').mockRejectedValue(new Error('it took too long'));
+    await send();
+    const response = 'The PDF could not be made: it took too long';
+    for (const [at, pause] of [60, 300, 1_800, 7_200, 21_600].entries()) {
+      await s.t.work.drain();
+      expect(await newest()).toMatchObject({ status: 0, response });
+      s.clock.advance(pause - 1);
+      await s.t.work.drain();
+      expect(fails).toHaveBeenCalledTimes(at + 1);
+      s.clock.advance(1);
+    }
+    await s.t.work.drain();
+    expect(await newest()).toMatchObject({ status: 2, response });
+    s.clock.advance(10 * 86_400);
+    await s.t.work.drain();
+    expect(fails).toHaveBeenCalledTimes(6);
+    expect(mailbox.mails).toEqual([]);
+    fails.mockRestore();
+  });
+
   it('is given up at once where the recipient is refused for good', async () => {
     mailbox.answer = { code: 550, text: 'No such mailbox' };
     await send();
     await s.t.work.drain();
     expect(await newest()).toMatchObject({ status: 2, response: expect.stringContaining('No such mailbox') });
     mailbox.answer = undefined;
+  });
+});
+
+describe('invoice/send_email, again and again', () => {
+  it('sends ten e-mails a minute to one user, also where they are asked for at once', async () => {
+    for (const id of [71, 72]) s.knowUser(id);
+    const { invoiceId } = await s.made({ userId: 71, finish: true });
+    const other = await s.made({ userId: 72, finish: true });
+    const ask = () => s.t.call(sendInvoiceEmail, { invoiceId });
+    const answers = await Promise.all(Array.from({ length: 14 }, ask));
+    const refused = answers.filter(({ ok }) => !ok);
+    expect(refused).toHaveLength(4);
+    for (const one of refused) expect(one).toMatchObject({ slug: 'rate_limited' });
+    s.clock.advance(59);
+    expect(await ask()).toMatchObject({ slug: 'rate_limited' });
+    expect(await s.t.call(sendInvoiceEmail, { invoiceId: other.invoiceId })).toMatchObject({ ok: true });
+    s.clock.advance(1);
+    expect(await ask()).toMatchObject({ ok: true });
+    await s.t.work.drain();
+    expect(mailbox.mails).toHaveLength(12);
   });
 });
 

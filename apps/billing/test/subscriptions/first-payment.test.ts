@@ -44,9 +44,12 @@ const locked = (invoiceId: string, run: (tx: never, invoice: never) => unknown) 
   });
 const sent = (invoiceId: string) =>
   locked(invoiceId, (tx, invoice) => w.t.app.get(WireTransfers).markSent(tx, invoice));
+const authorised = (reference: string) => ({ is: 'authorised', reference, amount: 1_200n, currency: 'EUR' });
 const reported = (paymentId: string, outcome: object) =>
   w.t.db.write(w.t.callerOf(), async tx => {
-    await w.t.app.get(Settlement).report(tx, { paymentId, attempt: 1, outcome: outcome as never });
+    await w.t.app.get(Settlement).report(tx, {
+      ...{ paymentId, attempt: 1, gatewayId, by: 'callback', outcome: outcome as never },
+    });
     return {};
   });
 const updates = async () => (await w.types()).filter(type => type.startsWith('subscription.'));
@@ -72,7 +75,7 @@ describe('a first payment whose outcome is awaited', () => {
 
   it('is so while an amount is authorised, until its payment is cleared', async () => {
     const { subscriptionId, paymentId, invoiceId } = await charged('calls_back_late');
-    await reported(paymentId, { is: 'authorised', reference: 'ch_1' });
+    await reported(paymentId, authorised('ch_1'));
     expect(await w.statusOf(subscriptionId)).toBe(processing);
     expect(await w.statusOf(subscriptionId)).toBe(processing);
     await w.t.done(clearInvoicePayment, { invoiceId });
@@ -81,7 +84,7 @@ describe('a first payment whose outcome is awaited', () => {
 
   it('is not cleared once its capture was asked for', async () => {
     const { subscriptionId, paymentId, invoiceId } = await charged('calls_back_late');
-    await reported(paymentId, { is: 'authorised', reference: 'ch_2' });
+    await reported(paymentId, authorised('ch_2'));
     await w.t.done(capturePayment, { paymentId, externalCaptureId: 'c-2' });
     expect(await w.t.call(clearInvoicePayment, { invoiceId })).toMatchObject({ slug: 'payment_under_way' });
     expect(await w.statusOf(subscriptionId)).toBe(processing);
@@ -102,7 +105,7 @@ describe('a first payment whose outcome is awaited', () => {
       slug: 'payment_under_way',
       message: `Payment ${paymentId} of invoice ${invoiceId} is under way: wait for its outcome, and try again`,
     });
-    await reported(paymentId, { is: 'authorised', reference: 'ch_3' });
+    await reported(paymentId, authorised('ch_3'));
     await w.t.done(cancelSubscription, { subscriptionId });
     expect(await w.statusOf(subscriptionId)).toBe(cancelled);
   });

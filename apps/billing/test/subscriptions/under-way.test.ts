@@ -107,8 +107,8 @@ async function bring(state: State, cases: readonly { invoiceId: string }[]): Pro
     const { paymentId, attempt, reference } = await openPayment(one);
     await w.t.rows(`update sandbox_charges set state = 'authorised' where reference = $1`, [reference]);
     await w.t.db.write(w.t.callerOf(), async tx => {
-      const outcome = { is: 'authorised', reference } as const;
-      await w.t.app.get(Settlement).report(tx, { paymentId, attempt, outcome });
+      const outcome = { is: 'authorised', reference, amount: 1n, currency: 'EUR' } as const;
+      await w.t.app.get(Settlement).report(tx, { paymentId, attempt, gatewayId, by: 'answer', outcome });
       return {};
     });
     if (state === 'being captured') await w.t.done(capturePayment, { paymentId, externalCaptureId: paymentId });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { hash, verify } from '@node-rs/argon2';
-import { FairQueue } from './fair-queue.js';
+import { FairQueue } from '@recur/platform';
 import type { Line } from './lines.js';
 
 /** `waiting` is below the number of commands that run at once, so that commands without passwords still run. */

@@ -45,3 +45,26 @@ const payment = z.object({
 });
 export interface Payment extends z.output<typeof payment> {}
 export const Payment: Shape<Payment> = payment.meta({ id: 'Payment' });
+
+const paymentReportMismatch = z.object({
+  about: text.describe('charge, refund or dispute'),
+  currency: text.describe('As reported'),
+  expectedAmount: amount,
+  expectedCurrency: text,
+  expectedGatewayId: integer,
+  amount: amount.describe('As reported, in minor units of the reported currency'),
+  gatewayId: integer.describe('The gateway that reported it'),
+  invoiceId: text,
+  merchantId: integer,
+  paymentId: text,
+  reason: text.describe('gateway, sending, currency or amount: what does not match'),
+  reference: text.describe("The gateway's own id of the charge, refund or disputed charge"),
+  refundId: text.describe("'' for charges and disputes"),
+  updateTime: time,
+  userId: integer,
+});
+export interface PaymentReportMismatch extends z.output<typeof paymentReportMismatch> {}
+/** The data of payment.report.mismatch: a gateway's report of money that does not fit what it names. */
+export const PaymentReportMismatch: Shape<PaymentReportMismatch> = paymentReportMismatch.meta({
+  id: 'PaymentReportMismatch',
+});

@@ -47,7 +47,7 @@ function cellsOf({ formats }: Canvas, line: ContentLine): Record<Cell, string> {
   return {
     quantity: formats.quantity(line.quantity),
     unitPrice: formats.amount(line.unitAmount),
-    tax: formats.rate(line.ratePpm),
+    tax: line.ratePpm === null ? '' : formats.rate(line.ratePpm),
     amount: formats.amount(line.net),
   };
 }

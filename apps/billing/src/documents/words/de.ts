@@ -49,4 +49,5 @@ export const de: Words = {
   scanToPay: 'Zum Bezahlen mit der Banking-App scannen',
   page: 'Seite {page} von {pages}',
   carriedOn: 'Fortsetzung',
+  moreLines: 'und {count} weitere Positionen',
 };

@@ -48,5 +48,6 @@ export const en = {
   scanToPay: 'Scan with your banking app to pay',
   page: 'Page {page} of {pages}',
   carriedOn: 'Continued',
+  moreLines: 'and {count} more lines',
 };
 export type Words = typeof en;

@@ -49,4 +49,5 @@ export const es: Words = {
   scanToPay: 'Escanee con la app de su banco para pagar',
   page: 'Página {page} de {pages}',
   carriedOn: 'Continuación',
+  moreLines: 'y {count} líneas más',
 };

@@ -49,4 +49,5 @@ export const fr: Words = {
   scanToPay: 'Scannez avec votre application bancaire pour payer',
   page: 'Page {page} sur {pages}',
   carriedOn: 'Suite',
+  moreLines: 'et {count} autres lignes',
 };

@@ -49,4 +49,5 @@ export const zh: Words = {
   scanToPay: '使用银行应用扫码付款',
   page: '第 {page} 页，共 {pages} 页',
   carriedOn: '续',
+  moreLines: '及其他 {count} 项',
 };

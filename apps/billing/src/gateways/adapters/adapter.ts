@@ -45,10 +45,13 @@ export interface RefundRequest {
   currency: string;
 }
 
-/** The outcome of a call. `reference` is the gateway's own id. */
+/**
+ * The outcome of a call. `reference` is the gateway's own id. Success and authorisation state the money: what was received,
+ * refunded or reserved, in minor units of `currency` (ISO 4217, upper case).
+ */
 export type Outcome =
-  | { is: 'succeeded'; reference: string }
-  | { is: 'authorised'; reference: string }
+  | { is: 'succeeded'; reference: string; amount: bigint; currency: string }
+  | { is: 'authorised'; reference: string; amount: bigint; currency: string }
   /** Soft: may succeed later. Hard: this method never will (lost, stolen, closed). */
   | { is: 'declined'; kind: 'soft' | 'hard'; reason: string; reference: string }
   | { is: 'needsAction'; link: string; reference: string }
@@ -63,7 +66,7 @@ export type Status = Outcome | { is: 'absent' };
 export type Fact =
   | { about: 'charge'; id: string; at: number; idempotencyKey: string; outcome: Outcome }
   | { about: 'refund'; id: string; at: number; idempotencyKey: string; outcome: Outcome }
-  | { about: 'dispute'; id: string; at: number; reference: string; amount: bigint; state: 'open' | 'won' | 'lost' }
+  | DisputeFact
   | { about: 'method'; id: string; at: number; gatewayUserId: string; method: SavedMethod };
 
 /**
@@ -81,6 +84,18 @@ export class UnreadableReport extends Error {
   ) {
     super('the facts of a report cannot be read', { cause });
   }
+}
+
+/** A chargeback of a charge; the amount is in minor units of `currency`. */
+export interface DisputeFact {
+  about: 'dispute';
+  id: string;
+  at: number;
+  /** The charge's reference. */
+  reference: string;
+  amount: bigint;
+  currency: string;
+  state: 'open' | 'won' | 'lost';
 }
 
 /** A payment method as the gateway keeps it. */

@@ -159,8 +159,7 @@ export class Sandbox implements GatewayAdapter {
   ): Promise<Fact[] | undefined> {
     const text = Buffer.from(body).toString();
     if (!this.keyring.hasSigned(text, headers[SIGNATURE] ?? '')) return undefined;
-    const fact = JSON.parse(text) as Fact & { amount: string };
-    return [fact.about === 'dispute' ? { ...fact, amount: BigInt(fact.amount) } : fact];
+    return [read<Fact>(text)];
   }
 
   /** The callbacks that are due, in the order in which they arrive; they stay due until `delivered`. */
@@ -225,27 +224,25 @@ export class Sandbox implements GatewayAdapter {
   private async plan(tx: Tx, account: GatewayAccount, charge: SandboxCharge, callback: ScenarioCallback) {
     const { gatewayId } = account;
     const dueTime = tx.now + callback.afterSeconds;
-    const body = JSON.stringify(this.factOf(account, charge, callback, dueTime), (_, value) =>
-      typeof value === 'bigint' ? String(value) : value,
-    );
+    const body = written(this.factOf(account, charge, callback, dueTime));
     const id = await tx.nextId(sandboxCallbacks);
     tx.save(sandboxCallbacks, { merchantId: tx.merchantId, id, gatewayId, dueTime, body, sent: 0 });
     tx.schedule(SANDBOX_CALLBACK, String(id), dueTime);
   }
 
   private factOf(account: GatewayAccount, charge: SandboxCharge, { report, says }: ScenarioCallback, at: number): Fact {
-    const { reference, amount, idempotencyKey, kind: about } = charge;
+    const { reference, amount, currency, idempotencyKey, kind: about } = charge;
     const id = `${reference}_${report}`;
     if (says === 'outcome')
       return { about, id, at, idempotencyKey, outcome: this.outcomeOf(account, charge, charge.tellTime) };
     if (says === 'pending') return { about, id, at, idempotencyKey, outcome: { is: 'unknown', reference } };
     const state = ({ disputeOpen: 'open', disputeWon: 'won', disputeLost: 'lost' } as const)[says];
-    return { about: 'dispute', id, at, reference, amount, state };
+    return { about: 'dispute', id, at, reference, amount, currency, state };
   }
 
   private outcomeOf(
     { gatewayId }: GatewayAccount,
-    { state, reference, tellTime, kind }: SandboxCharge,
+    { state, reference, tellTime, kind, amount, currency }: SandboxCharge,
     now: number,
   ): Outcome {
     if (now < tellTime) return { is: 'unknown', reference };
@@ -253,8 +250,8 @@ export class Sandbox implements GatewayAdapter {
       ...{ is: 'declined', kind: how, reason, reference },
     });
     const outcomes: Record<SandboxState, Outcome> = {
-      succeeded: { is: 'succeeded', reference },
-      authorised: { is: 'authorised', reference },
+      succeeded: { is: 'succeeded', reference, amount, currency },
+      authorised: { is: 'authorised', reference, amount, currency },
       cancelled: { is: 'cancelled', reference },
       lost: { is: 'unknown', reference: '' },
       soft: declined('soft', 'insufficient_funds'),
@@ -269,8 +266,13 @@ export class Sandbox implements GatewayAdapter {
     return `${this.config.BASE_URL}/gateway/${gatewayId}/sandbox/${reference}`;
   }
 
-  private write<T extends object>(account: GatewayAccount, what: string, run: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.db.write(this.caller(account, what), run);
+  private async write<T extends object>(
+    account: GatewayAccount,
+    what: string,
+    run: (tx: Tx) => Promise<T>,
+  ): Promise<T> {
+    const { json } = await this.db.write(this.caller(account, what), async tx => ({ json: written(await run(tx)) }));
+    return read<T>(json);
   }
 
   private caller({ merchantId }: GatewayAccount, what = 'read') {
@@ -281,5 +283,10 @@ export class Sandbox implements GatewayAdapter {
     return this.clock.wall() + callMs;
   }
 }
+
+// JSON in which amounts are strings of digits
+const written = (value: object): string =>
+  JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one));
+const read = <T>(json: string): T => JSON.parse(json, (name, value) => (name === 'amount' ? BigInt(value) : value));
 
 const targetOf = ({ gatewayId }: GatewayAccount) => `Gateway(${gatewayId}-sandbox)`;

@@ -1,4 +1,4 @@
-import { exponentOf } from '@recur/contracts';
+import { currencies, exponentOf } from '@recur/contracts';
 
 // https://docs.stripe.com/currencies: the minor units of Stripe's API are not those of ISO 4217 everywhere
 const zeroDecimal = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '));
@@ -25,4 +25,13 @@ export function toStripe(amount: bigint, currency: string): number | undefined {
 export function fromStripe(amount: number, currency: string): bigint {
   const shift = stripeExponent(currency) - exponentOf(currency);
   return (BigInt(amount) * 10n ** BigInt(Math.max(-shift, 0))) / 10n ** BigInt(Math.max(shift, 0));
+}
+
+/** Money that an object of Stripe states, in ISO 4217 minor units; undefined where it states none in a known currency. */
+export function moneyOf(amount: unknown, currency: unknown): { amount: bigint; currency: string } | undefined {
+  if (!Number.isSafeInteger(amount) || typeof currency !== 'string') return undefined;
+  const code = currency.toUpperCase();
+  if (!currencies.has(code)) return undefined;
+  const money = fromStripe(amount as number, code);
+  return money > BigInt(Number.MAX_SAFE_INTEGER) ? undefined : { amount: money, currency: code };
 }

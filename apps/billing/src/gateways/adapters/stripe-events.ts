@@ -2,7 +2,7 @@ import { currencies } from '@recur/contracts';
 import type Stripe from 'stripe';
 import { z } from 'zod';
 import type { Fact } from './adapter.js';
-import { fromStripe } from './stripe-amounts.js';
+import { moneyOf } from './stripe-amounts.js';
 import { outcomeOf, outcomeOfRefund } from './stripe-outcomes.js';
 
 // The parts of Stripe's events that recur reads. They are signed, and checked all the same: what is stored of them has to
@@ -15,6 +15,7 @@ const text = z
   .regex(/^[^\0\p{Cs}]*$/u);
 const id = text.min(1).max(255);
 const reference = z.union([id, z.object({ id }).transform(of => of.id)]);
+const money = z.int().min(0);
 const event = z.object({
   ...{ id, type: z.string(), created: z.int().min(0) },
   data: z.object({ object: z.unknown() }).nullish(),
@@ -24,14 +25,17 @@ const made = z.object({ metadata: z.object({ recur_key: id.optional() }).nullish
 const intent = z.object({
   id,
   status: text,
+  amount_received: money,
+  amount_capturable: money,
+  currency: text,
   last_payment_error: z.object({ code: text.nullish(), decline_code: text.nullish() }).nullish(),
   next_action: z.object({ redirect_to_url: z.object({ url: text.nullish() }).nullish() }).nullish(),
 });
-const refund = z.object({ id, status: text.nullish(), failure_reason: text.nullish() });
+const refund = z.object({ id, amount: money, currency: text, status: text.nullish(), failure_reason: text.nullish() });
 const dispute = z.object({
   status: text,
   payment_intent: reference.nullish(),
-  amount: z.int().min(0),
+  amount: money,
   currency: z
     .string()
     .transform(code => code.toUpperCase())
@@ -73,8 +77,8 @@ export function factsIn(sent: unknown): Read[] {
     case 'charge.dispute.closed': {
       const { status, payment_intent, amount, currency } = as(dispute);
       const state = status === 'won' || status === 'warning_closed' ? 'won' : status === 'lost' ? 'lost' : 'open';
-      const disputed = fromStripe(amount, currency);
-      return [{ about: 'dispute', id, at, reference: payment_intent ?? '', amount: disputed, state }];
+      const disputed = moneyOf(amount, currency);
+      return disputed ? [{ about: 'dispute', id, at, reference: payment_intent ?? '', ...disputed, state }] : [];
     }
     case 'setup_intent.succeeded': {
       const { customer, payment_method } = as(setup);

@@ -1,5 +1,6 @@
 import Stripe from 'stripe';
 import type { Outcome, SavedMethod } from './adapter.js';
+import { moneyOf } from './stripe-amounts.js';
 
 /** Decline codes after which the card never works again: https://docs.stripe.com/declines/codes */
 const hard = new Set([
@@ -12,14 +13,20 @@ const declined = (reason: string, reference: string): Outcome => ({
   ...{ is: 'declined', kind: hard.has(reason) ? 'hard' : 'soft', reason, reference },
 });
 
+/** Success without an amount in a known currency is none: the gateway is asked again. */
+function withMoney(is: 'succeeded' | 'authorised', reference: string, amount: number, currency: string): Outcome {
+  const money = moneyOf(amount, currency);
+  return money ? { is, reference, amount: money.amount, currency: money.currency } : { is: 'unknown', reference };
+}
+
 /** The outcome that a payment intent reports. */
 export function outcomeOf(intent: Stripe.PaymentIntent): Outcome {
   const { id: reference, last_payment_error: error } = intent;
   switch (intent.status) {
     case 'succeeded':
-      return { is: 'succeeded', reference };
+      return withMoney('succeeded', reference, intent.amount_received, intent.currency);
     case 'requires_capture':
-      return { is: 'authorised', reference };
+      return withMoney('authorised', reference, intent.amount_capturable, intent.currency);
     case 'requires_action':
       return { is: 'needsAction', link: intent.next_action?.redirect_to_url?.url ?? '', reference };
     case 'canceled':
@@ -32,8 +39,8 @@ export function outcomeOf(intent: Stripe.PaymentIntent): Outcome {
   }
 }
 
-export function outcomeOfRefund({ id: reference, status, failure_reason }: Stripe.Refund): Outcome {
-  if (status === 'succeeded') return { is: 'succeeded', reference };
+export function outcomeOfRefund({ id: reference, status, failure_reason, amount, currency }: Stripe.Refund): Outcome {
+  if (status === 'succeeded') return withMoney('succeeded', reference, amount, currency);
   if (status === 'canceled') return { is: 'cancelled', reference };
   if (status === 'failed') {
     return { is: 'declined', kind: 'hard', reason: failure_reason ?? 'refund_failed', reference };

@@ -2,9 +2,18 @@ import { Rejected } from '@recur/kernel';
 import type { Invoice } from './invoice.js';
 import type { Payment } from './payment.js';
 
+/** Money that a gateway says it has received, given back or reserved: minor units of `currency`. */
+export interface ReportedMoney {
+  is: 'succeeded' | 'authorised';
+  reference: string;
+  amount: bigint;
+  currency: string;
+}
+
 /** Outcome of a charge as its gateway states it: in its answer, when it is asked, or in a callback. */
 export type ChargeOutcome =
-  | { is: 'succeeded' | 'authorised' | 'cancelled' | 'unknown'; reference: string }
+  | ReportedMoney
+  | { is: 'cancelled' | 'unknown'; reference: string }
   | { is: 'declined'; kind: 'soft' | 'hard'; reason: string; reference: string }
   | { is: 'needsAction'; link: string; reference: string }
   | { is: 'absent' };
@@ -13,19 +22,41 @@ export type ChargeOutcome =
 export interface ChargeReport {
   paymentId: string;
   attempt: number;
+  /** The gateway that reports it. */
+  gatewayId: number;
+  /** An answer to a call of ours, or a callback, which its gateway sends by itself. */
+  by: 'answer' | 'callback';
   outcome: ChargeOutcome;
 }
 
 /**
  * Meaning of a report. `collect`: the payment succeeds. `surplus`: money that no open payment waits for. `fail`: it was
  * declined. `act`: the user must act. `reserve`: the amount is authorised. `ask`: not final, the gateway is asked again.
- * `resend`: it never arrived. `close`: the charge of an ended payment is over.
+ * `resend`: it never arrived. `close`: the charge of an ended payment is over. `mismatch`: the money is none of the payment's,
+ * and a person has to look.
  */
-export type Verdict = 'nothing' | 'collect' | 'surplus' | 'fail' | 'act' | 'reserve' | 'ask' | 'resend' | 'close';
+export type Verdict =
+  | 'nothing'
+  | 'collect'
+  | 'surplus'
+  | 'fail'
+  | 'act'
+  | 'reserve'
+  | 'ask'
+  | 'resend'
+  | 'close'
+  | 'mismatch';
 
 /** Judges a report. Reports repeat, are late and out of order: one that says nothing new is `nothing`. */
-export function verdictOf(payment: Payment, invoice: Invoice, { attempt, outcome }: ChargeReport): Verdict {
-  if (outcome.is === 'succeeded') return verdictOnSuccess(payment, invoice, outcome.reference);
+export function verdictOf(payment: Payment, invoice: Invoice, report: ChargeReport): Verdict {
+  const { attempt, outcome } = report;
+  if (statesMoney(outcome)) {
+    if (isRepeated(payment, outcome)) return 'nothing';
+    if (mismatchOf(payment, report, outcome)) return 'mismatch';
+  } else if (report.gatewayId !== payment.gatewayId) {
+    return 'nothing';
+  }
+  if (outcome.is === 'succeeded') return verdictOnSuccess(payment, invoice);
   // money counts from any sending, anything else only from the last
   if (attempt !== payment.attempt) return 'nothing';
   if (payment.status !== 'created') return verdictOnEnded(payment, outcome);
@@ -44,8 +75,30 @@ export function verdictOf(payment: Payment, invoice: Invoice, { attempt, outcome
   }
 }
 
-function verdictOnSuccess(payment: Payment, invoice: Invoice, reference: string): Verdict {
-  if (payment.status === 'success' && payment.gatewayPaymentId === reference) return 'nothing';
+/** True for an outcome that states money. */
+export const statesMoney = (outcome: ChargeOutcome): outcome is ReportedMoney =>
+  outcome.is === 'succeeded' || outcome.is === 'authorised';
+
+/** What does not fit between reported money and what it names. */
+export type Mismatch = 'gateway' | 'sending' | 'currency' | 'amount';
+
+/** What is wrong with the money of a report; undefined for money of the payment's own gateway, currency and sendings. */
+export function mismatchOf(
+  payment: Pick<Payment, 'gatewayId' | 'attempt' | 'currency'>,
+  { gatewayId, attempt }: Pick<ChargeReport, 'gatewayId' | 'attempt'>,
+  { amount, currency }: ReportedMoney,
+): Mismatch | undefined {
+  if (gatewayId !== payment.gatewayId) return 'gateway';
+  if (attempt < 1 || attempt > payment.attempt) return 'sending';
+  if (currency !== payment.currency) return 'currency';
+  return amount > 0n ? undefined : 'amount';
+}
+
+/** True for the money that the payment succeeded with, told again by whichever gateway. */
+const isRepeated = (payment: Payment, { is, reference }: ReportedMoney): boolean =>
+  is === 'succeeded' && payment.status === 'success' && payment.gatewayPaymentId === reference;
+
+function verdictOnSuccess(payment: Payment, invoice: Invoice): Verdict {
   const isAwaited = payment.status === 'created' && invoice.status === 'processing';
   return isAwaited && invoice.paymentId === payment.paymentId ? 'collect' : 'surplus';
 }

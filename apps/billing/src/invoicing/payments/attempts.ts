@@ -159,11 +159,12 @@ export class PaymentAttempts {
 
   private async outcomeOf({ gateway, payment, method, gatewayUserId }: Claim): Promise<ChargeReport> {
     const { paymentId, attempt } = payment;
-    if (method) return { paymentId, attempt, outcome: await this.charges.send(gateway, payment, method) };
+    const report = { paymentId, attempt, gatewayId: gateway.gatewayId, by: 'answer' } as const;
+    if (method) return { ...report, outcome: await this.charges.send(gateway, payment, method) };
     const outcome = await this.charges.ask(gateway, payment, gatewayUserId);
     const isInFlight = this.charges.machineNow() - payment.sentTime < limits.inFlightSeconds;
     // a request sent a moment ago may still arrive: it is not sent again yet
-    return { paymentId, attempt, outcome: outcome.is === 'absent' && isInFlight ? lost : outcome };
+    return { ...report, outcome: outcome.is === 'absent' && isInFlight ? lost : outcome };
   }
 
   private async record(tx: Tx, items: readonly WorkItem[], reports: readonly (ChargeReport | undefined)[]) {

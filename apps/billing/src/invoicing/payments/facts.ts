@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
-import type { Fact } from '../../gateways/adapters/adapter.js';
+import type { DisputeFact, Fact } from '../../gateways/adapters/adapter.js';
 import { userAtGateway } from '../../gateways/chargeable.js';
 import { keepMethod } from '../../gateways/payment-methods.js';
 import { sendingOf } from '../domain/charge.js';
+import { tellMismatch } from '../mismatches.js';
 import { InvoiceOwners } from '../owners.js';
 import { Disputes } from '../refunds/disputes.js';
 import { RefundReports } from '../refunds/sending.js';
@@ -41,10 +42,11 @@ export class GatewayFacts {
     switch (fact.about) {
       case 'charge': {
         const sending = sendingOf(fact.idempotencyKey);
-        return sending !== undefined && this.settlement.report(tx, { ...sending, outcome: fact.outcome });
+        if (!sending) return false;
+        return this.settlement.report(tx, { ...sending, gatewayId, by: 'callback', outcome: fact.outcome });
       }
       case 'refund':
-        return this.refunds.report(tx, { refundId: fact.idempotencyKey, outcome: fact.outcome });
+        return this.refunds.report(tx, { refundId: fact.idempotencyKey, gatewayId, outcome: fact.outcome });
       case 'dispute':
         return this.dispute(tx, gatewayId, fact);
       case 'method':
@@ -53,13 +55,19 @@ export class GatewayFacts {
   }
 
   /** A chargeback of a charge that was collected for an invoice; others are of no interest. */
-  private async dispute(tx: Tx, gatewayId: number, fact: Extract<Fact, { about: 'dispute' }>): Promise<boolean> {
-    if (fact.reference === '') return false;
-    const charged = await tx.find(payments, { gatewayId, gatewayPaymentId: fact.reference });
+  private async dispute(tx: Tx, gatewayId: number, fact: DisputeFact): Promise<boolean> {
+    const { reference, amount, currency } = fact;
+    if (reference === '') return false;
+    const charged = await tx.find(payments, { gatewayId, gatewayPaymentId: reference });
     const locked = charged && (await lockCharge(tx, this.owners, charged.paymentId));
     const isCurrent = locked?.invoice.paymentId === charged?.paymentId && locked?.payment.status === 'success';
     if (!locked || !isCurrent) return false;
-    if (fact.state === 'lost') return this.disputes.lost(tx, locked.invoice, fact.amount);
+    if (currency !== locked.payment.currency || amount <= 0n) {
+      const reason = amount > 0n ? 'currency' : 'amount';
+      const disputed = { gatewayId, reference, amount, currency, expected: locked.payment.paymentAmount, refundId: '' };
+      return tellMismatch(tx, locked.payment, { about: 'dispute', reason, ...disputed });
+    }
+    if (fact.state === 'lost') return this.disputes.lost(tx, locked.invoice, amount);
     return this.disputes[fact.state](tx, locked.invoice);
   }
 }

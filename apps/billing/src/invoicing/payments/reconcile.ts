@@ -52,8 +52,8 @@ export class PaymentReconciliation {
       return run && { payment, run };
     });
     if (!ready) return undefined;
-    const { paymentId, attempt } = ready.payment;
-    return { paymentId, attempt, outcome: await ready.run() };
+    const { paymentId, attempt, gatewayId } = ready.payment;
+    return { paymentId, attempt, gatewayId, by: 'answer', outcome: await ready.run() };
   }
 }
 

@@ -1,14 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
+import { receipt } from '../../pricing/settle.js';
 import { paymentAggregate } from '../aggregates.js';
-import { askAgainAfter, type ChargeOutcome, type ChargeReport, verdictOf } from '../domain/charge.js';
+import {
+  askAgainAfter,
+  type ChargeOutcome,
+  type ChargeReport,
+  mismatchOf,
+  statesMoney,
+  type Verdict,
+  verdictOf,
+} from '../domain/charge.js';
 import { receivePayment } from '../domain/collection.js';
 import { isTriedNow } from '../domain/dunning.js';
 import { markFailed, type Payment } from '../domain/payment.js';
 import { InvoiceEndings } from '../endings.js';
 import { type NoticeFacts, Notices, type Occasion } from '../finish/notices.js';
+import { tellMismatch } from '../mismatches.js';
 import { InvoiceOwners } from '../owners.js';
-import { receiveSurplus } from '../refunds/surplus.js';
+import { settleReceipt } from '../receipts.js';
+import { receiveSurplus, type Surplus } from '../refunds/surplus.js';
 import type { InvoiceState } from '../state.js';
 import { collections, payments } from '../tables.js';
 import { chargeWork } from './collect.js';
@@ -29,28 +40,36 @@ export class Settlement {
     const locked = await lockCharge(tx, this.owners, report.paymentId);
     if (!locked) return false;
     const { invoice, payment } = locked;
-    if (!(await this.apply(tx, invoice, payment, report))) return false;
+    const verdict = verdictOf(payment, invoice, report);
+    if (verdict === 'mismatch') return this.mismatch(tx, invoice, payment, report);
+    if (!(await this.apply(tx, invoice, payment, report.outcome, verdict))) return false;
     const { invoiceId, userId, paymentId } = payment;
     tx.log(`Payment(${paymentId})`, `Charge: ${report.outcome.is}`, { invoiceId, userId });
     return true;
   }
 
   /** Returns false where nothing changes. */
-  private async apply(tx: Tx, invoice: InvoiceState, payment: Payment, report: ChargeReport): Promise<boolean> {
-    const { outcome } = report;
+  private async apply(
+    tx: Tx,
+    invoice: InvoiceState,
+    payment: Payment,
+    outcome: ChargeOutcome,
+    verdict: Exclude<Verdict, 'mismatch'>,
+  ): Promise<boolean> {
+    const amount = statesMoney(outcome) ? outcome.amount : 0n;
     const gatewayPaymentId = referenceOf(outcome) || payment.gatewayPaymentId;
     const known = { ...payment, gatewayPaymentId, modifyTime: tx.now };
     const over: Payment = { ...known, outcome: '', inquiries: 0 };
-    switch (verdictOf(payment, invoice, report)) {
+    switch (verdict) {
       case 'nothing':
         return false;
       case 'collect': {
         const [received, paid] = receivePayment(over, invoice, { gatewayPaymentId, now: tx.now });
-        await this.endings.paid(tx, paid, received);
+        await settleReceipt(tx, this.endings, paid, received, receipt(payment.totalAmount, amount, true));
         return true;
       }
       case 'surplus':
-        return surplus(tx, invoice, payment, gatewayPaymentId);
+        return surplus(tx, invoice, payment, { gatewayPaymentId, amount });
       case 'fail':
         await this.fail(tx, invoice, over, outcome);
         return true;
@@ -81,6 +100,35 @@ export class Settlement {
         await goOnAfterRelease(tx, payment);
         return true;
     }
+  }
+
+  /**
+   * Money that is none of the payment's: a person has to look, and the payment keeps its status. An answer of its own
+   * gateway says too that no more is to come of the charge: nothing is asked any more, and nothing is charged by itself.
+   */
+  private async mismatch(
+    tx: Tx,
+    invoice: InvoiceState,
+    payment: Payment,
+    { gatewayId, attempt, by, outcome }: ChargeReport,
+  ): Promise<boolean> {
+    if (!statesMoney(outcome)) return false;
+    const { reference, amount, currency } = outcome;
+    const reason = mismatchOf(payment, { gatewayId, attempt }, outcome) ?? 'amount';
+    const reported = { gatewayId, reference, amount, currency, expected: payment.totalAmount, refundId: '' };
+    const isNew = await tellMismatch(tx, payment, { about: 'charge', reason, ...reported });
+    if (by === 'callback' || payment.outcome === '') return isNew;
+    const { paymentId, invoiceId, userId } = payment;
+    if (!isNew) tx.log(`Payment(${paymentId})`, 'Charge: mismatch', { invoiceId, userId });
+    tx.save(payments, { ...payment, outcome: '', inquiries: 0, captureId: '', modifyTime: tx.now });
+    if (payment.status !== 'created') {
+      await goOnAfterRelease(tx, payment);
+      return true;
+    }
+    const collection = await tx.lockIfAny(collections, { invoiceId });
+    if (collection) tx.save(collections, { ...collection, nextTime: 0 });
+    await this.owners.tellUnderWay(tx, invoice, false);
+    return true;
   }
 
   /** The payment fails; a hard decline ends the automatic attempts. The user is told of the first failure. */
@@ -114,9 +162,8 @@ export class Settlement {
 const referenceOf = (outcome: ChargeOutcome): string => (outcome.is === 'absent' ? '' : outcome.reference);
 
 /** Money beside its payment; the payment keeps its state and reference. False for a repeated report. */
-async function surplus(tx: Tx, invoice: InvoiceState, payment: Payment, gatewayPaymentId: string): Promise<boolean> {
-  const amount = payment.totalAmount;
-  const isNew = await receiveSurplus(tx, invoice, payment, { gatewayPaymentId, amount });
+async function surplus(tx: Tx, invoice: InvoiceState, payment: Payment, money: Surplus): Promise<boolean> {
+  const isNew = await receiveSurplus(tx, invoice, payment, money);
   if (payment.outcome !== '') {
     tx.save(payments, { ...payment, outcome: '' });
     await goOnAfterRelease(tx, payment);

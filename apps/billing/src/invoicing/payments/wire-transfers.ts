@@ -3,17 +3,13 @@ import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import { type Gateway, WIRE_TRANSFER } from '../../gateways/domain/gateway.js';
 import { getGateway } from '../../gateways/lookup.js';
-import { acceptShort, type LineShare } from '../../pricing/refund.js';
 import { receipt } from '../../pricing/settle.js';
-import { issueBankCharges } from '../credit-notes/issue.js';
 import { receiveTransfer, withoutPayment } from '../domain/collection.js';
 import { assertOpen } from '../domain/invoice.js';
 import type { Payment } from '../domain/payment.js';
-import { ledgerOf, withWaived } from '../domain/refund-ledger.js';
 import { InvoiceEndings } from '../endings.js';
 import { InvoiceOwners } from '../owners.js';
-import { saveLines } from '../refunds/book.js';
-import { keepSurplus } from '../refunds/surplus.js';
+import { settleReceipt } from '../receipts.js';
 import type { InvoiceState } from '../state.js';
 import { payments } from '../tables.js';
 
@@ -61,22 +57,10 @@ export class WireTransfers {
   ): Promise<void> {
     const { payment } = invoice;
     const { transferNumber: gatewayPaymentId, reason, amountReceived } = transfer;
-    const due = payment.totalAmount;
-    const amount = amountReceived === undefined ? due : BigInt(amountReceived);
+    const amount = amountReceived === undefined ? payment.totalAmount : BigInt(amountReceived);
     const success = { gatewayPaymentId, reason, now: tx.now };
     const [received, paid] = receiveTransfer(payment, invoice, gateway, success);
-    const { surplus, shortfall } = receipt(due, amount, transfer.acceptShort);
-    const collected = { ...received, paymentAmount: due - shortfall };
-    const shares = shortfall > 0n ? sharesOf(paid, collected, shortfall) : [];
-    const settled = { ...withWaived(paid, shares), surplus: paid.surplus + surplus };
-    if (shortfall > 0n) await saveLines(tx, settled);
-    await this.endings.paid(tx, settled, collected, 'MarkWireTransferSuccess');
-    if (surplus > 0n) await keepSurplus(tx, collected, { gatewayPaymentId, amount: surplus });
-    if (shortfall > 0n) await issueBankCharges(tx, { ...settled, payment: collected }, shares);
+    const arrived = receipt(payment.totalAmount, amount, transfer.acceptShort);
+    await settleReceipt(tx, this.endings, paid, received, arrived, 'MarkWireTransferSuccess');
   }
-}
-
-function sharesOf(invoice: InvoiceState, payment: Payment, shortfall: bigint): LineShare[] {
-  const [, shares] = acceptShort(ledgerOf(invoice, payment), shortfall);
-  return shares;
 }

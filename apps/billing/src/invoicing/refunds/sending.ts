@@ -14,9 +14,10 @@ import { GatewayAdapters } from '../../gateways/adapters/registry.js';
 import { GatewayAnswers } from '../../gateways/answers.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import { findGateway } from '../../gateways/lookup.js';
-import { askAgainAfter, type ChargeOutcome } from '../domain/charge.js';
+import { askAgainAfter, type ChargeOutcome, type Mismatch, type ReportedMoney, statesMoney } from '../domain/charge.js';
 import type { Payment } from '../domain/payment.js';
 import type { Refund } from '../domain/refund.js';
+import { type Misreported, tellMismatch } from '../mismatches.js';
 import { payments } from '../tables.js';
 import { lockRefund, reverseRefund } from './settle.js';
 import { RefundSettlement } from './settlement.js';
@@ -25,6 +26,8 @@ import { REFUND_SEND, refunds } from './tables.js';
 /** Outcome of a refund as its gateway states it. */
 export interface RefundReport {
   refundId: string;
+  /** The gateway that reports it. */
+  gatewayId: number;
   outcome: ChargeOutcome;
 }
 
@@ -34,11 +37,17 @@ export class RefundReports {
   constructor(private readonly settlement: RefundSettlement) {}
 
   /** Records a report, with its log entry; false for one that says nothing new, or names no refund. */
-  async report(tx: Tx, { refundId, outcome }: RefundReport): Promise<boolean> {
+  async report(tx: Tx, { refundId, gatewayId, outcome }: RefundReport): Promise<boolean> {
     const known = await tx.find(refunds, { refundId });
     if (!known) return false;
     const locked = await lockRefund(tx, known);
     const { refund } = locked;
+    const payment = await tx.lockIfAny(payments, { paymentId: refund.paymentId });
+    if (payment && statesMoney(outcome) && refund.status === 'created') {
+      const reason = mismatch(payment, refund, gatewayId, outcome);
+      if (reason) return tellMismatch(tx, payment, misreported(refund, gatewayId, reason, outcome));
+    }
+    if (payment?.gatewayId !== gatewayId) return false;
     const isFinal = outcome.is === 'succeeded' || outcome.is === 'declined' || outcome.is === 'cancelled';
     const reason = outcome.is === 'declined' ? outcome.reason : '';
     if (refund.status === 'created') {
@@ -54,6 +63,21 @@ export class RefundReports {
     return false;
   }
 }
+
+/** What is wrong with a reported refund: one of another amount than was asked for is none of ours. */
+function mismatch(payment: Payment, refund: Refund, gatewayId: number, money: ReportedMoney): Mismatch | undefined {
+  if (gatewayId !== payment.gatewayId) return 'gateway';
+  if (refund.sentTime === 0) return 'sending';
+  if (money.currency !== refund.currency) return 'currency';
+  return money.amount === refund.toPayments ? undefined : 'amount';
+}
+
+const misreported = (
+  { refundId, toPayments: expected }: Refund,
+  gatewayId: number,
+  reason: Mismatch,
+  { reference, amount, currency }: ReportedMoney,
+): Misreported => ({ about: 'refund', reason, gatewayId, reference, amount, currency, expected, refundId });
 
 function askAgain(tx: Tx, refund: Refund): boolean {
   tx.save(refunds, { ...refund, inquiries: refund.inquiries + 1, modifyTime: tx.now });
@@ -94,16 +118,16 @@ export class RefundSending {
       REFUND_SEND,
       { time: 'merchant', batch: 10, leaseSeconds: 60 },
       items => Promise.all(items.map(item => this.call(item))),
-      async (tx, items, outcomes) => {
+      async (tx, items, reports) => {
         for (const [at, item] of items.entries()) {
-          const outcome = outcomes[at];
-          if (outcome) await this.reports.report(tx.item(item), { refundId: item.key, outcome });
+          const report = reports[at];
+          if (report) await this.reports.report(tx.item(item), report);
         }
       },
     );
   }
 
-  private async call(item: WorkItem): Promise<ChargeOutcome | undefined> {
+  private async call(item: WorkItem): Promise<RefundReport | undefined> {
     const claim = await this.claim(item);
     if (!claim) return undefined;
     const { gateway, payment, refund, isRepeat } = claim;
@@ -116,7 +140,7 @@ export class RefundSending {
     const made = isRepeat ? await adapter.refundStatus(account, request, refund.gatewayRefundId) : undefined;
     const outcome = made && made.is !== 'absent' ? made : await adapter.refund(account, request);
     crashPoint('after-refund');
-    return outcome;
+    return { refundId, gatewayId: gateway.gatewayId, outcome };
   }
 
   /** Notes that an open refund is sent: from now on it cannot be cancelled. */

@@ -8,6 +8,8 @@ interface Callback {
   body: Buffer;
 }
 
+const money = { amount: 1200n, currency: 'EUR' };
+
 /**
  * Captures, cancellations, refunds and callbacks at localstripe, which keeps state and signs its callbacks. The charges
  * are made by Stripe's client: localstripe does not know all parameters that the adapter sends with one.
@@ -45,10 +47,10 @@ export function againstLocalstripe(url: string): void {
     it('a charge that was only reserved is captured', async () => {
       const intent = await charged('manual', 'pay_1-1');
       const reference = intent.id;
-      expect(await statusOf(intent)).toEqual({ is: 'authorised', reference });
+      expect(await statusOf(intent)).toEqual({ is: 'authorised', reference, ...money });
       const move = { ...refundOf(reference), amount: 1200n };
-      expect(await gateway.capture(account, move)).toEqual({ is: 'succeeded', reference });
-      expect(await statusOf(intent)).toEqual({ is: 'succeeded', reference });
+      expect(await gateway.capture(account, move)).toEqual({ is: 'succeeded', reference, ...money });
+      expect(await statusOf(intent)).toEqual({ is: 'succeeded', reference, ...money });
     });
 
     it('or cancelled', async () => {
@@ -61,7 +63,9 @@ export function againstLocalstripe(url: string): void {
     it('a refund is found by its id and by its key', async () => {
       const { id } = await charged('automatic', 'pay_3-1');
       const refunded = await gateway.refund(account, refundOf(id, 're_3'));
-      expect(refunded).toEqual({ is: 'succeeded', reference: expect.stringMatching(/^re_/) });
+      expect(refunded).toEqual({
+        ...{ is: 'succeeded', reference: expect.stringMatching(/^re_/), amount: 500n, currency: 'EUR' },
+      });
       expect(await gateway.refundStatus(account, refundOf(id, 're_3'), refunded.reference)).toEqual(refunded);
       expect(await gateway.refundStatus(account, refundOf(id, 're_3'), '')).toEqual(refunded);
       expect(await gateway.refundStatus(account, refundOf(id, 're_4'), '')).toEqual({ is: 'absent' });
@@ -86,7 +90,7 @@ export function againstLocalstripe(url: string): void {
       const intent = await charged('automatic', 'pay_5-1');
       const { headers, body } = await called;
       const at = Number(/^t=(\d+)/.exec(headers['stripe-signature'] ?? '')?.[1]);
-      const outcome = { is: 'succeeded', reference: intent.id };
+      const outcome = { is: 'succeeded', reference: intent.id, ...money };
       expect(await gateway.callback(account, headers, body, at)).toMatchObject([
         { about: 'charge', at, idempotencyKey: 'pay_5-1', outcome },
       ]);

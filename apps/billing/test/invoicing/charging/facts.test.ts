@@ -47,14 +47,14 @@ describe('facts of a gateway', () => {
   });
 
   it('about what is not known change nothing', async () => {
-    const outcome: Outcome = { is: 'succeeded', reference: 'ch_1' };
+    const outcome: Outcome = { is: 'succeeded', reference: 'ch_1', amount: 7_033n, currency: 'EUR' };
     const unknown: Fact[] = [
       method('nobody'),
       { about: 'charge', id: fresh(), at, idempotencyKey: 'pay_none-1', outcome },
       { about: 'charge', id: fresh(), at, idempotencyKey: 'of another system', outcome },
       { about: 'refund', id: fresh(), at, idempotencyKey: 're_none', outcome },
-      { about: 'dispute', id: fresh(), at, reference: 'ch_none', amount: 1n, state: 'lost' },
-      { about: 'dispute', id: fresh(), at, reference: '', amount: 1n, state: 'open' },
+      { about: 'dispute', id: fresh(), at, reference: 'ch_none', amount: 1n, currency: 'EUR', state: 'lost' },
+      { about: 'dispute', id: fresh(), at, reference: '', amount: 1n, currency: 'EUR', state: 'open' },
     ];
     expect(await apply(...unknown)).toBe(0);
   });
@@ -94,7 +94,10 @@ describe('facts of a gateway', () => {
     await c.s.t.rows('update payments set attempt = 2 where invoice_id = $1', [invoiceId]);
     const charged = (attempt: number): Fact => ({
       ...{ about: 'charge', id: fresh(), at, idempotencyKey: `${invoice.paymentId}-${attempt}` },
-      outcome: { is: 'succeeded', reference: `ch_${attempt}_${invoice.paymentId}` },
+      outcome: {
+        ...{ is: 'succeeded', reference: `ch_${attempt}_${invoice.paymentId}`, amount: 7_033n },
+        currency: invoice.currency,
+      },
     });
     expect(await apply(charged(1))).toBe(1);
     expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.paid, surplusAmount: 0 });

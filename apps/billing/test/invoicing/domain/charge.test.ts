@@ -3,10 +3,13 @@ import { Rejected } from '@recur/kernel';
 import {
   askAgainAfter,
   type ChargeOutcome,
+  type ChargeReport,
   chargeKey,
   isUndecided,
+  type ReportedMoney,
   requestCapture,
   sendingOf,
+  statesMoney,
   verdictOf,
 } from '../../../src/invoicing/domain/charge.js';
 import type { Invoice } from '../../../src/invoicing/domain/invoice.js';
@@ -16,18 +19,25 @@ const reference = 'ch_1';
 const payment = (over: Partial<Payment> = {}) =>
   ({
     ...{ paymentId: 'pay_1', status: 'created', outcome: 'sending', attempt: 2, captureId: '', inquiries: 0 },
-    ...{ gatewayPaymentId: '', modifyTime: 0 },
+    ...{ gatewayPaymentId: '', modifyTime: 0, gatewayId: 7, currency: 'USD', totalAmount: 500n },
     ...over,
   }) as Payment;
 const invoice = (over: Partial<Invoice> = {}) => ({ paymentId: 'pay_1', status: 'processing', ...over }) as Invoice;
 const outcomes: ChargeOutcome[] = [
-  ...(['succeeded', 'authorised', 'cancelled', 'unknown'] as const).map(is => ({ is, reference })),
+  ...(['succeeded', 'authorised'] as const).map(is => ({ is, reference, amount: 500n, currency: 'USD' })),
+  ...(['cancelled', 'unknown'] as const).map(is => ({ is, reference })),
   { is: 'declined', kind: 'soft', reason: 'insufficient_funds', reference },
   { is: 'needsAction', link: 'https://pay.example.com', reference },
   { is: 'absent' },
 ];
+const report = (outcome: ChargeOutcome, over: Partial<ChargeReport> = {}): ChargeReport => ({
+  ...{ paymentId: 'pay_1', attempt: 2, gatewayId: 7, by: 'callback', outcome, ...over },
+});
 const verdict = (outcome: ChargeOutcome, over: Partial<Payment> = {}, attempt = 2, of = invoice()) =>
-  verdictOf(payment(over), of, { paymentId: 'pay_1', attempt, outcome });
+  verdictOf(payment(over), of, report(outcome, { attempt }));
+const paid = (over: Partial<ReportedMoney> = {}): ReportedMoney => ({
+  ...{ is: 'succeeded', reference, amount: 500n, currency: 'USD', ...over },
+});
 const verdicts = (over: Partial<Payment>, attempt?: number) =>
   Object.fromEntries(outcomes.map(outcome => [outcome.is, verdict(outcome, over, attempt)]));
 
@@ -70,11 +80,11 @@ describe('a report about', () => {
   it('a payment that succeeded says nothing, unless it is other money', () => {
     const success = { status: 'success', outcome: '', gatewayPaymentId: reference } as const;
     expect(new Set(Object.values(verdicts(success)))).toEqual(new Set(['nothing']));
-    expect(verdict({ is: 'succeeded', reference: 'ch_2' }, success)).toBe('surplus');
+    expect(verdict(paid({ reference: 'ch_2' }), success)).toBe('surplus');
   });
 
   it('money is collected only for the current payment of an open invoice', () => {
-    const succeeded: ChargeOutcome = { is: 'succeeded', reference };
+    const succeeded = paid();
     expect(verdict(succeeded, {}, 2, invoice({ status: 'cancelled' }))).toBe('surplus');
     expect(verdict(succeeded, {}, 2, invoice({ paymentId: 'pay_2' }))).toBe('surplus');
   });
@@ -88,6 +98,56 @@ describe('a report about', () => {
     expect(verdict({ is: 'declined', kind: 'hard', reason: '', reference }, { status: 'failed', outcome: '' })).toBe(
       'nothing',
     );
+  });
+});
+
+describe('reported money', () => {
+  const states = paymentLifecycle.states.flatMap(status =>
+    chargeOutcomes.flatMap(outcome => ['', reference].map(gatewayPaymentId => ({ status, outcome, gatewayPaymentId }))),
+  );
+  const ofInvoice = [invoice(), invoice({ status: 'cancelled' }), invoice({ paymentId: 'pay_2' })];
+
+  it('of another currency, gateway or sending, or none at all, pays nothing in whatever state', () => {
+    const foreign: [Partial<ReportedMoney>, Partial<ChargeReport>][] = [
+      ...['JPY', 'EUR', 'usd', ''].map((currency): [object, object] => [{ currency }, {}]),
+      ...[0, 6, 8, -7].map((gatewayId): [object, object] => [{}, { gatewayId }]),
+      ...[0, 3, 99].map((attempt): [object, object] => [{}, { attempt }]),
+      ...[0n, -1n, -500n].map((amount): [object, object] => [{ amount }, {}]),
+      [{ amount: 1n, currency: 'JPY' }, {}],
+      [{ currency: 'JPY' }, { gatewayId: 8, attempt: 0 }],
+    ];
+    for (const over of states) {
+      for (const of of ofInvoice) {
+        for (const [money, told] of foreign) {
+          for (const is of ['succeeded', 'authorised'] as const) {
+            const said = verdictOf(payment(over), of, report(paid({ ...money, is }), told));
+            const isKnown = is === 'succeeded' && over.status === 'success' && over.gatewayPaymentId === reference;
+            expect([over, money, told, said]).toEqual([over, money, told, isKnown ? 'nothing' : 'mismatch']);
+          }
+        }
+      }
+    }
+  });
+
+  it('of its own is judged alike, whatever the amount', () => {
+    for (const over of states) {
+      for (const of of ofInvoice) {
+        const judged = [1n, 499n, 500n, 501n, 1_000_000n].map(amount =>
+          verdictOf(payment(over), of, report(paid({ amount }))),
+        );
+        expect(new Set(judged).size).toBe(1);
+        expect(judged).not.toContain('mismatch');
+      }
+    }
+  });
+
+  it('a decline or question of another gateway says nothing', () => {
+    const others = outcomes.filter(outcome => !statesMoney(outcome));
+    for (const over of states) {
+      for (const outcome of others) {
+        expect(verdictOf(payment(over), invoice(), report(outcome, { gatewayId: 8 }))).toBe('nothing');
+      }
+    }
   });
 });
 

@@ -24,11 +24,13 @@ export class FairQueue {
   private readonly lines = new Map<string, Waiter[]>();
   private running = 0;
   private waiting = 0;
+  private closed = false;
 
   constructor(private readonly limits: FairQueueLimits) {}
 
   /** Runs a task in its line's turn. Rejects `overloaded` if it may not wait, or is displaced while it does. */
   async run<T>(key: string, task: () => Promise<T>): Promise<T> {
+    if (this.closed) throw new Rejected('overloaded');
     if (this.running >= this.limits.running) await this.turn(key);
     else this.running++;
     try {
@@ -38,6 +40,14 @@ export class FairQueue {
       if (next) next.start();
       else this.running--;
     }
+  }
+
+  /** Refuses what waits, and what comes. Tasks that run go on. */
+  close(): void {
+    this.closed = true;
+    for (const waiter of [...this.lines.values()].flat()) waiter.refuse();
+    this.lines.clear();
+    this.waiting = 0;
   }
 
   private turn(key: string): Promise<void> {
