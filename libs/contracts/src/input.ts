@@ -60,7 +60,7 @@ export const prose = string(limits.prose);
 export const filled = rule(string(limits.line), 'may not be blank', value => value.trim() !== '').meta(notBlank);
 /** A text that is not blank and short enough to be indexed. */
 export const filledKey = rule(externalId, 'may not be blank', value => value.trim() !== '').meta(notBlank);
-/** One mailbox, and nothing else that a header would read as several, as a group or as a name: `ada@example.com`. */
+/** A single mailbox, without anything that a header would read as several, as a group or as a name: `ada@example.com`. */
 const mailbox = '[^\\s@,;:<>()\\[\\]"\\\\\\u0000-\\u001f\\u007f-\\u009f]+';
 const mailboxPattern = `^${mailbox}@${mailbox}$`;
 const isMailbox = new RegExp(mailboxPattern);

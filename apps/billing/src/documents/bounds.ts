@@ -3,7 +3,7 @@ import type { BankAccount, ContentLine, ContentTax, DocumentContent, Party } fro
 import { documentWords } from './words/words.js';
 
 /**
- * What one document may print, so that the largest is made well within the renderer's time: most of it goes by the
+ * Bounds of what a document prints, so that the largest is made well within the renderer's time: most of it goes by the
  * characters. Texts count in UTF-16 units; `breaks` are the line breaks of a text. Many lines or taxes share `all`.
  */
 const limits = {
@@ -28,7 +28,7 @@ const shareOf = ({ all, least, most }: { all: number; least: number; most: numbe
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;
   let end = 0;
-  // one unit more tells whether a sign ends at the last place
+  // a further unit tells whether a sign ends at the last place
   for (const { index, segment } of signs.segment(text.slice(0, most + 2))) {
     if (index + segment.length > most) break;
     end = index + segment.length;

@@ -112,7 +112,7 @@ export class MailSender implements OnModuleDestroy {
 /** True if an e-mail brings a document, and not only news of its payment. */
 const isOfDocument = ({ kind }: Mail): boolean => kind === 'invoice' || kind === 'credit_note';
 
-/** What an entry of the list of e-mails can say: no stack. */
+/** The reason as the list of e-mails shows it: no stack. */
 function reasonOf(error: unknown): string {
   if (error instanceof Rejected) return error.message;
   const [reason = ''] = error instanceof Error ? error.message.split('\n') : [];

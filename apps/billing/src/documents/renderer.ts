@@ -5,7 +5,7 @@ import { CLOCK, type Clock, FairQueue, LOG, type Log, patient } from '@recur/pla
 import type { DocumentContent } from './content.js';
 import { FailedDocuments } from './failures.js';
 
-/** One document at a time: those that may wait, in all and of one merchant, and the time before the thread is ended. */
+/** The documents that may wait, in all and of a merchant; the time after which the thread is ended. */
 const limits = {
   queue: { running: 1, waiting: 100, perLine: 50 },
   ...{ renderMs: patient(4_000), heapMb: 384 },

@@ -10,7 +10,7 @@ const reportAggregate: EventSource<'payment.report.mismatch', Payment, Payment, 
     ...{ name: 'paymentReport', title: 'Payment', events: contract.events, table: payments, key: 'paymentId' },
   });
 
-/** What a gateway says of money, and what was expected of it. */
+/** Money as a gateway reports it, and as it was expected. */
 export interface Misreported {
   about: 'charge' | 'refund' | 'dispute';
   reason: Mismatch;

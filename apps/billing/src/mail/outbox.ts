@@ -20,7 +20,7 @@ const written = `select count(*)::integer as count from mails
 /** Throws Rejected `rate_limited` where the address was sent too many e-mails within the last minute. */
 export async function assertNotFlooded(tx: Tx, email: string): Promise<void> {
   const emailKey = email.toLowerCase();
-  // those that are asked for at the same moment are counted one after the other
+  // requests of the same moment are counted one after the other
   await tx.query(lock, [`mails ${tx.merchantId} ${emailKey}`]);
   const [row] = await tx.query(written, [tx.merchantId, emailKey, tx.now - 60]);
   if (Number(row?.count) < limits.perMinute) return;

@@ -79,10 +79,10 @@ export function verdictOf(payment: Payment, invoice: Invoice, report: ChargeRepo
 export const statesMoney = (outcome: ChargeOutcome): outcome is ReportedMoney =>
   outcome.is === 'succeeded' || outcome.is === 'authorised';
 
-/** What does not fit between reported money and what it names. */
+/** The part of reported money that does not fit the payment. */
 export type Mismatch = 'gateway' | 'sending' | 'currency' | 'amount';
 
-/** What is wrong with the money of a report; undefined for money of the payment's own gateway, currency and sendings. */
+/** The fault of a report's money; undefined for money of the payment's own gateway, currency and sendings. */
 export function mismatchOf(
   payment: Pick<Payment, 'gatewayId' | 'attempt' | 'currency'>,
   { gatewayId, attempt }: Pick<ChargeReport, 'gatewayId' | 'attempt'>,

@@ -64,7 +64,7 @@ export class RefundReports {
   }
 }
 
-/** What is wrong with a reported refund: one of another amount than was asked for is none of ours. */
+/** The fault of a reported refund: another amount than was asked for is none of ours. */
 function mismatch(payment: Payment, refund: Refund, gatewayId: number, money: ReportedMoney): Mismatch | undefined {
   if (gatewayId !== payment.gatewayId) return 'gateway';
   if (refund.sentTime === 0) return 'sending';
