@@ -1,13 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import {
   type Invoice,
   invoiceDetail,
   markRefundSuccess,
   newPayment,
   refundInvoice,
+  revokeDocumentLinks,
   setTaxExemption,
   setupWireTransfer,
 } from '@recur/contracts';
+import { systemClock } from '@recur/platform';
 import type { Shop } from '../shop.js';
 import { fetched, linked, shopWithDocuments } from './desk.js';
 import { pagesOf } from './pdf-text.js';
@@ -26,7 +28,7 @@ describe('the link to the PDF of an invoice', () => {
     expect(draft).toMatchObject({ gatewayInvoicePdf: '', sendPdf: '' });
     const { gatewayInvoicePdf, sendPdf, invoiceId } = await s.made({ finish: true });
     expect(gatewayInvoicePdf).toMatch(
-      new RegExp(`^https://billing\\.example/documents/15/${invoiceId}/s1\\.k1\\.[\\w-]{43}$`),
+      new RegExp(`^https://billing\\.example/documents/15/${invoiceId}/\\d{5}\\.[\\w-]{43}$`),
     );
     expect(sendPdf).toBe(gatewayInvoicePdf);
     expect((await s.detail(invoiceId)).gatewayInvoicePdf).toBe(gatewayInvoicePdf);
@@ -57,7 +59,7 @@ describe('the link to the PDF of an invoice', () => {
     expect(text).not.toContain('Pay online');
   });
 
-  it('of a credit note is signed for its invoice, and opens once the note is issued', async () => {
+  it('of a credit note is its own, and opens once the note is issued', async () => {
     const { invoiceId, number } = await s.inState('paid');
     const { refund } = await s.t.done(refundInvoice, { invoiceId, refundAmount: 2000, reason: '' });
     const notes = async () => (await s.t.done(invoiceDetail, { invoiceId })).creditNotes;
@@ -109,6 +111,57 @@ describe('the link to the PDF of an invoice', () => {
     ]) {
       await expect(fetched(s, wrong)).rejects.toEqual(notFound);
     }
+  });
+
+  it('opens nothing in another spelling, or with another day', async () => {
+    const mine = linked(await s.made({ finish: true }));
+    const [day = '', mac = ''] = mine.signature.split('.');
+    const spelled = [`0${mine.signature}`, `${mine.signature}=`, `${mine.signature}A`, ` ${mine.signature}`];
+    const dated = [`${Number(day) + 1}.${mac}`, `.${mac}`, `NaN.${mac}`, mac, `1e4.${mac}`, `-${day}.${mac}`];
+    for (const signature of [...spelled, ...dated]) {
+      await expect(fetched(s, { ...mine, signature })).rejects.toEqual(notFound);
+    }
+    expect((await fetched(s, mine)).fileName).toMatch(/pdf$/);
+  });
+
+  it('is over after 90 days, when a new answer has a new one', async () => {
+    const invoice = await s.made({ finish: true });
+    const old = linked(invoice);
+    const now = Date.now();
+    const clock = jest.spyOn(systemClock, 'wall');
+    clock.mockReturnValue(now + 90 * 86_400_000);
+    expect((await fetched(s, old)).fileName).toBe(`${invoice.number}.pdf`);
+    clock.mockReturnValue(now + 91 * 86_400_000);
+    await expect(fetched(s, old)).rejects.toEqual(notFound);
+    const again = linked(await s.detail(invoice.invoiceId));
+    expect((await fetched(s, again)).fileName).toBe(`${invoice.number}.pdf`);
+    clock.mockRestore();
+  });
+
+  it('is over when it is revoked, with all that were given, and of that document alone', async () => {
+    const [invoice, other] = [await s.inState('paid'), await s.inState('paid')];
+    const revoked = await s.t.done(revokeDocumentLinks, { invoiceId: invoice.invoiceId });
+    expect(linked(revoked.invoice)).toMatchObject({ invoiceId: invoice.invoiceId });
+    await expect(fetched(s, linked(invoice))).rejects.toEqual(notFound);
+    expect((await fetched(s, linked(revoked.invoice))).fileName).toBe(`${invoice.number}.pdf`);
+    expect((await fetched(s, linked(await s.detail(invoice.invoiceId)))).fileName).toBe(`${invoice.number}.pdf`);
+    expect((await fetched(s, linked(other))).fileName).toBe(`${other.number}.pdf`);
+    const draft = await s.made();
+    const refusals = { in_unknown: 'invoice_not_found', [draft.invoiceId]: 'invoice_is_draft' };
+    for (const [invoiceId, slug] of Object.entries(refusals)) {
+      expect(await s.t.call(revokeDocumentLinks, { invoiceId })).toMatchObject({ slug });
+    }
+    expect(await s.t.call(revokeDocumentLinks, { invoiceId: other.invoiceId }, { merchantId: 16 })).toMatchObject({
+      slug: 'invoice_not_found',
+    });
+  });
+
+  it('of before links had a day opens nothing, and the document has one with a day', async () => {
+    const invoice = await s.made({ finish: true });
+    const before = `https://billing.example/documents/15/${invoice.invoiceId}/s1.k1.${'x'.repeat(43)}`;
+    await s.t.rows('update invoices set pdf_link = $2 where invoice_id = $1', [invoice.invoiceId, before]);
+    await expect(fetched(s, linked({ gatewayInvoicePdf: before }))).rejects.toEqual(notFound);
+    expect((await fetched(s, linked(await s.detail(invoice.invoiceId)))).fileName).toBe(`${invoice.number}.pdf`);
   });
 
   it('opens nothing of an invoice that is gone', async () => {

@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { OperationLogged, optAccountTypeOf, services } from '@recur/contracts';
 import { type Consumption, type Event, Keyring, type Tx } from '@recur/platform';
-import { hashOf, headText } from './chain.js';
+import { hashOf, headText, logPurpose } from './chain.js';
 import { type LogEntry, type LogHead, logHeads, operationLogs } from './tables.js';
 
 /** Consumers of `operation.logged`, one per service, identity included: the only source of the log. */
@@ -28,7 +28,7 @@ async function record(tx: Tx, events: readonly Event[], keyring: Keyring): Promi
     tx.save(operationLogs, next);
   }
   const head = { merchantId: tx.merchantId, n, hash };
-  tx.save(logHeads, { ...head, signature: keyring.sign(headText(head)) });
+  tx.save(logHeads, { ...head, signature: keyring.sign(logPurpose, headText(head)) });
 }
 
 async function lockedHead(tx: Tx): Promise<LogHead> {

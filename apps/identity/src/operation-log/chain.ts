@@ -27,6 +27,9 @@ export type Unchained = Omit<LogEntry, 'hash'>;
 export const hashOf = (previous: string, entry: Unchained): string =>
   hash('sha256', previous + JSON.stringify(chained.map(field => entry[field])), 'base64url');
 
+/** The purpose of the signatures of heads. */
+export const logPurpose = 'operation log';
+
 /** The signed text of a head: binds the merchant, the number of entries and the last hash. */
 export const headText = ({ merchantId, n, hash }: Omit<LogHead, 'signature'>): string =>
   JSON.stringify(['operation_log_heads', merchantId, n, hash]);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Db, hydrate, Keyring, systemCaller } from '@recur/platform';
-import { hashOf, headText } from './chain.js';
+import { hashOf, headText, logPurpose } from './chain.js';
 import { type LogHead, logHeads, operationLogs } from './tables.js';
 
 const pageSizes = { entries: 1_000, merchants: 500 } as const;
@@ -61,7 +61,7 @@ export class LogVerification {
 
   private async problems(merchantId: number, head: LogHead | undefined): Promise<string[]> {
     if (!head) return (await this.beyond(merchantId)) === undefined ? [] : ['the head is missing'];
-    if (!this.keyring.hasSigned(headText(head), head.signature)) {
+    if (!this.keyring.hasSigned(logPurpose, headText(head), head.signature)) {
       const { problem } = await this.follow(merchantId, Number.MAX_SAFE_INTEGER);
       return [...(problem ? [problem] : []), 'the head is not as it was signed'];
     }

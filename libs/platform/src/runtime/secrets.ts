@@ -6,17 +6,15 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, ti
  */
 export class Keyring {
   private readonly keys = new Map<string, Buffer>();
-  /** Derived from the others: no key has two uses. */
-  private readonly signingKeys = new Map<string, Buffer>();
+  /** Derived from the others, by purpose and id: no key has two uses. */
+  private readonly derived = new Map<string, Buffer>();
   private readonly current: string;
 
   /** `spec`: `<id>:<base64 of 32 bytes>`, several separated by commas; the first encrypts, all decrypt. */
   constructor(spec: string) {
     for (const entry of spec.split(',')) {
       const colon = entry.indexOf(':');
-      const [id, key] = [entry.slice(0, colon), Buffer.from(entry.slice(colon + 1), 'base64')];
-      this.keys.set(id, key);
-      this.signingKeys.set(id, Buffer.from(hkdfSync('sha256', key, '', 'recur signature v1', 32)));
+      this.keys.set(entry.slice(0, colon), Buffer.from(entry.slice(colon + 1), 'base64'));
     }
     this.current = spec.slice(0, spec.indexOf(':'));
   }
@@ -44,25 +42,33 @@ export class Keyring {
    * another current key it is another one.
    */
   digest(text: string): string {
-    return String(this.mac(this.current, `digest\n${text}`)?.toString('base64'));
+    return String(this.mac(shared, this.current, `digest\n${text}`)?.toString('base64'));
   }
 
-  /** Signs what only holders of the keys may have written: `s1.<key id>.<HMAC-SHA-256>` (base64url). */
-  sign(text: string): string {
-    return `s1.${this.current}.${this.mac(this.current, text)?.toString('base64url')}`;
+  /**
+   * Signs what only holders of the keys may have written, for one purpose: `s2.<key id>.<HMAC-SHA-256>` (base64url). Each
+   * purpose has a key of its own, and is part of what is signed.
+   */
+  sign(purpose: string, text: string): string {
+    return `s2.${this.current}.${this.mac(of(purpose), this.current, `${purpose}\n${text}`)?.toString('base64url')}`;
   }
 
-  /** True if a key of the ring has signed exactly this text. */
-  hasSigned(text: string, signature: string): boolean {
-    const [version, id = '', mac = ''] = signature.split('.');
-    const expected = this.mac(id, text);
+  /** True if a key of the ring has signed exactly this text for this purpose; `s1` is of before purposes had keys. */
+  hasSigned(purpose: string, text: string, signature: string): boolean {
+    const [version, id = '', mac = '', ...more] = signature.split('.');
+    const expected = version === 's2' ? this.mac(of(purpose), id, `${purpose}\n${text}`) : this.mac(shared, id, text);
     const given = Buffer.from(mac, 'base64url');
-    return version === 's1' && expected?.length === given.length && timingSafeEqual(expected, given);
+    const isKnown = (version === 's1' || version === 's2') && more.length === 0;
+    return isKnown && expected?.length === given.length && timingSafeEqual(expected, given);
   }
 
-  private mac(id: string, text: string): Buffer | undefined {
-    const key = this.signingKeys.get(id);
-    return key && createHmac('sha256', key).update(text).digest();
+  private mac(use: string, id: string, text: string): Buffer | undefined {
+    const key = this.keys.get(id);
+    if (!key) return undefined;
+    const place = `${id}\n${use}`;
+    const own = this.derived.get(place) ?? Buffer.from(hkdfSync('sha256', key, '', use, 32));
+    this.derived.set(place, own);
+    return createHmac('sha256', own).update(text).digest();
   }
 
   private key(id: string): Buffer {
@@ -71,3 +77,7 @@ export class Keyring {
     return key;
   }
 }
+
+/** The use of a derived key: of digests and the signatures of before, and of the signatures of one purpose. */
+const shared = 'recur signature v1';
+const of = (purpose: string) => `recur signature v2 ${purpose}`;

@@ -158,7 +158,7 @@ export class Sandbox implements GatewayAdapter {
     body: Uint8Array,
   ): Promise<Fact[] | undefined> {
     const text = Buffer.from(body).toString();
-    if (!this.keyring.hasSigned(text, headers[SIGNATURE] ?? '')) return undefined;
+    if (!this.keyring.hasSigned(SANDBOX_CALLBACK, text, headers[SIGNATURE] ?? '')) return undefined;
     return [read<Fact>(text)];
   }
 
@@ -199,7 +199,7 @@ export class Sandbox implements GatewayAdapter {
   }
 
   private deliveryOf({ id, body }: Pick<SandboxCallback, 'id' | 'body'>): SandboxDelivery {
-    return { id, body: Buffer.from(body), headers: { [SIGNATURE]: this.keyring.sign(body) } };
+    return { id, body: Buffer.from(body), headers: { [SIGNATURE]: this.keyring.sign(SANDBOX_CALLBACK, body) } };
   }
 
   /** Moves a charge under its lock; a move that its state forbids leaves it as it is. */

@@ -10,7 +10,7 @@ import {
   wrongSignature,
 } from '@recur/contracts';
 import type { Outcome } from '../../../src/gateways/adapters/adapter.js';
-import { Sandbox } from '../../../src/gateways/adapters/sandbox.js';
+import { SANDBOX_CALLBACK, Sandbox } from '../../../src/gateways/adapters/sandbox.js';
 import { type CardShop, cardShop } from './cards.js';
 
 let c: CardShop;
@@ -153,7 +153,7 @@ describe('callbacks', () => {
     const text = Buffer.from(callback?.base64 ?? '', 'base64')
       .toString()
       .padEnd(900 * 1_024);
-    const headers = { 'sandbox-signature': c.s.t.keyring.sign(text) };
+    const headers = { 'sandbox-signature': c.s.t.keyring.sign(SANDBOX_CALLBACK, text) };
     const large = { gatewayId: c.gatewayId, headers, base64: Buffer.from(text).toString('base64') };
     expect(await call(large)).toMatchObject({ ok: true });
     await once(invoiceId);
