@@ -23,7 +23,8 @@ const standIns = {
   localstripe: {
     variable: 'LOCALSTRIPE_URL',
     install: 'pip install localstripe==1.15.10',
-    lacks: 'charge, saveMethod, and status by key: it refuses parameters of theirs',
+    lacks:
+      'charge, saveMethod, status by key, whose parameters it refuses, and the money of a payment, which it does not state',
     args: (port: number) => ['--from-scratch', '--port', String(port)],
   },
 } as const;
