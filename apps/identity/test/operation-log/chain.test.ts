@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { services } from '@recur/contracts';
 import { Keyring } from '@recur/platform';
 import { type TestService, testService } from '@recur/platform/testing';
-import { hashOf, headText } from '../../src/operation-log/chain.js';
+import { hashOf, headText, logPurpose } from '../../src/operation-log/chain.js';
 import { identity } from '../../src/service.js';
 import { batch, consumerOf, logScene } from './log-scene.js';
 
@@ -195,7 +195,7 @@ describe('tampering by the owner is found', () => {
     ['the signature removed', `update operation_log_heads set signature = ''`, /^the head is not as it was signed$/],
     [
       'the signature of a key that is not in the ring',
-      `update operation_log_heads set signature = replace(signature, 's1.k1.', 's1.k2.')`,
+      `update operation_log_heads set signature = replace(signature, 's2.k1.', 's2.k2.')`,
       /^the head is not as it was signed$/,
     ],
     ['the head removed', 'delete from operation_log_heads', /^the head is missing$/],
@@ -236,6 +236,7 @@ describe('tampering by the owner is found', () => {
       await asOwner(merchantId, `update operation_logs set hash = '${hash}' where n = ${row.n}`);
     }
     const signature = new Keyring(`k1:${Buffer.alloc(32, 8).toString('base64')}`).sign(
+      logPurpose,
       headText({ merchantId, n: 2, hash }),
     );
     await asOwner(merchantId, `update operation_log_heads set n = 2, hash = '${hash}', signature = '${signature}'`);
