@@ -51,7 +51,9 @@ const event = (type: string, object: Json): Json => ({
 });
 const ours = { metadata: { recur_key: 'pay_unknown-1' } };
 const events: Record<string, Json> = {
-  charge: event('payment_intent.succeeded', { id: 'pi_1', status: 'succeeded', ...ours }),
+  charge: event('payment_intent.succeeded', {
+    ...{ id: 'pi_1', status: 'succeeded', amount_received: 7033, amount_capturable: 0, currency: 'eur', ...ours },
+  }),
   failure: event('payment_intent.payment_failed', {
     ...{ id: 'pi_1', status: 'requires_payment_method', ...ours },
     last_payment_error: { code: 'card_declined', decline_code: 'lost_card' },
@@ -132,7 +134,10 @@ describe('a rightly signed callback', () => {
 
   it('is refused while recur cannot take it, so that the gateway repeats it', async () => {
     const { invoiceId, paymentId } = await charged();
-    const object = { id: 'pi_2', status: 'succeeded', metadata: { recur_key: `${paymentId}-1` } };
+    const object = {
+      ...{ id: 'pi_2', status: 'succeeded', amount_received: 7033, currency: 'eur' },
+      metadata: { recur_key: `${paymentId}-1` },
+    };
     const payload = JSON.stringify({ ...event('payment_intent.succeeded', object), id: 'evt_late' });
     jest.spyOn(s.t.db, 'write').mockRejectedValueOnce(new Error('the database is away'));
     expect(await receive(payload)).toMatchObject({ ok: false, warned: [] });

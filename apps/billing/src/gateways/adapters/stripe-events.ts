@@ -25,13 +25,14 @@ const made = z.object({ metadata: z.object({ recur_key: id.optional() }).nullish
 const intent = z.object({
   id,
   status: text,
-  amount_received: money,
-  amount_capturable: money,
-  currency: text,
+  ...{ amount_received: z.int().nullish(), amount_capturable: z.int().nullish(), currency: text.nullish() },
   last_payment_error: z.object({ code: text.nullish(), decline_code: text.nullish() }).nullish(),
   next_action: z.object({ redirect_to_url: z.object({ url: text.nullish() }).nullish() }).nullish(),
 });
-const refund = z.object({ id, amount: money, currency: text, status: text.nullish(), failure_reason: text.nullish() });
+const refund = z.object({
+  ...{ id, amount: money.nullish(), currency: text.nullish() },
+  ...{ status: text.nullish(), failure_reason: text.nullish() },
+});
 const dispute = z.object({
   status: text,
   payment_intent: reference.nullish(),
