@@ -4,14 +4,14 @@ import { type Client, createClient, orThrow } from '@recur/client';
 import { quantile } from '../bench/load.js';
 import { say } from '../local/progress.js';
 import { type TemporaryStack, temporaryStack } from '../local/temporary.js';
-import { type Flood, floods, idleFlood } from './floods.js';
+import { type Flood, floods, idleFlood, newDocuments } from './floods.js';
 
 /**
  * A healthy caller asks every `everyMs`; a member signs in every `signInMs`, which the limits for one e-mail permit. A
  * flood is a finding where another merchant's p99 is more than `slower` times that of the same run without one, or with
  * one that asks nothing: the attacker shares the machine's processors with recur. Below `floorMs` either is noise.
  */
-const limits = { everyMs: 100, signInMs: 10_000, quietMs: 10_000, slower: 2, floorMs: 25 } as const;
+const limits = { everyMs: 100, documentMs: 500, signInMs: 10_000, quietMs: 10_000, slower: 2, floorMs: 25 } as const;
 
 /** Answers and times of healthy callers while something went on. */
 interface Seen {
@@ -21,6 +21,8 @@ interface Seen {
   p99: number;
   signIns: number;
   signedIn: number;
+  /** Times of the merchant's own PDFs. */
+  documents: { fetched: number; failed: string[]; p99: number };
 }
 
 interface Member {
@@ -43,8 +45,10 @@ export async function attack(seconds: number): Promise<number> {
     // a call that is refused counts, also where another attempt would not be
     const api = createClient({ baseUrl, credential: healthy.apiKey, attempts: 1 });
     const roleId = await newRole(api);
+    const [document = ''] = await newDocuments(api, ['Seat'], 1);
     const findings: string[] = [];
     let quietMs: number | undefined;
+    let quietDocumentMs: number | undefined;
     let baseMs: number = limits.floorMs;
     const report = (name: string, seen: Seen, attempts: Record<string, number>) => {
       const outcomes = Object.entries(attempts).map(([outcome, count]) => `${outcome} ×${count}`);
@@ -55,6 +59,11 @@ export async function attack(seconds: number): Promise<number> {
           ` p99 ${seen.p99.toFixed(1)} ms${quietMs ? ` (${ratio(seen.p99, quietMs)} of quiet)` : ''};` +
           ` right passwords: ${seen.signedIn} of ${seen.signIns}`,
       );
+      const { fetched, failed, p99 } = seen.documents;
+      const times = quietDocumentMs ? ` (${ratio(p99, quietDocumentMs)} of quiet)` : '';
+      say(`      its PDFs: ${fetched - failed.length} of ${fetched}, p99 ${p99.toFixed(1)} ms${times}`);
+      quietDocumentMs ??= p99;
+      findings.push(...failed.map(status => `${name}: a PDF of another merchant was answered ${status}`));
       findings.push(...seen.failed.map(answer => `${name}: another merchant was answered ${answer}`));
       if (quietMs === undefined || name === idleFlood) baseMs = Math.max(baseMs, seen.p99);
       quietMs ??= seen.p99;
@@ -64,12 +73,13 @@ export async function attack(seconds: number): Promise<number> {
       if (seen.signedIn < seen.signIns) findings.push(`${name}: a right password was refused`);
     };
     // the first calls of each kind compile what they run, and are no measure
-    await watch(api, await newMember(api, roleId), limits.quietMs / 2);
-    report('quiet', await watch(api, await newMember(api, roleId), limits.quietMs), {});
+    const healthyOnes = async () => ({ api, member: await newMember(api, roleId), document });
+    await watch(await healthyOnes(), limits.quietMs / 2);
+    report('quiet', await watch(await healthyOnes(), limits.quietMs), {});
     for (const [name, flood] of Object.entries(floods)) {
-      const member = await newMember(api, roleId);
+      const watched = await healthyOnes();
       const { attempts, seen } = await during(flood, { baseUrl, apiKey: attacker.apiKey }, seconds, () =>
-        watch(api, member, seconds * 1_000),
+        watch(watched, seconds * 1_000),
       );
       report(name, seen, attempts);
     }
@@ -102,7 +112,14 @@ const asks: readonly ((api: Client) => Promise<{ ok: true } | { ok: false; error
   api => api.post('/merchant/webhook/endpoint_list', {}),
 ];
 
-async function watch(api: Client, member: Member, forMs: number): Promise<Seen> {
+interface Healthy {
+  api: Client;
+  member: Member;
+  /** The link to a PDF of the merchant. */
+  document: string;
+}
+
+async function watch({ api, member, document }: Healthy, forMs: number): Promise<Seen> {
   const end = Date.now() + forMs;
   const latencies: number[] = [];
   const failed: string[] = [];
@@ -123,10 +140,27 @@ async function watch(api: Client, member: Member, forMs: number): Promise<Seen> 
       await pause(Math.min(limits.signInMs, Math.max(0, end - Date.now())));
     }
   };
-  await Promise.all([calls(), signing()]);
+  const documents = { fetched: 0, failed: [] as string[], p99: 0 };
+  const documentMs: number[] = [];
+  const fetching = async () => {
+    while (Date.now() < end) {
+      const since = performance.now();
+      const answer = await fetch(document);
+      await answer.arrayBuffer();
+      documentMs.push(performance.now() - since);
+      documents.fetched++;
+      if (!answer.ok) documents.failed.push(String(answer.status));
+      await pause(limits.documentMs);
+    }
+  };
+  await Promise.all([calls(), signing(), fetching()]);
+  documents.p99 = quantile(
+    documentMs.sort((one, other) => one - other),
+    0.99,
+  );
   latencies.sort((one, other) => one - other);
   const [p50, p99] = [quantile(latencies, 0.5), quantile(latencies, 0.99)];
-  return { calls: latencies.length, failed, p50, p99, signIns, signedIn };
+  return { calls: latencies.length, failed, p50, p99, signIns, signedIn, documents };
 }
 
 async function newRole(api: Client): Promise<number> {

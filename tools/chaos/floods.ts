@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { connect } from 'node:net';
+import { type Client, createClient, orThrow } from '@recur/client';
 import { Pool } from 'undici';
 
 /** Target of an attack: the public port, and the key of a merchant of the attacker's own. */
@@ -20,9 +21,10 @@ const json = { 'content-type': 'application/json' };
 const bearer = ({ apiKey }: Target) => ({ ...json, authorization: `Bearer ${apiKey}` });
 
 interface Shot {
+  method?: 'GET' | 'POST';
   path: string;
   headers: Record<string, string>;
-  body: string;
+  body?: string;
 }
 
 /** Keeps `connections` busy with one request each. */
@@ -32,9 +34,9 @@ const shots =
     const pool = new Pool(target.baseUrl, { connections, localAddress: attackerAddress });
     const shoot = async () => {
       while (!signal.aborted) {
-        const { path, headers, body } = shot(target);
+        const { method = 'POST', path, headers, body } = shot(target);
         try {
-          const answer = await pool.request({ method: 'POST', path, headers, body });
+          const answer = await pool.request({ method, path, headers, ...(body !== undefined && { body }) });
           await answer.body.dump();
           count(String(answer.statusCode));
         } catch {
@@ -46,6 +48,31 @@ const shots =
     await Promise.all(Array.from({ length: connections }, shoot));
     await pool.destroy();
   };
+
+/** Links to the PDFs of new invoices: `count` of them, with these lines, to a user of a name without a blank. */
+export async function newDocuments(api: Client, names: readonly string[], count: number): Promise<string[]> {
+  const gateway = await api.post('/merchant/gateway/wire_transfer_setup', { currency: 'EUR', minimumAmount: 0 });
+  const { gatewayId } = orThrow(gateway).gateway;
+  const lines = names.map(name => ({ name, description: name, quantity: 1, unitAmountExcludingTax: 1_000 }));
+  const links: string[] = [];
+  for (let at = 0; at < count; at++) {
+    const person = { email: `${randomUUID()}@example.com`, companyName: names[0] ?? '' };
+    const { user } = orThrow(await api.post('/merchant/user/new', person));
+    const order = { userId: user.id, gatewayId, currency: 'EUR', taxPercentage: 0, lines, finish: true };
+    links.push(orThrow(await api.post('/merchant/invoice/new', order)).invoice.gatewayInvoicePdf);
+  }
+  return links;
+}
+
+/** Fetches documents whose texts are words of 1900 letters, as many as there may be. */
+const documents: Flood = async (target, signal, count) => {
+  const { baseUrl, apiKey: credential } = target;
+  const words = Array.from({ length: 20 }, () => 'W'.repeat(1_900));
+  const links = await newDocuments(createClient({ baseUrl, credential }), words, 6);
+  let at = 0;
+  const next = () => new URL(links[at++ % links.length] ?? '').pathname;
+  await shots(32, () => ({ method: 'GET', path: next(), headers: {} }))(target, signal, count);
+};
 
 const login = '/merchant/auth/sso/login';
 const guess = (email: string): Shot => ({
@@ -135,6 +162,7 @@ export const floods: Record<string, Flood> = {
   'bodies of 1 MiB': shots(32, target => ({
     ...{ path: '/merchant/user/new', headers: bearer(target), body: largest },
   })),
+  'documents of long words': documents,
   'anonymous bodies that never end': slowly(
     limits.anonymous,
     `${anonymousHead}content-length: 1000000\r\n\r\n`,
