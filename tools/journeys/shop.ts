@@ -52,9 +52,10 @@ export const order = (userId: number, planId: number, more: object = {}) => ({
 export async function openShop(baseUrl: string, merchant: Merchant, receiver: Receiver): Promise<Shop> {
   const api = createClient({ baseUrl, credential: merchant.apiKey });
   // the first: what happens before it is there may go out to it, or not
-  const { endpointId } = orThrow(
-    await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events: [...emittedEventNames] }),
-  );
+  // the events of the version that runs, which may be older than this checkout
+  const { eventList } = orThrow(await api.post('/merchant/webhook/event_list', {}));
+  const events = emittedEventNames.filter(name => eventList.includes(name));
+  const { endpointId } = orThrow(await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events }));
   const [planId, userId] = await Promise.all([
     activePlan(api),
     newUser(api),

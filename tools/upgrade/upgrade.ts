@@ -4,7 +4,7 @@ import { allDelivered, databases, settled } from '../journeys/oracle.js';
 import { type Receiver, startReceiver } from '../journeys/receiver.js';
 import { openShop } from '../journeys/shop.js';
 import { apps, migration } from '../local/apps.js';
-import { openStack, type Stack } from '../local/control.js';
+import { openStack } from '../local/control.js';
 import { Failure } from '../local/failure.js';
 import type { Home } from '../local/home.js';
 import { runToEnd } from '../local/processes.js';
@@ -64,6 +64,8 @@ interface Parts {
 async function upgraded({ old, home, receiver, rounds, brutal }: Parts): Promise<string[]> {
   const facts = await startStack(old, { tell: say, port: 'any' });
   const stack = openStack(old);
+  // before the first request: what is under way when rights change may lose its reply
+  stack.reloadNats(home);
   const balancer = await startBalancer(Number(new URL(facts.baseUrl).port));
   const { ask, close } = databases(facts);
   const merchant = await stack.merchant('Upgrade');
@@ -71,7 +73,7 @@ async function upgraded({ old, home, receiver, rounds, brutal }: Parts): Promise
   const load = startLoad(balancer.url, merchant.apiKey, shop, limits.buyers, limits.timeoutMs);
   const fleet = new Fleet(stack, balancer, brutal, load.inFlight);
   try {
-    await rollOut({ fleet, load, stack, old, home });
+    await rollOut({ fleet, load, old, home });
     await restartAll(fleet, load, home, rounds);
     const report = await load.stop();
     say(`${report.purchases.length} purchases, ${receiver.deliveries.length} webhooks`);
@@ -91,17 +93,15 @@ async function upgraded({ old, home, receiver, rounds, brutal }: Parts): Promise
 interface RollOut extends Pick<Parts, 'old' | 'home'> {
   fleet: Fleet;
   load: Load;
-  stack: Stack;
 }
 
 /** The way that `helm upgrade` goes: migrate, add a replica of the new version, drain one of the old. */
-async function rollOut({ fleet, load, stack, old, home }: RollOut): Promise<void> {
+async function rollOut({ fleet, load, old, home }: RollOut): Promise<void> {
   await load.more(purchases.before);
   say(`  · ${load.report.purchases.length} purchases on the old version`);
   await fleet.leave('notification');
   await load.more(purchases.waiting);
   say('  · events of the old version wait in the streams');
-  stack.reloadNats(home);
   // the gateways of the previous version do not sign callers
   process.env.UNSIGNED_CALLERS = 'true';
   const migrating = services.map(service => runToEnd(home, migration(home, readSettings(home), service)));
