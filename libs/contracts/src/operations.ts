@@ -7,6 +7,7 @@ import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
 import * as invoices from './billing/invoices/invoices.js';
 import * as paymentMethods from './billing/payment-methods.js';
+import { setupGatewayWebhook } from './billing/payments/callbacks.js';
 import * as paymentTimeline from './billing/payments/timeline.js';
 import * as payments from './billing/payments.js';
 import * as refunds from './billing/refunds.js';
@@ -85,6 +86,7 @@ export const operations: readonly Operation[] = [
   planLimits,
   exchange,
   gateways,
+  { setupGatewayWebhook },
   invoices,
   emails,
   creditNotes,

@@ -12,7 +12,7 @@ import { type InvoiceRow, invoices } from './tables.js';
 type Linked = Pick<InvoiceRow, 'merchantId' | 'invoiceId' | 'pdfLink'>;
 
 const dayMs = 86_400_000;
-/** A link of the days before they had one ends with its signature: that is a key as good as any. */
+/** A link of the days before they had one ends with its signature, which nobody can guess either: it is the key. */
 const parts = /^(.*\/documents\/\d+\/[^/]+)\/([^/]+)$/;
 
 /** The link to an invoice's PDF that is given today; '' for none. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { gatewayType } from '../codes.js';
 import { amount, anyObject, code, decimal, flag, integer, type Shape, text, time } from '../field.js';
 import * as input from '../input.js';
-import { type Also, anyMember, operation } from '../operation.js';
+import { anyMember, operation } from '../operation.js';
 import { spelled } from '../validate.js';
 
 const gatewayBank = z.object({
@@ -141,16 +141,13 @@ const change = {
   secretOutput: true,
 } as const;
 
-/**
- * Where money goes, and who may report that it came: whoever decides that can have invoices count as paid, as the
- * operations on payments do.
- */
-const moneyPath = (...by: string[]): Also => ({ permission: 'transaction.write', ...(by.length > 0 && { by }) });
+/** Deciding where money goes, and who may report that it came, can have invoices count as paid. */
+export const moneyPath = { permission: 'transaction.write' } as const;
 
 export const setupWireTransfer = operation({
   ...change,
   name: 'gateway.wire_transfer_setup',
-  also: [moneyPath()],
+  also: [moneyPath],
   path: '/merchant/gateway/wire_transfer_setup',
   summary: 'Set up the wire-transfer gateway, one per merchant',
   input: z.object({
@@ -216,7 +213,7 @@ const settings = {
 export const setupGateway = operation({
   ...change,
   name: 'gateway.setup',
-  also: [moneyPath()],
+  also: [moneyPath],
   path: '/merchant/gateway/setup',
   summary: 'Set up a gateway, one of each name; the first one becomes the default',
   input: z.object({
@@ -231,7 +228,7 @@ export const setupGateway = operation({
 export const editGateway = operation({
   ...change,
   name: 'gateway.edit',
-  also: [moneyPath('gatewayKey', 'gatewaySecret', 'subGateway')],
+  also: [{ ...moneyPath, by: ['gatewayKey', 'gatewaySecret', 'subGateway'] }],
   path: '/merchant/gateway/edit',
   summary: 'Change the settings of a gateway; absent fields and masked secrets stay as they are',
   input: z.object({
@@ -277,7 +274,7 @@ export const restoreGateway = operation({
 export const editWireTransfer = operation({
   ...change,
   name: 'gateway.wire_transfer_edit',
-  also: [moneyPath('bank')],
+  also: [{ ...moneyPath, by: ['bank'] }],
   path: '/merchant/gateway/wire_transfer_edit',
   summary: 'Change the wire-transfer gateway; absent fields stay as they are',
   input: z.object({
@@ -290,22 +287,4 @@ export const editWireTransfer = operation({
     bank: GatewayBankOrText.optional(),
   }),
   errors: ['gateway_not_found', 'gateway_not_wire_transfer'],
-});
-
-export const setupGatewayWebhook = operation({
-  service: 'billing',
-  name: 'gateway.setup_webhook',
-  methods: ['POST'],
-  path: '/merchant/gateway/setup_webhook',
-  summary: 'The URL to which the gateway sends its webhooks; stores the secret that signs them, if one is sent',
-  effect: 'write',
-  permission: 'configuration.write',
-  also: [moneyPath('webhookSecret')],
-  input: z.object({
-    gatewayId: input.integer,
-    webhookSecret: input.line.optional().describe('Stored encrypted; answers show it masked'),
-  }),
-  output: z.object({ gatewayWebhookUrl: text }),
-  errors: ['gateway_not_found', 'gateway_without_webhook'],
-  secretInput: true,
 });

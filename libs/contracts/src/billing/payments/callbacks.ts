@@ -1,5 +1,8 @@
 import { z } from 'zod';
-import { internal } from '../../operation.js';
+import { text } from '../../field.js';
+import * as input from '../../input.js';
+import { internal, operation } from '../../operation.js';
+import { moneyPath } from '../gateways.js';
 
 /** The message of every callback that is refused: it does not tell whether there is such a gateway. */
 export const wrongSignature = 'The signature of the callback is missing or wrong';
@@ -37,4 +40,22 @@ export const sandboxQuestion = internal({
     amount: z.int().describe('Minor units'),
     currency: z.string(),
   }),
+});
+
+export const setupGatewayWebhook = operation({
+  service: 'billing',
+  name: 'gateway.setup_webhook',
+  methods: ['POST'],
+  path: '/merchant/gateway/setup_webhook',
+  summary: 'The URL to which the gateway sends its webhooks; stores the secret that signs them, if one is sent',
+  effect: 'write',
+  permission: 'configuration.write',
+  also: [{ ...moneyPath, by: ['webhookSecret'] }],
+  input: z.object({
+    gatewayId: input.integer,
+    webhookSecret: input.line.optional().describe('Stored encrypted; answers show it masked'),
+  }),
+  output: z.object({ gatewayWebhookUrl: text }),
+  errors: ['gateway_not_found', 'gateway_without_webhook'],
+  secretInput: true,
 });
