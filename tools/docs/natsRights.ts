@@ -1,4 +1,4 @@
-import { keptBy, type Service, services, snapshotOperations, subjectOf } from '@recur/contracts';
+import { eventSubject, keptBy, type Service, services, snapshotOperations, subjectOf } from '@recur/contracts';
 import { followedBy, streamOf } from '@recur/platform';
 import { table } from './fields.js';
 
@@ -31,16 +31,8 @@ export function rightsOf(all: readonly Definition[]): Rights[] {
 
 const gateway = (): Rights => ({
   user: 'gateway',
-  publish: [
-    ...services.map(service => `cmd.${service}.>`),
-    account,
-    `$JS.API.STREAM.INFO.${streamOf('identity')}`,
-    // each replica follows identity's callers by a consumer that goes with it
-    ...['CREATE', 'DELETE', 'INFO', 'MSG.NEXT'].map(verb => `$JS.API.CONSUMER.${verb}.${streamOf('identity')}.>`),
-    `$JS.ACK.${streamOf('identity')}.>`,
-  ],
-  subscribe: [inbox('gateway'), 'beat.identity.callers'],
-  pulls: `of its own on \`${streamOf('identity')}\``,
+  publish: [...services.map(service => `cmd.${service}.>`)],
+  subscribe: [inbox('gateway'), eventSubject('identity', 'callers.changed'), 'beat.identity.callers'],
 });
 
 function ofService(definition: Definition): Rights {

@@ -51,7 +51,7 @@ export function identityPart(
 }
 
 export const noStack =
-  'no stack of this checkout is running: start one with "npm run up". For a deployment, set identity\'s settings (DATABASE_URL, NATS_URL, SECRET_KEYS, RECUR_ENV).';
+  'no stack of this checkout is running: start one with "npm run up". For a deployment, set identity\'s settings (DATABASE_URL, NATS_URL, SECRET_KEYS, CALLER_KEY, RECUR_ENV).';
 
 /** Output of the command, with the messages of its log lines. */
 export const sentences = (stderr: string) => stderr.trim().split('\n').map(told).join('\n');

@@ -10,6 +10,7 @@ import {
   routed,
   type Service,
   services,
+  shownBy,
   subjectOf,
 } from '@recur/contracts';
 import { operationsOf, type ServiceDefinition, snapshotController } from '@recur/platform/testing';
@@ -70,22 +71,21 @@ describe('operations and handlers', () => {
   });
 });
 
-/** Copies that are shown and not computed with: no change of theirs waits for them. */
-const shown = ['billing subscription identity', 'billing creditAccount identity'];
-
 /** Copies that no owner waits for, and keepers that it would wait for in vain. */
 function unawaited(of: readonly Definition[]): string[] {
   const kept = of.flatMap(({ name, copies = [] }) =>
     copies.map(({ owner, aggregate }) => `${owner} ${aggregate} ${name}`),
   );
-  const awaited = Object.entries(keptBy).flatMap(([owner, aggregates]) =>
-    Object.entries(aggregates).flatMap(([aggregate, keepers]) =>
-      keepers.map(keeper => `${owner} ${aggregate} ${keeper}`),
+  const [awaited = [], shown = []] = [keptBy, shownBy].map(copies =>
+    Object.entries(copies).flatMap(([owner, aggregates]) =>
+      Object.entries(aggregates).flatMap(([aggregate, keepers]) =>
+        keepers.map(keeper => `${owner} ${aggregate} ${keeper}`),
+      ),
     ),
   );
   return [
     ...kept.filter(copy => !awaited.includes(copy) && !shown.includes(copy)).map(copy => `${copy} is not awaited`),
-    ...awaited.filter(copy => !kept.includes(copy)).map(copy => `${copy} keeps no copy`),
+    ...[...awaited, ...shown].filter(copy => !kept.includes(copy)).map(copy => `${copy} keeps no copy`),
   ];
 }
 

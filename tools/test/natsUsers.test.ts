@@ -204,7 +204,18 @@ const subscribed = [
     ...services.map(queue => `cmd.${service}.> ${queue}`),
   ]),
   ...apps.map(app => `_INBOX.${app}.>`),
-  ...['_INBOX.>', 'cmd.>', 'evt.>', '>', '$JS.API.>', '$JS.>', '$SYS.>', 'beat.identity.callers'],
+  ...[
+    'evt.identity.callers.changed',
+    'evt.identity.callers.*',
+    '_INBOX.>',
+    'cmd.>',
+    'evt.>',
+    '>',
+    '$JS.API.>',
+    '$JS.>',
+    '$SYS.>',
+    'beat.identity.callers',
+  ],
 ];
 
 /** Everything that the users may do, as `<user> publish <subject>`: all is tried on a server. */
@@ -243,7 +254,7 @@ function isDue(user: string, verb: string, subject: string): boolean {
   const [kind = '', of = ''] = subject.split('.');
   if (verb === 'subscribe') {
     if (subject === `_INBOX.${user}.>` || subject === `nudge.${user}`) return true;
-    if (subject === 'beat.identity.callers') return user === 'gateway';
+    if (subject === 'beat.identity.callers' || subject === 'evt.identity.callers.changed') return user === 'gateway';
     if (subject === `seen.${user}`) return keptBy[user as Service] !== undefined;
     return subject === `cmd.${user}.> ${user}`;
   }
@@ -257,12 +268,11 @@ function isDue(user: string, verb: string, subject: string): boolean {
       .flat()
       .includes(user as Service);
   if (kind === 'beat') return user === 'identity';
-  if (subject === '$JS.API.INFO') return user !== 'migrator';
+  if (subject === '$JS.API.INFO') return services.some(service => service === user);
   const [, api = subject.replace('$JS.ACK.', 'ACK.')] = subject.split('$JS.API.');
   const stream = services.find(service => api.split('.').includes(streamOf(service)));
   if (!subject.startsWith('$JS.') || stream === undefined) return false;
   const consumer = consumers.find(({ name, from }) => from === stream && api.split('.').includes(name));
-  if (user === 'gateway') return stream === 'identity' && mayGateway(api);
   if (user === 'migrator') {
     if (/^STREAM\.(INFO|CREATE)\./.test(api)) return true;
     return consumer !== undefined && /^CONSUMER\.(INFO\.|CREATE\.recur-\w+\.[\w-]+\.evt)/.test(api);
@@ -271,10 +281,6 @@ function isDue(user: string, verb: string, subject: string): boolean {
     return stream === user || consumers.some(each => each.service === user && each.from === stream);
   return consumer?.service === user && /^(ACK|CONSUMER\.INFO|CONSUMER\.MSG\.NEXT)\./.test(api);
 }
-
-/** Of identity's stream: each gateway follows callers by a consumer of its own, whose name is made up. */
-const mayGateway = (api: string) =>
-  /^(STREAM\.INFO|ACK|CONSUMER\.(CREATE|DELETE|INFO|MSG\.NEXT)\.recur-identity)\./.test(api);
 
 const due = apps
   .flatMap(user => [

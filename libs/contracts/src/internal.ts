@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fetchDocument } from './billing/documents.js';
 import { gatewayCallback, sandboxQuestion } from './billing/payments/callbacks.js';
 import type { Slug } from './errors.js';
-import { ApiKeyState, CallersChanged, EventEnvelope } from './events.js';
+import { ApiKeyState, CallersChanged, EventEnvelope, type EventKind, events } from './events.js';
 import { type AutomationAnswer, AutomationRequest } from './notification/automation.js';
 import { type InternalOperation, internal, type Service, services } from './operation.js';
 
@@ -16,11 +16,11 @@ export type AggregateState = z.output<typeof AggregateState>;
 const lookup = z.record(z.string(), z.string());
 const key = z.union([z.string(), z.int()]).transform(String);
 
-/**
- * The services that compute with copies of an aggregate, by its owner: a change is answered when they have it. Copies that
- * are only shown are not awaited, such as identity's of subscriptions and credit accounts, which every sale changes.
- */
-export const keptBy: Readonly<Partial<Record<Service, Readonly<Record<string, readonly Service[]>>>>> = {
+/** Services with copies of aggregates, by owner and aggregate. */
+type Keepers = Readonly<Partial<Record<Service, Readonly<Record<string, readonly Service[]>>>>>;
+
+/** The services that compute with copies of an aggregate, by its owner: a change is answered when they have it. */
+export const keptBy: Keepers = {
   identity: { user: ['billing'], merchant: ['billing'] },
   catalog: {
     ...{ plan: ['billing', 'identity'], product: ['billing', 'identity'] },
@@ -28,6 +28,29 @@ export const keptBy: Readonly<Partial<Record<Service, Readonly<Record<string, re
   },
   billing: { gateway: ['identity'] },
 };
+
+/** Copies that are only shown: no change waits for them, since every sale changes them. */
+export const shownBy: Keepers = {
+  billing: { subscription: ['identity'], creditAccount: ['identity'] },
+};
+
+/** Aggregates of a service that it tells others of: those with copies, and those whose events webhooks are made of. */
+export interface Told {
+  states: ReadonlySet<string>;
+  events: ReadonlySet<string>;
+}
+
+/** What a service answers to the questions of others; of anything else they learn nothing. */
+export function toldBy(service: Service): Told {
+  const own = Object.entries<EventKind<unknown, string>>(events).filter(([, { owner }]) => owner === service);
+  const wordOf = (type: string) => type.split('.', 1)[0];
+  // subscriptions are to the first word of a type
+  const sent = new Set(own.filter(([, { webhook }]) => webhook).map(([type]) => wordOf(type)));
+  return {
+    states: new Set([keptBy, shownBy].flatMap(copies => Object.keys(copies[service] ?? {}))),
+    events: new Set(own.filter(([type]) => sent.has(wordOf(type))).map(([, { aggregate }]) => aggregate)),
+  };
+}
 
 /** Operations that every service offers to services with copies of its aggregates. */
 export const snapshotOperations = (service: Service) => ({

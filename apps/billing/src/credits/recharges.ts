@@ -61,12 +61,19 @@ interface OwnInvoice {
   invoiceId: string;
 }
 
+interface PaidInvoice extends OwnInvoice {
+  /** The payment that it was paid by, with what was due and what came of it. */
+  payment?: { totalAmount: bigint; paymentAmount: bigint } | undefined;
+}
+
 /** Outcomes of a recharge when its invoice ends; each at most once. The invoice is locked. */
 export const rechargeOwner = {
-  async paid(tx: Tx, { invoiceId }: OwnInvoice): Promise<void> {
+  async paid(tx: Tx, { invoiceId, payment }: PaidInvoice): Promise<void> {
     const recharge = await waiting(tx, invoiceId);
     if (!recharge) return;
-    const { rechargeId, userId, currency, amount, name, description } = recharge;
+    const { rechargeId, userId, currency, name, description } = recharge;
+    // what was accepted short is no credit
+    const amount = recharge.amount - (payment ? payment.totalAmount - payment.paymentAmount : 0n);
     const status = creditRechargeLifecycle.next(recharge.status, 'succeed') ?? recharge.status;
     tx.save(creditRecharges, { ...recharge, status, paidTime: tx.now });
     const type = creditTransactionType.recharge;

@@ -85,7 +85,7 @@ export class InvoiceFinalizer {
       number,
       gatewayId,
       link: this.newLink(),
-      pdfLink: this.documents.keyed(draft.merchantId, draft.invoiceId),
+      ...this.documents.keyed(draft.merchantId, draft.invoiceId),
       daysUntilDue,
       now: tx.now,
     };

@@ -69,7 +69,7 @@ export class Invoices {
     return this.db.write(caller, async tx => {
       const row = await tx.lock(invoices, { invoiceId, deletedTime: 0 }, 'invoice_not_found');
       if (row.pdfLink === '') throw new Rejected('invoice_is_draft');
-      const keyed = { ...row, pdfLink: this.links.keyed(row.merchantId, invoiceId) };
+      const keyed = { ...row, ...this.links.keyed(row.merchantId, invoiceId) };
       tx.save(invoices, keyed);
       tx.log(`Invoice(${invoiceId})`, 'RevokeDocumentLinks', { invoiceId, userId: row.userId });
       const [invoice] = await invoicesOf(tx, [keyed]);

@@ -34,7 +34,13 @@ const keep = `insert into gateway_facts (merchant_id, gateway_id, fact_id, recei
  * Has a person look at a report that fits nothing: an event, and the operation log. The payment keeps its state. False for
  * a report that was told before, by whichever callback, answer or inquiry. The payment is locked after its invoice.
  */
-export async function tellMismatch(tx: Tx, payment: Payment, report: Misreported): Promise<boolean> {
+export async function tellMismatch(
+  tx: Tx,
+  payment: Payment,
+  report: Misreported,
+  /** False where the command has its log entry already. */
+  isLogged = true,
+): Promise<boolean> {
   const { about, reason, gatewayId, reference, amount, currency, expected, refundId } = report;
   const { merchantId, paymentId, invoiceId, userId } = payment;
   const factId = ['mismatch', about, refundId || paymentId, reference, amount, currency].join(' ');
@@ -46,6 +52,6 @@ export async function tellMismatch(tx: Tx, payment: Payment, report: Misreported
     ...{ expectedGatewayId: payment.gatewayId, expectedAmount: Number(expected), expectedCurrency: payment.currency },
   });
   const content = `Report does not match by ${reason}: ${about} ${reference} of ${amount} ${currency}, gateway ${gatewayId}`;
-  tx.log(`Payment(${paymentId})`, content, { invoiceId, userId });
+  if (isLogged) tx.log(`Payment(${paymentId})`, content, { invoiceId, userId });
   return true;
 }

@@ -70,6 +70,7 @@ export const invoices = table<InvoiceRow>('invoices', {
     paymentId: text(),
     link: text(),
     pdfLink: { ...text(), default: '' },
+    documentKey: { ...text(), default: '' },
     daysUntilDue: int(),
     createTime: integer(),
     modifyTime: integer(),

@@ -26,6 +26,7 @@ import { TriedMethods1763683200046 } from './0046-tried-methods.js';
 import { UnderWay1763683200050 } from './0050-under-way.js';
 import { Methods1763683200051 } from './0051-methods.js';
 import { Printed1763683200052 } from './0052-printed.js';
+import { DocumentKeys1763683200053 } from './0053-document-keys.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -57,4 +58,5 @@ export const migrations = [
   UnderWay1763683200050,
   Methods1763683200051,
   Printed1763683200052,
+  DocumentKeys1763683200053,
 ];

@@ -63,12 +63,26 @@ describe('credit/new_credit_recharge', () => {
     expect(await statusOf(creditRecharge.rechargeId)).toBe('success');
   });
 
+  it('adds what came where less than its price was accepted', async () => {
+    const { creditAccount, invoice } = await sold();
+    const before = (await s.t.done(creditDetail, { id: creditAccount.id })).creditAccount.amount;
+    const short = {
+      invoiceId: invoice.invoiceId,
+      transferNumber: 't',
+      reason: '',
+      amountReceived: 4900,
+      acceptShort: true,
+    };
+    await s.t.done(markWireTransferSuccess, short);
+    expect((await s.t.done(creditDetail, { id: creditAccount.id })).creditAccount.amount).toBe(before + 4900);
+  });
+
   it.each(['failed', 'cancelled'] as const)('adds nothing where the invoice is %s', async how => {
     const { creditRecharge, creditAccount, invoice } = await sold();
     await ended(how, invoice.invoiceId);
     await ended('paid', invoice.invoiceId);
     expect(await statusOf(creditRecharge.rechargeId)).toBe('failed');
-    expect((await s.t.done(creditDetail, { id: creditAccount.id })).creditAccount.amount).toBe(5000);
+    expect((await s.t.done(creditDetail, { id: creditAccount.id })).creditAccount.amount).toBe(9900);
   });
 
   it('takes an account in place of user and currency', async () => {

@@ -160,6 +160,9 @@ describe('the link to the PDF of an invoice', () => {
     const invoice = await s.made({ finish: true });
     const before = `https://billing.example/documents/15/${invoice.invoiceId}/s1.k1.${'x'.repeat(43)}`;
     await s.t.rows('update invoices set pdf_link = $2 where invoice_id = $1', [invoice.invoiceId, before]);
+    expect((await fetched(s, linked(await s.detail(invoice.invoiceId)))).fileName).toBe(`${invoice.number}.pdf`);
+    // finished by a replica of the version before, beside this one
+    await s.t.rows(`update invoices set document_key = '' where invoice_id = $1`, [invoice.invoiceId]);
     await expect(fetched(s, linked({ gatewayInvoicePdf: before }))).rejects.toEqual(notFound);
     expect((await fetched(s, linked(await s.detail(invoice.invoiceId)))).fileName).toBe(`${invoice.number}.pdf`);
   });

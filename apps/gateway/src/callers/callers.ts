@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ConsumerMessages, DeliverPolicy, jetstream } from '@nats-io/jetstream';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import {
   CallersChanged,
@@ -19,7 +18,6 @@ import {
   LOG,
   type Log,
   patient,
-  streamOf,
   systemCaller,
 } from '@recur/platform';
 import type { JWK } from 'jose';
@@ -61,7 +59,6 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   /** The events that came while a snapshot is being taken, page by page. */
   private meanwhile: Changed[] = [];
   private readonly waiting = new Set<() => void>();
-  private stream: ConsumerMessages | undefined;
   private syncing = false;
   private refresh: NodeJS.Timeout | undefined;
   private retry: NodeJS.Timeout | undefined;
@@ -131,6 +128,10 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   onApplicationBootstrap(): void {
+    // as they are published: the stream is not asked, since the heartbeat tells of what was missed
+    this.bus.onSignal(eventSubject('identity', 'callers.changed'), payload => {
+      for (const event of eventsIn({ data: Buffer.from(payload) }, events)) this.changed(event);
+    });
     this.bus.onSignal('beat.identity.callers', payload => this.heard(payload));
     this.bus.onReconnect(() => this.sync('the bus is back'));
     this.refresh = setInterval(() => this.sync('five minutes have passed'), times.refreshMs).unref();
@@ -141,10 +142,9 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     this.stopped = true;
     clearInterval(this.refresh);
     clearTimeout(this.retry);
-    this.stream?.stop();
   }
 
-  /** Subscribes again and takes a snapshot; retries until it succeeds. */
+  /** Takes a snapshot; retries until it succeeds. */
   private sync(why: string): void {
     if (this.syncing || this.stopped) return;
     this.syncing = true;
@@ -160,11 +160,10 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /**
-   * Follows before asking, so that nothing is lost: an event before the first page is in it, and one that comes
-   * after it is applied to all of them; applying one twice changes nothing.
+   * Nothing is lost meanwhile: an event before the first page is in it, and one that comes after it is applied to all of
+   * them; applying one twice changes nothing.
    */
   private async takeUp(why: string): Promise<void> {
-    await this.follow().catch(error => this.log.debug({ err: error }, "identity's events cannot be followed yet"));
     this.meanwhile = [];
     const askedMs = this.clock.wall();
     const first = await this.page();
@@ -200,25 +199,6 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     this.currentAtMs = Math.max(this.currentAtMs, askedMs);
     for (const event of this.meanwhile) if (event.version === this.version + 1) this.apply(event);
     this.told();
-  }
-
-  private async follow(): Promise<void> {
-    this.stream?.stop();
-    this.stream = undefined;
-    const consumer = await jetstream(this.bus.nc, { timeout: times.askMs }).consumers.get(streamOf('identity'), {
-      filter_subjects: eventSubject('identity', 'callers.changed'),
-      deliver_policy: DeliverPolicy.New,
-    });
-    const stream = await consumer.consume({
-      callback: message => {
-        for (const event of eventsIn(message, events)) this.changed(event);
-      },
-    });
-    if (this.stopped) stream.stop();
-    this.stream = stream;
-    void stream.closed().then(() => {
-      if (this.stream === stream) this.stream = undefined;
-    });
   }
 
   private changed(told: Event | undefined): void {
@@ -267,8 +247,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
     } else {
       this.awaited ??= { version: beat.data.version, atMs: now };
     }
-    if (this.stream === undefined) this.sync('events are not followed');
-    else if (this.awaited !== undefined && now - this.awaited.atMs >= times.behindMs)
+    if (this.awaited !== undefined && now - this.awaited.atMs >= times.behindMs)
       this.sync(`identity is at ${beat.data.version}`);
   }
 }

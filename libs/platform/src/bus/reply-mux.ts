@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 
 interface Request {
@@ -11,7 +12,6 @@ interface Request {
 export class ReplyMux {
   private readonly prefix: string;
   private readonly requests = new Map<string, Request>();
-  private sent = 0;
 
   constructor(
     private readonly nc: NatsConnection,
@@ -28,7 +28,8 @@ export class ReplyMux {
    * replies at once (see `hasNoResponders`). Throws where nothing could be sent.
    */
   ask(subject: string, payload: string | Uint8Array, take: (reply: Msg) => void, headers: MsgHdrs): () => void {
-    const token = String(++this.sent);
+    // nobody else may name a subject on which a reply is waited for: who may ask another app could let it reply there
+    const token = randomUUID();
     const request: Request = { take };
     this.nc.publish(subject, payload, { reply: this.prefix + token, headers });
     this.requests.set(token, request);

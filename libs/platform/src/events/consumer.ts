@@ -6,7 +6,7 @@ import type { Event, EventKinds } from '../store/event.js';
 import { type ApplierParts, EventApplier } from './applier.js';
 import type { Consumption } from './consumption.js';
 import { countIn, eventsIn } from './envelope.js';
-import { consumerOf, pendingOf, streamCreated } from './stream.js';
+import { consumerOf, pendingOf, streamCreated, streamOf } from './stream.js';
 
 /**
  * Batches and delays. Under load (`busy` events in a batch) the consumer waits before the next batch, `lingerTimes` as
@@ -22,6 +22,7 @@ const limits = {
   heldBytes: 16 * 1_048_576,
   againMs: 1_000,
   pauseMs: 300,
+  warnMs: 60_000,
   busy: 8,
   lingerTimes: 3,
   lingerMs: 120,
@@ -53,6 +54,7 @@ export class Consumer {
   private looking: Promise<void> | undefined;
   private opening: Promise<void> | undefined;
   private created = '';
+  private warnedAt = Number.NEGATIVE_INFINITY;
   private readonly pumpSoon = oncePerTurn(() => this.startPump());
 
   constructor(
@@ -143,10 +145,19 @@ export class Consumer {
         });
         return;
       } catch (error) {
-        this.parts.log.debug({ err: error, consumer: this.what.name }, 'cannot pull from the stream yet');
+        this.warn(error);
         await pause(limits.pauseMs);
       }
     }
+  }
+
+  /** Tells once in a while why nothing is pulled: only the migrate step makes a stream or a consumer that is gone. */
+  private warn(error: unknown): void {
+    const now = this.parts.clock.wall();
+    if (now - this.warnedAt < limits.warnMs) return;
+    this.warnedAt = now;
+    const { name, from } = this.what;
+    this.parts.log.warn({ err: error, consumer: name, stream: streamOf(from) }, 'cannot pull from the stream yet');
   }
 
   private take(message: JsMsg): void {
@@ -219,12 +230,18 @@ export class Consumer {
   }
 
   private eventsOf(message: JsMsg): readonly Event[] {
-    const all = eventsIn(message, this.parts.events);
+    const all = eventsIn(message, this.parts.events).map(event => (event && this.isOwn(event) ? event : undefined));
     const events = all.filter(event => event !== undefined);
     if (events.length < all.length) {
       this.parts.log.error({ consumer: this.what.name, subject: message.subject }, 'this is no event');
     }
     return events;
+  }
+
+  /** False for an event that another service emits: on this stream, nobody has committed it. */
+  private isOwn({ type }: Event): boolean {
+    const { owner = 'every' } = this.parts.events[type] ?? {};
+    return owner === 'every' || owner === this.what.from;
   }
 
   /**

@@ -6,6 +6,7 @@ import {
   type Out,
   type Service,
   snapshotOperations,
+  type Told,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { z } from 'zod';
@@ -190,10 +191,13 @@ export class SnapshotSource {
     private readonly aggregates: Readonly<Record<string, Aggregate>>,
     private readonly kinds: EventKinds,
     private readonly awaited: ReadonlySet<string>,
+    /** Aggregates that others are told of; undefined: all. */
+    private readonly told?: Told,
   ) {}
 
   async state({ aggregate, id, by = {} }: In<Operations['state']>, caller: Caller): Promise<State> {
     if (this.awaited.has(aggregate)) return { item: null };
+    this.assertTold('states', aggregate);
     const { table, key, lookups, ...of } = this.of(aggregate);
     const [name = '', value = ''] = Object.entries(by)[0] ?? [];
     const where = id === undefined ? value && lookups[name]?.(value) : { [key]: id };
@@ -207,6 +211,7 @@ export class SnapshotSource {
 
   async snapshot({ aggregate, merchantId, after }: In<Operations['snapshot']>, caller: Caller): Promise<Snapshot> {
     if (this.awaited.has(aggregate)) return { items: [], next: null };
+    this.assertTold('states', aggregate);
     const { table, key, ...of } = this.of(aggregate);
     const [tenant] = await this.db.infra(
       'select merchant_id from tenants where merchant_id >= $1 order by merchant_id limit 1',
@@ -228,18 +233,25 @@ export class SnapshotSource {
 
   /** Events of an aggregate that the outbox still keeps, versions `from` up to, not including, `to`; the first that fit. */
   async events({ aggregate, aggregateId, from, to }: In<Operations['events']>, caller: Caller) {
+    this.assertTold('events', aggregate);
     const rows = await this.db.infra(missedText, [caller.merchantId, aggregate, aggregateId, from, to]);
     const events = rows.flatMap(({ envelope }) => eventIn(String(envelope), this.kinds) ?? []);
     return { events: sendable(events) };
   }
 
+  private assertTold(what: keyof Told, aggregate: string): void {
+    if (this.told?.[what].has(aggregate) === false) throw unknown(aggregate);
+  }
+
   private of(aggregate: string) {
     const found = this.aggregates[aggregate];
-    if (!found?.view) throw new Rejected('invalid_parameters', `no aggregate ${aggregate} here`);
+    if (!found?.view) throw unknown(aggregate);
     const { table, key, view, load, lookups = {} } = found;
     return { table, key, view, load, lookups };
   }
 }
+
+const unknown = (aggregate: string) => new Rejected('invalid_parameters', `no aggregate ${aggregate} here`);
 
 /** The states of an aggregate's rows, as copies store them. */
 function itemsOf(

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { type INestApplicationContext, type INestMicroservice, Module, type ModuleMetadata } from '@nestjs/common';
 import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { MicroserviceOptions } from '@nestjs/microservices';
-import { keptBy, type Service, snapshotOperations } from '@recur/contracts';
+import { keptBy, type Service, snapshotOperations, type Told, toldBy } from '@recur/contracts';
 import { idGenerator } from '@recur/kernel';
 import type { z } from 'zod';
 import { Bus } from '../bus/bus.js';
@@ -91,6 +91,8 @@ export interface Parts {
   pool: ReturnType<typeof createPool>;
   /** The services that compute with copies of others; a service that is tested by itself follows nobody. */
   keptBy?: AllKeptBy;
+  /** Aggregates that others are told of; undefined: all. */
+  told?: Told;
   committed(): void;
 }
 
@@ -118,7 +120,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
   const callerKeys = config.UNSIGNED_CALLERS ? undefined : keysIn(config.CALLER_KEY);
   const limits = { atOnce: config.COMMANDS_AT_ONCE, waiting: config.COMMANDS_WAITING, budgetMs: patient(5_000) };
   const server = new NatsServer({ service: definition.name, bus, clock, log, keyring, callerKeys, limits });
-  const source = new SnapshotSource(db, definition.aggregates, definition.events, awaitedOf(definition));
+  const source = new SnapshotSource(db, definition.aggregates, definition.events, awaitedOf(definition), parts.told);
   const walk = new MerchantWalk({ db, clock, log, random: Math.random, clocksMove });
   class App {}
   Module({
@@ -199,7 +201,7 @@ export async function startService(definition: ServiceDefinition, argv = process
   const { name: service } = definition;
   const relay = new Relay({ service, pool, bus, clock: systemClock, log });
   const committed = () => relay.committed();
-  const parts = { config, clock: systemClock, log, bus, pool, keptBy, committed };
+  const parts = { config, clock: systemClock, log, bus, pool, keptBy, told: toldBy(definition.name), committed };
   const running = await assemble(definition, parts);
   if (word !== undefined) {
     const command = word === 'resume' ? resume(running.consumers, running.work) : definition.commands?.[word];

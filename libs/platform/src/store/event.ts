@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** The platform's view of an event type; the registry in contracts satisfies it. */
 export interface EventKind {
   aggregate: string;
-  /** The service that emits it; absent for events that several services write. */
+  /** The service that emits it; `every`, or absent, for events that several services write. */
   owner?: string;
   /** The schema of its data. Without one, data is stored and published unchanged. */
   data?: z.ZodType;

@@ -77,6 +77,31 @@ describe('a command from somebody else than the gateway', () => {
     expect(await send({ ...command(), subject: 'cmd.catalog.platform.state', payload: state })).toBe('ok');
   });
 
+  it('learns of copies that services keep, and of the events of webhooks, and of nothing else', async () => {
+    const all = { merchantId: 0, after: '' };
+    const versions = { aggregateId: '1', from: 1, to: 2 };
+    const answers = async (service: string, question: string, input: object) =>
+      send({ ...command(), subject: `cmd.${service}.platform.${question}`, payload: JSON.stringify(input) });
+    for (const [service, aggregate] of [
+      ...[
+        ['identity', 'member'],
+        ['identity', 'role'],
+        ['identity', 'apikey'],
+        ['billing', 'invoice'],
+      ],
+      ...[
+        ['billing', 'payment'],
+        ['notification', 'endpoint'],
+      ],
+    ] as const) {
+      expect(await answers(service, 'snapshot_by_key', { aggregate, ...all })).toBe('invalid_parameters');
+      expect(await answers(service, 'state', { aggregate, id: 1 })).toBe('invalid_parameters');
+    }
+    expect(await answers('identity', 'snapshot_by_key', { aggregate: 'user', ...all })).toBe('ok');
+    expect(await answers('identity', 'events', { aggregate: 'member', ...versions })).toBe('invalid_parameters');
+    expect(await answers('billing', 'events', { aggregate: 'invoice', ...versions })).toBe('ok');
+  });
+
   it('is done as it was signed, and with nothing else in it', async () => {
     const before = await products();
     const signed = command();

@@ -120,8 +120,8 @@ export class InvoiceMaker {
     const toMain = { userId, currency, invoiceId, amount, type: creditTransactionType.refund, description };
     if (amount > 0n) await credits.addMain(tx, toMain);
     await giveBackPromoOf(tx, note);
-    const pdfLink = this.documents.keyed(note.merchantId, invoiceId);
-    const finished = { status: 'paid', finishTime: tx.now, paidTime: tx.now, pdfLink, seller, buyer } as const;
+    const linked = this.documents.keyed(note.merchantId, invoiceId);
+    const finished = { status: 'paid', finishTime: tx.now, paidTime: tx.now, ...linked, seller, buyer } as const;
     const settings = await settingsOf(tx);
     const numbered = await nextNumber(tx, 'credit_note', merchant);
     const invoice = { ...note, ...finished, ...numbered, sendStatus: sendStatusOf(settings, numbered.number) };

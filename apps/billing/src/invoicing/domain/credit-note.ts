@@ -93,8 +93,7 @@ function noteOf(
   const { merchantId, userId, bizType, createFrom, currency, taxBps, gatewayId } = original;
   const status = creditNoteLifecycle.step('init', refundId ? 'open' : 'book', 'invoice_not_draft', invoiceId);
   const issued = status === 'paid' ? { finishTime: now, paidTime: now } : { finishTime: 0, paidTime: 0 };
-  // with the key of the invoice
-  const pdfLink = original.pdfLink.replace(`/${original.invoiceId}/`, `/${invoiceId}/`);
+  const pdfLink = original.pdfLink.replace(`/${original.invoiceId}`, `/${invoiceId}`);
   return {
     ...newFacts,
     ...amounts,
@@ -107,6 +106,7 @@ function noteOf(
       status,
       number: '',
       pdfLink,
+      documentKey: original.documentKey,
       kind: 'credit_note',
       noteReason,
       refundId,

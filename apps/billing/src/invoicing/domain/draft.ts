@@ -57,6 +57,7 @@ export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: D
     paymentId: '',
     link: '',
     pdfLink: '',
+    documentKey: '',
     daysUntilDue: 0,
     createTime: now,
     modifyTime: now,

@@ -30,7 +30,9 @@ export interface Invoice extends InvoiceAmounts, DocumentFacts {
   /** Payment page for the user; '' when there is nothing to pay. */
   link: string;
   /** Signed link to its PDF; '' for a draft. */
+  /** Address of the PDF, and the key under which links to it are signed; '' for a draft. */
   pdfLink: string;
+  documentKey: string;
   /** Payment term in days, counted from finishTime. */
   daysUntilDue: number;
   createTime: number;
@@ -54,7 +56,8 @@ export interface DraftLine extends LineItem {
 }
 
 /** Values that a draft gets when it is finished. */
-export interface Finish extends Pick<Invoice, 'number' | 'gatewayId' | 'link' | 'pdfLink' | 'daysUntilDue'> {
+export interface Finish
+  extends Pick<Invoice, 'number' | 'gatewayId' | 'link' | 'pdfLink' | 'documentKey' | 'daysUntilDue'> {
   now: number;
 }
 
@@ -68,7 +71,7 @@ export const dueOf = ({ totalAmount, partialCreditPaid }: Pick<Invoice, 'totalAm
  */
 export function finish<I extends Invoice>(
   invoice: I,
-  { number, gatewayId, link, pdfLink, daysUntilDue, now }: Finish,
+  { number, gatewayId, link, pdfLink, documentKey, daysUntilDue, now }: Finish,
 ): I {
   const status = step(invoice, 'finish', 'invoice_not_draft');
   const finished: I = {
@@ -77,6 +80,7 @@ export function finish<I extends Invoice>(
     number,
     gatewayId,
     pdfLink,
+    documentKey,
     daysUntilDue,
     finishTime: now,
     modifyTime: now,

@@ -65,7 +65,11 @@ export class GatewayFacts {
     if (currency !== locked.payment.currency || amount <= 0n) {
       const reason = amount > 0n ? 'currency' : 'amount';
       const disputed = { gatewayId, reference, amount, currency, expected: locked.payment.paymentAmount, refundId: '' };
-      return tellMismatch(tx, locked.payment, { about: 'dispute', reason, ...disputed });
+      // refunds are held up meanwhile, whatever the amount; how much is lost then, a person has to say
+      const isApplied = fact.state !== 'lost' && this.disputes[fact.state](tx, locked.invoice);
+      const payment = await tx.lock(payments, { paymentId: locked.payment.paymentId }, 'payment_not_found');
+      const isNew = await tellMismatch(tx, payment, { about: 'dispute', reason, ...disputed }, !isApplied);
+      return isNew || isApplied;
     }
     if (fact.state === 'lost') return this.disputes.lost(tx, locked.invoice, amount);
     return this.disputes[fact.state](tx, locked.invoice);

@@ -126,7 +126,9 @@ export class Settlement {
       return true;
     }
     const collection = await tx.lockIfAny(collections, { invoiceId });
-    if (collection) tx.save(collections, { ...collection, nextTime: 0 });
+    // by hand alone from now on: not at its time, nor with another method
+    const byHand = { automatic: false, tryNow: false, tryMethodId: '', nextTime: 0 };
+    if (collection) tx.save(collections, { ...collection, ...byHand });
     await this.owners.tellUnderWay(tx, invoice, false);
     return true;
   }

@@ -4,6 +4,7 @@ import {
   invoiceDetail,
   invoiceStatus,
   newPayment,
+  newPaymentMethod,
   type PaymentReportMismatch,
   paymentStatus,
   refundDetails,
@@ -124,6 +125,15 @@ describe('money that is none of the payment', () => {
       if (hours > 40) continue;
       for (const { invoiceId } of [answered, asked]) expect(await c.s.detail(invoiceId)).toMatchObject(open);
     }
+    // a card that is saved later is not charged for it either
+    for (const { userId } of [answered, asked]) {
+      await c.s.t.done(newPaymentMethod, {
+        gatewayId: c.gatewayId,
+        userId,
+        data: { paymentMethodId: `pm_new_${userId}` },
+      });
+    }
+    await c.drain();
     const ids = [answered.paymentId, asked.paymentId];
     // payments of the tests before are asked for too
     expect((await told()).map(({ paymentId }) => paymentId).filter(id => ids.includes(id))).toEqual(ids);
@@ -253,6 +263,25 @@ it('a chargeback in another currency than the payment is none of it', async () =
   expect(await c.s.detail(invoiceId)).toMatchObject(paid);
   await lost({});
   expect(await c.s.detail(invoiceId)).toMatchObject({ status: invoiceStatus.reversed });
+});
+
+it('a chargeback in another currency holds refunds up until it is decided, and a person is told', async () => {
+  const { paymentId, invoiceId } = await c.charged();
+  await succeeded(paymentId);
+  const dispute = (type: string, status: string) =>
+    c.event(`charge.dispute.${type}`, {
+      ...{ id: 'dp_2', status, payment_intent: `pi_of_${paymentId}`, amount: 71_000, currency: 'jpy' },
+    });
+  const refund = () => c.s.t.call(refundInvoice, { invoiceId, refundAmount: 500, reason: '' });
+  expect(await dispute('created', 'needs_response')).toBe(true);
+  expect(await refund()).toMatchObject({ slug: 'payment_disputed' });
+  // the log says that refunds are held up
+  const events = await c.s.t.emitted();
+  expect(events.filter(({ type }) => type === 'payment.report.mismatch')).toMatchObject([
+    { data: { about: 'dispute', reason: 'currency', currency: 'JPY' } },
+  ]);
+  expect(await dispute('closed', 'won')).toBe(true);
+  expect(await refund()).toMatchObject({ ok: true });
 });
 
 it('what is paid, in any order of reports, is what the gateway says it received in the currency', async () => {

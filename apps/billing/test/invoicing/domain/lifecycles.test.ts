@@ -30,6 +30,7 @@ const finishing = {
   link: 'https://pay.example/invoice/t',
   daysUntilDue: 3,
   pdfLink: '',
+  documentKey: '',
   now: 2000,
 };
 const drafted = draft(given, given);
