@@ -40,7 +40,7 @@ export interface Told {
   events: ReadonlySet<string>;
 }
 
-/** What a service answers to the questions of others; of anything else they learn nothing. */
+/** Aggregates of which a service answers the questions of others; of any other they learn nothing. */
 export function toldBy(service: Service): Told {
   const own = Object.entries<EventKind<unknown, string>>(events).filter(([, { owner }]) => owner === service);
   const wordOf = (type: string) => type.split('.', 1)[0];

@@ -72,7 +72,7 @@ export const rechargeOwner = {
     const recharge = await waiting(tx, invoiceId);
     if (!recharge) return;
     const { rechargeId, userId, currency, name, description } = recharge;
-    // what was accepted short is no credit
+    // only what came is credit, where less than the price was accepted
     const amount = recharge.amount - (payment ? payment.totalAmount - payment.paymentAmount : 0n);
     const status = creditRechargeLifecycle.next(recharge.status, 'succeed') ?? recharge.status;
     tx.save(creditRecharges, { ...recharge, status, paidTime: tx.now });

@@ -160,7 +160,7 @@ export class Callers implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /**
-   * Nothing is lost meanwhile: an event before the first page is in it, and one that comes after it is applied to all of
+   * No event is lost meanwhile: one before the first page is in it, and one that comes after it is applied to all of
    * them; applying one twice changes nothing.
    */
   private async takeUp(why: string): Promise<void> {

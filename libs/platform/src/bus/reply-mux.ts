@@ -28,7 +28,7 @@ export class ReplyMux {
    * replies at once (see `hasNoResponders`). Throws where nothing could be sent.
    */
   ask(subject: string, payload: string | Uint8Array, take: (reply: Msg) => void, headers: MsgHdrs): () => void {
-    // nobody else may name a subject on which a reply is waited for: who may ask another app could let it reply there
+    // a subject that others could name would let them have another app's reply sent to it
     const token = randomUUID();
     const request: Request = { take };
     this.nc.publish(subject, payload, { reply: this.prefix + token, headers });
