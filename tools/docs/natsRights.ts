@@ -43,7 +43,8 @@ function ofService(definition: Definition): Rights {
       .flatMap(({ owner }) => [snapshotOperations(owner).state, snapshotOperations(owner).snapshot])
       .map(subjectOf),
     ...followed
-      .filter(({ order, from }) => order === 'every' && from !== name)
+      // also where it follows itself: notification tells of endpoints by webhooks
+      .filter(({ order }) => order === 'every')
       .map(({ from }) => subjectOf(snapshotOperations(from as Service).events)),
   ]);
   const awaitedBy = services.filter(owner =>

@@ -247,7 +247,7 @@ const questions = internalOperations.filter(({ amongServices }) => amongServices
 const keeps = (user: string, owner: string) =>
   definitions.some(({ name, copies }) => name === user && copies?.some(copy => copy.owner === owner));
 const isOrdered = (user: string, from: string) =>
-  consumers.some(each => each.service === user && each.from === from && each.from !== user && each.order === 'every');
+  consumers.some(each => each.service === user && each.from === from && each.order === 'every');
 
 /** What a user of the bus is for, told apart from how its rights are written. */
 function isDue(user: string, verb: string, subject: string): boolean {
