@@ -95,7 +95,7 @@ export const errors = {
   metric_in_use: forbidden('The metric is used by an active plan'),
   metric_without_limit: forbidden('The metric is not a limit'),
   usage_not_subscribed: forbidden('No subscription of the user takes usage at that time'),
-  usage_period_invoiced: forbidden('The period of the event is invoiced, and late usage is refused'),
+  usage_period_invoiced: forbidden('The period of the event is invoiced, and takes no more changes'),
   usage_limit_exceeded: forbidden('The event exceeds the limit of the metric'),
   usage_event_deleted: forbidden('An invoiced event of this externalEventId was deleted: the id cannot be used again'),
   limit_below_usage: forbidden('The limit cannot be lowered below what is used'),

@@ -69,6 +69,15 @@ export class Arrears {
     if (subscription && period) await usage.takeSnapshot(tx, { invoiceId, subscription, period });
   }
 
+  /** True if events may still arrive that are counted or limited. */
+  isCounted = async (reader: Reader, sub: Subscription): Promise<boolean> =>
+    limitsUsage(sub.planSnapshot) || this.isMetered(reader, sub);
+
+  /** True if its plans sell usage, or ever did: some of it may be late. */
+  private async isMetered(reader: Reader, { planSnapshot, subscriptionId }: Subscription): Promise<boolean> {
+    return sellsUsage(planSnapshot) || usage.isCounted(reader, subscriptionId);
+  }
+
   private async billed(
     reader: Reader,
     sub: Subscription,
@@ -76,7 +85,7 @@ export class Arrears {
     of: usage.BilledPart,
   ): Promise<usage.Billed | undefined> {
     // a change may give a price to what had none
-    const counts = of.metricIds ? of.metricIds.size > 0 : metersUsage(sub.planSnapshot);
+    const counts = of.metricIds ? of.metricIds.size > 0 : await this.isMetered(reader, sub);
     if (!counts) return undefined;
     const subscription = await this.facts.ofSubscription(reader, sub.subscriptionId, until);
     const period = subscription?.periods.find(({ start, end }) => start < until && until <= end);
@@ -126,8 +135,6 @@ const knownPlans = ({ previousPlan, previousAddons, ...now }: PlanSnapshot): Pla
   ...plansOf(now),
   ...plansOf({ plan: previousPlan, addons: previousAddons }),
 ];
-
-const metersUsage = (snapshot: PlanSnapshot): boolean => knownPlans(snapshot).some(isMetered);
 
 const itemsOf = ({ planSnapshot }: Subscription, lines: readonly usage.UsageLine[]): BillItem[] =>
   lines.map(({ metric, planId, start, end, late, quantity, amount, derivation, charge }) => ({

@@ -46,7 +46,7 @@ type SubscriptionEnd = (tx: Tx, sub: Subscription, reason: string) => Promise<vo
 
 /**
  * The owner of invoices of subscriptions. Each occasion for an invoice has a handler for its end; handlers register when
- * the service starts. An invoice that ends unpaid gives back the usage that it billed.
+ * the service starts. An invoice that is cancelled gives back the usage that it billed.
  */
 @Injectable()
 export class SubscriptionInvoices {
@@ -66,12 +66,12 @@ export class SubscriptionInvoices {
         await this.tell('paid', tx, invoice);
         keepLimitsOf(tx, invoice);
       },
-      failed: async (tx, invoice) => {
-        await usage.reopen(tx, invoice.invoiceId);
-        await this.tell('failed', tx, invoice);
-      },
+      // what is not paid by its deadline stays billed
+      failed: (tx, invoice) => this.tell('failed', tx, invoice),
       cancelled: async (tx, invoice) => {
-        await usage.reopen(tx, invoice.invoiceId);
+        // nothing follows a last invoice
+        const isLast = invoice.billReason === 'last' || invoice.billReason === 'usage';
+        if (!isLast) await usage.reopen(tx, invoice.invoiceId);
         await this.tell('cancelled', tx, invoice);
       },
       refused: (tx, invoice) => this.tell('refused', tx, invoice),

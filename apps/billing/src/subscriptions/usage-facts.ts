@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { metricType, type Plan, type PlanSnapshot } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
+import { productsOf } from '../customers/products.js';
 import type { Stretch } from '../pricing/proration.js';
 import type { Segment, UsageSubscription } from '../usage/domain/facts.js';
 import { eventTimes } from '../usage/domain/placing.js';
@@ -8,6 +9,8 @@ import { planTerms, type ShownSubscription, SubscriptionFacts } from '../usage/s
 import { countedAnew } from './domain/apply-change.js';
 import { endsWithPeriod, followingPeriods } from './domain/cycle.js';
 import type { MultiTrial } from './domain/subscription.js';
+import { subscriptions } from './tables.js';
+import { subscriptionView } from './views.js';
 
 /** Plans of a subscription as it keeps them. */
 type Plans = Pick<PlanSnapshot, 'plan' | 'addons'>;
@@ -32,6 +35,7 @@ interface Selected {
   current_period_end: string;
   started: string;
   ended: string;
+  takes_until: string;
   grace_seconds: string;
   late_usage: 'next' | 'refuse';
   plan_snapshot: PlanSnapshot;
@@ -69,21 +73,19 @@ export class StoredSubscriptionFacts extends SubscriptionFacts {
   }
 
   async shown(reader: Reader, subscriptionId: string): Promise<ShownSubscription> {
-    const key = [reader.merchantId, subscriptionId];
-    const [[row], bought] = await Promise.all([
-      reader.query(
-        'select plan_snapshot, status from subscriptions where merchant_id = $1 and subscription_id = $2',
-        key,
-      ),
-      reader.query(boughtText, key),
+    const [sub, bought] = await Promise.all([
+      reader.find(subscriptions, { subscriptionId }),
+      reader.query(boughtText, [reader.merchantId, subscriptionId]),
     ]);
-    const { plan = null, addons = [] } = (row?.plan_snapshot ?? {}) as Partial<PlanSnapshot>;
+    const { plan = null, addons = [] } = sub?.planSnapshot ?? {};
+    const product = plan && ((await productsOf(reader, [plan])).get(plan.productId) ?? null);
     const onetimeAddons = bought.map(addon => ({
       ...{ addon: addon.plan as Plan, addonId: Number(addon.addon_id), quantity: Number(addon.quantity) },
       createTime: Number(addon.create_time),
       ...{ periodStart: Number(addon.period_start), periodEnd: Number(addon.period_end) },
     }));
-    return { subscription: null, plan, addons, onetimeAddons, isPaid: row?.status === 'active' };
+    const subscription = sub ? subscriptionView(sub) : null;
+    return { subscription, product, plan, addons, onetimeAddons, isPaid: sub?.status === 'active' };
   }
 }
 
@@ -108,6 +110,9 @@ const selected = (
     case when s.status in ('cancelled', 'expired', 'failed') then
       least(s.current_period_end, case when s.cancel_time > 0 then s.cancel_time else s.modify_time end)
       else 0 end as ended,
+    case when s.status in ('cancelled', 'expired', 'failed') then (select coalesce(max(p.finish_at), 0)
+      from subscription_periods p where p.merchant_id = s.merchant_id and p.subscription_id = s.subscription_id
+      and p.start_at = s.current_period_start and p.state <> 'void') else 0 end as takes_until,
     coalesce(c.usage_grace_seconds, 3600) as grace_seconds, coalesce(c.late_usage, 'next') as late_usage,
     (select coalesce(jsonb_agg(jsonb_build_object('start', p.start_at, 'end', p.end_at) order by p.start_at), '[]')
       from subscription_periods p where p.merchant_id = s.merchant_id and p.subscription_id = s.subscription_id
@@ -141,7 +146,7 @@ function factsIn(row: Selected, now: number): UsageSubscription {
   return {
     ...{ subscriptionId: row.subscription_id, userId: Number(row.user_id), productId: Number(row.product_id) },
     ...{ currency: row.currency, start: Number(row.started), end: Number(row.ended), free: freeIn(row) },
-    ...{ graceSeconds, lateUsage: row.late_usage },
+    ...{ takesUntil: Number(row.takes_until), lateUsage: row.late_usage },
     periods: [...wholePeriods(row), ...following(row, now)].map(({ start, end }) => ({
       ...{ start, end, state: now < end ? 'open' : now < end + graceSeconds ? 'grace' : 'invoiced' },
       segments: segmentsOf({ start, end }, row.changes, start < currentEnd ? current : later),

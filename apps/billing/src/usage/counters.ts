@@ -42,6 +42,16 @@ export async function countersOf(reader: Reader, pairs: readonly Pair[], since: 
   return rows.map(row => hydrate(counters, row));
 }
 
+const countedText = `select exists(select 1 from usage_counters c where c.merchant_id = $1 and c.subscription_id = asked.id)
+  as counted from unnest($2::text[]) with ordinality asked(id, n) order by n`;
+
+/** True if usage of a subscription was ever counted. */
+export const isCounted = (reader: Reader, subscriptionId: string): Promise<boolean> =>
+  reader.jointly('counted', subscriptionId, async ids => {
+    const rows = await reader.query(countedText, [reader.merchantId, ids]);
+    return rows.map(({ counted }) => counted === true);
+  });
+
 /** Makes counters that are not there yet, without locking those that are. */
 export async function createCounters(tx: Tx, made: readonly Counter[]): Promise<void> {
   if (made.length === 0) return;

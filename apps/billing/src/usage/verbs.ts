@@ -18,6 +18,8 @@ import { type Billing, billings, counters } from './tables.js';
 import { priceView, stepView } from './views.js';
 
 export type { Billed, BilledPart } from './billing/due-lines.js';
+export { unbilledIds } from './billing/unbilled.js';
+export { isCounted } from './counters.js';
 export { carryOver } from './limits/carry-over.js';
 export { movePeriodEnd } from './limits/period-end.js';
 export { takeSnapshot } from './snapshots.js';
@@ -28,6 +30,7 @@ export { takeSnapshot } from './snapshots.js';
 //   lock(tx, billed)                    no event changes those lines before the transaction ends
 //   close(tx, billed, invoiceId)        the same lines, billed on that invoice: later events of the time are late usage
 //   reopen(tx, invoiceId)               the invoice was cancelled or failed: its usage is unbilled again
+//   isCounted(reader, subscriptionId)   counters.ts: some usage of it was counted
 //   carryOver(tx, …)                    carry-over.ts: what recurring limits leave over; at a period's end and its close
 //   movePeriodEnd(tx, …)                period-end.ts: limits follow a period that a change ends or free time makes longer
 //   takeSnapshot(tx, …)                 snapshots.ts: limits as they are when an invoice is paid
@@ -67,12 +70,13 @@ export async function lock(tx: Tx, billed: Billed): Promise<void> {
 
 /**
  * Bills the period's usage up to `until`, and what is late, on an invoice. From then on the counters of that time are
- * closed: what arrives for them is late usage. Returns the lines.
+ * closed: what arrives for them is late usage. They are written at once, since the same transaction may bill more.
  */
-export async function close(tx: Tx, billed: Billed, invoiceId: string): Promise<UsageLine[]> {
+export async function close(tx: Tx, billed: Billed, invoiceId: string): Promise<void> {
   const there = await lockedForClose(tx, billed);
   const due = await dueCounters(tx, billed, there);
   const byKey = new Map(due.map(each => [keyOf(each.counter), each]));
+  const closed: Counter[] = [];
   for (const metric of await chargeMetrics(tx, billed, there)) {
     const own = there.filter(({ metricId }) => metricId === metric.id);
     for (const { counter } of chargedStretches(billed, metric, own)) {
@@ -80,25 +84,29 @@ export async function close(tx: Tx, billed: Billed, invoiceId: string): Promise<
       const of = byKey.get(keyOf(counter));
       // without usage too, so that a cancelled invoice opens it again
       tx.save(billings, billingOf(tx, invoiceId, counter, of, !billed.isLasting && billed.until < counter.endAt));
-      tx.save(counters, billedCounter(await cutAt(tx, metric, counter, billed), of));
+      closed.push(billedCounter(await cutAt(tx, metric, counter, billed), of));
     }
   }
   for (const each of due.filter(({ late, counter }) => late || counter.startAt < billed.period.start)) {
     tx.save(billings, billingOf(tx, invoiceId, each.counter, each, false));
-    tx.save(counters, billedCounter({ ...each.counter, price: each.kept }, each));
+    closed.push(billedCounter({ ...each.counter, price: each.kept }, each));
   }
-  if (!billed.metricIds) await closeUnpriced(tx, billed, there, byKey);
-  return due.map(each => lineOf(each, billed.until));
+  if (!billed.metricIds) closed.push(...(await unpriced(tx, billed, there, byKey)));
+  await tx.upsert(counters, closed);
 }
 
-/** Closes counters of earlier periods in which a charge had no price: they stay free. */
-async function closeUnpriced(tx: Tx, billed: Billed, there: readonly Counter[], due: ReadonlyMap<string, unknown>) {
+/** Counters of earlier periods in which a charge had no price, closed: they stay free. */
+async function unpriced(
+  tx: Tx,
+  billed: Billed,
+  there: readonly Counter[],
+  due: ReadonlyMap<string, unknown>,
+): Promise<Counter[]> {
   const charged = new Set((await chargeMetrics(tx, billed, there)).map(({ id }) => id));
-  for (const counter of there) {
-    if (counter.closed || counter.startAt >= billed.period.start) continue;
-    if (charged.has(counter.metricId) && !due.has(keyOf(counter)))
-      tx.save(counters, { ...counter, closed: true, version: counter.version + 1 });
-  }
+  return there
+    .filter(({ closed, startAt }) => !closed && startAt < billed.period.start)
+    .filter(counter => charged.has(counter.metricId) && !due.has(keyOf(counter)))
+    .map(counter => ({ ...counter, closed: true, version: counter.version + 1 }));
 }
 
 /** Takes back what an invoice billed, since it was cancelled or failed: it stands on the next one again. */

@@ -1,5 +1,6 @@
 import * as contract from '@recur/contracts';
 import { type PricedStep, priceOf, stepsOf, type UsagePrice, usagePrice } from '../pricing/usage.js';
+import { chargedOn } from './billing/unbilled.js';
 import { type Aggregation, isStanding } from './domain/aggregation.js';
 import type { KeptPrice } from './domain/counter.js';
 import type { PlanTerms } from './domain/facts.js';
@@ -13,8 +14,8 @@ const emptyStep = contract.emptyOf(contract.MetricPlanChargeStep);
 export interface EventParts {
   periodStart: number;
   periodEnd: number;
-  /** The invoice on which it is charged; '' for none yet. */
-  chargeInvoiceId: string;
+  /** The id under which it is billed: of an invoice, or of `unbilledIds`; '' for none yet. */
+  billedOn: string;
   charge: contract.EventMetricCharge | null;
 }
 
@@ -27,7 +28,7 @@ export const eventView = (event: UsageEvent, parts: EventParts): contract.Mercha
   aggregationPropertyData: event.properties,
   aggregationPropertyInt: Number(event.value),
   aggregationPropertyString: event.uniqueId,
-  chargeInvoiceId: parts.chargeInvoiceId,
+  ...chargedOn(parts.billedOn),
   createTime: event.createTime,
   eventTime: event.eventTime,
   eventCharge: parts.charge,

@@ -26,7 +26,7 @@ export class StatedFacts extends SubscriptionFacts {
     return this.all.get(subscriptionId);
   }
   async shown(): Promise<ShownSubscription> {
-    return { subscription: null, plan: null, addons: [], onetimeAddons: [], isPaid: true };
+    return { subscription: null, product: null, plan: null, addons: [], onetimeAddons: [], isPaid: true };
   }
 }
 
@@ -102,7 +102,7 @@ export async function meter() {
         end: 0,
         free: [],
       },
-      ...{ graceSeconds: 3600, lateUsage: 'next' },
+      ...{ takesUntil: 0, lateUsage: 'next' },
       periods: [period(start, start + 30 * day, ...of)],
       ...over,
     };

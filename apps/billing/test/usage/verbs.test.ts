@@ -6,6 +6,7 @@ import {
   newUsageEvent,
   subscriptionUsage,
 } from '@recur/contracts';
+import type { Tx } from '@recur/platform';
 import type { PlanTerms, UsageSubscription } from '../../src/usage/domain/facts.js';
 import * as usage from '../../src/usage/verbs.js';
 import { charge, day, type Meter, meter, period, terms, tiers } from './meter.js';
@@ -33,7 +34,13 @@ const amounts = (lines: usage.UsageLine[]) =>
 const preview = async (sub: UsageSubscription, until?: number) =>
   amounts(await m.inTx(tx => usage.linesFor(tx, billedOf(sub, until))));
 const close = async (sub: UsageSubscription, invoiceId = newInvoiceId(), until?: number) =>
-  amounts(await m.inTx(tx => usage.close(tx, billedOf(sub, until), invoiceId)));
+  amounts(await m.inTx(tx => closed(tx, billedOf(sub, until), invoiceId)));
+/** Closes usage; the lines that are billed. */
+async function closed(tx: Tx, billed: usage.Billed, invoiceId: string) {
+  const lines = await usage.linesFor(tx, billed);
+  await usage.close(tx, billed, invoiceId);
+  return lines;
+}
 const reopen = (invoiceId: string) => m.inTx(tx => usage.reopen(tx, invoiceId));
 /** The subscription in its next period; the last one is invoiced. */
 function renewed(sub: UsageSubscription, ...of: PlanTerms[]): UsageSubscription {
@@ -125,7 +132,7 @@ describe('arrears (G2)', () => {
     const graced = m.change(sub, { periods: [last, next] });
     expect(await m.event(graced, metric, 30, { eventTime: last.end - 600 })).toBe(930);
     const lines = await m.inTx(tx =>
-      usage.close(tx, { subscription: graced, period: last, until: last.end }, newInvoiceId()),
+      closed(tx, { subscription: graced, period: last, until: last.end }, newInvoiceId()),
     );
     expect(amounts(lines)).toEqual([[930, 9300, false]]);
     expect(lines[0]).toMatchObject({

@@ -27,7 +27,7 @@ const eventFields = {
   aggregationPropertyData: text.describe('metricProperties as JSON text'),
   aggregationPropertyInt: integer,
   aggregationPropertyString: text,
-  chargeInvoiceId: text,
+  chargeInvoiceId: text.describe('The invoice on which it was billed first'),
   createTime: time,
   eventTime: time.describe('When it happened, which decides its period'),
   eventCharge: EventMetricCharge.nullable(),
@@ -39,6 +39,9 @@ const eventFields = {
   subscriptionIds: text,
   subscriptionPeriodEnd: time,
   subscriptionPeriodStart: time,
+  unbilledReason: text.describe(
+    "Why it was closed without an invoice: 'dropped' with the end of its subscription, or 'carried' to a later invoice with what was too little to charge; '' otherwise",
+  ),
   used: integer.describe('The value of the metric with it'),
   userId: integer,
 };
@@ -182,7 +185,7 @@ export const deleteUsageEvent = operation({
   permission: 'billable-metric.write',
   input: ofUser(z.object({ ...usageUser, metricCode: input.filledKey, externalEventId: input.filledKey })),
   output: Empty,
-  errors: ['user_not_found', 'metric_not_found', 'usage_event_not_found'],
+  errors: ['user_not_found', 'metric_not_found', 'usage_event_not_found', 'usage_period_invoiced'],
 });
 
 export const listUsageEvents = operation({

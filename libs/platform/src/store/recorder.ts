@@ -84,13 +84,19 @@ interface Emission {
   caller: Caller;
 }
 
+interface LogEntry extends Emission {
+  data: OperationLogged;
+  /** An addition, to the command's own entry where it has one. */
+  also: boolean;
+}
+
 /** Rows, events and work recorded in one run of a command; shared by the recorders of a batch of work. */
 class Records {
   readonly tracked = new Map<string, Tracked>();
   readonly emissions: Emission[] = [];
   readonly conflicts = new Map<string, Conflict>();
-  /** By request id. */
-  readonly entries = new Map<string, Emission>();
+  /** By request id, the command's own entry before additions to it. */
+  readonly entries = new Map<string, LogEntry[]>();
   readonly work = new WorkChanges();
   ran = false;
   unlogged = false;
@@ -172,13 +178,22 @@ export class Recorder {
     return row.version;
   }
 
-  log(target: string, content: string, ids: LogIds = {}): void {
+  log(target: string, content: string, ids: LogIds = {}, { also = false } = {}): void {
     const { caller } = this.context;
     const { entries } = this.records;
-    if (entries.has(caller.requestId)) throw new Error('one command, one log entry');
+    const there = entries.get(caller.requestId) ?? [];
+    if (!also && there.some(entry => !entry.also)) throw new Error('one command, one log entry');
     const data = { actor: caller.actor, target, content, ids } satisfies OperationLogged;
-    const subject = { aggregate: 'operation', aggregateId: '', version: 1 };
-    entries.set(caller.requestId, { type: LOGGED, ...subject, data, caller });
+    const entry = { type: LOGGED, aggregate: 'operation', aggregateId: '', version: 1, data, caller, also };
+    entries.set(caller.requestId, also ? [...there, entry] : [entry, ...there]);
+  }
+
+  /** The entries with what was added to them. */
+  private logEntries(): Emission[] {
+    return [...this.records.entries.values()].flatMap(all => {
+      const content = all.map(({ data }) => data.content).join(', ');
+      return all.slice(0, 1).map(({ also: _, ...entry }) => ({ ...entry, data: { ...entry.data, content } }));
+    });
   }
 
   onConflict(index: string, means: Conflict): void {
@@ -194,8 +209,9 @@ export class Recorder {
   }
 
   outcome(): Recorded {
-    const { entries, work, ran, unlogged, clockMoved } = this.records;
-    const emissions = [...this.records.emissions, ...entries.values()];
+    const { work, ran, unlogged, clockMoved } = this.records;
+    const entries = this.logEntries();
+    const emissions = [...this.records.emissions, ...entries];
     const events = emissions.map(emission => this.outboxRow(emission));
     const changed = this.changedRows();
     const groups = [...changed, ...work.scheduledRows()];
@@ -204,7 +220,7 @@ export class Recorder {
       rows: groups.map(({ rows }) => rows),
       events,
       emitted: new Map(emissions.map(({ data }, at) => [data, events[at] as EventRow])),
-      logged: unlogged || entries.size > 0,
+      logged: unlogged || entries.length > 0,
       changed: ran || changed.length > 0,
       wrote: ran || groups.length > 0 || work.deleted,
       due: [...(clockMoved ? [undefined] : []), ...work.dueBy(this.context.now)],

@@ -102,6 +102,7 @@ export class Tx extends Reader implements Peeks {
 
   /** Inserts rows of a table with a version, or updates those that are there with an older one; runs at once. */
   async upsert<T extends { version: number }>(into: Table<T>, rows: readonly T[]): Promise<void> {
+    if (rows.length === 0) return;
     const written = rows.map(row => ({ row, version: row.version }));
     await this.session.query(upsertText(into), rowsValues(into, written, this.recorder.context.arrays));
   }
@@ -185,6 +186,11 @@ export class Tx extends Reader implements Peeks {
   /** The one entry in the operation log: who did what to which target, e.g. `Invoice(in_…)`, `Finish`. */
   log(target: string, content: string, ids?: LogIds): void {
     this.recorder.log(target, content, ids);
+  }
+
+  /** Adds words to that entry, whichever part of the command makes it; without another entry they are the entry. */
+  logAlso(target: string, content: string, ids?: LogIds): void {
+    this.recorder.log(target, content, ids, { also: true });
   }
 
   /** Leaves the command without an entry in the operation log: for mass data that nobody would look up there. */

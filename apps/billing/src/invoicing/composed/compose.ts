@@ -151,7 +151,7 @@ async function promoOf(reader: Reader, bill: Bill, discounted: boolean): Promise
   const { userId, currency, promo, reason } = bill;
   if (userId === 0) return undefined;
   const { balance, terms } = await credits.balanceOf(reader, { userId, currency, type: 'promo' });
-  const inCycle = reason === 'cycle' || reason === 'trialStep' || reason === 'last';
+  const inCycle = reason === 'cycle' || reason === 'trialStep' || reason === 'last' || reason === 'usage';
   const asked = inCycle ? terms.recurring : (promo?.apply ?? terms.previewDefaultUsed);
   if (!asked || (discounted && terms.discountCodeExclusive)) return undefined;
   const cap = promo && promo.cap > 0 ? { cap: BigInt(promo.cap) } : {};

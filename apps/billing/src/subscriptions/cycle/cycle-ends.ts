@@ -9,6 +9,7 @@ import { endsWithPeriod, periodOf } from '../domain/cycle.js';
 import { hasEnded } from '../domain/lifecycle.js';
 import type { PeriodRow } from '../domain/periods.js';
 import { advanced, moved, type Subscription, suspended } from '../domain/subscription.js';
+import { LastDocuments } from '../endings/last-document.js';
 import { deferredOf } from '../next-bill.js';
 import { type InvoiceEnd, SubscriptionInvoices } from '../owner.js';
 import { voidPeriod } from '../periods.js';
@@ -25,6 +26,7 @@ export class CycleEnds {
     owner: SubscriptionInvoices,
     private readonly periodEnd: PeriodEnd,
     private readonly arrears: Arrears,
+    private readonly lasts: LastDocuments,
   ) {
     owner.register(['cycle', 'trialStep'], {
       paid: (tx, end) => this.paid(tx, end),
@@ -81,7 +83,7 @@ export class CycleEnds {
    * one-time code waits again.
    */
   private async cancelled(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
-    if (hasEnded(sub.status)) return neverBilled(tx, invoice);
+    if (hasEnded(sub.status)) return this.neverMade(tx, sub, invoice);
     const carried = carriedLinesOf(invoice.lines);
     const discount = sub.discount ?? (await waitAgain(tx, invoice)) ?? null;
     if (carried.length > 0 || discount !== sub.discount) {
@@ -96,14 +98,19 @@ export class CycleEnds {
     tx.save(subscriptionPeriods, { ...row, remakeAt: (attempt || tx.now) + retryIntervalSeconds });
     tx.schedule(NEXT, sub.subscriptionId, tx.now);
   }
+
+  /** Of a subscription that is over no invoice is made again: what it billed of usage is billed by itself. */
+  private async neverMade(tx: Tx, sub: Subscription, invoice: InvoiceState): Promise<void> {
+    const row = await rowOf(tx, invoice);
+    if (!row) return;
+    // its current period was lived in, unpaid
+    const isCurrent = row.startAt === sub.currentPeriodStart;
+    if (row.state === 'open' && isCurrent) tx.save(subscriptionPeriods, { ...row, state: 'unpaid' });
+    else if (row.state === 'open') await voidPeriod(tx, row);
+    await this.lasts.usage(tx, { ...sub, carried: carriedLinesOf(invoice.lines) }, row.startAt);
+  }
 }
 
 /** The period of an invoice; undefined for one that is being made. */
 const rowOf = async (tx: Tx, { subscriptionId, invoiceId }: InvoiceState): Promise<PeriodRow | undefined> =>
   tx.part(subscriptionPeriods, { subscriptionId, invoiceId });
-
-/** The period of an invoice that its subscription's end has cancelled is void. */
-async function neverBilled(tx: Tx, invoice: InvoiceState): Promise<void> {
-  const row = await rowOf(tx, invoice);
-  if (row?.state === 'open') await voidPeriod(tx, row);
-}

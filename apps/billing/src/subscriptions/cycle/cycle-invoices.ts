@@ -11,6 +11,7 @@ import { isTooSmall, settlementOf } from '../../invoicing/composed/preview.js';
 import { cycleDeadline } from '../../invoicing/domain/dunning.js';
 import { deleteDraft } from '../../invoicing/domain/invoice.js';
 import type { InvoiceState } from '../../invoicing/state.js';
+import { unbilledIds } from '../../usage/verbs.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears, sellsUsage } from '../arrears.js';
 import { cycleBill } from '../domain/bill.js';
@@ -146,7 +147,7 @@ export class CycleInvoices {
     state: CycleState & { ahead: PeriodRow },
     { bill, composition }: Composed,
   ): Promise<CycleState> {
-    await this.arrears.close(tx, state.sub, state.ahead.startAt, tx.newId('in_'));
+    await this.arrears.close(tx, state.sub, state.ahead.startAt, tx.newId(unbilledIds.carried));
     const carried = bill.items.map((item, at) => {
       const line = composition.lines[at];
       return carriedLine(item, (line?.amountExcludingTax ?? 0n) - (line?.discountAmount ?? 0n));

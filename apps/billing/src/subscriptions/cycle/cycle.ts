@@ -5,6 +5,7 @@ import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears, hasUsage } from '../arrears.js';
 import { DeferredChanges } from '../changes/deferred.js';
 import { type CycleState, type CycleStep, missedPeriods, nextStep, periodOf } from '../domain/cycle.js';
+import { lastUsageEnd } from '../domain/last-bill.js';
 import type { PeriodRow } from '../domain/periods.js';
 import { advanced, type Subscription, suspended } from '../domain/subscription.js';
 import { LastDocuments } from '../endings/last-document.js';
@@ -105,7 +106,7 @@ export class Cycle {
       case 'last':
         return this.last(tx, state);
       case 'end':
-        return this.periodEnd.end(tx, scene, state);
+        return this.periodEnd.end(tx, state);
       case 'expire':
         return this.expire(tx, state);
     }
@@ -118,9 +119,8 @@ export class Cycle {
   private async expire(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
     const unpaid = ahead ?? current;
     if (unpaid) tx.save(subscriptionPeriods, { ...unpaid, state: 'unpaid', remakeAt: 0 });
-    const isBilled = unpaid !== undefined && (await this.lasts.usage(tx, sub, unpaid.startAt));
-    const left = isBilled ? { ...sub, carried: [] } : sub;
-    return { sub: await this.periodEnd.expire(tx, left), current, ahead: undefined };
+    if (unpaid) await this.lasts.usage(tx, sub, unpaid.startAt);
+    return this.periodEnd.expire(tx, unpaid ? { ...sub, carried: [] } : sub);
   }
 
   /** Finishes the draft of the current period at once. */
@@ -133,7 +133,7 @@ export class Cycle {
 
   /** The last usage of a subscription that ended with its period is complete. */
   private async last(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
-    await this.lasts.usage(tx, sub);
+    await this.lasts.usage(tx, sub, lastUsageEnd(sub, sub.cancelTime));
     return { sub, current: current && finished(tx, current), ahead };
   }
 

@@ -1,12 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '@recur/platform';
-import { sellsUsage } from '../arrears.js';
 import type { CycleState } from '../domain/cycle.js';
 import type { Subscription } from '../domain/subscription.js';
 import { SubscriptionEndings } from '../endings/ending.js';
 import { voidPeriod } from '../periods.js';
-import { subscriptionPeriods } from '../tables.js';
-import type { Scene } from './scene.js';
 
 /** Ends of subscriptions that come with time. */
 @Injectable()
@@ -17,20 +14,15 @@ export class PeriodEnd {
    * Ends a subscription; the invoice of its next period, if there is one, is cancelled, or credited where it is paid. Its
    * last usage is billed when it is complete.
    */
-  async end(tx: Tx, { settings }: Scene, { sub, current, ahead }: CycleState): Promise<CycleState> {
+  async end(tx: Tx, { sub, ahead }: CycleState): Promise<CycleState> {
     if (ahead) await voidPeriod(tx, ahead);
     const reason = sub.cancelReason || 'Cancelled at the end of the period';
     const at = Math.min(tx.now, sub.currentPeriodEnd);
-    const over = await this.endings.end(tx, sub, { move: 'cancel', reason, usageLater: true, at });
-    if (!current || !sellsUsage(sub.planSnapshot)) return { sub: over, current, ahead: undefined };
-    // usage of its last period may still arrive
-    const row = { ...current, finishAt: sub.currentPeriodEnd + settings.usageGraceSeconds };
-    tx.save(subscriptionPeriods, row);
-    return { sub: over, current: row, ahead: undefined };
+    return this.endings.end(tx, sub, { move: 'cancel', reason, usageLater: true, at });
   }
 
   /** Ends a subscription by a deadline: expired, or failed where it never paid. */
-  expire(tx: Tx, sub: Subscription): Promise<Subscription> {
+  expire(tx: Tx, sub: Subscription): Promise<CycleState> {
     const move = sub.firstPaidTime === 0 ? 'fail' : 'expire';
     return this.endings.end(tx, sub, { move, reason: 'The invoice of its period was not paid in time' });
   }

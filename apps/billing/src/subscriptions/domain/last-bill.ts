@@ -5,6 +5,13 @@ import { carriedItem } from './carried.js';
 import { creditItem, sellsAt } from './lines-in-force.js';
 import type { Subscription } from './subscription.js';
 
+/**
+ * The end of the usage of a subscription that ends at a second, which counts itself: a clock that is moved by hand stands
+ * still in between.
+ */
+export const lastUsageEnd = ({ currentPeriodEnd }: Pick<Subscription, 'currentPeriodEnd'>, at: number): number =>
+  Math.min(at + 1, currentPeriodEnd);
+
 /** The end of a subscription. */
 export interface Ending {
   /** Unix second at which it ends. */
@@ -42,10 +49,13 @@ export function lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage }: E
   };
 }
 
+/** `usage`: that of a time whose invoice was not paid, or what came in while a subscription that is over waited for it. */
+export type LastKind = 'last' | 'usage';
+
 /** The last bill of a subscription. Carried lines come first. */
-export const lastBill = (sub: Subscription, items: readonly BillItem[], at: number): Bill => ({
+export const lastBill = (sub: Subscription, items: readonly BillItem[], at: number, kind: LastKind): Bill => ({
   ...common(sub, at),
-  ...{ reason: 'last', name: 'SubscriptionCancel' },
+  ...{ reason: kind, name: 'SubscriptionCancel' },
   period: { kind: '', start: sub.currentPeriodStart, end: at },
   items: [...sub.carried.map(carriedItem), ...items],
 });

@@ -8,9 +8,14 @@ import { Arrears, sellsUsage } from '../arrears.js';
 import { ChangeEffects } from '../changes/effects.js';
 import { CycleInvoices } from '../cycle/cycle-invoices.js';
 import { sceneOf } from '../cycle/scene.js';
+import type { CycleState } from '../domain/cycle.js';
+import { lastUsageEnd } from '../domain/last-bill.js';
+import { isLivePeriod, type PeriodRow } from '../domain/periods.js';
 import { ended, type Subscription } from '../domain/subscription.js';
 import { SubscriptionInvoices } from '../owner.js';
-import { scheduleNext } from '../schedule.js';
+import { FINISH, scheduleNext } from '../schedule.js';
+import { settingsOf } from '../settings.js';
+import { subscriptionPeriods } from '../tables.js';
 import { giveBackWaiting } from '../waiting-code.js';
 import { LastDocuments, type LastTerms } from './last-document.js';
 
@@ -44,7 +49,11 @@ export class SubscriptionEndings {
    * Ends it now: cancels its unfinished change and its open invoices, and makes its last document, by which a next period
    * that is paid is credited in any case. Throws Rejected `subscription_wrong_state`.
    */
-  async end(tx: Tx, live: Subscription, { move, reason, log, usageLater = false, ...terms }: Ending) {
+  async end(
+    tx: Tx,
+    live: Subscription,
+    { move, reason, log, usageLater = false, ...terms }: Ending,
+  ): Promise<CycleState> {
     const { sub, invoiceId: finishedId } = await this.finishDraft(tx, live, terms.prorate ?? false);
     await giveBackWaiting(tx, sub);
     const before = await this.changes.cancelPending(tx, sub);
@@ -58,10 +67,13 @@ export class SubscriptionEndings {
       const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
       if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
     }
-    const usage = usageLater ? {} : await this.usageOf(tx, before, terms.invoiceNow ?? false);
-    const unbilled = await this.documents.make(tx, before, { prorate: false, invoiceNow: false, ...usage, ...terms });
-    if (log) logEnd(tx, over, [log, ...unbilled]);
-    return over;
+    const { invoiceNow = false } = terms;
+    const usage = usageLater ? {} : await this.usageOf(tx, before);
+    await this.documents.make(tx, before, { prorate: false, invoiceNow, ...usage, ...terms });
+    const { subscriptionId, userId, planId } = over;
+    if (log) tx.log(`Subscription(${subscriptionId})`, log, { subscriptionId, userId, planId });
+    const current = await this.waitForUsage(tx, before, usageLater || invoiceNow);
+    return { sub: over, current, ahead: undefined };
   }
 
   /**
@@ -83,20 +95,24 @@ export class SubscriptionEndings {
     return { sub: billed.sub, invoiceId: billed.current?.invoiceId ?? '' };
   }
 
-  /** The usage of the current period up to now, for the last document, or for the log where it is dropped. */
-  private async usageOf(
-    tx: Tx,
-    sub: Subscription,
-    invoiceNow: boolean,
-  ): Promise<Pick<LastTerms, 'usage' | 'usedUntil'>> {
-    // this very second counts: a clock that a test moves stands still
-    const usedUntil = Math.min(tx.now + 1, sub.currentPeriodEnd);
-    if (invoiceNow) await this.arrears.lock(tx, sub, usedUntil);
+  /** The usage of the current period up to now, for the last document, which bills or drops it. */
+  private async usageOf(tx: Tx, sub: Subscription): Promise<Pick<LastTerms, 'usage' | 'usedUntil'>> {
+    const usedUntil = lastUsageEnd(sub, tx.now);
+    await this.arrears.lock(tx, sub, usedUntil);
     return { usage: await this.arrears.items(tx, sub, usedUntil), usedUntil };
   }
-}
 
-/** The entry in the operation log; it names what was never billed. */
-function logEnd(tx: Tx, { subscriptionId, userId, planId }: Subscription, words: readonly string[]): void {
-  tx.log(`Subscription(${subscriptionId})`, words.join(', '), { subscriptionId, userId, planId });
+  /** Usage that is billed is waited for until the grace is over. Returns the current period. */
+  private async waitForUsage(tx: Tx, sub: Subscription, isBilled: boolean): Promise<PeriodRow | undefined> {
+    const { subscriptionId, currentPeriodStart: startAt, currentPeriodEnd } = sub;
+    const row = (await tx.parts(subscriptionPeriods, { subscriptionId, startAt })).find(isLivePeriod);
+    const waits = isBilled && (await this.arrears.isCounted(tx, sub));
+    const { usageGraceSeconds } = waits ? await settingsOf(tx) : { usageGraceSeconds: 0 };
+    const finishAt = waits ? Math.min(tx.now, currentPeriodEnd) + usageGraceSeconds : 0;
+    if (!row || row.finishAt === finishAt) return row;
+    const waiting = { ...row, finishAt };
+    tx.save(subscriptionPeriods, waiting);
+    if (waits) tx.schedule(FINISH, subscriptionId, finishAt);
+    return waiting;
+  }
 }

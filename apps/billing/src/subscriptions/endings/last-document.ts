@@ -9,9 +9,10 @@ import { giveBackSources, InvoiceMaker } from '../../invoicing/composed/make.js'
 import { isCarried } from '../../invoicing/composed/preview.js';
 import { endLines, soldLines } from '../../invoicing/composed/sold-lines.js';
 import { firstInvoiceDeadline } from '../../invoicing/domain/dunning.js';
+import { unbilledIds } from '../../usage/verbs.js';
 import { Arrears } from '../arrears.js';
 import { carriedNet, usedUntil } from '../domain/carried.js';
-import { lastBill, lastLines } from '../domain/last-bill.js';
+import { type LastKind, lastBill, lastLines } from '../domain/last-bill.js';
 import type { Subscription } from '../domain/subscription.js';
 import { settingsOf } from '../settings.js';
 
@@ -24,16 +25,17 @@ export interface LastTerms {
   /** True to send a negative total back through the payments, as far as they go. */
   refund?: boolean;
   usage?: readonly BillItem[];
-  /** The end of that usage, which the document bills. */
+  /** The end of that usage, which is billed or dropped. */
   usedUntil?: number;
   /** The second at which it ended, where the document is made later; the present one by default. */
   at?: number;
+  kind?: LastKind;
 }
 
 const last = { status: 'open', createFrom: createFrom.autoRenew } as const;
 
 /** Words of the operation log for what was never billed when a subscription ended. */
-export type Unbilled = 'UsageDropped' | 'LinesWaived';
+type Unbilled = 'UsageDropped' | 'LinesWaived';
 
 /** Makes the last invoice or credit note of a subscription. It is locked, and has no open invoice and no pending change. */
 @Injectable()
@@ -43,49 +45,54 @@ export class LastDocuments {
     private readonly arrears: Arrears,
   ) {}
 
-  async make(
+  /** What is never billed is told in the operation log. */
+  async make(tx: Tx, sub: Subscription, terms: LastTerms): Promise<void> {
+    const { subscriptionId, userId, planId } = sub;
+    const unbilled = await this.made(tx, sub, terms);
+    if (unbilled.length === 0) return;
+    tx.logAlso(`Subscription(${subscriptionId})`, unbilled.join(', '), { subscriptionId, userId, planId });
+  }
+
+  /** Bills by itself, with carried lines, what an invoice that is cancelled had billed, and what came since. */
+  async usage(tx: Tx, sub: Subscription, until: number): Promise<void> {
+    await this.arrears.lock(tx, sub, until);
+    const usage = await this.arrears.items(tx, sub, until);
+    await this.make(tx, sub, { prorate: false, invoiceNow: true, usage, usedUntil: until, kind: 'usage' });
+  }
+
+  private async made(
     tx: Tx,
     sub: Subscription,
-    { prorate, invoiceNow, refund = false, usage = [], usedUntil: usageUntil = 0, at = tx.now }: LastTerms,
+    { prorate, invoiceNow, refund = false, usage = [], usedUntil: until = 0, at = tx.now, kind = 'last' }: LastTerms,
   ): Promise<Unbilled[]> {
     const { subscriptionId, gatewayId, currentPeriodEnd: periodEnd } = sub;
     const carried = prorate ? usedUntil(sub.carried, at) : sub.carried;
     const sold = await soldLines(tx, subscriptionId, at);
-    const { items, ended, dropped } = lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage });
-    const usageDropped: Unbilled[] = dropped.length > 0 ? ['UsageDropped'] : [];
+    const { items, ended, dropped: unused } = lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage });
+    const usageDropped: Unbilled[] = unused.length > 0 ? ['UsageDropped'] : [];
     // carried lines alone are waived, unless they are credit
-    if (items.length === 0 && carriedNet(carried) >= 0n) {
-      return carried.length > 0 ? [...usageDropped, 'LinesWaived'] : usageDropped;
-    }
+    const isEmpty = items.length === 0 && carriedNet(carried) >= 0n;
+    // also without usage: what is on its way comes too late
+    if (until > 0 && (isEmpty || !invoiceNow)) await this.arrears.close(tx, sub, until, tx.newId(unbilledIds.dropped));
+    if (isEmpty) return carried.length > 0 ? [...usageDropped, 'LinesWaived'] : usageDropped;
     const [gateway, sellerCountryCode, { firstInvoiceDays }] = await Promise.all([
       findGateway(tx, gatewayId),
       sellerCountry(tx),
       settingsOf(tx),
     ]);
-    const composed = await compose(tx, lastBill({ ...sub, carried }, items, at), { sellerCountryCode, gateway });
+    const bill = lastBill({ ...sub, carried }, items, at, kind);
+    const composed = await compose(tx, bill, { sellerCountryCode, gateway });
     const isWaived = await isCarried(tx, composed);
     const deadline = firstInvoiceDeadline(tx.now, firstInvoiceDays);
-    let billedOn = tx.newId('in_');
+    let billedOn = tx.newId(unbilledIds.dropped);
     if (isWaived) await giveBackSources(tx, composed);
     else billedOn = (await this.maker.make(tx, composed, { ...last, deadline, refund })).view.invoiceId;
-    if (invoiceNow && usageUntil > 0) await this.arrears.close(tx, sub, usageUntil, billedOn);
+    if (invoiceNow && until > 0) await this.arrears.close(tx, sub, until, billedOn);
     await endLines(
       tx,
       ended.map(({ lineId }) => lineId),
       at,
     );
     return isWaived ? [...usageDropped, 'LinesWaived'] : usageDropped;
-  }
-
-  /**
-   * Bills the usage of the last period of a subscription that ended with it, or up to the start of one that is not
-   * paid; false where there is none.
-   */
-  async usage(tx: Tx, sub: Subscription, until = sub.currentPeriodEnd): Promise<boolean> {
-    await this.arrears.lock(tx, sub, until);
-    const usage = await this.arrears.items(tx, sub, until);
-    if (usage.length === 0) return false;
-    await this.make(tx, sub, { prorate: false, invoiceNow: true, usage, usedUntil: until });
-    return true;
   }
 }

@@ -137,7 +137,7 @@ async function nextOrDraft(
 async function lastUsage(reader: Reader, arrears: Arrears, sub: Subscription, moment: number): Promise<Bill> {
   const usage = await arrears.items(reader, sub, sub.currentPeriodEnd);
   if (usage.length === 0) throw none(sub, 'ends with its period');
-  return lastBill({ ...sub, carried: [] }, usage, moment);
+  return lastBill({ ...sub, carried: [] }, usage, moment, 'usage');
 }
 
 const none = ({ subscriptionId }: Subscription, why: string) =>

@@ -35,12 +35,8 @@ export async function cutAt(tx: Tx, metric: MerchantMetric, counter: Counter, bi
     const of = { ...counter, merchantId: tx.merchantId };
     const made = { ...emptyCounter(counter, { start: until, end: counter.endAt }, of), ...tail };
     await createCounters(tx, [made]);
-    tx.save(counters, {
-      ...made,
-      version: counter.version + 1,
-      noticeAt: counter.noticeAt,
-      noticeDue: counter.noticeDue,
-    });
+    const { noticeAt, noticeDue } = counter;
+    await tx.upsert(counters, [{ ...made, version: counter.version + 1, noticeAt, noticeDue }]);
     await adopt(tx, rest, until);
     if (aggregation === 'countUnique') {
       await rebuildUniques(tx, { ...counter, endAt: until });

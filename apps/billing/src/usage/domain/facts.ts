@@ -38,8 +38,8 @@ export interface UsageSubscription {
   end: number;
   /** Trials and free time, in order: nothing in them is charged, and charges count from zero after each. */
   free: readonly { start: number; end: number }[];
-  /** How long after its end it takes events of its last period. */
-  graceSeconds: number;
+  /** Until when it takes events after its end: its last usage is billed then. 0 while it lives, and where none is billed. */
+  takesUntil: number;
   /** Events of an invoiced period: billed on the next invoice, or refused. */
   lateUsage: 'next' | 'refuse';
   /** The periods of the last 35 days, oldest first; with those that begin within the time that events may be ahead. */

@@ -30,7 +30,7 @@ export function place(
     return { refused: 'time', message: `is more than ${eventTimes.aheadSeconds} seconds ahead` };
   }
   if (at < now - eventTimes.lateSeconds) return { refused: 'time', message: 'is more than 35 days ago' };
-  const taking = subscriptions.filter(({ end, graceSeconds }) => end === 0 || now < end + graceSeconds);
+  const taking = subscriptions.filter(({ end, takesUntil }) => end === 0 || now < takesUntil);
   const candidates = taking.flatMap(subscription => {
     const period = periodAt(subscription, at);
     return period ? [{ subscription, period }] : [];

@@ -9,6 +9,7 @@ import { removed } from '../domain/aggregation.js';
 import { aggregationOf } from '../metric-kinds.js';
 import { scheduleNotice } from '../notices.js';
 import { recount } from '../recounting.js';
+import { SubscriptionFacts } from '../subscription-facts.js';
 import { counters, eventKeys, uniques, usageEvents } from '../tables.js';
 
 const dropKey = `delete from usage_event_keys where merchant_id = $1 and user_id = $2 and metric_id = $3
@@ -17,6 +18,8 @@ const dropKey = `delete from usage_event_keys where merchant_id = $1 and user_id
 /** Deletes events: their counter forgets them, at once or, where one was the maximum or the latest, by a recount. */
 @Injectable()
 export class UsageDeletions {
+  constructor(private readonly facts: SubscriptionFacts) {}
+
   async remove(tx: Tx, input: In<typeof deleteUsageEvent>): Promise<void> {
     const { userId, externalUserId, email, metricCode, externalEventId } = input;
     const key = userId !== 0 ? { userId } : { externalUserId, email };
@@ -32,6 +35,7 @@ export class UsageDeletions {
     // another command may have deleted it before the counter was locked
     const event = await tx.lock(usageEvents, { id, eventTime, deletedTime: 0 }, 'usage_event_not_found');
     if (!counter) throw new Error(`no counter of event ${id}`);
+    if (counter.closed) await this.assertCorrectable(tx, subscriptionId);
     tx.save(usageEvents, { ...event, deletedTime: tx.now });
     const isLast = event.uniqueId === '' || (await this.dropUnique(tx, counter, event.uniqueId));
     const aggregation = aggregationOf(metric);
@@ -48,6 +52,14 @@ export class UsageDeletions {
       tx.save(eventKeys, { ...(await tx.lock(eventKeys, name, 'usage_event_not_found')), deleted: true });
     else await tx.run(dropKey, [tx.merchantId, ...Object.values(name)]);
     tx.log(`MetricEvent(${externalEventId})`, 'Delete', { userId: user.id, subscriptionId });
+  }
+
+  /** An event that is billed is credited on the next invoice, of which a subscription that is over has none. */
+  private async assertCorrectable(tx: Tx, subscriptionId: string): Promise<void> {
+    const subscription = await this.facts.ofSubscription(tx, subscriptionId);
+    if (!subscription || subscription.end === 0 || tx.now < subscription.takesUntil) return;
+    const why = 'The event is billed, and its subscription has ended: no invoice follows that could correct it';
+    throw new Rejected('usage_period_invoiced', why);
   }
 
   /** Takes an event off its unique id; true if it was the last one. */

@@ -35,10 +35,11 @@ export class UsageEventList {
       const events = rows.map((event, at) => {
         const part = parts[at];
         if (!part) throw new Error(`no parts of event ${event.id}`);
+        const view = eventView(event, part);
         return {
-          ...eventView(event, part),
+          ...view,
           chargeInvoice: null,
-          chargeStatus: part.chargeInvoiceId === '' ? chargeStatus.open : chargeStatus.charged,
+          chargeStatus: view.chargeInvoiceId === '' ? chargeStatus.open : chargeStatus.charged,
           merchantMetric: metrics.get(event.metricId) ?? null,
           user: users.get(event.userId) ?? null,
         };

@@ -38,7 +38,7 @@ export function newEventView({ event, placed }: Required<Recorded>): MerchantMet
   const of = { currency: subscription.currency, aggregation: aggregationOf(placed.incoming.metric) };
   const charge = kept ? eventChargeView(kept, of, event) : null;
   const { periodStart, periodEnd } = counter;
-  return eventView(event, { periodStart, periodEnd, chargeInvoiceId: '', charge });
+  return eventView(event, { periodStart, periodEnd, billedOn: '', charge });
 }
 
 /** Periods and invoices of events, in their order. */
@@ -62,14 +62,14 @@ export async function partsOf(
       counter,
       periodStart: counter?.periodStart ?? 0,
       periodEnd: counter?.periodEnd ?? 0,
-      chargeInvoiceId: counter ? invoiceOf(event, counter, billingsByPair.get(pairKey(event)) ?? []) : '',
+      billedOn: counter ? billedOn(event, counter, billingsByPair.get(pairKey(event)) ?? []) : '',
       charge: null,
     };
   });
 }
 
-/** The first invoice that billed the counter with the event in it. */
-function invoiceOf({ counterVersion }: UsageEvent, { startAt }: Counter, billed: readonly Billing[]): string {
+/** The id under which the counter was first billed with the event in it. */
+function billedOn({ counterVersion }: UsageEvent, { startAt }: Counter, billed: readonly Billing[]): string {
   const after = billed.filter(one => one.startAt === startAt && one.counterVersion >= counterVersion);
   const [first] = after.sort((one, other) => one.counterVersion - other.counterVersion);
   return first?.invoiceId ?? '';

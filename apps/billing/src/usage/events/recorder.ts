@@ -49,17 +49,19 @@ export class UsageRecorder {
       tx,
       [...known.values()].filter(({ deleted }) => !deleted),
     );
-    const byUser = groupedBy(subscriptions, ({ userId }) => userId);
-    const placed = events.map(incoming =>
-      known.has(nameKey(nameOf(incoming))) ? undefined : placing(incoming, byUser.get(incoming.userId) ?? [], tx.now),
-    );
-    const fresh = placed.flatMap(each => (each === undefined || each instanceof Rejected ? [] : [each]));
-    const ids = await Promise.all(fresh.map(() => tx.nextId(usageEvents)));
-    const counting = await Counting.of(tx, fresh);
+    const fresh = events.filter(incoming => !known.has(nameKey(nameOf(incoming))));
+    let placed = placedIn(tx, fresh, subscriptions);
+    let counting = await Counting.of(tx, takenOf(placed));
+    if (counting.meetsClosed) {
+      // a counter may have been closed since the places were read, with the end of its subscription
+      placed = placedIn(tx, fresh, await this.facts.ofUsers(tx, userIds));
+      counting = await Counting.of(tx, takenOf(placed));
+    }
+    const ids = await Promise.all(takenOf(placed).map(() => tx.nextId(usageEvents)));
     const outcomes: Outcome[] = [];
-    for (const [at, incoming] of events.entries()) {
+    for (const incoming of events) {
       const key = known.get(nameKey(nameOf(incoming)));
-      const where = placed[at];
+      const where = placed.get(incoming);
       if (key) outcomes.push(repeated(key, stored));
       else if (where === undefined || where instanceof Rejected) outcomes.push(where ?? new Rejected('internal_error'));
       else outcomes.push(counting.take(where, ids.shift() ?? 0));
@@ -68,6 +70,16 @@ export class UsageRecorder {
     return outcomes;
   }
 }
+
+type Places = ReadonlyMap<Incoming, Placed | Rejected>;
+
+function placedIn(tx: Tx, events: readonly Incoming[], subscriptions: readonly UsageSubscription[]): Places {
+  const byUser = groupedBy(subscriptions, ({ userId }) => userId);
+  return new Map(events.map(each => [each, placing(each, byUser.get(each.userId) ?? [], tx.now)]));
+}
+
+const takenOf = (places: Places): Placed[] =>
+  [...places.values()].flatMap(each => (each instanceof Rejected ? [] : [each]));
 
 function repeated({ eventId, deleted }: EventKey, stored: ReadonlyMap<number, UsageEvent>): Outcome {
   if (deleted) return new Rejected('usage_event_deleted');
@@ -103,6 +115,7 @@ class Counting {
 
   private constructor(
     private readonly tx: Tx,
+    private readonly placed: readonly Placed[],
     private readonly byPair: Map<string, Counter[]>,
     private readonly uniqueEvents: Map<string, bigint>,
   ) {}
@@ -130,7 +143,12 @@ class Counting {
         const counter = found(byPair, each);
         return counter ? [{ ...counter, uniqueId: each.incoming.uniqueId }] : [];
       });
-    return new Counting(tx, byPair, await uniqueCounts(tx, names));
+    return new Counting(tx, placed, byPair, await uniqueCounts(tx, names));
+  }
+
+  /** True if a counter is closed: its usage is billed, or was dropped. */
+  get meetsClosed(): boolean {
+    return this.placed.some(each => found(this.byPair, each)?.closed);
   }
 
   take(placed: Placed, id: number): Outcome {

@@ -173,7 +173,7 @@ export class Life extends Course {
     const { currentPeriodEnd: periodEnd } = this.sub;
     const usage = this.meter.items(Math.min(at + 1, periodEnd), rows);
     const { items, ended } = lastLines({ at, periodEnd, prorate, invoiceNow, usage, sold: this.books.sold(at) });
-    if (items.length > 0) this.books.make(lastBill(this.sub, items, at), at).state = 'paid';
+    if (items.length > 0) this.books.make(lastBill(this.sub, items, at, 'last'), at).state = 'paid';
     this.books.endLines(ended, at);
   }
 }

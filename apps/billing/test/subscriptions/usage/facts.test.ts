@@ -96,7 +96,7 @@ it('a period is whole however often it was changed, and its segments have the te
       currency: 'EUR',
       start: first,
       end: 0,
-      graceSeconds: 3600,
+      takesUntil: 0,
       lateUsage: 'next',
     },
     periods: [

@@ -167,7 +167,7 @@ describe('event time (G1)', () => {
   const now = 100 * day;
   const subscription = (over: Partial<UsageSubscription> = {}): UsageSubscription => ({
     ...{ subscriptionId: 'sub_1', userId: 1, productId: 0, currency: 'EUR', start: 80 * day, end: 0, free: [] },
-    ...{ graceSeconds: 3600, lateUsage: 'next' },
+    ...{ takesUntil: 0, lateUsage: 'next' },
     periods: [
       { ...period(80 * day, 95 * day, [80 * day, [limited(1)]]), state: 'invoiced' },
       period(95 * day, 110 * day, [95 * day, [limited(1)]]),
@@ -190,12 +190,13 @@ describe('event time (G1)', () => {
     expect(placed(at)).toMatchObject({ refused: 'time' });
   });
 
-  it('needs a subscription; one that ended takes events until its grace is over', () => {
+  it('needs a subscription; one that ended takes events while its last usage is waited for', () => {
     expect(placed(now, [])).toEqual({ refused: 'no-subscription' });
-    const ended = (end: number) => [subscription({ end })];
+    const ended = (end: number, takesUntil = end + 3600) => [subscription({ end, takesUntil })];
     expect(startOf(placed(96 * day, ended(now - 3599)))).toBe(95 * day);
     expect(placed(now - 10, ended(now - 3599))).toEqual({ refused: 'no-subscription' });
     expect(placed(96 * day, ended(now - 3600))).toEqual({ refused: 'no-subscription' });
+    expect(placed(96 * day, ended(now - 1, 0))).toEqual({ refused: 'no-subscription' });
   });
 
   it('of an invoiced period is late: taken or refused', () => {
