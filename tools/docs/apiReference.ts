@@ -1,11 +1,11 @@
 import {
+  operations as all,
   anyMember,
   anyUser,
   type ErrorKind,
   errors,
   events,
   type Operation,
-  routed,
   type Slug,
   services,
   webhookEventNames,
@@ -26,7 +26,7 @@ Every field is always present: 0, \`""\`, \`false\`, \`[]\` or \`{}\` if it is e
 fields belong to features that do not exist yet and remain empty until they do.`;
 
 /** The content of docs/api-reference.md: operations, shapes, errors and webhook events. */
-export function apiReference(operations: readonly Operation[] = routed): string {
+export function apiReference(operations: readonly Operation[] = all): string {
   const shapes = new Map<string, Schema>();
   const collect = (schema: Schema) => {
     for (const [name, shape] of Object.entries(schema.$defs ?? {})) shapes.set(name, shape);

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { ignoredFields, routed, validate } from '@recur/contracts';
+import { ignoredFields, operations, validate } from '@recur/contracts';
 import fc from 'fast-check';
 import { fitting, type Ids, schemaOf } from '../journeys/test/requests.js';
 import { kinds } from '../journeys/test/world.js';
@@ -7,7 +7,7 @@ import { kinds } from '../journeys/test/world.js';
 const ids = Object.fromEntries(kinds.map(kind => [kind, [1, 'x']])) as unknown as Ids;
 
 it('no operation calls a field of its own unknown', () => {
-  const found = routed.flatMap(operation =>
+  const found = operations.flatMap(operation =>
     fc.sample(fitting(schemaOf(operation), ids), { numRuns: 50, seed: 1 }).flatMap(input => {
       const sent = JSON.parse(JSON.stringify(input));
       const checked = validate(operation.input, sent);

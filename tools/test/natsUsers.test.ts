@@ -249,7 +249,7 @@ const keeps = (user: string, owner: string) =>
 const isOrdered = (user: string, from: string) =>
   consumers.some(each => each.service === user && each.from === from && each.order === 'every');
 
-/** What a user of the bus is for, told apart from how its rights are written. */
+/** True if a user of the bus needs a right: told apart from how its rights are written. */
 function isDue(user: string, verb: string, subject: string): boolean {
   const [kind = '', of = ''] = subject.split('.');
   if (verb === 'subscribe') {

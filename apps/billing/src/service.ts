@@ -137,7 +137,6 @@ import { LimitAdjustments } from './usage/limits/adjustments.js';
 import { UsageUpgrades } from './usage/limits/upgrades.js';
 import { UsageNotices, userMetricAggregate } from './usage/notices.js';
 import { UsageRecounts } from './usage/recounts.js';
-import { UsageHistory } from './usage/snapshots.js';
 import { SubscriptionFacts } from './usage/subscription-facts.js';
 import * as usage from './usage/tables.js';
 import { UserUsage } from './usage/user-usage.js';
@@ -187,7 +186,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[SubscriptionReads, Timelines, SubscriptionNotes, NextInvoicePreview, Cancelling],
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs, OnetimeAddons],
     ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
-    ...[UsageEvents, UsageEventList, UserUsage, UsageHistory, LimitAdjustments, InvoiceUsage],
+    ...[UsageEvents, UsageEventList, UserUsage, LimitAdjustments, InvoiceUsage],
     ...[Buying, OwnSubscriptions, OwnInvoices, OwnMoney, Paying],
   ],
   providers: [

@@ -24,9 +24,9 @@ import {
   newPlanLimit,
   newProduct,
   type Operation,
+  operations,
   publishCheckout,
   publishPlan,
-  routed,
   setDefaultCheckout,
   setupMultiCurrencies,
   unpublishPlan,
@@ -207,7 +207,7 @@ describe('a command that reads before it writes, twice at once', () => {
   );
 
   it('is each of the service', () => {
-    const all = routed.filter(({ service, effect }) => service === 'catalog' && effect === 'write');
+    const all = operations.filter(({ service, effect }) => service === 'catalog' && effect === 'write');
     expect([...commands.map(([{ name }]) => name), ...additions].sort()).toEqual(all.map(({ name }) => name).sort());
   });
 });

@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ClientsModule } from '@nestjs/microservices';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type Operation, routed } from '@recur/contracts';
+import { operations as all, type Operation } from '@recur/contracts';
 import { idGenerator } from '@recur/kernel';
 import { Bus, CLOCK, type Clock, CONFIG, LOG, type Log, NatsClient, pooledRandom, signerOf } from '@recur/platform';
 import { Activity } from './callers/activity.js';
@@ -31,7 +31,7 @@ export interface GatewayParts {
   bus: Bus;
   clock: Clock;
   log: Log;
-  /** The operations to serve; by default all that have a handler. */
+  /** The operations to serve; by default all of the contract. */
   operations?: readonly Operation[];
 }
 
@@ -44,7 +44,7 @@ export class Gateway {
   ) {}
 
   static async create(parts: GatewayParts): Promise<Gateway> {
-    const { config, bus, clock, log, operations = routed } = parts;
+    const { config, bus, clock, log, operations = all } = parts;
     const newId = idGenerator(() => clock.wall(), pooledRandom);
     const responses = new Responses(config, log);
     bus.sign = signerOf(config.CALLER_KEYS);

@@ -22,6 +22,7 @@ import {
   type Operation,
   oauthLogin,
   oauthSetup,
+  operations,
   passwordLogin,
   passwordSetup,
   portalSessionExchange,
@@ -31,7 +32,6 @@ import {
   resumeMember,
   resumeUser,
   revokeApiKey,
-  routed,
   suspendMember,
   suspendUser,
   totpKey,
@@ -345,7 +345,7 @@ describe('a command that reads before it writes, twice at once', () => {
   );
 
   it('is each of the service', () => {
-    const all = routed.filter(({ service, effect }) => service === 'identity' && effect === 'write');
+    const all = operations.filter(({ service, effect }) => service === 'identity' && effect === 'write');
     expect([...commands.map(([{ name }]) => name), ...additions].sort()).toEqual(all.map(({ name }) => name).sort());
   });
 });

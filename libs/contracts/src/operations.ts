@@ -117,9 +117,3 @@ export const operations: readonly Operation[] = [
   replays,
   connections,
 ].flatMap(resource => Object.values<object>(resource).filter(isOperation));
-
-/** Names of the operations without a handler yet: neither routed nor in the OpenAPI document. It only shrinks. */
-export const planned: readonly string[] = [];
-
-/** The operations that are served. */
-export const routed: readonly Operation[] = operations.filter(({ name }) => !planned.includes(name));

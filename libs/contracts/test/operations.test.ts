@@ -4,7 +4,7 @@ import { newInvoice } from '../src/billing/invoices/invoices.js';
 import { commonErrors, errors } from '../src/errors.js';
 import { newUser } from '../src/identity/users.js';
 import { anyMember, anyUser, type In, type Operation, permissionGroups, subjectOf } from '../src/operation.js';
-import { operations, planned, routed } from '../src/operations.js';
+import { operations } from '../src/operations.js';
 
 describe('operations', () => {
   it('have names, routes and subjects of their own', () => {
@@ -115,19 +115,6 @@ describe('a secret', () => {
     expect(careless(operations).map(({ name }) => name)).toEqual([]);
     const { secretInput: _, ...planted } = newUser;
     expect(careless([planted as Operation])).toHaveLength(1);
-  });
-});
-
-describe('planned', () => {
-  it('is empty: every operation of the contract has a handler', () => {
-    expect(planned).toEqual([]);
-  });
-
-  it('names operations that exist; the rest is routed', () => {
-    const names = operations.map(({ name }) => name);
-    expect(planned.filter(name => !names.includes(name))).toEqual([]);
-    expect(new Set(planned).size).toBe(planned.length);
-    expect(routed.map(({ name }) => name)).toEqual(names.filter(name => !planned.includes(name)));
   });
 });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { type Client, orThrow } from '@recur/client';
-import { anyUser, type Operation, routed } from '@recur/contracts';
+import { anyUser, type Operation, operations } from '@recur/contracts';
 import { freePort } from '@recur/platform/testing';
 import { sized } from '@recur/platform/testing/size';
 import fc from 'fast-check';
@@ -188,18 +188,18 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
     // the gateway's currency is edited all the time, and nothing is authorised by chance
     ...['invoice.mark_wire_transfer_success fine', 'payment.capture fine'],
     // these depend on the state of a subscription, which billing's own tests walk through
-    ...routed
+    ...operations
       .filter(({ name }) => /^subscription\.|^metric\.(event|limit_adjust|history)/.test(name))
       .map(({ name }) => `${name} fine`),
     // a user of the hosted pages who has just opened them has none of these
-    ...routed
+    ...operations
       .filter(({ name, errors: own }) => name.startsWith('portal.') && own.some(slug => slug.endsWith('_not_found')))
       .map(({ name }) => `${name} fine`),
     // these are a member's own affairs, and refuse every API key; and nobody is signed in by chance
-    ...routed.filter(({ memberOnly, signIn }) => memberOnly || signIn).map(({ name }) => `${name} fine`),
+    ...operations.filter(({ memberOnly, signIn }) => memberOnly || signIn).map(({ name }) => `${name} fine`),
   ]);
   const never = () =>
-    routed.flatMap(({ name }) => [`${name} fine`, `${name} refused`].filter(outcome => !outcomes.has(outcome)));
+    operations.flatMap(({ name }) => [`${name} fine`, `${name} refused`].filter(outcome => !outcomes.has(outcome)));
   const found: string[] = [];
   let sent = 0;
   let waiting: Request[] = [];
@@ -208,7 +208,7 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
   const refill = async () => {
     ids = await freshIds();
     const seeded = (random[0] ?? 0) + sent;
-    const made = routed.map((operation, at) =>
+    const made = operations.map((operation, at) =>
       fc.sample(requestOf(operation), { numRuns: turnsOf(operation), seed: seeded + at }),
     );
     // by turns, so that what one operation does to an object comes between what others do
@@ -249,11 +249,11 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
   // what chance has not brought about is asked for by itself, of objects that nothing was done to yet
   for (let round = 0; round < 3 && never().length > 0; round++) {
     ids = await freshIds();
-    for (const operation of routed.filter(({ name }) => never().includes(`${name} fine`)))
+    for (const operation of operations.filter(({ name }) => never().includes(`${name} fine`)))
       await send(plainly(operation));
   }
   // nor is every operation refused by chance, least of all one that takes next to nothing
-  for (const operation of routed.filter(({ name }) => never().includes(`${name} refused`))) {
+  for (const operation of operations.filter(({ name }) => never().includes(`${name} refused`))) {
     for (const request of fc.sample(requestOf(operation), { numRuns: 500, seed })) {
       await send(request);
       if (outcomes.has(`${operation.name} refused`)) break;

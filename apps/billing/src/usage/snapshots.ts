@@ -1,13 +1,9 @@
-import { Controller } from '@nestjs/common';
-import { emptyOf, type In, metricHistoryBySubscription, UserHistoryMetric } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
-import { type Caller, Db, given, Handle, type Reader, type Tx } from '@recur/platform';
+import type { UserHistoryLimitStat } from '@recur/contracts';
+import { given, type Reader, type Tx } from '@recur/platform';
 import type { UsagePeriod, UsageSubscription } from './domain/facts.js';
 import { historyStat, limitStats } from './limits/limit-stats.js';
-import { SubscriptionFacts } from './subscription-facts.js';
-import { type Snapshot, snapshots } from './tables.js';
-
-const empty = emptyOf(UserHistoryMetric);
+import type { SubscriptionFacts } from './subscription-facts.js';
+import { snapshots } from './tables.js';
 
 /** Keeps the limits of a period as they are when its invoice is paid; called once per paid subscription invoice. */
 export async function takeSnapshot(
@@ -40,51 +36,17 @@ export async function snapshotInvoices(
   return { invoiceIds: rows.map(({ invoiceId }) => invoiceId), total };
 }
 
-/** Usage of limits now, and as it was when invoices were paid. */
-@Controller()
-export class UsageHistory {
-  constructor(
-    private readonly db: Db,
-    private readonly facts: SubscriptionFacts,
-  ) {}
-
-  @Handle(metricHistoryBySubscription)
-  bySubscription({ subscriptionId }: In<typeof metricHistoryBySubscription>, caller: Caller) {
-    return this.db.read(caller, async reader => {
-      const subscription = await this.facts.ofSubscription(reader, subscriptionId);
-      if (!subscription) throw new Rejected('subscription_not_found');
-      const [latest] = await latestSnapshot(reader, subscriptionId);
-      const userHistoryMetric = {
-        ...empty,
-        invoiceId: latest?.invoiceId ?? '',
-        limitStats: await live(reader, subscription),
-      };
-      return { userHistoryMetric };
-    });
-  }
-}
-
-/**
- * The usage of an invoice's period. Of the subscription's latest paid invoice it is what the counters show now; of others
- * what was kept when they were paid. Undefined where no usage is kept: the invoice is of no subscription, or unpaid.
- */
-export async function usageOfInvoice(reader: Reader, facts: SubscriptionFacts, invoiceId: string) {
-  const kept = await reader.find(snapshots, { invoiceId });
-  if (!kept) return undefined;
-  const [latest] = await latestSnapshot(reader, kept.subscriptionId);
-  const subscription =
-    latest?.invoiceId === invoiceId ? await facts.ofSubscription(reader, kept.subscriptionId) : undefined;
-  const userHistoryMetric = {
-    ...{ ...empty, invoiceId },
-    limitStats: subscription ? await live(reader, subscription) : kept.limitStats,
-  };
-  return { isLatestPaidInvoice: latest?.invoiceId === invoiceId, userHistoryMetric };
-}
-
-const latestSnapshot = (reader: Reader, subscriptionId: string): Promise<Snapshot[]> =>
-  reader.all(snapshots, { subscriptionId }, 'order by paid_time desc, invoice_id desc limit 1');
-
-async function live(reader: Reader, subscription: UsageSubscription) {
+/** The limits of a subscription in its current period, as its counters show them now. */
+export async function limitsNow(
+  reader: Reader,
+  { facts, subscriptionId }: { facts: SubscriptionFacts; subscriptionId: string },
+): Promise<UserHistoryLimitStat[] | undefined> {
+  const subscription = await facts.ofSubscription(reader, subscriptionId);
+  if (!subscription) return undefined;
   const period = subscription.periods.findLast(({ start }) => start <= reader.now) ?? subscription.periods.at(-1);
   return period ? (await limitStats(reader, subscription, period)).map(historyStat) : [];
 }
+
+/** The limits as they were kept when an invoice was paid; none for one that is not paid, or is of a plan without usage. */
+export const limitsKept = async (reader: Reader, invoiceId: string): Promise<UserHistoryLimitStat[]> =>
+  (await reader.find(snapshots, { invoiceId }))?.limitStats ?? [];

@@ -2,6 +2,7 @@ import {
   exponentOf,
   type Plan,
   type PlanSnapshotAddon,
+  type Product,
   type Subscription,
   type UserOnetimeAddonDetail,
 } from '@recur/contracts';
@@ -13,6 +14,7 @@ import type { PlanTerms, UsageSubscription } from './domain/facts.js';
 /** A subscription as answers show it beside its usage. */
 export interface ShownSubscription {
   subscription: Subscription | null;
+  product: Product | null;
   plan: Plan | null;
   addons: PlanSnapshotAddon[];
   /** Add-ons sold once that were bought and paid in the current period. */

@@ -1,17 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  adjustLimit,
-  metricHistoryByInvoice,
-  metricHistoryBySubscription,
-  metricHistoryInvoices,
-  newUsageEvent,
-  subscriptionUsage,
-  usageCurrentValue,
-  userUsage,
-} from '@recur/contracts';
+import { adjustLimit, newUsageEvent, subscriptionUsage, usageCurrentValue, userUsage } from '@recur/contracts';
 import { carryOver } from '../../src/usage/limits/carry-over.js';
 import { UsageUpgrades } from '../../src/usage/limits/upgrades.js';
-import { takeSnapshot } from '../../src/usage/snapshots.js';
 import { charge, day, limit, type Meter, meter, period, terms } from './meter.js';
 
 let m: Meter;
@@ -199,45 +189,5 @@ describe('usage as it stands', () => {
     expect(await value({ userId: 999_999 })).toMatchObject({ slug: 'user_not_found' });
     expect(await value({ metricCode: 'none' })).toMatchObject({ slug: 'metric_not_found' });
     expect(await value({})).toMatchObject({ slug: 'usage_not_subscribed' });
-  });
-});
-
-describe('history', () => {
-  it('shows counters for the latest paid invoice, and what was kept for others', async () => {
-    const metric = m.metric('limitMetered');
-    const start = m.clock.now() - day;
-    const plan = terms({ limits: [limit(metric.id, 100)] });
-    const first = period(start, start + 30 * day, plan);
-    const sub = m.subscribed([], { start, periods: [first] });
-    const invoices = [await m.made({ userId: sub.userId }), await m.made({ userId: sub.userId })];
-    const [older = '', latest = ''] = invoices.map(({ invoiceId }) => invoiceId);
-    await m.event(sub, metric, 10);
-    const keep = (invoiceId: string) => m.inTx(tx => takeSnapshot(tx, { invoiceId, subscription: sub, period: first }));
-    await keep(older);
-    m.clock.advance(60);
-    await keep(latest);
-    await m.event(sub, metric, 5);
-    const shown = async (invoiceId: string) => {
-      const { isLatestPaidInvoice, userHistoryMetric } = await m.t.done(metricHistoryByInvoice, { invoiceId });
-      return [isLatestPaidInvoice, userHistoryMetric.invoiceId, userHistoryMetric.limitStats.map(one => one.usedValue)];
-    };
-    expect(await shown(older)).toEqual([false, older, [10]]);
-    expect(await shown(latest)).toEqual([true, latest, [15]]);
-    const { invoices: found, total } = await m.t.done(metricHistoryInvoices, { userId: sub.userId });
-    expect([found.map(({ invoiceId }) => invoiceId), total]).toEqual([[latest, older], 2]);
-    const bySubscription = await m.t.done(metricHistoryBySubscription, { subscriptionId: sub.subscriptionId });
-    expect(bySubscription.userHistoryMetric).toMatchObject({
-      invoiceId: latest,
-      limitStats: [{ usedValue: 15, totalLimit: 100 }],
-    });
-  });
-
-  it('is refused for what there is not', async () => {
-    const { invoiceId } = await m.made();
-    const of = (id: string) => m.t.call(metricHistoryByInvoice, { invoiceId: id });
-    expect(await of(invoiceId)).toMatchObject({ slug: 'invoice_without_subscription' });
-    expect(await of('in_none')).toMatchObject({ slug: 'invoice_not_found' });
-    const none = await m.t.call(metricHistoryBySubscription, { subscriptionId: 'x' });
-    expect(none).toMatchObject({ slug: 'subscription_not_found' });
   });
 });

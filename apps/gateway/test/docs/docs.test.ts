@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { routed } from '@recur/contracts';
+import { operations } from '@recur/contracts';
 import { openApi } from '../../src/docs/openapi.js';
 import { version } from '../../src/health.js';
 import { Services, signingKey, TestGateway, TestNats } from '../stand.js';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   nats = await TestNats.start();
   services = await Services.start(nats.url, [(await signingKey('k1')).jwk]);
   const env = { BASE_URL: 'https://api.example.com/' };
-  gateway = await (await TestGateway.start(nats.url, { env, operations: routed })).ready();
+  gateway = await (await TestGateway.start(nats.url, { env, operations: operations })).ready();
 });
 afterAll(async () => {
   await TestGateway.stopAll();
@@ -30,7 +30,7 @@ describe('the docs', () => {
   it('are the OpenAPI document of what is served, under its public address', async () => {
     const answer = await gateway.send('/openapi.json');
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(answer.json).toEqual(JSON.parse(JSON.stringify(openApi(routed, version, 'https://api.example.com'))));
+    expect(answer.json).toEqual(JSON.parse(JSON.stringify(openApi(operations, version, 'https://api.example.com'))));
     const { info, servers } = answer.json as unknown as { info: { version: string }; servers: { url: string }[] };
     expect(info.version).toMatch(/^daily,buildtime:\d{10}$/);
     expect(servers).toEqual([{ url: 'https://api.example.com' }]);

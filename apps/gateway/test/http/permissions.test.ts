@@ -5,10 +5,10 @@ import {
   everything,
   type MemberAccess,
   type Operation,
+  operations,
   type Permission,
   permissionActions,
   permissionGroups,
-  routed,
   services as serviceNames,
 } from '@recur/contracts';
 import { grant, signedIn, tokenOf, userToken } from '../callers/sessions.js';
@@ -17,7 +17,7 @@ import { Services, type SigningKey, signingKey, TestGateway, TestNats } from '..
 const all = permissionGroups.flatMap(group => permissionActions.map((action): Permission => `${group}.${action}`));
 const isPermission = (permission: Operation['permission']): permission is Permission =>
   permission !== anyMember && permission !== anyUser;
-const asked = [...new Set(routed.map(({ permission }) => permission))].filter(isPermission);
+const asked = [...new Set(operations.map(({ permission }) => permission))].filter(isPermission);
 const accessOf = (permission: Permission) => permission.replace(/\w+$/, 'access');
 
 /** One member of each kind: with one permission, with all but one, with all, with none, and the owner. */
@@ -42,7 +42,7 @@ beforeAll(async () => {
   services = await Services.start(nats.url, [signer.jwk], [...serviceNames]);
   services.callers.members = Object.values(members);
   services.startBeating();
-  gateway = await (await TestGateway.start(nats.url, { operations: routed, env })).ready();
+  gateway = await (await TestGateway.start(nats.url, { operations: operations, env })).ready();
   credentials.set('API key', await signer.sign());
   credentials.set('user', await userToken(signer));
   for (const [who, member] of Object.entries(members)) credentials.set(who, await tokenOf(signer, member));
@@ -93,16 +93,19 @@ function rule({ memberOnly, permission, ...operation }: Operation): Record<strin
 }
 
 describe('every operation is for', () => {
-  it.each(routed.map(operation => [operation.name, operation] as const))('who may call %s', async (_, operation) => {
-    expect(await allowed(operation)).toEqual(rule(operation));
-  });
+  it.each(operations.map(operation => [operation.name, operation] as const))(
+    'who may call %s',
+    async (_, operation) => {
+      expect(await allowed(operation)).toEqual(rule(operation));
+    },
+  );
 
   it('nobody by accident: an operation that asked for another permission would be noticed', async () => {
-    const [first] = routed.filter(({ permission, memberOnly }) => !memberOnly && permission === 'plan.write');
+    const [first] = operations.filter(({ permission, memberOnly }) => !memberOnly && permission === 'plan.write');
     const planted = { ...(first as Operation), permission: 'plan.read' } as const;
     expect(await allowed(planted)).not.toEqual(rule(planted));
     expect(asked.length).toBeGreaterThan(8);
-    expect(routed.filter(({ memberOnly }) => memberOnly).length).toBeGreaterThan(3);
+    expect(operations.filter(({ memberOnly }) => memberOnly).length).toBeGreaterThan(3);
   });
 });
 
@@ -146,7 +149,7 @@ const effects: Record<string, { input: object; by: object; empty: object }[]> = 
 };
 
 describe('an effect that another permission guards', () => {
-  const withOthers = routed.filter(({ also = [] }) => also.length > 0);
+  const withOthers = operations.filter(({ also = [] }) => also.length > 0);
 
   it.each(withOthers.map(operation => [operation.name, operation] as const))(
     'takes that permission too: %s',

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { commonErrors, type ErrorKind, errors, routed, type Slug } from '@recur/contracts';
+import { commonErrors, type ErrorKind, errors, operations, type Slug } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { patient } from '@recur/platform';
 import { Services, signingKey, TestGateway, TestNats } from '../stand.js';
@@ -292,8 +292,8 @@ describe('an address', () => {
 
 describe('the contract table', () => {
   it('is what is served: every operation, by its methods, and no other', async () => {
-    const whole = await (await TestGateway.start(nats.url, { operations: routed })).ready();
-    for (const { path, methods, anonymous } of routed) {
+    const whole = await (await TestGateway.start(nats.url, { operations: operations })).ready();
+    for (const { path, methods, anonymous } of operations) {
       // who needs no credential is told of the input that is missing
       const served = anonymous ? 400 : 401;
       for (const method of ['GET', 'POST'] as const) {

@@ -20,6 +20,9 @@ const multiCurrencyRate = z.object({
   from: text,
   to: text,
   rate: decimal,
+  source: text.describe(
+    "'table' for the rate table, 'plan' for a rate or a fixed amount of the plan; '' before it was kept",
+  ),
 });
 export interface MultiCurrencyRate extends z.output<typeof multiCurrencyRate> {}
 export const MultiCurrencyRate: Shape<MultiCurrencyRate> = multiCurrencyRate.meta({
@@ -29,6 +32,7 @@ export const MultiCurrencyRate: Shape<MultiCurrencyRate> = multiCurrencyRate.met
 const multiCurrencySnapshot = z.object({
   chargeCurrency: text,
   rates: z.array(MultiCurrencyRate),
+  time: time.describe('When prices were converted; 0 before it was kept'),
 });
 export interface MultiCurrencySnapshot extends z.output<typeof multiCurrencySnapshot> {}
 export const MultiCurrencySnapshot: Shape<MultiCurrencySnapshot> = multiCurrencySnapshot.meta({

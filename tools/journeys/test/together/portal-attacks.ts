@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { orThrow } from '@recur/client';
-import { anyUser, type Operation, routed } from '@recur/contracts';
+import { anyUser, type Operation, operations } from '@recur/contracts';
 import { Wire } from '../../wire.js';
 import { problem } from '../answers.js';
 import { type Field, fieldsOf, queryOf, schemaOf, withAt } from '../requests.js';
 import { expectFailure, type Stand, sharedStand, times } from '../stand.js';
 import { inputOf, openPlace, type Place, visit } from '../visitors.js';
 
-const portal = routed.filter(({ permission }) => permission === anyUser);
+const portal = operations.filter(({ permission }) => permission === anyUser);
 
 /** Values that no field takes: other types, edges of numbers, texts that break parsers, and much of everything. */
 const junk: readonly unknown[] = [
@@ -79,7 +79,7 @@ describe('whoever opens the hosted pages', () => {
   it('reaches nothing of the merchant with a token of a user, and no user with a key of the merchant', async () => {
     const { wire } = await visit(place);
     const key = (await stand.shop('Keys')).wire;
-    const ofMerchants = routed.filter(({ permission, anonymous }) => permission !== anyUser && !anonymous);
+    const ofMerchants = operations.filter(({ permission, anonymous }) => permission !== anyUser && !anonymous);
     const closed = portal.filter(({ anonymous }) => !anonymous);
     expect([ofMerchants.length > 150, closed.length > 20]).toEqual([true, true]);
     for (const [caller, operations] of [[wire, ofMerchants] as const, [key, closed] as const]) {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { anyUser, type Operation, routed } from '@recur/contracts';
+import { anyUser, type Operation, operations } from '@recur/contracts';
 import { z } from 'zod';
 import type { Answer } from '../../wire.js';
 import { type Field, fieldsOf, queryOf, schemaOf, withAt } from '../requests.js';
@@ -14,7 +14,7 @@ const ofMerchant: readonly string[] = [
   ...['planId', 'newPlanId', 'addonPlanId', 'productId', 'gatewayId', 'checkoutId', 'discountCode'],
 ];
 
-const portal = routed.filter(({ permission }) => permission === anyUser);
+const portal = operations.filter(({ permission }) => permission === anyUser);
 const isId = ({ name }: Field) => /Ids?$/.test(name) || ofMerchant.includes(name);
 const idsIn = (operation: Operation) => fieldsOf(schemaOf(operation)).filter(isId);
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Client, orThrow } from '@recur/client';
-import { anyUser, type Operation, routed, services } from '@recur/contracts';
+import { anyUser, type Operation, operations, services } from '@recur/contracts';
 import type { Wire } from '../../wire.js';
 import { type Field, fieldsOf, type Ids, isList, kindOf, queryOf, schemaOf, smallestOf, withAt } from '../requests.js';
 import { type Stand, sharedStand, withoutRequestId } from '../stand.js';
@@ -95,7 +95,7 @@ interface Case {
 const idFields = (operation: Operation) =>
   fieldsOf(schemaOf(operation)).filter(({ name, schema }) => /Ids?$/.test(name) || schema['x-kind']);
 /** An API key may call no operation of the hosted pages, whose users see nothing of each other by portal-tenancy.ts. */
-const ofMerchants = routed.filter(({ permission }) => permission !== anyUser);
+const ofMerchants = operations.filter(({ permission }) => permission !== anyUser);
 const cases = ofMerchants.flatMap(operation =>
   idFields(operation).flatMap((field): Case[] => {
     const kind = kindOf(field.name, field.schema);

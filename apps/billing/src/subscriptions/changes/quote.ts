@@ -60,14 +60,15 @@ export async function quoteChange(
   if (isIncomplete && periods[0]?.remakeAt) throw rules.cancelledInvoice(sub.subscriptionId);
   if (choice.currency !== sub.currency && sellsUsage(sub.planSnapshot)) throw rules.pricedUsage(sub);
   const mode = rules.modeOf({ ...stateOf(sub), inTrial: isTrial(periods[0]) });
-  const update = updateTo(sub, choice, 'upgrade');
+  const update = updateTo(sub, choice, { direction: 'upgrade', at });
   const plan = planned({ sub, after: updated(sub, update), mode, periods }, input, settings);
   if (plan.effect === 'periodEnd') rules.assertDeferrable(stateOf(sub));
-  const after = { ...updated(sub, updateTo(sub, choice, plan.direction)), ...taxedAs(sub, input, caller) };
+  const decided = updateTo(sub, choice, { direction: plan.direction, at });
+  const after = { ...updated(sub, decided), ...taxedAs(sub, input, caller) };
   const quoted = {
     sub,
     after,
-    update: updateTo(sub, choice, plan.direction),
+    update: decided,
     mode,
     plan,
     at,

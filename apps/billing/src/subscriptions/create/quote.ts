@@ -143,7 +143,7 @@ function newSubscription(
       cancelAtPeriodEnd: plan.cancelAtTrialEnd === 1 && start.trialEnd > 0,
     },
     ...{ cancelReason: '', cancelTime: 0, dunningTime: 0, latestInvoiceId: '', pendingUpdateId: '' },
-    ...{ planSnapshot: snapshotOf(choice), items: storedItems(items), discount: null, carried: [] },
+    ...{ planSnapshot: snapshotOf(choice, now), items: storedItems(items), discount: null, carried: [] },
     ...{ taxPercentage, vatNumber, metadata: input.metadata ?? {} },
     countryCode: statedCountry(input.vatCountryCode, '/vatCountryCode'),
     ...{ returnUrl: input.returnUrl ?? '', cancelUrl: input.cancelUrl ?? '', asked: input.asked ?? '' },

@@ -31,16 +31,20 @@ export interface Update {
 }
 
 /**
- * The update to a choice. Items that the subscription sells already keep the prices that were fixed for it. Throws what
+ * The update to a choice at a second. Items that the subscription sells already keep the prices that were fixed for it. Throws what
  * `itemsFor` does.
  */
-export function updateTo(sub: Subscription, choice: Choice, direction: ChangeDirection): Update {
+export function updateTo(
+  sub: Subscription,
+  choice: Choice,
+  { direction, at }: { direction: ChangeDirection; at: number },
+): Update {
   const items = itemsFor(choice).map(item => keptPrice(sub, choice.currency, item));
   return {
     ...{ updatePlanId: choice.plan.id, updateQuantity: choice.quantity, updateAmount: amountOf(items) },
     ...{ updateCurrency: choice.currency, updateItems: storedItems(items) },
     updateSnapshot: {
-      ...snapshotOf(choice, sub.planSnapshot),
+      ...snapshotOf(choice, at, sub.planSnapshot),
       chargeType: snapshotChargeType[direction === 'downgrade' ? 'downgrade' : 'upgrade'],
     },
   };

@@ -109,27 +109,30 @@ function ruleOf(plan: Plan, currency: string) {
 const noPrice = (plan: Plan, currency: string) =>
   invalid('/currency', `Plan ${plan.id} has no price in ${currency}: its own currency is ${plan.currency}`);
 
-/** The plans as they are sold, with the rates at which their prices were converted. */
-export function snapshotOf({ plan, addons, currency }: Choice, previous?: PlanSnapshot): PlanSnapshot {
+/** The plans as they are sold, with the rates at which their prices were converted at `time`. */
+export function snapshotOf({ plan, addons, currency }: Choice, time: number, previous?: PlanSnapshot): PlanSnapshot {
   return {
     addons: addons.map(addon => ({ addonPlan: addon.plan, quantity: addon.quantity })),
     autoCharge: plan.disableAutoCharge === 0,
     chargeType: snapshotChargeType.new,
-    multiCurrencySnapshot: ratesOf([plan, ...addons.map(addon => addon.plan)], currency),
+    multiCurrencySnapshot: ratesOf([plan, ...addons.map(addon => addon.plan)], currency, time),
     plan,
     previousAddons: previous?.addons ?? [],
     previousPlan: previous?.plan ?? null,
   };
 }
 
-function ratesOf(plans: readonly Plan[], currency: string): MultiCurrencySnapshot | null {
+function ratesOf(plans: readonly Plan[], currency: string, time: number): MultiCurrencySnapshot | null {
   const foreign = plans.filter(plan => plan.currency !== currency);
   if (foreign.length === 0) return null;
-  const rates = foreign.map(plan => ({ from: plan.currency, to: currency, rate: ruleOf(plan, currency).exchangeRate }));
+  const rates = foreign.map(plan => {
+    const { exchangeRate: rate, autoExchange } = ruleOf(plan, currency);
+    return { from: plan.currency, to: currency, rate, source: autoExchange ? 'table' : 'plan' };
+  });
   const distinct = rates.filter(
     (entry, at) => rates.findIndex(other => other.from === entry.from && other.rate === entry.rate) === at,
   );
-  return { chargeCurrency: currency, rates: distinct };
+  return { chargeCurrency: currency, rates: distinct, time };
 }
 
 /** Throws Rejected `invalid_parameters` unless the plan can be subscribed to with these add-ons. */

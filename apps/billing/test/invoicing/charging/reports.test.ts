@@ -35,7 +35,7 @@ const succeeded = (paymentId: string, over: object = {}) =>
 const paid = { status: invoiceStatus.paid, payment: { status: paymentStatus.success } };
 const open = { status: invoiceStatus.processing, payment: { status: paymentStatus.created, paymentAmount: 0 } };
 
-/** What was told since the last look: the mismatches that webhooks deliver, and the log's entries of them. */
+/** The mismatches that were told since the last look: those that webhooks deliver, and the log's entries of them. */
 async function told() {
   const events = await c.s.t.emitted();
   const mismatches = events.filter(({ type }) => type === 'payment.report.mismatch');

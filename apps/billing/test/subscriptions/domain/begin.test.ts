@@ -29,7 +29,7 @@ function begun(over: Partial<StartTerms> = {}, quantity = 1): Subscription {
     ...{ merchantId: 15, subscriptionId: 'sub_1', timeZone: 'UTC', quantity, currency: given.currency },
     ...{ anchor: start.anchor, periodNo: start.periodNo, trialEnd: start.trialEnd, multiTrial: start.multiTrial },
     ...{ currentPeriodStart: start.period.start, currentPeriodEnd: start.period.end },
-    ...{ planSnapshot: snapshotOf(choice), items: storedItems(itemsFor(choice)) },
+    ...{ planSnapshot: snapshotOf(choice, given.start), items: storedItems(itemsFor(choice)) },
   } as Subscription;
 }
 
@@ -121,9 +121,10 @@ describe('a price in another currency', () => {
     const choice = { plan: plan({ currency: 'USD', amount: 999, multiCurrencies }), quantity: 3, addons: [] };
     const items = itemsFor({ ...choice, currency: 'JPY' });
     expect([items[0]?.unitAmount, amountOf(items)]).toEqual([1494n, 4482n]);
-    expect(snapshotOf({ ...choice, currency: 'JPY' }).multiCurrencySnapshot).toEqual({
+    expect(snapshotOf({ ...choice, currency: 'JPY' }, 90).multiCurrencySnapshot).toEqual({
       chargeCurrency: 'JPY',
-      rates: [{ from: 'USD', to: 'JPY', rate: 149.5 }],
+      rates: [{ from: 'USD', to: 'JPY', rate: 149.5, source: 'plan' }],
+      time: 90,
     });
   });
 

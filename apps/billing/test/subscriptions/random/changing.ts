@@ -35,10 +35,14 @@ export function quoteOf(
   const choice = choiceOf(history, wish);
   const paidAhead = !paidActive && billedPeriods(periods).length > 0;
   const context = { requested, paidActive, paidAhead, downgradeEffectImmediately: false, upgradeProration: true };
-  const plan = planChange(termsOf(sub), termsOf(updated(sub, updateTo(sub, choice, 'upgrade'))), context);
+  const plan = planChange(
+    termsOf(sub),
+    termsOf(updated(sub, updateTo(sub, choice, { direction: 'upgrade', at }))),
+    context,
+  );
   // an equal change bills nothing and leaves lines at other prices: tested by itself
   if (plan.direction === 'equal' && requested === 0) return undefined;
-  const update = updateTo(sub, choice, plan.direction);
+  const update = updateTo(sub, choice, { direction: plan.direction, at });
   const after = updated(sub, update);
   const isBilled = plan.effect === 'now' && plan.billed;
   return { plan, update, after, lines: isBilled ? linesNow({ sub, after, sold }, plan, at, periods) : nothing };

@@ -73,7 +73,7 @@ export function begun(history: History): { sub: Subscription; period: Period } {
     ...{ timeZone: zone, ...began, currentPeriodStart: period.start, currentPeriodEnd: period.end },
     ...{ currentPeriodPaid: 1, firstPaidTime: start, gatewayId: 1, paymentMethodId: '', gatewayPaymentType: '' },
     ...{ manualPayment: false, cancelAtPeriodEnd: false, cancelReason: '', cancelTime: 0, dunningTime: 0 },
-    ...{ latestInvoiceId: '', pendingUpdateId: '', planSnapshot: snapshotOf(choice), items: storedItems(items) },
+    ...{ latestInvoiceId: '', pendingUpdateId: '', planSnapshot: snapshotOf(choice, start), items: storedItems(items) },
     ...{ discount: null, carried: [], taxPercentage, vatNumber: '', countryCode: '', metadata: {} },
     ...{ returnUrl: '', cancelUrl: '', asked: '', parkedReason: '', parkedAt: 0, createTime: start, modifyTime: start },
   };

@@ -73,6 +73,7 @@ const subscription = z.object({
   metadata: anyObject,
   multiTrial: SubscriptionMultiTrial.nullable(),
   originalPeriodEnd: time,
+  parkedReason: text.describe("Why it is not billed for now, until it is resumed; '' while it is"),
   pendingUpdateId: text,
   planId: integer,
   productId: integer,
