@@ -5,8 +5,9 @@ import { say } from '../local/progress.js';
 import { cardJourney } from './card.js';
 import { firstJourney } from './first.js';
 import { subscriptionJourney } from './subscription.js';
+import { usageJourney } from './usage.js';
 
-/** `npm run demo`: the first journey, a card payment and a subscription against the running stack, step by step. */
+/** `npm run demo`: the first journey, a card payment, a subscription and metered usage against the running stack, step by step. */
 export async function run(args: readonly string[]): Promise<number> {
   takesNoArguments('npm run demo', args);
   const home = openHome();
@@ -20,8 +21,9 @@ export async function run(args: readonly string[]): Promise<number> {
   await firstJourney(facts.baseUrl, facts.apiKey, next);
   await cardJourney(facts.baseUrl, facts.apiKey, next);
   await subscriptionJourney(facts.baseUrl, facts.apiKey, next);
+  await usageJourney(facts.baseUrl, facts.apiKey, next);
   say(
-    '\nDone. The API is described at the docs URL; the code of these journeys is tools/journeys/first.ts, card.ts and subscription.ts.',
+    '\nDone. The API is described at the docs URL; the code of these journeys is tools/journeys/first.ts, card.ts, subscription.ts and usage.ts.',
   );
   return 0;
 }

@@ -10,9 +10,9 @@ type Subscription = Output<'/merchant/subscription/detail'>['subscription'];
 
 const DAY = 86_400;
 /** Seconds within which a charge is settled, also one whose answer came too late: the gateway is asked for it after a minute. */
-const SETTLED = 600;
+export const SETTLED = 600;
 const { active, incomplete, cancelled } = subscriptionStatus;
-const price = (minor: number) => `${(minor / 100).toFixed(2)} EUR`;
+export const price = (minor: number) => `${(minor / 100).toFixed(2)} EUR`;
 
 /**
  * A subscription on the merchant's clock, through HTTP only: a trial, an upgrade, a charge that fails, a renewal and a
@@ -163,7 +163,7 @@ class Walk {
 }
 
 /** The part of an invoice that a preview promises. */
-function inWords({ totalAmount, taxAmount, lines }: Invoice): string {
+export function inWords({ totalAmount, taxAmount, lines }: Invoice): string {
   const shown = lines.map(({ name, quantity, amountExcludingTax, tax, amount }) =>
     [name, quantity, amountExcludingTax, tax, amount].join(' '),
   );

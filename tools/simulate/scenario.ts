@@ -28,12 +28,17 @@ const step = z.strictObject({
   renew: body.optional(),
   addon: body.optional(),
   usage: body.optional(),
+  /** The time of the usage, where it arrives late. */
+  happened: span.optional(),
+  /** Deletes usage. */
+  forget: body.optional(),
   refuses: z.string().optional(),
 });
 export type Step = z.output<typeof step>;
 
 const scenario = z.strictObject({
   title: z.string().min(1),
+  metrics: z.record(name, body).default({}),
   plans: z.record(name, body),
   users: z.record(name, z.strictObject({ card: name.default('succeeds'), profile: body.default({}) })),
   discounts: z.record(name, body).default({}),
@@ -46,7 +51,7 @@ export type Scenario = z.output<typeof scenario>;
 /** The action of a step: exactly one of these. */
 export const actions = [
   ...(['card', 'subscribe', 'change', 'endAtPeriodEnd', 'keep', 'cancel', 'extendTrial'] as const),
-  ...(['dueDay', 'renew', 'addon', 'usage'] as const),
+  ...(['dueDay', 'renew', 'addon', 'usage', 'forget'] as const),
 ] as const;
 export type Action = (typeof actions)[number];
 
@@ -73,6 +78,9 @@ function wrongIn({ users, steps, until }: Scenario): string[] {
       ...(given.length === 1 ? [] : [`steps.${at}: must have one of ${actions.join(', ')}`]),
       ...(each.user in users ? [] : [`steps.${at}.user: there is no user ${each.user}`]),
       ...(each.at <= until ? [] : [`steps.${at}.at: is after the end`]),
+      ...(each.happened === undefined || (each.usage && each.happened <= each.at)
+        ? []
+        : [`steps.${at}.happened: must be the time of usage, and not after the step`]),
     ];
   });
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { createClient, orThrow } from '@recur/client';
+import { type Client, createClient, orThrow } from '@recur/client';
 import { emittedEventNames } from '@recur/contracts';
 import { allDelivered, databases, settled } from '../journeys/oracle.js';
 import { type Receiver, startReceiver } from '../journeys/receiver.js';
@@ -46,6 +46,14 @@ export async function simulated(
   const { apiKey } = await stack.merchant(scenario.title);
   const api = createClient({ baseUrl: stack.facts().baseUrl, credential: apiKey });
   orThrow(await api.post('/merchant/webhook/new_endpoint', { url: receiver.url, events: [...emittedEventNames] }));
+  const steps = await lived(api, scenario, tell);
+  const { ask, close } = databases(stack.facts());
+  await settled(ask, allDelivered).finally(close);
+  return [...steps, ...(await invoiceEntries(api)), ...eventEntries(receiver.deliveries), ...(await mailEntries(api))];
+}
+
+/** Lives through a scenario as a merchant to its end, and returns its steps. */
+export async function lived(api: Client, scenario: Scenario, tell: Say): Promise<Entry[]> {
   const world = await openWorld(api, scenario);
   const start = await timeOf(api);
   const steps: Entry[] = [];
@@ -56,7 +64,5 @@ export async function simulated(
     steps.push({ at: await timeOf(api), rank: 1, line: `— ${line}` });
   }
   await advanceTo(api, start + scenario.until);
-  const { ask, close } = databases(stack.facts());
-  await settled(ask, allDelivered).finally(close);
-  return [...steps, ...(await invoiceEntries(api)), ...eventEntries(receiver.deliveries), ...(await mailEntries(api))];
+  return steps;
 }

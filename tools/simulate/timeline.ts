@@ -1,5 +1,5 @@
 import { type Client, orThrow } from '@recur/client';
-import { exponentOf } from '@recur/contracts';
+import { exponentOf, type InvoiceLine } from '@recur/contracts';
 import type { Delivery } from '../journeys/receiver.js';
 
 /** An entry of the timeline, by the merchant's clock. */
@@ -16,18 +16,21 @@ const states = ['new', 'draft', 'open', 'paid', 'failed', 'cancelled', 'reversed
 export async function invoiceEntries(api: Client): Promise<Entry[]> {
   const { invoices } = orThrow(await api.get('/merchant/invoice/list', { count: 1000 }));
   const { creditNotes } = orThrow(await api.post('/merchant/invoice/credit_note/list', { count: 1000 }));
-  return [...invoices, ...creditNotes].map(invoice => ({
-    ...{ at: invoice.createTime, rank: 2 },
-    line: [
+  return [...invoices, ...creditNotes].map(invoice => {
+    const { currency, lines } = invoice;
+    const head = [
       `${invoice.totalAmount < 0 ? 'credit note' : 'invoice'} ${invoice.number || invoice.invoiceId} ${invoice.invoiceName}:`,
-      `${money(invoice.totalAmount, invoice.currency)}, ${money(invoice.taxAmount, invoice.currency)} of it tax,`,
+      `${money(invoice.totalAmount, currency)}, ${money(invoice.taxAmount, currency)} of it tax,`,
       `now ${states[invoice.status] ?? invoice.status}`,
-      ...invoice.lines.map(
-        line => `\n${' '.repeat(24)}${money(line.amountExcludingTax, invoice.currency)}  ${line.name}`,
-      ),
-    ].join(' '),
-  }));
+    ].join(' ');
+    const below = lines.map(line => `${' '.repeat(24)}${money(line.amountExcludingTax, currency)}  ${named(line)}`);
+    return { at: invoice.createTime, rank: 2, line: [head, ...below].join('\n') };
+  });
 }
+
+/** The name of a line; of usage how much it was, and when. */
+const named = ({ name, description, metricCharge, periodStart, periodEnd }: InvoiceLine): string =>
+  metricCharge ? `${description}, ${minute(periodStart)} – ${minute(periodEnd)}` : name;
 
 /** Events, as their webhooks told them. */
 export const eventEntries = (deliveries: readonly Delivery[]): Entry[] =>
@@ -55,9 +58,12 @@ export async function mailEntries(api: Client): Promise<Entry[]> {
 export function printed(entries: readonly Entry[]): string {
   return entries
     .toSorted((a, b) => a.at - b.at || a.rank - b.rank)
-    .map(({ at, line }) => `${new Date(at * 1000).toISOString().slice(0, 16).replace('T', ' ')}  ${line}`)
+    .map(({ at, line }) => `${minute(at)}  ${line}`)
     .join('\n');
 }
+
+/** A UTC time for people, to the minute. */
+export const minute = (at: number): string => new Date(at * 1000).toISOString().slice(0, 16).replace('T', ' ');
 
 /** Minor units for people. */
 function money(amount: number, currency: string): string {

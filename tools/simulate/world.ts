@@ -10,13 +10,17 @@ export interface World {
   ids: Names;
 }
 
-/** Sets up what a scenario needs: the sandbox gateway, plans in their order, discounts, and users with their cards. */
-export async function openWorld(api: Client, { plans, users, discounts, config }: Scenario): Promise<World> {
+/** Sets up what a scenario needs: the sandbox gateway, metrics, plans in their order, discounts, and users with their cards. */
+export async function openWorld(api: Client, { metrics, plans, users, discounts, config }: Scenario): Promise<World> {
   const { gateway } = orThrow(
     await api.post('/merchant/gateway/setup', { gatewayName: 'sandbox', displayName: 'Card' }),
   );
   const world: World = { api, gatewayId: gateway.gatewayId, ids: new Map() };
   orThrow(await api.post('/merchant/subscription/config/update', config));
+  for (const [code, metric] of Object.entries(metrics)) {
+    const body = { code, metricName: code, ...metric } as Input<'/merchant/metric/new'>;
+    world.ids.set(code, orThrow(await api.post('/merchant/metric/new', body)).merchantMetric.id);
+  }
   for (const [name, plan] of Object.entries(plans)) {
     const { plan: made } = orThrow(
       await api.post('/merchant/plan/new', {

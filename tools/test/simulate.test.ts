@@ -9,8 +9,8 @@ const folder = path.join(import.meta.dirname, '../simulate/scenarios');
 describe('scenarios of npm run simulate', () => {
   const files = readdirSync(folder);
 
-  it('are three, and each can be used', () => {
-    expect(files).toHaveLength(3);
+  it('are four, and each can be used', () => {
+    expect(files).toHaveLength(4);
     for (const file of files)
       expect(scenarioOf(readFileSync(path.join(folder, file), 'utf8')).steps.length).toBeGreaterThan(3);
   });
@@ -25,10 +25,13 @@ users: { ada: {} }
 until: 10d
 steps:
   - { at: 20d, user: eva, cancel: {}, keep: {} }
-  - { at: 1d, user: ada }`;
+  - { at: 1d, user: ada }
+  - { at: 2d, happened: 3d, user: ada, usage: {} }
+  - { at: 2d, happened: 1d, user: ada, keep: {} }`;
     expect(() => scenarioOf(wrong)).toThrow(
       /steps\.0: must have one of .*\n.*there is no user eva\n.*is after the end\n.*steps\.1: must have one of/,
     );
+    expect(() => scenarioOf(wrong)).toThrow(/steps\.2\.happened: must be .*\n.*steps\.3\.happened: must be /);
   });
 
   it('take their steps in order of time', () => {

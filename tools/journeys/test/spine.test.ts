@@ -16,6 +16,7 @@ import { look } from '../oracle.js';
 import { typeOf } from '../receiver.js';
 import { activePlan, newUser, order, type Shop } from '../shop.js';
 import { subscriptionJourney } from '../subscription.js';
+import { usageJourney } from '../usage.js';
 import { Wire } from '../wire.js';
 import { expectFailure, type Stand, startStand, times, until, withoutRequestId } from './stand.js';
 
@@ -113,7 +114,7 @@ describe('the first journey', () => {
     }
   });
 
-  it('ends with a subscription on the clock, whose invoices are as they were previewed, and a second time', async () => {
+  it('goes on with a subscription on the clock, whose invoices are as they were previewed, and a second time', async () => {
     const own = await stand.shop('Subscribers');
     for (const run of [1, 2]) {
       const told: string[] = [];
@@ -122,6 +123,17 @@ describe('the first journey', () => {
       const { subscription } = orThrow(await own.api.get('/merchant/subscription/detail', { subscriptionId }));
       expect([run, subscription.status, told.length]).toEqual([run, subscriptionStatus.cancelled, 7]);
       expect(told.filter(line => line.includes('is as it was previewed'))).toHaveLength(4);
+    }
+  });
+
+  it('ends with metered usage, whose invoice is as it was previewed, and a second time', async () => {
+    const own = await stand.shop('Callers');
+    for (const run of [1, 2]) {
+      const told: string[] = [];
+      const invoiceId = await usageJourney(stand.stack.facts().baseUrl, own.apiKey, line => told.push(line));
+      const { invoice } = orThrow(await own.api.get('/merchant/invoice/detail', { invoiceId }));
+      expect([run, invoice.status, invoice.totalAmount, told.length]).toEqual([run, invoiceStatus.paid, 1750, 3]);
+      expect(told.at(-1)).toContain('5.00 EUR for Metered, and 12.50 EUR for 150 × Calls');
     }
   });
 

@@ -1,8 +1,8 @@
 import { orThrow } from '@recur/client';
-import { metricType } from '@recur/contracts';
-import { netsOf } from './seller.js';
+import { assertExplained } from './documents.js';
+import { netsOf, usageOf } from './seller.js';
 import { changed, DAY, type Example, on, SETTLED, subscribed, type TimeLine } from './time-line.js';
-import { tiers } from './usage.js';
+import { graduated, metering } from './usage.js';
 
 // Worked examples of changes and endings, in a month of 30 days.
 
@@ -109,25 +109,24 @@ const examples: Example[] = [
     rule: 'U7',
     title: 'net 10000 + 2000, 40 % left, usage 1250: −2750, tax −550: credit note 3300',
     async *live(seller) {
-      const { id: metricId, code } = await seller.metric({ type: metricType.chargeMetered });
-      const metricMeteredCharge = [{ metricId, chargeType: 1, graduatedAmounts: tiers }];
-      const planId = await seller.plan({ amount: 10_000, metricMeteredCharge });
       const { userId, email } = await seller.buyer();
-      const { subscriptionId, currentPeriodStart } = yield* subscribed(seller, { userId, planId, taxPercentage: 2000 });
+      const { subscription, use } = yield* metering(seller, graduated, { plan: { amount: 10_000 }, terms: { userId } });
+      const { subscriptionId, currentPeriodStart } = subscription;
       yield currentPeriodStart + 18 * DAY;
-      const refusal = await seller.use(userId, code, 150);
+      const refusal = await use(150);
       const ending = { subscriptionId, prorate: true, invoiceNow: true };
       orThrow(await seller.api.post('/merchant/subscription/cancel', ending));
       yield currentPeriodStart + 18 * DAY + SETTLED;
       const notes = await seller.creditNotes(email);
+      for (const note of notes) await assertExplained(seller, note);
       const { creditAccounts } = orThrow(await seller.api.get('/merchant/credit/credit_account_list', { userId }));
       return {
         refusal,
-        notes: notes.map(note => [netsOf(note).toSorted((a, b) => a - b), note.taxAmount, note.totalAmount]),
+        notes: notes.map(note => [netsOf(note), usageOf(note), note.taxAmount, note.totalAmount]),
         credit: creditAccounts.map(({ totalIncrementAmount }) => totalIncrementAmount),
       };
     },
-    sees: { refusal: '', notes: [[[-4000, 1250], -550, -3300]], credit: [3300] },
+    sees: { refusal: '', notes: [[[-4000, 1250], ['150 × Calls: 1250 + 250'], -550, -3300]], credit: [3300] },
   },
 ];
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, createClient, type Input, orThrow } from '@recur/client';
-import { type Invoice, paymentStatus, planType, type Subscription } from '@recur/contracts';
+import { aggregationType, type Invoice, paymentStatus, planType, type Subscription } from '@recur/contracts';
 import { advanceTo } from '../../../simulate/clock.js';
 import { sandboxGateway } from '../../card.js';
 import type { Stand } from '../stand.js';
@@ -8,6 +8,7 @@ import type { Stand } from '../stand.js';
 type PlanInput = Partial<Input<'/merchant/plan/new'>>;
 type Terms = Partial<Input<'/merchant/subscription/create_submit'>>;
 type MetricInput = Partial<Input<'/merchant/metric/new'>>;
+type EventInput = Partial<Input<'/merchant/metric/event/new'>>;
 
 /** Status, period and total of an invoice, as `Create paid 01-31 02-28 1000`. */
 const inWords = ({ invoiceName, status, periodStart, periodEnd, totalAmount }: Invoice): string =>
@@ -22,6 +23,12 @@ export function shown(at: number): string {
 /** Amounts of an invoice's lines before tax, after their discounts. */
 export const netsOf = ({ lines }: Invoice): number[] =>
   lines.map(({ amountExcludingTax, discountAmount }) => amountExcludingTax - discountAmount);
+
+/** Usage lines of an invoice, each with its net amount and its tax, as `150 × Calls: 1250 + 250`. */
+export const usageOf = ({ lines }: Invoice): string[] =>
+  lines
+    .filter(({ metricCharge }) => metricCharge !== null)
+    .map(({ description, amountExcludingTax, tax }) => `${description}: ${amountExcludingTax} + ${tax}`);
 
 /** A merchant with a test clock whose users pay by card, through HTTP only. No tax but what a request states. */
 export class Seller {
@@ -51,16 +58,30 @@ export class Seller {
   /** A metric whose value is the sum of its events. */
   async metric(over: MetricInput): Promise<{ id: number; code: string }> {
     const code = `m${randomUUID().slice(0, 8)}`;
-    const sum = { aggregationType: 5, aggregationProperty: 'units', metricName: code, code };
+    const sum = { aggregationType: aggregationType.sum, aggregationProperty: 'units', metricName: 'Calls', code };
     const { merchantMetric } = orThrow(await this.api.post('/merchant/metric/new', { ...sum, ...over }));
     return { id: merchantMetric.id, code };
   }
 
   /** Records usage. Returns why it was refused, or blank. */
-  async use(userId: number, metricCode: string, value: number, externalEventId: string = randomUUID()) {
-    const event = { userId, metricCode, aggregationValue: value, externalEventId };
+  async use(userId: number, metricCode: string, value: number, over: EventInput = {}): Promise<string> {
+    const event = { userId, metricCode, aggregationValue: value, externalEventId: randomUUID(), ...over };
     const answer = await this.api.post('/merchant/metric/event/new', event);
     return answer.ok ? '' : answer.error.type;
+  }
+
+  /** Raises or lowers a limit by hand. Returns why it was refused, or blank. */
+  async adjust(userId: number, metricCode: string, amount: number): Promise<string> {
+    const adjustment = { userId, metricCode, amount, reason: 'By hand' };
+    const answer = await this.api.post('/merchant/metric/limit_adjust', adjustment);
+    return answer.ok ? '' : answer.error.type;
+  }
+
+  /** What a user has used of a limit in the current period, and the limit. */
+  async limit(userId: number, metricCode: string): Promise<[used: number, limit: number]> {
+    const path = '/merchant/metric/event/current_value';
+    const { currentValue, totalLimit } = orThrow(await this.api.post(path, { userId, metricCode }));
+    return [currentValue, totalLimit];
   }
 
   /** An active code that takes off a percentage; `cycleLimit` 0 does not limit. */
@@ -114,6 +135,12 @@ export class Seller {
   async documents(userId: number): Promise<Invoice[]> {
     const { invoices } = orThrow(await this.api.get('/merchant/invoice/list', { userId }));
     return invoices.toReversed();
+  }
+
+  async lastDocument(userId: number): Promise<Invoice> {
+    const last = (await this.documents(userId)).at(-1);
+    if (!last) throw new Error(`user ${userId} has no invoice`);
+    return last;
   }
 
   totals = async (userId: number): Promise<number[]> =>

@@ -1,6 +1,8 @@
+import { expect } from '@jest/globals';
 import { orThrow } from '@recur/client';
 import type { Invoice, Subscription } from '@recur/contracts';
-import { type Change, netsOf, type Seller } from './seller.js';
+import { assertExplained, promised } from './documents.js';
+import type { Change, Seller } from './seller.js';
 
 export const DAY = 86_400;
 export const HOUR = 3_600;
@@ -48,6 +50,9 @@ export async function live(seller: Seller, { from, examples }: TimeLine): Promis
 /** Seconds after which the outcome of a charge is known. */
 export const SETTLED = 600;
 
+/** Seconds after the end of a period within which its usage may still come: part of the hour for which an invoice waits. */
+export const GRACE = 2_400;
+
 /** Subscribes, and goes on when the first invoice is charged. */
 export async function* subscribed(seller: Seller, terms: Parameters<Seller['subscribe']>[0]): Course<Subscription> {
   const { subscriptionId, createTime } = await seller.subscribe(terms);
@@ -55,7 +60,7 @@ export async function* subscribed(seller: Seller, terms: Parameters<Seller['subs
   return seller.subscription(subscriptionId);
 }
 
-/** Changes a subscription at a moment exactly as it is previewed there. Returns the invoice of the change. */
+/** Changes a subscription at a moment exactly as it is previewed there. Returns the invoice of the change, as explained. */
 export async function* changed(seller: Seller, subscription: Subscription, at: number, to: Change): Course<Invoice> {
   yield at;
   const { subscriptionId, planId, quantity } = subscription;
@@ -66,8 +71,22 @@ export async function* changed(seller: Seller, subscription: Subscription, at: n
   const { invoiceId } = orThrow(await api.post('/merchant/subscription/update_submit', submit));
   yield at + SETTLED;
   const invoice = await seller.document(invoiceId);
-  const [promised, made] = [preview.invoice, invoice].map(of => [netsOf(of), of.taxAmount, of.totalAmount].join());
-  if (promised !== made) throw new Error(`invoice ${made} was previewed as ${promised}`);
+  expect(promised(invoice)).toEqual(promised(preview.invoice));
+  await assertExplained(seller, invoice);
+  return invoice;
+}
+
+/**
+ * The invoice that bills the usage of a period that ends within the first minute of a day: exactly as it is previewed while
+ * it waits for late usage, and explained.
+ */
+export async function* renewed(seller: Seller, subscription: Subscription, day: number): Course<Invoice> {
+  yield day + GRACE;
+  const preview = await seller.preview(subscription.subscriptionId);
+  yield day + 2 * HOUR;
+  const invoice = await seller.lastDocument(subscription.userId);
+  expect(promised(invoice)).toEqual(promised(preview));
+  await assertExplained(seller, invoice);
   return invoice;
 }
 

@@ -5,15 +5,25 @@ import { corrections } from '../examples/corrections.js';
 import { leapYears, periods } from '../examples/periods.js';
 import { Seller } from '../examples/seller.js';
 import { live, type TimeLine } from '../examples/time-line.js';
-import { usage } from '../examples/usage.js';
+import { strictUsage, usage } from '../examples/usage.js';
+import { usageChanges } from '../examples/usage-changes.js';
 import { sharedStand } from '../stand.js';
 
 /*
- * The worked examples of the rules for periods, changes and trials, through HTTP on test clocks. Those that can share a
+ * The worked examples of the rules for periods, changes, trials and usage, through HTTP on test clocks. Those that can share a
  * clock are lived through side by side by one merchant.
  */
 
-const timeLines: Record<string, TimeLine> = { changes, corrections, periods, leapYears, collecting, usage };
+const timeLines: Record<string, TimeLine> = {
+  changes,
+  corrections,
+  periods,
+  leapYears,
+  collecting,
+  usage,
+  usageChanges,
+  strictUsage,
+};
 
 describe('worked examples', () => {
   const seen = new Map<string, Promise<unknown>>();
