@@ -27,6 +27,7 @@ const longTests = [
   'apps/billing/test/subscriptions/random/random',
   'apps/billing/test/subscriptions/courses',
   'apps/billing/test/subscriptions/cycle/year',
+  'apps/billing/test/subscriptions/usage/streams',
   'tools/chaos/test/year-kills',
   'tools/journeys/test/histories',
   'apps/billing/test/invoicing/model',

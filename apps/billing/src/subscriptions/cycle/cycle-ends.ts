@@ -80,22 +80,25 @@ export class CycleEnds {
 
   /**
    * Schedules the invoice again, a retry interval after the last attempt. What it had carried is unbilled again, and its
-   * one-time code waits again.
+   * one-time code waits again. Where that is too late, there is no other: its usage and what it carried are billed at once.
    */
   private async cancelled(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
     if (hasEnded(sub.status)) return this.neverMade(tx, sub, invoice);
-    const carried = carriedLinesOf(invoice.lines);
-    const discount = sub.discount ?? (await waitAgain(tx, invoice)) ?? null;
-    if (carried.length > 0 || discount !== sub.discount) {
-      const unbilled = { ...sub, carried: [...sub.carried, ...carried], discount, modifyTime: tx.now };
-      tx.step(subscriptionAggregate, unbilled, 'subscription.updated');
-    }
     const row = await rowOf(tx, invoice);
     // a void period was replaced by another
-    if (row?.state !== 'open') return;
+    const unpaid = row?.state === 'open' ? row : undefined;
     const { retryIntervalSeconds } = chargeTermsOf(sub, await settingsOf(tx));
-    const attempt = await lastAttempt(tx, invoice.invoiceId);
-    tx.save(subscriptionPeriods, { ...row, remakeAt: (attempt || tx.now) + retryIntervalSeconds });
+    const remakeAt = ((await lastAttempt(tx, invoice.invoiceId)) || tx.now) + retryIntervalSeconds;
+    const carried = [...sub.carried, ...carriedLinesOf(invoice.lines)];
+    const isTooLate = unpaid !== undefined && remakeAt >= unpaid.deadline;
+    const left = isTooLate ? [] : carried;
+    const discount = sub.discount ?? (await waitAgain(tx, invoice)) ?? null;
+    if (left.length !== sub.carried.length || discount !== sub.discount) {
+      tx.step(subscriptionAggregate, { ...sub, carried: left, discount, modifyTime: tx.now }, 'subscription.updated');
+    }
+    if (!unpaid) return;
+    if (isTooLate) await this.lasts.usage(tx, { ...sub, carried }, unpaid.startAt);
+    tx.save(subscriptionPeriods, { ...unpaid, remakeAt });
     tx.schedule(NEXT, sub.subscriptionId, tx.now);
   }
 

@@ -113,8 +113,8 @@ export class Cycle {
   }
 
   /**
-   * The deadline of a period whose invoice was cancelled and not made again: the usage before it, which that invoice had
-   * billed, and carried lines are billed by themselves.
+   * The deadline of a period whose invoice was cancelled and not made again: what came in since of the usage before it is
+   * billed by itself.
    */
   private async expire(tx: Tx, { sub, current, ahead }: CycleState): Promise<CycleState> {
     const unpaid = ahead ?? current;

@@ -65,7 +65,8 @@ export class SubscriptionEndings {
     for (const invoiceId of await openInvoicesOf(tx, sub.subscriptionId)) {
       if (invoiceId === finishedId) continue;
       const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
-      if (invoice.status === 'processing') await this.endings.cancel(tx, invoice);
+      // usage that is billed by itself is owed
+      if (invoice.status === 'processing' && invoice.billReason !== 'usage') await this.endings.cancel(tx, invoice);
     }
     const { invoiceNow = false } = terms;
     const usage = usageLater ? {} : await this.usageOf(tx, before);
