@@ -126,6 +126,7 @@ import { ClockAdvance } from './test-clock/advance.js';
 import { clockAggregate } from './test-clock/aggregate.js';
 import { testClocks } from './test-clock/tables.js';
 import { TestClocks } from './test-clock/test-clock.js';
+import { usageCommand } from './usage/command.js';
 import { UsageDeletions } from './usage/events/deletions.js';
 import { UsageEventList } from './usage/events/event-list.js';
 import { EventViews } from './usage/events/event-views.js';
@@ -135,6 +136,7 @@ import { UsageRecorder } from './usage/events/recorder.js';
 import { UsageEvents } from './usage/events/usage-events.js';
 import { LimitAdjustments } from './usage/limits/adjustments.js';
 import { UsageUpgrades } from './usage/limits/upgrades.js';
+import { UsageMending } from './usage/mending.js';
 import { UsageNotices, userMetricAggregate } from './usage/notices.js';
 import { UsageRecounts } from './usage/recounts.js';
 import { UsageHistory } from './usage/snapshots.js';
@@ -214,7 +216,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd, FirstPeriods],
     ...[ChangeEffects, DeferredChanges, LimitUpgrades, LastDocuments, Arrears],
     ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
-    ...[UsageNotices, UsageRecounts, UsageUpgrades],
+    ...[UsageNotices, UsageRecounts, UsageMending, UsageUpgrades],
     ...[PendingUpdates, Handlers, ShownInvoices, InvoicePaying],
     { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
@@ -233,6 +235,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],
   ],
   removals: [oldFacts],
+  commands: { usage: usageCommand },
 };
 
 /** Tables without row-level security, besides the platform's own. */
