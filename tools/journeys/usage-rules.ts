@@ -34,7 +34,7 @@ export const usageRules: Record<string, Rule> = {
          from (${linesOf('usage:')}) u group by 1, 2, 3, 4) l using (merchant_id, invoice_id, metric_id, start_at)
      where coalesce(b.amount, 0) <> coalesce(l.amount, 0)`,
   ),
-  // each on a later invoice or waiting for one; an end waives those that wait, and a discount takes its part of them
+  // carried lines are on a later invoice or wait for one; an end waives those that wait, a discount takes its part
   'usage that was billed without an invoice is carried': inBilling(
     `with carried as (
        select ${counter}, count(*) as lines, sum(amount) as amount from (
@@ -66,7 +66,7 @@ export const usageRules: Record<string, Rule> = {
      from (select ${counter}, lag(end_at) over (partition by merchant_id, subscription_id, metric_id order by start_at)
        as before from usage_counters) c where before > start_at`,
   ),
-  // one reading of the events: those of a unique id first, then all of a counter; a metric without unique ids has ''
+  // reads the events once: those of a unique id first, then all of a counter; events of other metrics have the id ''
   'a counter is the tally of the events of its time': inBilling(
     `with tallied as (
        select merchant_id, subscription_id, metric_id, counter_start as start_at, sum(events) as events,

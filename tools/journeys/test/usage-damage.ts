@@ -87,7 +87,7 @@ export const agreeing: string[] = [
   ...billed('sub_live', count, 'in_usage', 20),
   ...billed('sub_live', sum, 'in_carried', 70),
   ...[countUnique, latest, max].flatMap(aggregation => counted('sub_live', aggregation)),
-  // what may stay open at an end: usage in free time, usage without a price, and usage in the grace of the last period
+  // usage that may stay open at an end: in free time, without a price, and in the grace of the last period
   subscription('sub_ended', {
     ...{ status: 'cancelled', trial_end: at - 400 },
     plan_snapshot: {
@@ -190,7 +190,7 @@ const damages: [finding: string, ...damage: string[]][] = [
   ],
 ];
 
-/** What the oracle has to see, and the statements that damage usage so, for its test. */
+/** Findings that the oracle has to have, with the statements that damage usage so. */
 export const usageDamages = damages.map(([finding, ...damage]): [string, Service, string[]] => [
   finding,
   'billing',

@@ -8,14 +8,14 @@ import type { Compared } from './recounts.js';
 /** Exit code of sysexits.h for wrong arguments. */
 const WRONG_USAGE = 64;
 
-const usage = `Usage: node apps/billing/dist/main.js usage recount --merchant <id>
+const help = `Usage: node apps/billing/dist/main.js usage recount --merchant <id>
 compares the merchant's usage counters with their events and mends those that differ.`;
 
 /** Operator command: mends the usage counters of a merchant, and prints each that it mended. Returns the exit code. */
-export async function usageCommand(app: INestApplicationContext, words: readonly string[]): Promise<number> {
+export async function usage(app: INestApplicationContext, words: readonly string[]): Promise<number> {
   const merchantId = merchantIn(words);
   if (merchantId === undefined) {
-    process.stderr.write(`${usage}\n`);
+    process.stderr.write(`${help}\n`);
     return WRONG_USAGE;
   }
   let mended = 0;

@@ -3,7 +3,7 @@ import { type Caller, Db, type Tx } from '@recur/platform';
 import { metricsById } from '../customers/metrics.js';
 import { keyOf } from './counters.js';
 import { scheduleNotice } from './notices.js';
-import { rebuildUniques } from './recounting.js';
+import { adoptEvents, rebuildUniques } from './recounting.js';
 import { type Compared, comparison, logDifference, scheduleRecount } from './recounts.js';
 import { counters } from './tables.js';
 
@@ -61,6 +61,7 @@ export class UsageMending {
 
 async function setRight(tx: Tx, compared: Compared): Promise<void> {
   const { counter, exact } = compared;
+  await adoptEvents(tx, counter);
   await rebuildUniques(tx, counter);
   const mended = { ...counter, ...exact, version: counter.version + 1 };
   tx.save(counters, scheduleNotice(tx, mended));

@@ -5,8 +5,8 @@ import type { Counter } from './domain/counter.js';
 /** A stretch of a metric's events of one subscription. */
 export type Stretch = Pick<Counter, 'subscriptionId' | 'metricId' | 'userId' | 'startAt' | 'endAt'>;
 
-const live = `from usage_events where merchant_id = $1 and user_id = $2 and metric_id = $3 and subscription_id = $4
-  and event_time >= $5 and event_time < $6 and deleted_time = 0`;
+const within = 'user_id = $2 and metric_id = $3 and subscription_id = $4 and event_time >= $5 and event_time < $6';
+const live = `from usage_events where merchant_id = $1 and ${within} and deleted_time = 0`;
 
 const valuesOf = ({ merchantId }: Reader, { userId, metricId, subscriptionId, startAt, endAt }: Stretch) => [
   merchantId,
@@ -72,6 +72,13 @@ export async function uniquesDiffer(reader: Reader, stretch: Stretch): Promise<b
   );
   return rows.length > 0;
 }
+
+/** Gives the events of a locked counter's time to it, where they name another one. */
+export const adoptEvents = (tx: Tx, stretch: Stretch) =>
+  tx.run(
+    `update usage_events set counter_start = $5 where merchant_id = $1 and ${within} and counter_start <> $5`,
+    valuesOf(tx, stretch),
+  );
 
 /** Keeps the unique ids of a locked counter's events in place of what was kept; none for a metric without such. */
 export async function rebuildUniques(tx: Tx, stretch: Stretch): Promise<void> {

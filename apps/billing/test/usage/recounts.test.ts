@@ -152,6 +152,16 @@ describe('a counter that differs from its events', () => {
     expect(await lines()).toEqual([[2, 20, true]]);
   });
 
+  it('that lacks events of its time has them once it is mended', async () => {
+    const [metric, sub] = charged('sum');
+    await m.event(sub, metric, 5);
+    await m.t.rows('update usage_events set counter_start = 1 where subscription_id = $1', [sub.subscriptionId]);
+    await damage(sub, 'events = 0, used = 0');
+    expect((await mend())[0]).toContain(': 0 of 0 events is now 5 of 1.');
+    const starts = 'select counter_start::int as start from usage_events where subscription_id = $1';
+    expect(await m.t.rows(starts, [sub.subscriptionId])).toEqual([{ start: sub.start }]);
+  });
+
   it('is mended while events stream in, and each counts once', async () => {
     const [metric, sub] = charged('countUnique');
     const total = 60;
