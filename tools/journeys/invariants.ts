@@ -9,6 +9,12 @@ export const told = async (ask: Ask, service: Service, text: string): Promise<st
 export const everywhere = async (ask: Ask, text: string): Promise<string[]> =>
   (await Promise.all(services.map(service => told(ask, service, text)))).flat();
 
+/** A rule over the database of billing: the text selects what breaks it. */
+export const inBilling =
+  (text: string): Rule =>
+  ask =>
+    told(ask, 'billing', text);
+
 /** Versioned tables: service, table, key and the aggregate of its events. */
 const versioned: readonly [Service, table: string, key: string, aggregate: string][] = [
   ['billing', 'invoices', 'invoice_id', 'invoice'],

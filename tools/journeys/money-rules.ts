@@ -1,9 +1,4 @@
-import { type Rule, told } from './invariants.js';
-
-const inBilling =
-  (text: string): Rule =>
-  ask =>
-    told(ask, 'billing', text);
+import { inBilling, type Rule } from './invariants.js';
 
 /** Rules of money that hold at any moment. */
 export const moneyRules: Record<string, Rule> = {

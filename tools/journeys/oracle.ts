@@ -6,12 +6,14 @@ import type { Ask, Row } from './ask.js';
 import { always, everywhere, type Rule, told } from './invariants.js';
 import { entries } from './logs.js';
 import { moneyRules, settledMoneyRules } from './money-rules.js';
+import { settledUsageRules, usageRules } from './usage-rules.js';
 
-const atAnyMoment = { ...always, ...moneyRules };
+const atAnyMoment = { ...always, ...moneyRules, ...usageRules };
 
 /** Rules that hold once the system is idle: nothing is lost between services. */
 const eventually: Record<string, Rule> = {
   ...settledMoneyRules,
+  ...settledUsageRules,
   'every event is published': ask =>
     everywhere(
       ask,

@@ -126,6 +126,7 @@ import { ClockAdvance } from './test-clock/advance.js';
 import { clockAggregate } from './test-clock/aggregate.js';
 import { testClocks } from './test-clock/tables.js';
 import { TestClocks } from './test-clock/test-clock.js';
+import { usage } from './usage/command.js';
 import { UsageDeletions } from './usage/events/deletions.js';
 import { UsageEventList } from './usage/events/event-list.js';
 import { EventViews } from './usage/events/event-views.js';
@@ -135,10 +136,11 @@ import { UsageRecorder } from './usage/events/recorder.js';
 import { UsageEvents } from './usage/events/usage-events.js';
 import { LimitAdjustments } from './usage/limits/adjustments.js';
 import { UsageUpgrades } from './usage/limits/upgrades.js';
+import { UsageMending } from './usage/mending.js';
 import { UsageNotices, userMetricAggregate } from './usage/notices.js';
 import { UsageRecounts } from './usage/recounts.js';
 import { SubscriptionFacts } from './usage/subscription-facts.js';
-import * as usage from './usage/tables.js';
+import * as usageTables from './usage/tables.js';
 import { UserUsage } from './usage/user-usage.js';
 
 export const billing: ServiceDefinition<Config> = {
@@ -152,8 +154,15 @@ export const billing: ServiceDefinition<Config> = {
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
       ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings, testClocks, sellerLogos],
       ...[subscriptions, subscriptionPeriods, subscriptionNotes, subscriptionSettings, pendingUpdates, onetimeAddons],
-      ...[metrics, usage.usageEvents, usage.eventKeys, usage.uniques, usage.counters, usage.billings],
-      ...[usage.adjustments, usage.snapshots, usage.notices],
+      ...[
+        metrics,
+        usageTables.usageEvents,
+        usageTables.eventKeys,
+        usageTables.uniques,
+        usageTables.counters,
+        usageTables.billings,
+      ],
+      ...[usageTables.adjustments, usageTables.snapshots, usageTables.notices],
     ],
     migrations,
     worksFrom: 5,
@@ -213,7 +222,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd, FirstPeriods],
     ...[ChangeEffects, DeferredChanges, LimitUpgrades, LastDocuments, Arrears],
     ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
-    ...[UsageNotices, UsageRecounts, UsageUpgrades],
+    ...[UsageNotices, UsageRecounts, UsageMending, UsageUpgrades],
     ...[PendingUpdates, Handlers, ShownInvoices, InvoicePaying],
     { provide: SubscriptionFacts, useClass: StoredSubscriptionFacts },
     { provide: Vies, useFactory: (settings: Config) => new Vies(settings), inject: [CONFIG] },
@@ -232,6 +241,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],
   ],
   removals: [oldFacts],
+  commands: { usage },
 };
 
 /** Tables without row-level security, besides the platform's own. */

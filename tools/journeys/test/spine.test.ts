@@ -17,8 +17,10 @@ import { typeOf } from '../receiver.js';
 import { activePlan, newUser, order, type Shop } from '../shop.js';
 import { subscriptionJourney } from '../subscription.js';
 import { usageJourney } from '../usage.js';
+import { settledUsageRules, usageRules } from '../usage-rules.js';
 import { Wire } from '../wire.js';
 import { expectFailure, type Stand, startStand, times, until, withoutRequestId } from './stand.js';
+import { agreeing, usageDamages } from './usage-damage.js';
 
 let stand: Stand;
 let shop: Awaited<ReturnType<Stand['shop']>>;
@@ -369,6 +371,21 @@ describe('the operation log', () => {
 });
 
 describe('the oracle', () => {
+  /** Looks after these statements, in a transaction that is not committed, so that nobody else sees the damage. */
+  async function lookedAfter(damaged: Service, statements: readonly string[]): Promise<string[]> {
+    const client = await stand.pool(damaged).connect();
+    const ask: Ask = async (service, text) =>
+      service === damaged ? (await client.query<Row>(text)).rows : stand.ask(service, text);
+    try {
+      await client.query('begin');
+      for (const statement of statements) await client.query(statement);
+      return await look(ask);
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+  }
+
   it('finds nothing', () => stand.quiet());
 
   it.each<[string, Service, string[]]>([
@@ -468,18 +485,14 @@ describe('the oracle', () => {
     ['is the last, its head is at none', 'identity', ['delete from operation_log_heads']],
     ['has no delivery', 'notification', ['delete from deliveries']],
     ['scheduled or has ended', 'notification', ['insert into due values (gen_random_uuid(), 1, 1, 0, null, null)']],
+    ...usageDamages,
   ])('would see that %s: %s damaged', async (finding, damaged, statements) => {
-    // in a transaction that is not committed, so that nobody else sees the damage
-    const client = await stand.pool(damaged).connect();
-    const ask: Ask = async (service, text) =>
-      service === damaged ? (await client.query<Row>(text)).rows : stand.ask(service, text);
-    try {
-      await client.query('begin');
-      for (const statement of statements) await client.query(statement);
-      expect((await look(ask)).join('\n')).toContain(finding);
-    } finally {
-      await client.query('rollback');
-      client.release();
-    }
+    expect((await lookedAfter(damaged, statements)).join('\n')).toContain(finding);
+  });
+
+  it('finds nothing in usage that agrees', async () => {
+    const findings = await lookedAfter('billing', agreeing);
+    const rules = Object.keys({ ...usageRules, ...settledUsageRules });
+    expect(findings.filter(finding => rules.some(rule => finding.startsWith(rule)))).toEqual([]);
   });
 });

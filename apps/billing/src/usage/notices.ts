@@ -5,6 +5,7 @@ import { metricsById } from '../customers/metrics.js';
 import type { Counter } from './domain/counter.js';
 import { alertsDue, limitOf } from './domain/limit.js';
 import { isLimit } from './metric-kinds.js';
+import { scheduleRecount } from './recounts.js';
 import { SubscriptionFacts } from './subscription-facts.js';
 import { counters, type Notice, notices } from './tables.js';
 
@@ -58,6 +59,8 @@ export class UsageNotices {
       });
       notice = { ...notice, version };
     }
+    // a counter is compared with its events from its first change on, and again when it changes after its time
+    if (counter.noticeAt === 0 || tx.now >= counter.periodEnd) scheduleRecount(tx, counter);
     tx.save(counters, { ...counter, noticeDue: false, noticeAt: tx.now, alerted: alerts.at(-1) ?? counter.alerted });
     return notice;
   }

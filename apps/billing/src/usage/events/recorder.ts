@@ -8,7 +8,6 @@ import { eventTimes, type Misplaced, place } from '../domain/placing.js';
 import { askUpgrade } from '../limits/upgrades.js';
 import { aggregationOf } from '../metric-kinds.js';
 import { scheduleNotice } from '../notices.js';
-import { scheduleRecount } from '../recounts.js';
 import { SubscriptionFacts } from '../subscription-facts.js';
 import { counters, type EventKey, eventKeys, type UsageEvent, uniques, usageEvents } from '../tables.js';
 import { count, counterAt, type Placed } from './counted.js';
@@ -134,7 +133,6 @@ class Counting {
     const missing = missingFor(tx.merchantId, placed, byPair);
     if (missing.length > 0) {
       await createCounters(tx, missing);
-      for (const counter of missing) scheduleRecount(tx, counter);
       byPair = groupedBy(await lockCounters(tx, pairs, since), pairKey);
     }
     const names = placed
