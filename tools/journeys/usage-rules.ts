@@ -7,11 +7,12 @@ const ended = `('cancelled', 'expired', 'failed')`;
 const counter = 'merchant_id, subscription_id, metric_id, start_at';
 const named = `subscription_id || ', metric ' || metric_id || ' from ' || start_at`;
 
-/** Usage lines of documents whose amounts are due or paid. Those that were cancelled or failed bill nothing. */
+/** Usage lines of documents that bill it. Those that were cancelled bill nothing, unless they were the last of a subscription. */
 const linesOf = (prefix: string) => `select merchant_id, l.invoice_id, i.subscription_id, l.start_at,
     substr(l.item_key, ${prefix.length + 1})::bigint as metric_id, l.amount_excluding_tax as amount
   from invoice_lines l join invoices i using (merchant_id, invoice_id)
-  where l.item_key like '${prefix}%' and l.source_line_id = '' and i.status in ('processing', 'paid', 'reversed')`;
+  where l.item_key like '${prefix}%' and l.source_line_id = '' and (i.status in ('processing', 'paid', 'reversed', 'failed')
+      or (i.status = 'cancelled' and i.bill_reason in ('last', 'usage')))`;
 
 /** Rules of usage that hold at any moment. */
 export const usageRules: Record<string, Rule> = {
@@ -59,7 +60,7 @@ export const usageRules: Record<string, Rule> = {
     `select b.invoice_id || ' drops usage of ' || b.subscription_id || ', which is ' || coalesce(s.status, 'missing') as what
      from usage_billings b left join subscriptions s using (merchant_id, subscription_id)
      where starts_with(b.invoice_id, 'dropped_')
-       and (b.invoice_id <> 'dropped_' || b.subscription_id or s.status is null or s.status not in ${ended})`,
+       and (s.status is null or s.status not in ${ended})`,
   ),
   'the counters of a metric do not overlap': inBilling(
     `select ${named} || ' begins before ' || before || ', the end of another counter' as what

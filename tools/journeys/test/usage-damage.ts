@@ -146,8 +146,8 @@ const damages: [finding: string, ...damage: string[]][] = [
     `update subscriptions set status = 'pending' where subscription_id = 'sub_ended'`,
   ],
   [
-    'dropped_sub_other drops usage of sub_ended',
-    set('usage_billings', `invoice_id = 'dropped_sub_other'`, 'sub_ended', count),
+    'dropped_other drops usage of sub_live, which is active',
+    set('usage_billings', `invoice_id = 'dropped_other'`, 'sub_live', count),
   ],
   [`begins before ${at + 1_000}`, ...counted('sub_live', max, { start_at: at - 999 })],
   ...[...tallies].map(([aggregation, used]): [string, string] => [

@@ -58,9 +58,13 @@ export class Arrears {
     return waiting;
   }
 
-  /** Limits follow the end of the current period, which a change or appended free time moves. */
-  moveEnd = (tx: Tx, { subscriptionId, currentPeriodEnd }: Subscription, to: number): Promise<void> =>
-    usage.movePeriodEnd(tx, subscriptionId, currentPeriodEnd, to);
+  /** Limits follow the end of the current period, which a change or appended free time moves; `next` ends the one after it. */
+  moveEnd = (
+    tx: Tx,
+    { subscriptionId, currentPeriodEnd: from }: Subscription,
+    to: number,
+    next?: number,
+  ): Promise<void> => usage.movePeriodEnd(tx, subscriptionId, { from, to, ...(next !== undefined && { next }) });
 
   /** Keeps the limits of the period of an invoice as they are when it is paid. */
   async keepLimits(tx: Tx, { invoiceId, subscriptionId, periodStart }: InvoiceState): Promise<void> {

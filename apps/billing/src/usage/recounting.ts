@@ -51,15 +51,6 @@ export async function recount(reader: Reader, aggregation: Aggregation, stretch:
   return { ...tally, used: BigInt(String(last.value)), latestTime: Number(last.event_time), latestId: Number(last.id) };
 }
 
-/** Unique ids of a stretch with the number of their events. */
-export async function recountUniques(reader: Reader, stretch: Stretch): Promise<Map<string, bigint>> {
-  const rows = await reader.query(
-    `select unique_id, count(*) as events ${live} group by unique_id`,
-    valuesOf(reader, stretch),
-  );
-  return new Map(rows.map(row => [String(row.unique_id), BigInt(String(row.events))]));
-}
-
 const exactUniques = `select unique_id, count(*) as events ${live} and unique_id <> '' group by unique_id`;
 
 /** True if the unique ids that are kept of a counter are not those of its events. */
@@ -82,10 +73,11 @@ export const adoptEvents = (tx: Tx, stretch: Stretch) =>
 
 /** Keeps the unique ids of a locked counter's events in place of what was kept; none for a metric without such. */
 export async function rebuildUniques(tx: Tx, stretch: Stretch): Promise<void> {
-  const { subscriptionId, metricId, startAt } = stretch;
+  const { subscriptionId, metricId, startAt, endAt } = stretch;
   await tx.run(
-    'delete from usage_uniques where merchant_id = $1 and subscription_id = $2 and metric_id = $3 and start_at = $4',
-    [tx.merchantId, subscriptionId, metricId, startAt],
+    `delete from usage_uniques where merchant_id = $1 and subscription_id = $2 and metric_id = $3
+       and start_at >= $4 and start_at < $5`,
+    [tx.merchantId, subscriptionId, metricId, startAt, endAt],
   );
   await tx.run(
     `insert into usage_uniques (merchant_id, subscription_id, metric_id, start_at, unique_id, events)

@@ -124,7 +124,9 @@ export class ChangeEffects {
     await endLines(tx, sources, at);
     const left = keepsNext ? sub : await this.withdrawNext(tx, sub);
     const free = newPeriod ? await restartPeriods(tx, sub, newPeriod, update.invoiceId) : 0;
-    if (newPeriod && newPeriod.start < sub.currentPeriodEnd) await this.arrears.moveEnd(tx, sub, newPeriod.start);
+    if (newPeriod && newPeriod.start < sub.currentPeriodEnd) {
+      await this.arrears.moveEnd(tx, sub, newPeriod.start, newPeriod.end);
+    }
     const changed = newPeriod ? restarted(updated(left, update), newPeriod, free) : updated(left, update);
     const after: Subscription = {
       ...changed,

@@ -4,46 +4,49 @@ import { metricsById } from '../../customers/metrics.js';
 import { createCounters, emptyCounter, keyOf, lockCounters, pairKey, pairsIn } from '../counters.js';
 import { type Counter, priceFor } from '../domain/counter.js';
 import { aggregationOf } from '../metric-kinds.js';
-import { recount, recountUniques, type Stretch } from '../recounting.js';
+import { adoptEvents, rebuildUniques, recount } from '../recounting.js';
 import { type Billing, billings, counters } from '../tables.js';
 import { type Billed, usedUntil } from './due-lines.js';
 
-const dropUniques = `delete from usage_uniques where merchant_id = $1 and subscription_id = $2 and metric_id = $3
-  and start_at >= $4 and start_at < $5`;
-const insertUniques = `insert into usage_uniques (merchant_id, subscription_id, metric_id, start_at, unique_id, events)
-  select $1, $2, $3, $4, * from unnest($5::text[], $6::bigint[])`;
 const dropCounter = `delete from usage_counters where merchant_id = $1 and subscription_id = $2 and metric_id = $3
   and start_at = $4`;
-const moveEvents = `update usage_events set counter_start = $7 where merchant_id = $1 and user_id = $2 and metric_id = $3
-  and subscription_id = $4 and event_time >= $5 and event_time < $6`;
 const othersText = `select metric_id, start_at from usage_billings where merchant_id = $1 and subscription_id = any($2)
   and invoice_id <> $3`;
 
 /**
  * The counter as it is closed, with its price. Where it reaches beyond `until`, it ends there, and what was counted from
- * then on becomes a counter of its own, by a recount of that time.
+ * then on becomes a counter of its own.
  */
 export async function cutAt(tx: Tx, metric: MerchantMetric, counter: Counter, billed: Billed): Promise<Counter> {
   const { subscription, period, until } = billed;
   const price = priceFor(counter, period, subscription) ?? null;
   if (counter.endAt <= until) return { ...counter, price };
+  return { ...(await splitAt(tx, metric, counter, { ...counter, startAt: until })), price };
+}
+
+/** What was counted from the start of `rest` on becomes a counter of its own, `rest`; returns the counter without it. */
+export async function splitAt(
+  tx: Tx,
+  metric: MerchantMetric,
+  counter: Counter,
+  rest: Pick<Counter, 'startAt' | 'endAt' | 'periodStart' | 'periodEnd'>,
+): Promise<Counter> {
   const aggregation = aggregationOf(metric);
-  const rest = { ...counter, startAt: until };
-  const tail = await recount(tx, aggregation, rest);
-  const head = await usedUntil(tx, aggregation, counter, until);
-  if (tail.events > 0n) {
-    const of = { ...counter, merchantId: tx.merchantId };
-    const made = { ...emptyCounter(counter, { start: until, end: counter.endAt }, of), ...tail };
-    await createCounters(tx, [made]);
-    const { noticeAt, noticeDue } = counter;
-    await tx.upsert(counters, [{ ...made, version: counter.version + 1, noticeAt, noticeDue }]);
-    await adopt(tx, rest, until);
-    if (aggregation === 'countUnique') {
-      await rebuildUniques(tx, { ...counter, endAt: until });
-      await rebuildUniques(tx, rest);
-    }
+  const { startAt: start, endAt: end, periodStart, periodEnd } = rest;
+  const cut = { ...counter, endAt: start };
+  const tail = await recount(tx, aggregation, { ...counter, startAt: start });
+  if (tail.events === 0n) return cut;
+  const head = await usedUntil(tx, aggregation, counter, start);
+  const { merchantId, userId, version, noticeAt, noticeDue } = counter;
+  const made = emptyCounter(counter, { start, end }, { merchantId, userId, periodStart, periodEnd });
+  await createCounters(tx, [made]);
+  await tx.upsert(counters, [{ ...made, ...tail, version: version + 1, noticeAt, noticeDue }]);
+  await adoptEvents(tx, made);
+  if (aggregation === 'countUnique') {
+    await rebuildUniques(tx, cut);
+    await rebuildUniques(tx, made);
   }
-  return { ...counter, ...tallyOf(head), price, endAt: until };
+  return { ...cut, ...tallyOf(head) };
 }
 
 /**
@@ -104,27 +107,10 @@ async function join(tx: Tx, metric: MerchantMetric, counter: Counter, next: Coun
   if (next?.periodStart !== counter.periodStart) return { ...counter, endAt: counter.periodEnd };
   const whole = { ...counter, endAt: next.endAt };
   await tx.run(dropCounter, [tx.merchantId, next.subscriptionId, next.metricId, next.startAt]);
-  await adopt(tx, { ...next }, counter.startAt);
+  await adoptEvents(tx, whole);
   const aggregation = aggregationOf(metric);
   if (aggregation === 'countUnique') await rebuildUniques(tx, whole);
   return { ...whole, ...(await recount(tx, aggregation, whole)), version: Math.max(counter.version, next.version) + 1 };
-}
-
-const adopt = (tx: Tx, { userId, metricId, subscriptionId, startAt, endAt }: Stretch, start: number) =>
-  tx.run(moveEvents, [tx.merchantId, userId, metricId, subscriptionId, startAt, endAt, start]);
-
-async function rebuildUniques(tx: Tx, stretch: Stretch): Promise<void> {
-  const { subscriptionId, metricId, startAt, endAt } = stretch;
-  const ids = await recountUniques(tx, stretch);
-  await tx.run(dropUniques, [tx.merchantId, subscriptionId, metricId, startAt, endAt]);
-  await tx.run(insertUniques, [
-    tx.merchantId,
-    subscriptionId,
-    metricId,
-    startAt,
-    [...ids.keys()],
-    [...ids.values()].map(String),
-  ]);
 }
 
 const tallyOf = ({

@@ -9,6 +9,7 @@ import {
   MultiCurrencyConfig,
   metricHistoryByInvoice,
   newUsageEvent,
+  previewChange,
   submitChange,
   usageCurrentValue,
 } from '@recur/contracts';
@@ -230,7 +231,7 @@ describe('a limit', () => {
       const { currentValue, totalLimit } = await s.t.done(usageCurrentValue, of, s.merchant);
       return [currentValue, totalLimit];
     };
-    return { id, metric, current, use: (more: number) => s.use(userId, metric, more) };
+    return { id, userId, metric, current, use: (more: number) => s.use(userId, metric, more) };
   }
 
   it('counts from zero in the period that a change of interval begins', async () => {
@@ -241,6 +242,29 @@ describe('a limit', () => {
     expect([await current(), await use(5), await current()]).toEqual([[0, 10], '', [5, 10]]);
     await s.to('2026-07-03');
     expect([await use(6), await use(5), await current()]).toEqual(['usage_limit_exceeded', '', [10, 10]]);
+  });
+
+  it('counts what was used since a change that holds from a quote on in the period that begins with it', async () => {
+    const { id, userId, metric, current, use } = await using(7);
+    const newPlanId = s.plan({ amount: 9000, intervalUnit: 'year', ...limited(metric.id, 10) });
+    const change = { subscriptionId: id, newPlanId, quantity: 1 };
+    const { prorationDate } = await s.t.done(previewChange, change, s.merchant);
+    await s.to('2026-06-16T00:30');
+    await use(2);
+    await s.t.done(submitChange, { ...change, prorationDate }, s.merchant);
+    await s.to('2026-06-16T02:00');
+    expect([await use(3), await current()]).toEqual(['', [5, 10]]);
+    await s.use(userId, metric, 3, { at: '2026-06-15' });
+    const counted = await s.t.rows(
+      `select c.used::int, (select sum(value)::int from usage_events e where e.counter_start = c.start_at
+         and e.subscription_id = c.subscription_id) as exact
+       from usage_counters c where c.subscription_id = $1 order by start_at`,
+      [id],
+    );
+    expect(counted).toMatchObject([
+      { used: 10, exact: 10 },
+      { used: 5, exact: 5 },
+    ]);
   });
 
   it('lasts through free time that was appended to its period', async () => {
