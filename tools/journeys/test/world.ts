@@ -252,6 +252,7 @@ export const named: Readonly<Record<string, Kind>> = {
   planId: 'plan',
   planIds: 'plan',
   newPlanId: 'plan',
+  autoUpgradePlanId: 'plan',
   addonIds: 'addon',
   addonPlanId: 'addon',
   addonId: 'onetimeAddon',
@@ -311,7 +312,6 @@ export const nameless: Readonly<Record<string, string>> = {
   externalCaptureId: 'a word of the caller for what it makes',
   externalRefundId: 'a word of the caller for what it makes',
   paymentMethodId: 'a word of the gateway',
-  autoUpgradePlanId: 'kept as it is: nothing is read by it yet',
   providerId: 'a word of the identity provider',
   merchantId: 'one of the merchants of an e-mail, chosen by whoever knows the password',
 };
