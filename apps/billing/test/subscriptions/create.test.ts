@@ -147,7 +147,16 @@ describe('create_submit', () => {
     w.knowPlan(22, { ...monthly, amount: 999, currency: 'USD', multiCurrencies: [rule] });
     const made = await w.create({ planId: 22, userId: w.newUser(), quantity: 3, currency: 'JPY' });
     expect(made.subscription.amount).toBe(4482);
-    expect((await w.detail(made.invoiceId)).planSnapshot?.multiCurrencySnapshot?.chargeCurrency).toBe('JPY');
+    const rates = async () => (await w.detail(made.invoiceId)).planSnapshot?.multiCurrencySnapshot;
+    const kept = { chargeCurrency: 'JPY', rates: [{ from: 'USD', to: 'JPY', rate: 149.5, source: 'plan' }] };
+    expect(await rates()).toEqual({ ...kept, time: w.clock.now() });
+    // an invoice from before source and time were kept
+    await w.t.rows(
+      `update invoices set billed = billed #- '{planSnapshot,multiCurrencySnapshot,time}'
+        #- '{planSnapshot,multiCurrencySnapshot,rates,0,source}' where invoice_id = $1`,
+      [made.invoiceId],
+    );
+    expect(await rates()).toEqual({ ...kept, rates: [{ ...kept.rates[0], source: '' }], time: 0 });
   });
 });
 

@@ -1,7 +1,16 @@
-import type { Invoice, InvoiceLine } from '@recur/contracts';
+import {
+  emptyOf,
+  type Invoice,
+  type InvoiceLine,
+  MultiCurrencyRate,
+  MultiCurrencySnapshot,
+  type PlanSnapshot,
+} from '@recur/contracts';
 import { prorationScale, type Stretch } from '../../pricing/proration.js';
 import type { InvoiceState } from '../state.js';
 import type { LineRow } from '../tables.js';
+
+const [emptyRate, emptyRates] = [emptyOf(MultiCurrencyRate), emptyOf(MultiCurrencySnapshot)];
 
 /** The fields of an invoice that show its subscription. */
 export function shownOfSubscription(invoice: InvoiceState): Partial<Invoice> {
@@ -13,11 +22,19 @@ export function shownOfSubscription(invoice: InvoiceState): Partial<Invoice> {
     subscriptionAmount: Number(totalAmount),
     subscriptionAmountExcludingTax: Number(totalAmountExcludingTax),
     productName: billed?.planSnapshot.plan?.planName ?? '',
-    planSnapshot: billed?.planSnapshot ?? null,
+    planSnapshot: billed ? snapshotView(billed.planSnapshot) : null,
     billingCycleAnchor: billed?.billingCycleAnchor ?? 0,
     trialEnd: billed?.trialEnd ?? 0,
     prorationDate: billed?.prorationDate ?? 0,
   };
+}
+
+/** Rates that were kept before their source and time were have neither. */
+function snapshotView(snapshot: PlanSnapshot): PlanSnapshot {
+  const { multiCurrencySnapshot: kept } = snapshot;
+  if (!kept) return snapshot;
+  const rates = kept.rates.map(rate => ({ ...emptyRate, ...rate }));
+  return { ...snapshot, multiCurrencySnapshot: { ...emptyRates, ...kept, rates } };
 }
 
 /** The fields of a line that show the time that it sells, and the part of a full period that this is. */
