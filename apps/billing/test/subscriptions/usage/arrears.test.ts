@@ -5,14 +5,13 @@ import {
   cancelInvoice,
   createSubscription,
   emptyOf,
-  MetricPlanLimit,
   MultiCurrencyConfig,
   metricHistoryByInvoice,
   newUsageEvent,
   submitChange,
   usageCurrentValue,
 } from '@recur/contracts';
-import { charge, type Metered, metered, tiers } from './metered.js';
+import { charge, limit, type Metered, metered, tiers } from './metered.js';
 
 let s: Metered;
 beforeAll(async () => {
@@ -191,9 +190,7 @@ it('of an invoice that is cancelled too late to be made again is billed when the
   ]);
 });
 
-const limited = (metricId: number, metricLimit: number) => ({
-  metricLimits: [{ ...emptyOf(MetricPlanLimit), metricId, metricLimit }],
-});
+const limited = (metricId: number, metricLimit: number) => ({ metricLimits: [limit(metricId, metricLimit)] });
 
 it('carries over what a limit left where the next period is paid after it began', async () => {
   await s.anew('2026-06-01');
