@@ -1,79 +1,27 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { batchUsageEvents, deleteUsageEvent, newUsageEvent } from '@recur/contracts';
-import fc from 'fast-check';
-import { type Measured, tallied } from '../../src/usage/domain/aggregation.js';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { UsageRecounts } from '../../src/usage/recounts.js';
-import * as usage from '../../src/usage/verbs.js';
-import { charge, day, type Meter, meter, period, terms } from './meter.js';
+import { charge, type Metered, metered } from '../subscriptions/usage/metered.js';
 
-let m: Meter;
+let s: Metered;
 beforeAll(async () => {
-  m = await meter();
+  s = await metered();
 });
-afterAll(() => m.t.close());
+afterAll(() => s.t.close());
 
-const kinds = ['count', 'countUnique', 'latest', 'max', 'sum'] as const;
-/** Event times in two periods, the first of which is closed half-way through the stream. */
-const stream = fc.record({
-  aggregation: fc.constantFrom(...kinds),
-  events: fc.array(
-    fc.record({
-      minute: fc.integer({ min: -600, max: -1 }),
-      value: fc.integer({ min: -5, max: 50 }),
-      unique: fc.constantFrom('a', 'b', 'c'),
-      repeats: fc.integer({ min: 0, max: 2 }),
-      deleted: fc.boolean(),
-      batched: fc.boolean(),
-    }),
-    { minLength: 1, maxLength: 14 },
-  ),
-});
-
-describe('random streams', () => {
-  it('sums equal a naive recount, over a period end, with repeats, late, deleted and shuffled events', async () => {
-    let invoices = 0;
-    await fc.assert(
-      fc.asyncProperty(stream, async ({ aggregation, events }) => {
-        const now = m.clock.now();
-        const boundary = now - 300 * 60;
-        const metric = m.metric('chargeMetered', aggregation);
-        const plan = terms({ charges: [charge(metric.id)] });
-        const [first, second] = [period(now - 2 * day, boundary, plan), period(boundary, now + 28 * day, plan)];
-        const sub = m.subscribed([], { start: first.start, periods: [first, second] });
-        const kept: (Measured & { at: number })[] = [];
-        for (const [at, each] of events.entries()) {
-          const eventTime = now + each.minute * 60;
-          const input = m.input(sub, metric, each.value, { eventTime, aggregationUniqueId: each.unique });
-          const copies = Array.from({ length: each.repeats + 1 }, () => input);
-          if (each.batched) await m.t.done(batchUsageEvents, { events: copies });
-          else await Promise.all(copies.map(copy => m.t.done(newUsageEvent, copy)));
-          if (each.deleted) await m.t.done(deleteUsageEvent, input);
-          else kept.push({ id: at, at: eventTime, eventTime, value: BigInt(each.value), uniqueId: each.unique });
-          if (at !== Math.floor(events.length / 2)) continue;
-          const billed = { subscription: sub, period: first, until: boundary };
-          await m.inTx(tx => usage.close(tx, billed, `in_stream${++invoices}`));
-        }
-        const counters = await m.counters(sub);
-        for (const { start, end } of [first, second]) {
-          const own = kept.filter(({ at }) => start <= at && at < end);
-          const exact = tallied(aggregation, own);
-          const counted = counters.find(one => one.start === start);
-          expect([counted?.events ?? 0, counted?.used ?? 0]).toEqual([Number(exact.events), Number(exact.used)]);
-        }
-      }),
-      { numRuns: 12 },
-    );
-  });
-
-  it('the recount agrees with all counters, and notices one that is wrong', async () => {
-    const recounts = m.t.app.get(UsageRecounts);
-    m.clock.advance(day + 60);
-    await m.t.work.drain();
-    expect(recounts.differences).toBe(0);
-    await m.t.rows('update usage_counters set used = used + 1 where end_at > $1', [m.clock.now()]);
-    const [wrong] = await m.t.rows('select count(*)::int as n from usage_counters where end_at > $1', [m.clock.now()]);
-    m.clock.advance(day + 60);
-    await m.t.work.drain();
-    expect(recounts.differences).toBe(wrong?.n);
-  });
+it('the daily recount agrees with all counters, and notices one that is wrong', async () => {
+  await s.anew('2026-05-01');
+  const metrics = (['count', 'countUnique', 'latest', 'max', 'sum'] as const).map(of => s.metric('chargeMetered', of));
+  const { userId } = await s.subscriber({ metricMeteredCharge: metrics.map(({ id }) => charge(id)) });
+  for (const metric of metrics) {
+    await s.use(userId, metric, 3, { unique: 'a' });
+    await s.use(userId, metric, 8, { unique: 'b', id: `gone-${metric.id}` });
+    await s.use(userId, metric, 5, { unique: 'c' });
+    await s.forget(userId, metric, `gone-${metric.id}`);
+  }
+  const recounts = s.t.app.get(UsageRecounts);
+  await s.to('2026-05-02T01:00');
+  expect(recounts.differences).toBe(0);
+  await s.t.rows('update usage_counters set used = used + 1 where metric_id = $1', [metrics[3]?.id]);
+  await s.to('2026-05-03T01:00');
+  expect(recounts.differences).toBe(1);
 });
