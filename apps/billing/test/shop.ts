@@ -50,7 +50,7 @@ export async function shop(definition = billing, env: Record<string, string> = {
   const t = await testService(definition, { clock, env });
   const known = new Map<string, Record<string, unknown>>();
   const asked: unknown[] = [];
-  for (const owner of ['identity', 'catalog']) {
+  const answering = (owner: string) =>
     t.bus.answer(owner, async (_, payload, { merchantId }) => {
       const { aggregate, id, by } = JSON.parse(payload);
       if (aggregate === 'merchant') return item(merchantId, { ...seller, id: merchantId });
@@ -61,7 +61,7 @@ export async function shop(definition = billing, env: Record<string, string> = {
         : known.get(`${merchantId} ${aggregate} ${id}`);
       return item(merchantId, data);
     });
-  }
+  for (const owner of ['identity', 'catalog']) answering(owner);
   const knowUser = (id: number, over: Partial<User> = {}, merchantId = 15) =>
     known.set(`${merchantId} user ${id}`, {
       ...emptyOf(User),
@@ -156,6 +156,11 @@ export async function shop(definition = billing, env: Record<string, string> = {
       knowMetric,
       asked,
       buyer,
+    },
+    /** Takes a service away; the answer brings it back. */
+    away(owner: 'identity' | 'catalog'): () => void {
+      t.bus.remove(owner);
+      return () => answering(owner);
     },
     /** A second merchant, with a user 1 and a gateway of its own. */
     async stranger(merchantId: number): Promise<TestCaller> {

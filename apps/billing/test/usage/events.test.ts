@@ -1,41 +1,83 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  aggregationType,
   batchUsageEvents,
   deleteUsageEvent,
   ingestUsageEvents,
   listUsageEvents,
+  metricType,
   newUsageEvent,
 } from '@recur/contracts';
-import { charge, day, limit, type Meter, meter, terms } from './meter.js';
+import { utc } from '../subscriptions/cycle/subscribers.js';
+import { charge, limit, type Metered, metered } from '../subscriptions/usage/metered.js';
 
-let m: Meter;
+let s: Metered;
+type Metric = ReturnType<Metered['metric']>;
+const aggregations = ['count', 'countUnique', 'latest', 'max', 'sum'] as const;
+/** Metrics that the plan of all subscribers prices at 10, and one of which it allows 10. */
+const priced = {} as Record<(typeof aggregations)[number], Metric>;
+let limited: Metric;
+let planId: number;
+/** A subscriber since 1 May; it is 11 May. */
+let older: Awaited<ReturnType<typeof subscriber>>;
+const start = utc('2026-05-01');
+const now = utc('2026-05-11');
+
 beforeAll(async () => {
-  m = await meter();
+  s = await metered('2026-05-01');
+  await s.anew();
+  for (const each of aggregations) priced[each] = s.metric('chargeMetered', each);
+  limited = s.metric('limitMetered');
+  planId = s.plan({
+    metricMeteredCharge: Object.values(priced).map(({ id }) => charge(id)),
+    metricLimits: [limit(limited.id, 10)],
+  });
+  older = await subscriber();
+  await s.to('2026-05-11');
 });
-afterAll(() => m.t.close());
+afterAll(() => s.t.close());
 
-const send = (input: object, caller?: object) => m.t.call(newUsageEvent, input, caller);
+/** A user who is subscribed to the plan from now on. */
+async function subscriber() {
+  const userId = await s.buyer();
+  const { id } = await s.subscribe({ userId, planId });
+  return { userId, id };
+}
+
+const under = (idempotencyKey: string) => ({ ...s.merchant, idempotencyKey });
+const send = (input: object, caller: object = s.merchant) => s.t.call(newUsageEvent, input, caller);
+/** How many events of a metric a user has, and what they come to. */
+async function counted(userId: number, metric: Metric) {
+  const { total } = await s.t.done(listUsageEvents, { userIds: [userId], metricIds: [metric.id] }, s.merchant);
+  const [value] = await s.standing(userId, metric);
+  return [total, value];
+}
 
 describe('an event', () => {
   it('is counted and shown with what it costs', async () => {
-    const calls = m.metric('chargeMetered');
-    const sub = m.subscribed([terms({ charges: [charge(calls.id)] })]);
-    await m.event(sub, calls, 5);
-    const { merchantMetricEvent } = await m.t.done(
-      newUsageEvent,
-      m.input(sub, calls, 3, { metricProperties: { a: 1 } }),
-    );
+    const { userId, id } = older;
+    await s.use(userId, priced.sum, 5);
+    const input = s.event(userId, priced.sum, 3, { metricProperties: { a: 1 } });
+    const { merchantMetricEvent } = await s.t.done(newUsageEvent, input, s.merchant);
     expect(merchantMetricEvent).toMatchObject({
-      ...{ userId: sub.userId, metricId: calls.id, aggregationPropertyInt: 3, aggregationPropertyData: '{"a":1}' },
-      ...{ used: 8, metricLimit: 0, subscriptionIds: sub.subscriptionId, subscriptionPeriodStart: m.start },
-      ...{ createTime: m.clock.now(), eventTime: m.clock.now(), chargeInvoiceId: '' },
+      userId,
+      metricId: priced.sum.id,
+      aggregationPropertyInt: 3,
+      aggregationPropertyData: '{"a":1}',
+      used: 8,
+      metricLimit: 0,
+      subscriptionIds: id,
+      subscriptionPeriodStart: start,
+      createTime: now,
+      eventTime: now,
+      chargeInvoiceId: '',
       eventCharge: {
         chargeAmount: 30,
         totalChargeAmount: 80,
         currentValue: 8,
         unitAmount: 10,
         currency: 'EUR',
-        planId: 1,
+        planId,
       },
     });
   });
@@ -47,202 +89,177 @@ describe('an event', () => {
       [{ aggregationUniqueId: 'a' }, { aggregationUniqueId: 'a' }, { metricProperties: { amount: 'b' } }],
       2,
     ],
-    ['latest', [{ aggregationValue: 9 }, { aggregationValue: 4, eventTime: -60 }], 9],
+    ['latest', [{ aggregationValue: 9, eventTime: now + 60 }, { aggregationValue: 4 }], 9],
     ['max', [{ aggregationValue: 9 }, { aggregationValue: 4 }], 9],
     ['sum', [{ aggregationValue: 9 }, { metricProperties: { amount: 4 } }], 13],
   ] as const)('of a %s metric is aggregated', async (aggregation, events, expected) => {
-    const metric = m.metric('chargeMetered', aggregation);
-    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
+    const { userId } = await subscriber();
     const used = [];
     for (const each of events) {
-      const eventTime = 'eventTime' in each ? { eventTime: m.clock.now() + each.eventTime } : {};
-      used.push(await m.event(sub, metric, undefined, { ...each, ...eventTime }));
+      const input = s.event(userId, priced[aggregation], undefined, each);
+      used.push((await s.t.done(newUsageEvent, input, s.merchant)).merchantMetricEvent.used);
     }
     expect(used.at(-1)).toBe(expected);
   });
 
   it('of which 64 repeats arrive at once counts once, and each is answered alike', async () => {
-    const metric = m.metric('chargeMetered');
-    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
-    const input = m.input(sub, metric, 7);
-    const answers = await Promise.all(Array.from({ length: 64 }, () => m.t.done(newUsageEvent, input)));
-    const again = await m.t.done(newUsageEvent, { ...input, aggregationValue: 9 }, { idempotencyKey: 'k1' });
+    const { userId } = await subscriber();
+    const input = s.event(userId, priced.sum, 7);
+    const answers = await Promise.all(Array.from({ length: 64 }, () => s.t.done(newUsageEvent, input, s.merchant)));
+    const again = await s.t.done(newUsageEvent, { ...input, aggregationValue: 9 }, under('k1'));
     expect(new Set([...answers, again].map(one => JSON.stringify(one))).size).toBe(1);
-    expect(await m.counters(sub)).toMatchObject([{ events: 1, used: 7 }]);
+    expect(await counted(userId, priced.sum)).toEqual([1, 7]);
   });
 
   it('is answered under its key after its metric was archived', async () => {
-    const metric = m.metric('chargeMetered');
-    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
-    const [input, under] = [m.input(sub, metric, 7), { idempotencyKey: `event-${metric.id}` }];
-    const first = await m.t.call(newUsageEvent, input, under);
-    await m.t.rows('delete from metric_copies where id = $1', [metric.id]);
-    m.metrics.delete(metric.id);
-    expect(await m.t.call(newUsageEvent, input, under)).toMatchObject(first);
+    const metric = s.metric();
+    const input = s.event(older.userId, metric, 7);
+    const first = await send(input, under('archived'));
+    expect(first).toMatchObject({ ok: true });
+    const types = { type: metricType.chargeMetered, aggregationType: aggregationType.sum };
+    s.s.knowMetric(metric.id, { ...types, archived: true }, s.merchant.merchantId);
+    await s.t.rows('delete from metric_copies where id = $1', [metric.id]);
+    expect(await send(s.event(older.userId, metric, 7))).toMatchObject({ slug: 'metric_not_found' });
+    expect(await send(input, under('archived'))).toMatchObject(first);
   });
 
   it('of which two pass a limit together: one is refused, in whatever way they come', async () => {
-    const metric = m.metric('limitMetered');
-    const sub = m.subscribed([terms({ limits: [limit(metric.id, 10)] })]);
-    const [one, other] = [m.input(sub, metric, 6), m.input(sub, metric, 6)];
-    const answers = await Promise.all([send(one), send(other, { idempotencyKey: 'k2' })]);
+    const { userId } = await subscriber();
+    const [one, other] = [s.event(userId, limited, 6), s.event(userId, limited, 6)];
+    const answers = await Promise.all([send(one), send(other, under('k2'))]);
     expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
     expect(answers.find(({ ok }) => !ok)).toMatchObject({ slug: 'usage_limit_exceeded' });
-    const { results } = await m.t.done(batchUsageEvents, {
-      events: [m.input(sub, metric, 4), m.input(sub, metric, 1)],
-    });
+    const { results } = await s.useMany(userId, limited, [4, 1]);
     expect(results.map(({ code }) => code)).toEqual([0, 52]);
-    expect(await m.counters(sub)).toMatchObject([{ used: 10 }]);
+    expect(await s.standing(userId, limited)).toEqual([10, 10]);
   });
 
   it.each([
     ['a user that nobody knows', { userId: 999_999 }, 'user_not_found'],
     ['a metric that nobody knows', { metricCode: 'none' }, 'metric_not_found'],
-    ['a user without a subscription', { userId: 1 }, 'usage_not_subscribed'],
     ['a product that is not subscribed to', { productId: 77 }, 'usage_not_subscribed'],
-    ['a time far ahead', { eventTime: 'ahead' }, 'invalid_parameters'],
-    ['a time before the subscription', { eventTime: 'before' }, 'invalid_parameters'],
+    ['a time far ahead', { eventTime: now + 301 }, 'invalid_parameters'],
+    ['a time before the subscription', { eventTime: start - 1 }, 'invalid_parameters'],
     ['no value', { aggregationValue: undefined }, 'invalid_parameters'],
     ['no user', { userId: 0 }, 'invalid_parameters'],
   ])('with %s is refused', async (_, over, slug) => {
-    const metric = m.metric('chargeMetered');
-    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
-    const times = { ahead: m.clock.now() + 301, before: m.start - 1 };
-    const time = (over as { eventTime?: keyof typeof times }).eventTime;
-    const answer = await send({ ...m.input(sub, metric, 1), ...over, ...(time && { eventTime: times[time] }) });
-    expect(answer).toMatchObject({ ok: false, slug });
+    expect(await send(s.event(older.userId, priced.sum, 1, over))).toMatchObject({ ok: false, slug });
+  });
+
+  it('of a user without a subscription is refused', async () => {
+    const refused = { ok: false, slug: 'usage_not_subscribed' };
+    expect(await send(s.event(await s.buyer(), priced.sum, 1))).toMatchObject(refused);
   });
 
   it('is told to come again while catalog is away, and counted once it is back', async () => {
-    const metric = m.metric('chargeMetered');
-    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
-    const input = m.input(sub, metric, 1);
-    m.catalog.away = true;
+    const input = s.event(older.userId, s.metric(), 1);
+    const back = s.s.away('catalog');
     const away = await send(input);
-    m.catalog.away = false;
+    back();
     expect(away).toMatchObject({ ok: false, slug: 'dependency_away' });
     expect(await send(input)).toMatchObject({ ok: true });
-  });
-
-  it('of an invoiced period is refused where the merchant refuses late usage', async () => {
-    const metric = m.metric('chargeMetered');
-    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })], { lateUsage: 'refuse' });
-    const [open] = sub.periods;
-    m.change(sub, { periods: open ? [{ ...open, state: 'invoiced' }] : [] });
-    expect(await m.event(sub, metric, 1)).toBe('usage_period_invoiced');
-  });
-
-  it('is taken in any month: partitions are made', async () => {
-    const metric = m.metric('chargeMetered');
-    const start = m.clock.now() - 34 * day;
-    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })], { start });
-    const [open] = sub.periods;
-    m.change(sub, { periods: open ? [{ ...open, start }] : [] });
-    expect(await m.event(sub, metric, 2, { eventTime: start + 60 })).toBe(2);
-    const partitions =
-      await m.t.rows(`select relname from pg_class where relname ~ '^usage_events_2025|^usage_events_2026'
-      and relkind = 'r' order by 1`);
-    expect(partitions.map(({ relname }) => relname)).toEqual(
-      expect.arrayContaining(['usage_events_202512', 'usage_events_202601']),
-    );
   });
 });
 
 describe('a batch', () => {
   it('has a result for each event; a repeat within it counts once', async () => {
-    const metric = m.metric('chargeMetered');
-    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
-    const first = m.input(sub, metric, 1);
-    const events = [first, m.input(sub, metric, 2), first, { ...m.input(sub, metric, 4), metricCode: 'none' }];
-    const { results } = await m.t.done(batchUsageEvents, { events }, { idempotencyKey: 'b1' });
+    const { userId } = await subscriber();
+    const first = s.event(userId, priced.sum, 1);
+    const events = [first, s.event(userId, priced.sum, 2), first, s.event(userId, { code: 'none' }, 4)];
+    const { results } = await s.t.done(batchUsageEvents, { events }, under('b1'));
     expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 53]);
     expect(results[2]).toEqual(results[0]);
     expect(results[3]).toMatchObject({ id: 0, message: 'No such metric' });
-    expect(await m.counters(sub)).toMatchObject([{ events: 2, used: 3 }]);
-    const again = await m.t.done(batchUsageEvents, { events }, { idempotencyKey: 'b1' });
+    expect(await counted(userId, priced.sum)).toEqual([2, 3]);
+    const again = await s.t.done(batchUsageEvents, { events }, under('b1'));
     expect(again.results).toEqual(results);
   });
 });
 
 describe('NDJSON', () => {
   it('records a line each, and names those that are refused', async () => {
-    const metric = m.metric('chargeMetered');
-    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
-    const good = Array.from({ length: 1_200 }, () => JSON.stringify(m.input(sub, metric, 1)));
-    const lines = [good[0], '{', '', JSON.stringify({ ...m.input(sub, metric, 1), externalEventId: '' }), ...good].join(
-      '\n',
-    );
-    const answer = await m.t.done(ingestUsageEvents, { lines });
+    const { userId } = await subscriber();
+    const good = Array.from({ length: 1_200 }, () => JSON.stringify(s.event(userId, priced.sum, 1)));
+    const unnamed = JSON.stringify(s.event(userId, priced.sum, 1, { externalEventId: '' }));
+    const lines = [good[0], '{', '', unnamed, ...good].join('\n');
+    const answer = await s.t.done(ingestUsageEvents, { lines }, s.merchant);
     expect(answer.accepted).toBe(1_201);
     expect(answer.refused).toEqual([
       { line: 2, code: 51, message: 'The line is not valid JSON' },
       { line: 4, code: 51, message: 'externalEventId may not be blank' },
     ]);
-    expect(await m.counters(sub)).toMatchObject([{ events: 1_200, used: 1_200 }]);
+    expect(await counted(userId, priced.sum)).toEqual([1_200, 1_200]);
   });
 
   it('under a key is answered once: a line that was deleted since stays deleted', async () => {
-    const metric = m.metric('chargeMetered');
-    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
-    const input = m.input(sub, metric, 1);
-    const send = (lines: string) => m.t.call(ingestUsageEvents, { lines }, { idempotencyKey: `ingest-${metric.id}` });
-    const first = await send(JSON.stringify(input));
-    const { userId, externalEventId } = input;
-    await m.t.done(deleteUsageEvent, { userId, externalEventId, metricCode: metric.code });
-    expect(await send(JSON.stringify(input))).toMatchObject(first);
-    expect(await m.counters(sub)).toMatchObject([{ events: 0, used: 0 }]);
+    const { userId } = await subscriber();
+    const lines = JSON.stringify(s.event(userId, priced.sum, 1, { externalEventId: 'line' }));
+    const ingest = () => s.t.call(ingestUsageEvents, { lines }, under('ingest'));
+    const first = await ingest();
+    await s.forget(userId, priced.sum, 'line');
+    expect(await ingest()).toMatchObject(first);
+    expect(await counted(userId, priced.sum)).toEqual([0, 0]);
   });
 });
 
 describe('a deletion', () => {
-  const remove = (sub: { userId: number }, externalEventId: string, metricCode: string) =>
-    m.t.call(deleteUsageEvent, { userId: sub.userId, externalEventId, metricCode });
-
-  it.each(['count', 'countUnique', 'latest', 'max', 'sum'] as const)(
-    'is as if a %s event had never been',
-    async aggregation => {
-      const metric = m.metric('chargeMetered', aggregation);
-      const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
-      await m.event(sub, metric, 3, { aggregationUniqueId: 'a' });
-      const before = await m.counters(sub);
-      const last = m.input(sub, metric, 8, { aggregationUniqueId: 'b' });
-      await m.t.done(newUsageEvent, last);
-      expect(await m.counters(sub)).not.toEqual(before);
-      expect(await remove(sub, last.externalEventId, metric.code)).toMatchObject({ ok: true });
-      expect(await m.counters(sub)).toEqual(before);
-      expect(await remove(sub, last.externalEventId, metric.code)).toMatchObject({ slug: 'usage_event_not_found' });
-      expect(await send(last)).toMatchObject({ ok: true });
-    },
-  );
+  it.each(aggregations)('is as if a %s event had never been', async aggregation => {
+    const metric = priced[aggregation];
+    const { userId } = await subscriber();
+    const remove = (externalEventId: string) =>
+      s.t.call(deleteUsageEvent, { userId, externalEventId, metricCode: metric.code }, s.merchant);
+    await s.use(userId, metric, 3, { unique: 'a' });
+    const before = await counted(userId, metric);
+    const last = s.event(userId, metric, 8, { aggregationUniqueId: 'b' });
+    expect(await send(last)).toMatchObject({ ok: true });
+    const after = await counted(userId, metric);
+    expect(after[1]).toBeGreaterThan(Number(before[1]));
+    expect(await remove(last.externalEventId)).toMatchObject({ ok: true });
+    expect(await counted(userId, metric)).toEqual(before);
+    expect(await remove(last.externalEventId)).toMatchObject({ slug: 'usage_event_not_found' });
+    expect(await send(last)).toMatchObject({ ok: true });
+    expect(await counted(userId, metric)).toEqual(after);
+  });
 
   it.each([
     [{ userId: 999_999 }, 'user_not_found'],
     [{ metricCode: 'none' }, 'metric_not_found'],
   ])('of %j is refused', async (over, slug) => {
-    const metric = m.metric('chargeMetered');
-    const sub = m.subscribed([terms()]);
-    const input = { userId: sub.userId, externalEventId: 'x', metricCode: metric.code };
-    expect(await m.t.call(deleteUsageEvent, { ...input, ...over })).toMatchObject({ slug });
+    const input = { userId: older.userId, externalEventId: 'x', metricCode: priced.sum.code };
+    expect(await s.t.call(deleteUsageEvent, { ...input, ...over }, s.merchant)).toMatchObject({ slug });
   });
 });
 
 describe('the list', () => {
   it('shows events newest first, by user, metric and subscription, without deleted ones', async () => {
-    const metric = m.metric('chargeMetered');
-    const sub = m.subscribed([terms({ charges: [charge(metric.id)] })]);
-    for (const value of [1, 2, 3]) await m.event(sub, metric, value);
-    const gone = m.input(sub, metric, 4);
-    await m.t.done(newUsageEvent, gone);
-    await m.t.done(deleteUsageEvent, { ...gone, userId: sub.userId });
-    for (const filter of [
-      { userIds: [sub.userId] },
-      { metricIds: [metric.id] },
-      { subscriptionIds: [sub.subscriptionId] },
-    ]) {
-      const { events, total } = await m.t.done(listUsageEvents, filter);
+    const metric = s.metric();
+    const { userId, id } = await subscriber();
+    for (const value of [1, 2, 3]) await s.use(userId, metric, value);
+    await s.use(userId, metric, 4, { id: 'gone' });
+    await s.forget(userId, metric, 'gone');
+    for (const filter of [{ userIds: [userId] }, { metricIds: [metric.id] }, { subscriptionIds: [id] }]) {
+      const { events, total } = await s.t.done(listUsageEvents, filter, s.merchant);
       expect(events.map(event => event.aggregationPropertyInt)).toEqual([3, 2, 1]);
       expect(total).toBe(3);
-      expect(events[0]).toMatchObject({ user: { id: sub.userId }, merchantMetric: { id: metric.id }, chargeStatus: 0 });
+      expect(events[0]).toMatchObject({ user: { id: userId }, merchantMetric: { id: metric.id }, chargeStatus: 0 });
     }
   });
+});
+
+it('events are taken in any month: partitions are made', async () => {
+  await s.anew('2028-02-15');
+  const metric = s.metric();
+  const { userId } = await s.subscriber({ metricMeteredCharge: [charge(metric.id)] });
+  await s.to('2028-03-10');
+  const made = async () =>
+    (
+      await s.t.rows(
+        `select relname from pg_class where relname like 'usage\\_events\\_2028%' and relkind = 'r' order by 1`,
+      )
+    ).map(({ relname }) => relname);
+  expect(await made()).toEqual([]);
+  await s.use(userId, metric, 2, { at: '2028-02-16' });
+  await s.use(userId, metric, 3);
+  expect(await made()).toEqual(expect.arrayContaining(['usage_events_202802', 'usage_events_202803']));
+  expect(await s.standing(userId, metric)).toEqual([5, 0]);
 });

@@ -1,157 +1,177 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { adjustLimit, newUsageEvent, subscriptionUsage, usageCurrentValue, userUsage } from '@recur/contracts';
-import { carryOver } from '../../src/usage/limits/carry-over.js';
-import { UsageUpgrades } from '../../src/usage/limits/upgrades.js';
-import { charge, day, limit, type Meter, meter, period, terms } from './meter.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  adjustLimit,
+  listPendingUpdates,
+  newUsageEvent,
+  submitChange,
+  subscriptionUsage,
+  usageCurrentValue,
+  userUsage,
+} from '@recur/contracts';
+import { charge, limit, type Metered, metered } from '../subscriptions/usage/metered.js';
 
-let m: Meter;
+let s: Metered;
 beforeAll(async () => {
-  m = await meter();
+  s = await metered();
 });
-afterAll(() => m.t.close());
+afterAll(() => s.t.close());
+beforeEach(() => s.anew('2026-06-01'));
 
-const totals = async (of: { userId: number }, metricCode: string) => {
-  const { currentValue, totalLimit } = await m.t.done(usageCurrentValue, { userId: of.userId, metricCode });
-  return [currentValue, totalLimit];
-};
+/** A subscriber to a limit of so many units of a metric. */
+async function limited(metricLimit: number, of: Parameters<Metered['metric']> = ['limitMetered']) {
+  const metric = s.metric(...of);
+  const made = await s.subscriber({ amount: 1000, metricLimits: [limit(metric.id, metricLimit)] });
+  return { ...made, metric, use: (value: number) => s.use(made.userId, metric, value) };
+}
 
 describe('a recurring limit (G3)', () => {
   it('1000, used 700: 1300; + 50 by hand; used 900: carryover 450', async () => {
-    const metric = m.metric('limitRecurring');
-    const plan = terms({ limits: [limit(metric.id, 1000)] });
-    const sub = m.subscribed([plan]);
-    await m.event(sub, metric, 650);
-    const ended = period(m.start, m.start + 30 * day, plan);
-    const next = period(ended.end, ended.end + 30 * day, plan);
-    const third = period(next.end, next.end + 30 * day, plan);
-    await m.inTx(tx => carryOver(tx, { subscription: sub, ended, next }));
-    await m.event(sub, metric, 50);
-    await m.inTx(tx => carryOver(tx, { subscription: sub, ended, next }));
-    m.clock.advance(ended.end + 60 - m.clock.now());
-    const renewed = m.change(sub, { periods: [{ ...ended, state: 'invoiced' }, next] });
-    expect(await totals(sub, metric.code)).toEqual([0, 1300]);
-    const adjusted = { amount: 50, metricCode: metric.code, reason: 'Goodwill', userId: sub.userId };
-    expect(await m.t.done(adjustLimit, adjusted)).toEqual({ success: true });
-    expect(await m.event(renewed, metric, 900)).toBe(900);
-    const { metricLimit } = await m.t.done(usageCurrentValue, { userId: sub.userId, metricCode: metric.code });
+    const { userId, metric, use } = await limited(1000, ['limitRecurring']);
+    await use(700);
+    await s.to('2026-07-02');
+    expect(await s.standing(userId, metric)).toEqual([0, 1300]);
+    const adjusted = { amount: 50, metricCode: metric.code, reason: 'Goodwill', userId };
+    expect(await s.t.done(adjustLimit, adjusted, s.merchant)).toEqual({ success: true });
+    expect(await use(900)).toBe('');
+    const of = { userId, metricCode: metric.code };
+    const { metricLimit } = await s.t.done(usageCurrentValue, of, s.merchant);
     expect(metricLimit?.TotalLimit).toBe(1350);
     expect(metricLimit?.quotaAdjustments).toMatchObject([
       { quotaType: 'carryover', quotaAmount: 300, previousPeriodLimit: 1000, previousPeriodUsed: 700 },
       { quotaType: 'manual', quotaAmount: 50, reason: 'Goodwill', previousPeriodLimit: 1300 },
     ]);
-    await m.inTx(tx => carryOver(tx, { subscription: renewed, ended: next, next: third }));
-    m.clock.advance(next.end + 60 - m.clock.now());
-    m.change(renewed, { periods: [{ ...next, state: 'invoiced' }, third] });
-    expect(await totals(sub, metric.code)).toEqual([0, 1450]);
+    await s.to('2026-08-02');
+    expect(await s.standing(userId, metric)).toEqual([0, 1450]);
   });
 });
 
 describe('an adjustment', () => {
   it('may lower a limit, never below what is used', async () => {
-    const metric = m.metric('limitMetered');
-    const start = m.clock.now() - day;
-    const sub = m.subscribed([], {
-      start,
-      periods: [period(start, start + 30 * day, terms({ limits: [limit(metric.id, 100)] }))],
-    });
-    await m.event(sub, metric, 60);
-    const adjust = (amount: number, over: object = {}) =>
-      m.t.call(adjustLimit, {
-        amount,
-        metricCode: metric.code,
-        reason: 'r',
-        subscriptionId: sub.subscriptionId,
-        ...over,
-      });
+    const { id: subscriptionId, metric, use } = await limited(100);
+    await use(60);
+    const adjust = (amount: number, over: object = {}) => {
+      const of = { amount, metricCode: metric.code, reason: 'r', subscriptionId, ...over };
+      return s.t.call(adjustLimit, of, s.merchant);
+    };
     expect(await adjust(-40)).toMatchObject({ ok: true });
     expect(await adjust(-1)).toMatchObject({ slug: 'limit_below_usage' });
-    expect(await m.event(sub, metric, 1)).toBe('usage_limit_exceeded');
-    const charged = m.metric('chargeMetered');
-    expect(await adjust(1, { metricCode: charged.code })).toMatchObject({ slug: 'metric_without_limit' });
+    expect(await use(1)).toBe('usage_limit_exceeded');
+    expect(await adjust(1, { metricCode: s.metric().code })).toMatchObject({ slug: 'metric_without_limit' });
     expect(await adjust(1, { metricCode: 'none' })).toMatchObject({ slug: 'metric_not_found' });
     expect(await adjust(1, { subscriptionId: 'sub_none' })).toMatchObject({ slug: 'subscription_not_found' });
     expect(await adjust(1, { subscriptionId: '', userId: 999_999 })).toMatchObject({ slug: 'user_not_found' });
-    expect(await adjust(1, { subscriptionId: '', userId: 1 })).toMatchObject({ slug: 'usage_not_subscribed' });
+    const userId = await s.buyer();
+    expect(await adjust(1, { subscriptionId: '', userId })).toMatchObject({ slug: 'usage_not_subscribed' });
     expect(await adjust(1, { subscriptionId: '' })).toMatchObject({ slug: 'invalid_parameters' });
   });
 });
 
 describe('a plan change (G5)', () => {
-  it('limit 1000 → 5000 with 40 % left: 2600 with proration', async () => {
-    const metric = m.metric('limitMetered', 'sum', { carryoverProrationEnabled: true });
-    const start = m.clock.now() - 600;
-    const sub = m.subscribed([], {
-      start,
-      periods: [
-        {
-          ...period(start, start + 1000),
-          segments: [
-            { start, end: start + 600, terms: [terms({ limits: [limit(metric.id, 1000)] })] },
-            { start: start + 600, end: start + 1000, terms: [terms({ limits: [limit(metric.id, 5000)] })] },
-          ],
-        },
-      ],
-    });
-    expect(await totals(sub, metric.code)).toEqual([0, 2600]);
-    expect(await m.event(sub, metric, 2600)).toBe(2600);
-    expect(await m.event(sub, metric, 1)).toBe('usage_limit_exceeded');
+  it('limit 1000 → 5000 with 40 % left: 2600 with proration; what was used stays', async () => {
+    const { userId, id, metric, use } = await limited(1000, [
+      'limitMetered',
+      'sum',
+      { carryoverProrationEnabled: true },
+    ]);
+    await use(100);
+    await s.to('2026-06-19');
+    const newPlanId = s.plan({ amount: 2000, metricLimits: [limit(metric.id, 5000)] });
+    await s.t.done(submitChange, { subscriptionId: id, newPlanId, quantity: 1 }, s.merchant);
+    await s.to('2026-06-19T01:00');
+    expect(await s.standing(userId, metric)).toEqual([100, 2600]);
+    expect(await use(2500)).toBe('');
+    expect(await use(1)).toBe('usage_limit_exceeded');
   });
 });
 
-describe('an event beyond a limit (G8)', () => {
-  it('starts an upgrade to autoUpgradePlanId, once per period', async () => {
-    const metric = m.metric('limitMetered');
-    const start = m.clock.now() - day;
-    const plan = terms({ limits: [limit(metric.id, 5)], autoUpgradePlanId: 77 });
-    const sub = m.subscribed([], { start, periods: [period(start, start + 30 * day, plan)] });
-    const upgraded: unknown[] = [];
-    m.t.app.get(UsageUpgrades).register(async (tx, of) => {
-      upgraded.push(of);
-      tx.log(`Subscription(${of.subscriptionId})`, 'AutoUpgrade');
+describe('events beyond limits (G8)', () => {
+  /** A subscriber to a small plan, which names a middle one to upgrade to, which names a large one. */
+  async function upgrading() {
+    const metrics = [s.metric('limitMetered'), s.metric('limitMetered')] as const;
+    const plan = (amount: number, each: number, autoUpgradePlanId: number) => ({
+      amount,
+      autoUpgradePlanId,
+      metricLimits: metrics.map(({ id }) => limit(id, each)),
     });
-    const refused = [
-      await m.event(sub, metric, 6),
-      await m.event(sub, metric, 7),
-      (await m.t.call(newUsageEvent, m.input(sub, metric, 8), { idempotencyKey: 'up' })).ok,
-    ];
-    expect(refused).toEqual(['usage_limit_exceeded', 'usage_limit_exceeded', false]);
-    await m.t.work.drain();
-    await m.event(sub, metric, 9);
-    await m.t.work.drain();
-    expect(upgraded).toEqual([{ subscriptionId: sub.subscriptionId, planId: 77 }]);
+    const middle = s.plan(plan(2000, 100, s.plan(plan(4000, 1000, 0))));
+    const { userId, id } = await s.subscriber(plan(1000, 10, middle));
+    /** The plans of the upgrades that were made, newest first. */
+    const upgrades = async () => {
+      const of = { subscriptionId: id };
+      const { subscriptionPendingUpdates: all } = await s.t.done(listPendingUpdates, of, s.merchant);
+      return all.map(({ updatePlanId }) => (updatePlanId === middle ? 'middle' : 'large'));
+    };
+    const [one, other] = metrics;
+    return { userId, one, other, upgrades };
+  }
+
+  it('start an upgrade once per period, whichever limit refuses and however the event comes', async () => {
+    const { userId, one, other, upgrades } = await upgrading();
+    await s.to('2026-06-16');
+    expect(await s.use(userId, one, 11)).toBe('usage_limit_exceeded');
+    expect(await s.use(userId, one, 12)).toBe('usage_limit_exceeded');
+    await s.to('2026-06-16T00:10');
+    expect(await upgrades()).toEqual(['middle']);
+    expect([await s.use(userId, one, 11), await s.use(userId, other, 11)]).toEqual(['', '']);
+    // the middle plan names the large one
+    expect([await s.use(userId, one, 90), await s.use(userId, other, 90)]).toEqual([
+      'usage_limit_exceeded',
+      'usage_limit_exceeded',
+    ]);
+    await s.to('2026-06-16T00:20');
+    expect(await upgrades()).toEqual(['middle']);
+    await s.to('2026-07-02');
+    const keyed = { ...s.merchant, idempotencyKey: 'beyond' };
+    const beyond = await s.t.call(newUsageEvent, s.event(userId, other, 101), keyed);
+    expect(beyond).toMatchObject({ ok: false, slug: 'usage_limit_exceeded' });
+    await s.to('2026-07-02T00:10');
+    expect(await s.use(userId, other, 101)).toBe('');
+    expect(await upgrades()).toEqual(['large', 'middle']);
+  });
+
+  it('start none after one that was not paid, until the next period', async () => {
+    const { userId, one, other, upgrades } = await upgrading();
+    await s.swap(userId, 'declines_softly');
+    expect(await s.use(userId, one, 11)).toBe('usage_limit_exceeded');
+    await s.to('2026-06-02');
+    expect(await upgrades()).toEqual(['middle']);
+    await s.swap(userId, 'succeeds');
+    expect(await s.use(userId, other, 11)).toBe('usage_limit_exceeded');
+    await s.to('2026-06-03');
+    expect(await upgrades()).toEqual(['middle']);
+    expect(await s.use(userId, other, 11)).toBe('usage_limit_exceeded');
+    await s.to('2026-07-02');
+    expect(await s.use(userId, other, 11)).toBe('usage_limit_exceeded');
+    await s.to('2026-07-02T00:10');
+    expect(await s.use(userId, other, 11)).toBe('');
+    expect(await upgrades()).toEqual(['middle', 'middle']);
   });
 });
 
 describe('user.metric.update (G10)', () => {
   it('is emitted at most once a second, and once at 80 % and at 100 % of a limit', async () => {
-    const metric = m.metric('limitMetered');
-    const start = m.clock.now() - day;
-    const sub = m.subscribed([], {
-      start,
-      periods: [period(start, start + 30 * day, terms({ limits: [limit(metric.id, 100)] }))],
-    });
-    await m.t.work.drain();
-    await m.t.emitted();
-    const told = async () => {
-      await m.t.work.drain();
-      const events = (await m.t.emitted()).filter(({ type }) => type === 'user.metric.update');
+    const { metric, use } = await limited(100);
+    await s.t.emitted();
+    const told = async (at: string) => {
+      await s.to(at);
+      const events = (await s.t.emitted()).filter(({ type }) => type === 'user.metric.update');
       return events.map(({ version, data }) => {
-        const { currentValue, totalLimit, alert } = data as Record<string, number>;
+        const { metricId, currentValue, totalLimit, alert } = data as Record<string, number>;
+        expect(metricId).toBe(metric.id);
         return [version, currentValue, totalLimit, alert];
       });
     };
-    for (const value of [10, 20, 30]) await m.event(sub, metric, value);
-    expect(await told()).toEqual([[1, 60, 100, 0]]);
-    await m.event(sub, metric, 20);
-    expect(await told()).toEqual([]);
-    m.clock.advance(1);
-    expect(await told()).toEqual([
+    for (const value of [10, 20, 30]) await use(value);
+    expect(await told('2026-06-01')).toEqual([[1, 60, 100, 0]]);
+    await use(20);
+    expect(await told('2026-06-01')).toEqual([]);
+    expect(await told('2026-06-01T00:00:01')).toEqual([
       [2, 80, 100, 0],
       [3, 80, 100, 80],
     ]);
-    m.clock.advance(1);
-    await m.event(sub, metric, 20);
-    expect(await told()).toEqual([
+    await s.to('2026-06-01T00:00:02');
+    await use(20);
+    expect(await told('2026-06-01T00:00:02')).toEqual([
       [4, 100, 100, 0],
       [5, 100, 100, 100],
     ]);
@@ -160,32 +180,38 @@ describe('user.metric.update (G10)', () => {
 
 describe('usage as it stands', () => {
   it('is shown of a user and of a subscription', async () => {
-    const [limited, metered] = [m.metric('limitMetered', 'count'), m.metric('chargeMetered')];
-    const start = m.clock.now() - day;
-    const plan = terms({ limits: [limit(limited.id, 10)], charges: [charge(metered.id)] });
-    const sub = m.subscribed([], { start, periods: [period(start, start + 30 * day, plan)] });
-    await m.event(sub, limited);
-    await m.event(sub, metered, 7);
-    const { userMetric } = await m.t.done(userUsage, { externalUserId: `user-${sub.userId}` });
+    const priced = s.metric();
+    const metric = s.metric('limitMetered', 'count');
+    const userId = await s.buyer('succeeds', { externalUserId: 'acme' });
+    const planId = s.plan({ metricLimits: [limit(metric.id, 10)], metricMeteredCharge: [charge(priced.id)] });
+    const { id } = await s.subscribe({ userId, planId });
+    await s.use(userId, metric, 1);
+    await s.use(userId, priced, 7);
+    const { userMetric } = await s.t.done(userUsage, { externalUserId: 'acme' }, s.merchant);
+    const metricLimit = { TotalLimit: 10, PlanLimits: [{ planId, metricLimit: 10 }] };
+    const costs = { CurrentUsedValue: 7, totalChargeAmount: 70, merchantMetric: { id: priced.id } };
     expect(userMetric).toMatchObject({
-      user: { id: sub.userId },
-      limitStats: [
-        { CurrentUsedValue: 1, metricLimit: { TotalLimit: 10, PlanLimits: [{ planId: 1, metricLimit: 10 }] } },
-      ],
-      meteredChargeStats: [{ CurrentUsedValue: 7, totalChargeAmount: 70, merchantMetric: { id: metered.id } }],
+      user: { id: userId },
+      limitStats: [{ CurrentUsedValue: 1, metricLimit }],
+      meteredChargeStats: [costs],
     });
-    expect((await m.t.done(subscriptionUsage, { subscriptionId: sub.subscriptionId })).userMetric).toEqual(userMetric);
-    expect(await totals(sub, metered.code)).toEqual([7, 0]);
-    expect((await m.t.done(userUsage, { userId: 1 })).userMetric).toMatchObject({ limitStats: [], user: { id: 1 } });
+    expect((await s.t.done(subscriptionUsage, { subscriptionId: id }, s.merchant)).userMetric).toEqual(userMetric);
+    expect(await s.standing(userId, priced)).toEqual([7, 0]);
+    const idle = await s.buyer();
+    expect((await s.t.done(userUsage, { userId: idle }, s.merchant)).userMetric).toMatchObject({
+      limitStats: [],
+      user: { id: idle },
+    });
   });
 
   it('is refused for what there is not', async () => {
-    const { code } = m.metric('limitMetered');
-    expect(await m.t.call(userUsage, { userId: 999_999 })).toMatchObject({ slug: 'user_not_found' });
-    expect(await m.t.call(subscriptionUsage, { subscriptionId: 'x' })).toMatchObject({
+    const { code: metricCode } = s.metric('limitMetered');
+    const userId = await s.buyer();
+    expect(await s.t.call(userUsage, { userId: 999_999 }, s.merchant)).toMatchObject({ slug: 'user_not_found' });
+    expect(await s.t.call(subscriptionUsage, { subscriptionId: 'x' }, s.merchant)).toMatchObject({
       slug: 'subscription_not_found',
     });
-    const value = (over: object) => m.t.call(usageCurrentValue, { userId: 1, metricCode: code, ...over });
+    const value = (over: object) => s.t.call(usageCurrentValue, { userId, metricCode, ...over }, s.merchant);
     expect(await value({ userId: 999_999 })).toMatchObject({ slug: 'user_not_found' });
     expect(await value({ metricCode: 'none' })).toMatchObject({ slug: 'metric_not_found' });
     expect(await value({})).toMatchObject({ slug: 'usage_not_subscribed' });

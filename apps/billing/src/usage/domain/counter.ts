@@ -38,7 +38,7 @@ export interface Counter extends Tally {
   noticeDue: boolean;
   noticeAt: number;
   alerted: number;
-  /** An upgrade was started because of this limit. */
+  /** An event beyond this limit has asked for an upgrade. */
   upgradeAsked: boolean;
 }
 

@@ -63,7 +63,7 @@ export class UsageRecorder {
       const where = placed.get(incoming);
       if (key) outcomes.push(repeated(key, stored));
       else if (where === undefined || where instanceof Rejected) outcomes.push(where ?? new Rejected('internal_error'));
-      else outcomes.push(counting.take(where, ids.shift() ?? 0));
+      else outcomes.push(await counting.take(where, ids.shift() ?? 0));
     }
     counting.save();
     return outcomes;
@@ -149,7 +149,7 @@ class Counting {
     return this.placed.some(each => found(this.byPair, each)?.closed);
   }
 
-  take(placed: Placed, id: number): Outcome {
+  async take(placed: Placed, id: number): Promise<Outcome> {
     const { tx } = this;
     const { incoming, at, subscription, period } = placed;
     const name = nameOf(incoming);
@@ -163,7 +163,7 @@ class Counting {
     const event = { id, eventTime: at, value: incoming.value, uniqueId: incoming.uniqueId };
     const total = count(placed, current, event, (this.uniqueEvents.get(unique) ?? 0n) === 0n);
     if (total === undefined) {
-      const upgraded = askUpgrade(tx, current, termsOf(period));
+      const upgraded = await askUpgrade(tx, current, termsOf(period));
       if (upgraded) this.changed.set(keyOf(locked), upgraded);
       const { used } = current;
       return new Rejected(

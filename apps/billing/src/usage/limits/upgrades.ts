@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { eachItem, type Tx, type Work, type WorkItem, work } from '@recur/platform';
 import type { Counter } from '../domain/counter.js';
 import type { PlanTerms } from '../domain/facts.js';
+import { counters } from '../tables.js';
 
 /** The kind of work that starts an upgrade; its key is `<subscriptionId>-<planId>`. */
 export const UPGRADE_WORK = 'usage.upgrade';
@@ -32,10 +33,16 @@ export class UsageUpgrades {
   }
 }
 
-/** Schedules the upgrade that a refused event asks for, once per period; returns the changed counter, if it did. */
-export function askUpgrade(tx: Tx, counter: Counter, terms: readonly PlanTerms[]): Counter | undefined {
+/**
+ * Schedules the upgrade that a refused event asks for, once per period of the subscription, whichever of its limits
+ * refuses; returns the counter that has asked, if it had not before.
+ */
+export async function askUpgrade(tx: Tx, counter: Counter, terms: readonly PlanTerms[]): Promise<Counter | undefined> {
   const planId = terms[0]?.autoUpgradePlanId ?? 0;
   if (planId === 0 || counter.upgradeAsked) return undefined;
-  tx.schedule(UPGRADE_WORK, `${counter.subscriptionId}-${planId}`, tx.now);
+  const { subscriptionId, periodStart } = counter;
+  const asked = await tx.all(counters, { subscriptionId, periodStart, upgradeAsked: true });
+  // two at once are no harm: their work has one key, and it starts no upgrade to a plan twice
+  if (asked.length === 0) tx.schedule(UPGRADE_WORK, `${subscriptionId}-${planId}`, tx.now);
   return { ...counter, upgradeAsked: true };
 }

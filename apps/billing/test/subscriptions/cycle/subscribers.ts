@@ -7,6 +7,7 @@ import {
   type Plan,
   planType,
   setupGateway,
+  type User,
 } from '@recur/contracts';
 import { shop } from '../../shop.js';
 
@@ -47,9 +48,9 @@ export async function subscribers(from = '2026-01-31') {
   const card = (userId: number, scenario: string) =>
     t.done(newPaymentMethod, { gatewayId, userId, data: { scenario } }, merchant);
   /** A user whose saved card has the outcome of a scenario. */
-  const buyer = async (scenario = 'succeeds'): Promise<number> => {
+  const buyer = async (scenario = 'succeeds', over: Partial<User> = {}): Promise<number> => {
     const userId = ++users;
-    s.knowUser(userId, {}, merchant.merchantId);
+    s.knowUser(userId, over, merchant.merchantId);
     await card(userId, scenario);
     return userId;
   };

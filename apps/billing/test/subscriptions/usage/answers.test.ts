@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
-  emptyOf,
-  MetricPlanLimit,
   metricHistoryByInvoice,
   metricHistoryBySubscription,
   metricHistoryInvoices,
   subscriptionDetail,
   userUsage,
 } from '@recur/contracts';
-import { type Metered, metered } from './metered.js';
+import { limit, type Metered, metered } from './metered.js';
 
 let s: Metered;
 beforeAll(async () => {
@@ -24,7 +22,7 @@ async function limited(over: object = {}) {
   const metric = s.metric('limitMetered');
   await copy('metrics', metric.id);
   const userId = await s.buyer();
-  const metricLimits = [{ ...emptyOf(MetricPlanLimit), metricId: metric.id, metricLimit: 100 }];
+  const metricLimits = [limit(metric.id, 100)];
   const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 500, metricLimits, ...over }) });
   const { invoiceId } = await s.state(id);
   return { metric, userId, id, invoiceId, use: (value: number) => s.use(userId, metric, value) };

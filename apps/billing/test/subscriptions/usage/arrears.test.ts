@@ -5,7 +5,6 @@ import {
   cancelInvoice,
   createSubscription,
   emptyOf,
-  MetricPlanLimit,
   MultiCurrencyConfig,
   metricHistoryByInvoice,
   newUsageEvent,
@@ -13,7 +12,7 @@ import {
   submitChange,
   usageCurrentValue,
 } from '@recur/contracts';
-import { charge, type Metered, metered, tiers } from './metered.js';
+import { charge, limit, type Metered, metered, tiers } from './metered.js';
 
 let s: Metered;
 beforeAll(async () => {
@@ -194,9 +193,7 @@ it('of an invoice that is cancelled too late to be made again is billed by itsel
   expect((await s.lines(id)).slice(1)).toEqual(lines);
 });
 
-const limited = (metricId: number, metricLimit: number) => ({
-  metricLimits: [{ ...emptyOf(MetricPlanLimit), metricId, metricLimit }],
-});
+const limited = (metricId: number, metricLimit: number) => ({ metricLimits: [limit(metricId, metricLimit)] });
 
 it('carries over what a limit left where the next period is paid after it began', async () => {
   await s.anew('2026-06-01');

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { addTrialTime, emptyOf, MetricPlanLimit, previewChange, submitChange } from '@recur/contracts';
-import { charge, type Metered, metered, tiers } from './metered.js';
+import { addTrialTime, previewChange, submitChange } from '@recur/contracts';
+import { utc } from '../cycle/subscribers.js';
+import { charge, limit, type Metered, metered, tiers } from './metered.js';
 
 let s: Metered;
 beforeAll(async () => {
@@ -37,6 +38,26 @@ describe('a change of plan', () => {
       'paid plan 06-16 07-01 1000',
       `paid ${of} 06-01 06-16 1250`,
       'paid plan 07-01 08-01 2000',
+      `paid ${of} 06-16 07-01 480`,
+    ]);
+  });
+
+  it('from the time of its preview on counts what was used since at the new price', async () => {
+    const { metric, userId, id, change, of } = await repriced(graduated, { standardAmount: 8 });
+    await s.use(userId, metric, 150);
+    await s.to('2026-06-16');
+    const { prorationDate, totalAmount } = await s.t.done(previewChange, change, s.merchant);
+    await s.to('2026-06-16T00:10');
+    await s.use(userId, metric, 20, { at: '2026-06-16T00:05' });
+    const quoted = { ...change, prorationDate };
+    expect((await s.t.done(previewChange, quoted, s.merchant)).totalAmount).toBe(totalAmount);
+    await s.t.done(submitChange, { ...quoted, confirmTotalAmount: totalAmount }, s.merchant);
+    await s.to('2026-06-16T00:15');
+    await s.use(userId, metric, 40);
+    expect(await s.standing(userId, metric)).toEqual([60, 0]);
+    await s.to('2026-07-02');
+    expect((await s.lines(id)).filter(line => line.includes(of))).toEqual([
+      `paid ${of} 06-01 06-16 1250`,
       `paid ${of} 06-16 07-01 480`,
     ]);
   });
@@ -142,6 +163,54 @@ describe('a change of plan', () => {
       'paid plan 07-01 08-01 1000',
       `paid ${of} 06-01 07-01 400`,
     ]);
+  });
+
+  it('that is not paid in time joins what was counted before it and since, however that is aggregated', async () => {
+    const kinds = ['count', 'countUnique', 'latest', 'max', 'sum'] as const;
+    const metrics = kinds.map(kind => s.metric('chargeMetered', kind));
+    const priced = (standardAmount: number) => ({
+      metricMeteredCharge: metrics.map(({ id }) => charge(id, { standardAmount })),
+    });
+    const { userId, id } = await s.subscriber({ amount: 1000, ...priced(10) });
+    const newPlanId = s.plan({ amount: 2000, ...priced(8) });
+    const useAll = async (value: number, unique: string, at: string) => {
+      for (const metric of metrics) expect(await s.use(userId, metric, value, { unique, at })).toBe('');
+    };
+    const billed = async () => {
+      const lines = (await s.lines(id)).filter(line => line.includes(' usage:')).map(line => line.split(' '));
+      const amountOf = (metricId: number) =>
+        lines.filter(([, key]) => key === `usage:${metricId}`).map(of => of.at(-1));
+      return Object.fromEntries(metrics.map((metric, at) => [kinds[at], amountOf(metric.id)]));
+    };
+    await s.to('2026-06-16');
+    await useAll(5, 'a', '2026-06-15');
+    await s.swap(userId, 'declines_softly');
+    const change = { subscriptionId: id, newPlanId, quantity: 1, prorationDate: utc('2026-06-16') };
+    await s.to('2026-06-16T00:10');
+    await useAll(7, 'a', '2026-06-16T00:01');
+    await useAll(2, 'b', '2026-06-16T00:02');
+    await s.t.done(submitChange, change, s.merchant);
+    // those that do not add up cost half of the month
+    expect(await billed()).toEqual({ count: ['10'], countUnique: ['5'], latest: ['25'], max: ['25'], sum: ['50'] });
+    await s.to('2026-06-17');
+    await s.swap(userId, 'succeeds');
+    await useAll(1, 'b', '2026-06-16T00:03');
+    const [count, countUnique, latest, max, sum] = await Promise.all(metrics.map(each => s.standing(userId, each)));
+    expect({ count, countUnique, latest, max, sum }).toEqual({
+      count: [4, 0],
+      countUnique: [2, 0],
+      latest: [1, 0],
+      max: [7, 0],
+      sum: [15, 0],
+    });
+    await s.to('2026-07-02');
+    expect(await billed()).toEqual({
+      count: ['10', '40'],
+      countUnique: ['5', '20'],
+      latest: ['25', '10'],
+      max: ['25', '70'],
+      sum: ['50', '150'],
+    });
   });
 
   it('that another one supersedes gives the usage back to it', async () => {
@@ -265,9 +334,7 @@ describe('a change of an incomplete subscription to another price of usage (G5, 
 
 it('an event beyond a limit starts the upgrade that the plan names, and is taken once it took effect (G8)', async () => {
   const metric = s.metric('limitMetered');
-  const limits = (metricLimit: number) => ({
-    metricLimits: [{ ...emptyOf(MetricPlanLimit), metricId: metric.id, metricLimit }],
-  });
+  const limits = (metricLimit: number) => ({ metricLimits: [limit(metric.id, metricLimit)] });
   const autoUpgradePlanId = s.plan({ amount: 2000, ...limits(100) });
   const userId = await s.buyer();
   const { id } = await s.subscribe({ userId, planId: s.plan({ amount: 1000, autoUpgradePlanId, ...limits(10) }) });

@@ -191,6 +191,24 @@ it('usage on a last invoice that is cancelled is not billed again', async () => 
   expect(await used(m)).toEqual([expect.stringMatching(/^cancelled .* 60$/)]);
 });
 
+it('usage on two last invoices that are cancelled one after the other, the older one first, is not billed again', async () => {
+  const m = await metering();
+  await m.use(6);
+  await s.swap(m.userId, 'declines_softly');
+  await s.to('2026-05-10');
+  await cancel(m.id, { invoiceNow: true });
+  expect(await m.use(2, { at: '2026-05-09T12:00' })).toBe('');
+  await s.to('2026-05-10T01:10');
+  expect(await used(m)).toEqual(['processing 05-01 05-10 60', 'processing 05-01 05-10 20']);
+  const unpaid = await s.t.rows(
+    `select invoice_id from invoices where subscription_id = $1 and status = 'processing' order by id`,
+    [m.id],
+  );
+  for (const { invoice_id: invoiceId } of unpaid) await s.t.done(cancelInvoice, { invoiceId }, s.merchant);
+  await s.to('2026-05-12');
+  expect(await used(m)).toEqual(['cancelled 05-01 05-10 60', 'cancelled 05-01 05-10 20']);
+});
+
 it('usage on the invoice of a draft that an end has finished is billed by itself where that is cancelled', async () => {
   const m = await metering();
   await m.use(6);

@@ -3,8 +3,8 @@ import { emptyOf, MetricPlanCharge, Plan } from '@recur/contracts';
 import { billing } from '../../../src/service.js';
 import { SubscriptionFacts } from '../../../src/usage/subscription-facts.js';
 import { type Shop, shop } from '../../shop.js';
-import { day } from '../../usage/meter.js';
 
+const day = 86_400;
 let s: Shop;
 beforeAll(async () => {
   s = await shop(billing);

@@ -5,10 +5,13 @@ import {
   emptyOf,
   type MerchantMetric,
   MetricPlanCharge,
+  MetricPlanLimit,
   metricType,
   newUsageEvent,
+  type Plan,
   previewNextInvoice,
   updateSubscriptionConfig,
+  usageCurrentValue,
 } from '@recur/contracts';
 import { type Subscribers, shown, subscribers, utc } from '../cycle/subscribers.js';
 
@@ -27,6 +30,12 @@ export const charge = (metricId: number, over: object = {}): MetricPlanCharge =>
   ...over,
 });
 
+export const limit = (metricId: number, metricLimit: number): MetricPlanLimit => ({
+  ...emptyOf(MetricPlanLimit),
+  metricId,
+  metricLimit,
+});
+
 /** Subscribers of plans that meter usage, on the test clock. */
 export async function metered(from?: string) {
   const s: Subscribers = await subscribers(from);
@@ -41,12 +50,25 @@ export async function metered(from?: string) {
     s.s.knowMetric(id, { ...types, ...over }, s.merchant.merchantId);
     return { id, code: `m${id}` };
   };
-  const event = (userId: number, { code }: { code: string }, aggregationValue: number, over: object = {}) => ({
+  /** An event as it is sent, with an id of its own. */
+  const event = (userId: number, { code }: { code: string }, aggregationValue?: number, over: object = {}) => ({
     ...{ userId, metricCode: code, externalEventId: `e-${++events}`, aggregationValue },
     ...over,
   });
   return {
-    ...{ ...s, metric },
+    ...{ ...s, metric, event },
+    /** A new user who subscribes to a new plan. */
+    async subscriber(plan: Partial<Plan>, terms: object = {}) {
+      const userId = await s.buyer();
+      const planId = s.plan(plan);
+      const { id } = await s.subscribe({ userId, planId, ...terms });
+      return { userId, planId, id };
+    },
+    /** The value of a metric in the current period, and its limit. */
+    async standing(userId: number, { code: metricCode }: { code: string }) {
+      const { currentValue, totalLimit } = await s.t.done(usageCurrentValue, { userId, metricCode }, s.merchant);
+      return [currentValue, totalLimit];
+    },
     configure: (config: object) => s.t.done(updateSubscriptionConfig, config, s.merchant),
     /** Records an event; its refusal, if it was refused. */
     async use(
