@@ -66,10 +66,10 @@ export class SubscriptionInvoices {
         await this.tell('paid', tx, invoice);
         keepLimitsOf(tx, invoice);
       },
-      // what is not paid by its deadline stays billed
+      // usage that is not paid by the deadline stays billed
       failed: (tx, invoice) => this.tell('failed', tx, invoice),
       cancelled: async (tx, invoice) => {
-        // nothing follows a last invoice
+        // a last invoice is followed by no other
         const isLast = invoice.billReason === 'last' || invoice.billReason === 'usage';
         if (!isLast) await usage.reopen(tx, invoice.invoiceId);
         await this.tell('cancelled', tx, invoice);

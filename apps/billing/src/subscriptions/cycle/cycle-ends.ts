@@ -102,11 +102,11 @@ export class CycleEnds {
     tx.schedule(NEXT, sub.subscriptionId, tx.now);
   }
 
-  /** Of a subscription that is over no invoice is made again: what it billed of usage is billed by itself. */
+  /** Bills by itself the usage of an invoice that is not made again, since its subscription is over. */
   private async neverMade(tx: Tx, sub: Subscription, invoice: InvoiceState): Promise<void> {
     const row = await rowOf(tx, invoice);
     if (!row) return;
-    // its current period was lived in, unpaid
+    // the current period was lived in, unpaid
     const isCurrent = row.startAt === sub.currentPeriodStart;
     if (row.state === 'open' && isCurrent) tx.save(subscriptionPeriods, { ...row, state: 'unpaid' });
     else if (row.state === 'open') await voidPeriod(tx, row);

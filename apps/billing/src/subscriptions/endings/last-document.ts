@@ -45,7 +45,7 @@ export class LastDocuments {
     private readonly arrears: Arrears,
   ) {}
 
-  /** What is never billed is told in the operation log. */
+  /** Makes it, and tells in the operation log of what is never billed. */
   async make(tx: Tx, sub: Subscription, terms: LastTerms): Promise<void> {
     const { subscriptionId, userId, planId } = sub;
     const unbilled = await this.made(tx, sub, terms);

@@ -1,12 +1,13 @@
 import type { MerchantMetric } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
 import { metricsById } from '../../customers/metrics.js';
-import { createCounters, emptyCounter, keyOf, lockCounters, pairKey, pairsIn } from '../counters.js';
+import { keyOf, lockCounters, pairKey, pairsIn } from '../counters.js';
 import { type Counter, priceFor } from '../domain/counter.js';
 import { aggregationOf } from '../metric-kinds.js';
 import { adoptEvents, rebuildUniques, recount } from '../recounting.js';
+import { splitAt } from '../splits.js';
 import { type Billing, billings, counters } from '../tables.js';
-import { type Billed, usedUntil } from './due-lines.js';
+import { type Billed } from './due-lines.js';
 
 const dropCounter = `delete from usage_counters where merchant_id = $1 and subscription_id = $2 and metric_id = $3
   and start_at = $4`;
@@ -22,31 +23,6 @@ export async function cutAt(tx: Tx, metric: MerchantMetric, counter: Counter, bi
   const price = priceFor(counter, period, subscription) ?? null;
   if (counter.endAt <= until) return { ...counter, price };
   return { ...(await splitAt(tx, metric, counter, { ...counter, startAt: until })), price };
-}
-
-/** What was counted from the start of `rest` on becomes a counter of its own, `rest`; returns the counter without it. */
-export async function splitAt(
-  tx: Tx,
-  metric: MerchantMetric,
-  counter: Counter,
-  rest: Pick<Counter, 'startAt' | 'endAt' | 'periodStart' | 'periodEnd'>,
-): Promise<Counter> {
-  const aggregation = aggregationOf(metric);
-  const { startAt: start, endAt: end, periodStart, periodEnd } = rest;
-  const cut = { ...counter, endAt: start };
-  const tail = await recount(tx, aggregation, { ...counter, startAt: start });
-  if (tail.events === 0n) return cut;
-  const head = await usedUntil(tx, aggregation, counter, start);
-  const { merchantId, userId, version, noticeAt, noticeDue } = counter;
-  const made = emptyCounter(counter, { start, end }, { merchantId, userId, periodStart, periodEnd });
-  await createCounters(tx, [made]);
-  await tx.upsert(counters, [{ ...made, ...tail, version: version + 1, noticeAt, noticeDue }]);
-  await adoptEvents(tx, made);
-  if (aggregation === 'countUnique') {
-    await rebuildUniques(tx, cut);
-    await rebuildUniques(tx, made);
-  }
-  return { ...cut, ...tallyOf(head) };
 }
 
 /**
@@ -112,14 +88,3 @@ async function join(tx: Tx, metric: MerchantMetric, counter: Counter, next: Coun
   if (aggregation === 'countUnique') await rebuildUniques(tx, whole);
   return { ...whole, ...(await recount(tx, aggregation, whole)), version: Math.max(counter.version, next.version) + 1 };
 }
-
-const tallyOf = ({
-  events,
-  used,
-  latestTime,
-  latestId,
-  minEventId,
-  maxEventId,
-}: Counter | Awaited<ReturnType<typeof recount>>) => ({
-  ...{ events, used, latestTime, latestId, minEventId, maxEventId },
-});

@@ -1,8 +1,8 @@
 import type { Tx } from '@recur/platform';
 import { metricsById } from '../../customers/metrics.js';
-import { splitAt } from '../billing/cuts.js';
 import { lockCounters } from '../counters.js';
 import { isLimit } from '../metric-kinds.js';
+import { splitAt } from '../splits.js';
 import { counters } from '../tables.js';
 
 /** The end of a period, and where it moves to. */
