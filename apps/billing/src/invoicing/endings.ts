@@ -44,6 +44,7 @@ export class InvoiceEndings {
     await giveBack(tx, cancelled);
     await undoSources(tx, cancelled);
     await issueVoidNote(tx, cancelled);
+    await this.owners.tell('undone', tx, cancelled);
   }
 
   /** Fails an open invoice whose term is over, and its payment. Throws what `expireInvoice` does. */

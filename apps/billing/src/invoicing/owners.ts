@@ -14,6 +14,8 @@ export interface InvoiceOwner {
   paid(tx: Tx, invoice: InvoiceState): Promise<void>;
   failed(tx: Tx, invoice: InvoiceState): Promise<void>;
   cancelled(tx: Tx, invoice: InvoiceState): Promise<void>;
+  /** After `cancelled`: credit, discounts and lines that it had used have come back. */
+  undone?(tx: Tx, invoice: InvoiceState): Promise<void>;
   /** True if an invoice that is unpaid at its deadline is cancelled with what it bills, instead of failing. */
   lapses?(tx: Tx, invoice: InvoiceState): Promise<boolean>;
   /** A charge failed; the invoice stays open. */
@@ -33,7 +35,7 @@ export interface InvoiceOwner {
 }
 
 /** Moves that owners are told without further facts. */
-type PlainEnd = 'finish' | 'paid' | 'failed' | 'refused' | 'cancelled' | 'ended';
+type PlainEnd = 'finish' | 'paid' | 'failed' | 'refused' | 'cancelled' | 'undone' | 'ended';
 
 /** The owners of invoices, by bizType. Owners register when the service starts. */
 @Injectable()

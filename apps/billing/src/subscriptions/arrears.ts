@@ -58,13 +58,13 @@ export class Arrears {
     return waiting;
   }
 
-  /** Limits follow the end of the current period, which a change or appended free time moves; `next` ends the one after it. */
+  /** Counters follow the end of the current period, which a change or appended free time moves. */
   moveEnd = (
     tx: Tx,
     { subscriptionId, currentPeriodEnd: from }: Subscription,
     to: number,
-    next?: number,
-  ): Promise<void> => usage.movePeriodEnd(tx, subscriptionId, { from, to, ...(next !== undefined && { next }) });
+    of: usage.MovedFor = {},
+  ): Promise<void> => usage.movePeriodEnd(tx, subscriptionId, { from, to, ...of });
 
   /** Keeps the limits of the period of an invoice as they are when it is paid. */
   async keepLimits(tx: Tx, { invoiceId, subscriptionId, periodStart }: InvoiceState): Promise<void> {
@@ -79,7 +79,7 @@ export class Arrears {
 
   /** True if its plans sell usage, or ever did: some of it may be late. */
   private async isMetered(reader: Reader, { planSnapshot, subscriptionId }: Subscription): Promise<boolean> {
-    return sellsUsage(planSnapshot) || usage.isCounted(reader, subscriptionId);
+    return sellsUsage(planSnapshot) || usage.isCharged(reader, subscriptionId);
   }
 
   private async billed(

@@ -29,6 +29,8 @@ export interface EndHandler {
   paid(tx: Tx, end: InvoiceEnd): Promise<void>;
   failed(tx: Tx, end: InvoiceEnd): Promise<void>;
   cancelled(tx: Tx, end: InvoiceEnd): Promise<void>;
+  /** After `cancelled`: what it had used has come back. */
+  undone?(tx: Tx, end: InvoiceEnd): Promise<void>;
   /** A charge failed; others may follow. */
   refused?(tx: Tx, end: InvoiceEnd): Promise<void>;
   /** The outcome of its payment is awaited, or no longer. */
@@ -46,7 +48,7 @@ type SubscriptionEnd = (tx: Tx, sub: Subscription, reason: string) => Promise<vo
 
 /**
  * The owner of invoices of subscriptions. Each occasion for an invoice has a handler for its end; handlers register when
- * the service starts. An invoice that is cancelled gives back the usage that it billed.
+ * the service starts. An invoice that is cancelled gives back the usage that it billed, unless it was the last one.
  */
 @Injectable()
 export class SubscriptionInvoices {
@@ -74,6 +76,7 @@ export class SubscriptionInvoices {
         if (!isLast) await usage.reopen(tx, invoice.invoiceId);
         await this.tell('cancelled', tx, invoice);
       },
+      undone: (tx, invoice) => this.tell('undone', tx, invoice),
       refused: (tx, invoice) => this.tell('refused', tx, invoice),
       underWay: async (tx, invoice, isUnderWay) => {
         const end = await endOf(tx, invoice);
@@ -145,7 +148,11 @@ export class SubscriptionInvoices {
     await discounts.lockDiscountsOf(tx, { invoiceId, useId: sub?.discount?.waitingUseId ?? 0 });
   }
 
-  private async tell(end: 'paid' | 'failed' | 'refused' | 'cancelled', tx: Tx, invoice: InvoiceState): Promise<void> {
+  private async tell(
+    end: 'paid' | 'failed' | 'refused' | 'cancelled' | 'undone',
+    tx: Tx,
+    invoice: InvoiceState,
+  ): Promise<void> {
     const ended = await endOf(tx, invoice);
     if (ended) await this.handlers.get(invoice.billReason)?.[end]?.(tx, ended);
   }

@@ -1,3 +1,4 @@
+import { metricType } from '@recur/contracts';
 import { hydrate, type Reader, type Tx } from '@recur/platform';
 import { noTally } from './domain/aggregation.js';
 import type { Bounds, Counter } from './domain/counter.js';
@@ -42,14 +43,17 @@ export async function countersOf(reader: Reader, pairs: readonly Pair[], since: 
   return rows.map(row => hydrate(counters, row));
 }
 
-const countedText = `select exists(select 1 from usage_counters c where c.merchant_id = $1 and c.subscription_id = asked.id)
-  as counted from unnest($2::text[]) with ordinality asked(id, n) order by n`;
+const chargedText = `select exists(select 1 from usage_counters c
+    join metric_copies m on m.merchant_id = c.merchant_id and m.id = c.metric_id
+    where c.merchant_id = $1 and c.subscription_id = asked.id
+      and (m.data->>'type')::int in (${metricType.chargeMetered}, ${metricType.chargeRecurring})) as charged
+  from unnest($2::text[]) with ordinality asked(id, n) order by n`;
 
-/** True if usage of a subscription was ever counted. */
-export const isCounted = (reader: Reader, subscriptionId: string): Promise<boolean> =>
-  reader.jointly('counted', subscriptionId, async ids => {
-    const rows = await reader.query(countedText, [reader.merchantId, ids]);
-    return rows.map(({ counted }) => counted === true);
+/** True if usage of a subscription was ever counted of a metric that is charged. */
+export const isCharged = (reader: Reader, subscriptionId: string): Promise<boolean> =>
+  reader.jointly('charged', subscriptionId, async ids => {
+    const rows = await reader.query(chargedText, [reader.merchantId, ids]);
+    return rows.map(({ charged }) => charged === true);
   });
 
 /** Makes counters that are not there yet, without locking those that are. */

@@ -12,16 +12,16 @@ import {
   type DueCounter,
   dueCounters,
 } from './billing/due-lines.js';
-import { createCounters, keyOf, lockCounters, pairsIn } from './counters.js';
-import type { Counter } from './domain/counter.js';
+import { createCounters, keyOf, lockCounters } from './counters.js';
+import { type Counter, priceFor } from './domain/counter.js';
 import { type Billing, billings, counters } from './tables.js';
 import { priceView, stepView } from './views.js';
 
 export type { Billed, BilledPart } from './billing/due-lines.js';
 export { unbilledIds } from './billing/unbilled.js';
-export { isCounted } from './counters.js';
+export { isCharged } from './counters.js';
 export { carryOver } from './limits/carry-over.js';
-export { movePeriodEnd } from './limits/period-end.js';
+export { type MovedFor, movePeriodEnd } from './limits/period-end.js';
 export { takeSnapshot } from './snapshots.js';
 
 // The verbs of usage for subscriptions. Facts are given as plain data (domain/facts.ts); all run in the open transaction.
@@ -29,10 +29,10 @@ export { takeSnapshot } from './snapshots.js';
 //   linesFor(reader, billed)            what an invoice of a period bills for usage; a preview, nothing is written
 //   lock(tx, billed)                    no event changes those lines before the transaction ends
 //   close(tx, billed, invoiceId)        the same lines, billed on that invoice: later events of the time are late usage
-//   reopen(tx, invoiceId)               the invoice was cancelled or failed: its usage is unbilled again
-//   isCounted(reader, subscriptionId)   counters.ts: some usage of it was counted
+//   reopen(tx, invoiceId)               the invoice was cancelled: its usage is unbilled again
+//   isCharged(reader, subscriptionId)   counters.ts: usage of it was counted that plans charge, or once did
 //   carryOver(tx, …)                    carry-over.ts: what recurring limits leave over; at a period's end and its close
-//   movePeriodEnd(tx, …)                period-end.ts: limits follow a period that a change ends or free time makes longer
+//   movePeriodEnd(tx, …)                period-end.ts: counters follow a period that a change ends or free time makes longer
 //   takeSnapshot(tx, …)                 snapshots.ts: limits as they are when an invoice is paid
 //
 // A period without a change of price is closed once, at its end or grace (until = period.end). A change at t that changes
@@ -76,40 +76,38 @@ export async function close(tx: Tx, billed: Billed, invoiceId: string): Promise<
   const there = await lockedForClose(tx, billed);
   const due = await dueCounters(tx, billed, there);
   const byKey = new Map(due.map(each => [keyOf(each.counter), each]));
-  const closed: Counter[] = [];
+  const closed = new Map<string, Counter>();
+  // without a price it stays open until the period is over: a change may give it one
+  const isWhole = !billed.metricIds && billed.until === billed.period.end;
   for (const metric of await chargeMetrics(tx, billed, there)) {
     const own = there.filter(({ metricId }) => metricId === metric.id);
     for (const { counter } of chargedStretches(billed, metric, own)) {
-      if (counter.closed) continue;
+      if (counter.closed || (isWhole && !priceFor(counter, billed.period, billed.subscription))) continue;
       const of = byKey.get(keyOf(counter));
       // without usage too, so that a cancelled invoice opens it again
       tx.save(billings, billingOf(tx, invoiceId, counter, of, !billed.isLasting && billed.until < counter.endAt));
-      closed.push(billedCounter(await cutAt(tx, metric, counter, billed), of));
+      closed.set(keyOf(counter), billedCounter(await cutAt(tx, metric, counter, billed), of));
     }
   }
   for (const each of due.filter(({ late, counter }) => late || counter.startAt < billed.period.start)) {
     tx.save(billings, billingOf(tx, invoiceId, each.counter, each, false));
-    closed.push(billedCounter({ ...each.counter, price: each.kept }, each));
+    closed.set(keyOf(each.counter), billedCounter({ ...each.counter, price: each.kept }, each));
   }
-  if (!billed.metricIds) closed.push(...(await unpriced(tx, billed, there, byKey)));
-  await tx.upsert(counters, closed);
+  const free = billed.metricIds ? [] : await unpriced(tx, billed, there);
+  for (const counter of free) if (!closed.has(keyOf(counter))) closed.set(keyOf(counter), counter);
+  await tx.upsert(counters, [...closed.values()]);
 }
 
 /** Counters of earlier periods in which a charge had no price, closed: they stay free. */
-async function unpriced(
-  tx: Tx,
-  billed: Billed,
-  there: readonly Counter[],
-  due: ReadonlyMap<string, unknown>,
-): Promise<Counter[]> {
+async function unpriced(tx: Tx, billed: Billed, there: readonly Counter[]): Promise<Counter[]> {
   const charged = new Set((await chargeMetrics(tx, billed, there)).map(({ id }) => id));
   return there
     .filter(({ closed, startAt }) => !closed && startAt < billed.period.start)
-    .filter(counter => charged.has(counter.metricId) && !due.has(keyOf(counter)))
+    .filter(({ metricId }) => charged.has(metricId))
     .map(counter => ({ ...counter, closed: true, version: counter.version + 1 }));
 }
 
-/** Takes back what an invoice billed, since it was cancelled or failed: it stands on the next one again. */
+/** Takes back what an invoice billed, since it was cancelled: it stands on the next one again. */
 export async function reopen(tx: Tx, invoiceId: string): Promise<void> {
   const billed = await tx.all(billings, { invoiceId });
   if (billed.length === 0) return;
@@ -132,7 +130,7 @@ async function lockedForClose(tx: Tx, billed: Billed) {
       .map(({ counter }) => counter),
   );
   await createCounters(tx, missing);
-  const pairs = pairsIn([...known, ...metrics.map(({ id }) => ({ subscriptionId, metricId: id }))]);
+  const pairs = metrics.map(({ id: metricId }) => ({ subscriptionId, metricId }));
   return lockCounters(tx, pairs, 0);
 }
 

@@ -192,7 +192,8 @@ export class Recorder {
   private logEntries(): Emission[] {
     return [...this.records.entries.values()].flatMap(all => {
       const content = all.map(({ data }) => data.content).join(', ');
-      return all.slice(0, 1).map(({ also: _, ...entry }) => ({ ...entry, data: { ...entry.data, content } }));
+      const ids = Object.assign({}, ...all.map(({ data }) => data.ids).reverse());
+      return all.slice(0, 1).map(({ also: _, ...entry }) => ({ ...entry, data: { ...entry.data, content, ids } }));
     });
   }
 

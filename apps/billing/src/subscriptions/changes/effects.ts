@@ -125,7 +125,8 @@ export class ChangeEffects {
     const left = keepsNext ? sub : await this.withdrawNext(tx, sub);
     const free = newPeriod ? await restartPeriods(tx, sub, newPeriod, update.invoiceId) : 0;
     if (newPeriod && newPeriod.start < sub.currentPeriodEnd) {
-      await this.arrears.moveEnd(tx, sub, newPeriod.start, newPeriod.end);
+      const { start, end } = newPeriod;
+      await this.arrears.moveEnd(tx, sub, start, { next: { soldUntil: end, end: end + free } });
     }
     const changed = newPeriod ? restarted(updated(left, update), newPeriod, free) : updated(left, update);
     const after: Subscription = {

@@ -98,7 +98,7 @@ function taxedAs(sub: Subscription, input: ChangeInput, { actor }: Caller) {
 /** All metrics where a period ends with the change; none in a trial, or where it comes at the end of the period. */
 function repricedBy({ sub, after, mode, plan }: Unbilled, newPeriod: Stretch | undefined) {
   if (mode === 'trial' || plan.effect !== 'now') return new Set<number>();
-  return newPeriod && sellsUsage(sub.planSnapshot) ? undefined : repriced(sub, after);
+  return newPeriod ? undefined : repriced(sub, after);
 }
 
 /** Usage up to the change at the prices that end with it; of an incomplete subscription that of the current period. */

@@ -15,6 +15,7 @@ import { assertDecided } from '../../invoicing/domain/charge.js';
 import { InvoiceEndings } from '../../invoicing/endings.js';
 import { InvoiceOwners } from '../../invoicing/owners.js';
 import type { InvoiceState } from '../../invoicing/state.js';
+import { unbilledIds } from '../../usage/verbs.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears, isUsage } from '../arrears.js';
 import { askedText } from '../asked.js';
@@ -139,7 +140,7 @@ export class ChangeSubmit {
   }
 
   /** Ends the count of usage at the old price, which the invoice bills; without one it is billed with its lines. */
-  private close(tx: Tx, { sub, at, repriced }: ChangeQuote, invoiceId = tx.newId('in_')): Promise<void> {
+  private close(tx: Tx, { sub, at, repriced }: ChangeQuote, invoiceId = tx.newId(unbilledIds.carried)): Promise<void> {
     return this.arrears.close(tx, sub, at, invoiceId, { metricIds: repriced });
   }
 
@@ -159,7 +160,8 @@ export class ChangeSubmit {
       await this.arrears.close(tx, sub, start, invoiceId);
       await this.arrears.close(tx, sub, at, invoiceId, { metricIds, isLasting: true });
       await reinvoice(tx, { ...current, kind, endAt: end }, invoiceId);
-      if (start === sub.currentPeriodStart && end !== sub.currentPeriodEnd) await this.arrears.moveEnd(tx, sub, end);
+      if (start === sub.currentPeriodStart && end !== sub.currentPeriodEnd)
+        await this.arrears.moveEnd(tx, sub, end, { isResold: true });
     }
     const switched = { ...(unpaid?.sub ?? sub), latestInvoiceId: invoiceId };
     const done = await this.effects.takeEffect(tx, switched, billed, [], {

@@ -33,6 +33,7 @@ export class CycleEnds {
       failed: (tx, end) => this.failed(tx, end),
       refused: (tx, end) => this.refused(tx, end),
       cancelled: (tx, end) => this.cancelled(tx, end),
+      undone: (tx, end) => this.undone(tx, end),
     });
   }
 
@@ -80,37 +81,46 @@ export class CycleEnds {
 
   /**
    * Schedules the invoice again, a retry interval after the last attempt. What it had carried is unbilled again, and its
-   * one-time code waits again. Where that is too late, there is no other: its usage and what it carried are billed at once.
+   * one-time code waits again. Of a subscription that is over, the period is void, or was lived in unpaid.
    */
   private async cancelled(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
-    if (hasEnded(sub.status)) return this.neverMade(tx, sub, invoice);
     const row = await rowOf(tx, invoice);
     // a void period was replaced by another
     const unpaid = row?.state === 'open' ? row : undefined;
-    const { retryIntervalSeconds } = chargeTermsOf(sub, await settingsOf(tx));
-    const remakeAt = ((await lastAttempt(tx, invoice.invoiceId)) || tx.now) + retryIntervalSeconds;
-    const carried = [...sub.carried, ...carriedLinesOf(invoice.lines)];
-    const isTooLate = unpaid !== undefined && remakeAt >= unpaid.deadline;
-    const left = isTooLate ? [] : carried;
+    if (hasEnded(sub.status)) {
+      const isLived = unpaid?.startAt === sub.currentPeriodStart;
+      if (unpaid && isLived) tx.save(subscriptionPeriods, { ...unpaid, state: 'unpaid' });
+      else if (unpaid) await voidPeriod(tx, unpaid);
+      return;
+    }
+    const carried = carriedLinesOf(invoice.lines);
     const discount = sub.discount ?? (await waitAgain(tx, invoice)) ?? null;
-    if (left.length !== sub.carried.length || discount !== sub.discount) {
-      tx.step(subscriptionAggregate, { ...sub, carried: left, discount, modifyTime: tx.now }, 'subscription.updated');
+    if (carried.length > 0 || discount !== sub.discount) {
+      const unbilled = { ...sub, carried: [...sub.carried, ...carried], discount, modifyTime: tx.now };
+      tx.step(subscriptionAggregate, unbilled, 'subscription.updated');
     }
     if (!unpaid) return;
-    if (isTooLate) await this.lasts.usage(tx, { ...sub, carried }, unpaid.startAt);
-    tx.save(subscriptionPeriods, { ...unpaid, remakeAt });
+    const { retryIntervalSeconds } = chargeTermsOf(sub, await settingsOf(tx));
+    const attempt = await lastAttempt(tx, invoice.invoiceId);
+    tx.save(subscriptionPeriods, { ...unpaid, remakeAt: (attempt || tx.now) + retryIntervalSeconds });
     tx.schedule(NEXT, sub.subscriptionId, tx.now);
   }
 
-  /** Bills by itself the usage of an invoice that is not made again, since its subscription is over. */
-  private async neverMade(tx: Tx, sub: Subscription, invoice: InvoiceState): Promise<void> {
+  /**
+   * Bills by itself the usage of an invoice that is not made again, and what it carried: its subscription is over, or the
+   * deadline comes first.
+   */
+  private async undone(tx: Tx, { sub, invoice }: InvoiceEnd): Promise<void> {
     const row = await rowOf(tx, invoice);
-    if (!row) return;
-    // the current period was lived in, unpaid
-    const isCurrent = row.startAt === sub.currentPeriodStart;
-    if (row.state === 'open' && isCurrent) tx.save(subscriptionPeriods, { ...row, state: 'unpaid' });
-    else if (row.state === 'open') await voidPeriod(tx, row);
-    await this.lasts.usage(tx, { ...sub, carried: carriedLinesOf(invoice.lines) }, row.startAt);
+    const isOver = hasEnded(sub.status);
+    if (!row || (!isOver && (row.state !== 'open' || row.remakeAt < row.deadline))) return;
+    // lines of a period that will not begin are set off by the last document
+    const ofCurrent = row.startAt === sub.currentPeriodStart ? carriedLinesOf(invoice.lines) : [];
+    const carried = isOver ? ofCurrent : sub.carried;
+    const isBilled = await this.lasts.usage(tx, { ...sub, carried }, row.startAt, { goesOn: !isOver });
+    if (!isOver && isBilled && carried.length > 0) {
+      tx.step(subscriptionAggregate, { ...sub, carried: [], modifyTime: tx.now }, 'subscription.updated');
+    }
   }
 }
 

@@ -5,10 +5,7 @@ import { carriedItem } from './carried.js';
 import { creditItem, sellsAt } from './lines-in-force.js';
 import type { Subscription } from './subscription.js';
 
-/**
- * The end of the usage of a subscription that ends at a second, which counts itself: a clock that is moved by hand stands
- * still in between.
- */
+/** When the usage of a subscription that ends at a second is over: that second counts, since a test clock stands still. */
 export const lastUsageEnd = ({ currentPeriodEnd }: Pick<Subscription, 'currentPeriodEnd'>, at: number): number =>
   Math.min(at + 1, currentPeriodEnd);
 
@@ -49,7 +46,7 @@ export function lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage }: E
   };
 }
 
-/** `usage`: that of a time whose invoice was not paid, or what came in while a subscription that is over waited for it. */
+/** `usage`: usage alone, of a cancelled invoice that is not made again, or what came before the grace of an end was over. */
 export type LastKind = 'last' | 'usage';
 
 /** The last bill of a subscription. Carried lines come first. */

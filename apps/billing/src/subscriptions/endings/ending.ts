@@ -8,6 +8,7 @@ import { Arrears, sellsUsage } from '../arrears.js';
 import { ChangeEffects } from '../changes/effects.js';
 import { CycleInvoices } from '../cycle/cycle-invoices.js';
 import { sceneOf } from '../cycle/scene.js';
+import { carriedLinesOf } from '../domain/carried.js';
 import type { CycleState } from '../domain/cycle.js';
 import { lastUsageEnd } from '../domain/last-bill.js';
 import { isLivePeriod, type PeriodRow } from '../domain/periods.js';
@@ -61,16 +62,19 @@ export class SubscriptionEndings {
     if (move === 'cancel') tx.step(subscriptionAggregate, over, 'subscription.cancelled');
     else tx.step(subscriptionAggregate, over, move === 'expire' ? 'subscription.expired' : 'subscription.failed');
     scheduleNext(tx, over);
+    const carried = [...before.carried];
     // the handlers of their ends find that it is over
     for (const invoiceId of await openInvoicesOf(tx, sub.subscriptionId)) {
       if (invoiceId === finishedId) continue;
       const invoice = await this.owners.lock(tx, { invoiceId }, 'invoice_not_found');
       // usage that is billed by itself is owed
-      if (invoice.status === 'processing' && invoice.billReason !== 'usage') await this.endings.cancel(tx, invoice);
+      if (invoice.status !== 'processing' || invoice.billReason === 'usage') continue;
+      if (invoice.periodStart >= before.currentPeriodEnd) carried.push(...carriedLinesOf(invoice.lines));
+      await this.endings.cancel(tx, invoice);
     }
     const { invoiceNow = false } = terms;
     const usage = usageLater ? {} : await this.usageOf(tx, before);
-    await this.documents.make(tx, before, { prorate: false, invoiceNow, ...usage, ...terms });
+    await this.documents.make(tx, { ...before, carried }, { prorate: false, invoiceNow, ...usage, ...terms });
     const { subscriptionId, userId, planId } = over;
     if (log) tx.log(`Subscription(${subscriptionId})`, log, { subscriptionId, userId, planId });
     const current = await this.waitForUsage(tx, before, usageLater || invoiceNow);

@@ -30,6 +30,8 @@ export interface LastTerms {
   /** The second at which it ended, where the document is made later; the present one by default. */
   at?: number;
   kind?: LastKind;
+  /** True where the subscription is not over: what is too little to bill is neither closed nor waived. */
+  goesOn?: boolean;
 }
 
 const last = { status: 'open', createFrom: createFrom.autoRenew } as const;
@@ -45,36 +47,44 @@ export class LastDocuments {
     private readonly arrears: Arrears,
   ) {}
 
-  /** Makes it, and tells in the operation log of what is never billed. */
-  async make(tx: Tx, sub: Subscription, terms: LastTerms): Promise<void> {
+  /** Makes it, and tells in the operation log of what is never billed. False where nothing is billed. */
+  async make(tx: Tx, sub: Subscription, terms: LastTerms): Promise<boolean> {
     const { subscriptionId, userId, planId } = sub;
-    const unbilled = await this.made(tx, sub, terms);
-    if (unbilled.length === 0) return;
-    tx.logAlso(`Subscription(${subscriptionId})`, unbilled.join(', '), { subscriptionId, userId, planId });
+    const { isBilled, unbilled } = await this.outcome(tx, sub, terms);
+    if (unbilled.length > 0) {
+      tx.logAlso(`Subscription(${subscriptionId})`, unbilled.join(', '), { subscriptionId, userId, planId });
+    }
+    return isBilled;
   }
 
-  /** Bills by itself, with carried lines, what an invoice that is cancelled had billed, and what came since. */
-  async usage(tx: Tx, sub: Subscription, until: number): Promise<void> {
+  /**
+   * Bills by itself, with carried lines, the usage up to a time of an invoice that was cancelled, and what came since. With
+   * `goesOn` the subscription is not over: what is too little to bill stays unbilled.
+   */
+  async usage(tx: Tx, sub: Subscription, until: number, { goesOn = false } = {}): Promise<boolean> {
     await this.arrears.lock(tx, sub, until);
     const usage = await this.arrears.items(tx, sub, until);
-    await this.make(tx, sub, { prorate: false, invoiceNow: true, usage, usedUntil: until, kind: 'usage' });
+    if (goesOn && usage.length === 0) return false;
+    const terms = { prorate: false, invoiceNow: true, usage, usedUntil: until, kind: 'usage', goesOn } as const;
+    return this.make(tx, sub, terms);
   }
 
-  private async made(
+  private async outcome(
     tx: Tx,
     sub: Subscription,
-    { prorate, invoiceNow, refund = false, usage = [], usedUntil: until = 0, at = tx.now, kind = 'last' }: LastTerms,
-  ): Promise<Unbilled[]> {
+    { prorate, invoiceNow, refund = false, usage = [], usedUntil: until = 0, at = tx.now, ...of }: LastTerms,
+  ): Promise<{ isBilled: boolean; unbilled: Unbilled[] }> {
+    const { kind = 'last', goesOn = false } = of;
     const { subscriptionId, gatewayId, currentPeriodEnd: periodEnd } = sub;
     const carried = prorate ? usedUntil(sub.carried, at) : sub.carried;
     const sold = await soldLines(tx, subscriptionId, at);
-    const { items, ended, dropped: unused } = lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage });
-    const usageDropped: Unbilled[] = unused.length > 0 ? ['UsageDropped'] : [];
+    const { items, ended, dropped } = lastLines({ at, periodEnd, prorate, invoiceNow, sold, usage });
+    const unbilled: Unbilled[] = dropped.length > 0 ? ['UsageDropped'] : [];
     // carried lines alone are waived, unless they are credit
     const isEmpty = items.length === 0 && carriedNet(carried) >= 0n;
     // also without usage: what is on its way comes too late
     if (until > 0 && (isEmpty || !invoiceNow)) await this.arrears.close(tx, sub, until, tx.newId(unbilledIds.dropped));
-    if (isEmpty) return carried.length > 0 ? [...usageDropped, 'LinesWaived'] : usageDropped;
+    if (isEmpty) return { isBilled: false, unbilled: carried.length > 0 ? [...unbilled, 'LinesWaived'] : unbilled };
     const [gateway, sellerCountryCode, { firstInvoiceDays }] = await Promise.all([
       findGateway(tx, gatewayId),
       sellerCountry(tx),
@@ -83,6 +93,7 @@ export class LastDocuments {
     const bill = lastBill({ ...sub, carried }, items, at, kind);
     const composed = await compose(tx, bill, { sellerCountryCode, gateway });
     const isWaived = await isCarried(tx, composed);
+    if (isWaived && goesOn) return { isBilled: false, unbilled: [] };
     const deadline = firstInvoiceDeadline(tx.now, firstInvoiceDays);
     let billedOn = tx.newId(unbilledIds.dropped);
     if (isWaived) await giveBackSources(tx, composed);
@@ -93,6 +104,6 @@ export class LastDocuments {
       ended.map(({ lineId }) => lineId),
       at,
     );
-    return isWaived ? [...usageDropped, 'LinesWaived'] : usageDropped;
+    return { isBilled: !isWaived, unbilled: isWaived ? [...unbilled, 'LinesWaived'] : unbilled };
   }
 }

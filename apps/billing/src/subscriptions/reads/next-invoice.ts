@@ -23,7 +23,7 @@ import { afterDeferred } from '../changes/update-terms.js';
 import { cycleBill } from '../domain/bill.js';
 import { carriedItem } from '../domain/carried.js';
 import { endsWithPeriod, periodOf } from '../domain/cycle.js';
-import { lastBill } from '../domain/last-bill.js';
+import { lastBill, lastUsageEnd } from '../domain/last-bill.js';
 import { hasEnded } from '../domain/lifecycle.js';
 import type { PeriodRow } from '../domain/periods.js';
 import { advanced, type Subscription } from '../domain/subscription.js';
@@ -78,7 +78,7 @@ async function named(
 /** The live next invoice where there is one, else what the billing cycle would make. */
 async function nextOf(reader: Reader, arrears: Arrears, sub: Subscription): Promise<Invoice> {
   const { subscriptionId, status, currentPeriodStart, currentPeriodEnd } = sub;
-  if (hasEnded(status)) throw none(sub, `is ${status}`);
+  if (hasEnded(status)) return lastOf(reader, arrears, sub);
   const [isUnpaid, ends] = [status !== 'active', endsWithPeriod(sub)];
   // with the end, an open invoice of the next period is cancelled
   const from = isUnpaid ? currentPeriodStart : currentPeriodEnd;
@@ -86,7 +86,7 @@ async function nextOf(reader: Reader, arrears: Arrears, sub: Subscription): Prom
   const invoice = live && (await invoicesById(reader, [live])).get(live);
   if (invoice) return invoice;
   const moment = Math.max(reader.now, makeTime(sub));
-  if (ends) return composed(reader, sub, await lastUsage(reader, arrears, sub, moment));
+  if (ends) return composed(reader, sub, await lastUsage(reader, arrears, sub, { until: currentPeriodEnd, moment }));
   const rows = await periodsFrom(reader, subscriptionId, currentPeriodStart);
   const paid = rows.find(({ startAt, state }) => startAt === currentPeriodEnd && state === 'paid');
   if (paid) return oncePaid(reader, arrears, sub, paid);
@@ -133,9 +133,24 @@ async function nextOrDraft(
   return { sub, bill: cycleBill(sub, periodOf(sub, waiting), others, finish) };
 }
 
+/** The last bill of a subscription that is over, whose usage is not complete yet. */
+async function lastOf(reader: Reader, arrears: Arrears, sub: Subscription): Promise<Invoice> {
+  const { subscriptionId, currentPeriodStart, cancelTime, status } = sub;
+  const rows = await periodsFrom(reader, subscriptionId, currentPeriodStart);
+  const waiting = rows.find(({ startAt, finishAt }) => startAt === currentPeriodStart && finishAt > 0);
+  if (!waiting) throw none(sub, `is ${status}`);
+  const of = { until: lastUsageEnd(sub, cancelTime), moment: Math.max(reader.now, waiting.finishAt) };
+  return composed(reader, sub, await lastUsage(reader, arrears, sub, of));
+}
+
 /** The last bill of a subscription that ends with its period: what it used, and what was carried. */
-async function lastUsage(reader: Reader, arrears: Arrears, sub: Subscription, moment: number): Promise<Bill> {
-  const usage = await arrears.items(reader, sub, sub.currentPeriodEnd);
+async function lastUsage(
+  reader: Reader,
+  arrears: Arrears,
+  sub: Subscription,
+  { until, moment }: { until: number; moment: number },
+): Promise<Bill> {
+  const usage = await arrears.items(reader, sub, until);
   if (usage.length === 0) throw none(sub, 'ends with its period');
   return lastBill({ ...sub, carried: [] }, usage, moment, 'usage');
 }

@@ -54,11 +54,12 @@ export class UsageDeletions {
     tx.log(`MetricEvent(${externalEventId})`, 'Delete', { userId: user.id, subscriptionId });
   }
 
-  /** An event that is billed is credited on the next invoice, of which a subscription that is over has none. */
+  /** An event whose time is billed or dropped is credited on the next invoice, of which a subscription that is over has none. */
   private async assertCorrectable(tx: Tx, subscriptionId: string): Promise<void> {
     const subscription = await this.facts.ofSubscription(tx, subscriptionId);
     if (!subscription || subscription.end === 0 || tx.now < subscription.takesUntil) return;
-    const why = 'The event is billed, and its subscription has ended: no invoice follows that could correct it';
+    const why =
+      'The time of the event is closed, and its subscription has ended: no invoice follows that could credit it';
     throw new Rejected('usage_period_invoiced', why);
   }
 
