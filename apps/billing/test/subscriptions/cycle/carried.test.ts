@@ -34,6 +34,19 @@ it('lines that the next invoice has carried stay unbilled when a change withdraw
   expect((await s.invoices(id)).at(-1)).toContain('Cycle paid 02-28 03-31');
 });
 
+it('lines that the next invoice has carried are set off by an end that is prorated', async () => {
+  await s.t.rows(`update gateways set minimum_amount = 50, currency = 'EUR' where gateway_id = $1`, [s.gatewayId()]);
+  const { id } = await s.subscribe({ userId: await s.buyer(), planId: s.plan() });
+  await s.to('2026-02-21');
+  await s.t.done(submitChange, { subscriptionId: id, newPlanId: s.plan({ amount: 1100 }), quantity: 1 }, s.merchant);
+  await s.to('2026-02-26');
+  expect(await linesOf(id)).toEqual([-250, 275, 1100]);
+  await s.t.done(cancelSubscription, { subscriptionId: id, prorate: true }, s.merchant);
+  const { creditNotes } = await s.t.done(listCreditNotes, {}, s.merchant);
+  // 5 of 7 days of 275 were used: 196
+  expect(creditNotes.map(({ totalAmount }) => totalAmount).filter(amount => amount !== -1125)).toEqual([-54]);
+});
+
 describe('below a minimum of 50, 30 days at 1000', () => {
   const days = { intervalUnit: 'day', intervalCount: 30 } as const;
   const terms = (id: string, amount: number) => ({
