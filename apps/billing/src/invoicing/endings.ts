@@ -43,8 +43,8 @@ export class InvoiceEndings {
     await this.owners.tell('cancelled', tx, cancelled);
     await giveBack(tx, cancelled);
     await undoSources(tx, cancelled);
-    await issueVoidNote(tx, cancelled);
     await this.owners.tell('undone', tx, cancelled);
+    await issueVoidNote(tx, cancelled);
   }
 
   /** Fails an open invoice whose term is over, and its payment. Throws what `expireInvoice` does. */

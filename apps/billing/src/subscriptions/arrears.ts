@@ -89,8 +89,9 @@ export class Arrears {
     of: usage.BilledPart,
   ): Promise<usage.Billed | undefined> {
     // a change may give a price to what had none
-    const counts = of.metricIds ? of.metricIds.size > 0 : await this.isMetered(reader, sub);
-    if (!counts) return undefined;
+    const named = of.metricIds ?? of.repriced;
+    const counts = named !== undefined && named.size > 0;
+    if (!counts && (of.metricIds || !(await this.isMetered(reader, sub)))) return undefined;
     const subscription = await this.facts.ofSubscription(reader, sub.subscriptionId, until);
     const period = subscription?.periods.find(({ start, end }) => start < until && until <= end);
     return subscription && period && { subscription, period, until, ...of };

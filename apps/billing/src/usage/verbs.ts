@@ -11,9 +11,10 @@ import {
   countersOfSubscription,
   type DueCounter,
   dueCounters,
+  keptPrice,
 } from './billing/due-lines.js';
 import { createCounters, keyOf, lockCounters } from './counters.js';
-import { type Counter, priceFor } from './domain/counter.js';
+import type { Counter } from './domain/counter.js';
 import { type Billing, billings, counters } from './tables.js';
 import { priceView, stepView } from './views.js';
 
@@ -82,7 +83,7 @@ export async function close(tx: Tx, billed: Billed, invoiceId: string): Promise<
   for (const metric of await chargeMetrics(tx, billed, there)) {
     const own = there.filter(({ metricId }) => metricId === metric.id);
     for (const { counter } of chargedStretches(billed, metric, own)) {
-      if (counter.closed || (isWhole && !priceFor(counter, billed.period, billed.subscription))) continue;
+      if (counter.closed || (isWhole && !keptPrice(counter, billed.subscription))) continue;
       const of = byKey.get(keyOf(counter));
       // without usage too, so that a cancelled invoice opens it again
       tx.save(billings, billingOf(tx, invoiceId, counter, of, !billed.isLasting && billed.until < counter.endAt));

@@ -2,6 +2,7 @@ import type { In, submitChange } from '@recur/contracts';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import type { Composed } from '../../invoicing/composed/compose.js';
 import type { Stretch } from '../../pricing/proration.js';
+import type { BilledPart } from '../../usage/verbs.js';
 import type { Update } from '../domain/apply-change.js';
 import { type CarriedLine, carriedLine } from '../domain/carried.js';
 import type { ChangeLines } from '../domain/change-bill.js';
@@ -33,8 +34,8 @@ export interface ChangeQuote {
   periods: PeriodRow[];
   /** The period that starts with the change. */
   newPeriod: Stretch | undefined;
-  /** Metrics whose usage up to the change is billed with it: those whose price it alters; undefined for all. */
-  repriced: ReadonlySet<number> | undefined;
+  /** The usage up to the change that is billed with it: of metrics whose price it alters, or of all with a new period. */
+  ended: BilledPart;
   composed: Composed;
   /**
    * Unbilled lines, of the subscription and of the open next invoice, which the change withdraws: those that its bill sets

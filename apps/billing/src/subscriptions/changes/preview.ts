@@ -76,7 +76,7 @@ export class ChangePreview {
 
   /** The next invoice that is made after the change; null where there is none. */
   private async next(tx: Tx, quoted: ChangeQuote) {
-    const { sub, after, plan, mode, periods, newPeriod, gateway, repriced, composed } = quoted;
+    const { sub, after, plan, mode, periods, newPeriod, gateway, ended, composed } = quoted;
     if (mode === 'incomplete' || endsWithPeriod(sub)) return null;
     const discount = await boundAfter(tx, quoted);
     const { taxPercentage, vatNumber, countryCode } = after;
@@ -94,7 +94,9 @@ export class ChangePreview {
     const last = paid ? advanced(then, periodOf(then, paid)) : then;
     const billed = await this.arrears.items(tx, sub, sub.currentPeriodEnd);
     // usage that the change bills is not billed again
-    const usage = newPeriod ? [] : billed.filter(({ metricCharge }) => !repriced?.has(metricCharge?.metricId ?? 0));
+    const usage = newPeriod
+      ? []
+      : billed.filter(({ metricCharge }) => !ended.metricIds?.has(metricCharge?.metricId ?? 0));
     const open = periods.find(row => row.startAt === sub.currentPeriodEnd && row.state === 'open');
     const known = { usage, replaces: open?.invoiceId ?? '' };
     const { bill } = nextBillOf(last, undefined, Math.max(tx.now, makeTime(last)), known);

@@ -13,6 +13,7 @@ import type { SoldLine } from '../../invoicing/composed/domain/sold-line.js';
 import { soldLines } from '../../invoicing/composed/sold-lines.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { statedCountry } from '../../tax/countries.js';
+import type { BilledPart } from '../../usage/verbs.js';
 import { type Arrears, repriced, sellsUsage } from '../arrears.js';
 import { changeBill, inUnpaidPeriod, termsOf, updated, updateTo } from '../domain/apply-change.js';
 import { cycleBill } from '../domain/bill.js';
@@ -78,11 +79,11 @@ export async function quoteChange(
   };
   if (locks) await arrears.lock(tx, sub, at);
   const { bill: fees, newPeriod, setOff, kept } = await billOf(tx, arrears, quoted, input);
-  const repricedMetrics = repricedBy(quoted, newPeriod);
-  const used = await usedBefore(tx, arrears, quoted, repricedMetrics);
+  const ended = endedBy(quoted, newPeriod);
+  const used = await usedBefore(tx, arrears, quoted, ended);
   const bill = { ...fees, items: [...fees.items, ...used] };
   const composed = await compose(tx, bill, { sellerCountryCode: merchant.countryCode, gateway });
-  return { ...quoted, newPeriod, setOff, kept, repriced: repricedMetrics, composed };
+  return { ...quoted, newPeriod, setOff, kept, ended, composed };
 }
 
 /** Percentage, VAT number and country of a subscription after a change: those of the request, else as before. */
@@ -95,18 +96,18 @@ function taxedAs(sub: Subscription, input: ChangeInput, { actor }: Caller) {
   };
 }
 
-/** All metrics where a period ends with the change; none in a trial, or where it comes at the end of the period. */
-function repricedBy({ sub, after, mode, plan }: Unbilled, newPeriod: Stretch | undefined) {
-  if (mode === 'trial' || plan.effect !== 'now') return new Set<number>();
-  return newPeriod ? undefined : repriced(sub, after);
+/** All usage where a period ends with the change; none in a trial, or where it comes at the end of the period. */
+function endedBy({ sub, after, mode, plan }: Unbilled, newPeriod: Stretch | undefined): BilledPart {
+  if (mode === 'trial' || plan.effect !== 'now') return { metricIds: new Set() };
+  return newPeriod ? { repriced: repriced(sub, after) } : { metricIds: repriced(sub, after) };
 }
 
 /** Usage up to the change at the prices that end with it; of an incomplete subscription that of the current period. */
-async function usedBefore(tx: Tx, arrears: Arrears, quoted: Unbilled, metricIds: ReadonlySet<number> | undefined) {
+async function usedBefore(tx: Tx, arrears: Arrears, quoted: Unbilled, ended: BilledPart) {
   const { sub, mode, at, periods } = quoted;
   const open = mode === 'incomplete' ? periods[0] : undefined;
-  if (!open) return arrears.items(tx, sub, at, { metricIds });
-  const items = await arrears.items(tx, sub, at, { metricIds, replaced: open.invoiceId });
+  if (!open) return arrears.items(tx, sub, at, ended);
+  const items = await arrears.items(tx, sub, at, { ...ended, replaced: open.invoiceId });
   return items.filter(({ stretch }) => stretch !== null && stretch.start >= open.startAt);
 }
 
@@ -154,7 +155,7 @@ async function choiceOf(tx: Tx, sub: Subscription, input: ChangeInput): Promise<
 const soldPlan = ({ planSnapshot: { plan, addons } }: Subscription, planId: number): Plan | undefined =>
   [plan, ...addons.map(({ addonPlan }) => addonPlan)].find(each => each?.id === planId) ?? undefined;
 
-type Unbilled = Omit<ChangeQuote, 'composed' | 'newPeriod' | 'repriced' | 'setOff' | 'kept'>;
+type Unbilled = Omit<ChangeQuote, 'composed' | 'newPeriod' | 'ended' | 'setOff' | 'kept'>;
 
 /** The bill of a change as of now: its lines, the open invoice of an incomplete subscription anew, or nothing. */
 async function billOf(

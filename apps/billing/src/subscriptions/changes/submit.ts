@@ -140,13 +140,13 @@ export class ChangeSubmit {
   }
 
   /** Ends the count of usage at the old price, which the invoice bills; without one it is billed with its lines. */
-  private close(tx: Tx, { sub, at, repriced }: ChangeQuote, invoiceId = tx.newId(unbilledIds.carried)): Promise<void> {
-    return this.arrears.close(tx, sub, at, invoiceId, { metricIds: repriced });
+  private close(tx: Tx, { sub, at, ended }: ChangeQuote, invoiceId = tx.newId(unbilledIds.carried)): Promise<void> {
+    return this.arrears.close(tx, sub, at, invoiceId, ended);
   }
 
   /** Switches an incomplete subscription: its open invoice is replaced, for the same period and with the same deadline. */
   private async replaceOpen(tx: Tx, quoted: ChangeQuote, update: PendingUpdate, input: Input): Promise<Carried> {
-    const { sub, at, composed, periods, repriced: metricIds } = quoted;
+    const { sub, at, composed, periods, ended } = quoted;
     const [current] = periods;
     const unpaid = current && inUnpaidPeriod(sub, quoted.update, current);
     const where = { invoiceId: current?.invoiceId ?? sub.latestInvoiceId };
@@ -158,7 +158,7 @@ export class ChangeSubmit {
     if (unpaid) {
       const { kind, start, end } = unpaid.period;
       await this.arrears.close(tx, sub, start, invoiceId);
-      await this.arrears.close(tx, sub, at, invoiceId, { metricIds, isLasting: true });
+      await this.arrears.close(tx, sub, at, invoiceId, { ...ended, isLasting: true });
       await reinvoice(tx, { ...current, kind, endAt: end }, invoiceId);
       if (start === sub.currentPeriodStart && end !== sub.currentPeriodEnd)
         await this.arrears.moveEnd(tx, sub, end, { isResold: true });

@@ -2,12 +2,12 @@ import type { MerchantMetric } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
 import { metricsById } from '../../customers/metrics.js';
 import { keyOf, lockCounters, pairKey, pairsIn } from '../counters.js';
-import { type Counter, priceFor } from '../domain/counter.js';
+import type { Counter } from '../domain/counter.js';
 import { aggregationOf } from '../metric-kinds.js';
 import { adoptEvents, rebuildUniques, recount } from '../recounting.js';
 import { splitAt } from '../splits.js';
 import { type Billing, billings, counters } from '../tables.js';
-import { type Billed } from './due-lines.js';
+import { type Billed, keptPrice } from './due-lines.js';
 
 const dropCounter = `delete from usage_counters where merchant_id = $1 and subscription_id = $2 and metric_id = $3
   and start_at = $4`;
@@ -19,10 +19,12 @@ const othersText = `select metric_id, start_at from usage_billings where merchan
  * then on becomes a counter of its own.
  */
 export async function cutAt(tx: Tx, metric: MerchantMetric, counter: Counter, billed: Billed): Promise<Counter> {
-  const { subscription, period, until } = billed;
-  const price = priceFor(counter, period, subscription) ?? null;
+  const { subscription, until } = billed;
+  const price = keptPrice(counter, subscription) ?? null;
   if (counter.endAt <= until) return { ...counter, price };
-  return { ...(await splitAt(tx, metric, counter, { ...counter, startAt: until })), price };
+  // an empty rest bounds the head too, should what it was cut for not come
+  const head = await splitAt(tx, metric, counter, { ...counter, startAt: until }, { keepsEmpty: true });
+  return { ...head, price };
 }
 
 /**

@@ -13,8 +13,10 @@ import { counters } from '../tables.js';
 
 /** The part of a stretch that is billed. */
 export interface BilledPart {
-  /** The metrics that are billed, where a change ends the prices of some; by default all. */
-  metricIds?: ReadonlySet<number> | undefined;
+  /** The metrics that are billed, where a change alters the prices of some; by default all. */
+  metricIds?: ReadonlySet<number>;
+  /** Metrics whose price begins or ends with a period that ends here: their stretches end with the others. */
+  repriced?: ReadonlySet<number>;
   /** An invoice that another one is to replace: its usage is read as if it were not billed. */
   replaced?: string;
   /** True where the prices end for good, whether the invoice is paid or not: a cut within the period stays. */
@@ -46,11 +48,12 @@ export const countersOfSubscription = (reader: Reader, subscriptionId: string): 
 /** Charge metrics that are billed: those of the subscription's counters and of the plans of the period. */
 export async function chargeMetrics(
   reader: Reader,
-  { period: { segments }, metricIds }: Pick<Billed, 'period' | 'metricIds'>,
+  { period: { segments }, metricIds, repriced }: Pick<Billed, 'period' | 'metricIds' | 'repriced'>,
   there: readonly Counter[],
 ): Promise<MerchantMetric[]> {
   const ids = segments.flatMap(({ terms }) => terms.flatMap(({ charges }) => charges.map(({ metricId }) => metricId)));
-  const metrics = await metricsById(reader, [...ids, ...there.map(({ metricId }) => metricId)]);
+  const named = [...(metricIds ?? []), ...(repriced ?? []), ...there.map(({ metricId }) => metricId)];
+  const metrics = await metricsById(reader, [...ids, ...named]);
   const charged = [...metrics.values()].filter(metric => isCharge(kindOf(metric)));
   return charged.filter(({ id }) => metricIds?.has(id) ?? true).sort((one, other) => one.id - other.id);
 }
@@ -85,7 +88,7 @@ export async function dueCounters(reader: Reader, billed: Billed, there: readonl
   for (const metric of metrics) {
     const own = there.filter(({ metricId }) => metricId === metric.id);
     const stretches = chargedStretches(billed, metric, own).map(({ counter }) => counter);
-    const before = own.filter(({ startAt }) => startAt < billed.period.start);
+    const before = own.filter(counter => counter.startAt < billed.period.start && !stretches.includes(counter));
     for (const counter of [...before, ...stretches].sort((one, other) => one.startAt - other.startAt)) {
       const due = await dueOfCounter(reader, billed, metric, counter, own);
       if (due) all.push(due);
@@ -101,8 +104,7 @@ async function dueOfCounter(
   counter: Counter,
   own: readonly Counter[],
 ): Promise<DueCounter | undefined> {
-  const within = subscription.periods.find(({ start, end }) => start <= counter.startAt && counter.startAt < end);
-  const kept = within ? priceFor(counter, within, subscription) : counter.price;
+  const kept = keptPrice(counter, subscription);
   if (!kept) return undefined;
   const cut = counter.closed ? counter : { ...counter, endAt: Math.min(counter.endAt, until) };
   const of = { aggregation: aggregationOf(metric), kind: kindOf(metric) };
@@ -111,6 +113,12 @@ async function dueOfCounter(
   const due = dueOf(paidPart(subscription, cut), value, usagePrice(kept.charge, kept.planId), of);
   if (due.amount === 0n && due.value === due.billedValue) return undefined;
   return { metric, counter, kept, due, late: counter.closed };
+}
+
+/** The price of a counter: that of the terms of its time, or the one that was kept of a time further back. */
+export function keptPrice(counter: Counter, subscription: UsageSubscription): KeptPrice | undefined {
+  const within = subscription.periods.find(({ start, end }) => start <= counter.startAt && counter.startAt < end);
+  return within ? priceFor(counter, within, subscription) : (counter.price ?? undefined);
 }
 
 /** A counter whose period ends with the free time that was appended to it. */

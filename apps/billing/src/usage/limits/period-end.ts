@@ -1,11 +1,18 @@
+import type { MerchantMetric } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
 import { metricsById } from '../../customers/metrics.js';
-import { lockCounters } from '../counters.js';
+import { createCounters, emptyCounter, lockCounters } from '../counters.js';
 import { type Counter, isCharge } from '../domain/counter.js';
-import { kindOf } from '../metric-kinds.js';
+import { aggregationOf, kindOf } from '../metric-kinds.js';
+import { adoptEvents, rebuildUniques, recount } from '../recounting.js';
 import { scheduleRecount } from '../recounts.js';
 import { splitAt } from '../splits.js';
 import { counters } from '../tables.js';
+
+const countedText = `select distinct metric_id from usage_counters where merchant_id = $1 and subscription_id = $2
+  and not closed and end_at > $3`;
+const dropText = `delete from usage_counters where merchant_id = $1 and subscription_id = $2 and metric_id = $3
+  and start_at >= $4 and not closed`;
 
 /** The change that moves the end of a period; free time that is appended moves that of its limits alone. */
 export interface MovedFor {
@@ -23,39 +30,63 @@ interface MovedEnd extends MovedFor {
 
 /**
  * Moves the end of a subscription's current period for what is counted of it: to a change with which a new period begins,
- * which counts from zero, or to the end of free time that was appended.
+ * which counts from zero, or to the end of free time that is appended, or takes its place.
  */
 export async function movePeriodEnd(tx: Tx, subscriptionId: string, moved: MovedEnd): Promise<void> {
   const { from, to, next } = moved;
-  const ending = await tx.all(counters, { subscriptionId, periodEnd: from, closed: false });
+  const counted = await tx.query(countedText, [tx.merchantId, subscriptionId, Math.min(from, to) - 1]);
   const metrics = await metricsById(
     tx,
-    ending.map(({ metricId }) => metricId),
+    counted.map(row => Number(row.metric_id)),
   );
-  const pairs = [...metrics.keys()].sort((a, b) => a - b).map(metricId => ({ subscriptionId, metricId }));
-  const changed: Counter[] = [];
-  for (const counter of await lockCounters(tx, pairs, 0)) {
-    const metric = metrics.get(counter.metricId);
-    if (!metric || counter.periodEnd !== from || counter.closed) continue;
-    const found = isCharge(kindOf(metric)) ? chargeMoved(counter, moved) : undefined;
-    if (found) changed.push(found);
-    if (isCharge(kindOf(metric)) || counter.startAt >= to) continue;
-    const rest = { ...counter, startAt: to, endAt: next?.end ?? 0, periodStart: to, periodEnd: next?.end ?? 0 };
-    const cut = next ? await splitAt(tx, metric, counter, rest) : { ...counter, endAt: to };
-    changed.push({ ...cut, periodEnd: to });
-    if (next) scheduleRecount(tx, rest);
+  for (const metric of [...metrics.values()].sort((one, other) => one.id - other.id)) {
+    const locked = await lockCounters(tx, [{ subscriptionId, metricId: metric.id }], Math.min(from, to) - 1);
+    const open = locked.filter(({ closed }) => !closed);
+    const changed: Counter[] = [];
+    for (const counter of open.filter(({ startAt }) => startAt < to)) {
+      const resized = await sized(tx, metric, counter, moved);
+      if (resized) changed.push({ ...resized, version: counter.version + 1 });
+    }
+    await tx.upsert(counters, changed);
+    if (next && open.length > 0) await begin(tx, metric, open, { ...next, start: to });
   }
-  await tx.upsert(
-    counters,
-    changed.map(counter => ({ ...counter, version: counter.version + 1 })),
-  );
 }
 
-/** A charge's counter with its period as it is sold: one that began with the change, or one of a period sold anew. */
-function chargeMoved(counter: Counter, { from, to, next, isResold }: MovedEnd): Counter | undefined {
-  if (next && counter.startAt >= to) {
-    return { ...counter, endAt: next.soldUntil, periodStart: to, periodEnd: next.end };
-  }
-  if (!isResold || counter.startAt >= to) return undefined;
-  return { ...counter, endAt: counter.endAt === from ? to : counter.endAt, periodEnd: to };
+/** A counter that begins before the new end of its period; undefined where it stays as it is. */
+async function sized(
+  tx: Tx,
+  metric: MerchantMetric,
+  counter: Counter,
+  { from, to, isResold }: MovedEnd,
+): Promise<Counter | undefined> {
+  const follows = !isCharge(kindOf(metric)) || isResold || to < from;
+  if (counter.periodEnd !== from || !follows) return undefined;
+  const rest = { ...counter, startAt: to, periodStart: to, periodEnd: counter.endAt };
+  const isCut = to < counter.endAt;
+  const cut = isCut ? await splitAt(tx, metric, counter, rest) : counter;
+  return { ...cut, endAt: isCut || counter.endAt === from ? to : counter.endAt, periodEnd: to };
+}
+
+/** Counts what was counted since the start of a new period in one counter of it. */
+async function begin(
+  tx: Tx,
+  metric: MerchantMetric,
+  open: readonly Counter[],
+  { start, soldUntil, end: periodEnd }: { start: number; soldUntil: number; end: number },
+): Promise<void> {
+  const [first] = open;
+  if (!first) return;
+  const { merchantId, userId, subscriptionId, metricId } = first;
+  const end = isCharge(kindOf(metric)) ? soldUntil : periodEnd;
+  const made = emptyCounter(first, { start, end }, { merchantId, userId, periodStart: start, periodEnd });
+  await tx.run(dropText, [merchantId, subscriptionId, metricId, start]);
+  const tally = await recount(tx, aggregationOf(metric), made);
+  if (tally.events === 0n) return;
+  await createCounters(tx, [made]);
+  // beyond those of its events, which tell what has billed them
+  const version = Math.max(...open.map(each => each.version)) + 1;
+  await tx.upsert(counters, [{ ...made, ...tally, version }]);
+  await adoptEvents(tx, made);
+  await rebuildUniques(tx, made);
+  scheduleRecount(tx, made);
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   activateTemporarily,
+  addTrialTime,
   cancelAtPeriodEnd,
   cancelInvoice,
   cancelSubscription,
@@ -115,6 +116,70 @@ it('usage of an unpaid period that is sold anew for a year costs its part of the
     [id],
   );
   expect(stretches).toEqual([{ end_at: end, period_end: end }]);
+});
+
+describe('a metric that only the plan of a change prices', () => {
+  /** A subscriber to a plan without usage, who uses some while the payment of a change to this plan is awaited. */
+  async function awaited(plan: object) {
+    const metric = s.metric();
+    await s.t.db.refresh('metrics', metric.id, s.t.callerOf(s.merchant));
+    const { id, userId } = await s.subscriber({ amount: 500 });
+    await s.to('2026-05-11');
+    await change(id, s.plan({ amount: 9000, metricMeteredCharge: [charge(metric.id)], ...plan }));
+    await s.use(userId, metric, 3);
+    await s.to('2026-05-12');
+    await s.use(userId, metric, 2);
+    return { id, of: `paid usage:${metric.id} 05-11` };
+  }
+
+  it('is charged from the change on', async () => {
+    const { id, of } = await awaited({});
+    await s.to('2026-06-02');
+    expect(await used(id)).toEqual([`${of} 06-01 50`]);
+  });
+
+  it('is charged from the change on where a period begins with it', async () => {
+    const { id, of } = await awaited({ intervalUnit: 'year' });
+    await s.to('2027-05-12');
+    expect(await used(id)).toEqual([`${of} 05-11 50`]);
+  });
+});
+
+it('usage after free time that took the place of an unpaid period is charged', async () => {
+  const metric = s.metric();
+  const { id, userId } = await s.subscriber({ amount: 500, metricMeteredCharge: [charge(metric.id)] });
+  await s.swap(userId, 'declines_softly');
+  await s.to('2026-06-01T12:00');
+  await s.use(userId, metric, 2);
+  await s.t.done(addTrialTime, { subscriptionId: id, appendTrialEndHour: 48 }, s.merchant);
+  await s.swap(userId, 'succeeds');
+  await s.to('2026-06-06');
+  await s.use(userId, metric, 5);
+  await s.to('2026-07-05');
+  expect(await used(id)).toEqual([`paid usage:${metric.id} 06-03T12:00 07-03T12:00 50`]);
+});
+
+it('usage in one period that begins beside free time that was appended counts in one stretch', async () => {
+  const metric = s.metric();
+  const price = { chargeType: 1, standardAmount: 0, graduatedAmounts: tiers };
+  const { id, userId } = await s.subscriber({ amount: 500, metricMeteredCharge: [charge(metric.id, price)] });
+  await s.to('2026-05-10');
+  await s.use(userId, metric, 4);
+  await s.t.done(addTrialTime, { subscriptionId: id, appendTrialEndHour: 48 }, s.merchant);
+  await s.to('2026-05-20');
+  await change(id, s.plan({ amount: 9000, intervalUnit: 'year', metricMeteredCharge: [charge(metric.id, price)] }));
+  await s.use(userId, metric, 80);
+  await s.to('2026-06-10');
+  await s.use(userId, metric, 80);
+  expect(await value(id)).toEqual([[160, 1300]]);
+  const counted = await s.t.rows(
+    'select used::int, end_at::int - start_at::int as seconds from usage_counters where subscription_id = $1 order by start_at',
+    [id],
+  );
+  expect(counted).toEqual([
+    { used: 4, seconds: 19 * 86_400 },
+    { used: 160, seconds: 365 * 86_400 },
+  ]);
 });
 
 describe('an invoice that is cancelled too late to be made again', () => {
