@@ -50,7 +50,8 @@ export async function quoteChange(
   ]);
   assertActive(tx, user);
   const gateway = chooseGateway(all, input.gatewayId, sub.gatewayId || (user?.gatewayId ?? 0));
-  const bounds = { start: sub.currentPeriodStart, end: sub.currentPeriodEnd };
+  const changed = input.prorationDate ? await lastChange(tx, sub) : 0;
+  const bounds = { start: sub.currentPeriodStart, end: sub.currentPeriodEnd, changed };
   const isIncomplete = sub.status === 'incomplete';
   const at = isIncomplete ? tx.now : rules.prorationDateOf(input.prorationDate, tx.now, bounds);
   const live = await periodsFrom(tx, sub.subscriptionId, isIncomplete ? sub.currentPeriodStart : at);
@@ -77,7 +78,7 @@ export async function quoteChange(
     gateway,
     settings,
   };
-  if (locks) await arrears.lock(tx, sub, at);
+  if (locks) await arrears.lock(tx, sub, at, { repriced: repriced(sub, after) });
   const { bill: fees, newPeriod, setOff, kept } = await billOf(tx, arrears, quoted, input);
   const ended = endedBy(quoted, newPeriod);
   const used = await usedBefore(tx, arrears, quoted, ended);
@@ -85,6 +86,15 @@ export async function quoteChange(
   const composed = await compose(tx, bill, { sellerCountryCode: merchant.countryCode, gateway });
   return { ...quoted, newPeriod, setOff, kept, ended, composed };
 }
+
+/** When the last change of a subscription took effect; 0 for none. */
+async function lastChange(tx: Tx, { subscriptionId }: Subscription): Promise<number> {
+  const [row] = await tx.query(lastChangeText, [tx.merchantId, subscriptionId]);
+  return Number(row?.at ?? 0);
+}
+
+const lastChangeText = `select max(effect_time) as at from subscription_pending_updates
+  where merchant_id = $1 and subscription_id = $2 and status = 'finished'`;
 
 /** Percentage, VAT number and country of a subscription after a change: those of the request, else as before. */
 function taxedAs(sub: Subscription, input: ChangeInput, { actor }: Caller) {

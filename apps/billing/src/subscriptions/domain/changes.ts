@@ -152,16 +152,21 @@ export const QUOTE_SECONDS = 3_600;
 
 /**
  * The second at which a change is priced: that of a quote, else now. Throws Rejected `invalid_parameters` for
- * /prorationDate unless it is in [now − 3600, now] and within the period.
+ * /prorationDate unless it is in [now − 3600, now], within the period, and not before the last change.
  */
-export function prorationDateOf(given: number, now: number, period: { start: number; end: number }): number {
+export function prorationDateOf(
+  given: number,
+  now: number,
+  { start, end, changed }: { start: number; end: number; changed: number },
+): number {
   if (given === 0) return now;
   if (given < now - QUOTE_SECONDS || given > now) {
     throw invalid('/prorationDate', `is ${given}: a quote holds ${QUOTE_SECONDS} seconds, it is ${now}`);
   }
-  if (given < period.start || given >= period.end) {
-    throw invalid('/prorationDate', `is ${given}: outside of the period from ${period.start} to ${period.end}`);
+  if (given < start || given >= end) {
+    throw invalid('/prorationDate', `is ${given}: outside of the period from ${start} to ${end}`);
   }
+  if (given < changed) throw invalid('/prorationDate', `is ${given}: the subscription was changed at ${changed}`);
   return given;
 }
 

@@ -4,13 +4,13 @@ import { metricsById } from '../../customers/metrics.js';
 import { createCounters, emptyCounter, lockCounters } from '../counters.js';
 import { type Counter, isCharge } from '../domain/counter.js';
 import { aggregationOf, kindOf } from '../metric-kinds.js';
+import { scheduleNotice } from '../notices.js';
 import { adoptEvents, rebuildUniques, recount } from '../recounting.js';
-import { scheduleRecount } from '../recounts.js';
 import { splitAt } from '../splits.js';
 import { counters } from '../tables.js';
 
 const countedText = `select distinct metric_id from usage_counters where merchant_id = $1 and subscription_id = $2
-  and not closed and end_at > $3`;
+  and not closed and (end_at > $3 or period_end = $4)`;
 const dropText = `delete from usage_counters where merchant_id = $1 and subscription_id = $2 and metric_id = $3
   and start_at >= $4 and not closed`;
 
@@ -34,13 +34,13 @@ interface MovedEnd extends MovedFor {
  */
 export async function movePeriodEnd(tx: Tx, subscriptionId: string, moved: MovedEnd): Promise<void> {
   const { from, to, next } = moved;
-  const counted = await tx.query(countedText, [tx.merchantId, subscriptionId, Math.min(from, to) - 1]);
+  const counted = await tx.query(countedText, [tx.merchantId, subscriptionId, Math.min(from, to), from]);
   const metrics = await metricsById(
     tx,
     counted.map(row => Number(row.metric_id)),
   );
   for (const metric of [...metrics.values()].sort((one, other) => one.id - other.id)) {
-    const locked = await lockCounters(tx, [{ subscriptionId, metricId: metric.id }], Math.min(from, to) - 1);
+    const locked = await lockCounters(tx, [{ subscriptionId, metricId: metric.id }], 0);
     const open = locked.filter(({ closed }) => !closed);
     const changed: Counter[] = [];
     for (const counter of open.filter(({ startAt }) => startAt < to)) {
@@ -57,14 +57,18 @@ async function sized(
   tx: Tx,
   metric: MerchantMetric,
   counter: Counter,
-  { from, to, isResold }: MovedEnd,
+  { from, to, next, isResold }: MovedEnd,
 ): Promise<Counter | undefined> {
-  const follows = !isCharge(kindOf(metric)) || isResold || to < from;
-  if (counter.periodEnd !== from || !follows) return undefined;
-  const rest = { ...counter, startAt: to, periodStart: to, periodEnd: counter.endAt };
   const isCut = to < counter.endAt;
+  const isOfPeriod = counter.periodEnd === from;
+  const follows = isOfPeriod && (!isCharge(kindOf(metric)) || isResold || to < from);
+  // a counter that reaches beyond a period that ends, or into free time that is appended before it, is cut there
+  const isBroken = isCut && (next !== undefined || counter.startAt >= from);
+  if (!follows && !isBroken) return undefined;
+  const rest = { ...counter, startAt: to, periodStart: to, periodEnd: counter.endAt };
   const cut = isCut ? await splitAt(tx, metric, counter, rest) : counter;
-  return { ...cut, endAt: isCut || counter.endAt === from ? to : counter.endAt, periodEnd: to };
+  const endAt = isCut || counter.endAt === from ? to : counter.endAt;
+  return { ...cut, endAt, ...(isOfPeriod && { periodEnd: to }) };
 }
 
 /** Counts what was counted since the start of a new period in one counter of it. */
@@ -78,15 +82,18 @@ async function begin(
   if (!first) return;
   const { merchantId, userId, subscriptionId, metricId } = first;
   const end = isCharge(kindOf(metric)) ? soldUntil : periodEnd;
-  const made = emptyCounter(first, { start, end }, { merchantId, userId, periodStart: start, periodEnd });
+  const empty = emptyCounter(first, { start, end }, { merchantId, userId, periodStart: start, periodEnd });
+  // the limit of a period that is replaced from its first second on keeps what was carried to it
+  const { adjusted = 0n, alerted = 0, upgradeAsked = false } = open.find(({ startAt }) => startAt === start) ?? {};
   await tx.run(dropText, [merchantId, subscriptionId, metricId, start]);
-  const tally = await recount(tx, aggregationOf(metric), made);
-  if (tally.events === 0n) return;
-  await createCounters(tx, [made]);
-  // beyond those of its events, which tell what has billed them
+  // also where it is empty: an event that waits for a counter that is dropped finds it
+  await createCounters(tx, [empty]);
+  const tally = await recount(tx, aggregationOf(metric), empty);
+  // beyond the versions of its events, which tell what has billed them
   const version = Math.max(...open.map(each => each.version)) + 1;
-  await tx.upsert(counters, [{ ...made, ...tally, version }]);
+  const made = { ...empty, ...tally, adjusted, alerted, upgradeAsked, version };
+  await tx.upsert(counters, [tally.events === 0n ? made : scheduleNotice(tx, made)]);
+  if (tally.events === 0n) return;
   await adoptEvents(tx, made);
   await rebuildUniques(tx, made);
-  scheduleRecount(tx, made);
 }

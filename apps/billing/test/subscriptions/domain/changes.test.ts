@@ -150,7 +150,7 @@ describe('U6: states', () => {
 });
 
 describe('U4: a quote that holds', () => {
-  const period = { start: 100_000, end: 200_000 };
+  const period = { start: 100_000, end: 200_000, changed: 0 };
 
   it('is of now unless it is given, and at most an hour old', () => {
     expect(prorationDateOf(0, 150_000, period)).toBe(150_000);
@@ -163,8 +163,11 @@ describe('U4: a quote that holds', () => {
     ['in the future', 150_001, 150_000],
     ['before the period', 99_999, 100_100],
     ['after the period', 200_000, 200_001],
+    ['before the last change', 147_999, 150_000],
   ])('%s: refused', (_, given, now) => {
-    expect(refusalOf(() => prorationDateOf(given, now, period)).slug).toBe('invalid_parameters');
+    expect(
+      refusalOf(() => prorationDateOf(given, now, { ...period, changed: now === 150_000 ? 148_000 : 0 })).slug,
+    ).toBe('invalid_parameters');
   });
 
   it('lapses after an hour, at the due time of a wire, or with the period', () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import {
   activateTemporarily,
   addTrialTime,
+  adjustLimit,
   cancelAtPeriodEnd,
   cancelInvoice,
   cancelSubscription,
@@ -10,7 +11,7 @@ import {
   subscriptionUsage,
 } from '@recur/contracts';
 import { utc } from '../cycle/subscribers.js';
-import { charge, type Metered, metered, tiers } from './metered.js';
+import { charge, limit, type Metered, metered, tiers } from './metered.js';
 
 let s: Metered;
 beforeAll(async () => {
@@ -116,6 +117,34 @@ it('usage of an unpaid period that is sold anew for a year costs its part of the
     [id],
   );
   expect(stretches).toEqual([{ end_at: end, period_end: end }]);
+});
+
+it('a quote from before another change is refused', async () => {
+  const metric = s.metric();
+  const { id, userId } = await s.subscriber({ amount: 500, metricMeteredCharge: [charge(metric.id)] });
+  await s.to('2026-05-20');
+  const yearly = s.plan({ amount: 9000, intervalUnit: 'year', metricMeteredCharge: [charge(metric.id)] });
+  const of = { subscriptionId: id, newPlanId: yearly, quantity: 1 };
+  const { prorationDate } = await s.t.done(previewChange, of, s.merchant);
+  await s.use(userId, metric, 3);
+  await s.to('2026-05-20T00:10');
+  await change(id, s.plan({ amount: 900, metricMeteredCharge: [charge(metric.id, { standardAmount: 7 })] }));
+  await s.to('2026-05-20T00:20');
+  expect(await s.t.call(submitChange, { ...of, prorationDate }, s.merchant)).toMatchObject({
+    slug: 'invalid_parameters',
+    issues: [{ path: '/prorationDate', message: expect.stringContaining('was changed at') }],
+  });
+});
+
+it('a limit whose period is replaced from its first second on keeps what was given by hand', async () => {
+  const metric = s.metric('limitMetered');
+  const monthly = { amount: 500, metricLimits: [limit(metric.id, 10)] };
+  const { id, userId } = await s.subscriber(monthly);
+  const given = { amount: 5, metricCode: metric.code, reason: 'Promised', userId, subscriptionId: id };
+  await s.t.done(adjustLimit, given, s.merchant);
+  await change(id, s.plan({ ...monthly, amount: 9000, intervalUnit: 'year' }));
+  await s.to('2026-05-02');
+  expect(await s.standing(userId, metric)).toEqual([0, 15]);
 });
 
 describe('a metric that only the plan of a change prices', () => {
