@@ -172,7 +172,7 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
     return held.reduce((sum, own) => sum + own);
   };
   const sender = pool as Pool;
-  /** Of each operation, whether it was answered and whether it was refused. */
+  /** Whether each operation was answered and whether it was refused. */
   const outcomes = new Set([
     // there is one wire transfer per merchant, and this merchant has it
     'gateway.wire_transfer_setup fine',

@@ -25,7 +25,7 @@ export async function heldBy(pid: number, port: number): Promise<number> {
   return (heapUsed + external) / 2 ** 20;
 }
 
-/** What an inspector, which may be starting, has to show. */
+/** The targets of an inspector, which may be starting. */
 async function targets(port: number): Promise<{ webSocketDebuggerUrl: string }[]> {
   const deadline = Date.now() + 120_000;
   for (;;) {

@@ -79,7 +79,7 @@ beforeEach(async () => {
   await within5Seconds(merchantWire, ({ status }) => status === 200, '/merchant/role/list');
 });
 
-/** What members are promised: a change holds everywhere within 5 seconds. */
+/** The promise to members: a change holds everywhere within 5 seconds. */
 async function within5Seconds(wire: Wire, wanted: (answer: Answer) => boolean, path = '/merchant/member/profile') {
   const until = Date.now() + patient(5_000);
   for (;;) {

@@ -54,7 +54,7 @@ export function fieldsOf(schema: Json, path: readonly string[] = []): Field[] {
   return [...own, ...entries, ...(schema.anyOf ?? []).flatMap(branch => fieldsOf(branch, path))];
 }
 
-/** What a rule that JSON Schema cannot say asks for: the words are the rule's own (`x-rule`). */
+/** A value for a rule that JSON Schema cannot express: the words are the rule's own (`x-rule`). */
 const byRule: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'must be the code of an active ISO 4217 currency, such as USD': fc.constantFrom('EUR', 'usd', 'JPY', 'KWD'),
   'must be a decimal with at most 12 fractional digits': fc.constantFrom(0, 1, 149.5, 0.0021, 1e-12),
@@ -121,7 +121,7 @@ function record({ properties = {}, required = [] }: Json, ids: Ids): fc.Arbitrar
   return fc.record(fields, { requiredKeys: required.filter(name => name in fields) });
 }
 
-/** What nobody means to send. */
+/** Values that nobody means to send. */
 const junk: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     null,
@@ -209,7 +209,7 @@ const alternatives = [
   ['userId', 'externalUserId'],
 ] as const;
 
-/** What the smallest input lacks because of a rule that looks at several fields, where `field` is what is asked about. */
+/** Fields that the smallest input lacks because of a rule that looks at several fields, where `field` is what is asked about. */
 const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
   'auth.provider_new': () => ({ issuer: randomUUID(), audience: 'portal', secret: 'x'.repeat(32) }),

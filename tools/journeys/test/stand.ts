@@ -46,7 +46,7 @@ export async function startStand(own: Parameters<typeof temporaryStack>[1] = {})
       const shop = await openShop(baseUrl, merchant, receiver);
       return { ...shop, wire: new Wire(baseUrl, apiKey), receiver, apiKey };
     },
-    /** What stands in every table, or there of one merchant, in one value each: equal ones mean that nothing changed. */
+    /** The contents of every table, or those of one merchant, as one value each: equal ones mean that nothing changed. */
     async contents(merchantId?: number): Promise<Record<string, string>> {
       const sums: Record<string, string> = {};
       for (const service of services) {

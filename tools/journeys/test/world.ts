@@ -89,7 +89,7 @@ const makers = {
     const input = { email: `${randomUUID()}@example.com`, roleIds: [] };
     return orThrow(await api.post('/merchant/member/new_member', input)).memberId;
   },
-  /** One that a member has, by which lists find it. A merchant has at most 100 roles: what was made before will do. */
+  /** A role that a member has, by which lists find it. A merchant has at most 100 roles: what was made before will do. */
   role: async (api: Client) => {
     const roles = await rolesOf(api);
     const held = roles.find(({ role }) => role.startsWith('held')) ?? (roles.length > 50 ? roles[0] : undefined);

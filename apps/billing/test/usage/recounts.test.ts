@@ -17,7 +17,7 @@ afterAll(() => s.t.close());
 
 const june = utc('2026-06-01');
 
-/** What the metric has counted in this process. */
+/** The count of the metric in this process. */
 async function differences(): Promise<number> {
   const found = await metrics.getSingleMetric('recur_usage_recount_differences_total')?.get();
   return found?.values[0]?.value ?? 0;
@@ -51,7 +51,7 @@ async function command(...words: string[]) {
   return { out, code };
 }
 
-/** What the command prints, by line. */
+/** The lines that the command prints. */
 async function mend({ merchantId } = s.merchant): Promise<string[]> {
   const { out, code } = await command('recount', '--merchant', `${merchantId}`);
   expect(code).toBe(0);

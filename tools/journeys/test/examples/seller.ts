@@ -77,7 +77,7 @@ export class Seller {
     return answer.ok ? '' : answer.error.type;
   }
 
-  /** What a user has used of a limit in the current period, and the limit. */
+  /** A user's usage of a limit in the current period, and the limit. */
   async limit(userId: number, metricCode: string): Promise<[used: number, limit: number]> {
     const path = '/merchant/metric/event/current_value';
     const { currentValue, totalLimit } = orThrow(await this.api.post(path, { userId, metricCode }));

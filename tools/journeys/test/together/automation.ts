@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform?.close());
 
-/** What a platform does first: the merchant's URL with its own challenge, and what it has to remember. */
+/** The first step of a platform: the merchant's URL with its own challenge, and what it has to remember. */
 async function begin(api = own.api) {
   const path = '/merchant/webhook/webhook_automation_oauth_url';
   const url = new URL(orThrow(await api.post(path, { returnUrl })).oauthUrl);
@@ -47,7 +47,7 @@ async function begin(api = own.api) {
 }
 type Begun = Awaited<ReturnType<typeof begin>>;
 
-/** What a browser does: opens the page and presses one of its buttons; answers where it is led. */
+/** Opens the page as a browser and presses one of its buttons; answers where it is led. */
 async function press(url: URL, allowed: boolean): Promise<Response> {
   const page = await fetch(url, { redirect: 'manual' });
   const text = await page.text();

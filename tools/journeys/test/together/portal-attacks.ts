@@ -28,7 +28,7 @@ beforeAll(async () => {
 /** Outcomes that were seen, each with an operation of which it was one. */
 const seen = new Map<string, string>();
 
-/** What is wrong with the answers to an operation when one of its fields is junk, of a caller that owns all else. */
+/** Faults in the answers to an operation when one of its fields is junk, of a caller that owns all else. */
 async function wrongIn(wire: Wire, operation: Operation, field: Field, base: object): Promise<string[]> {
   const asked = operation.methods.flatMap(method => junk.map(value => [method, value] as const));
   const answers = asked.map(async ([method, value]) => {

@@ -39,7 +39,7 @@ beforeAll(async () => {
 const send = ({ wire }: Visitor, { path }: Operation, method: string, input: unknown) =>
   method === 'GET' ? wire.request(`${path}?${queryOf(input)}`) : wire.send(path, input as object);
 
-/** What a visitor sees of what is theirs. */
+/** Everything that a visitor sees of their own. */
 async function seenBy({ wire, own }: Visitor): Promise<string[]> {
   const paths = [
     `/portal/invoice/detail?invoiceId=${own.invoiceId}`,
@@ -57,7 +57,7 @@ const stripped = (answer: Answer, id: Id) =>
     .replaceAll(typeof id === 'string' ? id : ' ', '')
     .replace(/"(createTime|periodStart|periodEnd)":\d+/g, '');
 
-/** What an operation told of others' objects in a field that it tells of no unknown one; and whether it tells nothing of an own one. */
+/** Differences between an operation's answers about others' objects and about an unknown one; and none about an own one. */
 async function toldBy(operation: Operation, field: Field, visitor: Visitor, others: readonly Visitor[]) {
   const base = await inputOf(operation, visitor, field.name);
   const known = visitor.own[field.name] as Id;

@@ -112,7 +112,7 @@ let neighbour: number;
 const rank = ({ effect }: Operation) => (effect === 'read' ? 0 : 1);
 const worldOf = async (of: Client, some: readonly Kind[] = kinds): Promise<Ids> =>
   Object.fromEntries(await Promise.all(some.map(async kind => [kind, [await make(kind, of)]]))) as unknown as Ids;
-/** What an operation may name: a merchant may have only so many of some kinds. */
+/** The objects that an operation may name: a merchant may have only so many of some kinds. */
 const namedBy = (operation: Operation): Kind[] => [
   ...new Set(fieldsOf(schemaOf(operation)).flatMap(({ name, schema }) => kindOf(name, schema) ?? [])),
 ];

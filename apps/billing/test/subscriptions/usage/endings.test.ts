@@ -29,7 +29,7 @@ async function metering(of: Parameters<Metered['metric']> = []) {
 }
 type Metering = Awaited<ReturnType<typeof metering>>;
 
-/** One whose invoice for June, with 4 units of May, is not paid. */
+/** A subscriber whose invoice for June, with 4 units of May, is not paid. */
 async function unpaid(): Promise<Metering> {
   const made = await metering();
   await made.use(4);

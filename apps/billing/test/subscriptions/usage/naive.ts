@@ -1,7 +1,7 @@
 import type { MetricPlanCharge } from '@recur/contracts';
 import { charge } from './metered.js';
 
-// What usage costs, by the plainest reading of the rules: it shares nothing with the code that it is compared with.
+// The price of usage by the plainest reading of the rules: shares nothing with the code that it is compared with.
 
 export const aggregations = ['count', 'countUnique', 'latest', 'max', 'sum'] as const;
 export type Aggregation = (typeof aggregations)[number];

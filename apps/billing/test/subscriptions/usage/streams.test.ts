@@ -49,7 +49,7 @@ const courses = [
   ...(['declined', 'expires', 'remade', 'given up', 'given up now'] as const),
 ] as const;
 
-/** One subscriber, and what was sent for them. */
+/** A subscriber, and the events sent for them. */
 interface Life {
   course: (typeof courses)[number];
   userId: number;
@@ -267,7 +267,7 @@ async function worked(random: (below: number) => number): Promise<number> {
   return killed;
 }
 
-/** What was billed of each stretch, or dropped: `<metric> <start>` to the amount. */
+/** The amount billed of each stretch, or dropped: `<metric> <start>` to the amount. */
 async function billed(): Promise<Map<string, Map<string, bigint>>> {
   const rows = await s.t.rows(
     `select subscription_id, metric, start_at, sum(amount)::text as amount from (
