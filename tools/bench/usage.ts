@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createClient, orThrow } from '@recur/client';
 import pg from 'pg';
 import { usageYardstick } from './copy.js';
 import { load, median } from './load.js';
@@ -122,8 +123,8 @@ async function filler(bench: Bench, { id: metricId, code }: Metric, userId: numb
   const client = new pg.Client(url.toString());
   await client.connect();
   const first = { userId, metricCode: code, externalEventId: randomUUID(), aggregationValue: 1 };
-  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-  await fetch(`${baseUrl}/merchant/metric/event/new`, { method: 'POST', headers, body: JSON.stringify(first) });
+  const api = createClient({ baseUrl, credential: apiKey });
+  orThrow(await api.post('/merchant/metric/event/new', first));
   const own = [merchantId, userId, metricId];
   let there = 0;
   return {

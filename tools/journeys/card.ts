@@ -48,11 +48,11 @@ export async function sandboxGateway(api: Client): Promise<number> {
 
 const polling = { everyMs: 100, timeoutMs: 120_000 } as const;
 
-/** Asks until the answer is what is waited for. Throws Error after 30 s. */
-async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
+/** Asks until the answer is what is waited for. Throws Error where it does not become that in time. */
+export async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
   for (const deadline = Date.now() + polling.timeoutMs; Date.now() < deadline; await pause(polling.everyMs)) {
     const answer = await ask();
     if (isWanted(answer)) return answer;
   }
-  throw new Error('the card was not charged in time');
+  throw new Error('what was waited for did not happen in time');
 }

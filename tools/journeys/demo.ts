@@ -4,10 +4,11 @@ import { openHome } from '../local/home.js';
 import { say } from '../local/progress.js';
 import { cardJourney } from './card.js';
 import { firstJourney } from './first.js';
+import { hostedJourney } from './hosted.js';
 import { subscriptionJourney } from './subscription.js';
 import { usageJourney } from './usage.js';
 
-/** `npm run demo`: the first journey, a card payment, a subscription and metered usage against the running stack, step by step. */
+/** `npm run demo`: the first journey, a card payment, a subscription, metered usage and hosted pages against the running stack, step by step. */
 export async function run(args: readonly string[]): Promise<number> {
   takesNoArguments('npm run demo', args);
   const home = openHome();
@@ -22,8 +23,9 @@ export async function run(args: readonly string[]): Promise<number> {
   await cardJourney(facts.baseUrl, facts.apiKey, next);
   await subscriptionJourney(facts.baseUrl, facts.apiKey, next);
   await usageJourney(facts.baseUrl, facts.apiKey, next);
+  await hostedJourney(facts.baseUrl, facts.apiKey, next);
   say(
-    '\nDone. The API is described at the docs URL; the code of these journeys is tools/journeys/first.ts, card.ts, subscription.ts and usage.ts.',
+    '\nDone. The API is described at the docs URL; the code of these journeys is tools/journeys/first.ts, card.ts, subscription.ts, usage.ts and hosted.ts.',
   );
   return 0;
 }

@@ -64,6 +64,7 @@ function consumers(): { in: Service; name: string; from: Service; takes: (type: 
     { in: 'billing', name: 'billing-copy-plans', from: 'catalog', takes: startsWith('plan') },
     { in: 'billing', name: 'billing-copy-metrics', from: 'catalog', takes: startsWith('metric') },
     { in: 'billing', name: 'billing-copy-products', from: 'catalog', takes: startsWith('product') },
+    { in: 'billing', name: 'billing-copy-checkouts', from: 'catalog', takes: startsWith('checkout') },
     { in: 'billing', name: 'billing-copy-merchants', from: 'identity', takes: startsWith('merchant') },
     { in: 'identity', name: 'identity-clock', from: 'billing', takes: startsWith('clock') },
     { in: 'catalog', name: 'catalog-clock', from: 'billing', takes: startsWith('clock') },

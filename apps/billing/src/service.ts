@@ -7,7 +7,7 @@ import { CreditConfigs } from './credits/configs.js';
 import { PromoChanges } from './credits/promo-changes.js';
 import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } from './credits/tables.js';
 import { copiesWith } from './customers/copies.js';
-import { merchants, metrics, plans, products, users } from './customers/tables.js';
+import { checkouts, merchants, metrics, plans, products, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
 import { DiscountLists } from './discounts/lists.js';
 import { discounts, userDiscounts } from './discounts/tables.js';
@@ -152,7 +152,7 @@ export const billing: ServiceDefinition<Config> = {
       ...[collections, gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
       ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
-      ...[merchants, products, refunds, paymentSurpluses, mails, invoiceSettings, testClocks, sellerLogos],
+      ...[merchants, products, checkouts, refunds, paymentSurpluses, mails, invoiceSettings, testClocks, sellerLogos],
       ...[subscriptions, subscriptionPeriods, subscriptionNotes, subscriptionSettings, pendingUpdates, onetimeAddons],
       ...[
         metrics,

@@ -6,7 +6,7 @@ import { describe, expect, it } from '@jest/globals';
 const dist = path.join(import.meta.dirname, '../dist');
 const read = (file: string) => readFileSync(path.join(dist, file), 'utf8');
 /** Most JavaScript that a first visit loads, gzipped. */
-const mostBytes = 120 * 1024;
+const mostBytes = 120_000;
 
 /** Files that the index names. */
 const named = (html: string) => [...html.matchAll(/(?:src|href)="\/portal\/([^"]+)"/g)].map(([, file = '']) => file);
@@ -50,6 +50,14 @@ describe('the built pages', () => {
     const inline = (html: string) => /<script(?![^>]* src=)|<style|\son\w+=|\sstyle=/.test(html);
     expect(inline('<script>1</script>')).toBe(true);
     expect(inline(read('index.html'))).toBe(false);
+  });
+
+  it('are laid out by the start and the end of a line, never by left and right', () => {
+    const sides = (css: string) => css.match(/(?<![\w-])(?:[\w-]+-)?(?:left|right)(?![\w-])/g) ?? [];
+    expect(sides('a { margin-left: 1px; text-align: right; left: 0 } .left-over { inset-inline-start: 0 }')).toEqual([
+      ...['margin-left', 'right', 'left'],
+    ]);
+    expect(sides(readFileSync(path.join(dist, '../src/styles.css'), 'utf8'))).toEqual([]);
   });
 
   it('keep nothing in the browser and carry no schemas or server modules', () => {

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { currencies, type DiscountProblem, discountProblems, errors } from '@recur/contracts';
 import { wordGaps } from '@recur/platform/testing';
-import { formulaOf } from '../src/parts/formula.js';
+import { firstUnitOf, formulaOf } from '../src/parts/formula.js';
 import { decimalOf, decimalsOf, formats } from '../src/text/format.js';
-import { chooseLanguage, filled, languages, localeOf } from '../src/text/languages.js';
+import { chooseLanguage, directionOf, filled, languages, localeOf } from '../src/text/languages.js';
 
 type Messages = Record<string, string>;
 const folder = path.join(import.meta.dirname, '../src');
@@ -53,6 +53,56 @@ describe('a language', () => {
   ] as const)('is chosen from %j', (wanted, language, locale) => {
     expect(chooseLanguage(wanted)).toBe(language);
     expect(localeOf(language, wanted)).toBe(locale);
+  });
+});
+
+describe('the direction of a language', () => {
+  it.each([
+    ...[
+      ['en', 'ltr'],
+      ['zh', 'ltr'],
+      ['ar', 'rtl'],
+      ['he', 'rtl'],
+      ['fa-IR', 'rtl'],
+      ['ur', 'rtl'],
+    ],
+    ...[
+      ['az', 'ltr'],
+      ['az-Arab', 'rtl'],
+    ],
+  ] as const)('%s is %s', (language, direction) => {
+    expect(directionOf(language)).toBe(direction);
+  });
+});
+
+describe('a tier of prices', () => {
+  const firsts = (tiers: [start: number, end: number][]) =>
+    tiers.map(([start], at) => firstUnitOf(start, tiers[at - 1]?.[1] ?? 0));
+  it.each([
+    [
+      [
+        [0, 100],
+        [100, -1],
+      ],
+      [1, 101],
+    ],
+    [
+      [
+        [1, 100],
+        [101, -1],
+      ],
+      [1, 101],
+    ],
+    [
+      [
+        [0, 10],
+        [50, -1],
+      ],
+      [1, 51],
+    ],
+    [[[5, -1]], [6]],
+  ] as [[number, number][], number[]][])('of %j begins with the units %j', (tiers, units) => {
+    expect(firsts(tiers)).toEqual(units);
   });
 });
 

@@ -1,6 +1,6 @@
-import type { MerchantMetric, MerchantState, Plan, Product, User } from '@recur/contracts';
+import type { MerchantCheckout, MerchantMetric, MerchantState, Plan, Product, User } from '@recur/contracts';
 import { copyOf, type Tx } from '@recur/platform';
-import { merchants, metrics, plans, products, type UserCopy, users } from './tables.js';
+import { checkouts, merchants, metrics, plans, products, type UserCopy, users } from './tables.js';
 import { emailKey } from './users.js';
 
 /** Called with changed users before their copies are kept. */
@@ -17,7 +17,7 @@ const userRow = (data: User, merchantId: number, version: number): UserCopy => (
   version,
 });
 
-/** Copies of identity's merchants and users and catalog's plans, products and metrics, kept from their events. */
+/** Copies of identity's merchants and users and catalog's plans, products, metrics and checkout templates, kept from their events. */
 export const copiesWith = (userChanges: UserChanges) => [
   copyOf('users', 'identity', 'user', users, userRow, userChanges),
   copyOf('plans', 'catalog', 'plan', plans, (data: Plan, merchantId, version) => ({
@@ -40,6 +40,9 @@ export const copiesWith = (userChanges: UserChanges) => [
     archived: data.archived,
     data,
     version,
+  })),
+  copyOf('checkouts', 'catalog', 'checkout', checkouts, (data: MerchantCheckout, merchantId, version) => ({
+    ...{ merchantId, id: data.id, isDefault: data.isDefault, data, version },
   })),
   copyOf('merchants', 'identity', 'merchant', merchants, (data: MerchantState, merchantId, version) => ({
     merchantId,

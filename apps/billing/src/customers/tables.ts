@@ -1,4 +1,4 @@
-import type { MerchantMetric, MerchantState, Plan, Product, User } from '@recur/contracts';
+import type { MerchantCheckout, MerchantMetric, MerchantState, Plan, Product, User } from '@recur/contracts';
 import { document, flag, int, integer, table, text } from '@recur/platform';
 
 export interface UserCopy {
@@ -39,6 +39,14 @@ export interface MetricCopy {
   version: number;
 }
 
+export interface CheckoutCopy {
+  merchantId: number;
+  id: number;
+  isDefault: boolean;
+  data: MerchantCheckout;
+  version: number;
+}
+
 export interface MerchantCopy {
   merchantId: number;
   data: MerchantState;
@@ -72,6 +80,14 @@ export const plans = table<PlanCopy>('plan_copies', {
 export const products = table<ProductCopy>('product_copies', {
   key: ['merchantId', 'id'],
   columns: { merchantId: integer(), id: integer(), data: document<Product>(), version: int() },
+});
+
+export const checkouts = table<CheckoutCopy>('checkout_copies', {
+  key: ['merchantId', 'id'],
+  columns: {
+    ...{ merchantId: integer(), id: integer(), isDefault: flag() },
+    ...{ data: document<MerchantCheckout>(), version: int() },
+  },
 });
 
 export const merchants = table<MerchantCopy>('merchant_copies', {

@@ -27,6 +27,7 @@ import { UnderWay1763683200050 } from './0050-under-way.js';
 import { Methods1763683200051 } from './0051-methods.js';
 import { Printed1763683200052 } from './0052-printed.js';
 import { DocumentKeys1763683200053 } from './0053-document-keys.js';
+import { Looks1763683200054 } from './0054-looks.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -59,4 +60,5 @@ export const migrations = [
   Methods1763683200051,
   Printed1763683200052,
   DocumentKeys1763683200053,
+  Looks1763683200054,
 ];

@@ -2,6 +2,7 @@ import { Controller } from '@nestjs/common';
 import { type In, portalInvoiceOpen, portalInvoicePay, portalInvoicePayLink, portalWireSent } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { usualLook } from '../customers/checkouts.js';
 import type { UserAtGateway } from '../gateways/chargeable.js';
 import { Gateways } from '../gateways/gateways.js';
 import { keepAnswer, makeDefault, PaymentMethods, type SavedAnswer } from '../gateways/payment-methods.js';
@@ -35,8 +36,8 @@ export class Paying {
     const as = { ...caller, merchantId };
     const { gateways } = await this.handlers.of(Gateways).list({ archive: false }, as);
     return this.db.read(as, async reader => {
-      const shown = await this.invoices.shown(reader, await this.invoices.state(reader, invoiceId));
-      return portalInvoiceOpen.output.parse({ ...shown, gateways });
+      const [checkout, state] = await Promise.all([usualLook(reader), this.invoices.state(reader, invoiceId)]);
+      return portalInvoiceOpen.output.parse({ ...(await this.invoices.shown(reader, state)), gateways, checkout });
     });
   }
 

@@ -12,6 +12,7 @@ import { collectingOf } from '../invoicing/lists/collecting.js';
 import { invoiceWithNotes } from '../invoicing/lists/details.js';
 import type { InvoiceState } from '../invoicing/state.js';
 import { explanationView } from '../invoicing/views.js';
+import { zoneOf } from '../subscriptions/find.js';
 
 const emptyBank = emptyOf(GatewayBank);
 
@@ -37,10 +38,11 @@ export class ShownInvoices {
 
   /** The invoice with its explanation, credit notes and how it is paid. */
   async shown(reader: Reader, state: InvoiceState) {
-    const [{ invoice, creditNotes }, collecting, transfer] = await Promise.all([
+    const [{ invoice, creditNotes }, collecting, transfer, zone] = await Promise.all([
       invoiceWithNotes(reader, state.invoiceId),
       collectingOf(reader, state),
       this.transferOf(reader, state),
+      state.subscriptionId === '' ? undefined : zoneOf(reader, state.subscriptionId),
     ]);
     return {
       invoice,
@@ -48,6 +50,7 @@ export class ShownInvoices {
       explanation: explanationView(explanationOf(state)),
       collecting,
       transfer: transfer && withQr(transfer, invoice),
+      timeZone: zone || state.seller?.timeZone || '',
     };
   }
 

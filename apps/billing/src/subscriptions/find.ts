@@ -24,6 +24,11 @@ export async function assertOwnSubscription(reader: Reader, subscriptionId: stri
   await reader.get(subscriptions, { subscriptionId, userId }, 'subscription_not_found');
 }
 
+/** The IANA time zone in which a subscription's periods begin; undefined where there is no such subscription. */
+export async function zoneOf(reader: Reader, subscriptionId: string): Promise<string | undefined> {
+  return (await reader.find(subscriptions, { subscriptionId }))?.timeZone;
+}
+
 async function currentOf(reader: Reader, { userId, productId }: SubscriptionKey): Promise<Subscription> {
   const of = productId === undefined ? { userId } : { userId, productId };
   if (userId === 0) throw invalid('/subscriptionId', 'is required where no userId is given');

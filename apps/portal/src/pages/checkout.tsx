@@ -172,11 +172,9 @@ function Order({ offer, session, look, onBought }: OrderProps) {
           <section className="card" aria-live="polite" aria-busy={!isCurrent}>
             <h2>{t('checkout.order')}</h2>
             <Problem error={preview.error} retry={preview.reload} />
-            {quote && (
-              <Lines invoice={quote.invoice} explanation={quote.explanation} zone={session.merchant.timeZone} />
-            )}
+            {quote && <Lines invoice={quote.invoice} explanation={quote.explanation} zone={quote.timeZone} />}
             {quote && quote.trialEnd > 0 && (
-              <p>{t('checkout.trialEnd', { time: date(quote.trialEnd, session.merchant.timeZone) })}</p>
+              <p>{t('checkout.trialEnd', { time: date(quote.trialEnd, quote.timeZone) })}</p>
             )}
             {quote?.otherActiveSubscriptionId && <Notice kind="bad">{t('checkout.other')}</Notice>}
           </section>

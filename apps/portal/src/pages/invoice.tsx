@@ -1,5 +1,6 @@
 import { Frame } from '../parts/frame.js';
 import { InvoicePanel } from '../parts/invoice.js';
+import { lookOf, useLook } from '../parts/look.js';
 import { Problem, Waiting } from '../parts/notices.js';
 import { useLoad, useVisit } from '../session/calls.js';
 import { useText } from '../text/text.js';
@@ -13,9 +14,11 @@ export default function InvoicePage({ token }: { token: string }) {
     signal => client.post('/portal/invoice/open', { token }, { signal }),
     [token],
   );
+  const look = lookOf(data?.checkout?.data);
+  useLook(look);
   if (error?.type === 'invoice_not_found') return <Expired reason="unknown" />;
   return (
-    <Frame title={t('invoice.title')} seller={data?.invoice.merchant}>
+    <Frame title={t('invoice.title')} seller={data?.invoice.merchant} logo={look.logo}>
       <Problem error={error} retry={reload} />
       {data === undefined && error === undefined && <Waiting />}
       {data && (

@@ -53,3 +53,10 @@ function shareOf(part: number, period: number | undefined, { duration }: Words):
   const days = (seconds: number) => duration(Math.round((seconds / secondsOfDay) * shownOfDay) / shownOfDay, 'day');
   return `× ${days(part)} ÷ ${days(period ?? 0)}`;
 }
+
+/**
+ * The first unit of a tier of prices, where the tier before it ends at `endBefore`, 0 for none: tiers adjoin where one
+ * starts at the end of the one before, or one unit after it.
+ */
+export const firstUnitOf = (startValue: number, endBefore: number) =>
+  (startValue <= endBefore + 1 ? endBefore : startValue) + 1;

@@ -27,7 +27,7 @@ export function Frame({ seller, logo, title, children }: Props) {
       <header>
         <div className="seller">
           {logo && <img src={logo} alt="" height={32} />}
-          {name && <span>{name}</span>}
+          {name && <bdi>{name}</bdi>}
         </div>
         <label className="language">
           <span className="hidden">{t('language')}</span>
@@ -41,7 +41,9 @@ export function Frame({ seller, logo, title, children }: Props) {
         </label>
       </header>
       <main>
-        <h1>{title}</h1>
+        <h1>
+          <bdi>{title}</bdi>
+        </h1>
         {children}
       </main>
       <footer>

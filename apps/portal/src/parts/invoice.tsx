@@ -32,7 +32,6 @@ interface Props {
   shown: ShownInvoice;
   gateways: readonly Gateway[];
   methods?: readonly Method[];
-  zone?: string;
   /** How it is paid at once, without another press. */
   begin?: Choice;
   reload(): void;
@@ -42,9 +41,9 @@ interface Props {
 }
 
 /** An invoice with what can be done about it: pay, confirm, transfer, read. Follows a payment until its outcome. */
-export function InvoicePanel({ shown, gateways, methods, zone, begin, reload, pay, announce }: Props) {
+export function InvoicePanel({ shown, gateways, methods, begin, reload, pay, announce }: Props) {
   const { t, find, amount, moment, date } = useText();
-  const { invoice, collecting, transfer, creditNotes, explanation } = shown;
+  const { invoice, collecting, transfer, creditNotes, explanation, timeZone: zone } = shown;
   const state = stateOf(invoice);
   // reasons that are no help to the user, such as a lost card, have no words
   const declined = find(`declined.${invoice.payment?.failureReason}`);

@@ -5,8 +5,16 @@ import { taxReason, Why } from './why.js';
 export type Invoice = Output<'/portal/invoice/detail'>['invoice'];
 export type Explanation = Output<'/portal/invoice/detail'>['explanation'];
 
+interface Props {
+  invoice: Invoice;
+  explanation?: Explanation;
+  zone?: string;
+  /** Shows the reasons at once, as before a change is confirmed. */
+  isExplained?: boolean;
+}
+
 /** The lines and totals of an invoice, each line with its reason, as the API explains them. */
-export function Lines({ invoice, explanation, zone }: { invoice: Invoice; explanation?: Explanation; zone?: string }) {
+export function Lines({ invoice, explanation, zone, isExplained = false }: Props) {
   const text = useText();
   const { t, amount, date, number, percent } = text;
   const { currency } = invoice;
@@ -30,7 +38,7 @@ export function Lines({ invoice, explanation, zone }: { invoice: Invoice; explan
             <tr key={line.lineId || `${at} ${line.name}`}>
               <td>
                 <div>
-                  {line.name || line.description}
+                  <bdi>{line.name || line.description}</bdi>
                   {line.quantity !== 1 && <span className="soft"> × {number(line.quantity)}</span>}
                 </div>
                 {line.periodStart > 0 && (
@@ -39,7 +47,7 @@ export function Lines({ invoice, explanation, zone }: { invoice: Invoice; explan
                   </div>
                 )}
                 {reason && (
-                  <details className="small">
+                  <details className="small" open={isExplained}>
                     <summary>{t('lines.why')}</summary>
                     <Why reason={reason} taxes={invoice.taxes} currency={currency} />
                   </details>

@@ -14,7 +14,7 @@ interface Props {
 
 /** An invoice of the visit's user, payable with their saved methods. */
 export function OwnInvoice({ invoiceId, begin, paid }: Props) {
-  const { client, session } = useVisit();
+  const { client } = useVisit();
   const { data, error, reload } = useLoad(
     signal => client.get('/portal/invoice/detail', { invoiceId }, { signal }),
     [invoiceId],
@@ -31,7 +31,6 @@ export function OwnInvoice({ invoiceId, begin, paid }: Props) {
         shown={data}
         gateways={gateways.gateways}
         methods={saved.methods}
-        zone={session?.merchant.timeZone}
         begin={begin}
         reload={reload}
         pay={(choice, idempotencyKey) =>

@@ -1,6 +1,7 @@
 import type { Output } from '@recur/client';
 import { type Text, useText } from '../text/text.js';
 import { Notice } from './notices.js';
+import { UsagePrices } from './usage-prices.js';
 
 export type Offer = Output<'/portal/plan/detail'>['plan'];
 export type Plan = Offer['plan'];
@@ -39,7 +40,7 @@ export function Price({ plan }: { plan: Plan }) {
   );
 }
 
-/** Description, trial and limits of a plan. */
+/** Description, trial, limits and prices of usage of a plan. */
 export function PlanFacts({ offer }: { offer: Offer }) {
   const { t, duration, number } = useText();
   const { plan } = offer;
@@ -60,6 +61,7 @@ export function PlanFacts({ offer }: { offer: Offer }) {
           ))}
         </ul>
       )}
+      <UsagePrices charges={[...offer.metricMeteredCharge, ...offer.metricRecurringCharge]} currency={plan.currency} />
     </>
   );
 }
@@ -108,7 +110,7 @@ export function AddonFields(props: { addons: readonly Plan[]; chosen: Addons; on
               onChange={event => onChange({ ...chosen, [addon.id]: event.target.checked ? 1 : 0 })}
             />
             <span>
-              {addon.planName} · <Price plan={addon} />
+              <bdi>{addon.planName}</bdi> · <Price plan={addon} />
             </span>
           </label>
           {(chosen[addon.id] ?? 0) > 0 && (

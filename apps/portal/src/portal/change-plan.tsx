@@ -106,7 +106,9 @@ function Choosing({ detail, offers, onChanged }: ChoosingProps) {
                   onChange={() => setPlanId(each.plan.id)}
                 />
                 <span>
-                  <strong>{each.plan.planName}</strong>
+                  <strong>
+                    <bdi>{each.plan.planName}</bdi>
+                  </strong>
                   {each.plan.id === subscription.planId && <span className="soft"> · {t('change.current')}</span>}
                   <br />
                   <Price plan={each.plan} />
@@ -117,7 +119,7 @@ function Choosing({ detail, offers, onChanged }: ChoosingProps) {
           ))}
         </div>
       </fieldset>
-      <div className="columns">
+      <div className="columns narrow-first">
         <section className="card">
           <Quantity label={t('plan.quantity')} value={quantity} least={1} onChange={setQuantity} />
           <AddonFields addons={offer?.addons ?? []} chosen={addons} onChange={setAddons} />
@@ -171,7 +173,7 @@ function Quote({ wanted, zone, onChanged }: { wanted: Wanted; zone: string; onCh
         <>
           <p>{quote.effectImmediate ? t('change.now') : t('change.later', { time: moment(quote.effectTime, zone) })}</p>
           {(quote.effectImmediate === 1 || quote.invoice.lines.length > 0) && (
-            <Lines invoice={quote.invoice} explanation={quote.explanation} zone={zone} />
+            <Lines invoice={quote.invoice} explanation={quote.explanation} zone={zone} isExplained />
           )}
           <CodeRefused problem={quote.discountProblem} />
           {quote.nextPeriodInvoice && (

@@ -54,7 +54,7 @@ function SubscriptionCard({ detail, reload }: { detail: Detail; reload(): void }
     <article className="card">
       <div className="row">
         <h2>
-          {plan?.planName ?? subscriptionId}
+          <bdi>{plan?.planName ?? subscriptionId}</bdi>
           {subscription.quantity !== 1 && <span className="soft"> × {number(subscription.quantity)}</span>}
         </h2>
         <strong>{t(`subscription.state.${state}`)}</strong>
@@ -72,7 +72,7 @@ function SubscriptionCard({ detail, reload }: { detail: Detail; reload(): void }
         <ul>
           {addons.map(({ addonPlan, quantity }) => (
             <li key={addonPlan?.id}>
-              {addonPlan?.planName} × {number(quantity)}
+              <bdi>{addonPlan?.planName}</bdi> × {number(quantity)}
             </li>
           ))}
         </ul>

@@ -17,3 +17,9 @@ export const localeOf = (language: Language, wanted: readonly string[]) =>
 /** A message with its parameters in place of `{name}`. */
 export const filled = (message: string, values: Record<string, string | number>) =>
   message.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+
+const rightToLeft = new Set(['Adlm', 'Arab', 'Hebr', 'Nkoo', 'Rohg', 'Syrc', 'Thaa']);
+
+/** The direction in which a language is written, by the script that is usual for it. */
+export const directionOf = (language: string): 'ltr' | 'rtl' =>
+  rightToLeft.has(new Intl.Locale(language).maximize().script ?? '') ? 'rtl' : 'ltr';

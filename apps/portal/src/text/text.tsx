@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react';
 import { type Formats, formats } from './format.js';
-import { chooseLanguage, filled, type Language, localeOf } from './languages.js';
+import { chooseLanguage, directionOf, filled, type Language, localeOf } from './languages.js';
 import type en from './messages/en.json';
 
 export type Key = keyof typeof en;
@@ -51,6 +51,7 @@ export function TextProvider({ preferred, children }: { preferred: string; child
     if (loaded === undefined) return undefined;
     const { messages } = loaded;
     document.documentElement.lang = loaded.language;
+    document.documentElement.dir = directionOf(loaded.language);
     return {
       ...formats(localeOf(loaded.language, navigator.languages)),
       language: loaded.language,

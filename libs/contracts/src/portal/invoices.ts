@@ -150,6 +150,7 @@ export const shownOfInvoice = {
   explanation: PortalExplanation,
   collecting: PortalCollecting.nullable().describe('null where the invoice is not open'),
   transfer: PortalTransfer.nullable().describe('null where no transfer is awaited'),
+  timeZone: text.describe('IANA name of the zone of its dates: that of its subscription, else of the merchant'),
 };
 
 const reading = { service: 'billing', effect: 'read', permission: anyUser } as const;

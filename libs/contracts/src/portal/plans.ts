@@ -64,7 +64,8 @@ export interface PortalOffer extends z.output<typeof portalOffer> {}
 /** A plan as it is offered to a user. */
 export const PortalOffer: Shape<PortalOffer> = portalOffer.meta({ id: 'PortalOffer' });
 
-const look = z.object({ name: text, data: anyObject }).nullable();
+/** The look of a page: a checkout template, as far as customers see it. */
+export const checkoutLook = z.object({ name: text, data: anyObject }).nullable();
 
 export const portalPlanDetail = operation({
   service: 'catalog',
@@ -83,7 +84,7 @@ export const portalPlanDetail = operation({
   }),
   output: z.object({
     plan: PortalOffer,
-    checkout: look.describe("The plan's checkout template, else the merchant's default; null without one"),
+    checkout: checkoutLook.describe("The plan's checkout template, else the merchant's default; null without one"),
   }),
   errors: ['plan_not_found'],
 });
@@ -97,7 +98,7 @@ export const portalLook = operation({
   effect: 'read',
   permission: anyUser,
   input: z.object({}),
-  output: z.object({ checkout: look.describe("The merchant's default checkout template; null without one") }),
+  output: z.object({ checkout: checkoutLook.describe("The merchant's default checkout template; null without one") }),
   errors: [],
 });
 

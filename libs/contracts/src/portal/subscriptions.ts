@@ -77,6 +77,7 @@ export const portalCreatePreview = operation({
     subscriptionAmountExcludingTax: amount,
     taxAmount: amount,
     taxPercentage: percent,
+    timeZone: text.describe('IANA name of the zone in which its periods begin'),
     trialEnd: time,
     vatCountryCode: text,
     vatCountryName: text,

@@ -52,7 +52,27 @@ describe('the checkout', () => {
   });
 });
 
+it('a plan with prices of usage says what they are', async () => {
+  const { page } = await seller.checkoutOf(await seller.pricedPlan());
+  await page.getByRole('button', { name: /^Buy now/ }).waitFor();
+  for (const price of [
+    'Gigabytes: €0.12 per unit, the first 50 included',
+    'Mails, by quantity',
+    '1–1,000: €0.005 per unit, plus €5.00',
+    '1,001+: €0.01 per unit',
+  ])
+    await page.getByText(price).first().waitFor();
+});
+
 describe('the page of an invoice', () => {
+  it('has the logo and the colour of the merchant', async () => {
+    const { page } = await seller.open((await seller.newInvoice(seller.gateway.card)).link);
+    await page.getByRole('button', { name: /^Pay €/ }).waitFor();
+    const colour = `getComputedStyle(document.querySelector('button[type=submit]')).backgroundColor`;
+    expect(await page.evaluate(colour)).toBe('rgb(122, 31, 92)');
+    expect(await page.locator('header img').getAttribute('src')).toMatch(/^data:image\/svg/);
+  });
+
   it('waits for the bank of a card that needs action', async () => {
     const { link, invoiceId } = await seller.newInvoice(seller.gateway.card);
     const { page } = await seller.open(link);

@@ -2,9 +2,10 @@ import { expect } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { until } from './seller.js';
 
-/** A submit of a page, opened so far that its button can be pressed. */
+/** A submit of a page. */
 export interface Submit {
-  page: Page;
+  /** Opens the page so far that its button can be pressed; each time in a tab of its own. */
+  visit(): Promise<Page>;
   /** The operation that the button calls. */
   operation: string;
   button: string | RegExp;
@@ -34,7 +35,8 @@ export type Cut = 'before' | 'after';
  * answer is there.
  */
 export async function pressThroughCut(cut: Cut, submit: Submit): Promise<void> {
-  const { page, operation, button, again = button, typed = {}, done, effects } = submit;
+  const { operation, button, again = button, typed = {}, done, effects } = submit;
+  const page = await submit.visit();
   const typedNow = async () => {
     const fields = Object.keys(typed).map(async label => [label, await fieldOf(page, label).inputValue()]);
     return Object.fromEntries(await Promise.all(fields));
@@ -66,4 +68,26 @@ export async function pressThroughCut(cut: Cut, submit: Submit): Promise<void> {
   await page.getByText(done).first().waitFor();
   await until(async () => (await effects()) > 0);
   expect(await effects()).toBe(1);
+  await page.context().close();
+}
+
+/**
+ * Opens two tabs and double-clicks the button in both at once: it is done once. Each tab says so, or why not; a tab that
+ * is told that another has done it shows a refusal.
+ */
+export async function pressInTwoTabs({ visit, operation, button, done, effects }: Submit): Promise<void> {
+  const tabs = [await visit(), await visit()];
+  expect(await effects()).toBe(0);
+  const ends = tabs.map(page =>
+    Promise.race([
+      page.waitForResponse(response => new URL(response.url()).pathname === operation),
+      page.getByRole('alert').first().waitFor(),
+    ]),
+  );
+  await Promise.all(tabs.map(page => page.getByRole('button', { name: button }).first().dblclick()));
+  await Promise.all(ends);
+  for (const page of tabs) await page.getByText(done).or(page.getByRole('alert')).first().waitFor();
+  await until(async () => (await effects()) > 0);
+  expect(await effects()).toBe(1);
+  for (const page of tabs) await page.context().close();
 }

@@ -16,6 +16,9 @@ beforeAll(async () => {
 type Say = (key: string) => string;
 const start = (message: string) => message.split(/ ?\{/)[0] as string;
 const press = (page: Page, name: string) => page.getByRole('button', { name }).first().click();
+/** Opens all that is folded. */
+const unfold = (page: Page) =>
+  page.evaluate(`document.querySelectorAll('details').forEach(each => { each.open = true; })`);
 const isCut = (page: Page, operation: string) => page.route(`**${operation}`, route => route.abort());
 
 /** A user with all that a portal can show: usage, an open invoice, credit, a change to come and saved methods. */
@@ -53,11 +56,13 @@ const views: Readonly<Record<string, (look: Look, say: Say) => Promise<Page>>> =
     await page.locator('.notice.bad').first().waitFor();
     return page;
   },
+  'checkout of a plan with prices of usage': async (look, say) => {
+    const { page } = await seller.checkoutOf(await seller.pricedPlan(), look);
+    await page.getByRole('button', { name: start(say('checkout.buy')) }).waitFor();
+    return page;
+  },
   'checkout that is done': async (look, say) => {
-    const user = await seller.newUser();
-    const { clientSession } = await seller.linkOf(user.email);
-    const path = `/portal/checkout?planId=${seller.plans.small}&session=${clientSession}`;
-    const { page } = await seller.open(`${seller.baseUrl}${path}`, look);
+    const { page } = await seller.checkoutOf(seller.plans.small, look);
     await page.getByRole('radio', { name: 'Card' }).check();
     await press(page, start(say('checkout.buy')));
     await page.getByText(say('checkout.done')).waitFor();
@@ -67,7 +72,7 @@ const views: Readonly<Record<string, (look: Look, say: Say) => Promise<Page>>> =
     const { page } = await seller.portal(await busyUser(), look);
     await page.getByText(say('usage')).waitFor();
     await page.locator('header img').waitFor();
-    for (const summary of await page.locator('summary').all()) await summary.click();
+    await unfold(page);
     return page;
   },
   'portal that asks before it ends': async (look, say) => {
@@ -88,7 +93,7 @@ const views: Readonly<Record<string, (look: Look, say: Say) => Promise<Page>>> =
     await press(page, say('change.title'));
     await page.getByRole('radio', { name: /Large/ }).check();
     await page.getByRole('button', { name: start(say('change.pay')) }).waitFor();
-    for (const summary of await page.locator('summary').all()) await summary.click();
+    await unfold(page);
     return page;
   },
   'invoice by card': async look => (await seller.open((await seller.newInvoice(seller.gateway.card)).link, look)).page,
@@ -101,7 +106,7 @@ const views: Readonly<Record<string, (look: Look, say: Say) => Promise<Page>>> =
   'invoice by transfer': async look => {
     const { page } = await seller.open((await seller.newInvoice(seller.gateway.wire)).link, look);
     await page.locator('.qr').waitFor();
-    for (const summary of await page.locator('summary').all()) await summary.click();
+    await unfold(page);
     return page;
   },
   'invoice that waits for its bank': async (look, say) => {
@@ -137,7 +142,7 @@ const views: Readonly<Record<string, (look: Look, say: Say) => Promise<Page>>> =
 
 describe('every page', () => {
   it.each(Object.keys(views))(
-    'has no serious fault of accessibility and fits, in German and Chinese: %s',
+    'has no serious fault of accessibility and fits, in German, Chinese and from right to left: %s',
     async name => {
       const view = views[name] as (look: Look, say: Say) => Promise<Page>;
       const page = await view({ locale: 'de-DE', width: 375 }, messagesOf('de'));
@@ -149,6 +154,8 @@ describe('every page', () => {
       await page.getByRole('combobox', { name: messagesOf('de')('language') }).selectOption('zh');
       await page.locator('html[lang=zh]').waitFor({ state: 'attached' });
       expect(await tooNarrow(page, `${name} zh`)).toEqual([]);
+      await page.evaluate(`document.documentElement.dir = 'rtl'`);
+      expect(await tooNarrow(page, `${name} rtl`)).toEqual([]);
     },
   );
 

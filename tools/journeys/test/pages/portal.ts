@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { hostedJourney } from '../../hosted.js';
 import { type Seller, sharedSeller } from './seller.js';
 
 let seller: Seller;
@@ -34,7 +35,58 @@ describe('a smaller plan', () => {
   });
 });
 
+describe('dates', () => {
+  it('are those of the zone of the subscription, also on its invoice', async () => {
+    // whichever is on another day than UTC now
+    const timeZone = new Date().getUTCHours() < 10 ? 'Pacific/Pago_Pago' : 'Pacific/Kiritimati';
+    const { user, subscriptionId } = await seller.subscriber(seller.plans.small, { timeZone });
+    const { currentPeriodStart, currentPeriodEnd } = await seller.subscriptionOf(subscriptionId);
+    const dated = (seconds: number, zone: string) =>
+      new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: zone }).format(seconds * 1000);
+    const [from, to] = [currentPeriodStart, currentPeriodEnd].map(seconds => dated(seconds, timeZone));
+    expect(from).not.toBe(dated(currentPeriodStart, 'UTC'));
+    const { page } = await seller.portal(user);
+    await page.getByText(`Current period until ${to}`).waitFor();
+    const [invoice] = await seller.invoicesOf(user.id);
+    await page.getByRole('button', { name: invoice?.number }).click();
+    await page.getByText(`${from} – ${to}`).waitFor();
+    const byLink = await seller.open(invoice?.link ?? '');
+    await byLink.page.getByText(`${from} – ${to}`).waitFor();
+  });
+});
+
+describe('a page that is written from right to left', () => {
+  it('begins at the right: the name of the merchant, the columns of a table', async () => {
+    const { page } = await seller.portal((await seller.subscriber()).user);
+    await page.getByRole('heading', { name: 'Invoices' }).waitFor();
+    const places = () =>
+      Promise.all(
+        ['.seller', 'label.language', 'tbody td:first-child', 'tbody td.amount'].map(
+          async selector => (await page.locator(selector).filter({ visible: true }).first().boundingBox())?.x ?? 0,
+        ),
+      );
+    const [name = 0, language = 0, what = 0, amount = 0] = await places();
+    expect([name < language, what < amount]).toEqual([true, true]);
+    await page.evaluate(`document.documentElement.dir = 'rtl'`);
+    const [nameThen = 0, languageThen = 0, whatThen = 0, amountThen = 0] = await places();
+    expect([nameThen > languageThen, whatThen > amountThen]).toEqual([true, true]);
+  });
+});
+
 describe('links', () => {
+  it('that the demo prints open a checkout, a portal and an invoice', async () => {
+    const { apiKey } = await seller.stand.shop('Demo');
+    const told: string[] = [];
+    const pages = await hostedJourney(seller.baseUrl, apiKey, line => told.push(line));
+    for (const url of Object.values(pages)) expect(told.join(' ')).toContain(url);
+    const checkout = await seller.open(pages.checkout);
+    await checkout.page.getByRole('button', { name: /^Buy now for €49/ }).waitFor();
+    const portal = await seller.open(pages.portal);
+    await portal.page.getByText('12 of 20').waitFor();
+    const invoice = await seller.open(pages.invoice);
+    await invoice.page.getByText('Workshop').first().waitFor();
+  });
+
   it('of an expired session say what to do', async () => {
     const { user } = await seller.subscriber();
     const { url } = await seller.linkOf(user.email);

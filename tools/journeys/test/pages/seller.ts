@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach } from '@jest/globals';
 import { createClient, type Input, orThrow, type Path } from '@recur/client';
+import { metricType } from '@recur/contracts';
 import { type Look, startBrowser, type Visit } from '../../browser.js';
 import { sharedStand } from '../stand.js';
 
@@ -79,11 +80,11 @@ async function startSeller() {
     (await get('/merchant/subscription/detail', { subscriptionId })).subscription;
 
   /** A user who subscribes to a plan, the small one unless told, and has paid for it by a card that succeeds. */
-  async function subscriber(planId = plans.small) {
+  async function subscriber(planId = plans.small, terms: Partial<Input<'/merchant/subscription/create_submit'>> = {}) {
     const user = await newUser();
     const card = { gatewayId: gateway.card, userId: user.id };
     const { method } = await post('/merchant/payment/method/new', { ...card, data: { scenario: 'succeeds' } });
-    const order = { ...card, planId, paymentMethodId: method?.id };
+    const order = { ...card, planId, paymentMethodId: method?.id, ...terms };
     const { subscriptionId } = (await post('/merchant/subscription/create_submit', order)).subscription;
     await until(async () => (await subscriptionOf(subscriptionId)).status === 2);
     return { user, subscriptionId };
@@ -99,13 +100,31 @@ async function startSeller() {
     return invoice;
   }
 
+  async function newMetric(metricName: string, type: 1 | 2 = metricType.chargeMetered) {
+    const code = `${metricName}-${randomUUID()}`;
+    const counting = { metricName, code, unit: metricName.toLowerCase(), type, aggregationType: 1 as const };
+    return (await post('/merchant/metric/new', counting)).merchantMetric;
+  }
+
   /** A plan with a metric that it limits to 10. */
   async function meteredPlan() {
-    const metricCode = `calls-${randomUUID()}`;
-    const metric = { metricName: 'Calls', code: metricCode, unit: 'calls', aggregationType: 1 as const };
-    const { merchantMetric } = await post('/merchant/metric/new', metric);
-    const metricLimits = [{ metricId: merchantMetric.id, metricLimit: 10 }];
-    return { planId: (await newPlan('Metered', 7900, { metricLimits })).id, metricCode };
+    const metric = await newMetric('Calls', metricType.limitMetered);
+    const metricLimits = [{ metricId: metric.id, metricLimit: 10 }];
+    return { planId: (await newPlan('Metered', 7900, { metricLimits })).id, metricCode: metric.code };
+  }
+
+  /** A plan that has prices of usage: one beyond what is included, and one by tiers. */
+  async function pricedPlan() {
+    const [stored, sent] = [await newMetric('Gigabytes'), await newMetric('Mails')];
+    const graduatedAmounts = [
+      { startValue: 0, endValue: 1_000, perAmount: 0, perAmountDecimal: '0.5', flatAmount: 500 },
+      { startValue: 1_000, endValue: -1, perAmount: 1 },
+    ];
+    const metricMeteredCharge = [
+      { metricId: stored.id, chargeType: 0 as const, standardAmount: 12, standardStartValue: 50 },
+      { metricId: sent.id, chargeType: 1 as const, graduatedAmounts },
+    ];
+    return (await newPlan('Priced', 2900, { metricMeteredCharge })).id;
   }
   async function use(userId: number, metricCode: string, times: number) {
     for (let at = 0; at < times; at++)
@@ -129,9 +148,15 @@ async function startSeller() {
     return visit;
   }
 
-  /** Opens the checkout of the small plan for a new user, and waits until its price is there. */
-  async function checkout(look?: Look) {
-    const user = await newUser();
+  /** Opens the checkout of a plan for a new user. */
+  async function checkoutOf(planId: number, look?: Look): Promise<Visit> {
+    const { clientSession } = await linkOf((await newUser()).email);
+    return browser.open(`${baseUrl}/portal/checkout?planId=${planId}&session=${clientSession}`, look);
+  }
+
+  /** Opens the checkout of the small plan, for a new user unless told, and waits until its price is there. */
+  async function checkout(look?: Look, known?: Awaited<ReturnType<typeof newUser>>) {
+    const user = known ?? (await newUser());
     const ways = { returnUrl: `${baseUrl}/docs?thanks`, cancelUrl: `${baseUrl}/docs?left` };
     const { clientSession } = await linkOf(user.email, ways);
     const path = `/portal/checkout?planId=${plans.small}&env=sandbox&session=${clientSession}`;
@@ -146,8 +171,17 @@ async function startSeller() {
 
   return {
     ...{ stand, api, baseUrl, gateway, plans, secrets, post, get, newPlan, newUser, subscriber, newInvoice },
-    ...{ meteredPlan, use, expire },
-    ...{ subscriptionOf, linkOf, portal, checkout, open: browser.open, leave: browser.leave, close: browser.close },
+    ...{ meteredPlan, pricedPlan, use, expire, apiKey },
+    ...{
+      subscriptionOf,
+      linkOf,
+      portal,
+      checkout,
+      checkoutOf,
+      open: browser.open,
+      leave: browser.leave,
+      close: browser.close,
+    },
     subscriptionsOf: async (userId: number) => (await post('/merchant/subscription/list', { userId })).subscriptions,
     invoicesOf: async (userId: number) => (await post('/merchant/invoice/list', { userId })).invoices,
   };

@@ -58,6 +58,7 @@ export class SubscribingPreview {
         recurringDiscountCode: composed.discount?.recurring ? composed.discount.code : '',
         subscriptionAmountExcludingTax: totalAmountExcludingTax,
         taxReason: taxReasonOf(composed),
+        timeZone: sub.timeZone,
         userId: user?.id ?? 0,
         vatCountryCode: composed.tax.buyer.countryCode,
         vatCountryName: countryName(composed.tax.buyer.countryCode),
