@@ -1,14 +1,24 @@
 import { Controller } from '@nestjs/common';
-import { emptyOf, type In, subscriptionUsage, UserMetric, usageCurrentValue, userUsage } from '@recur/contracts';
+import {
+  checkUsage,
+  emptyOf,
+  type In,
+  subscriptionUsage,
+  UserMetric,
+  usageCurrentValue,
+  userUsage,
+} from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
 import { assertMetric, metricsByCode } from '../customers/metrics.js';
 import { assertUser, findUser, type UserKey, usersById } from '../customers/users.js';
 import { priceOf, stepsOf, usagePrice } from '../pricing/usage.js';
 import { chargedStretches, chargeMetrics, countersOfSubscription, shownValue } from './billing/due-lines.js';
+import { checked } from './check.js';
 import { priceFor } from './domain/counter.js';
 import type { UsagePeriod, UsageSubscription } from './domain/facts.js';
 import { place } from './domain/placing.js';
+import { resolve } from './events/resolve.js';
 import { limitStats } from './limits/limit-stats.js';
 import { isLimit, kindOf } from './metric-kinds.js';
 import { SubscriptionFacts } from './subscription-facts.js';
@@ -45,6 +55,19 @@ export class UserUsage {
       const own = charges.find(({ metricId }) => metricId === metric.id);
       return { currentValue: own?.CurrentUsedValue ?? 0, metricLimit: null, totalLimit: 0 };
     });
+  }
+
+  @Handle(checkUsage)
+  async check(input: In<typeof checkUsage>, caller: Caller) {
+    // an id of its own where none is given: resolving refuses a unique count without one
+    const uniqueId = input.aggregationUniqueId || 'new';
+    const event = { ...input, aggregationUniqueId: uniqueId, externalEventId: '', metricProperties: {}, eventTime: 0 };
+    const [incoming] = await resolve(this.db, caller, [event]);
+    if (!incoming || incoming instanceof Rejected) throw incoming;
+    const asked = { ...incoming, uniqueId: input.aggregationUniqueId && incoming.uniqueId };
+    return this.db.read(caller, async reader =>
+      checkUsage.output.parse(await checked(reader, asked, await this.facts.ofUsers(reader, [incoming.userId]))),
+    );
   }
 
   @Handle(userUsage)

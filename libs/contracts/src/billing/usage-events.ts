@@ -77,16 +77,16 @@ export const ofUser = <S extends z.ZodType<{ userId: number; externalUserId: str
     ['userId'],
   );
 
+/** The value of a usage event. */
+export const usageValue = z.int().min(-1_000_000_000_000).max(1_000_000_000_000);
+
 /** A usage event, as metric/event/new, batch and ingest take it. */
 export const UsageEventInput = ofUser(
   z.object({
     ...usageUser,
     metricCode: input.filledKey,
     externalEventId: input.filledKey.describe('Unique per user and metric: a repeat changes nothing'),
-    aggregationValue: z
-      .int()
-      .min(-1_000_000_000_000)
-      .max(1_000_000_000_000)
+    aggregationValue: usageValue
       .optional()
       .describe(
         "The value for latest, max and sum; absent, it is the metric's aggregationProperty in metricProperties",

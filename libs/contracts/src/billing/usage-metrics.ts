@@ -9,7 +9,7 @@ import { operation } from '../operation.js';
 import { InvoiceLineMetricChargeLine } from './invoices/lines.js';
 import { Subscription } from './subscriptions/shape.js';
 import { UserHistoryMetricLimit } from './usage.js';
-import { ofUser, usageUser } from './usage-events.js';
+import { ofUser, usageUser, usageValue } from './usage-events.js';
 
 const userMerchantMetricLimitStat = z.object({
   CurrentUsedValue: integer,
@@ -97,6 +97,39 @@ export const usageCurrentValue = operation({
   input: ofUser(z.object({ ...usageUser, metricCode: input.filledKey, productId: input.integer.default(0) })),
   output: z.object({ currentValue: integer, metricLimit: UserHistoryMetricLimit.nullable(), totalLimit: integer }),
   errors: ['user_not_found', 'metric_not_found', 'usage_not_subscribed'],
+});
+
+const refusals = ['', 'usage_not_subscribed', 'usage_period_invoiced', 'usage_limit_exceeded'] as const;
+
+export const checkUsage = operation({
+  service: 'billing',
+  name: 'metric.check',
+  methods: ['POST'],
+  path: '/merchant/metric/check',
+  summary: 'Whether a usage event would be taken now, and what is left of the limit; nothing is recorded',
+  effect: 'read',
+  permission: 'billable-metric.read',
+  input: ofUser(
+    z.object({
+      ...usageUser,
+      metricCode: input.filledKey,
+      aggregationValue: usageValue.default(1).describe('The value that the event would have, for latest, max and sum'),
+      aggregationUniqueId: input.externalId
+        .default('')
+        .describe('The id that it would have, for unique counts; blank: a new one'),
+      productId: input.integer.default(0).describe("Of the user's subscription; 0 for any"),
+    }),
+  ),
+  output: z.object({
+    allowed: flag,
+    reason: z.enum(refusals).describe('The error of metric/event/new; blank if the event would be taken'),
+    currentValue: integer.describe('Used so far'),
+    isLimited: flag.describe('A limit holds; a metric that is only charged has none'),
+    totalLimit: integer,
+    left: integer.describe('What the limit leaves; 0 where none holds'),
+    periodEnd: time.describe('When the period ends in which it would count; 0 without a subscription'),
+  }),
+  errors: ['user_not_found', 'metric_not_found'],
 });
 
 const userQuery = {

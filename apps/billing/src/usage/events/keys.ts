@@ -1,4 +1,4 @@
-import { hydrate, type Tx } from '@recur/platform';
+import { hydrate, type Reader, type Tx } from '@recur/platform';
 import { type EventKey, eventKeys, type UsageEvent, uniques, usageEvents } from '../tables.js';
 
 const listed = (of: { columns: readonly { column: string }[] }) =>
@@ -61,10 +61,10 @@ export const uniqueKey = ({ subscriptionId, metricId, startAt, uniqueId }: Uniqu
   `${subscriptionId} ${metricId} ${startAt} ${uniqueId}`;
 
 /** How many events have each of these unique ids, by `uniqueKey`; the counters are locked. */
-export async function uniqueCounts(tx: Tx, names: readonly UniqueName[]): Promise<Map<string, bigint>> {
+export async function uniqueCounts(reader: Reader, names: readonly UniqueName[]): Promise<Map<string, bigint>> {
   if (names.length === 0) return new Map();
-  const rows = await tx.query(uniquesText, [
-    tx.merchantId,
+  const rows = await reader.query(uniquesText, [
+    reader.merchantId,
     names.map(({ subscriptionId }) => subscriptionId),
     names.map(({ metricId }) => metricId),
     names.map(({ startAt }) => startAt),

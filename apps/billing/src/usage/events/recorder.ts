@@ -87,7 +87,12 @@ function repeated({ eventId, deleted }: EventKey, stored: ReadonlyMap<number, Us
   return { event };
 }
 
-function placing(incoming: Incoming, subscriptions: readonly UsageSubscription[], now: number): Placed | Rejected {
+/** The place of an event among the subscriptions of its user, or why it has none. */
+export function placing(
+  incoming: Incoming,
+  subscriptions: readonly UsageSubscription[],
+  now: number,
+): Placed | Rejected {
   const { metric, productId } = incoming;
   const at = incoming.eventTime === 0 ? now : incoming.eventTime;
   const eligible = productId === 0 ? subscriptions : subscriptions.filter(one => one.productId === productId);
