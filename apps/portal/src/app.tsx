@@ -60,7 +60,7 @@ function Page({ address }: { address: Address }) {
   return (
     <Suspense fallback={<Opening />}>
       {address.page === 'session' && <VisitPage />}
-      {address.page === 'checkout' && <CheckoutPage planId={address.planId} checkoutId={address.checkoutId} />}
+      {address.page === 'checkout' && <CheckoutPage {...address} />}
       {address.page === 'invoice' && <InvoicePage token={address.token} />}
     </Suspense>
   );

@@ -6,12 +6,14 @@ const read = (url: string) => {
   return readAddress('/portal/', pathname, search);
 };
 
+const filled = { quantity: 1, discountCode: '' };
+
 describe('an address', () => {
   it.each([
     ['/portal/session/cs_1', { page: 'session', clientSession: 'cs_1', shown: '/portal/' }],
     [
       '/portal/checkout?planId=7&env=production&session=cs_2',
-      { page: 'checkout', planId: 7, checkoutId: 0, clientSession: 'cs_2', shown: '/portal/checkout?planId=7' },
+      { page: 'checkout', planId: 7, checkoutId: 0, filled, clientSession: 'cs_2', shown: '/portal/checkout?planId=7' },
     ],
     [
       '/portal/checkout?planId=7&env=production&checkoutId=3',
@@ -19,10 +21,23 @@ describe('an address', () => {
         page: 'checkout',
         planId: 7,
         checkoutId: 3,
+        filled,
         clientSession: '',
         shown: '/portal/checkout?planId=7&checkoutId=3',
       },
     ],
+    [
+      '/portal/checkout?planId=7&env=production&session=cs_2&quantity=3&discountCode=10%25+off',
+      {
+        page: 'checkout',
+        planId: 7,
+        checkoutId: 0,
+        filled: { quantity: 3, discountCode: '10% off' },
+        clientSession: 'cs_2',
+        shown: '/portal/checkout?planId=7',
+      },
+    ],
+    ['/portal/checkout?planId=7&quantity=x', { page: 'none', shown: '/portal/' }],
     ['/portal/invoice/tok-_1', { page: 'invoice', token: 'tok-_1', shown: '/portal/invoice/tok-_1' }],
     ['/portal/invoice/%', { page: 'invoice', token: '%', shown: '/portal/invoice/%' }],
     ['/portal', { page: 'none', shown: '/portal/' }],

@@ -1,20 +1,23 @@
 import type { EmittedEventName, EventData } from '@recur/contracts';
 
-/** An event as a webhook delivers it. `id` is the same at each attempt: what was handled under it is handled. */
-export type WebhookEvent = {
-  [N in EmittedEventName]: {
-    id: string;
-    type: N;
-    /** When it happened, ISO 8601. */
-    timestamp: string;
-    merchantId: number;
-    /** The version of the object in `data`: older ones may arrive later and can be dropped. */
-    sequence: number;
-    data: EventData<N>;
-    /** A sample that was asked for. */
-    test?: true;
-  };
-}[EmittedEventName];
+interface Event<N extends string, D> {
+  /** The same at each attempt: what was handled under it is handled. */
+  id: string;
+  type: N;
+  /** When it happened, ISO 8601. */
+  timestamp: string;
+  merchantId: number;
+  /** The version of the object in `data`: older ones may arrive later and can be dropped. */
+  sequence: number;
+  data: D;
+  /** A sample that was asked for: its object is blank, and its sequence 0. */
+  test?: true;
+}
+
+/** An event as a webhook delivers it, any or those of some names. */
+export type WebhookEvent<N extends EmittedEventName = EmittedEventName> = { [K in N]: Event<K, EventData<K>> }[N];
+/** Any event, also of a name that came with a later version of the API. */
+export type UnknownEvent = Event<string, unknown>;
 
 /** The headers of a request, as Node, fetch and most frameworks have them. */
 export type WebhookHeaders = Headers | Record<string, string | string[] | undefined>;
@@ -65,10 +68,13 @@ async function isSigned(
 
 function opened(id: string, body: string): Verified {
   try {
-    return { ok: true, event: { ...(JSON.parse(body) as WebhookEvent), id } };
+    const event = JSON.parse(body) as WebhookEvent | null;
+    if (typeof event?.type === 'string' && Number.isInteger(event.sequence))
+      return { ok: true, event: { ...event, id } };
   } catch {
-    return { ok: false, reason: 'body_unreadable' };
+    // not JSON
   }
+  return { ok: false, reason: 'body_unreadable' };
 }
 
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {

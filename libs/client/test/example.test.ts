@@ -1,37 +1,94 @@
 import { afterEach, expect, it } from '@jest/globals';
-import { createClient, orThrow } from '@recur/client';
+import { createClient, orThrow, webhookReceiver } from '@recur/client';
 import { type Scripted, success } from './server.js';
+import { delivery, secret } from './signed.js';
 
 const { fetch } = globalThis;
 afterEach(() => {
   globalThis.fetch = fetch;
 });
 
-/** Answers calls of the example in turn, whatever their host is; returns their paths. */
-function answering(answers: readonly Scripted[]): string[] {
+/** Answers calls of the examples, each list of answers in turn, whatever the host is; returns the paths that were called. */
+function answering(answers: Readonly<Record<string, readonly Scripted[]>>): string[] {
   const paths: string[] = [];
   globalThis.fetch = async url => {
-    const answer = answers[paths.push(new URL(String(url)).pathname) - 1] ?? 'cut';
+    const { pathname } = new URL(String(url));
+    const calls = paths.filter(each => each === pathname).length;
+    paths.push(pathname);
+    const answer = answers[pathname]?.[calls] ?? 'cut';
     if (typeof answer === 'string') throw new TypeError('no answer is left');
     return new Response(answer.body, { status: answer.status });
   };
   return paths;
 }
 
-it('the example of the README compiles and runs', async () => {
+it('the first example of the README compiles and runs', async () => {
   const user = { id: 5, email: 'kim@example.com' };
-  const paths = answering([success({ user }), success({ user }), success({ invoices: [], total: 0 })]);
+  const created = success({ user });
+  const paths = answering({
+    '/merchant/user/new': [created, created],
+    '/merchant/invoice/list': [success({ invoices: [], total: 0 })],
+  });
 
   const recur = createClient({ baseUrl: 'https://billing.example.com', credential: process.env.RECUR_KEY });
 
-  const created = await recur.post('/merchant/user/new', { email: 'kim@example.com' });
-  if (!created.ok) console.error(created.error.type, created.error.issues);
+  const made = await recur.post('/merchant/user/new', { email: 'kim@example.com' });
+  if (!made.ok) console.error(made.error.type, made.error.issues);
 
-  const made = orThrow(await recur.post('/merchant/user/new', { email: 'kim@example.com' }));
+  const kim = orThrow(await recur.post('/merchant/user/new', { email: 'kim@example.com' })).user;
 
-  for await (const invoice of recur.pages('/merchant/invoice/list', { userId: made.user.id }))
-    console.log(invoice.number);
+  for await (const invoice of recur.pages('/merchant/invoice/list', { userId: kim.id })) console.log(invoice.number);
 
-  expect(created).toMatchObject({ ok: true, data: { user } });
+  expect(made).toMatchObject({ ok: true, data: { user } });
   expect(paths).toEqual(['/merchant/user/new', '/merchant/user/new', '/merchant/invoice/list']);
+});
+
+it('the example of a shop compiles and runs', async () => {
+  const limit = { MetricId: 3, type: 1, aggregationType: 5 };
+  answering({
+    '/merchant/plan/detail': [
+      success({ plan: { plan: { id: 7, productId: 1, checkoutUrl: 'https://pay/?planId=7' } } }),
+    ],
+    '/merchant/session/new_session': [success({ userId: '5', clientSession: 'cs' })],
+    '/merchant/subscription/user_subscription_detail': [success({ subscription: null })],
+    '/merchant/subscription/create_preview': [success({ userId: 5, totalAmount: 4_900, trialEnd: 0, gateway: null })],
+    '/merchant/gateway/list': [success({ gateways: [] })],
+    '/merchant/metric/event/current_value': [success({ currentValue: 990, totalLimit: 1_000, metricLimit: limit })],
+    '/merchant/subscription/list': [success({ subscriptions: [], total: 0 })],
+    '/merchant/metric/event/new': [success({ merchantMetricEvent: { used: 1_000 } })],
+  });
+  const recur = createClient({ baseUrl: 'https://billing.example.com' });
+  const seen: unknown[] = [];
+  const [redirect, refuse, show] = [seen, seen, seen].map(list => (what: unknown) => void list.push(what));
+  if (!redirect || !refuse || !show) throw new Error('there are three');
+
+  const user = { email: 'kim@example.com', externalUserId: 'kim' };
+  const sold = await recur.attach({ user, plan: 'pro-monthly', returnUrl: 'https://shop.example.com/welcome' });
+  if (sold.is === 'page') redirect(sold.url);
+  if (sold.is === 'refused') refuse(sold.error.message);
+
+  const { allowed, left } = orThrow(await recur.check({ user: 'kim', metric: 'calls', value: 10 }));
+  if (allowed) await recur.track({ user: 'kim', metric: 'calls', value: 10, id: 'request-4711' });
+  else show(`${left} calls are left`);
+
+  expect(seen).toEqual(['https://pay/?planId=7&session=cs']);
+});
+
+it('the example of a receiver compiles and runs', async () => {
+  const written: unknown[] = [];
+  const access = { set: async (...row: unknown[]) => void written.push(row) };
+  const secrets = [secret];
+
+  const receive = webhookReceiver({
+    secrets,
+    on: {
+      'subscription.updated': async ({ data }) => access.set(data.userId, data.planId, data.status),
+      'invoice.paid': ({ data }) => console.log(`${data.number} is paid`),
+    },
+  });
+
+  const data = { subscriptionId: 'sub_1', userId: 5, planId: 7, status: 2 };
+  const sent = delivery({ id: 'ev_1', type: 'subscription.updated', sequence: 3, data });
+  expect(await receive(sent)).toEqual({ status: 204, outcome: 'handled' });
+  expect(written).toEqual([[5, 7, 2]]);
 });

@@ -1,17 +1,12 @@
-import { createHmac } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { verifyWebhook } from '../src/index.js';
+import { secret, signed as sign } from './signed.js';
 
-const secret = `whsec_${Buffer.from('a secret of an endpoint').toString('base64')}`;
 const other = `whsec_${Buffer.from('the next secret').toString('base64')}`;
 const body = JSON.stringify({ type: 'user.created', timestamp: '', merchantId: 7, sequence: 1, data: { id: 5 } });
 const nowMs = 1_800_000_000_000;
 
-function signed(with_: string, { id = 'ev_1', seconds = nowMs / 1000, text = body } = {}) {
-  const key = Buffer.from(with_.slice('whsec_'.length), 'base64');
-  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${text}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` };
-}
+const signed = (by: string, { id = 'ev_1', seconds = nowMs / 1000, text = body } = {}) => sign(by, id, seconds, text);
 
 describe('a delivery', () => {
   it('that is signed has its event, whatever form the headers have', async () => {
@@ -37,6 +32,11 @@ describe('a delivery', () => {
     ['not_current', { headers: signed(secret, { seconds: nowMs / 1000 - 301 }) }],
     ['not_current', { headers: { ...signed(secret), 'webhook-timestamp': 'now' } }],
     ['body_unreadable', { body: '{', headers: signed(secret, { text: '{' }) }],
+    ['body_unreadable', { body: 'null', headers: signed(secret, { text: 'null' }) }],
+    [
+      'body_unreadable',
+      { body: '{"type":"user.created"}', headers: signed(secret, { text: '{"type":"user.created"}' }) },
+    ],
   ])('is refused: %s', async (reason, change) => {
     const delivery = { body, headers: signed(secret), secrets: [secret], nowMs, ...change };
     expect(await verifyWebhook(delivery)).toEqual({ ok: false, reason });

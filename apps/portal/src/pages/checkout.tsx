@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import type { Checkout, Filled } from '../address.js';
 import { changedDetails, DetailsFields, detailsOf, Field } from '../parts/details.js';
 import { Frame } from '../parts/frame.js';
 import { Lines } from '../parts/lines.js';
@@ -29,7 +30,11 @@ interface Bought {
 }
 
 /** The page that sells a plan. */
-export default function CheckoutPage({ planId, checkoutId }: { planId: number; checkoutId: number }) {
+export default function CheckoutPage({
+  planId,
+  checkoutId,
+  filled,
+}: Pick<Checkout, 'planId' | 'checkoutId' | 'filled'>) {
   const { t } = useText();
   const { client, session } = useVisit();
   const plan = useLoad(
@@ -44,7 +49,7 @@ export default function CheckoutPage({ planId, checkoutId }: { planId: number; c
       <Problem error={plan.error} retry={plan.reload} />
       {plan.data === undefined && plan.error === undefined && <Waiting />}
       {plan.data && session && !bought && (
-        <Order offer={plan.data.plan} session={session} look={look} onBought={setBought} />
+        <Order offer={plan.data.plan} filled={filled} session={session} look={look} onBought={setBought} />
       )}
       {bought && session && (bought.isPaid || bought.invoiceId === '') && <Done session={session} />}
       {bought && session && !bought.isPaid && bought.invoiceId !== '' && (
@@ -78,19 +83,20 @@ function Done({ session: { returnUrl } }: { session: Exchanged }) {
 
 interface OrderProps {
   offer: Offer;
+  filled: Filled;
   session: Exchanged;
   look: Look;
   onBought(bought: Bought): void;
 }
 
 /** The order: everything chosen, the amounts as create_preview answers them, and the button that buys. */
-function Order({ offer, session, look, onBought }: OrderProps) {
+function Order({ offer, filled, session, look, onBought }: OrderProps) {
   const { t, amount, date } = useText();
   const { client } = useVisit();
   const { plan } = offer;
-  const [quantity, setQuantity] = useState(1);
+  const [quantity, setQuantity] = useState(filled.quantity);
   const [addons, setAddons] = useState<Addons>({});
-  const [discountCode, setDiscountCode] = useState('');
+  const [discountCode, setDiscountCode] = useState(filled.discountCode);
   const [currency, setCurrency] = useState('');
   const [saved, setSaved] = useState(detailsOf(session.user));
   const [details, setDetails] = useState({ ...saved, countryCode: saved.countryCode || session.vatCountryCode });

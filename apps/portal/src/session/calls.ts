@@ -1,9 +1,9 @@
-import { type Client, type Failure, newIdempotencyKey, type Result } from '@recur/client';
+import { type Calls, type Failure, newIdempotencyKey, type Result } from '@recur/client';
 import { createContext, use, useCallback, useEffect, useRef, useState } from 'react';
 import type { Exchanged } from './session.js';
 
 export interface Visit {
-  client: Client;
+  client: Calls;
   /** Absent on pages that are opened without a client session. */
   session?: Exchanged;
 }

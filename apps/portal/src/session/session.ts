@@ -1,4 +1,4 @@
-import { type Client, createClient, newIdempotencyKey, type Output, type Result } from '@recur/client';
+import { type Calls, createCalls, newIdempotencyKey, type Output, type Result } from '@recur/client';
 
 export type Exchanged = Omit<Output<'/portal/session/exchange'>, 'token'>;
 
@@ -11,7 +11,7 @@ const shortestWaitMs = 10_000;
  * `onOver` once the token is refused.
  */
 export class Session {
-  readonly client: Client;
+  readonly client: Calls;
   #token: string | undefined;
   #over: (() => void) | undefined;
   readonly #openKey = newIdempotencyKey();
@@ -20,7 +20,7 @@ export class Session {
     baseUrl: string,
     private readonly nowMs: () => number,
   ) {
-    const client = createClient({ baseUrl, credential: () => this.#token });
+    const client = createCalls({ baseUrl, credential: () => this.#token });
     const watched = async <D>(answer: Promise<Result<D>>) => {
       const result = await answer;
       if (!result.ok && result.error.status === 401 && this.#token !== undefined) this.#end();

@@ -1,0 +1,251 @@
+import type { invoiceStatus, paymentStatus, pendingUpdateEffect, subscriptionStatus } from '@recur/contracts';
+import { type Calls, orThrow, RecurError, slept } from './calls.js';
+import type { Failure, FailureType } from './result.js';
+import type { Output } from './table.js';
+import { namedBy, type UserName } from './user.js';
+
+export interface Attach {
+  user: UserName;
+  /** The id of the plan, or the merchant's own id of it (a string). */
+  plan: number | string;
+  /** Default 1. */
+  quantity?: number;
+  discountCode?: string;
+  /** Where the pages lead on to. */
+  returnUrl?: string;
+  cancelUrl?: string;
+  /** The key of the intent: it has its effect once, whatever happened since. Absent: it has its effect where it is not there. */
+  idempotencyKey?: string;
+  /** How long the outcome of a charge is waited for, 10 s by default; after that the page of its invoice shows it. */
+  waitMs?: number;
+}
+
+export type Attached =
+  /** The user has the plan, or will have it at the unix second `effectTime`; 0: now. */
+  | { is: 'done'; subscriptionId: string; effectTime: number }
+  /** Where the user has to go: the checkout of the plan, or the page of the unpaid invoice. */
+  | { is: 'page'; url: string }
+  | { is: 'refused'; error: Failure };
+
+type Detail = Output<'/merchant/subscription/user_subscription_detail'>;
+type Subscription = NonNullable<Detail['subscription']>;
+type Pending = NonNullable<Detail['unfinishedSubscriptionPendingUpdate']>;
+type Plan = Output<'/merchant/plan/detail'>['plan']['plan'];
+
+// codes of the contracts, which are not loaded: the compiler compares them
+const sub: typeof subscriptionStatus = {
+  ...{ init: 0, pending: 1, active: 2, cancelled: 4, expired: 5, incomplete: 7, processing: 8, failed: 9 },
+};
+const open: Pick<typeof invoiceStatus, 'processing' | 'paid'> = { processing: 2, paid: 3 };
+const underWay: Pick<typeof paymentStatus, 'created' | 'success'> = { created: 10, success: 20 };
+const atPeriodEnd: (typeof pendingUpdateEffect)['periodEnd'] = 0;
+
+const unpaid: readonly number[] = [sub.init, sub.pending, sub.processing];
+const ended: readonly number[] = [sub.cancelled, sub.expired, sub.failed];
+const pollMs = 250;
+const mostLooks = 8;
+/** Refusals that another call which was faster explains. */
+const overtaken: readonly FailureType[] = [
+  ...(['subscription_exists', 'subscription_wrong_state', 'payment_under_way', 'idempotency_reused'] as const),
+];
+
+/**
+ * Gives a user a plan: buys it, or changes the subscription to its product, whichever it is, and only what is not there.
+ * Charges a saved payment method; a user without one is sent to a page.
+ */
+export async function attach(calls: Calls, request: Attach): Promise<Attached> {
+  try {
+    const attaching = await Attaching.begin(calls, request);
+    return await attaching.run().catch(cause => {
+      if (cause instanceof RecurError && overtaken.includes(cause.failure.type)) return attaching.run();
+      throw cause;
+    });
+  } catch (cause) {
+    if (cause instanceof RecurError) return { is: 'refused', error: cause.failure };
+    throw cause;
+  }
+}
+
+/** A known user, and the client session of one that was found as a person. */
+interface Buyer {
+  named: { userId: number } | { externalUserId: string };
+  clientSession?: string;
+}
+
+class Attaching {
+  private readonly wanted: { quantity: number; discountCode: string; returnUrl: string; cancelUrl: string };
+
+  private constructor(
+    private readonly calls: Calls,
+    private readonly request: Attach,
+    private readonly plan: Plan,
+    private readonly buyer: Buyer,
+  ) {
+    const { quantity = 1, discountCode = '', returnUrl = '', cancelUrl = '' } = request;
+    this.wanted = { quantity, discountCode, returnUrl, cancelUrl };
+  }
+
+  static async begin(calls: Calls, request: Attach): Promise<Attaching> {
+    const { plan, user, returnUrl, cancelUrl } = request;
+    const which = typeof plan === 'number' ? { planId: plan } : { externalPlanId: plan };
+    const [offer, buyer] = await Promise.all([
+      calls.get('/merchant/plan/detail', which).then(orThrow),
+      buyerOf(calls, user, { returnUrl, cancelUrl }),
+    ]);
+    return new Attaching(calls, request, offer.plan.plan, buyer);
+  }
+
+  /** Looks at what is there, and does the rest. */
+  async run(): Promise<Attached> {
+    const { subscription, unfinishedSubscriptionPendingUpdate: pending } = await this.look();
+    if (!subscription || ended.includes(subscription.status)) return this.buy(subscription);
+    const { subscriptionId, status, planId, quantity, latestInvoiceId } = subscription;
+    const isThere = this.isWanted(planId, quantity);
+    if (unpaid.includes(status) && isThere) return this.outcome(subscriptionId, latestInvoiceId);
+    if (status === sub.init || status === sub.pending) return this.buy(subscription);
+    if (pending && this.isWanted(pending.updatePlanId, pending.updateQuantity)) return this.awaited(pending);
+    if (!isThere || pending) return this.change(subscription, pending);
+    if (status === sub.incomplete) return this.outcome(subscriptionId, latestInvoiceId);
+    return done(subscriptionId);
+  }
+
+  /** The user's subscription to the product of the plan, with the change that waits. */
+  private async look(): Promise<Pick<Detail, 'subscription' | 'unfinishedSubscriptionPendingUpdate'>> {
+    const which = { ...this.buyer.named, productId: this.plan.productId };
+    for (let left = mostLooks; ; left--) {
+      const found = await this.calls.get('/merchant/subscription/user_subscription_detail', which);
+      // billing may not have heard yet of a user who is new
+      if (!found.ok && found.error.type === 'user_not_found')
+        return { subscription: null, unfinishedSubscriptionPendingUpdate: null };
+      const detail = orThrow(found);
+      // the parts are read one after another: a change that is named and not there has been made in between
+      const isTorn = detail.subscription?.pendingUpdateId && !detail.unfinishedSubscriptionPendingUpdate;
+      if (!isTorn || left === 0) return detail;
+      await slept(pollMs);
+    }
+  }
+
+  private isWanted = (planId: number, quantity: number) => planId === this.plan.id && quantity === this.wanted.quantity;
+
+  /** Buys the plan in place of the last subscription: by a saved method, or for nothing; else on the page of the checkout. */
+  private async buy(last: Subscription | null): Promise<Attached> {
+    const { quantity, discountCode, returnUrl, cancelUrl } = this.wanted;
+    const terms = { ...this.buyer.named, planId: this.plan.id, quantity, discountCode };
+    const preview = orThrow(await this.calls.post('/merchant/subscription/create_preview', terms));
+    const { userId, totalAmount, trialEnd, gateway } = preview;
+    const gatewayId = await this.chargeable(userId, gateway?.gatewayId ?? 0);
+    const isDemanded = trialEnd > 0 && this.plan.trialDemand === 'paymentMethod';
+    if (gatewayId === undefined && (totalAmount !== 0 || isDemanded)) return this.checkout(userId);
+    const made = orThrow(
+      await this.calls.post(
+        '/merchant/subscription/create_submit',
+        { ...terms, gatewayId: gatewayId ?? 0, returnUrl, cancelUrl },
+        { idempotencyKey: this.key('create', userId, last) },
+      ),
+    );
+    const { subscriptionId } = made.subscription;
+    return made.paid ? done(subscriptionId) : this.outcome(subscriptionId, made.invoiceId);
+  }
+
+  private async change(subscription: Subscription, pending: Pending | null): Promise<Attached> {
+    const { subscriptionId, userId } = subscription;
+    const made = orThrow(
+      await this.calls.post(
+        '/merchant/subscription/update_submit',
+        { ...this.wanted, subscriptionId, newPlanId: this.plan.id },
+        { idempotencyKey: this.key('update', userId, subscription, pending) },
+      ),
+    );
+    const { paid, invoiceId, subscriptionPendingUpdate: update } = made;
+    if (paid || !update) return done(subscriptionId);
+    return this.awaited({ ...update, invoiceId });
+  }
+
+  /** A change that was submitted: at the period's end, or when its invoice is paid. */
+  private async awaited({ effectImmediate, effectTime, subscriptionId, invoiceId }: Pending): Promise<Attached> {
+    if (effectImmediate === atPeriodEnd) return done(subscriptionId, effectTime);
+    return this.outcome(subscriptionId, invoiceId);
+  }
+
+  /**
+   * The outcome of an invoice: done when it is paid; its page when no charge is under way, one was declined, the user has
+   * to confirm it, or the wait is over.
+   */
+  private async outcome(subscriptionId: string, invoiceId: string): Promise<Attached> {
+    const until = Date.now() + (this.request.waitMs ?? 10_000);
+    const read = async () => orThrow(await this.calls.get('/merchant/invoice/detail', { invoiceId })).invoice;
+    let invoice = await read();
+    const { gateway, userId } = invoice;
+    const isCharged = invoice.status === open.processing && gateway !== null && (await this.hasMethod(userId, gateway));
+    while (isCharged && invoice.status === open.processing && Date.now() < until) {
+      const { payment, link } = invoice;
+      // a payment that succeeded is about to pay the invoice; the link of a payment to be confirmed is the gateway's
+      const isUnderWay = Object.values<number>(underWay).includes(payment?.status ?? 0);
+      if (!payment?.autoCharge || !isUnderWay || payment.link !== link) break;
+      await slept(pollMs);
+      invoice = await read();
+    }
+    return invoice.status === open.paid ? done(subscriptionId) : { is: 'page', url: invoice.link };
+  }
+
+  /** A gateway that charges by itself and has a saved method of the user: the usual one, else any. */
+  private async chargeable(userId: number, usual: number): Promise<number | undefined> {
+    if (userId === 0) return undefined;
+    const { gateways } = orThrow(await this.calls.get('/merchant/gateway/list', {}));
+    const usable = gateways.filter(({ archive }) => !archive);
+    for (const gateway of usable.sort((one, other) => rank(one, usual) - rank(other, usual)))
+      if (await this.hasMethod(userId, gateway)) return gateway.gatewayId;
+    return undefined;
+  }
+
+  private async hasMethod(userId: number, { gatewayId, autoChargeEnabled }: Chargeable): Promise<boolean> {
+    if (!autoChargeEnabled) return false;
+    const { methodList } = orThrow(await this.calls.get('/merchant/payment/method_list', { gatewayId, userId }));
+    return methodList.length > 0;
+  }
+
+  /** The checkout of the plan, with what is wanted filled in. */
+  private async checkout(userId: number): Promise<Attached> {
+    const { quantity, discountCode } = this.wanted;
+    const session = this.buyer.clientSession ?? (await this.newSession(userId));
+    const filled = { ...(quantity !== 1 && { quantity: String(quantity) }), ...(discountCode && { discountCode }) };
+    return { is: 'page', url: `${this.plan.checkoutUrl}&${new URLSearchParams({ session, ...filled })}` };
+  }
+
+  private async newSession(userId: number): Promise<string> {
+    const { returnUrl, cancelUrl } = this.request;
+    const { email, externalUserId } = orThrow(await this.calls.get('/merchant/user/get', { userId })).user;
+    const person = { email, ...(externalUserId && { externalUserId }), returnUrl, cancelUrl };
+    return orThrow(await this.calls.post('/merchant/session/new_session', person)).clientSession;
+  }
+
+  /** A key per step: of the caller's intent, else of what was seen before it, so that all who saw the same act once. */
+  private key(step: string, userId: number, seen: Subscription | null, pending?: Pending | null): string {
+    if (this.request.idempotencyKey !== undefined) return `${this.request.idempotencyKey} ${step}`;
+    const { id, productId } = this.plan;
+    const wish = [userId, productId, id, this.wanted.quantity];
+    const { subscriptionId = '', planId = 0, lastUpdateTime = 0, latestInvoiceId = '' } = seen ?? {};
+    const before = [
+      subscriptionId,
+      planId,
+      seen?.quantity ?? 0,
+      lastUpdateTime,
+      latestInvoiceId,
+      pending?.pendingUpdateId,
+    ];
+    return ['attach', step, ...wish, 'after', ...before].join(' ');
+  }
+}
+
+type Chargeable = { gatewayId: number; autoChargeEnabled: boolean };
+const rank = ({ gatewayId, isDefault }: Chargeable & { isDefault: boolean }, usual: number): number =>
+  gatewayId === usual ? 0 : isDefault ? 1 : 2;
+
+const done = (subscriptionId: string, effectTime = 0): Attached => ({ is: 'done', subscriptionId, effectTime });
+
+/** The user as later calls name it. A person is found or made, which opens a client session with these URLs. */
+async function buyerOf(calls: Calls, user: UserName, urls: Pick<Attach, 'returnUrl' | 'cancelUrl'>): Promise<Buyer> {
+  if (typeof user !== 'object') return { named: namedBy(user) as Buyer['named'] };
+  const session = orThrow(await calls.post('/merchant/session/new_session', { ...user, ...urls }));
+  return { named: { userId: Number(session.userId) }, clientSession: session.clientSession };
+}
