@@ -44,7 +44,6 @@ it('the first example of the README compiles and runs', async () => {
 });
 
 it('the example of a shop compiles and runs', async () => {
-  const limit = { MetricId: 3, type: 1, aggregationType: 5 };
   answering({
     '/merchant/plan/detail': [
       success({ plan: { plan: { id: 7, productId: 1, checkoutUrl: 'https://pay/?planId=7' } } }),
@@ -53,8 +52,9 @@ it('the example of a shop compiles and runs', async () => {
     '/merchant/subscription/user_subscription_detail': [success({ subscription: null })],
     '/merchant/subscription/create_preview': [success({ userId: 5, totalAmount: 4_900, trialEnd: 0, gateway: null })],
     '/merchant/gateway/list': [success({ gateways: [] })],
-    '/merchant/metric/event/current_value': [success({ currentValue: 990, totalLimit: 1_000, metricLimit: limit })],
-    '/merchant/subscription/list': [success({ subscriptions: [], total: 0 })],
+    '/merchant/metric/check': [
+      success({ allowed: true, currentValue: 990, isLimited: true, left: 10, periodEnd: 1_900_000_000 }),
+    ],
     '/merchant/metric/event/new': [success({ merchantMetricEvent: { used: 1_000 } })],
   });
   const recur = createClient({ baseUrl: 'https://billing.example.com' });

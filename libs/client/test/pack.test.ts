@@ -68,8 +68,10 @@ describe('packed, the client and its contracts', () => {
 
   it('have what is built, its source and a README, and can be published', () => {
     for (const list of files) {
-      expect(list).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'src/index.ts', 'README.md']));
-      expect(list.filter(file => !/^(dist|src)\/|^(package\.json|README\.md)$/.test(file))).toEqual([]);
+      expect(list).toEqual(
+        expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'src/index.ts', 'README.md', 'LICENSE']),
+      );
+      expect(list.filter(file => !/^(dist|src)\/|^(package\.json|README\.md|LICENSE)$/.test(file))).toEqual([]);
     }
     const [client, contracts] = ['client', 'contracts'].map(lib => JSON.parse(packed(lib, 'package.json')));
     for (const { private: isPrivate, engines, license } of [client, contracts])

@@ -59,12 +59,17 @@ export class UserUsage {
 
   @Handle(checkUsage)
   async check(input: In<typeof checkUsage>, caller: Caller) {
-    // an id of its own where none is given: resolving refuses a unique count without one
-    const uniqueId = input.aggregationUniqueId || 'new';
-    const event = { ...input, aggregationUniqueId: uniqueId, externalEventId: '', metricProperties: {}, eventTime: 0 };
+    const { aggregationValue, aggregationUniqueId } = input;
+    const isBlank = aggregationValue === undefined && aggregationUniqueId === '';
+    const event = {
+      ...{ ...input, externalEventId: '', metricProperties: {}, eventTime: 0 },
+      aggregationValue: isBlank ? 1 : aggregationValue,
+      // resolving refuses a unique count without an id
+      aggregationUniqueId: aggregationUniqueId || 'new',
+    };
     const [incoming] = await resolve(this.db, caller, [event]);
     if (!incoming || incoming instanceof Rejected) throw incoming;
-    const asked = { ...incoming, uniqueId: input.aggregationUniqueId && incoming.uniqueId };
+    const asked = { ...incoming, uniqueId: aggregationUniqueId && incoming.uniqueId };
     return this.db.read(caller, async reader =>
       checkUsage.output.parse(await checked(reader, asked, await this.facts.ofUsers(reader, [incoming.userId]))),
     );

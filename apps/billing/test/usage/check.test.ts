@@ -71,14 +71,13 @@ it('of a user without a subscription is a reason; of an unknown one an error', a
   const none = { allowed: false, reason: 'usage_not_subscribed', periodEnd: 0 };
   expect(await check(userId, metric)).toMatchObject(none);
   const answers = [
-    { userId: 999_999, metricCode: metric.code },
-    { userId, metricCode: 'none' },
-    { metricCode: 'none' },
+    ...[{ userId: 999_999, metricCode: metric.code }, { userId, metricCode: 'none' }, { metricCode: 'none' }],
+    { userId, metricCode: metric.code, aggregationUniqueId: 'a sum has no ids' },
   ];
   const slugs: string[] = [];
   for (const asked of answers) {
     const result = await s.t.call(checkUsage, asked, s.merchant);
     slugs.push(result.ok ? '' : result.slug);
   }
-  expect(slugs).toEqual(['user_not_found', 'metric_not_found', 'invalid_parameters']);
+  expect(slugs).toEqual(['user_not_found', 'metric_not_found', 'invalid_parameters', 'invalid_parameters']);
 });

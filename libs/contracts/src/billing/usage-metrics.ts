@@ -113,7 +113,9 @@ export const checkUsage = operation({
     z.object({
       ...usageUser,
       metricCode: input.filledKey,
-      aggregationValue: usageValue.default(1).describe('The value that the event would have, for latest, max and sum'),
+      aggregationValue: usageValue
+        .optional()
+        .describe('The value that the event would have, for latest, max and sum; 1 if neither is given'),
       aggregationUniqueId: input.externalId
         .default('')
         .describe('The id that it would have, for unique counts; blank: a new one'),
