@@ -7,7 +7,7 @@ export interface Check {
   user: UserName;
   /** The code of the metric. */
   metric: string;
-  /** As `track` would be given. Default 1. */
+  /** As `track` would be given. Default: 1, or an id that was not counted yet. */
   value?: number | string;
 }
 
@@ -48,12 +48,12 @@ export async function track(calls: Calls, { user, metric, value, id, time = 0 }:
 
 /**
  * Whether `track` of a value would be taken now, and what is left. A user without a subscription, or unknown, is not
- * allowed; that is no failure.
+ * allowed; that is no failure. A value that no event may have is one, as it is of `track`.
  */
-export async function check(calls: Calls, { user, metric, value = 1 }: Check): Promise<Result<Checked>> {
+export async function check(calls: Calls, { user, metric, value }: Check): Promise<Result<Checked>> {
   const result = await calls.post('/merchant/metric/check', {
     ...{ ...namedBy(user), metricCode: metric },
-    ...measureOf(value),
+    ...(value !== undefined && measureOf(value)),
   });
   if (result.ok) {
     const { allowed, currentValue: used, isLimited, left, periodEnd: until } = result.data;
