@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Empty, text } from '../field.js';
 import * as input from '../input.js';
 import { anyUser, operation } from '../operation.js';
-import { PortalGateway, shownOfInvoice } from './invoices.js';
+import { PortalOfferedGateway, shownOfInvoice } from './invoices.js';
 
 const reading = { service: 'billing', effect: 'read', permission: anyUser } as const;
 const writing = { service: 'billing', effect: 'write', permission: anyUser, methods: ['POST'] } as const;
@@ -17,7 +17,7 @@ export const portalInvoiceOpen = operation({
   summary: 'The invoice behind a payment link, and the gateways by which it can be paid',
   anonymous: true,
   input: z.object({ token: linkToken }),
-  output: z.object({ ...shownOfInvoice, gateways: z.array(PortalGateway) }),
+  output: z.object({ ...shownOfInvoice, gateways: z.array(PortalOfferedGateway) }),
   errors: ['invoice_not_found'],
 });
 
