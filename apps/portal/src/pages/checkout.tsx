@@ -5,7 +5,7 @@ import { Lines } from '../parts/lines.js';
 import { type Look, lookOf, useLook } from '../parts/look.js';
 import { Notice, Problem, Waiting } from '../parts/notices.js';
 import { OwnInvoice } from '../parts/open-invoice.js';
-import { type Choice, firstChoice, PaymentChoice } from '../parts/payment.js';
+import { type Choice, firstChoice, PaymentChoice, useCardFields } from '../parts/payment.js';
 import {
   AddonFields,
   type Addons,
@@ -126,17 +126,21 @@ function Order({ offer, session, look, onBought }: OrderProps) {
     // the amounts may have changed meanwhile: show them, and let the user confirm again
     preview.reload,
   );
-  const isBusy = update.isBusy || submit.isBusy;
+  const card = useCardFields(usable);
+  const isBusy = update.isBusy || submit.isBusy || card.isReading;
   const buy = async () => {
     if (quote === undefined || choice === undefined || !isCurrent || isBusy) return;
+    // first: a card that is none leaves no order behind
+    const whole = await card.complete(choice);
+    if (whole === undefined) return;
     const changed = changedDetails(saved, details);
     if (Object.keys(changed).length > 0 && (await update.start(changed)) === undefined) return;
     setSaved(details);
-    const { paymentMethodId } = choice;
+    const { paymentMethodId } = whole;
     const made = await submit.start({ ...ordered, confirmTotalAmount: quote.totalAmount, paymentMethodId });
     if (made === undefined) return;
     const isCard = usable.find(({ gatewayId }) => gatewayId === choice.gatewayId)?.autoChargeEnabled;
-    const begin = isCard && !paymentMethodId ? choice : undefined;
+    const begin = isCard && !paymentMethodId ? whole : undefined;
     onBought({ invoiceId: made.invoiceId, isPaid: made.paid, begin });
   };
   return (
@@ -181,7 +185,11 @@ function Order({ offer, session, look, onBought }: OrderProps) {
             {quote?.otherActiveSubscriptionId && <Notice kind="bad">{t('checkout.other')}</Notice>}
           </section>
           <section className="card">
-            <PaymentChoice gateways={usable} methods={methods.data?.methods} choice={choice} onChoose={setChosen} />
+            <PaymentChoice
+              {...{ gateways: usable, methods: methods.data?.methods, choice }}
+              onChoose={setChosen}
+              card={card.ref}
+            />
             <Problem error={update.error ?? submit.error} />
             <div className="actions">
               {quote && choice && (

@@ -31,7 +31,7 @@ const paying = {
 };
 const paid = z.object({
   paymentId: text.describe("'' where the user has to open url first"),
-  url: text.describe("Page of the gateway on which a payment method is entered; '' for none"),
+  url: text.describe("Page of the gateway or the bank that the user has to open first; '' for none"),
 });
 const payErrors = [
   'invoice_not_found',
