@@ -108,6 +108,30 @@ describe('a card of Stripe', () => {
     expect(seller.stripe.chargesOf(user.id)).toEqual([...charged, ['4242', true]]);
   });
 
+  it('is saved before an order that costs nothing now, as a trial may demand; its bank is asked first', async () => {
+    const trial = { trialDurationTime: 14 * 86_400, trialDemand: 'paymentMethod' as const };
+    const plan = await seller.newPlan('Trial', 4900, trial);
+    const user = await seller.newUser();
+    const { clientSession } = await seller.linkOf(user.email);
+    const { page } = noted(
+      await seller.open(`${seller.baseUrl}/portal/checkout?planId=${plan.id}&session=${clientSession}`),
+    );
+    await page.getByRole('radio', { name: 'Card' }).check();
+    await type(page, cards.asksWhenSaved);
+    await press(page, /^Buy now for €0\.00/);
+    const link = page.getByRole('link', { name: 'Open the payment page' });
+    expect(await link.getAttribute('href')).toBe('https://hooks.stripe.com/redirect/authenticate');
+    expect(await seller.subscriptionsOf(user.id)).toEqual([]);
+    await type(page, cards.succeeds);
+    await press(page, /^Buy now for €0\.00/);
+    await thanks(page);
+    expect(seller.stripe.chargesOf(user.id)).toEqual([]);
+    const [bought] = await seller.subscriptionsOf(user.id);
+    const asked = { gatewayId: seller.gateway.card, userId: user.id };
+    const { methodList } = await seller.get('/merchant/payment/method_list', asked);
+    expect(bought?.subscription).toMatchObject({ status: ACTIVE, defaultPaymentMethodId: methodList[0]?.id });
+  });
+
   it('pays an invoice by its link', async () => {
     const { page, userId } = await invoiceByCard();
     await type(page, cards.succeeds);
@@ -264,6 +288,9 @@ describe('the number of a card', () => {
       ...logs.filter(log => log.replaceAll(' ', '').includes(text)),
       ...(await tablesWith(text)),
     ];
+    const hosts = new Set(visits.flatMap(visit => [...hostsOf(visit)]));
+    expect(hosts).toEqual(new Set([seller.baseUrl, 'https://js.stripe.com', 'https://api.stripe.com']));
+    expect(visits.flatMap(({ complaints }) => complaints)).toEqual([]);
     for (const number of Object.values(cards)) expect(await holdersOf(number)).toEqual([]);
     // what stands for a card is seen there, as a number would be
     const [id = 'none'] = seller.stripe.kept();
