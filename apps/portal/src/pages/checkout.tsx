@@ -136,7 +136,7 @@ function Order({ offer, session, look, onBought }: OrderProps) {
   const [page, setPage] = useState('');
   useEffect(() => {
     if (page === '') return;
-    // what is confirmed there appears among the saved methods
+    // a card that is confirmed there appears among the saved methods
     const timer = setInterval(methods.reload, savedSoonMs);
     return () => clearInterval(timer);
   }, [page, methods.reload]);

@@ -4,7 +4,7 @@ import { type Ref, useEffect, useImperativeHandle, useRef, useState, useSyncExte
 import { useText } from '../text/text.js';
 import { Notice, Waiting } from './notices.js';
 
-// without them the script asks the hosts of the policy alone
+// the script then asks only the hosts that the policy admits
 loadStripe.setLoadParameters({ advancedFraudSignals: false });
 // a script that failed is removed, for the loader would find it when it tries again, and wait for it without end
 const removeFailed = ({ target }: Event) => {
@@ -44,8 +44,11 @@ export default function CardFields({ publicKey, ref }: Props) {
     const show = (stripe: Stripe | null) => {
       if (isLeft || stripe === null || place.current === null) return;
       const elements = stripe.elements({
-        ...{ mode: 'setup', paymentMethodCreation: 'manual', allowedPaymentMethodTypes: ['card'] },
-        ...{ locale: look.current.language, appearance: appearanceOf(look.current.isDark) },
+        mode: 'setup',
+        paymentMethodCreation: 'manual',
+        allowedPaymentMethodTypes: ['card'],
+        locale: look.current.language,
+        appearance: appearanceOf(look.current.isDark),
       });
       const fields = elements.create('payment', { wallets: { applePay: 'never', googlePay: 'never', link: 'never' } });
       fields.on('ready', () => setReady(true));
@@ -110,9 +113,14 @@ function appearanceOf(isDark: boolean): Appearance {
   return {
     theme: isDark ? 'night' : 'stripe',
     variables: {
-      ...{ colorPrimary: colour('--brand'), colorBackground: colour('--surface'), colorText: colour('--ink') },
-      ...{ colorTextSecondary: colour('--soft'), colorTextPlaceholder: colour('--soft'), colorDanger: colour('--bad') },
-      ...{ fontFamily: 'system-ui, sans-serif', borderRadius: '6px' },
+      colorPrimary: colour('--brand'),
+      colorBackground: colour('--surface'),
+      colorText: colour('--ink'),
+      colorTextSecondary: colour('--soft'),
+      colorTextPlaceholder: colour('--soft'),
+      colorDanger: colour('--bad'),
+      fontFamily: 'system-ui, sans-serif',
+      borderRadius: '6px',
     },
   };
 }

@@ -292,7 +292,7 @@ describe('the number of a card', () => {
     expect(hosts).toEqual(new Set([seller.baseUrl, 'https://js.stripe.com', 'https://api.stripe.com']));
     expect(visits.flatMap(({ complaints }) => complaints)).toEqual([]);
     for (const number of Object.values(cards)) expect(await holdersOf(number)).toEqual([]);
-    // what stands for a card is seen there, as a number would be
+    // the id of a card is found there, as its number would be
     const [id = 'none'] = seller.stripe.kept();
     expect(toRecur.filter(each => each.includes(id)).length).toBeGreaterThan(0);
     expect(await tablesWith(id)).toContain('billing.payment_methods');

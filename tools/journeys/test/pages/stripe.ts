@@ -19,7 +19,7 @@ type Params = Readonly<Record<string, string>>;
 
 /**
  * Stands in for the API of Stripe, as far as cards are saved and charged by it. A request with a known idempotency key gets
- * the answer that it got. `keep` is what the fields of a page ask of it: it takes a card number and answers its id.
+ * the answer that it got.
  */
 export async function startStripe() {
   const numbers = new Map<string, string>();
@@ -81,7 +81,7 @@ export async function startStripe() {
   return {
     url: server.url,
     close: () => server.close(),
-    /** Keeps a card that was typed into the fields. */
+    /** Keeps a card that was typed into the fields of a page, as Stripe's script asks it to. */
     keep(number: string): object {
       const id = newId('pm');
       numbers.set(id, number);
@@ -89,7 +89,7 @@ export async function startStripe() {
     },
     /** Ids of the cards that were typed into the fields. */
     kept: () => [...numbers.keys()],
-    /** What a user was charged, in order: the last digits of the card, and whether it was paid. */
+    /** Charges of a user, in order: the last digits of the card, and whether it was paid. */
     chargesOf: (userId: number) =>
       charges.filter(charge => charge.userId === userId).map(({ last4, isPaid }) => [last4, isPaid]),
   };
