@@ -8,6 +8,8 @@ const flags = [
   '--disable-gpu',
   '--no-first-run',
   '--disable-background-networking',
+  // a click right after the page has scrolled goes to where a frame of another process was before
+  '--disable-site-isolation-trials',
 ] as const;
 const stepWithinMs = 30_000;
 
@@ -22,12 +24,21 @@ export interface Visit {
   page: Page;
   /** Every URL asked for, in order. */
   urls: string[];
+  /** Bodies sent, each with its URL. */
+  bodies: string[];
   /** Errors of scripts and of the content security policy. */
   complaints: string[];
 }
 
-/** Chromium without a window; each visit has a profile of its own. `onToken` is told every bearer token that is sent. */
-export async function startBrowser(home: Home, onToken: (token: string) => void = () => undefined) {
+/**
+ * Chromium without a window; each visit has a profile of its own, which `prepare` is given first. `onToken` is told every
+ * bearer token that is sent.
+ */
+export async function startBrowser(
+  home: Home,
+  onToken: (token: string) => void = () => undefined,
+  prepare: (context: BrowserContext) => Promise<void> = async () => undefined,
+) {
   const { chromium: executablePath } = obtain(home, ['chromium'], () => undefined);
   const browser = await chromium.launch({ executablePath, args: [...flags] });
   const open = new Set<BrowserContext>();
@@ -36,10 +47,13 @@ export async function startBrowser(home: Home, onToken: (token: string) => void 
       const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, locale });
       open.add(context);
       context.setDefaultTimeout(stepWithinMs);
+      await prepare(context);
       const page = await context.newPage();
-      const visit: Visit = { page, urls: [], complaints: [] };
+      const visit: Visit = { page, urls: [], bodies: [], complaints: [] };
       context.on('request', request => {
         visit.urls.push(request.url());
+        const body = request.postData();
+        if (body) visit.bodies.push(`${request.url()} ${body}`);
         const bearer = request.headers().authorization;
         if (bearer) onToken(bearer.replace('Bearer ', ''));
       });

@@ -20,9 +20,12 @@ const counterparts: Readonly<Record<string, string>> = {
   PortalOffer: 'PlanDetail',
   PortalPendingUpdate: 'SubscriptionPendingUpdate',
   PortalMerchant: 'InvoiceMerchant',
+  PortalOfferedGateway: 'Gateway',
 };
 /** Shapes that only the hosted pages have. */
 const own = ['PortalExplanation', 'PortalCollecting', 'PortalTransfer'];
+/** Fields that only the hosted pages have: the merchant's own answers mask all keys. */
+const ownFields = ['PortalOfferedGateway.publicKey'];
 
 const resolved = (schema: Schema): Schema => (schema.$ref ? (schemas[schema.$ref] as Schema) : schema);
 const bare = ({ description: _, anyOf: __, items: ___, properties: ____, ...rest }: Schema) => rest;
@@ -56,5 +59,5 @@ it("shapes of the hosted pages are parts of the merchant's: same names, same typ
     const counterpart = counterparts[id] ?? id.slice('Portal'.length);
     return differences(schemas[id] as Schema, schemas[counterpart], id);
   });
-  expect(found).toEqual([]);
+  expect(found).toEqual(ownFields);
 });

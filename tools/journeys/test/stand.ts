@@ -94,9 +94,12 @@ export type Stand = Awaited<ReturnType<typeof startStand>>;
 
 let shared: Promise<Stand> | undefined;
 
-/** The one stand of journeys that stop nothing. Its logs say everything, since some of them look there for secrets. */
-export function sharedStand(): Promise<Stand> {
-  shared ??= startStand(Object.fromEntries(apps.map(app => [app, { LOG_LEVEL: 'trace' }])));
+/**
+ * The one stand of journeys that stop nothing. Its logs say everything, since some of them look there for secrets. `own` is
+ * settings of single apps, of the first one to ask.
+ */
+export function sharedStand(own: Parameters<typeof startStand>[0] = {}): Promise<Stand> {
+  shared ??= startStand(Object.fromEntries(apps.map(app => [app, { LOG_LEVEL: 'trace', ...own[app] }])));
   return shared;
 }
 

@@ -42,6 +42,16 @@ export class GatewayAnswers {
     };
   }
 
+  /**
+   * The key by which the gateway's own card fields open in a page; '' where it has none. A key that does not begin as a
+   * publishable one is withheld, since it may be the secret one in the wrong field.
+   */
+  publicKey(gateway: Gateway): string {
+    const prefix = kindOf(gateway.gatewayName)?.fieldsKeyPrefix ?? '';
+    const key = prefix === '' ? '' : this.open(gateway.sealedKey, 'sealed_key', gateway);
+    return key.startsWith(prefix) ? key : '';
+  }
+
   /** The merchant's account at the gateway, for its adapter: keep it in memory only. */
   account(gateway: Gateway): GatewayAccount {
     const { merchantId, gatewayId } = gateway;

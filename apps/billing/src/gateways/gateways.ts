@@ -9,7 +9,7 @@ import {
   setupWireTransfer,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, Db, Handle } from '@recur/platform';
+import { type Caller, Db, Handle, type Reader } from '@recur/platform';
 import { gatewayAggregate } from './aggregates.js';
 import { GatewayAnswers } from './answers.js';
 import { type Gateway, hasDefault, WIRE_TRANSFER } from './domain/gateway.js';
@@ -57,8 +57,16 @@ export class Gateways {
   @Handle(listGateways)
   list({ archive }: In<typeof listGateways>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const rows = await reader.all(gateways, { archived: archive }, 'order by sort, gateway_id');
+      const rows = await sorted(reader, archive);
       return { gateways: rows.map(row => this.answers.view(row)) };
+    });
+  }
+
+  /** The gateways that users can pay by, each with the key of its own card fields. */
+  offered(caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const rows = await sorted(reader, false);
+      return rows.map(row => ({ ...this.answers.view(row), publicKey: this.answers.publicKey(row) }));
     });
   }
 
@@ -110,3 +118,5 @@ export class Gateways {
     });
   }
 }
+
+const sorted = (reader: Reader, archived: boolean) => reader.all(gateways, { archived }, 'order by sort, gateway_id');

@@ -25,7 +25,7 @@ export class Buying {
   @Handle(portalGatewayList)
   async gatewayList(_input: In<typeof portalGatewayList>, caller: Caller) {
     userOf(caller);
-    return portalGatewayList.output.parse(await this.handlers.of(Gateways).list({ archive: false }, caller));
+    return portalGatewayList.output.parse({ gateways: await this.handlers.of(Gateways).offered(caller) });
   }
 
   @Handle(portalCreatePreview)

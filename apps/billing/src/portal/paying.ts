@@ -34,7 +34,7 @@ export class Paying {
   async open({ token }: In<typeof portalInvoiceOpen>, caller: Caller) {
     const { invoiceId, merchantId } = await this.behind(token);
     const as = { ...caller, merchantId };
-    const { gateways } = await this.handlers.of(Gateways).list({ archive: false }, as);
+    const gateways = await this.handlers.of(Gateways).offered(as);
     return this.db.read(as, async reader => {
       const [checkout, state] = await Promise.all([usualLook(reader), this.invoices.state(reader, invoiceId)]);
       return portalInvoiceOpen.output.parse({ ...(await this.invoices.shown(reader, state)), gateways, checkout });

@@ -2,11 +2,13 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import {
   archiveGateway,
   createSubscription,
+  editGateway,
   invoiceStatus,
   markWireTransferSuccess,
   type Operation,
   paymentStatus,
   planType,
+  portalGatewayList,
   portalInvoiceDetail,
   portalInvoiceOpen,
   portalInvoicePay,
@@ -15,6 +17,7 @@ import {
   portalWireSent,
   restoreGateway,
   type Slug,
+  setupGateway,
 } from '@recur/contracts';
 import { type CardShop, cardShop } from '../invoicing/charging/cards.js';
 import { visitor } from './visitor.js';
@@ -67,6 +70,37 @@ describe('invoice/open', () => {
     }
     const [row] = await t().rows('select string_agg(l::text, $1) as all from invoice_links l', ['|']);
     expect(String(row?.all)).not.toContain(tokenOf(made));
+  });
+});
+
+describe('the card fields of a gateway', () => {
+  it('open by its publishable key; another key in its place is shown to nobody', async () => {
+    const userId = await c.buyer();
+    const token = tokenOf(await wire(userId));
+    const stripe = { gatewayName: 'stripe', gatewayKey: 'pk_live_shown', gatewaySecret: 'sk_live_hidden' };
+    const { gatewayId } = (await t().done(setupGateway, stripe)).gateway;
+    const answers = async () => [
+      (await t().done(portalGatewayList, {}, visitor(userId))).gateways,
+      (await t().done(portalInvoiceOpen, { token }, nobody)).gateways,
+    ];
+    const keysOf = (all: Awaited<ReturnType<typeof answers>>) =>
+      all.map(gateways => Object.fromEntries(gateways.map(({ gatewayName, publicKey }) => [gatewayName, publicKey])));
+    const keys = { sandbox: '', stripe: 'pk_live_shown', wire_transfer: '' };
+    expect(keysOf(await answers())).toEqual([keys, keys]);
+    for (const gatewayKey of ['sk_live_pasted', 'rk_live_pasted', ' pk_live_pasted', 'whsec_pasted']) {
+      await t().done(editGateway, { gatewayId, gatewayKey });
+      const now = await answers();
+      expect(keysOf(now)).toEqual([
+        { ...keys, stripe: '' },
+        { ...keys, stripe: '' },
+      ]);
+      expect(JSON.stringify(now)).not.toMatch(/pasted|hidden/);
+    }
+    await t().done(archiveGateway, { gatewayId });
+    expect(keysOf(await answers())).toEqual([
+      { sandbox: '', wire_transfer: '' },
+      { sandbox: '', wire_transfer: '' },
+    ]);
   });
 });
 

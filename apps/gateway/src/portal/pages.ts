@@ -19,9 +19,16 @@ const hashed = 'assets/';
 /** Time between looks for a folder that was not there. */
 const retryMs = 1_000;
 
-/** Allows only what is served from here; styles are files, and the pages are never framed. */
+/**
+ * Allows only what is served from here; styles are files, and the pages are never framed. The other hosts are those that
+ * Stripe documents for its card fields (https://docs.stripe.com/security/guide): its script, which may not be served from
+ * elsewhere, the frames that a card is typed into and its bank asks in, and its API. The pages ask them only where a
+ * gateway of Stripe is chosen.
+ */
 const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+  "default-src 'none'; script-src 'self' https://js.stripe.com; style-src 'self'; img-src 'self' data:; " +
+  "font-src 'self'; connect-src 'self' https://api.stripe.com; " +
+  'frame-src https://js.stripe.com https://hooks.stripe.com; ' +
   "base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 const caching = {

@@ -4,9 +4,9 @@ import { changedDetails, DetailsFields, detailsOf, Field } from '../parts/detail
 import { Frame } from '../parts/frame.js';
 import { Lines } from '../parts/lines.js';
 import { type Look, lookOf, useLook } from '../parts/look.js';
-import { Notice, Problem, Waiting } from '../parts/notices.js';
+import { Elsewhere, Notice, Problem, Waiting } from '../parts/notices.js';
 import { OwnInvoice } from '../parts/open-invoice.js';
-import { type Choice, firstChoice, PaymentChoice } from '../parts/payment.js';
+import { type Choice, firstChoice, PaymentChoice, useCardFields } from '../parts/payment.js';
 import {
   AddonFields,
   type Addons,
@@ -58,6 +58,9 @@ export default function CheckoutPage({
     </Frame>
   );
 }
+
+/** Time between looks for a card that is being confirmed on another page. */
+const savedSoonMs = 3_000;
 
 /** Time in which the success is shown before the page leads on by itself. */
 const readingMs = 4_000;
@@ -132,17 +135,38 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
     // the amounts may have changed meanwhile: show them, and let the user confirm again
     preview.reload,
   );
-  const isBusy = update.isBusy || submit.isBusy;
+  const card = useCardFields(usable);
+  const save = useAction(({ gatewayId, data }: Choice, idempotencyKey) =>
+    client.post('/portal/payment_method/new', { gatewayId, data }, { idempotencyKey }),
+  );
+  const [page, setPage] = useState('');
+  useEffect(() => {
+    if (page === '') return;
+    // a card that is confirmed there appears among the saved methods
+    const timer = setInterval(methods.reload, savedSoonMs);
+    return () => clearInterval(timer);
+  }, [page, methods.reload]);
+  const isBusy = update.isBusy || submit.isBusy || card.isReading || save.isBusy;
   const buy = async () => {
     if (quote === undefined || choice === undefined || !isCurrent || isBusy) return;
+    // first: a card that is none leaves no order behind
+    const whole = await card.complete(choice);
+    if (whole === undefined) return;
     const changed = changedDetails(saved, details);
     if (Object.keys(changed).length > 0 && (await update.start(changed)) === undefined) return;
     setSaved(details);
-    const { paymentMethodId } = choice;
+    let { paymentMethodId } = whole;
+    if (quote.totalAmount === 0 && whole.data) {
+      // no payment follows by which the card would be kept, and a trial may demand one
+      const kept = await save.start(whole);
+      setPage(kept?.url ?? '');
+      if (!kept?.method) return;
+      paymentMethodId = kept.method.id;
+    }
     const made = await submit.start({ ...ordered, confirmTotalAmount: quote.totalAmount, paymentMethodId });
     if (made === undefined) return;
     const isCard = usable.find(({ gatewayId }) => gatewayId === choice.gatewayId)?.autoChargeEnabled;
-    const begin = isCard && !paymentMethodId ? choice : undefined;
+    const begin = isCard && !paymentMethodId ? whole : undefined;
     onBought({ invoiceId: made.invoiceId, isPaid: made.paid, begin });
   };
   return (
@@ -185,8 +209,13 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
             {quote?.otherActiveSubscriptionId && <Notice kind="bad">{t('checkout.other')}</Notice>}
           </section>
           <section className="card">
-            <PaymentChoice gateways={usable} methods={methods.data?.methods} choice={choice} onChoose={setChosen} />
-            <Problem error={update.error ?? submit.error} />
+            <PaymentChoice
+              {...{ gateways: usable, methods: methods.data?.methods, choice }}
+              onChoose={setChosen}
+              card={card.ref}
+            />
+            <Problem error={update.error ?? save.error ?? submit.error} />
+            {page && <Elsewhere url={page} text={t('checkout.page')} label={t('pay.open')} />}
             <div className="actions">
               {quote && choice && (
                 <button type="submit" disabled={isBusy || !isCurrent}>

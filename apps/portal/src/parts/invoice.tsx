@@ -4,7 +4,15 @@ import { useAction } from '../session/calls.js';
 import { useText } from '../text/text.js';
 import { type Invoice, Lines } from './lines.js';
 import { Elsewhere, Notice, Problem } from './notices.js';
-import { type Choice, firstChoice, type Gateway, type Method, PaymentChoice } from './payment.js';
+import {
+  type Choice,
+  firstChoice,
+  type Gateway,
+  isCardRead,
+  type Method,
+  PaymentChoice,
+  useCardFields,
+} from './payment.js';
 import { TransferDetails } from './transfer.js';
 
 export type ShownInvoice = Output<'/portal/invoice/detail'>;
@@ -177,12 +185,15 @@ function PayForm({ gateways, methods = [], begin, pay, preferred, due, isFollowi
   const [chosen, setChosen] = useState(begin);
   const [page, setPage] = useState('');
   const choice = chosen ?? firstChoice(gateways, methods, preferred);
+  const card = useCardFields(gateways);
   const action = useAction(pay);
+  const isBusy = action.isBusy || card.isReading;
   const submit = async () => {
-    if (choice === undefined) return;
-    const begun = await action.start(choice);
-    if (begun?.url) setPage(begun.url);
-    else if (begun) onPaid();
+    const whole = choice && (await card.complete(choice));
+    const begun = whole && (await action.start(whole));
+    if (begun === undefined) return;
+    setPage(begun.url);
+    if (begun.url === '') onPaid();
   };
   const first = useRef(begin && submit);
   useEffect(() => {
@@ -198,12 +209,17 @@ function PayForm({ gateways, methods = [], begin, pay, preferred, due, isFollowi
       }}
     >
       <h2>{t('pay.title')}</h2>
-      <PaymentChoice {...{ gateways, methods, choice }} onChoose={setChosen} />
+      <PaymentChoice
+        {...{ gateways, methods, choice }}
+        onChoose={setChosen}
+        entered={begin && isCardRead(begin) ? begin : undefined}
+        card={card.ref}
+      />
       <Problem error={action.error} />
       {page && <Elsewhere url={page} text={t('pay.page')} label={t('pay.open')} />}
       {choice && !(rest.isAwaitingTransfer && choice.gatewayId === preferred) && (
-        <button type="submit" disabled={action.isBusy || isFollowing}>
-          {action.isBusy ? t('pay.progress') : t('pay.button', { amount: due })}
+        <button type="submit" disabled={isBusy || isFollowing}>
+          {isBusy ? t('pay.progress') : t('pay.button', { amount: due })}
         </button>
       )}
     </form>

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Elsewhere, Problem, Waiting } from '../parts/notices.js';
-import { type Choice, firstChoice, type Method, methodName, PaymentChoice } from '../parts/payment.js';
+import { type Choice, firstChoice, type Method, methodName, PaymentChoice, useCardFields } from '../parts/payment.js';
 import { useAction, useLoad, useVisit } from '../session/calls.js';
 import { useText } from '../text/text.js';
 
@@ -77,18 +77,24 @@ function NewMethod({ reload }: { reload(): void }) {
   const gateways = data?.gateways.filter(each => each.autoChargeEnabled) ?? [];
   const choice = chosen ?? firstChoice(gateways, []);
   const [page, setPage] = useState('');
+  const [isOpen, setOpen] = useState(false);
+  const [added, setAdded] = useState(0);
+  const card = useCardFields(gateways);
   const add = useAction(({ gatewayId, data: entered }: Choice, idempotencyKey) =>
     client.post('/portal/payment_method/new', { gatewayId, data: entered }, { idempotencyKey }),
   );
   if (gateways.length === 0) return null;
   const submit = async () => {
-    const made = choice && (await add.start(choice));
+    const whole = choice && (await card.complete(choice));
+    const made = whole && (await add.start(whole));
     if (made === undefined) return;
     setPage(made.url);
+    // the fields of the next card are empty
+    setAdded(added + 1);
     reload();
   };
   return (
-    <details>
+    <details onToggle={event => setOpen(event.currentTarget.open)}>
       <summary>{t('methods.new')}</summary>
       <form
         onSubmit={event => {
@@ -96,10 +102,12 @@ function NewMethod({ reload }: { reload(): void }) {
           void submit();
         }}
       >
-        <PaymentChoice gateways={gateways} choice={choice} onChoose={setChosen} />
+        {isOpen && (
+          <PaymentChoice key={added} gateways={gateways} choice={choice} onChoose={setChosen} card={card.ref} />
+        )}
         <Problem error={add.error} />
         {page && <Elsewhere url={page} text={t('methods.page')} label={t('pay.open')} />}
-        <button type="submit" disabled={add.isBusy}>
+        <button type="submit" disabled={add.isBusy || card.isReading}>
           {t('methods.add')}
         </button>
       </form>

@@ -24,6 +24,13 @@ const portalGateway = z.object({
 export interface PortalGateway extends z.output<typeof portalGateway> {}
 export const PortalGateway: Shape<PortalGateway> = portalGateway.meta({ id: 'PortalGateway' });
 
+const offeredGateway = portalGateway.extend({
+  publicKey: text.describe("Publishable key of the gateway, for its own card fields in the page; '' where it has none"),
+});
+export interface PortalOfferedGateway extends z.output<typeof offeredGateway> {}
+/** A gateway that an order or an invoice can be paid by. */
+export const PortalOfferedGateway: Shape<PortalOfferedGateway> = offeredGateway.meta({ id: 'PortalOfferedGateway' });
+
 const portalPayment = z.object({
   paymentId: text,
   gatewayId: integer,

@@ -36,7 +36,7 @@ export const portalMethodNew = operation({
   ...writing,
   name: 'portal.method_new',
   path: '/portal/payment_method/new',
-  summary: 'Save a payment method of the caller; where it is entered on a page of the gateway, url is that page',
+  summary: 'Save a payment method of the caller; where the caller must act first, url is the page to open',
   input: newPaymentMethod.input.omit({ userId: true }),
   output: newPaymentMethod.output,
   errors: newPaymentMethod.errors,

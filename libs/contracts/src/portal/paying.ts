@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Empty, text } from '../field.js';
 import * as input from '../input.js';
 import { anyUser, operation } from '../operation.js';
-import { PortalGateway, shownOfInvoice } from './invoices.js';
+import { PortalOfferedGateway, shownOfInvoice } from './invoices.js';
 import { checkoutLook } from './plans.js';
 
 const reading = { service: 'billing', effect: 'read', permission: anyUser } as const;
@@ -20,7 +20,7 @@ export const portalInvoiceOpen = operation({
   input: z.object({ token: linkToken }),
   output: z.object({
     ...shownOfInvoice,
-    gateways: z.array(PortalGateway),
+    gateways: z.array(PortalOfferedGateway),
     checkout: checkoutLook.describe("The merchant's default checkout template; null without one"),
   }),
   errors: ['invoice_not_found'],
@@ -36,7 +36,7 @@ const paying = {
 };
 const paid = z.object({
   paymentId: text.describe("'' where the user has to open url first"),
-  url: text.describe("Page of the gateway on which a payment method is entered; '' for none"),
+  url: text.describe("Page of the gateway or the bank that the user has to open first; '' for none"),
 });
 const payErrors = [
   'invoice_not_found',

@@ -9,7 +9,7 @@ import { discountProblems, pendingUpdateEffect } from '../codes.js';
 import { amount, code, Empty, flag, integer, percent, text, time } from '../field.js';
 import * as input from '../input.js';
 import { anyUser, operation } from '../operation.js';
-import { PortalExplanation, PortalGateway, PortalInvoice } from './invoices.js';
+import { PortalExplanation, PortalGateway, PortalInvoice, PortalOfferedGateway } from './invoices.js';
 import { PortalPlan, PortalPlanAddon } from './plans.js';
 import {
   PortalPendingUpdate,
@@ -30,7 +30,7 @@ export const portalGatewayList = operation({
   path: '/portal/gateway/list',
   summary: 'The gateways by which the caller can pay, ordered by sort',
   input: z.object({}),
-  output: z.object({ gateways: z.array(PortalGateway) }),
+  output: z.object({ gateways: z.array(PortalOfferedGateway) }),
   errors: [],
 });
 

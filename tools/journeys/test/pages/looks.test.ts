@@ -5,12 +5,16 @@ import { pageWords } from '../../../../apps/gateway/src/pages/words/words.js';
 import type { Look } from '../../browser.js';
 import { faults, messagesOf, tooNarrow } from './accessibility.js';
 import { closedAfterwards, type Seller, sharedSeller } from './seller.js';
+import { cards } from './stripe.js';
+import { cardField } from './stripe-fields.js';
 
 closedAfterwards();
 
 let seller: Seller;
+let stripe: Seller;
 beforeAll(async () => {
   seller = await sharedSeller();
+  stripe = await sharedSeller('stripe');
 });
 
 type Say = (key: string) => string;
@@ -20,6 +24,16 @@ const press = (page: Page, name: string) => page.getByRole('button', { name }).f
 const unfold = (page: Page) =>
   page.evaluate(`document.querySelectorAll('details').forEach(each => { each.open = true; })`);
 const isCut = (page: Page, operation: string) => page.route(`**${operation}`, route => route.abort());
+
+/** A checkout at which a card is typed into the fields of Stripe. */
+async function typedCard(number: string, look: Look, say: Say): Promise<Page> {
+  const { page } = await stripe.checkout(look);
+  await page.getByRole('radio', { name: say('gateway.stripe') }).check();
+  await (await cardField(page, 'Kartennummer')).fill(number);
+  await press(page, start(say('checkout.buy')));
+  await page.locator('.notice.bad').first().waitFor();
+  return page;
+}
 
 /** A user with all that a portal can show: usage, an open invoice, credit, a change to come and saved methods. */
 async function busyUser() {
@@ -66,6 +80,26 @@ const views: Readonly<Record<string, (look: Look, say: Say) => Promise<Page>>> =
     await page.getByRole('radio', { name: 'Card' }).check();
     await press(page, start(say('checkout.buy')));
     await page.getByText(say('checkout.done')).waitFor();
+    return page;
+  },
+  'checkout of a card that is none': (look, say) => typedCard('4242', look, say),
+  'checkout of a card that was not accepted': (look, say) => typedCard(cards.refusedWhenSaved, look, say),
+  'checkout whose card fields cannot be loaded': async (look, say) => {
+    const { page } = await stripe.checkout(look);
+    await page.route('https://js.stripe.com/**', route => route.abort());
+    await page.getByRole('radio', { name: say('gateway.stripe') }).check();
+    await page.getByText(say('card.missing')).waitFor();
+    return page;
+  },
+  'portal with card fields': async (look, say) => {
+    const { page } = await stripe.portal(await stripe.newUser(), look);
+    await page.getByText(say('methods.new')).click();
+    await cardField(page);
+    return page;
+  },
+  'invoice by a typed card': async look => {
+    const { page } = await stripe.open((await stripe.newInvoice(stripe.gateway.card)).link, look);
+    await cardField(page);
     return page;
   },
   portal: async (look, say) => {

@@ -4,6 +4,8 @@ import { createClient, type Input, orThrow, type Path } from '@recur/client';
 import { metricType } from '@recur/contracts';
 import { type Look, startBrowser, type Visit } from '../../browser.js';
 import { sharedStand } from '../stand.js';
+import { publishableKey, startStripe } from './stripe.js';
+import { routeToStripe } from './stripe-fields.js';
 
 /** Time within which something that follows by itself has happened. */
 const followsWithinMs = 120_000;
@@ -12,36 +14,64 @@ const followsWithinMs = 120_000;
 const square =
   '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32"><rect width="32" height="32" rx="6" fill="#7a1f5c"/></svg>';
 
-let shared: Promise<Seller> | undefined;
+/** Gateways that charge cards, with how each is set up. */
+const cardGateways = {
+  sandbox: { gatewayName: 'sandbox', displayName: 'Card' },
+  stripe: { gatewayName: 'stripe', gatewayKey: publishableKey, gatewaySecret: 'sk_test_pages' },
+} as const;
+type CardGateway = keyof typeof cardGateways;
 
-/** The one merchant whose users visit the hosted pages. */
-export function sharedSeller(): Promise<Seller> {
-  shared ??= startSeller();
-  return shared;
+let place: ReturnType<typeof openPlace> | undefined;
+const shared = new Map<CardGateway, Promise<Seller>>();
+
+/** The one merchant whose users visit the hosted pages and pay by cards of this gateway. */
+export function sharedSeller(cards: CardGateway = 'sandbox'): Promise<Seller> {
+  place ??= openPlace();
+  const seller = shared.get(cards) ?? place.then(at => startSeller(at, cards));
+  shared.set(cards, seller);
+  return seller;
 }
 
 /** Closes the browser and the stack at the end of a file, and after each test what its visits have left open. */
 export function closedAfterwards({ each = true } = {}): void {
-  if (each) afterEach(async () => (await shared)?.leave());
-  afterAll(async () => {
-    await (await shared)?.close();
-    await (await sharedStand()).close();
-  });
+  if (each) afterEach(async () => (await place)?.browser.leave());
+  afterAll(async () => (await place)?.close());
 }
 
-/** Two plans, two gateways and a browser, with what a journey asks of the API. */
-async function startSeller() {
-  const stand = await sharedStand();
+/** A stack whose cards of Stripe go to a stand-in, and a browser, for all sellers of a file. */
+async function openPlace() {
+  const stripe = await startStripe();
+  const stand = await sharedStand({ billing: { STRIPE_URL: stripe.url } });
+  /** Client sessions, tokens of links and tokens of users: nothing but their own request may hold them. */
+  const secrets = new Set<string>();
+  const browser = await startBrowser(
+    stand.stack.home,
+    token => secrets.add(token),
+    context => routeToStripe(context, stripe),
+  );
+  const close = async () => {
+    await browser.close();
+    await stand.close();
+    await stripe.close();
+  };
+  return { stripe, stand, secrets, browser, close };
+}
+
+/** Two plans and two gateways, with what a journey asks of the API. */
+async function startSeller(
+  { stripe, stand, secrets, browser }: Awaited<ReturnType<typeof openPlace>>,
+  cards: CardGateway,
+) {
   const { baseUrl } = stand.stack.facts();
-  const { apiKey } = await stand.shop('Pages');
+  const { apiKey } = await stand.shop(`Pages ${cards}`);
   const api = createClient({ baseUrl, credential: apiKey });
   const post = async <P extends Path<'POST'>>(path: P, input: Input<P>) => orThrow(await api.post(path, input));
   const get = async <P extends Path<'GET'>>(path: P, input: Input<P>) => orThrow(await api.get(path, input));
 
-  await post('/merchant/gateway/setup', { gatewayName: 'sandbox', displayName: 'Card' });
+  await post('/merchant/gateway/setup', cardGateways[cards]);
   const { gateways } = await get('/merchant/gateway/list', {});
   const named = (name: string) => gateways.find(({ gatewayName }) => gatewayName === name)?.gatewayId ?? 0;
-  const gateway = { card: named('sandbox'), wire: named('wire_transfer') };
+  const gateway = { card: named(cards), wire: named('wire_transfer') };
   await post('/merchant/gateway/wire_transfer_edit', {
     ...{ gatewayId: gateway.wire, currency: 'EUR', minimumAmount: 100 },
     bank: {
@@ -131,10 +161,6 @@ async function startSeller() {
       await post('/merchant/metric/event/new', { userId, metricCode, externalEventId: randomUUID() });
   }
 
-  /** Client sessions, tokens of links and tokens of users: nothing but their own request may hold them. */
-  const secrets = new Set<string>();
-  const browser = await startBrowser(stand.stack.home, token => secrets.add(token));
-
   async function linkOf(email: string, more: Partial<Input<'/merchant/session/new_session'>> = {}) {
     const session = await post('/merchant/session/new_session', { email, ...more });
     secrets.add(session.clientSession);
@@ -170,18 +196,9 @@ async function startSeller() {
     stand.pool('identity').query('update client_sessions set expire_time = 1 where user_id = $1', [userId]);
 
   return {
-    ...{ stand, api, baseUrl, gateway, plans, secrets, post, get, newPlan, newUser, subscriber, newInvoice },
+    ...{ stripe, stand, api, baseUrl, gateway, plans, secrets, post, get, newPlan, newUser, subscriber, newInvoice },
     ...{ meteredPlan, pricedPlan, use, expire, apiKey },
-    ...{
-      subscriptionOf,
-      linkOf,
-      portal,
-      checkout,
-      checkoutOf,
-      open: browser.open,
-      leave: browser.leave,
-      close: browser.close,
-    },
+    ...{ subscriptionOf, linkOf, portal, checkout, checkoutOf, open: browser.open },
     subscriptionsOf: async (userId: number) => (await post('/merchant/subscription/list', { userId })).subscriptions,
     invoicesOf: async (userId: number) => (await post('/merchant/invoice/list', { userId })).invoices,
   };

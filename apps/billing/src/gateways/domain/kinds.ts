@@ -12,6 +12,8 @@ export interface GatewayKind {
   /** Names that the gateway itself gives its keys; '' where it has none. */
   keyName: string;
   secretName: string;
+  /** Beginning of the key by which its own card fields open in a page; '' for a gateway that has no such fields. */
+  fieldsKeyPrefix: string;
   sendsWebhooks: boolean;
   paymentTypes: readonly GatewayPaymentType[];
 }
@@ -24,19 +26,20 @@ const card: GatewayPaymentType = {
 const sandbox: GatewayKind = {
   ...{ name: 'sandbox', type: gatewayType.card, displayName: 'Sandbox', website: '' },
   description: 'Charges test payment methods with fixed outcomes; no money moves',
-  ...{ keyName: '', secretName: '', sendsWebhooks: true, paymentTypes: [card] },
+  ...{ keyName: '', secretName: '', fieldsKeyPrefix: '', sendsWebhooks: true, paymentTypes: [card] },
 };
 
 const stripe: GatewayKind = {
   ...{ name: 'stripe', type: gatewayType.card, displayName: 'Stripe', website: 'https://stripe.com' },
   description: 'Charges cards through Stripe',
-  ...{ keyName: 'Publishable key', secretName: 'Secret key', sendsWebhooks: true, paymentTypes: [card] },
+  ...{ keyName: 'Publishable key', secretName: 'Secret key', fieldsKeyPrefix: 'pk_' },
+  ...{ sendsWebhooks: true, paymentTypes: [card] },
 };
 
 export const wireTransfer: GatewayKind = {
   ...{ name: WIRE_TRANSFER, type: gatewayType.wireTransfer, displayName: 'Wire Transfer', website: '' },
   description: '',
-  ...{ keyName: '', secretName: '', sendsWebhooks: false, paymentTypes: [] },
+  ...{ keyName: '', secretName: '', fieldsKeyPrefix: '', sendsWebhooks: false, paymentTypes: [] },
 };
 
 const kinds: ReadonlyMap<string, GatewayKind> = new Map([sandbox, stripe, wireTransfer].map(one => [one.name, one]));
