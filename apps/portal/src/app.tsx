@@ -1,11 +1,12 @@
 import type { Failure, Result } from '@recur/client';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { lazy, Suspense, useCallback, useEffect, useState } from 'react';
 import type { Address } from './address.js';
 import { Expired } from './pages/expired.js';
 import { Boundary } from './parts/boundary.js';
 import { Frame } from './parts/frame.js';
 import { Notice, Problem, Waiting } from './parts/notices.js';
-import { useVisit, VisitContext } from './session/calls.js';
+import { queries, useVisit, VisitContext } from './session/calls.js';
 import type { Exchanged, Session } from './session/session.js';
 import { TextProvider, useText } from './text/text.js';
 
@@ -45,7 +46,9 @@ export function App(props: Props) {
           <Refused error={exchanged.error} retry={start} />
         ) : (
           <VisitContext value={{ client: session.client, session: visit }}>
-            <Page address={props.address} />
+            <QueryClientProvider client={queries}>
+              <Page address={props.address} />
+            </QueryClientProvider>
           </VisitContext>
         )}
       </Boundary>

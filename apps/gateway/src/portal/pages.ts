@@ -26,9 +26,9 @@ const retryMs = 1_000;
  * gateway of Stripe is chosen.
  */
 const policy =
-  "default-src 'none'; script-src 'self' https://js.stripe.com; style-src 'self'; img-src 'self' data:; " +
+  "default-src 'none'; script-src 'self' https://js.stripe.com https://*.js.stripe.com; style-src 'self'; img-src 'self' data:; " +
   "font-src 'self'; connect-src 'self' https://api.stripe.com; " +
-  'frame-src https://js.stripe.com https://hooks.stripe.com; ' +
+  'frame-src https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com; ' +
   "base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 const caching = {

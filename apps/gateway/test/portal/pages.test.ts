@@ -13,12 +13,12 @@ const script = `console.log('${'long '.repeat(400)}');`;
 /** Every rule of the policy, whole: another host, or anything inline, is seen here. */
 const policy = [
   "default-src 'none'",
-  "script-src 'self' https://js.stripe.com",
+  "script-src 'self' https://js.stripe.com https://*.js.stripe.com",
   "style-src 'self'",
   "img-src 'self' data:",
   "font-src 'self'",
   "connect-src 'self' https://api.stripe.com",
-  'frame-src https://js.stripe.com https://hooks.stripe.com',
+  'frame-src https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com',
   "base-uri 'none'",
   "form-action 'self'",
   "frame-ancestors 'none'",

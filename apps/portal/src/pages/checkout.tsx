@@ -18,7 +18,7 @@ import {
   Quantity,
 } from '../parts/plan.js';
 import { useSettled } from '../parts/settled.js';
-import { useAction, useLoad, useVisit } from '../session/calls.js';
+import { useAction, useGet, usePost, useVisit } from '../session/calls.js';
 import type { Exchanged } from '../session/session.js';
 import { useText } from '../text/text.js';
 
@@ -36,11 +36,8 @@ export default function CheckoutPage({
   filled,
 }: Pick<Checkout, 'planId' | 'checkoutId' | 'filled'>) {
   const { t } = useText();
-  const { client, session } = useVisit();
-  const plan = useLoad(
-    signal => client.get('/portal/plan/detail', { planId, checkoutId }, { signal }),
-    [planId, checkoutId],
-  );
+  const { session } = useVisit();
+  const plan = useGet('/portal/plan/detail', { planId, checkoutId });
   const [bought, setBought] = useState<Bought>();
   const look = lookOf(plan.data?.checkout?.data);
   useLook(look);
@@ -104,8 +101,10 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
   const [saved, setSaved] = useState(detailsOf(session.user));
   const [details, setDetails] = useState({ ...saved, countryCode: saved.countryCode || session.vatCountryCode });
   const [chosen, setChosen] = useState<Choice>();
-  const gateways = useLoad(signal => client.get('/portal/gateway/list', {}, { signal }), []);
-  const methods = useLoad(signal => client.get('/portal/payment_method/list', {}, { signal }), []);
+  const gateways = useGet('/portal/gateway/list', {});
+  const [page, setPage] = useState('');
+  // a card that is confirmed on that page appears among the saved methods
+  const methods = useGet('/portal/payment_method/list', {}, { everyMs: page ? savedSoonMs : 0 });
   const usable =
     gateways.data?.gateways.filter(each => each.currency === '' || each.currency === (currency || plan.currency)) ?? [];
   const choice = chosen ?? firstChoice(usable, methods.data?.methods ?? []);
@@ -115,7 +114,7 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
     ...{ vatCountryCode: details.countryCode, vatNumber: details.vATNumber.trim() },
   };
   const settled = useSettled(ordered);
-  const preview = useLoad(signal => client.post('/portal/subscription/create_preview', settled, { signal }), [settled]);
+  const preview = usePost('/portal/subscription/create_preview', settled);
   const isCurrent = !preview.isLoading && JSON.stringify(settled) === JSON.stringify(ordered);
   const quote = preview.data;
 
@@ -139,13 +138,6 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
   const save = useAction(({ gatewayId, data }: Choice, idempotencyKey) =>
     client.post('/portal/payment_method/new', { gatewayId, data }, { idempotencyKey }),
   );
-  const [page, setPage] = useState('');
-  useEffect(() => {
-    if (page === '') return;
-    // a card that is confirmed there appears among the saved methods
-    const timer = setInterval(methods.reload, savedSoonMs);
-    return () => clearInterval(timer);
-  }, [page, methods.reload]);
   const isBusy = update.isBusy || submit.isBusy || card.isReading || save.isBusy;
   const buy = async () => {
     if (quote === undefined || choice === undefined || !isCurrent || isBusy) return;

@@ -2,7 +2,7 @@ import { Frame } from '../parts/frame.js';
 import { InvoicePanel } from '../parts/invoice.js';
 import { lookOf, useLook } from '../parts/look.js';
 import { Problem, Waiting } from '../parts/notices.js';
-import { useLoad, useVisit } from '../session/calls.js';
+import { usePost, useVisit } from '../session/calls.js';
 import { useText } from '../text/text.js';
 import { Expired } from './expired.js';
 
@@ -10,10 +10,7 @@ import { Expired } from './expired.js';
 export default function InvoicePage({ token }: { token: string }) {
   const { t } = useText();
   const { client } = useVisit();
-  const { data, error, reload } = useLoad(
-    signal => client.post('/portal/invoice/open', { token }, { signal }),
-    [token],
-  );
+  const { data, error, reload } = usePost('/portal/invoice/open', { token });
   const look = lookOf(data?.checkout?.data);
   useLook(look);
   if (error?.type === 'invoice_not_found') return <Expired reason="unknown" />;

@@ -9,14 +9,14 @@ import { Invoices } from '../portal/invoices.js';
 import { Methods } from '../portal/methods.js';
 import { Subscriptions } from '../portal/subscriptions.js';
 import { GoContext, useView, type View } from '../portal/view.js';
-import { useLoad, useVisit } from '../session/calls.js';
+import { useGet, useVisit } from '../session/calls.js';
 import { useText } from '../text/text.js';
 
 /** The pages of a client session: the portal, and the change of a plan that a link may lead to at once. */
 export default function VisitPage() {
   const { t } = useText();
-  const { client, session } = useVisit();
-  const template = useLoad(signal => client.get('/portal/look/detail', {}, { signal }), []);
+  const { session } = useVisit();
+  const template = useGet('/portal/look/detail', {});
   const look = lookOf(template.data?.checkout?.data);
   useLook(look);
   const first = useMemo<View>(() => {

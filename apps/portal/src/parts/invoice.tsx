@@ -115,7 +115,7 @@ export function InvoicePanel({ shown, gateways, methods, begin, reload, pay, ann
         <div>
           {state === 'open' && transfer && <TransferDetails transfer={transfer} />}
           {state === 'open' && transfer && announce && collecting?.announcedTime === 0 && (
-            <Announce announce={announce} reload={reload} />
+            <Announce announce={announce} />
           )}
           {state === 'open' && (
             <PayForm
@@ -125,7 +125,6 @@ export function InvoicePanel({ shown, gateways, methods, begin, reload, pay, ann
               onPaid={() => {
                 follow();
                 setLooks(looksSoon);
-                reload();
               }}
             />
           )}
@@ -226,18 +225,13 @@ function PayForm({ gateways, methods = [], begin, pay, preferred, due, isFollowi
   );
 }
 
-function Announce({ announce, reload }: { announce: (key: string) => Promise<Result<object>>; reload(): void }) {
+function Announce({ announce }: { announce: (key: string) => Promise<Result<object>> }) {
   const { t } = useText();
   const action = useAction((_: null, key) => announce(key));
   return (
     <p>
       <Problem error={action.error} />
-      <button
-        type="button"
-        className="plain"
-        disabled={action.isBusy}
-        onClick={async () => (await action.start(null)) && reload()}
-      >
+      <button type="button" className="plain" disabled={action.isBusy} onClick={() => void action.start(null)}>
         {t('transfer.sent')}
       </button>
     </p>

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { useLoad, useVisit } from '../session/calls.js';
+import { useGet, useVisit } from '../session/calls.js';
 import { InvoicePanel, stateOf } from './invoice.js';
 import { Problem, Waiting } from './notices.js';
 import type { Choice } from './payment.js';
@@ -15,12 +15,9 @@ interface Props {
 /** An invoice of the visit's user, payable with their saved methods. */
 export function OwnInvoice({ invoiceId, begin, paid }: Props) {
   const { client } = useVisit();
-  const { data, error, reload } = useLoad(
-    signal => client.get('/portal/invoice/detail', { invoiceId }, { signal }),
-    [invoiceId],
-  );
-  const { data: gateways } = useLoad(signal => client.get('/portal/gateway/list', {}, { signal }), []);
-  const { data: saved } = useLoad(signal => client.get('/portal/payment_method/list', {}, { signal }), []);
+  const { data, error, reload } = useGet('/portal/invoice/detail', { invoiceId });
+  const { data: gateways } = useGet('/portal/gateway/list', {});
+  const { data: saved } = useGet('/portal/payment_method/list', {});
   if (data === undefined || gateways === undefined || saved === undefined)
     return error ? <Problem error={error} retry={reload} /> : <Waiting />;
   return (

@@ -15,7 +15,7 @@ import {
   Quantity,
 } from '../parts/plan.js';
 import { useSettled } from '../parts/settled.js';
-import { useAction, useLoad, useVisit } from '../session/calls.js';
+import { useAction, useGet, usePost, useVisit } from '../session/calls.js';
 import { useText } from '../text/text.js';
 import type { Detail } from './subscriptions.js';
 import { useGo } from './view.js';
@@ -25,13 +25,9 @@ type Changed = Output<'/portal/subscription/update_submit'>;
 /** Changes the plan, the quantity or the add-ons of a subscription. */
 export function ChangePlan({ subscriptionId }: { subscriptionId: string }) {
   const { t } = useText();
-  const { client } = useVisit();
   const go = useGo();
   const [changed, setChanged] = useState<Changed>();
-  const detail = useLoad(
-    signal => client.get('/portal/subscription/detail', { subscriptionId }, { signal }),
-    [subscriptionId],
-  );
+  const detail = useGet('/portal/subscription/detail', { subscriptionId });
   const done = (
     <Notice kind="good">
       <p>{t('change.done')}</p>
@@ -50,9 +46,8 @@ export function ChangePlan({ subscriptionId }: { subscriptionId: string }) {
 
 /** The plans of the subscription's product. */
 function Offered({ detail, onChanged }: { detail: Detail; onChanged(changed: Changed): void }) {
-  const { client } = useVisit();
   const { productId } = detail.subscription;
-  const plans = useLoad(signal => client.post('/portal/plan/list', { productId, count: 100 }, { signal }), [productId]);
+  const plans = useGet('/portal/plan/list', { productId, count: 100 });
   if (plans.data) return <Choosing detail={detail} offers={plans.data.plans} onChanged={onChanged} />;
   return plans.error ? <Problem error={plans.error} retry={plans.reload} /> : <Waiting />;
 }
@@ -147,7 +142,7 @@ function Quote({ wanted, zone, onChanged }: { wanted: Wanted; zone: string; onCh
   const { t, amount, moment } = useText();
   const { client } = useVisit();
   const settled = useSettled(wanted);
-  const preview = useLoad(signal => client.post('/portal/subscription/update_preview', settled, { signal }), [settled]);
+  const preview = usePost('/portal/subscription/update_preview', settled);
   const quote = preview.data;
   const isCurrent = !preview.isLoading && JSON.stringify(settled) === JSON.stringify(wanted);
   const action = useAction(

@@ -1,4 +1,4 @@
-import { useLoad, useVisit } from '../session/calls.js';
+import { useGet, useVisit } from '../session/calls.js';
 import { useText } from '../text/text.js';
 
 const PROMO = 2;
@@ -6,8 +6,8 @@ const PROMO = 2;
 /** Credit accounts with their changes; nothing where there is no credit. */
 export function Credits() {
   const { t, find, amount, date } = useText();
-  const { client, session } = useVisit();
-  const { data } = useLoad(signal => client.get('/portal/credit/detail', {}, { signal }), []);
+  const { session } = useVisit();
+  const { data } = useGet('/portal/credit/detail', {});
   if (data === undefined || data.creditAccounts.length === 0) return null;
   return (
     <section className="card">

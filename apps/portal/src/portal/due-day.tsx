@@ -7,14 +7,13 @@ import type { Detail } from './subscriptions.js';
 interface Props {
   subscription: Detail['subscription'];
   unit: string;
-  reload(): void;
 }
 
 /** Days of a month, or weekdays for plans by the week; a daily plan has none to choose. */
 const daysOf = (unit: string) => (unit === 'day' ? 0 : unit === 'week' ? 7 : 31);
 
 /** The day on which periods begin. A monday begins the week of ISO 8601. */
-export function DueDay({ subscription, unit, reload }: Props) {
+export function DueDay({ subscription, unit }: Props) {
   const { t, language, amount } = useText();
   const { client } = useVisit();
   const [day, setDay] = useState('');
@@ -32,7 +31,6 @@ export function DueDay({ subscription, unit, reload }: Props) {
     if (changed === undefined) return;
     const { invoice } = changed;
     setDone(invoice ? t('due.invoice', { amount: amount(invoice.totalAmount, invoice.currency) }) : t('due.done'));
-    reload();
   };
   return (
     <details>

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { stateOf } from '../parts/invoice.js';
 import { Problem, Waiting } from '../parts/notices.js';
-import { useLoad, useVisit } from '../session/calls.js';
+import { useGet, useVisit } from '../session/calls.js';
 import { useText } from '../text/text.js';
 import { useGo } from './view.js';
 
@@ -11,13 +11,10 @@ const most = 100;
 /** The invoices, newest first, each with its page and its PDF. */
 export function Invoices() {
   const { t, amount, date } = useText();
-  const { client, session } = useVisit();
+  const { session } = useVisit();
   const go = useGo();
   const [count, setCount] = useState(fewest);
-  const { data, error, reload } = useLoad(
-    signal => client.get('/portal/invoice/list', { page: 0, count }, { signal }),
-    [count],
-  );
+  const { data, error, reload } = useGet('/portal/invoice/list', { page: 0, count });
   return (
     <section className="card">
       <h2>{t('invoices')}</h2>

@@ -1,14 +1,13 @@
 import { useState } from 'react';
 import { Elsewhere, Problem, Waiting } from '../parts/notices.js';
 import { type Choice, firstChoice, type Method, methodName, PaymentChoice, useCardFields } from '../parts/payment.js';
-import { useAction, useLoad, useVisit } from '../session/calls.js';
+import { useAction, useGet, useVisit } from '../session/calls.js';
 import { useText } from '../text/text.js';
 
 /** The saved payment methods: add, delete, and the one that is charged. */
 export function Methods() {
   const { t } = useText();
-  const { client } = useVisit();
-  const { data, error, reload } = useLoad(signal => client.get('/portal/payment_method/list', {}, { signal }), []);
+  const { data, error, reload } = useGet('/portal/payment_method/list', {});
   return (
     <section className="card">
       <h2>{t('methods')}</h2>
@@ -16,14 +15,14 @@ export function Methods() {
       {data === undefined && error === undefined && <Waiting />}
       {data?.methods.length === 0 && <p>{t('methods.none')}</p>}
       {data?.methods.map(method => (
-        <SavedMethod key={`${method.gatewayId} ${method.id}`} method={method} reload={reload} />
+        <SavedMethod key={`${method.gatewayId} ${method.id}`} method={method} />
       ))}
-      <NewMethod reload={reload} />
+      <NewMethod />
     </section>
   );
 }
 
-function SavedMethod({ method, reload }: { method: Method; reload(): void }) {
+function SavedMethod({ method }: { method: Method }) {
   const { t } = useText();
   const { client } = useVisit();
   const which = { gatewayId: method.gatewayId, paymentMethodId: method.id };
@@ -48,7 +47,7 @@ function SavedMethod({ method, reload }: { method: Method; reload(): void }) {
               className="plain"
               disabled={isBusy}
               aria-label={`${t('methods.prefer')}: ${name}`}
-              onClick={async () => (await prefer.start(null)) && reload()}
+              onClick={() => void prefer.start(null)}
             >
               {t('methods.prefer')}
             </button>
@@ -58,7 +57,7 @@ function SavedMethod({ method, reload }: { method: Method; reload(): void }) {
             className="plain"
             disabled={isBusy}
             aria-label={`${t('methods.delete')}: ${name}`}
-            onClick={async () => (await remove.start(null)) && reload()}
+            onClick={() => void remove.start(null)}
           >
             {t('methods.delete')}
           </button>
@@ -69,11 +68,11 @@ function SavedMethod({ method, reload }: { method: Method; reload(): void }) {
   );
 }
 
-function NewMethod({ reload }: { reload(): void }) {
+function NewMethod() {
   const { t } = useText();
   const { client } = useVisit();
   const [chosen, setChosen] = useState<Choice>();
-  const { data } = useLoad(signal => client.get('/portal/gateway/list', {}, { signal }), []);
+  const { data } = useGet('/portal/gateway/list', {});
   const gateways = data?.gateways.filter(each => each.autoChargeEnabled) ?? [];
   const choice = chosen ?? firstChoice(gateways, []);
   const [page, setPage] = useState('');
@@ -91,7 +90,6 @@ function NewMethod({ reload }: { reload(): void }) {
     setPage(made.url);
     // the fields of the next card are empty
     setAdded(added + 1);
-    reload();
   };
   return (
     <details onToggle={event => setOpen(event.currentTarget.open)}>

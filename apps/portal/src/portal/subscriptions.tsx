@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { Lines } from '../parts/lines.js';
 import { Notice, Problem, Waiting } from '../parts/notices.js';
 import { perPeriod } from '../parts/plan.js';
-import { useAction, useLoad, useVisit } from '../session/calls.js';
+import { useAction, useGet, useVisit } from '../session/calls.js';
 import { useText } from '../text/text.js';
 import { DueDay } from './due-day.js';
 import { Usage } from './usage.js';
@@ -27,21 +27,20 @@ const OPEN_INVOICE = 2;
 
 export function Subscriptions() {
   const { t } = useText();
-  const { client } = useVisit();
-  const { data, error, reload } = useLoad(signal => client.get('/portal/subscription/list', {}, { signal }), []);
+  const { data, error, reload } = useGet('/portal/subscription/list', {});
   return (
     <section aria-label={t('subscriptions')}>
       <Problem error={error} retry={reload} />
       {data === undefined && error === undefined && <Waiting />}
       {data?.subscriptions.length === 0 && <p>{t('subscriptions.none')}</p>}
       {data?.subscriptions.map(detail => (
-        <SubscriptionCard key={detail.subscription.subscriptionId} detail={detail} reload={reload} />
+        <SubscriptionCard key={detail.subscription.subscriptionId} detail={detail} />
       ))}
     </section>
   );
 }
 
-function SubscriptionCard({ detail, reload }: { detail: Detail; reload(): void }) {
+function SubscriptionCard({ detail }: { detail: Detail }) {
   const text = useText();
   const { t, amount, date, number } = text;
   const go = useGo();
@@ -85,24 +84,21 @@ function SubscriptionCard({ detail, reload }: { detail: Detail; reload(): void }
           </button>
         </Notice>
       )}
-      <Ending detail={detail} reload={reload} />
-      <Pending detail={detail} reload={reload} />
+      <Ending detail={detail} />
+      <Pending detail={detail} />
       {isLive && (
         <>
-          <NextInvoice
-            subscriptionId={subscriptionId}
-            stamp={`${subscription.currentPeriodEnd} ${subscription.status}`}
-          />
+          <NextInvoice subscriptionId={subscriptionId} />
           <Usage subscriptionId={subscriptionId} currency={subscription.currency} />
           {!subscription.cancelAtPeriodEnd && (
             <div className="actions">
               <button type="button" onClick={() => go({ kind: 'change', subscriptionId })}>
                 {t('change.title')}
               </button>
-              <Cancel detail={detail} reload={reload} />
+              <Cancel detail={detail} />
             </div>
           )}
-          {plan && <DueDay subscription={subscription} unit={plan.intervalUnit} reload={reload} />}
+          {plan && <DueDay subscription={subscription} unit={plan.intervalUnit} />}
         </>
       )}
     </article>
@@ -110,7 +106,7 @@ function SubscriptionCard({ detail, reload }: { detail: Detail; reload(): void }
 }
 
 /** A button for an action of one step, with its failure beside it. */
-function Doing(props: { label: string; run(key: string): Promise<Result<object>>; done(): void; isPlain?: boolean }) {
+function Doing(props: { label: string; run(key: string): Promise<Result<object>>; isPlain?: boolean }) {
   const action = useAction((_: null, key) => props.run(key));
   return (
     <>
@@ -119,7 +115,7 @@ function Doing(props: { label: string; run(key: string): Promise<Result<object>>
         type="button"
         className={props.isPlain ? 'plain' : undefined}
         disabled={action.isBusy}
-        onClick={async () => (await action.start(null)) && props.done()}
+        onClick={() => void action.start(null)}
       >
         {props.label}
       </button>
@@ -127,7 +123,7 @@ function Doing(props: { label: string; run(key: string): Promise<Result<object>>
   );
 }
 
-function Cancel({ detail: { subscription }, reload }: { detail: Detail; reload(): void }) {
+function Cancel({ detail: { subscription } }: { detail: Detail }) {
   const { t, date } = useText();
   const { client } = useVisit();
   const [isAsked, setAsked] = useState(false);
@@ -144,7 +140,7 @@ function Cancel({ detail: { subscription }, reload }: { detail: Detail; reload()
     <Notice>
       <p>{t('subscription.cancelWhy', { time: date(subscription.currentPeriodEnd, subscription.timeZone) })}</p>
       <div className="actions">
-        <Doing label={t('subscription.cancelNow')} run={run} done={reload} />
+        <Doing label={t('subscription.cancelNow')} run={run} />
         <button type="button" className="plain" onClick={() => setAsked(false)}>
           {t('subscription.keep')}
         </button>
@@ -153,7 +149,7 @@ function Cancel({ detail: { subscription }, reload }: { detail: Detail; reload()
   );
 }
 
-function Ending({ detail: { subscription }, reload }: { detail: Detail; reload(): void }) {
+function Ending({ detail: { subscription } }: { detail: Detail }) {
   const { t, date } = useText();
   const { client } = useVisit();
   const { subscriptionId } = subscription;
@@ -164,13 +160,12 @@ function Ending({ detail: { subscription }, reload }: { detail: Detail; reload()
       <Doing
         label={t('subscription.resume')}
         run={idempotencyKey => client.post('/portal/subscription/resume', { subscriptionId }, { idempotencyKey })}
-        done={reload}
       />
     </Notice>
   );
 }
 
-function Pending({ detail, reload }: { detail: Detail; reload(): void }) {
+function Pending({ detail }: { detail: Detail }) {
   const { t, date, number } = useText();
   const { client } = useVisit();
   const pending = detail.unfinishedSubscriptionPendingUpdate;
@@ -190,19 +185,14 @@ function Pending({ detail, reload }: { detail: Detail; reload(): void }) {
         run={idempotencyKey =>
           client.post('/portal/subscription/pending_update_cancel', { subscriptionId }, { idempotencyKey })
         }
-        done={reload}
       />
     </Notice>
   );
 }
 
-function NextInvoice({ subscriptionId, stamp }: { subscriptionId: string; stamp: string }) {
+function NextInvoice({ subscriptionId }: { subscriptionId: string }) {
   const { t, amount, date } = useText();
-  const { client } = useVisit();
-  const { data } = useLoad(
-    signal => client.get('/portal/subscription/next_invoice', { subscriptionId }, { signal }),
-    [subscriptionId, stamp],
-  );
+  const { data } = useGet('/portal/subscription/next_invoice', { subscriptionId });
   if (data === undefined) return null;
   const { invoice, subscription } = data;
   return (

@@ -1,15 +1,11 @@
 import { useId } from 'react';
-import { useLoad, useVisit } from '../session/calls.js';
+import { useGet } from '../session/calls.js';
 import { useText } from '../text/text.js';
 
 /** Usage of the current period: limits as bars, and what charged metrics come to. */
 export function Usage({ subscriptionId, currency }: { subscriptionId: string; currency: string }) {
   const { t, number, amount } = useText();
-  const { client } = useVisit();
-  const { data } = useLoad(
-    signal => client.get('/portal/usage/list', { subscriptionId }, { signal }),
-    [subscriptionId],
-  );
+  const { data } = useGet('/portal/usage/list', { subscriptionId });
   if (data === undefined) return null;
   const { limitStats, meteredChargeStats, recurringChargeStats } = data.userMetric;
   const charged = [...meteredChargeStats, ...recurringChargeStats];

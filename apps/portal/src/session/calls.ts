@@ -1,5 +1,16 @@
-import { type Calls, type Failure, newIdempotencyKey, type Result } from '@recur/client';
-import { createContext, use, useCallback, useEffect, useRef, useState } from 'react';
+import {
+  type Calls,
+  type Failure,
+  type Input,
+  newIdempotencyKey,
+  type Output,
+  orThrow,
+  type Path,
+  type RecurError,
+  type Result,
+} from '@recur/client';
+import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query';
+import { createContext, use, useCallback, useRef, useState } from 'react';
 import type { Exchanged } from './session.js';
 
 export interface Visit {
@@ -15,38 +26,55 @@ export function useVisit(): Visit {
   return visit;
 }
 
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // the client of the API has tried again already, and says when the network is away
+      ...{ retry: false, networkMode: 'always' },
+      // a quote does not change under the eyes of its reader
+      refetchOnWindowFocus: false,
+    },
+  },
+});
+
 export interface Loaded<D> {
   data?: D;
   error?: Failure;
+  /** True while an answer is awaited, also where an earlier one is shown. */
   isLoading: boolean;
   reload(): void;
 }
 
-/** Loads when `deps` change and on `reload`; what was loaded stays until the next answer is there. */
-export function useLoad<D>(load: (signal: AbortSignal) => Promise<Result<D>>, deps: readonly unknown[]): Loaded<D> {
-  const [state, setState] = useState<{ data?: D; error?: Failure; asked?: string; isLoading: boolean }>({
-    isLoading: true,
+interface Loading {
+  /** Pause between one answer and the next question; 0: it is asked once. */
+  everyMs?: number;
+}
+
+/** The answer of an operation by GET. An answer to an earlier input stays until the next is there. */
+export function useGet<P extends Path<'GET'>>(path: P, input: Input<P>, loading?: Loading): Loaded<Output<P>> {
+  const { client } = useVisit();
+  return useAnswer([path, input], signal => client.get(path, input, { signal }), loading);
+}
+
+/** The answer of an operation that asks by POST and changes nothing. */
+export function usePost<P extends Path<'POST'>>(path: P, input: Input<P>, loading?: Loading): Loaded<Output<P>> {
+  const { client } = useVisit();
+  return useAnswer([path, input], signal => client.post(path, input, { signal }), loading);
+}
+
+function useAnswer<D>(
+  queryKey: readonly unknown[],
+  ask: (signal: AbortSignal) => Promise<Result<D>>,
+  { everyMs = 0 }: Loading = {},
+): Loaded<D> {
+  const { data, error, isFetching, refetch } = useQuery<D, RecurError>({
+    queryKey,
+    queryFn: async ({ signal }) => orThrow(await ask(signal)),
+    placeholderData: keepPreviousData,
+    refetchInterval: everyMs || false,
   });
-  const [turn, setTurn] = useState(0);
-  const latest = useRef(load);
-  latest.current = load;
-  const asked = `${turn} ${JSON.stringify(deps)}`;
-  useEffect(() => {
-    const stop = new AbortController();
-    setState(before => ({ ...before, asked, isLoading: true }));
-    latest.current(stop.signal).then(result => {
-      if (stop.signal.aborted) return;
-      setState(before =>
-        result.ok
-          ? { data: result.data, asked, isLoading: false }
-          : { ...before, asked, error: result.error, isLoading: false },
-      );
-    });
-    return () => stop.abort();
-  }, [asked]);
-  const reload = useCallback(() => setTurn(before => before + 1), []);
-  // an answer to an earlier question is still shown, but counts as loading
-  return { ...state, isLoading: state.isLoading || state.asked !== asked, reload };
+  const reload = useCallback(() => void refetch(), [refetch]);
+  return { data, error: error?.failure, isLoading: isFetching, reload };
 }
 
 export interface Action<I, D> {
@@ -58,8 +86,9 @@ export interface Action<I, D> {
 
 /**
  * An intent of the user. While it is under way a second press does nothing; a repeat with the same input after a failure
- * has the same idempotency key, so that it happens once even where the first answer was lost. `onRefused` is called where
- * the server has answered that it did nothing: after a lost answer, what the input was made from has to stay.
+ * has the same idempotency key, so that it happens once even where the first answer was lost. Once it is done, all that is
+ * shown is asked for again. `onRefused` is called where the server has answered that it did nothing: after a lost answer,
+ * what the input was made from has to stay.
  */
 export function useAction<I, D>(
   run: (input: I, key: string) => Promise<Result<D>>,
@@ -76,7 +105,10 @@ export function useAction<I, D>(
     if (intent.current.print !== print) intent.current = { print, key: newIdempotencyKey() };
     const result = await run(input, intent.current.key);
     underWay.current = false;
-    if (result.ok) intent.current = { print: '', key: '' };
+    if (result.ok) {
+      intent.current = { print: '', key: '' };
+      void queries.invalidateQueries();
+    }
     setState({ isBusy: false, error: result.ok ? undefined : result.error });
     if (!result.ok && !result.error.retryable) onRefused?.();
     return result.ok ? result.data : undefined;

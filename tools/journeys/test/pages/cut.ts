@@ -87,7 +87,6 @@ export async function pressInTwoTabs({ visit, operation, button, done, effects }
   await Promise.all(tabs.map(page => page.getByRole('button', { name: button }).first().dblclick()));
   await Promise.all(ends);
   for (const page of tabs) await page.getByText(done).or(page.getByRole('alert')).first().waitFor();
-  await until(async () => (await effects()) > 0);
-  expect(await effects()).toBe(1);
+  await until(async () => (await effects()) === 1);
   for (const page of tabs) await page.context().close();
 }

@@ -67,10 +67,21 @@ describe('the network is cut at', () => {
 });
 
 describe('two tabs, each pressed twice,', () => {
+  const tried = new Map<string, Submit>();
   let ends: Promise<void>[] = [];
   beforeAll(() => {
-    ends = sideBySide(names, async name => pressInTwoTabs(await submit(name)));
+    ends = sideBySide(names, async name => {
+      const one = await submit(name);
+      tried.set(name, one);
+      await pressInTwoTabs(one);
+    });
   });
 
   it.each(names.map((name, at) => [name, at] as const))('do once: %s', async (_name, at) => ends[at]);
+
+  it('have done nothing more when all is quiet', async () => {
+    await seller.stand.quiet();
+    const effects = await Promise.all([...tried].map(async ([name, { effects }]) => [name, await effects()]));
+    expect(effects.sort()).toEqual(names.map(name => [name, 1]).sort());
+  });
 });

@@ -13,11 +13,11 @@ const press = (page: Page, name: string | RegExp) => page.getByRole('button', { 
 export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise<Submit>>> {
   const countOf = async (sql: string, service: Service = 'billing') =>
     Number((await seller.stand.ask(service, sql))[0]?.n);
-  /** Charges of a user at the sandbox gateway, whatever came of them. */
+  /** Charges of a user at the sandbox gateway that take money, or may: one that waited for its user and was replaced may not. */
   const chargesOf = (userId: number) => () =>
     countOf(`select count(*) as n from sandbox_charges c join payments p
       on p.merchant_id = c.merchant_id and c.idempotency_key like p.payment_id || '-%'
-      where c.kind = 'charge' and p.user_id = ${userId}`);
+      where c.kind = 'charge' and c.state <> 'cancelled' and p.user_id = ${userId}`);
   const methodsOf = (userId: number) => countOf(`select count(*) as n from payment_methods where user_id = ${userId}`);
   const saveCard = (userId: number, scenario: string) =>
     seller.post('/merchant/payment/method/new', { gatewayId: seller.gateway.card, userId, data: { scenario } });
