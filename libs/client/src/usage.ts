@@ -47,7 +47,7 @@ export async function track(calls: Calls, { user, metric, value, id, time = 0 }:
 }
 
 /**
- * Whether `track` of a value would be taken now, and what is left. A user without a subscription, or unknown, is not
+ * Asks if `track` of a value would be taken now, and what is left. A user without a subscription, or unknown, is not
  * allowed; that is no failure. A value that no event may have is one, as it is of `track`.
  */
 export async function check(calls: Calls, { user, metric, value }: Check): Promise<Result<Checked>> {

@@ -24,7 +24,7 @@ export const keptBy: Keepers = {
   identity: { user: ['billing'], merchant: ['billing'] },
   catalog: {
     ...{ plan: ['billing', 'identity'], product: ['billing', 'identity'] },
-    ...{ metric: ['billing'], currency: ['identity'] },
+    ...{ metric: ['billing'], checkout: ['billing'], currency: ['identity'] },
   },
   billing: { gateway: ['identity'] },
 };
