@@ -44,9 +44,10 @@ describe('invoice/open', () => {
     const userId = await c.buyer();
     const made = await wire(userId);
     const shown = await t().done(portalInvoiceOpen, { token: tokenOf(made) }, nobody);
-    const { gateways, ...invoice } = shown;
+    const { gateways, checkout, ...invoice } = shown;
     expect(invoice).toEqual(await detail(made.invoiceId, userId));
     expect(gateways.map(({ gatewayName }) => gatewayName).sort()).toEqual(['sandbox', 'wire_transfer']);
+    expect(checkout).toBeNull();
   });
 
   it('knows no other token, and no draft', async () => {

@@ -34,6 +34,7 @@ const barren = [
   'discount.user_discount_list subscriptionIds',
   'metric.event_batch productId',
   'metric.event_current_value productId',
+  'metric.check productId',
   'metric.event_list invoiceId',
   'metric.event_list metricIds',
   'metric.event_list subscriptionIds',
