@@ -77,6 +77,9 @@ export async function pressThroughCut(cut: Cut, submit: Submit): Promise<void> {
  */
 export async function pressInTwoTabs({ visit, operation, button, done, effects }: Submit): Promise<void> {
   const tabs = [await visit(), await visit()];
+  const buttons = tabs.map(page => page.getByRole('button', { name: button }).first());
+  // a tab that is opened after the other was pressed may have no such button
+  for (const each of buttons) await each.waitFor();
   expect(await effects()).toBe(0);
   const ends = tabs.map(page =>
     Promise.race([
@@ -84,8 +87,7 @@ export async function pressInTwoTabs({ visit, operation, button, done, effects }
       page.getByRole('alert').first().waitFor(),
     ]),
   );
-  await Promise.all(tabs.map(page => page.getByRole('button', { name: button }).first().dblclick()));
-  await Promise.all(ends);
+  await Promise.all([...ends, ...buttons.map(each => each.dblclick())]);
   for (const page of tabs) await page.getByText(done).or(page.getByRole('alert')).first().waitFor();
   await until(async () => (await effects()) === 1);
   for (const page of tabs) await page.context().close();
