@@ -36,6 +36,13 @@ it('where the owner is away, the sale goes on with the copy', async () => {
   w.t.bus.remove('identity');
   w.t.bus.remove('catalog');
   expect(await boughtBy(userId)).toEqual([0, '']);
+  // a copy that lags does not decide that somebody is unknown or suspended
+  const unknown = w.newUser();
+  expect(await w.t.call(createSubscription, { userId: unknown, planId: 10 })).toMatchObject({
+    slug: 'dependency_away',
+  });
+  await w.t.rows('update user_copies set status = 2 where id = $1', [userId]);
+  expect(await w.t.call(createSubscription, { userId, planId: 10 })).toMatchObject({ slug: 'dependency_away' });
 });
 
 it('a copy that does not lag is not asked for', async () => {

@@ -63,6 +63,8 @@ async function untilDecided<T>(
   attempt: () => Promise<T>,
 ): Promise<T> {
   let outcomeUnknown = false;
+  /** Why owners of copies that lag could not say. */
+  const unanswered = new Map<string, Rejected>();
   for (let times = 1; ; times++) {
     try {
       return await attempt();
@@ -77,9 +79,13 @@ async function untilDecided<T>(
       if (caller.idempotencyKey !== undefined && isRefusal(error)) await parts.replay(caller);
       if (!(error instanceof Stale)) throw asRejection(error, outcomeUnknown);
       const copy = copyKey(error.copy, error.id);
-      if (refreshed.has(copy)) throw error.rejection;
-      const asked = parts.refresh(error, caller);
-      await (error.rejection ? asked : asked.catch(goOn));
+      // a copy that lags does not refuse: the owner, which is away, may know better
+      if (refreshed.has(copy)) throw unanswered.get(copy) ?? error.rejection;
+      const { rejection } = error;
+      await parts.refresh(error, caller).catch(cause => {
+        if (rejection || !(cause instanceof Rejected)) throw cause;
+        unanswered.set(copy, cause);
+      });
       refreshed.add(copy);
     }
   }
@@ -88,11 +94,6 @@ async function untilDecided<T>(
 function mayRunAgain({ clock }: Repetition, thrown: unknown, { deadline }: Caller): boolean {
   if (thrown instanceof RunAgain || isCollision(thrown)) return true;
   return thrown instanceof CommitLost && thrown.answerKept && clock.wall() < deadline;
-}
-
-/** The owner of a copy that lags cannot be asked: the command goes on with the copy. */
-function goOn(error: unknown): void {
-  if (!(error instanceof Rejected)) throw error;
 }
 
 /** The command was refused, which the first request under the same key may be the reason for. */

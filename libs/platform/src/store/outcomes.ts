@@ -3,7 +3,8 @@ import type { Lookup } from './aggregate.js';
 
 /**
  * A rejection because of a copy that may be behind its owner: `db.write` refreshes the copy and runs again. Without a
- * `rejection`, the copy is known to lag, and the command goes on with it where the owner cannot be asked.
+ * `rejection`, the copy is known to lag, and the command goes on with it where the owner cannot be asked; a rejection
+ * because of that copy then becomes what the owner's absence is, so that it is tried again.
  */
 export class Stale extends Outcome {
   override readonly name = 'Stale';
