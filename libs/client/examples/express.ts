@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Client, type WebhookEvent, webhookReceiver } from '@recur/client';
+import { type Client, webhookReceiver } from '@recur/client';
 import express, { type Request, type RequestHandler } from 'express';
 
 const ACTIVE = 2;
@@ -15,7 +15,7 @@ export function shop(recur: Client, secrets: readonly string[]) {
     const [id, plan] = [userOf(request), Number(request.params.plan)];
     const user = { externalUserId: id, email: `${id}@example.com` };
     const sold = await recur.attach({ user, plan, returnUrl: 'https://shop.example.com/welcome' });
-    if (sold.is === 'refused') response.status(409).send(sold.error.message);
+    if (sold.is === 'refused' || sold.is === 'unknown') response.status(409).send(sold.error.message);
     else response.redirect(303, sold.is === 'page' ? sold.url : '/welcome');
   });
 
@@ -28,16 +28,12 @@ export function shop(recur: Client, secrets: readonly string[]) {
   };
   app.get('/report', counted, (_request, response) => void response.send('a report'));
 
-  // the data is the whole state of the subscription, so one handler does for all its events
-  const follow = ({ data }: Pick<WebhookEvent<'subscription.updated'>, 'data'>) =>
-    data.status === ACTIVE ? plans.set(data.subscriptionId, data.planId) : plans.delete(data.subscriptionId);
+  // the data of its events is the whole state of a subscription
   const receive = webhookReceiver({
     secrets,
-    on: {
-      'subscription.activated': follow,
-      'subscription.updated': follow,
-      'subscription.cancelled': follow,
-      'subscription.expired': follow,
+    latest: {
+      subscription: ({ data }) =>
+        data.status === ACTIVE ? plans.set(data.subscriptionId, data.planId) : plans.delete(data.subscriptionId),
     },
   });
   app.post('/webhooks', express.text({ type: () => true, limit: '4mb' }), async (request, response) => {

@@ -1,30 +1,29 @@
 import type { WebhookOrder } from '@recur/client';
 import type { Pool, PoolClient } from 'pg';
 
-// create table webhook_order (object text primary key, sequence bigint not null)
+// create table webhook_order (object text primary key, sequence bigint not null, at timestamptz not null default now())
 const next = `insert into webhook_order (object, sequence) values ($1, $2)
-  on conflict (object) do update set sequence = excluded.sequence where webhook_order.sequence < excluded.sequence`;
+  on conflict (object) do update set sequence = excluded.sequence, at = now()
+  where webhook_order.sequence < excluded.sequence`;
 
 /** Keeps sequences in a table, each written in the transaction of its effect. */
 export const sqlOrder = (pool: Pool): WebhookOrder<PoolClient> => ({
-  last: async object => {
-    const { rows } = await pool.query('select sequence from webhook_order where object = $1', [object]);
-    return Number(rows[0]?.sequence ?? 0);
-  },
   advance: async (place, effect) => {
     const client = await pool.connect();
+    let failure: unknown;
     try {
       await client.query('begin');
-      // locks the row of the object: another process waits for this effect
-      const isNext = !place || (await client.query(next, [place.object, place.sequence])).rowCount === 1;
-      if (isNext) await effect(client);
-      await client.query(isNext ? 'commit' : 'rollback');
-      return isNext;
+      // locks the row of the place: another process waits for this effect
+      const { rowCount } = await client.query(next, [place.object, place.sequence]);
+      if (rowCount === 1) await effect(client);
+      await client.query('commit');
+      return rowCount === 1;
     } catch (error) {
-      await client.query('rollback');
+      failure = error;
       throw error;
     } finally {
-      client.release();
+      // closed where it failed: that rolls back, whatever state it is in
+      client.release(failure !== undefined);
     }
   },
 });

@@ -1,7 +1,7 @@
 import type { invoiceStatus, paymentStatus, pendingUpdateEffect, subscriptionStatus } from '@recur/contracts';
 import { type Calls, orThrow, RecurError, slept } from './calls.js';
 import type { Failure, FailureType } from './result.js';
-import type { Output } from './table.js';
+import type { Input, Output } from './table.js';
 import { namedBy, type UserName } from './user.js';
 
 export interface Attach {
@@ -14,7 +14,10 @@ export interface Attach {
   /** Where the pages lead on to. */
   returnUrl?: string;
   cancelUrl?: string;
-  /** The key of the intent: it has its effect once, whatever happened since. Absent: it has its effect where it is not there. */
+  /**
+   * The key of the intent, sent as it is: it has its effect once, whatever happened since. Absent: it has its effect where
+   * it is not there.
+   */
   idempotencyKey?: string;
   /** How long the outcome of a charge is waited for, 10 s by default; after that the page of its invoice shows it. */
   waitMs?: number;
@@ -25,7 +28,9 @@ export type Attached =
   | { is: 'done'; subscriptionId: string; effectTime: number }
   /** Where the user has to go: the checkout of the plan, or the page of the unpaid invoice. */
   | { is: 'page'; url: string }
-  | { is: 'refused'; error: Failure };
+  | { is: 'refused'; error: Failure }
+  /** No answer tells what became of it, so it may have its effect: the same call again finds out. */
+  | { is: 'unknown'; error: Failure };
 
 type Detail = Output<'/merchant/subscription/user_subscription_detail'>;
 type Subscription = NonNullable<Detail['subscription']>;
@@ -44,10 +49,13 @@ const unpaid: readonly number[] = [sub.init, sub.pending, sub.processing];
 const ended: readonly number[] = [sub.cancelled, sub.expired, sub.failed];
 const pollMs = 250;
 const mostLooks = 8;
+const mostRuns = 4;
 /** Refusals that another call which was faster explains. */
 const overtaken: readonly FailureType[] = [
   ...(['subscription_exists', 'subscription_wrong_state', 'payment_under_way', 'idempotency_reused'] as const),
 ];
+/** Failures after which it is open what became of a call, beside those that say that it may be tried again. */
+const silent: readonly FailureType[] = ['unreachable', 'unreadable', 'aborted'];
 
 /**
  * Gives a user a plan: buys it, or changes the subscription to its product, whichever it is, and only what is not there.
@@ -55,14 +63,11 @@ const overtaken: readonly FailureType[] = [
  */
 export async function attach(calls: Calls, request: Attach): Promise<Attached> {
   try {
-    const attaching = await Attaching.begin(calls, request);
-    return await attaching.run().catch(cause => {
-      if (cause instanceof RecurError && overtaken.includes(cause.failure.type)) return attaching.run();
-      throw cause;
-    });
+    return await (await Attaching.begin(calls, request)).run();
   } catch (cause) {
-    if (cause instanceof RecurError) return { is: 'refused', error: cause.failure };
-    throw cause;
+    if (!(cause instanceof RecurError)) throw cause;
+    const error = cause.failure;
+    return { is: error.retryable || silent.includes(error.type) ? 'unknown' : 'refused', error };
   }
 }
 
@@ -72,8 +77,12 @@ interface Buyer {
   clientSession?: string;
 }
 
+/** A step was answered as an earlier call was: what the answer tells may be over. */
+class Outdated extends Error {}
+
 class Attaching {
   private readonly wanted: { quantity: number; discountCode: string; returnUrl: string; cancelUrl: string };
+  private runs = 0;
 
   private constructor(
     private readonly calls: Calls,
@@ -95,8 +104,20 @@ class Attaching {
     return new Attaching(calls, request, offer.plan.plan, buyer);
   }
 
-  /** Looks at what is there, and does the rest. */
+  /** Looks at what is there and does the rest; once more where another call was faster. */
   async run(): Promise<Attached> {
+    for (;;) {
+      this.runs += 1;
+      try {
+        return await this.once();
+      } catch (cause) {
+        const isOvertaken = cause instanceof RecurError && overtaken.includes(cause.failure.type);
+        if (this.runs === mostRuns || !(isOvertaken || cause instanceof Outdated)) throw cause;
+      }
+    }
+  }
+
+  private async once(): Promise<Attached> {
     const { subscription, unfinishedSubscriptionPendingUpdate: pending } = await this.look();
     if (!subscription || ended.includes(subscription.status)) return this.buy(subscription);
     const { subscriptionId, status, planId, quantity, latestInvoiceId } = subscription;
@@ -136,26 +157,22 @@ class Attaching {
     const gatewayId = await this.chargeable(userId, gateway?.gatewayId ?? 0);
     const isDemanded = trialEnd > 0 && this.plan.trialDemand === 'paymentMethod';
     if (gatewayId === undefined && (totalAmount !== 0 || isDemanded)) return this.checkout(userId);
-    const made = orThrow(
-      await this.calls.post(
-        '/merchant/subscription/create_submit',
-        { ...terms, gatewayId: gatewayId ?? 0, returnUrl, cancelUrl },
-        { idempotencyKey: this.key('create', userId, last) },
-      ),
-    );
+    const input = { ...terms, gatewayId: gatewayId ?? 0, returnUrl, cancelUrl };
+    const made = await this.did('/merchant/subscription/create_submit', input, [userId, ...traits(last)]);
     const { subscriptionId } = made.subscription;
     return made.paid ? done(subscriptionId) : this.outcome(subscriptionId, made.invoiceId);
   }
 
   private async change(subscription: Subscription, pending: Pending | null): Promise<Attached> {
-    const { subscriptionId, userId } = subscription;
-    const made = orThrow(
-      await this.calls.post(
-        '/merchant/subscription/update_submit',
-        { ...this.wanted, subscriptionId, newPlanId: this.plan.id },
-        { idempotencyKey: this.key('update', userId, subscription, pending) },
-      ),
-    );
+    const { subscriptionId, userId, gatewayId, amount } = subscription;
+    // who has paid nothing yet has chosen no way to pay
+    const usual = amount === 0 ? await this.chargeable(userId, gatewayId) : gatewayId;
+    const gateway = usual !== undefined && usual !== gatewayId ? { gatewayId: usual } : {};
+    const input = { ...this.wanted, ...gateway, subscriptionId, newPlanId: this.plan.id };
+    const made = await this.did('/merchant/subscription/update_submit', input, [
+      ...traits(subscription),
+      pending?.pendingUpdateId,
+    ]);
     const { paid, invoiceId, subscriptionPendingUpdate: update } = made;
     if (paid || !update) return done(subscriptionId);
     return this.awaited({ ...update, invoiceId });
@@ -219,22 +236,30 @@ class Attaching {
     return orThrow(await this.calls.post('/merchant/session/new_session', person)).clientSession;
   }
 
-  /** A key per step: of the caller's intent, else of what was seen before it, so that all who saw the same act once. */
-  private key(step: string, userId: number, seen: Subscription | null, pending?: Pending | null): string {
-    if (this.request.idempotencyKey !== undefined) return `${this.request.idempotencyKey} ${step}`;
-    const { id, productId } = this.plan;
-    const wish = [userId, productId, id, this.wanted.quantity];
-    const { subscriptionId = '', planId = 0, lastUpdateTime = 0, latestInvoiceId = '' } = seen ?? {};
-    const before = [
-      subscriptionId,
-      planId,
-      seen?.quantity ?? 0,
-      lastUpdateTime,
-      latestInvoiceId,
-      pending?.pendingUpdateId,
-    ];
-    return ['attach', step, ...wish, 'after', ...before].join(' ');
+  /**
+   * Does a step. Without a key of the caller's, all who saw the same before it and ask the same share a key, so that it is
+   * done once; one who gets an answer that another has got before looks again.
+   */
+  private async did<P extends Step>(path: P, input: Input<P>, seen: readonly unknown[]): Promise<Output<P>> {
+    const { idempotencyKey = await digest([path, input, seen, this.runs]) } = this.request;
+    const result = await this.calls.post(path, input, { idempotencyKey });
+    const data = orThrow(result);
+    if (result.ok && result.replayed && this.request.idempotencyKey === undefined && this.runs < mostRuns)
+      throw new Outdated();
+    return data;
   }
+}
+
+type Step = '/merchant/subscription/create_submit' | '/merchant/subscription/update_submit';
+
+/** What a change of a subscription changes. */
+const traits = (seen: Subscription | null) =>
+  seen ? [seen.subscriptionId, seen.planId, seen.quantity, seen.lastUpdateTime, seen.latestInvoiceId] : [];
+
+/** A short name of a value: the hexadecimal SHA-256 of its JSON. */
+async function digest(value: unknown): Promise<string> {
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(value)));
+  return [...new Uint8Array(bytes)].map(byte => byte.toString(16).padStart(2, '0')).join('');
 }
 
 type Chargeable = { gatewayId: number; autoChargeEnabled: boolean };

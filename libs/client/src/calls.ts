@@ -17,7 +17,7 @@ export interface Options {
 }
 
 export interface CallOptions {
-  /** The key of the intent: a call repeated under the key of an earlier one has its effect once. Absent: a new key. */
+  /** The key of the intent: a call repeated under the key of an earlier one has its effect once. Absent: a new key; blank: none. */
   idempotencyKey?: string;
   signal?: AbortSignal;
 }

@@ -7,6 +7,7 @@ export {
   memoryOrder,
   type Receipt,
   type ReceiverOptions,
+  type WebhookFollowers,
   type WebhookHandlers,
   type WebhookOrder,
   type WebhookPlace,

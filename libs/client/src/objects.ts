@@ -3,8 +3,9 @@ import type { UnknownEvent } from './webhook.js';
 
 type Events = typeof events;
 /** The kinds of objects that webhook events are about. */
-type Kind = Events[EmittedEventName]['aggregate'];
-type Named<K extends Kind> = {
+export type Kind = Events[EmittedEventName]['aggregate'];
+/** The names of the events of a kind. */
+export type Named<K extends Kind> = {
   [N in EmittedEventName]: Events[N]['aggregate'] extends K ? N : never;
 }[EmittedEventName];
 
@@ -66,9 +67,14 @@ const keys: { readonly [K in Kind]: (data: EventData<Named<K>>) => string } = {
   endpoint: ({ id }) => `endpoint ${id}`,
 };
 
+/** The kind of object of an event; undefined for a name that this version does not know. */
+export const kindOf = (type: string): Kind | undefined =>
+  Object.hasOwn(kinds, type) ? kinds[type as EmittedEventName] : undefined;
+
 /** The object of an event, such as `7 invoice in_…` of merchant 7; undefined for an event that this version does not know. */
 export function objectOf({ type, merchantId, data }: UnknownEvent): string | undefined {
-  if (!Object.hasOwn(kinds, type)) return undefined;
-  const key = keys[kinds[type as EmittedEventName]] as (data: unknown) => string;
+  const kind = kindOf(type);
+  if (kind === undefined) return undefined;
+  const key = keys[kind] as (data: unknown) => string;
   return `${merchantId} ${key(data)}`;
 }

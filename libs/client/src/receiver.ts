@@ -1,23 +1,27 @@
 import type { EmittedEventName } from '@recur/contracts';
-import { objectOf } from './objects.js';
-import { type UnknownEvent, type Verified, verifyWebhook, type WebhookEvent, type WebhookHeaders } from './webhook.js';
+import { type Kind, kindOf, type Named, objectOf } from './objects.js';
+import {
+  assertSecrets,
+  type UnknownEvent,
+  type Verified,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookHeaders,
+} from './webhook.js';
 
-/** The place of an event in the order of its object. */
+/** Where something stands that is done once (`event ev_…` at 1), or forwards (`7 invoice in_…`, an object of merchant 7). */
 export interface WebhookPlace {
-  /** Such as `7 invoice in_…` of merchant 7; events about one object share it. */
   object: string;
   sequence: number;
 }
 
-/** Keeps the sequence of the last event of each object that was handled. */
+/** Keeps the highest sequence of each place. */
 export interface WebhookOrder<T = void> {
-  /** The sequence kept; 0 for none. */
-  last(object: string): number | Promise<number>;
   /**
    * Runs an effect and records its place, or does neither: false where one not below it is recorded already. In a database
-   * both are in one transaction, which the effect is given. An event without a place is not recorded.
+   * both are in one transaction, which the effect is given.
    */
-  advance(place: WebhookPlace | undefined, effect: (transaction: T) => Promise<void>): Promise<boolean>;
+  advance(place: WebhookPlace, effect: (transaction: T) => Promise<void>): Promise<boolean>;
 }
 
 type Handler<E, T> = (event: E, transaction: T) => unknown;
@@ -26,77 +30,100 @@ type Handler<E, T> = (event: E, transaction: T) => unknown;
 export type WebhookHandlers<T = void> = { [N in EmittedEventName]?: Handler<WebhookEvent<N>, T> } & {
   default?: Handler<UnknownEvent, T>;
 };
+/** Handlers of objects by kind, such as `subscription`: the data of their events is the whole state. */
+export type WebhookFollowers<T = void> = { [K in Kind]?: Handler<WebhookEvent<Named<K>>, T> };
 
 export interface ReceiverOptions<T> {
-  /** The endpoint's secrets: two while one is being replaced. */
-  secrets: readonly string[];
-  on: WebhookHandlers<T>;
-  /** Sees an event that arrived after a later one of its object was handled, in place of its handler. */
-  overtaken?: (event: UnknownEvent) => unknown;
+  /** The endpoint's secrets, two while one is being replaced; or how to get the present ones. */
+  secrets: readonly string[] | (() => readonly string[]);
+  /** What happened: each event once, in the order of arrival. */
+  on?: WebhookHandlers<T>;
+  /** The state of objects: forwards only. An event that arrives after a later one of its object is not handed on. */
+  latest?: WebhookFollowers<T>;
   /** Absent: in memory, for one process until it ends. */
   order?: WebhookOrder<T>;
+  /** How long handlers may take before recur is told to try again, which gives up after 15 s. Default: 12 s. */
+  timeoutMs?: number;
 }
 
 /** The outcome of a delivery. `status` is the response that recur expects: it tries again after 500. */
 export type Receipt =
-  | { status: 204; outcome: 'handled' | 'repeated' | 'overtaken' | 'ignored' }
+  | { status: 204; outcome: 'handled' | 'stale' | 'ignored' }
   | { status: 400; outcome: Extract<Verified, { ok: false }>['reason'] }
   | { status: 500; outcome: 'failed'; error: unknown };
 
+interface Task<T> {
+  place: WebhookPlace;
+  handler: Handler<UnknownEvent, T>;
+}
+
 /**
- * A receiver of webhooks: verifies a delivery, and has its event handled once and in order. Events of one object are
- * handled one after another; one that is not after the last handled one of its object is repeated or overtaken, and its
- * handler does not see it. `body` is the text as received. Throws TypeError where a secret is none.
+ * A receiver of webhooks: verifies a delivery, and has its event handled. What has one place is handled one after another;
+ * a place is recorded when its handler has succeeded, so that one that threw is tried again, and it alone. `body` is the
+ * text as received. Never rejects. Throws TypeError where a secret is none.
  */
-export function webhookReceiver<T = void>({ secrets, on, overtaken, order = memoryOrder() }: ReceiverOptions<T>) {
+export function webhookReceiver<T = void>(options: ReceiverOptions<T>) {
+  const { secrets, on = {}, latest = {}, order = memoryOrder(), timeoutMs = 12_000 } = options;
+  if (typeof secrets !== 'function') assertSecrets(secrets);
   const inTurn = turns();
 
-  async function placed(event: UnknownEvent, object: string, handler: Handler<UnknownEvent, T>) {
-    const { sequence } = event;
-    let last = await order.last(object);
-    if (sequence > last) {
-      if (await order.advance({ object, sequence }, run(event, handler))) return 'handled';
-      // another process was faster
-      last = await order.last(object);
+  async function handle(event: UnknownEvent, tasks: readonly Task<T>[], isOver: () => boolean): Promise<boolean> {
+    let isNew = false;
+    for (const { place, handler } of tasks) {
+      const effect = async (transaction: T) => void (await handler(event, transaction));
+      // what waited in vain is left to the next attempt
+      const run = async () => !isOver() && (await order.advance(place, effect));
+      if (await inTurn(place.object, run)) isNew = true;
     }
-    if (sequence === last) return 'repeated';
-    await overtaken?.(event);
-    return 'overtaken';
-  }
-
-  async function unplaced(event: UnknownEvent, handler: Handler<UnknownEvent, T>) {
-    await order.advance(undefined, run(event, handler));
-    return 'handled' as const;
+    return isNew;
   }
 
   return async ({ body, headers }: { body: string; headers: WebhookHeaders }): Promise<Receipt> => {
-    const verified = await verifyWebhook({ body, headers, secrets });
-    if (!verified.ok) return { status: 400, outcome: verified.reason };
-    const event: UnknownEvent = verified.event;
-    const handler = handlerOf(on, event.type);
-    if (!handler) return { status: 204, outcome: 'ignored' };
     try {
-      const object = event.test ? undefined : objectOf(event);
-      const outcome = object
-        ? await inTurn(object, () => placed(event, object, handler))
-        : await unplaced(event, handler);
-      return { status: 204, outcome };
+      const current = typeof secrets === 'function' ? secrets() : secrets;
+      const verified = await verifyWebhook({ body, headers, secrets: current });
+      if (!verified.ok) return { status: 400, outcome: verified.reason };
+      const tasks = tasksOf<T>(verified.event, on, latest);
+      if (tasks.length === 0) return { status: 204, outcome: 'ignored' };
+      const isNew = await within(timeoutMs, isOver => handle(verified.event, tasks, isOver));
+      return { status: 204, outcome: isNew ? 'handled' : 'stale' };
     } catch (error) {
       return { status: 500, outcome: 'failed', error };
     }
   };
 }
 
-const run =
-  <T>(event: UnknownEvent, handler: Handler<UnknownEvent, T>) =>
-  async (transaction: T): Promise<void> => {
-    await handler(event, transaction);
-  };
+/** What is to be done about an event. Its data is what the handlers want, since the name decides both. */
+function tasksOf<T>(event: UnknownEvent, on: WebhookHandlers<T>, latest: WebhookFollowers<T>): Task<T>[] {
+  const { id, type, sequence, test } = event;
+  const tasks: Task<T>[] = [];
+  const kind = kindOf(type);
+  const object = objectOf(event);
+  const follower = kind && (latest[kind] as Handler<UnknownEvent, T> | undefined);
+  // the object of a sample is blank
+  if (object !== undefined && follower && !test) tasks.push({ place: { object, sequence }, handler: follower });
+  const named = Object.hasOwn(on, type) ? (on[type as EmittedEventName] as Handler<UnknownEvent, T>) : undefined;
+  const handler = named ?? on.default;
+  if (handler) tasks.push({ place: { object: `event ${id}`, sequence: 1 }, handler });
+  return tasks;
+}
 
-/** The handler of a name. Its event has the data that its type wants, since the name decides both. */
-const handlerOf = <T>(on: WebhookHandlers<T>, type: string): Handler<UnknownEvent, T> | undefined =>
-  (Object.hasOwn(on, type) ? (on[type as EmittedEventName] as Handler<UnknownEvent, T> | undefined) : undefined) ??
-  on.default;
+/** The result of a run. Rejects where it takes longer, which the run is told by `isOver`. */
+async function within<R>(ms: number, run: (isOver: () => boolean) => Promise<R>): Promise<R> {
+  let isOver = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      isOver = true;
+      reject(new Error(`not handled within ${ms} ms`));
+    }, ms);
+  });
+  try {
+    return await Promise.race([run(() => isOver), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** Runs what has the same name one after another, as it comes, whatever becomes of the one before. */
 function turns() {
@@ -113,16 +140,17 @@ function turns() {
   };
 }
 
-/** Sequences in memory, of the objects that had an event last: at most `most`. */
+/** Sequences in memory, of the places that were advanced last: at most `most`. */
 export function memoryOrder<T = void>(most = 100_000): WebhookOrder<T> {
   const sequences = new Map<string, number>();
-  const last = (object: string) => sequences.get(object) ?? 0;
+  const isPast = ({ object, sequence }: WebhookPlace) => sequence <= (sequences.get(object) ?? 0);
   return {
-    last,
     async advance(place, effect) {
+      if (isPast(place)) return false;
       // no transaction: T is void here, or has a default in the handlers
       await effect(undefined as T);
-      if (!place) return true;
+      // another receiver with this order may have been faster
+      if (isPast(place)) return true;
       sequences.delete(place.object);
       sequences.set(place.object, place.sequence);
       for (const oldest of sequences.keys()) {

@@ -35,8 +35,10 @@ export interface Failure {
   retryAfterSeconds: number;
 }
 
-/** The outcome of a call. */
-export type Result<D> = { ok: true; data: D; requestId: string; merchantId: number } | { ok: false; error: Failure };
+/** The outcome of a call. `replayed`: the answer is that of an earlier request under the same idempotency key. */
+export type Result<D> =
+  | { ok: true; data: D; requestId: string; merchantId: number; replayed: boolean }
+  | { ok: false; error: Failure };
 
 const retryableStatus: readonly number[] = [429, 502, 503, 504];
 const IN_USE: Slug = 'idempotency_in_use';
@@ -46,7 +48,7 @@ export function read<D>(status: number, headers: Headers, text: string): Result<
   const envelope = parsed<D>(text);
   if (envelope !== undefined && status === 200 && envelope.code === 0) {
     const { data, requestId, merchantId } = envelope;
-    return { ok: true, data, requestId, merchantId };
+    return { ok: true, data, requestId, merchantId, replayed: headers.get('idempotency-replayed') === 'true' };
   }
   const type = (envelope?.error?.type ?? 'unreadable') as FailureType;
   const error: Failure = {

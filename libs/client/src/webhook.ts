@@ -28,7 +28,8 @@ export type Verified =
 
 /**
  * Verifies a delivery (Standard Webhooks 1.0) and returns its event. `body` is the text as received, `secrets` the
- * endpoint's, two while one is being replaced. The time of the attempt may be off by `toleranceSeconds` (300).
+ * endpoint's, two while one is being replaced. The time of the attempt may be off by `toleranceSeconds` (300). Rejects with TypeError
+ * where a secret is none.
  */
 export async function verifyWebhook(delivery: {
   body: string;
@@ -38,6 +39,7 @@ export async function verifyWebhook(delivery: {
   toleranceSeconds?: number;
 }): Promise<Verified> {
   const { body, headers, secrets, nowMs = Date.now(), toleranceSeconds = 300 } = delivery;
+  const keys = assertSecrets(secrets);
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(name =>
     headerOf(headers, name),
   );
@@ -49,17 +51,25 @@ export async function verifyWebhook(delivery: {
     const [version, value = ''] = signature.split(',');
     return version === 'v1' ? [bytesOf(value)] : [];
   });
-  for (const secret of secrets) if (await isSigned(secret, given, signed)) return opened(id, body);
+  for (const key of keys) if (await isSigned(key, given, signed)) return opened(id, body);
   return { ok: false, reason: 'signature_wrong' };
 }
 
+/** The keys of secrets. Throws TypeError where there is none, or one is none. */
+export function assertSecrets(secrets: readonly string[]): Uint8Array<ArrayBuffer>[] {
+  if (secrets.length === 0) throw new TypeError('a webhook secret is missing');
+  return secrets.map(secret => {
+    const bytes = bytesOf(secret.replace(/^whsec_/, ''));
+    if (bytes === undefined || bytes.length === 0) throw new TypeError('a webhook secret is whsec_ and base64');
+    return bytes;
+  });
+}
+
 async function isSigned(
-  secret: string,
+  bytes: Uint8Array<ArrayBuffer>,
   given: (Uint8Array<ArrayBuffer> | undefined)[],
   signed: Uint8Array<ArrayBuffer>,
 ) {
-  const bytes = bytesOf(secret.replace(/^whsec_/, ''));
-  if (bytes === undefined || bytes.length === 0) throw new TypeError('a webhook secret is whsec_ and base64');
   const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
   for (const signature of given)
     if (signature !== undefined && (await crypto.subtle.verify('HMAC', key, signature, signed))) return true;

@@ -81,8 +81,10 @@ it('the example of a receiver compiles and runs', async () => {
 
   const receive = webhookReceiver({
     secrets,
+    latest: {
+      subscription: async ({ data }) => access.set(data.userId, data.planId, data.status),
+    },
     on: {
-      'subscription.updated': async ({ data }) => access.set(data.userId, data.planId, data.status),
       'invoice.paid': ({ data }) => console.log(`${data.number} is paid`),
     },
   });

@@ -8,7 +8,7 @@ import { count, counterAt, totalOf } from './events/counted.js';
 import { uniqueCounts, uniqueKey } from './events/keys.js';
 import { placing } from './events/recorder.js';
 import type { Incoming } from './events/resolve.js';
-import { aggregationOf, isLimit } from './metric-kinds.js';
+import { aggregationOf, isLimit, kindOf } from './metric-kinds.js';
 
 const nowhere = { currentValue: 0, isLimited: false, totalLimit: 0, left: 0, periodEnd: 0 } as const;
 
@@ -19,7 +19,9 @@ export async function checked(reader: Reader, incoming: Incoming, subscriptions:
   const { subscription, period, at } = placed;
   const { metric, value, uniqueId } = incoming;
   const pair = { subscriptionId: subscription.subscriptionId, metricId: metric.id };
-  const there = await countersOf(reader, [pair], reader.now - eventTimes.lateSeconds);
+  // a recurring charge counts on over all periods
+  const since = kindOf(metric) === 'chargeRecurring' ? 0 : reader.now - eventTimes.lateSeconds;
+  const there = await countersOf(reader, [pair], since);
   const { counter } = counterAt(placed, reader.merchantId, there);
   const isLimited = isLimit(metric);
   const [currentValue, isNew] = await Promise.all([

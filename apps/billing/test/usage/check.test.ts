@@ -65,6 +65,20 @@ it('says when the period ends, that a charge has no limit, and counts nothing', 
   expect(await check(userId, free)).toMatchObject({ allowed: false, reason: 'usage_limit_exceeded', isLimited: true });
 });
 
+it.each(['sum', 'countUnique', 'max'] as const)(
+  'of a recurring charge reads what was counted long ago: %s',
+  async aggregation => {
+    const metric = s.metric('chargeRecurring', aggregation);
+    const { userId } = await s.subscriber({ amount: 1000, metricRecurringCharge: [charge(metric.id)] });
+    await s.use(userId, metric, 7, { unique: 'a' });
+    await s.to('2026-09-15');
+    await s.use(userId, metric, 2, { unique: 'b' });
+    const [used] = await s.standing(userId, metric);
+    expect(await check(userId, metric)).toMatchObject({ allowed: true, currentValue: used });
+    expect(used).toBe({ sum: 9, countUnique: 2, max: 7 }[aggregation]);
+  },
+);
+
 it('of a user without a subscription is a reason; of an unknown one an error', async () => {
   const metric = s.metric('limitMetered');
   const userId = await s.buyer();

@@ -8,6 +8,7 @@ import { newPlan } from '../../shop.js';
 import { type Stand, sharedStand, times, until } from '../stand.js';
 
 let stand: Stand;
+let seller: Awaited<ReturnType<Stand['shop']>>;
 let api: Client;
 let gatewayId: number;
 let plans: Readonly<Record<'free' | 'small' | 'large' | 'trial', number>>;
@@ -15,7 +16,8 @@ const code = randomUUID();
 
 beforeAll(async () => {
   stand = await sharedStand();
-  ({ api } = await stand.shop('Attach'));
+  seller = await stand.shop('Attach');
+  ({ api } = seller);
   gatewayId = await sandboxGateway(api);
   const sold = async (more: Partial<Input<'/merchant/plan/new'>>) => {
     const planId = await newPlan(api, more);
@@ -139,7 +141,65 @@ describe('attach', () => {
     expect(await api.attach(small)).toEqual({ ...done, effectTime });
     expect(await api.attach(large)).toEqual(done);
     expect((await detailOf(userId)).unfinishedSubscriptionPendingUpdate).toBeNull();
-    expect(await api.attach(small)).toEqual({ ...done, effectTime });
+    // as often as that, and within one second
+    for (let round = 0; round < 3; round++) {
+      expect(await api.attach(small)).toEqual({ ...done, effectTime });
+      expect((await detailOf(userId)).unfinishedSubscriptionPendingUpdate?.updatePlanId).toBe(plans.small);
+      expect(await api.attach(large)).toEqual(done);
+      expect((await detailOf(userId)).unfinishedSubscriptionPendingUpdate).toBeNull();
+    }
+  });
+
+  it('charges the upgrade of a free plan to the card that was saved since', async () => {
+    const { user } = orThrow(await api.post('/merchant/user/new', person()));
+    const free = await api.attach({ user: user.id, plan: plans.free });
+    expect(free).toEqual(done);
+    await save(user.id, 'succeeds');
+    expect(await api.attach({ user: user.id, plan: plans.small, waitMs: 60_000 })).toEqual(free);
+    const { subscription } = await detailOf(user.id);
+    expect(subscription).toMatchObject({ planId: plans.small, gatewayId });
+  });
+
+  it('of which no answer came is unknown, and is there at the next call, once', async () => {
+    const userId = await cardholder();
+    const { baseUrl } = stand.stack.facts();
+    const losing = createClient({
+      ...{ baseUrl, credential: seller.apiKey, attempts: 1 },
+      fetch: async (input, init) => {
+        const response = await fetch(input, init);
+        if (!String(input).includes('_submit')) return response;
+        await response.arrayBuffer();
+        throw new TypeError('cut');
+      },
+    });
+    for (const plan of [plans.small, plans.large]) {
+      const request = { user: userId, plan, waitMs: 60_000 };
+      expect(await losing.attach(request)).toEqual({
+        is: 'unknown',
+        error: expect.objectContaining({ type: 'unreachable' }),
+      });
+      expect(await api.attach(request)).toEqual(done);
+      expect((await detailOf(userId)).subscription?.planId).toBe(plan);
+    }
+    expect(await subscriptionsOf(userId)).toHaveLength(1);
+    expect((await invoicesOf(userId)).map(({ status }) => status)).toEqual(times(2, () => invoiceStatus.paid));
+  });
+
+  it('asks anew under other terms: a discount code that another attempt did not name', async () => {
+    const userId = await cardholder();
+    const discountCode = randomUUID().slice(0, 8);
+    const [startTime, year] = [await timeOf(api), 31_536_000];
+    const { discount } = orThrow(
+      await api.post('/merchant/discount/new', {
+        ...{ code: discountCode, name: discountCode, billingType: 1, discountType: 1, discountPercentage: 5_000 },
+        ...{ startTime, endTime: startTime + year },
+      }),
+    );
+    orThrow(await api.post('/merchant/discount/activate', { id: discount.id }));
+    const request = { user: userId, plan: plans.small, waitMs: 60_000 };
+    expect(await api.attach({ ...request, discountCode: 'unknown' })).toMatchObject({ is: 'refused' });
+    expect(await api.attach({ ...request, discountCode })).toEqual(done);
+    expect((await invoicesOf(userId)).map(({ totalAmount }) => totalAmount)).toEqual([500]);
   });
 
   it.each(['declines_softly', 'declines_hard', 'needs_action'])(
@@ -189,6 +249,18 @@ describe('attach', () => {
     expect(await subscriptionsOf(userId)).toHaveLength(2);
   });
 
+  it('does no other thing under a key: what it bought is not changed by it later', async () => {
+    const userId = await cardholder();
+    const request = { user: userId, plan: plans.small, idempotencyKey: randomUUID(), waitMs: 60_000 };
+    expect(await api.attach(request)).toEqual(done);
+    expect(await api.attach({ user: userId, plan: plans.large, waitMs: 60_000 })).toEqual(done);
+    const reused = { is: 'refused', error: expect.objectContaining({ type: 'idempotency_reused' }) };
+    expect(await api.attach(request)).toEqual(reused);
+    expect(await detailOf(userId)).toMatchObject({
+      ...{ subscription: { planId: plans.large }, unfinishedSubscriptionPendingUpdate: null },
+    });
+  });
+
   it('sends who starts a trial that demands a card to the checkout, and answers refusals', async () => {
     const user = person();
     expect(await api.attach({ user, plan: plans.trial })).toMatchObject({
@@ -206,7 +278,7 @@ describe('check', () => {
   const { limitMetered, limitRecurring, chargeMetered } = metricType;
   const { count, countUnique, latest, max, sum } = aggregationType;
   const values = [3, 5, -4, 1, 2, 6, 4, 4, 0, 1_000_000_000_001, 1.5, 1, 1, 1, 1];
-  const texts = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k'];
+  const texts = ['', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k'];
 
   it.each<[string, { type: number; aggregation: number; limit?: number; values: readonly (number | string)[] }]>([
     ['a sum', { type: limitMetered, aggregation: sum, limit: 10, values }],
@@ -214,7 +286,7 @@ describe('check', () => {
     ['a maximum', { type: limitMetered, aggregation: max, limit: 4, values }],
     ['the latest', { type: limitMetered, aggregation: latest, limit: 4, values }],
     ['unique ids', { type: limitMetered, aggregation: countUnique, limit: 9, values: texts }],
-    ['text of a sum', { type: limitMetered, aggregation: sum, limit: 10, values: ['a', 1] }],
+    ['text of a sum', { type: limitMetered, aggregation: sum, limit: 10, values: ['a', '', 1] }],
     ['a limit that the plan does not have', { type: limitMetered, aggregation: sum, values: [0, 1, -1] }],
     ['a charge', { type: chargeMetered, aggregation: sum, values }],
   ])('allows exactly what track takes: of %s', async (_what, { type, aggregation, limit, values }) => {

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Client, createClient, type Input, orThrow, type Receipt, webhookReceiver } from '@recur/client';
 import { aggregationType, metricType } from '@recur/contracts';
@@ -9,6 +11,7 @@ import pg from 'pg';
 import { sign } from '../../../../apps/notification/src/deliveries/sending/signature.js';
 import { shop } from '../../../../libs/client/examples/express.js';
 import { sqlOrder } from '../../../../libs/client/examples/sql-order.js';
+import { checkoutRoot } from '../../../local/home.js';
 import { sandboxGateway } from '../../card.js';
 import { newPlan } from '../../shop.js';
 import { type Stand, sharedStand, times, until } from '../stand.js';
@@ -167,13 +170,16 @@ interface Route {
 
 describe('the example of an order on a SQL table', () => {
   let pool: pg.Pool;
+  const source = readFileSync(path.join(checkoutRoot(), 'libs/client/examples/sql-order.ts'), 'utf8');
+  const [, create = ''] = /^\/\/ (create table .*)$/m.exec(source) ?? [];
   beforeAll(async () => {
     await stand.pool('notification').query('create database webhook_shop');
     const url = new URL(stand.stack.facts().services.postgres.url);
     url.pathname = '/webhook_shop';
     pool = new pg.Pool({ connectionString: url.toString(), max: 8 });
-    await pool.query('create table webhook_order (object text primary key, sequence bigint not null)');
-    await pool.query('create table seen (at serial, invoice_id text, sequence bigint)');
+    await pool.query(create);
+    for (const table of ['seen', 'paid'])
+      await pool.query(`create table ${table} (at serial, invoice_id text, sequence bigint)`);
   });
   afterAll(() => pool.end());
 
@@ -186,8 +192,13 @@ describe('the example of an order on a SQL table', () => {
         order: sqlOrder(pool),
         on: {
           'invoice.paid': async ({ data, sequence }, client) => {
-            await client.query('insert into seen (invoice_id, sequence) values ($1, $2)', [data.invoiceId, sequence]);
+            await client.query('insert into paid (invoice_id, sequence) values ($1, $2)', [data.invoiceId, sequence]);
             if (sequence % 5 === 0 && failures++ < 4) throw new Error('half-way');
+          },
+        },
+        latest: {
+          invoice: async ({ data, sequence }, client) => {
+            await client.query('insert into seen (invoice_id, sequence) values ($1, $2)', [data.invoiceId, sequence]);
           },
         },
       });
@@ -204,6 +215,8 @@ describe('the example of an order on a SQL table', () => {
     }
     expect(failures).toBeGreaterThanOrEqual(4);
     expect(receipts.map(({ status }) => status)).toEqual(times(40, () => 204));
+    const { rows: told } = await pool.query('select sequence from paid order by sequence');
+    expect(told.map(({ sequence }) => Number(sequence))).toEqual(times(20, at => at + 1));
     for (const [invoiceId, last] of [
       ['in_0', 19],
       ['in_1', 20],

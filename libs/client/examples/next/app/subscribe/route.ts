@@ -12,6 +12,7 @@ export async function POST(request: Request): Promise<Response> {
     returnUrl: `${origin}/welcome`,
     cancelUrl: `${origin}/pricing`,
   });
-  if (sold.is === 'refused') return Response.json({ error: sold.error.message }, { status: 409 });
+  if (sold.is === 'refused' || sold.is === 'unknown')
+    return Response.json({ error: sold.error.message }, { status: 409 });
   return Response.redirect(sold.is === 'page' ? sold.url : `${origin}/welcome`, 303);
 }

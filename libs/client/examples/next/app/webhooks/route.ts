@@ -1,7 +1,8 @@
 import { webhookReceiver } from '@recur/client';
 
 const receive = webhookReceiver({
-  secrets: (process.env.RECUR_WEBHOOK_SECRETS ?? '').split(' '),
+  // read when a delivery comes: a build has no secrets
+  secrets: () => (process.env.RECUR_WEBHOOK_SECRETS ?? '').split(' '),
   on: {
     'invoice.paid': ({ data }) => console.log(`Invoice ${data.number} is paid`),
     default: ({ type }) => console.log(type),
