@@ -30,8 +30,8 @@ type Handler<E, T> = (event: E, transaction: T) => unknown;
 export type WebhookHandlers<T = void> = { [N in EmittedEventName]?: Handler<WebhookEvent<N>, T> } & {
   default?: Handler<UnknownEvent, T>;
 };
-/** Handlers of objects by kind, such as `subscription`: the data of their events is the whole state. */
-export type WebhookFollowers<T = void> = { [K in Kind]?: Handler<WebhookEvent<Named<K>>, T> };
+/** Handlers of objects by kind, such as `subscription`: the data of their events is the whole state, which a report has none of. */
+export type WebhookFollowers<T = void> = { [K in Exclude<Kind, 'paymentReport'>]?: Handler<WebhookEvent<Named<K>>, T> };
 
 export interface ReceiverOptions<T> {
   /** The endpoint's secrets, two while one is being replaced; or how to get the present ones. */
@@ -99,7 +99,7 @@ function tasksOf<T>(event: UnknownEvent, on: WebhookHandlers<T>, latest: Webhook
   const tasks: Task<T>[] = [];
   const kind = kindOf(type);
   const object = objectOf(event);
-  const follower = kind && (latest[kind] as Handler<UnknownEvent, T> | undefined);
+  const follower = kind && (latest as Partial<Record<Kind, Handler<UnknownEvent, T>>>)[kind];
   // the object of a sample is blank
   if (object !== undefined && follower && !test) tasks.push({ place: { object, sequence }, handler: follower });
   const named = Object.hasOwn(on, type) ? (on[type as EmittedEventName] as Handler<UnknownEvent, T>) : undefined;

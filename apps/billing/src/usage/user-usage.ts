@@ -14,7 +14,7 @@ import { assertMetric, metricsByCode } from '../customers/metrics.js';
 import { assertUser, findUser, type UserKey, usersById } from '../customers/users.js';
 import { priceOf, stepsOf, usagePrice } from '../pricing/usage.js';
 import { chargedStretches, chargeMetrics, countersOfSubscription, shownValue } from './billing/due-lines.js';
-import { checked } from './check.js';
+import { checked, standing } from './check.js';
 import { priceFor } from './domain/counter.js';
 import type { UsagePeriod, UsageSubscription } from './domain/facts.js';
 import { place } from './domain/placing.js';
@@ -51,9 +51,8 @@ export class UserUsage {
         const total = Number(stat?.total ?? 0n);
         return { currentValue: Number(stat?.used ?? 0n), metricLimit: stat?.view ?? null, totalLimit: total };
       }
-      const charges = await chargeStats(reader, subscription, period);
-      const own = charges.find(({ metricId }) => metricId === metric.id);
-      return { currentValue: own?.CurrentUsedValue ?? 0, metricLimit: null, totalLimit: 0 };
+      const { shown } = await standing(reader, { ...found, at: reader.now, incoming: { metric } });
+      return { currentValue: Number(await shown()), metricLimit: null, totalLimit: 0 };
     });
   }
 

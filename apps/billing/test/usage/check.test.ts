@@ -79,6 +79,14 @@ it.each(['sum', 'countUnique', 'max'] as const)(
   },
 );
 
+it('of a charge without a price agrees with its current value', async () => {
+  const metric = s.metric('chargeMetered');
+  const { userId } = await s.subscriber({ amount: 1000 });
+  await s.use(userId, metric, 7);
+  expect(await s.standing(userId, metric)).toEqual([7, 0]);
+  expect(await check(userId, metric)).toMatchObject({ allowed: true, currentValue: 7 });
+});
+
 it('of a user without a subscription is a reason; of an unknown one an error', async () => {
   const metric = s.metric('limitMetered');
   const userId = await s.buyer();

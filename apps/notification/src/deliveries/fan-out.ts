@@ -88,8 +88,10 @@ async function schedule(tx: Tx, batch: readonly Event[], nowMs: number): Promise
 /** Endpoints that are read again under their lock: ordered ones, and disabled ones, which may be enabled concurrently. */
 const mustLock = ({ ordered, state }: EndpointRow) => ordered || state === 'disabled';
 const idOf = ({ endpointId }: EndpointRow) => endpointId;
+/** Aggregates whose events are numbered with those of another, so that they go out in its line. */
+const numberedWith: Readonly<Record<string, string>> = { paymentReport: 'payment' };
 /** The object that an event concerns. */
-const subjectOf = ({ aggregate, aggregateId }: Event) => `${aggregate} ${aggregateId}`;
+const subjectOf = ({ aggregate, aggregateId }: Event) => `${numberedWith[aggregate] ?? aggregate} ${aggregateId}`;
 
 const isWebhook = (type: string) => (registry as Record<string, { webhook: boolean }>)[type]?.webhook === true;
 

@@ -67,6 +67,25 @@ describe('an endpoint that wants events in order', () => {
     expect(await t.rows('select delivery_id from due where endpoint_id = $1', [endpointId])).toEqual([]);
   });
 
+  it('waits for a payment with the reports about it, which are numbered with its events', async () => {
+    const of = { aggregateId: 'pay_a', data: { paymentId: 'pay_a' } };
+    const report = { ...of, type: 'payment.report.mismatch', aggregate: 'paymentReport' } as const;
+    await t.deliver('billing', [event(report)]);
+    const { endpointId } = await newOne({ ordered: true, events: ['payment.created', 'payment.report.mismatch'] });
+    await t.deliver('billing', [
+      event({ ...of, type: 'payment.created', aggregate: 'payment' }),
+      event({ ...report, version: 2 }),
+    ]);
+    const types = () => received.map(({ body }) => JSON.parse(body).type);
+    answerWith(503);
+    await deliver(endpointId);
+    expect(types()).toEqual(['payment.created']);
+    answerWith(200);
+    await untilDue(endpointId);
+    await deliver(endpointId);
+    expect(types()).toEqual(['payment.created', 'payment.created', 'payment.report.mismatch']);
+  });
+
   it('is sent the next when one has failed for good', async () => {
     const { endpointId } = await newOne({ ordered: true });
     await t.deliver('billing', steps(['in_a'], 3));

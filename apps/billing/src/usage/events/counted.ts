@@ -12,9 +12,11 @@ export interface Placed extends Place {
   at: number;
 }
 
+type Of = { incoming: Pick<Incoming, 'metric'> };
+
 /** The counter of an event: among those that are there, else the one to make for it. */
 export function counterAt(
-  { incoming, at, subscription, period }: Placed,
+  { incoming, at, subscription, period }: Pick<Placed, 'at' | 'subscription' | 'period'> & Of,
   merchantId: number,
   there: readonly Counter[],
 ): { counter: Counter; isNew: boolean } {
