@@ -13,8 +13,8 @@ export interface Submit {
   again?: string | RegExp;
   /** Fields that were filled in, by their label, with the value they keep. */
   typed?: Readonly<Record<string, string>>;
-  /** Text that appears once it was done. */
-  done: string | RegExp;
+  /** Text that appears once it was done, and is not there before; or a button that is gone then. */
+  done: string | RegExp | { gone: string };
   /** How often it was done, as the API or the database tells. */
   effects(): Promise<number>;
 }
@@ -25,6 +25,19 @@ export const fieldOf = (page: Page, label: string) =>
     .getByRole('textbox', { name: label })
     .or(page.getByRole('spinbutton', { name: label }))
     .or(page.getByRole('combobox', { name: label }));
+
+/** Waits until the page says that it was done. */
+const saying = (page: Page, done: Submit['done']): Promise<void> =>
+  typeof done === 'object' && 'gone' in done
+    ? page.getByRole('button', { name: done.gone }).waitFor({ state: 'detached' })
+    : page.getByText(done).first().waitFor();
+
+/** Waits for the button; the page must not say then that it was done. */
+async function assertUnsaid(page: Page, { button, done }: Submit): Promise<void> {
+  await page.getByRole('button', { name: button }).first().waitFor();
+  if (typeof done === 'object' && 'gone' in done) await page.getByRole('button', { name: done.gone }).waitFor();
+  else expect(await page.getByText(done).count()).toBe(0);
+}
 
 /** Where a request is lost: on its way to the server, or its answer on the way back. */
 export type Cut = 'before' | 'after';
@@ -44,6 +57,7 @@ export async function pressThroughCut(cut: Cut, submit: Submit): Promise<void> {
   const at = (url: URL) => url.pathname === operation;
   const elsewhere = (url: URL) => /^\/portal\/\w+\/\w+$/.test(url.pathname) && !at(url);
   const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click();
+  await assertUnsaid(page, submit);
   expect({ typed: await typedNow(), effects: await effects() }).toEqual({ typed, effects: 0 });
 
   let isCut = false;
@@ -65,7 +79,7 @@ export async function pressThroughCut(cut: Cut, submit: Submit): Promise<void> {
   expect((await answered).status()).toBe(200);
   isCut = false;
   await Promise.all(held.map(route => route.continue()));
-  await page.getByText(done).first().waitFor();
+  await saying(page, done);
   await until(async () => (await effects()) > 0);
   expect(await effects()).toBe(1);
   await page.context().close();
@@ -75,11 +89,12 @@ export async function pressThroughCut(cut: Cut, submit: Submit): Promise<void> {
  * Opens two tabs and double-clicks the button in both at once: it is done once. Each tab says so, or why not; a tab that
  * is told that another has done it shows a refusal.
  */
-export async function pressInTwoTabs({ visit, operation, button, done, effects }: Submit): Promise<void> {
+export async function pressInTwoTabs(submit: Submit): Promise<void> {
+  const { visit, operation, button, done, effects } = submit;
   const tabs = [await visit(), await visit()];
   const buttons = tabs.map(page => page.getByRole('button', { name: button }).first());
   // a tab that is opened after the other was pressed may have no such button
-  for (const each of buttons) await each.waitFor();
+  for (const page of tabs) await assertUnsaid(page, submit);
   expect(await effects()).toBe(0);
   const ends = tabs.map(page =>
     Promise.race([
@@ -88,7 +103,7 @@ export async function pressInTwoTabs({ visit, operation, button, done, effects }
     ]),
   );
   await Promise.all([...ends, ...buttons.map(each => each.dblclick())]);
-  for (const page of tabs) await page.getByText(done).or(page.getByRole('alert')).first().waitFor();
+  for (const page of tabs) await Promise.any([saying(page, done), page.getByRole('alert').first().waitFor()]);
   await until(async () => (await effects()) === 1);
   for (const page of tabs) await page.context().close();
 }

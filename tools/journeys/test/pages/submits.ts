@@ -133,7 +133,7 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
       return {
         visit: () => portalOf(user),
         ...{ operation: '/portal/subscription/pending_update_cancel', button: 'Take the change back' },
-        done: 'End the subscription',
+        done: { gone: 'Take the change back' },
         effects: async () => {
           const { unfinishedSubscriptionPendingUpdate: pending } = await seller.get('/merchant/subscription/detail', {
             subscriptionId,
@@ -206,7 +206,8 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
       const before = await seller.stand.ask('billing', defaults.replace('count(*) as n', 'method_id as id'));
       return {
         visit: () => portalOf(user),
-        ...{ operation: '/portal/payment_method/set_default', button: 'Make default', done: '· default' },
+        // the rows keep their order: the first one is the default then
+        ...{ operation: '/portal/payment_method/set_default', button: 'Make default', done: /· default.*Make default/ },
         effects: () => countOf(`${defaults} and method_id <> '${before[0]?.id}'`),
       };
     },
@@ -224,7 +225,7 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
       const typed = { City: 'Ulm', 'VAT number': 'DE136695976' };
       return {
         visit: async () => fill(await portalOf(user), typed),
-        ...{ operation: '/portal/user/update', button: 'Save', done: 'Saved.', typed },
+        ...{ operation: '/portal/user/update', button: 'Save', done: /^Saved\.$/, typed },
         effects: async () =>
           (await seller.get('/merchant/user/get', { userId: user.id })).user.city === 'Ulm' ? 1 : 0,
       };
