@@ -165,7 +165,7 @@ class Attaching {
 
   private async change(subscription: Subscription, pending: Pending | null): Promise<Attached> {
     const { subscriptionId, userId, gatewayId, amount } = subscription;
-    // who has paid nothing yet has chosen no way to pay
+    // a user who has paid nothing yet has chosen no way to pay
     const usual = amount === 0 ? await this.chargeable(userId, gatewayId) : gatewayId;
     const gateway = usual !== undefined && usual !== gatewayId ? { gatewayId: usual } : {};
     const input = { ...this.wanted, ...gateway, subscriptionId, newPlanId: this.plan.id };
@@ -252,7 +252,7 @@ class Attaching {
 
 type Step = '/merchant/subscription/create_submit' | '/merchant/subscription/update_submit';
 
-/** What a change of a subscription changes. */
+/** The parts of a subscription that a change of it changes. */
 const traits = (seen: Subscription | null) =>
   seen ? [seen.subscriptionId, seen.planId, seen.quantity, seen.lastUpdateTime, seen.latestInvoiceId] : [];
 

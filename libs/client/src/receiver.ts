@@ -30,15 +30,18 @@ type Handler<E, T> = (event: E, transaction: T) => unknown;
 export type WebhookHandlers<T = void> = { [N in EmittedEventName]?: Handler<WebhookEvent<N>, T> } & {
   default?: Handler<UnknownEvent, T>;
 };
-/** Handlers of objects by kind, such as `subscription`: the data of their events is the whole state, which a report has none of. */
+/**
+ * Handlers of objects by kind, such as `subscription`: the data of their events is the whole state. Reports about payments
+ * have none.
+ */
 export type WebhookFollowers<T = void> = { [K in Exclude<Kind, 'paymentReport'>]?: Handler<WebhookEvent<Named<K>>, T> };
 
 export interface ReceiverOptions<T> {
   /** The endpoint's secrets, two while one is being replaced; or how to get the present ones. */
   secrets: readonly string[] | (() => readonly string[]);
-  /** What happened: each event once, in the order of arrival. */
+  /** For what happened: each event once, in the order of arrival. */
   on?: WebhookHandlers<T>;
-  /** The state of objects: forwards only. An event that arrives after a later one of its object is not handed on. */
+  /** For the state of objects: forwards only. An event that arrives after a later one of its object is not handed on. */
   latest?: WebhookFollowers<T>;
   /** Absent: in memory, for one process until it ends. */
   order?: WebhookOrder<T>;
@@ -71,7 +74,7 @@ export function webhookReceiver<T = void>(options: ReceiverOptions<T>) {
     let isNew = false;
     for (const { place, handler } of tasks) {
       const effect = async (transaction: T) => void (await handler(event, transaction));
-      // what waited in vain is left to the next attempt
+      // a turn that comes too late is left to the next attempt
       const run = async () => !isOver() && (await order.advance(place, effect));
       if (await inTurn(place.object, run)) isNew = true;
     }
@@ -93,7 +96,7 @@ export function webhookReceiver<T = void>(options: ReceiverOptions<T>) {
   };
 }
 
-/** What is to be done about an event. Its data is what the handlers want, since the name decides both. */
+/** The handlers of an event, with its places. Its data is what they want, since the name decides both. */
 function tasksOf<T>(event: UnknownEvent, on: WebhookHandlers<T>, latest: WebhookFollowers<T>): Task<T>[] {
   const { id, type, sequence, test } = event;
   const tasks: Task<T>[] = [];
