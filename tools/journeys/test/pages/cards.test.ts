@@ -148,6 +148,20 @@ describe('a card of Stripe', () => {
     expect(await (await cardField(page)).inputValue()).toBe('');
   });
 
+  it('that is typed over another one is the one that is charged', async () => {
+    const { page, userId } = await invoiceByCard();
+    await type(page, cards.declinedWhenCharged);
+    await press(page, /^Pay €/);
+    await page.getByText('There is not enough money').waitFor();
+    await type(page, cards.succeeds);
+    await press(page, /^Pay €/);
+    await page.getByText('Paid', { exact: true }).waitFor();
+    expect(seller.stripe.chargesOf(userId)).toEqual([
+      ['0341', false],
+      ['4242', true],
+    ]);
+  });
+
   it('whose bank asks leads to the page of the bank', async () => {
     const { page, userId } = await invoiceByCard();
     await type(page, cards.asksWhenSaved);
