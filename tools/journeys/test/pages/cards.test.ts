@@ -162,6 +162,15 @@ describe('a card of Stripe', () => {
     ]);
   });
 
+  it('that was refused is asked about anew when it is sent again', async () => {
+    const { page } = await portal();
+    await type(page, cards.refusedAtFirst);
+    await press(page, 'Add');
+    await page.getByText('The card was not accepted.').waitFor();
+    await press(page, 'Add');
+    await page.getByText('visa •••• 0119').waitFor();
+  });
+
   it('whose bank asks leads to the page of the bank', async () => {
     const { page, userId } = await invoiceByCard();
     await type(page, cards.asksWhenSaved);
