@@ -42,6 +42,7 @@ export interface Loaded<D> {
   error?: Failure;
   /** True while an answer is awaited, also where an earlier one is shown. */
   isLoading: boolean;
+  /** Asks again, unless an answer is under way. */
   reload(): void;
 }
 
@@ -73,7 +74,8 @@ function useAnswer<D>(
     placeholderData: keepPreviousData,
     refetchInterval: everyMs || false,
   });
-  const reload = useCallback(() => void refetch(), [refetch]);
+  // a question that is under way is not given up: asked more often than it is answered, no answer would ever come
+  const reload = useCallback(() => void refetch({ cancelRefetch: false }), [refetch]);
   return { data, error: error?.failure, isLoading: isFetching, reload };
 }
 

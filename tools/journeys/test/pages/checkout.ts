@@ -84,6 +84,20 @@ describe('the page of an invoice', () => {
     expect((await seller.get('/merchant/invoice/detail', { invoiceId })).invoice.status).toBe(3);
   });
 
+  it('follows to the outcome where an answer takes longer than the pause between two looks', async () => {
+    const { link, invoiceId } = await seller.newInvoice(seller.gateway.wire);
+    const { page } = await seller.open(link);
+    await page.getByRole('heading', { name: 'Pay by bank transfer' }).waitFor();
+    await page.route('**/portal/invoice/open', async route => {
+      const response = await route.fetch();
+      await new Promise(resolve => setTimeout(resolve, 2_500));
+      await route.fulfill({ response });
+    });
+    const arrived = { invoiceId, transferNumber: 'T-2', reason: 'arrived' };
+    await seller.post('/merchant/invoice/mark_wire_transfer_success', arrived);
+    await page.getByText('Paid', { exact: true }).waitFor();
+  });
+
   it('leads to the PDF, which says the same', async () => {
     const { link, number } = await seller.newInvoice(seller.gateway.wire);
     const { page } = await seller.open(link);
