@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { hostedJourney } from '../../hosted.js';
-import { type Seller, sharedSeller } from './seller.js';
+import { fieldOf } from './cut.js';
+import { type Seller, sharedSeller, until } from './seller.js';
 
 let seller: Seller;
 beforeAll(async () => {
@@ -32,6 +33,50 @@ describe('a smaller plan', () => {
     await page.getByText(/the subscription changes to Small/).waitFor({ state: 'detached' });
     expect((await shown()).unfinishedSubscriptionPendingUpdate).toBeNull();
     expect((await seller.invoicesOf(user.id)).length).toBe(1);
+  });
+});
+
+describe('a change of plan', () => {
+  it('starts from what the subscription has now, though it was changed elsewhere', async () => {
+    const { user, subscriptionId } = await seller.subscriber();
+    const { page } = await seller.portal(user);
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await fieldOf(page, 'Quantity').waitFor();
+    await page.getByRole('button', { name: 'Back', exact: true }).click();
+    const elsewhere = { subscriptionId, newPlanId: seller.plans.small, quantity: 3, effectImmediate: 1 as const };
+    await seller.post('/merchant/subscription/update_submit', elsewhere);
+    await until(async () => (await seller.subscriptionOf(subscriptionId)).quantity === 3);
+    const detail = page.waitForResponse(/subscription\/detail/);
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await detail;
+    await page.locator('input[type=number]').and(page.locator('[value="3"]')).waitFor();
+    await page.getByText('Choose another plan, quantity or add-on').waitFor();
+  });
+
+  it('keeps an add-on that is sold no more, where the plan has it, until it is removed', async () => {
+    const addon = await seller.newAddon('Extra', 500);
+    const has = async (name: string, amount: number) =>
+      (await seller.newPlan(name, amount, { addonIds: [addon.id] })).id;
+    const [few, many] = [await has('Few', 1_000), await has('Many', 2_000)];
+    const addonParams = [{ addonPlanId: addon.id, quantity: 2 }];
+    const { user, subscriptionId } = await seller.subscriber(few, { addonParams });
+    await seller.post('/merchant/plan/archive', { planId: addon.id });
+    const { page } = await seller.portal(user);
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    const choice = page.getByRole('checkbox', { name: /^Extra/ });
+    expect(await choice.isChecked()).toBe(true);
+    await page.getByRole('radio', { name: /Many/ }).check();
+    await page.getByRole('button', { name: /^Change now for/ }).click();
+    await page.getByText('The change was made.').waitFor();
+    const addons = async () => (await seller.get('/merchant/subscription/detail', { subscriptionId })).addonParams;
+    expect(await addons()).toEqual(addonParams);
+    expect((await seller.subscriptionOf(subscriptionId)).planId).toBe(many);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await choice.uncheck();
+    await page.getByRole('button', { name: 'Confirm the change' }).waitFor();
+    await page.getByRole('radio', { name: /Small/ }).check();
+    await choice.waitFor({ state: 'detached' });
   });
 });
 
