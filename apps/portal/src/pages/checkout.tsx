@@ -6,7 +6,7 @@ import { Lines } from '../parts/lines.js';
 import { type Look, lookOf, useLook } from '../parts/look.js';
 import { Elsewhere, Notice, Problem, Waiting } from '../parts/notices.js';
 import { OwnInvoice } from '../parts/open-invoice.js';
-import { type Choice, firstChoice, PaymentChoice, useCardFields } from '../parts/payment.js';
+import { type Choice, choiceOf, PaymentChoice, useCardFields } from '../parts/payment.js';
 import {
   AddonFields,
   type Addons,
@@ -107,7 +107,7 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
   const methods = useGet('/portal/payment_method/list', {}, { everyMs: page ? savedSoonMs : 0 });
   const usable =
     gateways.data?.gateways.filter(each => each.currency === '' || each.currency === (currency || plan.currency)) ?? [];
-  const choice = chosen ?? firstChoice(usable, methods.data?.methods ?? []);
+  const choice = choiceOf(chosen, usable, methods.data?.methods ?? []);
   const ordered = {
     ...{ planId: plan.id, quantity, addonParams: addonParams(addons), discountCode: discountCode.trim(), currency },
     gatewayId: choice?.gatewayId ?? 0,
@@ -201,11 +201,16 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
             {quote?.otherActiveSubscriptionId && <Notice kind="bad">{t('checkout.other')}</Notice>}
           </section>
           <section className="card">
-            <PaymentChoice
-              {...{ gateways: usable, methods: methods.data?.methods, choice }}
-              onChoose={setChosen}
-              card={card.ref}
-            />
+            <Problem error={gateways.error} retry={gateways.reload} />
+            <Problem error={methods.error} retry={methods.reload} />
+            {gateways.data === undefined && gateways.error === undefined && <Waiting />}
+            {gateways.data && (
+              <PaymentChoice
+                {...{ gateways: usable, methods: methods.data?.methods, choice }}
+                onChoose={setChosen}
+                card={card.ref}
+              />
+            )}
             <Problem error={update.error ?? save.error ?? submit.error} />
             {page && <Elsewhere url={page} text={t('checkout.page')} label={t('pay.open')} />}
             <div className="actions">

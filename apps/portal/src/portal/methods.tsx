@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Elsewhere, Problem, Waiting } from '../parts/notices.js';
-import { type Choice, firstChoice, type Method, methodName, PaymentChoice, useCardFields } from '../parts/payment.js';
+import { type Choice, choiceOf, type Method, methodName, PaymentChoice, useCardFields } from '../parts/payment.js';
 import { useAction, useGet, useVisit } from '../session/calls.js';
 import { useText } from '../text/text.js';
 
@@ -72,9 +72,9 @@ function NewMethod() {
   const { t } = useText();
   const { client } = useVisit();
   const [chosen, setChosen] = useState<Choice>();
-  const { data } = useGet('/portal/gateway/list', {});
+  const { data, error, reload } = useGet('/portal/gateway/list', {});
   const gateways = data?.gateways.filter(each => each.autoChargeEnabled) ?? [];
-  const choice = chosen ?? firstChoice(gateways, []);
+  const choice = choiceOf(chosen, gateways, []);
   const [page, setPage] = useState('');
   const [isOpen, setOpen] = useState(false);
   const [added, setAdded] = useState(0);
@@ -82,7 +82,7 @@ function NewMethod() {
   const add = useAction(({ gatewayId, data: entered }: Choice, idempotencyKey) =>
     client.post('/portal/payment_method/new', { gatewayId, data: entered }, { idempotencyKey }),
   );
-  if (gateways.length === 0) return null;
+  if (gateways.length === 0) return <Problem error={error} retry={reload} />;
   const submit = async () => {
     const whole = choice && (await card.complete(choice));
     const made = whole && (await add.start(whole));

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { extractText, getDocumentProxy } from 'unpdf';
 import type { Visit } from '../../browser.js';
+import { fieldOf } from './cut.js';
 import { type Seller, sharedSeller } from './seller.js';
 
 let seller: Seller;
@@ -49,6 +50,32 @@ describe('the checkout', () => {
     await page.getByRole('button', { name: /^Pay €58\.31/ }).click();
     await page.getByText('Thank you. Your subscription is active.').waitFor();
     expect((await seller.subscriptionsOf(user.id)).map(({ subscription }) => subscription.status)).toEqual([2]);
+  });
+});
+
+describe('the gateways', () => {
+  it('whose list does not arrive are asked for again; the page does not say that there are none', async () => {
+    const { page } = await seller.open('about:blank');
+    const { clientSession } = await seller.linkOf((await seller.newUser()).email);
+    await page.route('**/portal/gateway/list', route => route.abort());
+    await page.goto(`${seller.baseUrl}/portal/checkout?planId=${seller.plans.small}&session=${clientSession}`);
+    await page.getByText('No answer came.').waitFor();
+    expect(await page.getByText('There is no way to pay online').count()).toBe(0);
+    await page.unroute('**/portal/gateway/list');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('button', { name: /^Buy now/ }).waitFor();
+  });
+
+  it('that do not hold another currency give way to one that does', async () => {
+    const multiCurrencies = [{ currency: 'USD', fixedAmount: 5_500 }];
+    const { page } = await seller.checkoutOf((await seller.newPlan('Abroad', 4900, { multiCurrencies })).id);
+    await page.getByRole('radio', { name: 'Card' }).check();
+    await page.getByRole('radio', { name: 'Bank transfer' }).check();
+    await fieldOf(page, 'Currency').selectOption('USD');
+    await page.getByRole('radio', { name: 'Bank transfer' }).waitFor({ state: 'detached' });
+    expect(await page.getByRole('radio', { name: 'Card' }).isChecked()).toBe(true);
+    await page.getByRole('button', { name: /^Buy now for \$65\.45/ }).click();
+    await page.getByText('Thank you. Your subscription is active.').waitFor();
   });
 });
 

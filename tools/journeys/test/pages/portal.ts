@@ -80,6 +80,22 @@ describe('a change of plan', () => {
   });
 });
 
+describe('two invoices of one visit', () => {
+  it('say that the gateways did not arrive, and ask for them again', async () => {
+    const user = await seller.newUser();
+    const { number } = await seller.newInvoice(seller.gateway.card, user.id);
+    const { page } = await seller.open('about:blank');
+    await page.route('**/portal/gateway/list', route => route.abort());
+    await page.goto((await seller.linkOf(user.email)).url);
+    await page.getByText('No answer came.').waitFor();
+    await page.getByRole('button', { name: number }).click();
+    await page.getByText('No answer came.').waitFor();
+    await page.unroute('**/portal/gateway/list');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('button', { name: /^Pay €/ }).waitFor();
+  });
+});
+
 describe('dates', () => {
   it('are those of the zone of the subscription, also on its invoice', async () => {
     // whichever is on another day than UTC now
