@@ -79,6 +79,10 @@ function useAnswer<D>(
   return { data, error: error?.failure, isLoading: isFetching, reload };
 }
 
+/** Makes an answer known that came with that of an action. */
+export const learn = <P extends Path<'GET'>>(path: P, input: Input<P>, answer: Output<P>) =>
+  queries.setQueryData([path, input], answer);
+
 export interface Action<I, D> {
   isBusy: boolean;
   error?: Failure;

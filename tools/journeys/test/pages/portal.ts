@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Route } from 'playwright-core';
 import { hostedJourney } from '../../hosted.js';
 import { fieldOf } from './cut.js';
 import { type Seller, sharedSeller, until } from './seller.js';
@@ -77,6 +78,38 @@ describe('a change of plan', () => {
     await page.getByRole('button', { name: 'Confirm the change' }).waitFor();
     await page.getByRole('radio', { name: /Small/ }).check();
     await choice.waitFor({ state: 'detached' });
+  });
+});
+
+describe('the billing details', () => {
+  it('are those that were saved when the page is left and come back to', async () => {
+    const { page } = await seller.portal((await seller.subscriber()).user);
+    await fieldOf(page, 'City').fill('Ulm');
+    await page.getByRole('button', { name: 'Save', exact: true }).last().click();
+    await page.getByText('Saved.', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await page.getByRole('button', { name: 'Back', exact: true }).click();
+    expect(await fieldOf(page, 'City').inputValue()).toBe('Ulm');
+  });
+
+  it('keep what is typed while they are saved', async () => {
+    const user = await seller.newUser();
+    const { page } = await seller.portal(user);
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    await fieldOf(page, 'City').fill('Ulm');
+    const typing = async (route: Route) => {
+      const response = await route.fetch();
+      await fieldOf(page, 'Company').fill('Kahn AG');
+      await route.fulfill({ response });
+    };
+    await page.route('**/portal/user/update', typing, { times: 1 });
+    await save.click();
+    await page.locator('button[type=submit]:enabled', { hasText: 'Save' }).last().waitFor();
+    expect(await fieldOf(page, 'Company').inputValue()).toBe('Kahn AG');
+    await save.click();
+    await page.getByText('Saved.', { exact: true }).waitFor();
+    const { city, companyName } = (await seller.get('/merchant/user/get', { userId: user.id })).user;
+    expect({ city, companyName }).toEqual({ city: 'Ulm', companyName: 'Kahn AG' });
   });
 });
 
