@@ -114,6 +114,24 @@ describe('the billing details', () => {
 });
 
 describe('two invoices of one visit', () => {
+  it('have each their own choice, also where the history leads from one to the other', async () => {
+    const user = await seller.newUser();
+    const [first, second] = [
+      await seller.newInvoice(seller.gateway.card, user.id),
+      await seller.newInvoice(seller.gateway.card, user.id),
+    ];
+    const { page } = await seller.portal(user);
+    await page.getByRole('button', { name: first.number }).click();
+    await page.getByText(`Invoice ${first.number}`).waitFor();
+    await page.getByRole('button', { name: 'Back', exact: true }).click();
+    await page.getByRole('button', { name: second.number }).click();
+    await page.getByText(`Invoice ${second.number}`).waitFor();
+    await fieldOf(page, 'Test card').selectOption('declines_hard');
+    await page.evaluate('history.go(-2)');
+    await page.getByText(`Invoice ${first.number}`).waitFor();
+    expect(await fieldOf(page, 'Test card').inputValue()).toBe('succeeds');
+  });
+
   it('say that the gateways did not arrive, and ask for them again', async () => {
     const user = await seller.newUser();
     const { number } = await seller.newInvoice(seller.gateway.card, user.id);
