@@ -19,6 +19,7 @@ import {
 } from '../parts/plan.js';
 import { useSettled } from '../parts/settled.js';
 import { useAction, useGet, usePost, useVisit } from '../session/calls.js';
+import { useMethods } from '../session/methods.js';
 import type { Exchanged } from '../session/session.js';
 import { useText } from '../text/text.js';
 
@@ -55,9 +56,6 @@ export default function CheckoutPage({
     </Frame>
   );
 }
-
-/** Time between looks for a card that is being confirmed on another page. */
-const savedSoonMs = 3_000;
 
 /** Time in which the success is shown before the page leads on by itself. */
 const readingMs = 4_000;
@@ -102,9 +100,7 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
   const [details, setDetails] = useState({ ...saved, countryCode: saved.countryCode || session.vatCountryCode });
   const [chosen, setChosen] = useState<Choice>();
   const gateways = useGet('/portal/gateway/list', {});
-  const [page, setPage] = useState('');
-  // a card that is confirmed on that page appears among the saved methods
-  const methods = useGet('/portal/payment_method/list', {}, { everyMs: page ? savedSoonMs : 0 });
+  const { methods, page, setPage } = useMethods();
   const usable =
     gateways.data?.gateways.filter(each => each.currency === '' || each.currency === (currency || plan.currency)) ?? [];
   const choice = choiceOf(chosen, usable, methods.data?.methods ?? []);

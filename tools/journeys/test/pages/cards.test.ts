@@ -171,6 +171,19 @@ describe('a card of Stripe', () => {
     await page.getByText('visa •••• 0119').waitFor();
   });
 
+  it('that is confirmed on another page appears in the portal, and the way there goes', async () => {
+    const { page, user } = await portal();
+    await type(page, cards.asksWhenSaved);
+    await press(page, 'Add');
+    const link = page.getByRole('link', { name: 'Open the payment page' });
+    await link.waitFor();
+    const { id } = seller.stripe.keep(cards.succeeds);
+    const confirmed = { gatewayId: seller.gateway.card, userId: user.id, data: { paymentMethodId: id } };
+    await seller.post('/merchant/payment/method/new', confirmed);
+    await page.getByText('visa •••• 4242').waitFor();
+    await link.waitFor({ state: 'detached' });
+  });
+
   it('whose bank asks leads to the page of the bank', async () => {
     const { page, userId } = await invoiceByCard();
     await type(page, cards.asksWhenSaved);

@@ -89,7 +89,7 @@ export async function startStripe() {
     url: server.url,
     close: () => server.close(),
     /** Keeps a card that was typed into the fields of a page, as Stripe's script asks it to. */
-    keep(number: string): object {
+    keep(number: string) {
       const id = newId('pm');
       numbers.set(id, number);
       return methodOf(id);
