@@ -74,8 +74,13 @@ export default function CardFields({ publicKey, ref }: Props) {
     };
   }, [publicKey]);
   useEffect(() => {
-    shown.current?.elements.update({ locale: language, appearance: appearanceOf(isDark) });
-  }, [language, isDark]);
+    shown.current?.elements.update({ appearance: appearanceOf(isDark) });
+  }, [isDark]);
+  useEffect(() => {
+    shown.current?.elements.update({ locale: language });
+    // the message is in the language before
+    setProblem('');
+  }, [language]);
 
   const refused = ({ type, message }: StripeError) => {
     // other messages are for the merchant's developers

@@ -243,6 +243,22 @@ describe('the card fields', () => {
     expect(await renamed.inputValue()).toBe('4242');
   });
 
+  it('keep what they say of a card in another theme; another language takes it away', async () => {
+    const { page } = await checkout();
+    const number = await cardField(page);
+    await number.fill('4242');
+    await press(page, /^Buy now/);
+    const said = page.getByText('Your card number is incomplete.');
+    await said.waitFor();
+    const colour = () => number.evaluate(input => getComputedStyle(input).color);
+    const before = await colour();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await until(async () => (await colour()) !== before);
+    expect(await said.count()).toBe(1);
+    await page.getByRole('combobox', { name: 'Language' }).selectOption('zh');
+    await said.waitFor({ state: 'detached' });
+  });
+
   it('are reached and filled in by the keyboard', async () => {
     const { page, user } = await checkout();
     const number = await cardField(page);
