@@ -147,6 +147,22 @@ describe('two invoices of one visit', () => {
   });
 });
 
+describe('a language', () => {
+  it('whose messages do not arrive leaves the page as it is, and is loaded when chosen again', async () => {
+    const { page } = await seller.open(`${seller.baseUrl}/portal/`, { locale: 'de-DE' });
+    const choose = () => page.getByRole('combobox').selectOption('zh');
+    await page.route('**/assets/zh-*.js', route => route.abort());
+    const failed = page.waitForEvent('requestfailed');
+    await choose();
+    await failed;
+    await page.waitForLoadState('networkidle');
+    expect(await page.locator('html').getAttribute('lang')).toBe('de');
+    await page.unroute('**/assets/zh-*.js');
+    await choose();
+    await page.locator('html[lang=zh]').waitFor({ state: 'attached' });
+  });
+});
+
 describe('dates', () => {
   it('are those of the zone of the subscription, also on its invoice', async () => {
     // whichever is on another day than UTC now
