@@ -163,6 +163,21 @@ describe('a language', () => {
   });
 });
 
+describe('another billing day', () => {
+  it('is said to be set until the next one is chosen', async () => {
+    const { user } = await seller.subscriber();
+    const { page } = await seller.portal(user);
+    await page.getByText('Change the billing day').click();
+    const day = page.getByLabel('Billing day');
+    await day.selectOption('3');
+    await page.getByRole('button', { name: 'Save', exact: true }).first().click();
+    const said = page.getByText('The billing day was changed');
+    await said.waitFor();
+    await day.selectOption('7');
+    await said.waitFor({ state: 'detached' });
+  });
+});
+
 describe('dates', () => {
   it('are those of the zone of the subscription, also on its invoice', async () => {
     // whichever is on another day than UTC now
