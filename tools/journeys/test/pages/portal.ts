@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Route } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { hostedJourney } from '../../hosted.js';
 import { fieldOf } from './cut.js';
 import { type Seller, sharedSeller, until } from './seller.js';
@@ -36,6 +36,10 @@ describe('a smaller plan', () => {
     expect((await seller.invoicesOf(user.id)).length).toBe(1);
   });
 });
+
+/** The text of what has the focus. */
+const focused = (page: Page) =>
+  page.evaluate('document.activeElement.tagName + " " + document.activeElement.innerText');
 
 describe('a change of plan', () => {
   it('starts from what the subscription has now, though it was changed elsewhere', async () => {
@@ -175,6 +179,38 @@ describe('another billing day', () => {
     await said.waitFor();
     await day.selectOption('7');
     await said.waitFor({ state: 'detached' });
+  });
+});
+
+describe('the focus', () => {
+  it('goes to the heading of the part where the pressed button disappears', async () => {
+    const { user, subscriptionId } = await seller.subscriber();
+    await seller.post('/merchant/subscription/cancel_at_period_end', { subscriptionId });
+    const { page } = await seller.portal(user);
+    await page.getByRole('button', { name: 'Keep the subscription' }).press('Enter');
+    await page.getByRole('button', { name: 'Change plan' }).waitFor();
+    expect(await focused(page)).toBe('H2 Small');
+    await page.getByRole('button', { name: 'End the subscription' }).press('Enter');
+    expect(await focused(page)).toBe('H2 Small');
+    await page.getByRole('button', { name: /^Delete/ }).press('Enter');
+    await page.getByText('No payment method is saved.').waitFor();
+    expect(await focused(page)).toBe('H2 Payment methods');
+  });
+
+  it('does not come back to a field that was left', async () => {
+    const { page } = await seller.checkout();
+    await fieldOf(page, 'Quantity').fill('2');
+    await fieldOf(page, 'Quantity').blur();
+    await page.getByRole('button', { name: /^Buy now for €116\.62/ }).waitFor();
+    expect(await focused(page)).toMatch(/^BODY/);
+  });
+
+  it('stays on a button whose action fails', async () => {
+    const { page } = await seller.portal((await seller.subscriber()).user);
+    await page.route('**/portal/payment_method/delete', route => route.abort());
+    await page.getByRole('button', { name: /^Delete/ }).press('Enter');
+    await page.getByText('No answer came.').waitFor();
+    expect(await focused(page)).toBe('BUTTON Delete');
   });
 });
 
