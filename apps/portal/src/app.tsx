@@ -2,6 +2,7 @@ import type { Failure, Result } from '@recur/client';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { lazy, Suspense, useCallback, useEffect, useState } from 'react';
 import type { Address } from './address.js';
+import { useKeptFocus } from './focus.js';
 import { Expired } from './pages/expired.js';
 import { Boundary } from './parts/boundary.js';
 import { Frame } from './parts/frame.js';
@@ -30,6 +31,7 @@ export function App(props: Props) {
     setExchanged(undefined);
     open?.().then(setExchanged);
   }, [open]);
+  useKeptFocus();
   useEffect(() => {
     session.onOver(() => setOver(true));
     start();

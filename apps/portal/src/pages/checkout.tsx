@@ -6,7 +6,7 @@ import { Lines } from '../parts/lines.js';
 import { type Look, lookOf, useLook } from '../parts/look.js';
 import { Elsewhere, Notice, Problem, Waiting } from '../parts/notices.js';
 import { OwnInvoice } from '../parts/open-invoice.js';
-import { type Choice, firstChoice, PaymentChoice, useCardFields } from '../parts/payment.js';
+import { type Choice, choiceOf, PaymentChoice, useCardFields } from '../parts/payment.js';
 import {
   AddonFields,
   type Addons,
@@ -19,6 +19,7 @@ import {
 } from '../parts/plan.js';
 import { useSettled } from '../parts/settled.js';
 import { useAction, useGet, usePost, useVisit } from '../session/calls.js';
+import { useMethods } from '../session/methods.js';
 import type { Exchanged } from '../session/session.js';
 import { useText } from '../text/text.js';
 
@@ -55,9 +56,6 @@ export default function CheckoutPage({
     </Frame>
   );
 }
-
-/** Time between looks for a card that is being confirmed on another page. */
-const savedSoonMs = 3_000;
 
 /** Time in which the success is shown before the page leads on by itself. */
 const readingMs = 4_000;
@@ -102,12 +100,10 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
   const [details, setDetails] = useState({ ...saved, countryCode: saved.countryCode || session.vatCountryCode });
   const [chosen, setChosen] = useState<Choice>();
   const gateways = useGet('/portal/gateway/list', {});
-  const [page, setPage] = useState('');
-  // a card that is confirmed on that page appears among the saved methods
-  const methods = useGet('/portal/payment_method/list', {}, { everyMs: page ? savedSoonMs : 0 });
+  const { methods, page, setPage } = useMethods();
   const usable =
     gateways.data?.gateways.filter(each => each.currency === '' || each.currency === (currency || plan.currency)) ?? [];
-  const choice = chosen ?? firstChoice(usable, methods.data?.methods ?? []);
+  const choice = choiceOf(chosen, usable, methods.data?.methods ?? []);
   const ordered = {
     ...{ planId: plan.id, quantity, addonParams: addonParams(addons), discountCode: discountCode.trim(), currency },
     gatewayId: choice?.gatewayId ?? 0,
@@ -201,11 +197,16 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
             {quote?.otherActiveSubscriptionId && <Notice kind="bad">{t('checkout.other')}</Notice>}
           </section>
           <section className="card">
-            <PaymentChoice
-              {...{ gateways: usable, methods: methods.data?.methods, choice }}
-              onChoose={setChosen}
-              card={card.ref}
-            />
+            <Problem error={gateways.error} retry={gateways.reload} />
+            <Problem error={methods.error} retry={methods.reload} />
+            {gateways.data === undefined && gateways.error === undefined && <Waiting />}
+            {gateways.data && (
+              <PaymentChoice
+                {...{ gateways: usable, methods: methods.data?.methods, choice }}
+                onChoose={setChosen}
+                card={card.ref}
+              />
+            )}
             <Problem error={update.error ?? save.error ?? submit.error} />
             {page && <Elsewhere url={page} text={t('checkout.page')} label={t('pay.open')} />}
             <div className="actions">

@@ -45,8 +45,8 @@ export default function VisitPage() {
             <BillingDetails />
           </>
         )}
-        {view.kind === 'change' && <ChangePlan subscriptionId={view.subscriptionId} />}
-        {view.kind === 'invoice' && <OwnInvoice invoiceId={view.invoiceId} />}
+        {view.kind === 'change' && <ChangePlan key={view.subscriptionId} subscriptionId={view.subscriptionId} />}
+        {view.kind === 'invoice' && <OwnInvoice key={view.invoiceId} invoiceId={view.invoiceId} />}
         {session?.returnUrl && (
           <a className="button plain" href={session.returnUrl}>
             {t('return')}

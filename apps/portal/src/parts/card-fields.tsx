@@ -36,6 +36,7 @@ export default function CardFields({ publicKey, ref }: Props) {
   const [isReady, setReady] = useState(false);
   const [problem, setProblem] = useState('');
   const [failure, setFailure] = useState<Error>();
+  /** Times at which the card may have become another: a whole one pasted over a whole one is no change to Stripe. */
   const edits = useRef(0);
   /** The card as it was last read, after that many edits. */
   const card = useRef({ edits: -1, id: '' });
@@ -53,6 +54,9 @@ export default function CardFields({ publicKey, ref }: Props) {
       const fields = elements.create('payment', { wallets: { applePay: 'never', googlePay: 'never', link: 'never' } });
       fields.on('ready', () => setReady(true));
       fields.on('loaderror', ({ error }) => setFailure(new Error(error.message)));
+      fields.on('focus', () => {
+        edits.current += 1;
+      });
       fields.on('change', () => {
         edits.current += 1;
         setProblem('');
@@ -70,8 +74,13 @@ export default function CardFields({ publicKey, ref }: Props) {
     };
   }, [publicKey]);
   useEffect(() => {
-    shown.current?.elements.update({ locale: language, appearance: appearanceOf(isDark) });
-  }, [language, isDark]);
+    shown.current?.elements.update({ appearance: appearanceOf(isDark) });
+  }, [isDark]);
+  useEffect(() => {
+    shown.current?.elements.update({ locale: language });
+    // the message is in the language before
+    setProblem('');
+  }, [language]);
 
   const refused = ({ type, message }: StripeError) => {
     // other messages are for the merchant's developers

@@ -6,7 +6,7 @@ import { type Invoice, Lines } from './lines.js';
 import { Elsewhere, Notice, Problem } from './notices.js';
 import {
   type Choice,
-  firstChoice,
+  choiceOf,
   type Gateway,
   isCardRead,
   type Method,
@@ -183,7 +183,7 @@ function PayForm({ gateways, methods = [], begin, pay, preferred, due, isFollowi
   const { t } = useText();
   const [chosen, setChosen] = useState(begin);
   const [page, setPage] = useState('');
-  const choice = chosen ?? firstChoice(gateways, methods, preferred);
+  const choice = choiceOf(chosen, gateways, methods, preferred);
   const card = useCardFields(gateways);
   const action = useAction(pay);
   const isBusy = action.isBusy || card.isReading;

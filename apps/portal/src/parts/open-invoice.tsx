@@ -15,21 +15,22 @@ interface Props {
 /** An invoice of the visit's user, payable with their saved methods. */
 export function OwnInvoice({ invoiceId, begin, paid }: Props) {
   const { client } = useVisit();
-  const { data, error, reload } = useGet('/portal/invoice/detail', { invoiceId });
-  const { data: gateways } = useGet('/portal/gateway/list', {});
-  const { data: saved } = useGet('/portal/payment_method/list', {});
-  if (data === undefined || gateways === undefined || saved === undefined)
-    return error ? <Problem error={error} retry={reload} /> : <Waiting />;
+  const invoice = useGet('/portal/invoice/detail', { invoiceId });
+  const gateways = useGet('/portal/gateway/list', {});
+  const methods = useGet('/portal/payment_method/list', {});
+  const failed = [invoice, gateways, methods].find(({ error }) => error);
+  const problem = failed && <Problem error={failed.error} retry={failed.reload} />;
+  if (!invoice.data || !gateways.data || !methods.data) return problem ?? <Waiting />;
   return (
     <>
-      <Problem error={error} retry={reload} />
-      {stateOf(data.invoice) === 'paid' && paid}
+      {problem}
+      {stateOf(invoice.data.invoice) === 'paid' && paid}
       <InvoicePanel
-        shown={data}
-        gateways={gateways.gateways}
-        methods={saved.methods}
+        shown={invoice.data}
+        gateways={gateways.data.gateways}
+        methods={methods.data.methods}
         begin={begin}
-        reload={reload}
+        reload={invoice.reload}
         pay={(choice, idempotencyKey) =>
           client.post('/portal/invoice/pay', { invoiceId, ...choice }, { idempotencyKey })
         }

@@ -25,12 +25,19 @@ export function methodName({ type, data }: Pick<Method, 'type' | 'data'>): strin
   return words.filter(Boolean).join(' ');
 }
 
-/** The choice that is made for the user: the default method of the preferred or first gateway. */
-export function firstChoice(
+/** The choice of the user, unless its gateway is not offered any more; else the first one. */
+export const choiceOf = (
+  chosen: Choice | undefined,
   gateways: readonly Gateway[],
   methods: readonly Method[],
   preferred = 0,
-): Choice | undefined {
+): Choice | undefined =>
+  gateways.some(({ gatewayId }) => gatewayId === chosen?.gatewayId)
+    ? chosen
+    : firstChoice(gateways, methods, preferred);
+
+/** The choice that is made for the user: the default method of the preferred or first gateway. */
+function firstChoice(gateways: readonly Gateway[], methods: readonly Method[], preferred: number): Choice | undefined {
   const gateway =
     gateways.find(({ gatewayId }) => gatewayId === preferred) ?? gateways.find(each => each.isDefault) ?? gateways[0];
   if (gateway === undefined) return undefined;

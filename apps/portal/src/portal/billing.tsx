@@ -1,31 +1,34 @@
 import { useState } from 'react';
-import { changedDetails, DetailsFields, detailsOf } from '../parts/details.js';
+import { changedDetails, type Details, DetailsFields, detailsOf } from '../parts/details.js';
 import { Notice, Problem } from '../parts/notices.js';
-import { useAction, useVisit } from '../session/calls.js';
+import { learn, useAction, useGet, useVisit } from '../session/calls.js';
 import type { Exchanged } from '../session/session.js';
 import { useText } from '../text/text.js';
 
 export function BillingDetails() {
   const { session } = useVisit();
-  return session && <DetailsForm user={session.user} />;
+  return session && <DetailsForm session={session} />;
 }
 
-/** The details that bills are made out to; what was typed stays when saving fails. */
-function DetailsForm({ user }: { user: Exchanged['user'] }) {
+/** The details that bills are made out to; what was typed stays when saving fails, and what is typed while it is saved. */
+function DetailsForm({ session }: { session: Exchanged }) {
   const { t } = useText();
   const { client } = useVisit();
-  const [saved, setSaved] = useState(detailsOf(user));
-  const [details, setDetails] = useState(saved);
+  const { user } = useGet('/portal/user/detail', {}).data ?? session;
+  const [typed, setTyped] = useState<Partial<Details>>({});
   const [isDone, setDone] = useState(false);
   const update = useAction((changed: object, idempotencyKey) =>
     client.post('/portal/user/update', changed, { idempotencyKey }),
   );
+  const saved = detailsOf(user);
+  const details = { ...saved, ...typed };
   const changed = changedDetails(saved, details);
+  const isChanged = Object.keys(changed).length > 0;
   const submit = async () => {
     const answer = await update.start(changed);
     if (answer === undefined) return;
-    setSaved(detailsOf(answer.user));
-    setDetails(detailsOf(answer.user));
+    learn('/portal/user/detail', {}, answer);
+    setTyped(now => changedDetails(details, { ...details, ...now }));
     setDone(true);
   };
   return (
@@ -42,12 +45,12 @@ function DetailsForm({ user }: { user: Exchanged['user'] }) {
         error={update.error}
         onChange={next => {
           setDone(false);
-          setDetails(next);
+          setTyped({ ...typed, ...changedDetails(details, next) });
         }}
       />
       <Problem error={update.error} />
-      {isDone && <Notice kind="good">{t('saved')}</Notice>}
-      <button type="submit" disabled={update.isBusy || Object.keys(changed).length === 0}>
+      {isDone && !isChanged && <Notice kind="good">{t('saved')}</Notice>}
+      <button type="submit" disabled={update.isBusy || !isChanged}>
         {t('save')}
       </button>
     </form>

@@ -10,6 +10,7 @@ import {
   addonParams,
   CodeRefused,
   type Offer,
+  type Plan,
   PlanFacts,
   Price,
   Quantity,
@@ -48,7 +49,10 @@ export function ChangePlan({ subscriptionId }: { subscriptionId: string }) {
 function Offered({ detail, onChanged }: { detail: Detail; onChanged(changed: Changed): void }) {
   const { productId } = detail.subscription;
   const plans = useGet('/portal/plan/list', { productId, count: 100 });
-  if (plans.data) return <Choosing detail={detail} offers={plans.data.plans} onChanged={onChanged} />;
+  // a choice is a change of the subscription as it was: where it is another, choosing starts anew
+  const { planId, quantity } = detail.subscription;
+  const held = JSON.stringify([planId, quantity, detail.addonParams]);
+  if (plans.data) return <Choosing key={held} detail={detail} offers={plans.data.plans} onChanged={onChanged} />;
   return plans.error ? <Problem error={plans.error} retry={plans.reload} /> : <Waiting />;
 }
 
@@ -56,6 +60,15 @@ interface ChoosingProps {
   detail: Detail;
   offers: readonly Offer[];
   onChanged(changed: Changed): void;
+}
+
+/** Add-ons that can be had with a plan: those that are offered with it, and held ones that are sold no more. */
+function addonsWith(planId: number, offer: Offer | undefined, { subscription, addons }: Detail): Plan[] {
+  const offered = offer?.addons ?? [];
+  const bound = offer?.plan.bindingAddonIds.split(',').map(Number) ?? [];
+  const held = addons.flatMap(({ addonPlan }) => addonPlan ?? []);
+  const kept = held.filter(({ id }) => planId === subscription.planId || bound.includes(id));
+  return [...offered, ...kept.filter(({ id }) => offered.every(other => other.id !== id))];
 }
 
 const addonsOf = (detail: Detail): Addons =>
@@ -74,12 +87,11 @@ function Choosing({ detail, offers, onChanged }: ChoosingProps) {
   const [addons, setAddons] = useState(addonsOf(detail));
   const [discountCode, setDiscountCode] = useState('');
   const offer = offers.find(({ plan }) => plan.id === planId);
+  const possible = addonsWith(planId, offer, detail);
   const wanted = {
     ...{ subscriptionId: subscription.subscriptionId, newPlanId: planId, quantity, discountCode: discountCode.trim() },
     // an add-on that the plan does not have cannot stay
-    addonParams: addonParams(addons).filter(
-      each => offer === undefined || offer.addons.some(({ id }) => id === each.addonPlanId),
-    ),
+    addonParams: addonParams(addons).filter(each => possible.some(({ id }) => id === each.addonPlanId)),
   };
   const before = { quantity: subscription.quantity, addons: addonParams(addonsOf(detail)) };
   const isChange =
@@ -117,7 +129,7 @@ function Choosing({ detail, offers, onChanged }: ChoosingProps) {
       <div className="columns narrow-first">
         <section className="card">
           <Quantity label={t('plan.quantity')} value={quantity} least={1} onChange={setQuantity} />
-          <AddonFields addons={offer?.addons ?? []} chosen={addons} onChange={setAddons} />
+          <AddonFields addons={possible} chosen={addons} onChange={setAddons} />
           <Field label={t('checkout.code')} value={discountCode} onChange={setDiscountCode} />
         </section>
         {isChange ? (

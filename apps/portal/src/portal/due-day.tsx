@@ -44,7 +44,14 @@ export function DueDay({ subscription, unit }: Props) {
         <p className="small soft">{t('due.why')}</p>
         <label className="field">
           {t('due.day')}
-          <select value={day} required onChange={event => setDay(event.target.value)}>
+          <select
+            value={day}
+            required
+            onChange={event => {
+              setDone('');
+              setDay(event.target.value);
+            }}
+          >
             <option value="">–</option>
             {Array.from({ length: count }, (_, at) => String(at + 1)).map(each => (
               <option key={each} value={each}>

@@ -1,13 +1,15 @@
 import { useState } from 'react';
 import { Elsewhere, Problem, Waiting } from '../parts/notices.js';
-import { type Choice, firstChoice, type Method, methodName, PaymentChoice, useCardFields } from '../parts/payment.js';
+import { type Choice, choiceOf, type Method, methodName, PaymentChoice, useCardFields } from '../parts/payment.js';
 import { useAction, useGet, useVisit } from '../session/calls.js';
+import { useMethods } from '../session/methods.js';
 import { useText } from '../text/text.js';
 
 /** The saved payment methods: add, delete, and the one that is charged. */
 export function Methods() {
   const { t } = useText();
-  const { data, error, reload } = useGet('/portal/payment_method/list', {});
+  const { methods, page, setPage } = useMethods();
+  const { data, error, reload } = methods;
   return (
     <section className="card">
       <h2>{t('methods')}</h2>
@@ -17,7 +19,7 @@ export function Methods() {
       {data?.methods.map(method => (
         <SavedMethod key={`${method.gatewayId} ${method.id}`} method={method} />
       ))}
-      <NewMethod />
+      <NewMethod page={page} onPage={setPage} />
     </section>
   );
 }
@@ -68,26 +70,31 @@ function SavedMethod({ method }: { method: Method }) {
   );
 }
 
-function NewMethod() {
+interface NewMethodProps {
+  /** Where the method that was added last has to be confirmed, '' for nowhere. */
+  page: string;
+  onPage(page: string): void;
+}
+
+function NewMethod({ page, onPage }: NewMethodProps) {
   const { t } = useText();
   const { client } = useVisit();
   const [chosen, setChosen] = useState<Choice>();
-  const { data } = useGet('/portal/gateway/list', {});
+  const { data, error, reload } = useGet('/portal/gateway/list', {});
   const gateways = data?.gateways.filter(each => each.autoChargeEnabled) ?? [];
-  const choice = chosen ?? firstChoice(gateways, []);
-  const [page, setPage] = useState('');
+  const choice = choiceOf(chosen, gateways, []);
   const [isOpen, setOpen] = useState(false);
   const [added, setAdded] = useState(0);
   const card = useCardFields(gateways);
   const add = useAction(({ gatewayId, data: entered }: Choice, idempotencyKey) =>
     client.post('/portal/payment_method/new', { gatewayId, data: entered }, { idempotencyKey }),
   );
-  if (gateways.length === 0) return null;
+  if (gateways.length === 0) return <Problem error={error} retry={reload} />;
   const submit = async () => {
     const whole = choice && (await card.complete(choice));
     const made = whole && (await add.start(whole));
     if (made === undefined) return;
-    setPage(made.url);
+    onPage(made.url);
     // the fields of the next card are empty
     setAdded(added + 1);
   };

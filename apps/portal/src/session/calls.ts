@@ -42,6 +42,7 @@ export interface Loaded<D> {
   error?: Failure;
   /** True while an answer is awaited, also where an earlier one is shown. */
   isLoading: boolean;
+  /** Asks again, unless an answer is under way. */
   reload(): void;
 }
 
@@ -73,22 +74,30 @@ function useAnswer<D>(
     placeholderData: keepPreviousData,
     refetchInterval: everyMs || false,
   });
-  const reload = useCallback(() => void refetch(), [refetch]);
+  // a question that is under way is not given up: asked more often than it is answered, no answer would ever come
+  const reload = useCallback(() => void refetch({ cancelRefetch: false }), [refetch]);
   return { data, error: error?.failure, isLoading: isFetching, reload };
 }
+
+/** Makes an answer known that came with that of an action. */
+export const learn = <P extends Path<'GET'>>(path: P, input: Input<P>, answer: Output<P>) =>
+  queries.setQueryData([path, input], answer);
 
 export interface Action<I, D> {
   isBusy: boolean;
   error?: Failure;
   start(input: I): Promise<D | undefined>;
-  clear(): void;
 }
 
+/** The server answered that it did nothing. After any other failure the outcome is unknown, or may yet come. */
+const isRefused = ({ type, status, retryable }: Failure) =>
+  !retryable && type !== 'unreadable' && status >= 400 && status < 500;
+
 /**
- * An intent of the user. While it is under way a second press does nothing; a repeat with the same input after a failure
- * has the same idempotency key, so that it happens once even where the first answer was lost. Once it is done, all that is
- * shown is asked for again. `onRefused` is called where the server has answered that it did nothing: after a lost answer,
- * what the input was made from has to stay.
+ * An intent of the user. While it is under way a second press does nothing; a repeat with the same input after a lost
+ * answer has the same idempotency key, so that it happens once. After a refusal it is a new intent, since a gateway repeats
+ * its refusal under the same key, and `onRefused` is called: after a lost answer, what the input was made from has to stay.
+ * Once it is done, all that is shown is asked for again.
  */
 export function useAction<I, D>(
   run: (input: I, key: string) => Promise<Result<D>>,
@@ -105,13 +114,12 @@ export function useAction<I, D>(
     if (intent.current.print !== print) intent.current = { print, key: newIdempotencyKey() };
     const result = await run(input, intent.current.key);
     underWay.current = false;
-    if (result.ok) {
-      intent.current = { print: '', key: '' };
-      void queries.invalidateQueries();
-    }
+    const refused = !result.ok && isRefused(result.error);
+    if (result.ok || refused) intent.current = { print: '', key: '' };
+    if (result.ok) void queries.invalidateQueries();
     setState({ isBusy: false, error: result.ok ? undefined : result.error });
-    if (!result.ok && !result.error.retryable) onRefused?.();
+    if (refused) onRefused?.();
     return result.ok ? result.data : undefined;
   };
-  return { ...state, start, clear: () => setState({ isBusy: underWay.current }) };
+  return { ...state, start };
 }

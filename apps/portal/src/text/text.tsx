@@ -31,22 +31,29 @@ export function useText(): Text {
   return text;
 }
 
-/** Provides messages and formats; renders nothing until the messages are there. `preferred` goes before the browser's. */
+/**
+ * Provides messages and formats; renders nothing until the messages are there. `preferred` goes before the browser's. Where
+ * messages do not arrive, those that are there stay, and a language that is chosen again is loaded again.
+ */
 export function TextProvider({ preferred, children }: { preferred: string; children: ReactNode }) {
-  const [chosen, setChosen] = useState<Language>();
+  const [chosen, setChosen] = useState<{ language: Language }>();
   const [loaded, setLoaded] = useState<{ language: Language; messages: Messages }>();
-  const language = chosen ?? chooseLanguage([preferred, ...navigator.languages]);
+  // each choice is another object, so that the same one loads again
+  const wanted = useMemo(
+    () => chosen ?? { language: chooseLanguage([preferred, ...navigator.languages]) },
+    [chosen, preferred],
+  );
   useEffect(() => {
     let current = true;
-    const show = (of: Language) =>
-      load[of]().then(({ default: messages }) => {
-        if (current) setLoaded({ language: of, messages });
+    const show = (language: Language, isFallback: boolean) =>
+      load[language]().then(({ default: messages }) => {
+        if (current) setLoaded(shown => (isFallback && shown) || { language, messages });
       });
-    show(language).catch(() => show('en'));
+    show(wanted.language, false).catch(() => show('en', true));
     return () => {
       current = false;
     };
-  }, [language]);
+  }, [wanted]);
   const text = useMemo<Text | undefined>(() => {
     if (loaded === undefined) return undefined;
     const { messages } = loaded;
@@ -55,7 +62,7 @@ export function TextProvider({ preferred, children }: { preferred: string; child
     return {
       ...formats(localeOf(loaded.language, navigator.languages)),
       language: loaded.language,
-      setLanguage: setChosen,
+      setLanguage: language => setChosen({ language }),
       t: (key, values = {}) => filled(messages[key], values),
       find: key => (messages as Record<string, string>)[key],
     };

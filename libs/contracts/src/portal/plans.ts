@@ -22,6 +22,7 @@ const portalPlan = z.object({
   multiCurrencies: z.array(z.object({ currency: text, disable: flag })),
   intervalUnit: text,
   intervalCount: integer,
+  bindingAddonIds: text.describe('Recurring add-ons that it can be held with, also those that are sold no more'),
   trialAmount: amount,
   trialDurationTime: seconds,
   trialDemand: text,

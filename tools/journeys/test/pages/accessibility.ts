@@ -13,17 +13,21 @@ interface Found {
   violations: { impact: string; id: string; nodes: { html: string }[] }[];
 }
 
-/** Serious violations of the rules of axe, in both themes. */
+/** Serious violations of the rules of axe, in windows of a phone and a desktop, in both themes. */
 export async function faults(page: Page): Promise<string[]> {
   const found: string[] = [];
   await page.evaluate(axe);
-  for (const colorScheme of schemes) {
-    await page.emulateMedia({ colorScheme });
-    // of the rules, only that of contrast looks at colours
-    const rules = colorScheme === 'light' ? '' : `{ runOnly: ['color-contrast'] }`;
-    const { violations } = (await page.evaluate(`axe.run(${rules})`)) as Found;
-    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-    found.push(...serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${colorScheme} ${id}: ${html}`)));
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme });
+      // of the rules, only that of contrast looks at colours
+      const rules = colorScheme === 'light' ? '' : `{ runOnly: ['color-contrast'] }`;
+      const { violations } = (await page.evaluate(`axe.run(${rules})`)) as Found;
+      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+      const where = `${width} ${colorScheme}`;
+      found.push(...serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${where} ${id}: ${html}`)));
+    }
   }
   return found;
 }

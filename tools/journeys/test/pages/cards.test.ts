@@ -148,6 +148,42 @@ describe('a card of Stripe', () => {
     expect(await (await cardField(page)).inputValue()).toBe('');
   });
 
+  it('that is typed over another one is the one that is charged', async () => {
+    const { page, userId } = await invoiceByCard();
+    await type(page, cards.declinedWhenCharged);
+    await press(page, /^Pay €/);
+    await page.getByText('There is not enough money').waitFor();
+    await type(page, cards.succeeds);
+    await press(page, /^Pay €/);
+    await page.getByText('Paid', { exact: true }).waitFor();
+    expect(seller.stripe.chargesOf(userId)).toEqual([
+      ['0341', false],
+      ['4242', true],
+    ]);
+  });
+
+  it('that was refused is asked about anew when it is sent again', async () => {
+    const { page } = await portal();
+    await type(page, cards.refusedAtFirst);
+    await press(page, 'Add');
+    await page.getByText('The card was not accepted.').waitFor();
+    await press(page, 'Add');
+    await page.getByText('visa •••• 0119').waitFor();
+  });
+
+  it('that is confirmed on another page appears in the portal, and the way there goes', async () => {
+    const { page, user } = await portal();
+    await type(page, cards.asksWhenSaved);
+    await press(page, 'Add');
+    const link = page.getByRole('link', { name: 'Open the payment page' });
+    await link.waitFor();
+    const { id } = seller.stripe.keep(cards.succeeds);
+    const confirmed = { gatewayId: seller.gateway.card, userId: user.id, data: { paymentMethodId: id } };
+    await seller.post('/merchant/payment/method/new', confirmed);
+    await page.getByText('visa •••• 4242').waitFor();
+    await link.waitFor({ state: 'detached' });
+  });
+
   it('whose bank asks leads to the page of the bank', async () => {
     const { page, userId } = await invoiceByCard();
     await type(page, cards.asksWhenSaved);
@@ -205,6 +241,22 @@ describe('the card fields', () => {
     }
     expect(seen.size).toBe(2);
     expect(await renamed.inputValue()).toBe('4242');
+  });
+
+  it('keep what they say of a card in another theme; another language takes it away', async () => {
+    const { page } = await checkout();
+    const number = await cardField(page);
+    await number.fill('4242');
+    await press(page, /^Buy now/);
+    const said = page.getByText('Your card number is incomplete.');
+    await said.waitFor();
+    const colour = () => number.evaluate(input => getComputedStyle(input).color);
+    const before = await colour();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await until(async () => (await colour()) !== before);
+    expect(await said.count()).toBe(1);
+    await page.getByRole('combobox', { name: 'Language' }).selectOption('zh');
+    await said.waitFor({ state: 'detached' });
   });
 
   it('are reached and filled in by the keyboard', async () => {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { extractText, getDocumentProxy } from 'unpdf';
 import type { Visit } from '../../browser.js';
+import { fieldOf } from './cut.js';
 import { type Seller, sharedSeller } from './seller.js';
 
 let seller: Seller;
@@ -52,6 +53,32 @@ describe('the checkout', () => {
   });
 });
 
+describe('the gateways', () => {
+  it('whose list does not arrive are asked for again; the page does not say that there are none', async () => {
+    const { page } = await seller.open('about:blank');
+    const { clientSession } = await seller.linkOf((await seller.newUser()).email);
+    await page.route('**/portal/gateway/list', route => route.abort());
+    await page.goto(`${seller.baseUrl}/portal/checkout?planId=${seller.plans.small}&session=${clientSession}`);
+    await page.getByText('No answer came.').waitFor();
+    expect(await page.getByText('There is no way to pay online').count()).toBe(0);
+    await page.unroute('**/portal/gateway/list');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('button', { name: /^Buy now/ }).waitFor();
+  });
+
+  it('that do not hold another currency give way to one that does', async () => {
+    const multiCurrencies = [{ currency: 'USD', fixedAmount: 5_500 }];
+    const { page } = await seller.checkoutOf((await seller.newPlan('Abroad', 4900, { multiCurrencies })).id);
+    await page.getByRole('radio', { name: 'Card' }).check();
+    await page.getByRole('radio', { name: 'Bank transfer' }).check();
+    await fieldOf(page, 'Currency').selectOption('USD');
+    await page.getByRole('radio', { name: 'Bank transfer' }).waitFor({ state: 'detached' });
+    expect(await page.getByRole('radio', { name: 'Card' }).isChecked()).toBe(true);
+    await page.getByRole('button', { name: /^Buy now for \$65\.45/ }).click();
+    await page.getByText('Thank you. Your subscription is active.').waitFor();
+  });
+});
+
 it('a plan with prices of usage says what they are', async () => {
   const { page } = await seller.checkoutOf(await seller.pricedPlan());
   await page.getByRole('button', { name: /^Buy now/ }).waitFor();
@@ -82,6 +109,20 @@ describe('the page of an invoice', () => {
     await fetch(bank, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
     await page.getByText('Paid', { exact: true }).waitFor();
     expect((await seller.get('/merchant/invoice/detail', { invoiceId })).invoice.status).toBe(3);
+  });
+
+  it('follows to the outcome where an answer takes longer than the pause between two looks', async () => {
+    const { link, invoiceId } = await seller.newInvoice(seller.gateway.wire);
+    const { page } = await seller.open(link);
+    await page.getByRole('heading', { name: 'Pay by bank transfer' }).waitFor();
+    await page.route('**/portal/invoice/open', async route => {
+      const response = await route.fetch();
+      await new Promise(resolve => setTimeout(resolve, 2_500));
+      await route.fulfill({ response });
+    });
+    const arrived = { invoiceId, transferNumber: 'T-2', reason: 'arrived' };
+    await seller.post('/merchant/invoice/mark_wire_transfer_success', arrived);
+    await page.getByText('Paid', { exact: true }).waitFor();
   });
 
   it('leads to the PDF, which says the same', async () => {

@@ -39,8 +39,11 @@ async function assertUnsaid(page: Page, { button, done }: Submit): Promise<void>
   else expect(await page.getByText(done).count()).toBe(0);
 }
 
-/** Where a request is lost: on its way to the server, or its answer on the way back. */
-export type Cut = 'before' | 'after';
+/**
+ * Where a request is lost: on its way to the server, or its answer on the way back; in place of a garbled one, something
+ * between answers a page of its own.
+ */
+export type Cut = 'before' | 'after' | 'garbled';
 
 /**
  * Presses the button while the network is cut, at every attempt of the client, and again when it is back: the page says
@@ -65,12 +68,13 @@ export async function pressThroughCut(cut: Cut, submit: Submit): Promise<void> {
   await page.route(elsewhere, route => (isCut ? void held.push(route) : route.continue()));
   await page.route(at, async route => {
     isCut = true;
-    if (cut === 'after') await route.fetch();
-    await route.abort();
+    if (cut !== 'before') await route.fetch();
+    await (cut === 'garbled' ? route.fulfill({ contentType: 'text/html', body: '<p>Sign in' }) : route.abort());
   });
   await press(button);
-  await page.getByText('No answer came.').first().waitFor();
-  await until(async () => (await effects()) === (cut === 'after' ? 1 : 0));
+  const said = cut === 'garbled' ? 'The server answered in an unexpected way.' : 'No answer came.';
+  await page.getByText(said).first().waitFor();
+  await until(async () => (await effects()) === (cut === 'before' ? 0 : 1));
   expect(await typedNow()).toEqual(typed);
 
   await page.unroute(at);

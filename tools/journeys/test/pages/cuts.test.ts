@@ -50,6 +50,9 @@ describe('the network is cut at', () => {
     async (_name, _cut, at) => ends[at],
   );
 
+  it('a change of plan, whose answer is garbled after it was done: the same quote is confirmed again, and it is done once', async () =>
+    pressThroughCut('garbled', await submit('a change of plan')));
+
   it('the opening of a link: trying again opens it', async () => {
     const { user } = await seller.subscriber();
     const { url } = await seller.linkOf(user.email);

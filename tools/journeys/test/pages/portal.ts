@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page, Route } from 'playwright-core';
 import { hostedJourney } from '../../hosted.js';
-import { type Seller, sharedSeller } from './seller.js';
+import { fieldOf } from './cut.js';
+import { type Seller, sharedSeller, until } from './seller.js';
 
 let seller: Seller;
 beforeAll(async () => {
@@ -32,6 +34,183 @@ describe('a smaller plan', () => {
     await page.getByText(/the subscription changes to Small/).waitFor({ state: 'detached' });
     expect((await shown()).unfinishedSubscriptionPendingUpdate).toBeNull();
     expect((await seller.invoicesOf(user.id)).length).toBe(1);
+  });
+});
+
+/** The text of what has the focus. */
+const focused = (page: Page) =>
+  page.evaluate('document.activeElement.tagName + " " + document.activeElement.innerText');
+
+describe('a change of plan', () => {
+  it('starts from what the subscription has now, though it was changed elsewhere', async () => {
+    const { user, subscriptionId } = await seller.subscriber();
+    const { page } = await seller.portal(user);
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await fieldOf(page, 'Quantity').waitFor();
+    await page.getByRole('button', { name: 'Back', exact: true }).click();
+    const elsewhere = { subscriptionId, newPlanId: seller.plans.small, quantity: 3, effectImmediate: 1 as const };
+    await seller.post('/merchant/subscription/update_submit', elsewhere);
+    await until(async () => (await seller.subscriptionOf(subscriptionId)).quantity === 3);
+    const detail = page.waitForResponse(/subscription\/detail/);
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await detail;
+    await page.locator('input[type=number]').and(page.locator('[value="3"]')).waitFor();
+    await page.getByText('Choose another plan, quantity or add-on').waitFor();
+  });
+
+  it('keeps an add-on that is sold no more, where the plan has it, until it is removed', async () => {
+    const addon = await seller.newAddon('Extra', 500);
+    const has = async (name: string, amount: number) =>
+      (await seller.newPlan(name, amount, { addonIds: [addon.id] })).id;
+    const [few, many] = [await has('Few', 1_000), await has('Many', 2_000)];
+    const addonParams = [{ addonPlanId: addon.id, quantity: 2 }];
+    const { user, subscriptionId } = await seller.subscriber(few, { addonParams });
+    await seller.post('/merchant/plan/archive', { planId: addon.id });
+    const { page } = await seller.portal(user);
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    const choice = page.getByRole('checkbox', { name: /^Extra/ });
+    expect(await choice.isChecked()).toBe(true);
+    await page.getByRole('radio', { name: /Many/ }).check();
+    await page.getByRole('button', { name: /^Change now for/ }).click();
+    await page.getByText('The change was made.').waitFor();
+    const addons = async () => (await seller.get('/merchant/subscription/detail', { subscriptionId })).addonParams;
+    expect(await addons()).toEqual(addonParams);
+    expect((await seller.subscriptionOf(subscriptionId)).planId).toBe(many);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await choice.uncheck();
+    await page.getByRole('button', { name: 'Confirm the change' }).waitFor();
+    await page.getByRole('radio', { name: /Small/ }).check();
+    await choice.waitFor({ state: 'detached' });
+  });
+});
+
+describe('the billing details', () => {
+  it('are those that were saved when the page is left and come back to', async () => {
+    const { page } = await seller.portal((await seller.subscriber()).user);
+    await fieldOf(page, 'City').fill('Ulm');
+    await page.getByRole('button', { name: 'Save', exact: true }).last().click();
+    await page.getByText('Saved.', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await page.getByRole('button', { name: 'Back', exact: true }).click();
+    expect(await fieldOf(page, 'City').inputValue()).toBe('Ulm');
+  });
+
+  it('keep what is typed while they are saved', async () => {
+    const user = await seller.newUser();
+    const { page } = await seller.portal(user);
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    await fieldOf(page, 'City').fill('Ulm');
+    const typing = async (route: Route) => {
+      const response = await route.fetch();
+      await fieldOf(page, 'Company').fill('Kahn AG');
+      await route.fulfill({ response });
+    };
+    await page.route('**/portal/user/update', typing, { times: 1 });
+    await save.click();
+    await page.locator('button[type=submit]:enabled', { hasText: 'Save' }).last().waitFor();
+    expect(await fieldOf(page, 'Company').inputValue()).toBe('Kahn AG');
+    await save.click();
+    await page.getByText('Saved.', { exact: true }).waitFor();
+    const { city, companyName } = (await seller.get('/merchant/user/get', { userId: user.id })).user;
+    expect({ city, companyName }).toEqual({ city: 'Ulm', companyName: 'Kahn AG' });
+  });
+});
+
+describe('two invoices of one visit', () => {
+  it('have each their own choice, also where the history leads from one to the other', async () => {
+    const user = await seller.newUser();
+    const [first, second] = [
+      await seller.newInvoice(seller.gateway.card, user.id),
+      await seller.newInvoice(seller.gateway.card, user.id),
+    ];
+    const { page } = await seller.portal(user);
+    await page.getByRole('button', { name: first.number }).click();
+    await page.getByText(`Invoice ${first.number}`).waitFor();
+    await page.getByRole('button', { name: 'Back', exact: true }).click();
+    await page.getByRole('button', { name: second.number }).click();
+    await page.getByText(`Invoice ${second.number}`).waitFor();
+    await fieldOf(page, 'Test card').selectOption('declines_hard');
+    await page.evaluate('history.go(-2)');
+    await page.getByText(`Invoice ${first.number}`).waitFor();
+    expect(await fieldOf(page, 'Test card').inputValue()).toBe('succeeds');
+  });
+
+  it('say that the gateways did not arrive, and ask for them again', async () => {
+    const user = await seller.newUser();
+    const { number } = await seller.newInvoice(seller.gateway.card, user.id);
+    const { page } = await seller.open('about:blank');
+    await page.route('**/portal/gateway/list', route => route.abort());
+    await page.goto((await seller.linkOf(user.email)).url);
+    await page.getByText('No answer came.').waitFor();
+    await page.getByRole('button', { name: number }).click();
+    await page.getByText('No answer came.').waitFor();
+    await page.unroute('**/portal/gateway/list');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('button', { name: /^Pay €/ }).waitFor();
+  });
+});
+
+describe('a language', () => {
+  it('whose messages do not arrive leaves the page as it is, and is loaded when chosen again', async () => {
+    const { page } = await seller.open(`${seller.baseUrl}/portal/`, { locale: 'de-DE' });
+    const choose = () => page.getByRole('combobox').selectOption('zh');
+    await page.route('**/assets/zh-*.js', route => route.abort());
+    const failed = page.waitForEvent('requestfailed');
+    await choose();
+    await failed;
+    await page.waitForLoadState('networkidle');
+    expect(await page.locator('html').getAttribute('lang')).toBe('de');
+    await page.unroute('**/assets/zh-*.js');
+    await choose();
+    await page.locator('html[lang=zh]').waitFor({ state: 'attached' });
+  });
+});
+
+describe('another billing day', () => {
+  it('is said to be set until the next one is chosen', async () => {
+    const { user } = await seller.subscriber();
+    const { page } = await seller.portal(user);
+    await page.getByText('Change the billing day').click();
+    const day = page.getByLabel('Billing day');
+    await day.selectOption('3');
+    await page.getByRole('button', { name: 'Save', exact: true }).first().click();
+    const said = page.getByText('The billing day was changed');
+    await said.waitFor();
+    await day.selectOption('7');
+    await said.waitFor({ state: 'detached' });
+  });
+});
+
+describe('the focus', () => {
+  it('goes to the heading of the part where the pressed button disappears', async () => {
+    const { user, subscriptionId } = await seller.subscriber();
+    await seller.post('/merchant/subscription/cancel_at_period_end', { subscriptionId });
+    const { page } = await seller.portal(user);
+    await page.getByRole('button', { name: 'Keep the subscription' }).press('Enter');
+    await page.getByRole('button', { name: 'Change plan' }).waitFor();
+    expect(await focused(page)).toBe('H2 Small');
+    await page.getByRole('button', { name: 'End the subscription' }).press('Enter');
+    expect(await focused(page)).toBe('H2 Small');
+    await page.getByRole('button', { name: /^Delete/ }).press('Enter');
+    await page.getByText('No payment method is saved.').waitFor();
+    expect(await focused(page)).toBe('H2 Payment methods');
+  });
+
+  it('does not come back to a field that was left', async () => {
+    const { page } = await seller.checkout();
+    await fieldOf(page, 'Quantity').fill('2');
+    await fieldOf(page, 'Quantity').blur();
+    await page.getByRole('button', { name: /^Buy now for €116\.62/ }).waitFor();
+    expect(await focused(page)).toMatch(/^BODY/);
+  });
+
+  it('stays on a button whose action fails', async () => {
+    const { page } = await seller.portal((await seller.subscriber()).user);
+    await page.route('**/portal/payment_method/delete', route => route.abort());
+    await page.getByRole('button', { name: /^Delete/ }).press('Enter');
+    await page.getByText('No answer came.').waitFor();
+    expect(await focused(page)).toBe('BUTTON Delete');
   });
 });
 

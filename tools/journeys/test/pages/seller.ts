@@ -95,6 +95,13 @@ async function startSeller(
     await post('/merchant/plan/publish', { planId: plan.id });
     return plan;
   }
+  /** An add-on that is sold by the month with a plan that names it. */
+  async function newAddon(planName: string, amount: number) {
+    const month = { currency: 'EUR', intervalUnit: 'month', intervalCount: 1 } as const;
+    const { plan } = await post('/merchant/plan/new', { planName, amount, ...month, type: 2 });
+    await post('/merchant/plan/activate', { planId: plan.id });
+    return plan;
+  }
   const plans = { small: (await newPlan('Small', 4900)).id, large: (await newPlan('Large', 9900)).id };
 
   /** A user in Germany, which billing knows, so that bills bear its tax. */
@@ -197,7 +204,7 @@ async function startSeller(
 
   return {
     ...{ stripe, stand, api, baseUrl, gateway, plans, secrets, post, get, newPlan, newUser, subscriber, newInvoice },
-    ...{ meteredPlan, pricedPlan, use, expire, apiKey },
+    ...{ newAddon, meteredPlan, pricedPlan, use, expire, apiKey },
     ...{ subscriptionOf, linkOf, portal, checkout, checkoutOf, open: browser.open },
     subscriptionsOf: async (userId: number) => (await post('/merchant/subscription/list', { userId })).subscriptions,
     invoicesOf: async (userId: number) => (await post('/merchant/invoice/list', { userId })).invoices,

@@ -15,7 +15,7 @@ function elementsOf(key, { locale, appearance }) {
     frame.contentWindow.postMessage(question, host, [port2]);
   });
   addEventListener('message', ({ source, data }) => {
-    if (source === frame.contentWindow && data === 'change') told.change?.();
+    if (source === frame.contentWindow) told[data]?.();
   });
   const element = {
     on: (event, handler) => { told[event] = handler; },
@@ -34,7 +34,7 @@ function elementsOf(key, { locale, appearance }) {
     ask,
     create: () => element,
     getElement: () => element,
-    update: changed => { ask({ locale: changed.locale, ...changed.appearance.variables }); },
+    update: ({ locale, appearance }) => { ask({ ...locale && { locale }, ...appearance?.variables }); },
     submit: () => ask('submit'),
   };
 }
@@ -61,10 +61,20 @@ const words = {
 };
 let said = words.en;
 const inputs = [...document.querySelectorAll('input')];
-for (const input of inputs) input.oninput = () => parent.postMessage('change', '*');
+const tell = what => parent.postMessage(what, '*');
 const [number] = inputs;
-const invalid = () =>
-  number.value.replace(/ /g, '').length === 16 ? {} : { error: { type: 'validation_error', message: said[3] } };
+const isComplete = () => number.value.replace(/ /g, '').length === 16;
+const isEmpty = () => inputs.every(input => input.value === '');
+// told as Stripe tells it: where these two are others, and not of every key
+let told = [false, true].join();
+const change = () => {
+  const now = [isComplete(), isEmpty()].join();
+  if (now !== told) tell('change');
+  told = now;
+};
+for (const input of inputs) input.oninput = change;
+addEventListener('focusin', ({ relatedTarget }) => { if (relatedTarget === null) tell('focus'); });
+const invalid = () => isComplete() ? {} : { error: { type: 'validation_error', message: said[3] } };
 async function create() {
   const key = new URLSearchParams(location.search).get('key');
   const body = new URLSearchParams({ key, type: 'card', 'card[number]': number.value.replace(/ /g, '') });
@@ -78,11 +88,16 @@ async function create() {
 addEventListener('message', async ({ data, ports: [port] }) => {
   if (data === 'submit') return port.postMessage(invalid());
   if (data === 'create') return port.postMessage(await create());
-  said = words[data.locale];
-  document.documentElement.lang = data.locale;
-  document.querySelectorAll('span').forEach((label, at) => { label.textContent = said[at]; });
-  document.body.style.color = data.colorText;
-  document.body.style.background = data.colorBackground;
+  if (data.locale) {
+    said = words[data.locale];
+    document.documentElement.lang = data.locale;
+    document.querySelectorAll('span').forEach((label, at) => { label.textContent = said[at]; });
+    tell('change');
+  }
+  if (data.colorText) {
+    document.body.style.color = data.colorText;
+    document.body.style.background = data.colorBackground;
+  }
   port.postMessage('shown');
 });
 </script>`;

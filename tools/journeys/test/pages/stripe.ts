@@ -7,6 +7,8 @@ export const cards = {
   refusedWhenSaved: '4000000000000002',
   declinedWhenCharged: '4000000000000341',
   asksWhenSaved: '4000002500003155',
+  /** Refused at the first request to save it, and saved at the next one under another key. */
+  refusedAtFirst: '4000000000000119',
 } as const;
 
 export const publishableKey = 'pk_test_pages';
@@ -26,6 +28,7 @@ export async function startStripe() {
   const users = new Map<string, number>();
   const charges: { userId: number; last4: string; isPaid: boolean }[] = [];
   const answers = new Map<string, Answer>();
+  const refusedBefore = new Set<string>();
   let made = 0;
   const newId = (prefix: string) => `${prefix}_stand${++made}`;
   const fine = (body: object): Answer => ({ status: 200, body });
@@ -44,8 +47,12 @@ export async function startStripe() {
       users.set(id, Number(params['metadata[recur_user]']));
       return fine({ id, object: 'customer' });
     },
-    'POST setup_intents': ({ payment_method: method }) => {
+    'POST setup_intents': ({ payment_method: method = '' }) => {
       const number = of(method);
+      if (number === cards.refusedAtFirst && !refusedBefore.has(method)) {
+        refusedBefore.add(method);
+        return refused('processing_error');
+      }
       if (number === cards.refusedWhenSaved) return refused('generic_decline');
       const asks = {
         type: 'redirect_to_url',
@@ -82,7 +89,7 @@ export async function startStripe() {
     url: server.url,
     close: () => server.close(),
     /** Keeps a card that was typed into the fields of a page, as Stripe's script asks it to. */
-    keep(number: string): object {
+    keep(number: string) {
       const id = newId('pm');
       numbers.set(id, number);
       return methodOf(id);
