@@ -28,7 +28,8 @@ export function ChangePlan({ subscriptionId }: { subscriptionId: string }) {
   const { t } = useText();
   const go = useGo();
   const [changed, setChanged] = useState<Changed>();
-  const detail = useGet('/portal/subscription/detail', { subscriptionId });
+  // a choice starts from what the subscription has now
+  const detail = useGet('/portal/subscription/detail', { subscriptionId }, { isFresh: true });
   const done = (
     <Notice kind="good">
       <p>{t('change.done')}</p>
@@ -49,10 +50,7 @@ export function ChangePlan({ subscriptionId }: { subscriptionId: string }) {
 function Offered({ detail, onChanged }: { detail: Detail; onChanged(changed: Changed): void }) {
   const { productId } = detail.subscription;
   const plans = useGet('/portal/plan/list', { productId, count: 100 });
-  // a choice is a change of the subscription as it was: where it is another, choosing starts anew
-  const { planId, quantity } = detail.subscription;
-  const held = JSON.stringify([planId, quantity, detail.addonParams]);
-  if (plans.data) return <Choosing key={held} detail={detail} offers={plans.data.plans} onChanged={onChanged} />;
+  if (plans.data) return <Choosing detail={detail} offers={plans.data.plans} onChanged={onChanged} />;
   return plans.error ? <Problem error={plans.error} retry={plans.reload} /> : <Waiting />;
 }
 

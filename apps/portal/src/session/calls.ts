@@ -49,6 +49,8 @@ export interface Loaded<D> {
 interface Loading {
   /** Pause between one answer and the next question; 0: it is asked once. */
   everyMs?: number;
+  /** An answer from before the part was shown is no answer. */
+  isFresh?: boolean;
 }
 
 /** The answer of an operation by GET. An answer to an earlier input stays until the next is there. */
@@ -66,9 +68,9 @@ export function usePost<P extends Path<'POST'>>(path: P, input: Input<P>, loadin
 function useAnswer<D>(
   queryKey: readonly unknown[],
   ask: (signal: AbortSignal) => Promise<Result<D>>,
-  { everyMs = 0 }: Loading = {},
+  { everyMs = 0, isFresh = false }: Loading = {},
 ): Loaded<D> {
-  const { data, error, isFetching, refetch } = useQuery<D, RecurError>({
+  const { data, error, isFetching, isFetchedAfterMount, refetch } = useQuery<D, RecurError>({
     queryKey,
     queryFn: async ({ signal }) => orThrow(await ask(signal)),
     placeholderData: keepPreviousData,
@@ -76,7 +78,8 @@ function useAnswer<D>(
   });
   // a question that is under way is not given up: asked more often than it is answered, no answer would ever come
   const reload = useCallback(() => void refetch({ cancelRefetch: false }), [refetch]);
-  return { data, error: error?.failure, isLoading: isFetching, reload };
+  const isKnown = !isFresh || (isFetchedAfterMount && error === null);
+  return { data: isKnown ? data : undefined, error: error?.failure, isLoading: isFetching, reload };
 }
 
 /** Makes an answer known that came with that of an action. */
