@@ -20,10 +20,9 @@ export function shop(recur: Client, secrets: readonly string[]) {
   });
 
   const counted: RequestHandler = async (request, response, next) => {
-    const usage = { user: userOf(request), metric: 'reports', value: 1 };
-    const checked = await recur.check(usage);
-    const isTaken = checked.ok && checked.data.allowed && (await recur.track({ ...usage, id: randomUUID() })).ok;
-    if (isTaken) next();
+    // decides and counts in one; a refusal also begins an upgrade where the plan has one
+    const usage = { user: userOf(request), metric: 'reports', value: 1, id: randomUUID() };
+    if ((await recur.track(usage)).ok) next();
     else response.status(402).send('The plan has no more reports');
   };
   app.get('/report', counted, (_request, response) => void response.send('a report'));

@@ -11,8 +11,13 @@ export const sqlOrder = (pool: Pool): WebhookOrder<PoolClient> => ({
   advance: async (place, effect) => {
     const client = await pool.connect();
     let failure: unknown;
+    // a connection that drops while the effect is elsewhere fails the next query
+    const dropped = () => undefined;
+    client.on('error', dropped);
     try {
-      await client.query('begin');
+      await client.query(
+        "begin; set local lock_timeout = '10s'; set local idle_in_transaction_session_timeout = '15s'",
+      );
       // locks the row of the place: another process waits for this effect
       const { rowCount } = await client.query(next, [place.object, place.sequence]);
       if (rowCount === 1) await effect(client);
@@ -22,6 +27,7 @@ export const sqlOrder = (pool: Pool): WebhookOrder<PoolClient> => ({
       failure = error;
       throw error;
     } finally {
+      client.off('error', dropped);
       // closed where it failed: that rolls back, whatever state it is in
       client.release(failure !== undefined);
     }

@@ -15,8 +15,8 @@ export interface Attach {
   returnUrl?: string;
   cancelUrl?: string;
   /**
-   * The key of the intent, sent as it is: it has its effect once, whatever happened since. Absent: it has its effect where
-   * it is not there.
+   * The key of the intent, sent as it is: it has its effect once, whatever happened since. Absent or blank: it has its effect
+   * where it is not there. What a user buys on the page of a checkout is not under the key.
    */
   idempotencyKey?: string;
   /** How long the outcome of a charge is waited for, 10 s by default; after that the page of its invoice shows it. */
@@ -49,7 +49,7 @@ const unpaid: readonly number[] = [sub.init, sub.pending, sub.processing];
 const ended: readonly number[] = [sub.cancelled, sub.expired, sub.failed];
 const pollMs = 250;
 const mostLooks = 8;
-const mostRuns = 4;
+const mostRuns = 8;
 /** Refusals that another call which was faster explains. */
 const overtaken: readonly FailureType[] = [
   ...(['subscription_exists', 'subscription_wrong_state', 'payment_under_way', 'idempotency_reused'] as const),
@@ -67,7 +67,8 @@ export async function attach(calls: Calls, request: Attach): Promise<Attached> {
   } catch (cause) {
     if (!(cause instanceof RecurError)) throw cause;
     const error = cause.failure;
-    return { is: error.retryable || silent.includes(error.type) ? 'unknown' : 'refused', error };
+    const isOpen = error.retryable || error.status >= 500 || silent.includes(error.type);
+    return { is: isOpen ? 'unknown' : 'refused', error };
   }
 }
 
@@ -83,6 +84,7 @@ class Outdated extends Error {}
 class Attaching {
   private readonly wanted: { quantity: number; discountCode: string; returnUrl: string; cancelUrl: string };
   private runs = 0;
+  private readonly until: number;
 
   private constructor(
     private readonly calls: Calls,
@@ -92,6 +94,7 @@ class Attaching {
   ) {
     const { quantity = 1, discountCode = '', returnUrl = '', cancelUrl = '' } = request;
     this.wanted = { quantity, discountCode, returnUrl, cancelUrl };
+    this.until = Date.now() + (request.waitMs ?? 10_000);
   }
 
   static async begin(calls: Calls, request: Attach): Promise<Attaching> {
@@ -111,8 +114,11 @@ class Attaching {
       try {
         return await this.once();
       } catch (cause) {
-        const isOvertaken = cause instanceof RecurError && overtaken.includes(cause.failure.type);
-        if (this.runs === mostRuns || !(isOvertaken || cause instanceof Outdated)) throw cause;
+        const type = cause instanceof RecurError ? cause.failure.type : undefined;
+        const isOvertaken = cause instanceof Outdated || (type !== undefined && overtaken.includes(type));
+        const isUnderWay = type === 'payment_under_way' && Date.now() < this.until;
+        if (!isUnderWay && (!isOvertaken || this.runs >= mostRuns)) throw cause;
+        await slept(pollMs);
       }
     }
   }
@@ -189,12 +195,11 @@ class Attaching {
    * to confirm it, or the wait is over.
    */
   private async outcome(subscriptionId: string, invoiceId: string): Promise<Attached> {
-    const until = Date.now() + (this.request.waitMs ?? 10_000);
     const read = async () => orThrow(await this.calls.get('/merchant/invoice/detail', { invoiceId })).invoice;
     let invoice = await read();
     const { gateway, userId } = invoice;
     const isCharged = invoice.status === open.processing && gateway !== null && (await this.hasMethod(userId, gateway));
-    while (isCharged && invoice.status === open.processing && Date.now() < until) {
+    while (isCharged && invoice.status === open.processing && Date.now() < this.until) {
       const { payment, link } = invoice;
       // a payment that succeeded is about to pay the invoice; the link of a payment to be confirmed is the gateway's
       const isUnderWay = Object.values<number>(underWay).includes(payment?.status ?? 0);
@@ -202,7 +207,10 @@ class Attaching {
       await slept(pollMs);
       invoice = await read();
     }
-    return invoice.status === open.paid ? done(subscriptionId) : { is: 'page', url: invoice.link };
+    if (invoice.status === open.paid) return done(subscriptionId);
+    // an invoice that is over leads nowhere
+    if (invoice.status !== open.processing) this.lookAgain();
+    return { is: 'page', url: invoice.link };
   }
 
   /** A gateway that charges by itself and has a saved method of the user: the usual one, else any. */
@@ -241,12 +249,15 @@ class Attaching {
    * done once; one who gets an answer that another has got before looks again.
    */
   private async did<P extends Step>(path: P, input: Input<P>, seen: readonly unknown[]): Promise<Output<P>> {
-    const { idempotencyKey = await digest([path, input, seen, this.runs]) } = this.request;
+    const idempotencyKey = this.request.idempotencyKey || (await digest([path, input, seen, this.runs]));
     const result = await this.calls.post(path, input, { idempotencyKey });
-    const data = orThrow(result);
-    if (result.ok && result.replayed && this.request.idempotencyKey === undefined && this.runs < mostRuns)
-      throw new Outdated();
-    return data;
+    if (result.ok && result.replayed) this.lookAgain();
+    return orThrow(result);
+  }
+
+  /** Throws Outdated, unless the caller's key decides, or that was done often enough. */
+  private lookAgain(): void {
+    if (!this.request.idempotencyKey && this.runs < mostRuns) throw new Outdated();
   }
 }
 

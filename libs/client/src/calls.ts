@@ -17,8 +17,11 @@ export interface Options {
 }
 
 export interface CallOptions {
-  /** The key of the intent: a call repeated under the key of an earlier one has its effect once. Absent: a new key; blank: none. */
-  idempotencyKey?: string;
+  /**
+   * The key of the intent: a call repeated under the key of an earlier one has its effect once. Absent or blank: a new key.
+   * null: none, for what is safe to repeat by itself.
+   */
+  idempotencyKey?: string | null;
   signal?: AbortSignal;
 }
 
@@ -46,12 +49,15 @@ export function orThrow<D>(result: Result<D>): D {
 
 const defaults = { attempts: 4, timeoutMs: 15_000, pauseMs: 250 } as const;
 const longestPauseMs = 30_000;
+/** A total counts no further: there may be more. */
+const countedTotal = 10_000;
+const givenUp = 'The call was given up';
 
 interface Call {
   method: 'GET' | 'POST';
   path: string;
   body?: string;
-  idempotencyKey?: string;
+  idempotencyKey?: string | null;
   signal?: AbortSignal;
 }
 
@@ -66,19 +72,24 @@ export function createCalls(options: Options): Calls {
       const result = await once<D>(options, call);
       if (result.ok || !result.error.retryable || attempt >= attempts) return result;
       const waitMs = result.error.retryAfterSeconds * 1000 || pauseMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
-      if (waitMs > longestPauseMs || !(await slept(waitMs, call.signal))) return result;
+      if (waitMs > longestPauseMs) return result;
+      if (!(await slept(waitMs, call.signal))) return unanswered('aborted', givenUp);
     }
   }
-  const post = (path: string, input: object, { idempotencyKey = newIdempotencyKey(), signal }: CallOptions = {}) =>
-    send({ method: 'POST', path, body: JSON.stringify(input), idempotencyKey, signal });
+  const post = (path: string, input: object, { idempotencyKey, signal }: CallOptions = {}) => {
+    const key = idempotencyKey === null ? null : idempotencyKey || newIdempotencyKey();
+    return send({ method: 'POST', path, body: JSON.stringify(input), idempotencyKey: key, signal });
+  };
 
   async function* pages(path: string, input: object, call: CallOptions = {}): AsyncGenerator {
     const { count = 100, page: first = 0 } = input as { count?: number; page?: number };
     for (let page = first; ; page++) {
       const data = orThrow(await post(path, { ...input, page, count }, { signal: call.signal })) as object;
+      const { total } = data as { total: number };
       const entries = Object.values(data).find(Array.isArray) ?? [];
       yield* entries;
-      if (entries.length < count) return;
+      const isLast = total < countedTotal && (page + 1) * count >= total;
+      if (entries.length < count || isLast) return;
     }
   }
   const get = (path: string, input: object, { signal }: CallOptions = {}) =>
@@ -87,9 +98,18 @@ export function createCalls(options: Options): Calls {
 }
 
 async function once<D>({ baseUrl, credential, ...options }: Options, call: Call): Promise<Result<D>> {
-  const bearer = typeof credential === 'function' ? credential() : credential;
-  const timeout = AbortSignal.timeout(options.timeoutMs ?? defaults.timeoutMs);
+  // by hand: AbortSignal.any is not in browsers of 2023
+  const ending = new AbortController();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    ending.abort();
+  }, options.timeoutMs ?? defaults.timeoutMs);
+  const giveUp = () => ending.abort();
+  call.signal?.addEventListener('abort', giveUp, { once: true });
   try {
+    if (call.signal?.aborted) return unanswered('aborted', givenUp);
+    const bearer = typeof credential === 'function' ? credential() : credential;
     const response = await (options.fetch ?? fetch)(`${baseUrl.replace(/\/+$/, '')}${call.path}`, {
       method: call.method,
       headers: {
@@ -98,7 +118,7 @@ async function once<D>({ baseUrl, credential, ...options }: Options, call: Call)
         ...(call.idempotencyKey && { 'idempotency-key': call.idempotencyKey }),
       },
       body: call.body,
-      signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
+      signal: ending.signal,
       redirect: 'error',
       // the request itself goes out, nothing of its page: no cookies, no Referer, no copy in the browser's cache
       credentials: 'omit',
@@ -107,9 +127,12 @@ async function once<D>({ baseUrl, credential, ...options }: Options, call: Call)
     });
     return read<D>(response.status, response.headers, await response.text());
   } catch (cause) {
-    if (call.signal?.aborted) return unanswered('aborted', 'The call was given up');
-    const reason = timeout.aborted ? 'in time' : `(${cause instanceof Error ? cause.message : String(cause)})`;
+    if (call.signal?.aborted) return unanswered('aborted', givenUp);
+    const reason = isLate ? 'in time' : `(${cause instanceof Error ? cause.message : String(cause)})`;
     return unanswered('unreachable', `No answer came ${reason}: the outcome is unknown`);
+  } finally {
+    clearTimeout(timer);
+    call.signal?.removeEventListener('abort', giveUp);
   }
 }
 

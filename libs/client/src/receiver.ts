@@ -55,6 +55,8 @@ export type Receipt =
   | { status: 400; outcome: Extract<Verified, { ok: false }>['reason'] }
   | { status: 500; outcome: 'failed'; error: unknown };
 
+type Receiver = (delivery: { body: string; headers: WebhookHeaders }) => Promise<Receipt>;
+
 interface Task<T> {
   place: WebhookPlace;
   handler: Handler<UnknownEvent, T>;
@@ -65,7 +67,9 @@ interface Task<T> {
  * a place is recorded when its handler has succeeded, so that one that threw is tried again, and it alone. `body` is the
  * text as received. Never rejects. Throws TypeError where a secret is none.
  */
-export function webhookReceiver<T = void>(options: ReceiverOptions<T>) {
+export function webhookReceiver(options: ReceiverOptions<void>): Receiver;
+export function webhookReceiver<T>(options: ReceiverOptions<T> & { order: WebhookOrder<T> }): Receiver;
+export function webhookReceiver<T>(options: ReceiverOptions<T>): Receiver {
   const { secrets, on = {}, latest = {}, order = memoryOrder(), timeoutMs = 12_000 } = options;
   if (typeof secrets !== 'function') assertSecrets(secrets);
   const inTurn = turns();
@@ -81,7 +85,7 @@ export function webhookReceiver<T = void>(options: ReceiverOptions<T>) {
     return isNew;
   }
 
-  return async ({ body, headers }: { body: string; headers: WebhookHeaders }): Promise<Receipt> => {
+  return async ({ body, headers }) => {
     try {
       const current = typeof secrets === 'function' ? secrets() : secrets;
       const verified = await verifyWebhook({ body, headers, secrets: current });
@@ -150,7 +154,7 @@ export function memoryOrder<T = void>(most = 100_000): WebhookOrder<T> {
   return {
     async advance(place, effect) {
       if (isPast(place)) return false;
-      // no transaction: T is void here, or has a default in the handlers
+      // no transaction: without an order, T is void
       await effect(undefined as T);
       // another receiver with this order may have been faster
       if (isPast(place)) return true;

@@ -46,7 +46,7 @@ export async function track(calls: Calls, { user, metric, value, id, time = 0 }:
   if (value === '') return { ok: false, error: blank };
   const event = { ...namedBy(user), metricCode: metric, externalEventId: id, eventTime: time, ...measureOf(value) };
   // the id of the event does what a key would, and for longer
-  const result = await calls.post('/merchant/metric/event/new', event, { idempotencyKey: '' });
+  const result = await calls.post('/merchant/metric/event/new', event, { idempotencyKey: null });
   return result.ok ? { ...result, data: result.data.merchantMetricEvent } : result;
 }
 

@@ -120,6 +120,45 @@ describe('a failure', () => {
     expect(result).toMatchObject({ ok: false, error: { type: 'aborted', retryable: false } });
     expect(received).toEqual([]);
   });
+
+  it('of a call that the caller gives up while it waits or pauses is no retry', async () => {
+    for (const answer of ['silent', refusal(429, 55, 'rate_limited', { 'retry-after': '20' })] as const) {
+      const { client, received } = await against(answer);
+      const signal = AbortSignal.timeout(50);
+      const result = await client.get('/portal/user/detail', {}, { signal });
+      expect(result).toMatchObject({ ok: false, error: { type: 'aborted', retryable: false } });
+      expect(received).toHaveLength(1);
+    }
+  });
+
+  it('of a credential that cannot be got is a value too', async () => {
+    const { baseUrl } = await against(success({}));
+    const credential = () => {
+      throw new Error('no key');
+    };
+    const client = createClient({ baseUrl, credential, attempts: 1 });
+    const result = await client.get('/portal/user/detail', {});
+    expect(result).toMatchObject({ ok: false, error: { message: expect.stringContaining('no key') } });
+  });
+});
+
+describe('a key', () => {
+  it('that is blank is a new one; null sends none', async () => {
+    const { client, received } = await against(success({}));
+    for (const idempotencyKey of ['', null]) await client.post('/merchant/user/new', { email }, { idempotencyKey });
+    expect(received.map(({ headers }) => headers['idempotency-key'])).toEqual([
+      expect.stringMatching(/^[0-9a-f]{32}$/),
+      undefined,
+    ]);
+  });
+
+  it('is the same at each attempt, and an answer tells that it was replayed', async () => {
+    const answer = success({}) as { status: number; body: string };
+    const { client, received } = await against('cut', { ...answer, headers: { 'idempotency-replayed': 'true' } });
+    expect(await client.post('/merchant/user/new', { email })).toMatchObject({ ok: true, replayed: true });
+    const [first, second] = received.map(({ headers }) => headers['idempotency-key']);
+    expect(second).toBe(first);
+  });
 });
 
 describe('pages', () => {
@@ -134,6 +173,12 @@ describe('pages', () => {
       { count: 2, page: 0 },
       { count: 2, page: 1 },
     ]);
+  });
+
+  it('end with the total, at a whole page too', async () => {
+    const { client, received } = await against(success({ invoices: [{}, {}], total: 2 }));
+    for await (const entry of client.pages('/portal/invoice/list', { count: 2 })) expect(entry).toEqual({});
+    expect(received).toHaveLength(1);
   });
 
   it('are not read beyond what is consumed', async () => {

@@ -67,11 +67,13 @@ it('the example of a shop compiles and runs', async () => {
   if (sold.is === 'page') redirect(sold.url);
   if (sold.is === 'refused') refuse(sold.error.message);
 
-  const { allowed, left } = orThrow(await recur.check({ user: 'kim', metric: 'calls', value: 10 }));
-  if (allowed) await recur.track({ user: 'kim', metric: 'calls', value: 10, id: 'request-4711' });
-  else show(`${left} calls are left`);
+  const counted = await recur.track({ user: 'kim', metric: 'calls', value: 10, id: 'request-4711' });
+  if (!counted.ok) refuse(counted.error.message);
 
-  expect(seen).toEqual(['https://pay/?planId=7&session=cs']);
+  const { left } = orThrow(await recur.check({ user: 'kim', metric: 'calls' }));
+  show(`${left} calls are left`);
+
+  expect(seen).toEqual(['https://pay/?planId=7&session=cs', '10 calls are left']);
 });
 
 it('the example of a receiver compiles and runs', async () => {
