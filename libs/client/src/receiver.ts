@@ -70,7 +70,8 @@ interface Task<T> {
 export function webhookReceiver(options: ReceiverOptions<void>): Receiver;
 export function webhookReceiver<T>(options: ReceiverOptions<T> & { order: WebhookOrder<T> }): Receiver;
 export function webhookReceiver<T>(options: ReceiverOptions<T>): Receiver {
-  const { secrets, on = {}, latest = {}, order = memoryOrder(), timeoutMs = 12_000 } = options;
+  // without an order, T is void
+  const { secrets, on = {}, latest = {}, order = memoryOrder() as WebhookOrder<T>, timeoutMs = 12_000 } = options;
   if (typeof secrets !== 'function') assertSecrets(secrets);
   const inTurn = turns();
 
@@ -148,14 +149,13 @@ function turns() {
 }
 
 /** Sequences in memory, of the places that were advanced last: at most `most`. */
-export function memoryOrder<T = void>(most = 100_000): WebhookOrder<T> {
+export function memoryOrder(most = 100_000): WebhookOrder {
   const sequences = new Map<string, number>();
   const isPast = ({ object, sequence }: WebhookPlace) => sequence <= (sequences.get(object) ?? 0);
   return {
     async advance(place, effect) {
       if (isPast(place)) return false;
-      // no transaction: without an order, T is void
-      await effect(undefined as T);
+      await effect();
       // another receiver with this order may have been faster
       if (isPast(place)) return true;
       sequences.delete(place.object);

@@ -195,14 +195,6 @@ describe('a receiver of webhooks', () => {
   });
 });
 
-it('handlers that take a transaction need an order that gives one', () => {
-  const on = { 'invoice.paid': (_event: unknown, { insert }: { insert(): void }) => insert() };
-  const order: WebhookOrder<{ insert(): void }> = { advance: async () => false };
-  expect(webhookReceiver({ secrets, on, order })).toBeInstanceOf(Function);
-  // @ts-expect-error: without an order there is no transaction
-  expect(webhookReceiver({ secrets, on })).toBeInstanceOf(Function);
-});
-
 describe('an order in memory', () => {
   const handled = (
     order: WebhookOrder,

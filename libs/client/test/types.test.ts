@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from '@jest/globals';
 import { type Operation, operations } from '@recur/contracts';
-import type { Input, Output, Path } from '../src/index.js';
+import type { Input, Output, Path, WebhookOrder, webhookReceiver } from '../src/index.js';
 
 /** Compiles only while the two are one type. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -18,6 +18,21 @@ it('types follow from the contract table: wrong paths, methods and inputs do not
     same<{ planId: string } extends Input<'/portal/plan/detail'> ? true : false, false>(true),
     same<{ firstName: string } extends Input<'/merchant/user/new'> ? true : false, false>(true),
     same<'/merchant/invoice/list' extends Path<'GET'> & Path<'POST'> ? true : false, true>(true),
+  ];
+  expect(checks).not.toContain(false);
+});
+
+interface Writes {
+  secrets: readonly string[];
+  on: { 'invoice.paid': (event: unknown, transaction: { insert(): void }) => void };
+}
+type Takes<O> = typeof webhookReceiver extends (options: O) => unknown ? true : false;
+
+it('handlers that take a transaction need an order that gives one', () => {
+  const checks = [
+    same<Takes<{ secrets: readonly string[]; on: { 'invoice.paid': () => void } }>, true>(true),
+    same<Takes<Writes & { order: WebhookOrder<{ insert(): void }> }>, true>(true),
+    same<Takes<Writes>, false>(true),
   ];
   expect(checks).not.toContain(false);
 });
