@@ -153,8 +153,7 @@ describe('a key', () => {
   });
 
   it('is the same at each attempt, and an answer tells that it was replayed', async () => {
-    const answer = success({}) as { status: number; body: string };
-    const { client, received } = await against('cut', { ...answer, headers: { 'idempotency-replayed': 'true' } });
+    const { client, received } = await against('cut', success({}, { 'idempotency-replayed': 'true' }));
     expect(await client.post('/merchant/user/new', { email })).toMatchObject({ ok: true, replayed: true });
     const [first, second] = received.map(({ headers }) => headers['idempotency-key']);
     expect(second).toBe(first);

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { createClient, orThrow, webhookReceiver } from '@recur/client';
-import { type Scripted, success } from './server.js';
+import { scriptedFetch, success } from './server.js';
 import { delivery, secret } from './signed.js';
 
 const { fetch } = globalThis;
@@ -8,25 +8,17 @@ afterEach(() => {
   globalThis.fetch = fetch;
 });
 
-/** Answers calls of the examples, each list of answers in turn, whatever the host is; returns the paths that were called. */
-function answering(answers: Readonly<Record<string, readonly Scripted[]>>): string[] {
-  const paths: string[] = [];
-  globalThis.fetch = async url => {
-    const { pathname } = new URL(String(url));
-    const calls = paths.filter(each => each === pathname).length;
-    paths.push(pathname);
-    const answer = answers[pathname]?.[calls] ?? 'cut';
-    if (typeof answer === 'string') throw new TypeError('no answer is left');
-    return new Response(answer.body, { status: answer.status });
-  };
-  return paths;
+/** Answers calls of the examples by path; returns the calls. */
+function answering(answers: Parameters<typeof scriptedFetch>[0]) {
+  const { fetch: scripted, calls } = scriptedFetch(answers);
+  globalThis.fetch = scripted;
+  return calls;
 }
 
 it('the first example of the README compiles and runs', async () => {
   const user = { id: 5, email: 'kim@example.com' };
-  const created = success({ user });
-  const paths = answering({
-    '/merchant/user/new': [created, created],
+  const calls = answering({
+    '/merchant/user/new': [success({ user })],
     '/merchant/invoice/list': [success({ invoices: [], total: 0 })],
   });
 
@@ -40,7 +32,7 @@ it('the first example of the README compiles and runs', async () => {
   for await (const invoice of recur.pages('/merchant/invoice/list', { userId: kim.id })) console.log(invoice.number);
 
   expect(made).toMatchObject({ ok: true, data: { user } });
-  expect(paths).toEqual(['/merchant/user/new', '/merchant/user/new', '/merchant/invoice/list']);
+  expect(calls.map(({ path }) => path)).toEqual(['/merchant/user/new', '/merchant/user/new', '/merchant/invoice/list']);
 });
 
 it('the example of a shop compiles and runs', async () => {

@@ -33,9 +33,24 @@ export async function scriptedServer(answers: readonly Scripted[]) {
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/`, received, close };
 }
 
+/** A `fetch` that answers by path, each list in turn and its last for ever, whatever the host is; `calls` are those that came. */
+export function scriptedFetch(answers: Readonly<Record<string, readonly Scripted[]>>) {
+  const calls: { path: string; key: string | null }[] = [];
+  const scripted: typeof fetch = async (url, options) => {
+    const { pathname: path } = new URL(String(url));
+    const before = calls.filter(call => call.path === path).length;
+    calls.push({ path, key: new Headers(options?.headers).get('idempotency-key') });
+    const answer = answers[path]?.[before] ?? answers[path]?.at(-1) ?? 'cut';
+    if (typeof answer === 'string') throw new TypeError('there is no answer');
+    return new Response(answer.body, { status: answer.status, headers: answer.headers });
+  };
+  return { fetch: scripted, calls };
+}
+
 /** A successful envelope. */
-export const success = (data: object): Scripted => ({
+export const success = (data: object, headers: Record<string, string> = {}): Scripted => ({
   status: 200,
+  headers,
   body: JSON.stringify({ code: 0, data, merchantId: 7, message: '', redirect: '', requestId: 'req_1' }),
 });
 

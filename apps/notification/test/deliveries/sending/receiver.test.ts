@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -79,6 +80,11 @@ describe('the receiver of docs/webhooks.md', () => {
     ]);
     const { secret: another } = await newOne();
     expect(await post('ev_forged', 9, another)).toBe(400);
+    expect((await fetch(url, { method: 'POST', body: 'x'.repeat(4_000_001) })).status).toBe(400);
+    const cut = connect(port, '127.0.0.1', () =>
+      cut.end('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf'),
+    );
+    await once(cut.resume(), 'close');
     expect(await post('ev_last', 4)).toBe(204);
     expect([await next(), await next()]).toEqual(['state of invoice in_1 4', 'happened invoice.paid 4']);
     expect((await deliveriesOf(endpointId)).map(({ state }) => state)).toEqual(['delivered', 'delivered']);
