@@ -122,9 +122,9 @@ describe('errors', () => {
   const statuses: Record<number, number[]> = {
     49: [400],
     50: [500],
-    51: [400],
+    51: [400, 413, 415],
     52: [400],
-    53: [404],
+    53: [404, 405],
     54: [409, 422],
     55: [429],
     56: [503],
@@ -139,7 +139,7 @@ describe('errors', () => {
   });
 
   it('are answered by an operation, by all, or by the gateway itself', () => {
-    const gateway = ['unknown_path'];
+    const gateway = ['unknown_path', 'method_not_allowed'];
     const answered = new Set<string>([...gateway, ...commonErrors, ...operations.flatMap(op => op.errors)]);
     expect(Object.keys(errors).filter(slug => !answered.has(slug))).toEqual([]);
     expect([...answered].filter(slug => !(slug in errors))).toEqual([]);

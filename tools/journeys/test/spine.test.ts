@@ -207,10 +207,10 @@ describe('a mistake', () => {
     const good = order(shop.userId, shop.planId);
 
     expectFailure(await post('{"userId": 1,'), 400, 51, 'malformed_json');
-    expectFailure(await post(JSON.stringify({ note: 'x'.repeat(2 << 20) })), 400, 51, 'body_too_large');
-    expectFailure(await post('userId=1', { 'content-type': 'text/plain' }), 400, 51, 'unsupported_media_type');
+    expectFailure(await post(JSON.stringify({ note: 'x'.repeat(2 << 20) })), 413, 51, 'body_too_large');
+    expectFailure(await post('userId=1', { 'content-type': 'text/plain' }), 415, 51, 'unsupported_media_type');
     expectFailure(await wire.send('/merchant/invoice/nowhere', {}), 404, 53, 'unknown_path');
-    expectFailure(await wire.request('/merchant/invoice/new'), 404, 53, 'unknown_path');
+    expectFailure(await wire.request('/merchant/invoice/new'), 405, 53, 'method_not_allowed');
     expectFailure(await stranger.send('/merchant/invoice/new', good), 401, 61, 'credential_invalid');
     expectFailure(await forged.send('/merchant/invoice/new', good), 401, 61, 'credential_invalid');
     const wrong = await wire.send('/merchant/invoice/new', {

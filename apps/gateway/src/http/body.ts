@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { membersIn, ndjsonLines } from '@recur/contracts';
 import { invalid, Rejected } from '@recur/kernel';
+import { visit } from 'jsonc-parser';
 import { gatewayLimits } from '../limits.js';
 
 const newline = '\n'.charCodeAt(0);
@@ -37,9 +38,42 @@ export function jsonOf(body: Buffer | undefined, charge: Charge = free): unknown
   try {
     return JSON.parse(body.toString());
   } catch {
-    // the parser's own message would repeat part of the body
-    throw new Rejected('malformed_json');
+    throw new Rejected('malformed_json', `The body is not valid JSON${faultIn(body.toString())}`);
   }
+}
+
+/** Faults of JSON texts by the codes of the parser that finds them. */
+const faults: Readonly<Record<number, string>> = {
+  1: 'an unexpected symbol',
+  2: 'a number is not written as JSON writes it',
+  3: 'a property name in double quotes is expected',
+  4: 'a value is expected',
+  5: 'a colon is expected',
+  6: 'a comma is expected',
+  7: 'a closing brace is expected',
+  8: 'a closing bracket is expected',
+  9: 'the value is over, and more follows',
+  10: 'JSON has no comments',
+  12: 'a string does not end on its line',
+  13: 'a number is incomplete',
+  14: 'a Unicode escape has four hexadecimal digits',
+  15: 'a backslash does not begin an escape of JSON',
+  16: 'a control character in a string has to be escaped',
+};
+
+/** Line and column of the first fault of a text, and the rule that it breaks: never part of the text itself. */
+function faultIn(text: string): string {
+  let found = '';
+  visit(
+    text,
+    {
+      onError: (code, _offset, _length, line, column) => {
+        found ||= `: line ${line + 1}, column ${column + 1}: ${faults[code] ?? 'a fault'}`;
+      },
+    },
+    { disallowComments: true },
+  );
+  return found;
 }
 
 /** Lines that are not blank. Throws Rejected where there are too many lines. */

@@ -10,6 +10,7 @@ import { gatewayLimits } from '../limits.js';
 import { ndjsonType } from './body.js';
 import { limitConnections } from './connections.js';
 import { failure } from './envelope.js';
+import { rememberMethods } from './methods.js';
 import { rememberResponses, responseDueOn } from './node-server.js';
 import type { Responses } from './responses.js';
 import { requestSpan, traceparentOf } from './trace.js';
@@ -57,6 +58,7 @@ export class Edge extends FastifyAdapter {
     http.decorateRequest('span', null);
     http.decorateRequest('charged', null);
     http.decorateRequest('attempted', null);
+    rememberMethods(http);
     http.addHook('onRequest', (request, reply, done) => {
       request.span = requestSpan(request);
       request.traceparent =

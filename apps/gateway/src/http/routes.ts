@@ -21,6 +21,7 @@ import type { GatewayConfig } from '../config.js';
 import { gatewayLimits } from '../limits.js';
 import { Admission } from './admission.js';
 import { type Charge, jsonOf, linesOf, ndjsonType } from './body.js';
+import { wrongMethod } from './methods.js';
 import { Responses } from './responses.js';
 import { senderOf } from './sender.js';
 
@@ -161,9 +162,7 @@ export class Routes implements OnModuleInit {
 
   /** Responds to an unknown path or method without reading the body; names the merchant if the credential is valid. */
   private unknown(request: FastifyRequest, reply: FastifyReply): void {
-    const path = request.url.split('?', 1)[0];
-    const methods = this.operations.find(operation => operation.path === path)?.methods.join(' or ');
-    const unknown = new Rejected('unknown_path', methods && `This path takes ${methods}, not ${request.method}`);
+    const unknown = wrongMethod(request, reply) ?? new Rejected('unknown_path');
     if (request.headers.authorization === undefined) {
       this.responses.refuse(reply, unknown);
       return;

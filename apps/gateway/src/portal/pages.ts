@@ -7,6 +7,7 @@ import { Rejected } from '@recur/kernel';
 import { CLOCK, type Clock, CONFIG, LOG, type Log } from '@recur/platform';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayConfig } from '../config.js';
+import { wrongMethod } from '../http/methods.js';
 import { OpenPaths } from '../http/open-paths.js';
 import { OPERATIONS } from '../http/routes.js';
 import { type Folder, type PageFile, readFolder } from './folder.js';
@@ -72,8 +73,9 @@ export class PortalPages implements OnModuleInit {
 
   private async answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const path = request.url.split('?', 1)[0] as string;
-    // an operation that takes POST only
-    if (this.operations.some(operation => operation.path === path)) throw new Rejected('unknown_path');
+    // the path of an operation that takes POST alone
+    const wrong = this.operations.some(operation => operation.path === path) && wrongMethod(request, reply);
+    if (wrong) throw wrong;
     const folder = await this.files();
     if (folder === undefined) throw new Rejected('unknown_path', 'The hosted pages are not installed here');
     const name = path.slice(base.length + 1);

@@ -74,7 +74,7 @@ describe('a body without a credential', () => {
     for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
       // not even JSON: were it parsed, it would be malformed
       expect(await post(`{${'x'.repeat(17_000)}`, headers)).toMatchObject({
-        status: 400,
+        status: 413,
         json: { code: 51, message: 'The body is larger than 16 KiB', error: { type: 'body_too_large' } },
       });
       expect((await post(JSON.stringify({ note: 'x'.repeat(16_000) }), headers)).status).toBe(200);
@@ -137,7 +137,7 @@ describe('NDJSON', () => {
     expect((await post(lines.path, ndjson, body)).status).toBe(200);
     expect(services.asked.map(({ payload }) => JSON.parse(payload))).toEqual([{ lines: body }]);
     const larger = await post(lines.path, ndjson, 'x'.repeat(1_048_577));
-    expect(larger).toMatchObject({ status: 400, json: { error: { type: 'body_too_large' } } });
+    expect(larger).toMatchObject({ status: 413, json: { error: { type: 'body_too_large' } } });
   });
 
   it('has at most 10000 lines, of which blank ones count, and more are not decoded', async () => {
@@ -167,7 +167,7 @@ describe('NDJSON', () => {
       [write, ndjson],
     ] as const) {
       const { status, json } = await post(path, type, '{"amount":1}');
-      expect([status, json.error?.type]).toEqual([400, 'unsupported_media_type']);
+      expect([status, json.error?.type]).toEqual([415, 'unsupported_media_type']);
     }
   });
 });

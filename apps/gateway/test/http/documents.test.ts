@@ -71,7 +71,7 @@ it.each([
 
 it('a link can only be read', async () => {
   const { status, json } = await gateway.send(link, { method: 'POST' });
-  expect([status, json.error?.type]).toEqual([404, 'unknown_path']);
+  expect([status, json.error?.type]).toEqual([405, 'method_not_allowed']);
 });
 
 it('requests are counted by address', async () => {

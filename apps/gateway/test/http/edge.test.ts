@@ -62,20 +62,37 @@ describe('every answer is the envelope', () => {
   it('of a path that does not take the method, naming those it takes', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND']) {
       const answer = await gateway.send(path, { method, key });
-      expectFailure(answer, 404, 53, 'unknown_path');
+      expectFailure(answer, 405, 53, 'method_not_allowed');
       expect(answer.json.message).toBe(`This path takes POST, not ${method}`);
+      expect(answer.headers.allow).toBe('POST');
     }
+    const allowed = async (at: string) => (await gateway.send(at, { method: 'PUT' })).headers.allow;
+    expect(await allowed('/openapi.json?x=1')).toBe('GET, HEAD');
+    expect(await allowed('/oauth/authorize')).toBe('GET, HEAD, POST');
+    expect(await allowed('/oauth/hooks/7')).toBe('DELETE');
+    expect(await allowed('/oauth/hooks/7/8')).toBe(undefined);
+    expect(await allowed('/oauth.hooks')).toBe(undefined);
   });
 
   it('of a path that cannot be decoded', async () => {
     expectFailure(await gateway.send('/merchant/%zz', { key }), 404, 53, 'unknown_path', 0);
   });
 
-  it('of malformed JSON, without repeating it', async () => {
-    for (const body of ['{', '{"amount": 1,}', '{"secret": hunter2}', 'null null', '\ufeff{}', '{"a":"\u0001"}']) {
+  it('of malformed JSON, saying where and not repeating it', async () => {
+    const faults = {
+      '{': 'line 1, column 2: a closing brace is expected',
+      '{"amount": 1,}': 'line 1, column 14: a property name in double quotes is expected',
+      '{\n  "secret": hunter2\n}': 'line 2, column 13: an unexpected symbol',
+      '{"a": 1\r\n "b": 2}': 'line 2, column 2: a comma is expected',
+      'null null': 'line 1, column 6: the value is over, and more follows',
+      '\ufeff{}': 'line 1, column 1: an unexpected symbol',
+      '{"a":"\u0001"}': 'line 1, column 6: a control character in a string has to be escaped',
+      '{"a": 1} // no': 'line 1, column 10: JSON has no comments',
+    };
+    for (const [body, fault] of Object.entries(faults)) {
       const answer = await gateway.send(path, { method: 'POST', key, headers: asJson, body });
       expectFailure(answer, 400, 51, 'malformed_json');
-      expect(answer.text).not.toContain('hunter2');
+      expect(answer.json.message).toBe(`The body is not valid JSON: ${fault}`);
     }
     const notUtf8 = Buffer.from([0x22, 0xff, 0x22]);
     const answer = await gateway.send(path, { method: 'POST', key, headers: asJson, body: notUtf8 });
@@ -92,19 +109,19 @@ describe('every answer is the envelope', () => {
 
   it('of a body that is larger than 1 MiB, whether its length was announced or not', async () => {
     const body = JSON.stringify({ amount: 1, data: 'x'.repeat(2 * 1024 * 1024) });
-    expectFailure(await gateway.send(path, { method: 'POST', key, headers: asJson, body }), 400, 51, 'body_too_large');
+    expectFailure(await gateway.send(path, { method: 'POST', key, headers: asJson, body }), 413, 51, 'body_too_large');
     const chunked = { ...asJson, 'transfer-encoding': 'chunked' };
-    expectFailure(await gateway.send(path, { method: 'POST', key, headers: chunked, body }), 400, 51, 'body_too_large');
+    expectFailure(await gateway.send(path, { method: 'POST', key, headers: chunked, body }), 413, 51, 'body_too_large');
   });
 
   it('of a body that is not JSON by its type', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'json', '']) {
       const headers = { 'content-type': type };
       const answer = await gateway.send(path, { method: 'POST', key, headers, body: '{"amount":1}' });
-      expectFailure(answer, 400, 51, 'unsupported_media_type');
+      expectFailure(answer, 415, 51, 'unsupported_media_type');
     }
     const untyped = await gateway.send(path, { method: 'POST', key, body: '{"amount":1}' });
-    expectFailure(untyped, 400, 51, 'unsupported_media_type');
+    expectFailure(untyped, 415, 51, 'unsupported_media_type');
   });
 
   it('of a body that says its type in full', async () => {

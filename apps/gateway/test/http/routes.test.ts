@@ -132,7 +132,7 @@ describe('a request', () => {
     const note = 'x'.repeat(900_000);
     expect((await gateway.post(write, { amount: 1, note }, key)).status).toBe(200);
     const grown = await gateway.post(write, { amount: 1, note: 'ΐ'.repeat(250_000) }, key);
-    expect(grown).toMatchObject({ status: 400, json: { code: 51, error: { type: 'body_too_large' } } });
+    expect(grown).toMatchObject({ status: 413, json: { code: 51, error: { type: 'body_too_large' } } });
   });
 });
 
@@ -298,7 +298,7 @@ describe('the contract table', () => {
       const served = anonymous ? 400 : 401;
       for (const method of ['GET', 'POST'] as const) {
         const { status } = await whole.send(path, { method });
-        expect({ path, method, status }).toEqual({ path, method, status: methods.includes(method) ? served : 404 });
+        expect({ path, method, status }).toEqual({ path, method, status: methods.includes(method) ? served : 405 });
       }
     }
   });

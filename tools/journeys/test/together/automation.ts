@@ -240,8 +240,8 @@ describe('what is no such request', () => {
     expect(await failure(await fetch(`${baseUrl}/oauth/hooks`))).toEqual([401, 'credential_invalid']);
     expect(await failure(await post('/oauth/token', 'grant_type=a&grant_type=b'))).toEqual([400, 'invalid_parameters']);
     expect(await failure(await post('/oauth/token', `code=${'x'.repeat(5_000)}`))).toEqual([400, 'invalid_parameters']);
-    expect(await failure(await post('/oauth/token', 'x', 'text/plain'))).toEqual([400, 'unsupported_media_type']);
-    expect(await failure(await post('/oauth/token', 'a=1&'.repeat(5_000)))).toEqual([400, 'body_too_large']);
+    expect(await failure(await post('/oauth/token', 'x', 'text/plain'))).toEqual([415, 'unsupported_media_type']);
+    expect(await failure(await post('/oauth/token', 'a=1&'.repeat(5_000)))).toEqual([413, 'body_too_large']);
     // no other path takes forms
     expect(await failure(await post('/merchant/webhook/replay', 'endpointId=1'))).not.toEqual([200, undefined]);
   });
