@@ -97,9 +97,11 @@ async function ran(script: string, cwd: string): Promise<{ code: number | null; 
 /** A text without what differs from one stack and day to the next: ids, times, numbers of documents, addresses. */
 export const shapeOf = (text: string): string =>
   text
+    .replaceAll(/[ \t]+$/gm, '')
     .trim()
     .replaceAll(/\d{4}-(\d\d-\d\d)[T ]/g, '<year>-$1 ')
     .replaceAll(/\b(in|pay|req|sub|ev|cn)_?[0-9a-z]{20,}/g, '<$1 id>')
+    // the suffix of codes and e-mails is a time too
     .replaceAll(/\b\d{10}\b/g, '<time>')
     .replaceAll(/\b(INV|CN)-\d+/g, '<$1 number>')
     .replaceAll(/https?:\/\/(127\.0\.0\.1|localhost):\d+/g, '<base>')
