@@ -9,6 +9,7 @@ import { apiReference } from './apiReference.js';
 import { formatted } from './formatted.js';
 import { natsUsers, withRights } from './natsRights.js';
 import { withSettings } from './settings.js';
+import { statusPage } from './statuses.js';
 
 const root = checkoutRoot();
 const write = (file: string, page: string) => writeFileSync(path.join(root, file), formatted(page, file));
@@ -34,6 +35,7 @@ const apps = readdirSync(path.join(root, 'apps')).filter(app =>
 const schemas = Object.fromEntries(await Promise.all(apps.map(schemaOf)));
 const deployment = 'docs/deployment.md';
 write('docs/api-reference.md', apiReference());
+write('docs/guides/statuses.md', statusPage());
 write(deployment, withSettings(readFileSync(path.join(root, deployment), 'utf8'), schemas));
 const definitions = await Promise.all(services.map(definitionOf));
 const security = 'docs/security.md';
