@@ -93,6 +93,22 @@ const guards: Record<string, Guard> = {
       ['dockerfile', '"/livez"]', '"/live"]'],
     ],
   },
+  'the image has the manual that the gateway shows': {
+    find({ dockerfile, dockerignore }) {
+      const inImage = copied(lastStage(instructions(dockerfile)).join('\n'));
+      const shown = ['docs', 'CHANGELOG.md', 'libs/client/README.md'];
+      const pages = readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map(at => `docs/${at}`);
+      return [
+        ...only(shown, inImage).map(file => `${file} is not in it`),
+        ...[...shown, ...pages].filter(file => isIgnored(dockerignore, file)).map(file => `${file} is ignored`),
+      ];
+    },
+    planted: [
+      ['dockerfile', 'COPY docs /recur/docs\n', ''],
+      ['dockerignore', '!docs\n', ''],
+      ['dockerignore', '!CHANGELOG.md\n', ''],
+    ],
+  },
 };
 
 describe('an image', () => {

@@ -9,6 +9,7 @@ import type { GatewayConfig } from '../config.js';
 import { version } from '../health.js';
 import { OPERATIONS } from '../http/routes.js';
 import { Compressed } from './compressed.js';
+import { Manual, navStyle, navTo, sourceOf, style } from './manual.js';
 import { openApi } from './openapi.js';
 
 const viewer = createRequire(import.meta.url);
@@ -32,8 +33,10 @@ const page = `<!doctype html>
     <title>recur API</title>
     <link rel="icon" type="image/png" href="docs/favicon-32x32.png">
     <link rel="stylesheet" href="docs/swagger-ui.css">
+    <link rel="stylesheet" href="docs/nav.css">
   </head>
   <body>
+    ${navTo('docs/')}
     <div id="docs"></div>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script src="docs/start.js"></script>
@@ -45,6 +48,9 @@ const start = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#docs',
   deepLinking: true,
+  docExpansion: 'none',
+  defaultModelsExpandDepth: 0,
+  filter: true,
   displayRequestDuration: true,
   validatorUrl: null,
 });
@@ -65,6 +71,7 @@ export class Docs implements OnModuleInit {
     const json = JSON.stringify(openApi(this.operations, version, this.config.BASE_URL));
     const document = new Compressed(json, 'application/json; charset=utf-8');
     http.get('/openapi.json', (request, reply) => document.send(request, reply));
+    this.serveManual();
     http.get('/docs', (_request, reply) =>
       reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(page),
     );
@@ -76,5 +83,29 @@ export class Docs implements OnModuleInit {
         reply.type(type).header('cache-control', 'max-age=3600').send(createReadStream(path));
       });
     }
+  }
+
+  /** The pages of the manual, each with its markdown beside it, and the texts for machines. */
+  private serveManual(): void {
+    const http = this.host.httpAdapter.getInstance();
+    const serve = (path: string, type: string, text: () => string) => {
+      let file: Compressed | undefined;
+      http.get(path, (request, reply) => {
+        // made when it is first asked for: all of them would take a second of every start
+        file ??= new Compressed(text(), `${type}; charset=utf-8`);
+        file.send(request, reply.header('content-security-policy', policy));
+      });
+    };
+    const manual = new Manual();
+    for (const page of manual.pages) {
+      serve(`/docs/${page.address}`, 'text/html', () => manual.html(page));
+      serve(`/docs/${sourceOf(page.address)}`, 'text/markdown', () => page.markdown);
+    }
+    serve('/docs/guides/shell.sh', 'text/plain', () => manual.shell);
+    serve('/docs/manual.css', 'text/css', () => style);
+    serve('/docs/nav.css', 'text/css', () => navStyle);
+    serve('/llms.txt', 'text/plain', () => manual.index(this.config.BASE_URL));
+    serve('/llms-full.txt', 'text/plain', () => manual.whole());
+    http.get('/docs/guides', (_request, reply) => reply.redirect('guides/'));
   }
 }

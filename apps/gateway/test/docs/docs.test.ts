@@ -84,8 +84,9 @@ describe('the docs', () => {
     expect(externalIn(page.text)).toEqual([]);
     expect(page.text).not.toMatch(/<script>|<style|\son\w+=|style=/);
     const linked = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => String(path));
-    expect(linked).toHaveLength(4);
-    for (const path of linked) {
+    expect(linked).toHaveLength(8);
+    expect(linked.filter(path => !/\.\w+$/.test(path))).toEqual(['docs/guides/', 'docs/api', 'docs/../docs']);
+    for (const path of linked.filter(path => /\.\w+$/.test(path))) {
       const file = await gateway.send(`/${path}`);
       expect({ path, status: file.status, empty: file.text === '' }).toEqual({ path, status: 200, empty: false });
       expect(file.headers['content-type']).toMatch(/^(text\/(css|javascript); charset=utf-8|image\/png)$/);
