@@ -16,23 +16,19 @@ import { examples } from '../docs/examples.js';
 import { inputTable } from '../docs/fields.js';
 import { formatted } from '../docs/formatted.js';
 import { packed } from '../docs/packed.js';
+import { statusPage } from '../docs/statuses.js';
 import { checkoutRoot } from '../local/home.js';
 
 const root = checkoutRoot();
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
 const apps = readdirSync(path.join(root, 'apps'));
+const inDocs = readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter(file => file.endsWith('.md'))
+  .map(file => `docs/${file}`);
 const pages = [
   'README.md',
-  'docs/architecture.md',
-  'docs/api.md',
-  'docs/webhooks.md',
-  'docs/api-reference.md',
-  'docs/deployment.md',
-  'docs/operations.md',
-  'docs/portal.md',
-  'docs/scaling.md',
-  'docs/performance.md',
-  'docs/sign-in.md',
+  'CHANGELOG.md',
+  ...inDocs,
   'libs/client/README.md',
   'libs/contracts/README.md',
   'libs/kernel/README.md',
@@ -168,5 +164,68 @@ describe('what people read', () => {
       'nowhere',
     ]);
     expect(pages.flatMap(page => broken(page, read(page)).map(what => `${page}: ${what}`))).toEqual([]);
+  });
+});
+
+/** Folders that a README explains: first in a line of its map or of its table, with a slash. */
+const explained = (readme: string) =>
+  [...readme.matchAll(/^(?:\| `(?:apps\/\w+\/src\/)?)?([a-z-]+)\/(?: |`)/gm)].map(([, folder = '']) => folder);
+
+/** What opens a connection to the outside; the client itself, and a writer of files, do not. */
+const opens = /new (?:Outbound|Stripe|OTLPTraceExporter)\(|createTransport\(\{$/m;
+
+describe('what pages list', () => {
+  it('are the apps, and the wings of each', () => {
+    const rows = (page: string) => [...page.matchAll(/^\| (\w+) +\|[^\n]*README\.md\)/gm)].map(([, name = '']) => name);
+    expect(rows(read('docs/architecture.md')).sort()).toEqual(apps.toSorted());
+    expect(explained('| `a/` | x |\n| `apps/x/src/b/` | x |\nc-d/  x\n  sub/ x\nsrc/ in x')).toEqual([
+      ...['a', 'b', 'c-d', 'src'],
+    ]);
+    for (const app of apps) {
+      const wings = readdirSync(path.join(root, 'apps', app, 'src'), { withFileTypes: true })
+        .filter(entry => entry.isDirectory())
+        .map(({ name }) => name);
+      const named = explained(read(`apps/${app}/README.md`)).filter(name => name !== 'src');
+      expect({ app, wings: named.toSorted() }).toEqual({ app, wings: wings.toSorted() });
+    }
+  });
+
+  it('are all connections to the outside', () => {
+    const table = read('docs/security.md');
+    const sources = ['libs/platform', ...apps.map(app => `apps/${app}`)].flatMap(folder =>
+      readdirSync(path.join(root, folder, 'src'), { recursive: true, encoding: 'utf8' })
+        .filter(file => file.endsWith('.ts'))
+        .map(file => `${folder}/src/${file}`),
+    );
+    const opening = sources.filter(file => opens.test(read(file)));
+    expect(opens.test('const server = createTransport({\n')).toBe(true);
+    const named = [...table.matchAll(/^\|.*\| `((?:apps|libs)\/[\w./-]+)` +\|$/gm)].map(([, file = '']) => file);
+    expect(named.toSorted()).toEqual(opening.toSorted());
+  });
+
+  it('are the events that are emitted, both ways', () => {
+    const named = [...read('docs/api.md').matchAll(/^\| `([a-z_.]+)` +\|/gm)].map(([, name = '']) => name);
+    const events = named.filter(name => /^(subscription|user|invoice|payment|refund|webhook)\./.test(name));
+    expect(events).toEqual(emittedEventNames);
+  });
+
+  it('are all statuses, with what they mean', () => {
+    expect(read('docs/guides/statuses.md')).toBe(formatted(statusPage(), 'docs/guides/statuses.md'));
+    const source = read('tools/docs/statuses.ts');
+    const names = [...read('libs/contracts/src/codes.ts').matchAll(/^export const (\w+Status)\b/gm)].map(
+      ([, name]) => name,
+    );
+    // not in a field `status`: explained where they stand
+    const elsewhere = ['sendStatus', 'authorizeStatus', 'chargeStatus'];
+    expect(names.filter(name => !source.includes(`, ${name}, {`)).toSorted()).toEqual(elsewhere.toSorted());
+  });
+
+  it('are the commands of package.json, each once', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const table = read('README.md').split('## Commands')[1]?.split('\n## ')[0] ?? '';
+    const named = [...table.matchAll(/^\| (.+?) +\|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`npm (?:run )?([a-z-]+)(?: --[^`]*)?`/g)].map(([, name = '']) => name),
+    );
+    expect(named.toSorted()).toEqual(Object.keys(scripts).toSorted());
   });
 });
