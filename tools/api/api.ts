@@ -25,7 +25,7 @@ export async function run(words: readonly string[]): Promise<number> {
       mkdirSync(folder, { recursive: true });
       const file = path.join(folder, 'openapi.json');
       writeFileSync(file, text);
-      const outcome = await step(say, `${name} has run`, () => check({ baseUrl, apiKey, folder, file }));
+      const outcome = await step(say, `run of ${name}`, () => check({ baseUrl, apiKey, folder, file }));
       if (outcome.kind !== 'absent') say(`    ${outcome.kind}: ${outcome.told}`);
       outcomes.push([name, outcome]);
     }
