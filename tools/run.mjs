@@ -23,6 +23,7 @@ const commands = {
   migration: 'migration/migration.js',
   charts: 'charts/charts.js',
   'stripe-test': 'stripe/stripe.js',
+  'api-test': 'api/api.js',
   'deploy-test': 'deploy/deploy.js',
   'upgrade-test': 'upgrade/upgrade.js',
 };

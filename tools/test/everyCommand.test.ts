@@ -79,6 +79,7 @@ const long: [string, string[], RegExp][] = [
   ['migration', [], /Usage|usage|service/],
   ['charts', ['now'], /takes no arguments/],
   ['stripe-test', ['now'], /takes no arguments/],
+  ['api-test', ['now'], /takes no arguments/],
   ['deploy-test', ['now'], /takes no arguments/],
   ['upgrade-test', ['--rounds', 'none'], /rounds|Usage|usage/],
   ['test', ['--repeat', 'none'], /--repeat must be a number/],

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from '@jest/globals';
+import { checkoutRoot } from '../local/home.js';
 import { importsOf, type Source, sources, srcFolders, workersOf } from './sources.js';
 
 const all = [...srcFolders, 'tools'].flatMap(folder => sources(folder));
@@ -198,3 +201,15 @@ it('every file of an app is reached from its main file', () => {
 });
 
 const isSource = ({ file }: Source) => /^apps\/\w+\/src\//.test(file);
+
+/** Folders of tools that are compiled, but whose change would not make a build run again. */
+function unwatched(folders: readonly string[]): string[] {
+  const read = (file: string) => JSON.parse(readFileSync(path.join(checkoutRoot(), file), 'utf8'));
+  const inputs: readonly string[] = read('turbo.json').tasks.build.inputs;
+  return [...read('tools/tsconfig.json').include, ...folders].filter(folder => !inputs.includes(`${folder}/**`));
+}
+
+it('every folder of tools that is compiled is an input of the build', () => {
+  expect(unwatched(['planted'])).toEqual(['planted']);
+  expect(unwatched([])).toEqual([]);
+});

@@ -60,4 +60,4 @@ export const eventNameAmong = <const N extends readonly [string, ...string[]]>(n
   });
 
 /** A webhook event name, emitted yet or not. */
-export const eventName = eventNameAmong(webhookEventNames);
+export const eventName = eventNameAmong(webhookEventNames).meta({ 'x-shape': 'EventName' });

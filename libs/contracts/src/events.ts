@@ -236,7 +236,9 @@ function isEmitted(name: WebhookEventName): name is EmittedEventName {
 }
 
 /** The name of a webhook event that is emitted, as an input. */
-export const emittedName = eventNameAmong(emittedEventNames as [EmittedEventName, ...EmittedEventName[]]);
+export const emittedName = eventNameAmong(emittedEventNames as [EmittedEventName, ...EmittedEventName[]]).meta({
+  'x-shape': 'EmittedEventName',
+});
 
 /** An event on the wire, with unchecked `data`. */
 export const EventEnvelope = z.object({

@@ -5,7 +5,9 @@ import { meanings } from './field.js';
 import { membersIn } from './validate.js';
 
 // Building blocks of inputs. `x-openapi` holds keywords of JSON Schema for rules that are checked in code; the OpenAPI
-// document has them in its place. deviations.ts gives the reason wherever an input is stricter than the wire's type.
+// document has them in its place. `x-shape` names a nested schema, which the document then has once, as a component; unlike
+// zod's `id` it leaves the schema inline in the JSON Schema of an input. deviations.ts gives the reason wherever an input
+// is stricter than the wire's type.
 
 export const limits = {
   line: 2_000,
@@ -247,10 +249,11 @@ export const paging = {
   page: q.int(z.int().min(0)).default(0),
   count: q.int(z.int().min(1).max(limits.pageSize)).default(20),
 };
+const sortType = z.enum(['', 'asc', 'desc']).meta({ 'x-shape': 'SortType' });
 /** Sorting of a list: by one of `fields` (default the first), descending unless `asc`. */
 export const sorting = <const F extends string>(...fields: readonly [F, ...F[]]) => ({
   sortField: z.enum(['', ...fields]).optional(),
-  sortType: z.enum(['', 'asc', 'desc']).optional(),
+  sortType: sortType.optional(),
 });
 
 /** The number of entries that match a list's filters. */

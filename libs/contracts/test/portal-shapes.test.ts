@@ -21,11 +21,18 @@ const counterparts: Readonly<Record<string, string>> = {
   PortalPendingUpdate: 'SubscriptionPendingUpdate',
   PortalMerchant: 'InvoiceMerchant',
   PortalOfferedGateway: 'Gateway',
+  PortalSeller: 'InvoiceMerchant',
+  PortalPlanCurrency: 'MultiCurrencyConfig',
+  PortalPlanLimit: 'MetricPlanLimit',
+  PortalChargeStat: 'UserMerchantMetricChargeStat',
+  PortalMetricLimit: 'UserHistoryMetricLimit',
+  PortalLimitStat: 'UserMerchantMetricLimitStat',
+  PortalUsage: 'UserMetric',
 };
 /** Shapes that only the hosted pages have. */
 const own = ['PortalExplanation', 'PortalCollecting', 'PortalTransfer'];
-/** Fields that only the hosted pages have: the merchant's own answers mask all keys. */
-const ownFields = ['PortalOfferedGateway.publicKey'];
+/** Fields that only the hosted pages have: the merchant's own answers mask all keys, and list methods of one gateway. */
+const ownFields = ['PortalOfferedGateway.publicKey', 'PortalPaymentMethod.gatewayId'];
 
 const resolved = (schema: Schema): Schema => (schema.$ref ? (schemas[schema.$ref] as Schema) : schema);
 const bare = ({ description: _, anyOf: __, items: ___, properties: ____, ...rest }: Schema) => rest;

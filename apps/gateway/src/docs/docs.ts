@@ -9,6 +9,7 @@ import type { GatewayConfig } from '../config.js';
 import { version } from '../health.js';
 import { OPERATIONS } from '../http/routes.js';
 import { Compressed } from './compressed.js';
+import { recordedExamples } from './examples.js';
 import { Manual, navStyle, navTo, sourceOf, style } from './manual.js';
 import { openApi } from './openapi.js';
 
@@ -68,7 +69,7 @@ export class Docs implements OnModuleInit {
   onModuleInit(): void {
     const http = this.host.httpAdapter.getInstance();
     // made before anybody is served: it takes a second, which a request would take from all others
-    const json = JSON.stringify(openApi(this.operations, version, this.config.BASE_URL));
+    const json = JSON.stringify(openApi(this.operations, version, this.config.BASE_URL, recordedExamples()));
     const document = new Compressed(json, 'application/json; charset=utf-8');
     http.get('/openapi.json', (request, reply) => document.send(request, reply));
     this.serveManual();

@@ -1,70 +1,57 @@
-import {
-  anyMember,
-  anyUser,
-  commonErrors,
-  currencies,
-  type ErrorKind,
-  errors,
-  type Operation,
-  type Slug,
-} from '@recur/contracts';
-import { z } from 'zod';
+import { anyMember, anyUser, currencies, emittedEventNames, type Operation, patternOf } from '@recur/contracts';
+import type { Examples } from './examples.js';
+import { empty, Failures, members } from './failures.js';
+import { header, headersOf, onEvery, parameter, parameters } from './headers.js';
+import { Components, type Json, pascal } from './schemas.js';
+import { tagOf, tagsOf } from './tags.js';
+import { webhooksOf } from './webhooks.js';
 
-type Json = Record<string, unknown>;
+const summary = 'Subscription billing: plans, subscriptions, usage, invoices, payments and signed webhooks';
 
-/** The `commonErrors` that only a body, or an honoured Idempotency-Key, can cause. */
-const ofBodies: readonly Slug[] = ['malformed_json', 'body_too_large', 'unsupported_media_type'];
-const ofKeys: readonly Slug[] = ['idempotency_in_use', 'idempotency_reused'];
+const description = (baseUrl: string) => `
+The back end of subscription billing. [Guides](${baseUrl}/docs/guides) lead through it step by step.
 
-const headersOf = {
-  'X-Request-Id': { description: 'The id of this request, to quote to support', schema: { type: 'string' } },
-  'RateLimit-Limit': { description: 'Burst size of the rate limit', schema: { type: 'integer' } },
-  'RateLimit-Remaining': { description: 'Requests left in the burst', schema: { type: 'integer' } },
-  'RateLimit-Reset': { description: 'Seconds until the burst is full again', schema: { type: 'integer' } },
-  'X-Ignored-Fields': {
-    description:
-      'JSON pointers of fields that were sent and are not known; with Prefer: handling=strict they are refused',
-    schema: { type: 'string' },
-  },
-  'Retry-After': { description: 'Seconds to wait (429, 503)', schema: { type: 'integer' } },
-  'Idempotency-Replayed': {
-    description: 'true: the stored answer of the first request with this Idempotency-Key',
-    schema: { const: 'true' },
-  },
-} as const;
-const header = (name: keyof typeof headersOf) => ({ [name]: { $ref: `#/components/headers/${name}` } });
-const onEvery = {
-  ...header('X-Request-Id'),
-  ...header('RateLimit-Limit'),
-  ...header('RateLimit-Remaining'),
-  ...header('RateLimit-Reset'),
-};
+Every answer is the same envelope: \`code\` is 0 on success; a failure has an \`error\` with its \`type\` and every problem
+of the input. Optional fields may be null, which means absent. Amounts are integers in the minor unit of their currency,
+times are unix seconds, 10000 is 100 %.
 
-/** The OpenAPI 3.1 document of the operations, derived from the contract table. */
-export function openApi(operations: readonly Operation[], version: string, baseUrl: string): Json {
-  const schemas = new Schemas();
+Answers may have new fields, and failures new values of \`error.type\`, at any time: a client must accept them.
+`;
+
+/** The OpenAPI 3.1 document of the operations, derived from the contract table; `examples` are shown where recorded. */
+export function openApi(
+  operations: readonly Operation[],
+  version: string,
+  baseUrl: string,
+  examples: Examples = {},
+): Json {
+  const components = new Components();
+  const failures = new Failures(components);
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
+    const described = new Described(operation, components, examples[operation.name]);
     const item: Json = {};
-    for (const method of operation.methods) item[method.toLowerCase()] = endpoint(operation, method, schemas);
+    for (const method of operation.methods) item[method.toLowerCase()] = described.endpoint(method, failures);
     paths[operation.path] = item;
   }
+  components.add('CurrencyCode', currencyCode);
+  const webhooks = webhooksOf(components);
   return {
     openapi: '3.1.0',
     info: {
       title: 'recur',
+      summary,
       version,
-      description:
-        'Subscription billing: invoices, payments and signed webhooks. Every answer is the same envelope: `code` is 0 ' +
-        'on success; a failure has an `error` with its `type` and every problem of the input. Optional fields may be ' +
-        'null, which means absent. Amounts are integers in the minor unit of their currency, times are unix seconds, ' +
-        '10000 is 100 %.',
+      description: description(baseUrl).trim(),
+      contact: { name: 'The recur project' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    externalDocs: { description: 'Guides', url: `${baseUrl}/docs/guides` },
     servers: [{ url: baseUrl }],
     security: [{ apiKey: [] }],
-    tags: [...new Set(operations.map(tagOf))].map(name => ({ name })),
+    tags: tagsOf([...operations.map(({ name }) => name), ...emittedEventNames]),
     paths,
+    webhooks,
     components: {
       securitySchemes: {
         apiKey: {
@@ -75,61 +62,12 @@ export function openApi(operations: readonly Operation[], version: string, baseU
         },
       },
       headers: headersOf,
-      parameters: { IdempotencyKey: idempotencyKey },
-      schemas: {
-        ...envelopes,
-        CurrencyCode: currencyCode,
-        ...Object.fromEntries([...schemas.named].sort(([a], [b]) => (a < b ? -1 : 1))),
-      },
+      parameters,
+      responses: failures.all,
+      schemas: components.all,
     },
   };
 }
-
-const idempotencyKey = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  description:
-    'Makes repeats safe for 30 days: a repeat with the same key and input gets the first answer, byte for byte',
-  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
-};
-
-const members = {
-  merchantId: { type: 'integer', description: '0 if the caller is unknown' },
-  redirect: { const: '' },
-  requestId: { type: 'string' },
-};
-const issue = {
-  type: 'object',
-  properties: {
-    path: { type: 'string', description: 'JSON pointer into the input, or the name of a header' },
-    message: { type: 'string' },
-  },
-  required: ['path', 'message'],
-};
-
-/** The two envelopes; each operation details `data` of a success and `code` and `error.type` of a failure. */
-const envelopes = {
-  Success: {
-    type: 'object',
-    properties: { code: { const: 0 }, data: { type: 'object' }, message: { const: '' }, ...members },
-    required: ['code', 'data', 'merchantId', 'message', 'redirect', 'requestId'],
-  },
-  Failure: {
-    type: 'object',
-    properties: {
-      code: { type: 'integer', description: 'The kind of failure' },
-      data: { type: 'object', maxProperties: 0 },
-      message: { type: 'string', description: 'For people; may change' },
-      ...members,
-      error: {
-        type: 'object',
-        properties: { type: { type: 'string' }, issues: { type: 'array', items: issue } },
-        required: ['type', 'issues'],
-      },
-    },
-    required: ['code', 'data', 'merchantId', 'message', 'redirect', 'requestId', 'error'],
-  },
-};
 
 /** Inputs may be in lower case; answers never are. */
 const currencyCode = {
@@ -138,37 +76,86 @@ const currencyCode = {
   enum: [...currencies.keys()],
 };
 
-const tagOf = ({ name }: Operation) => name.split('.')[0];
+/** The endpoints of an operation, one per method, which share its named schemas. */
+class Described {
+  constructor(
+    private readonly operation: Operation,
+    private readonly components: Components,
+    private readonly example: Examples[string] | undefined,
+  ) {}
 
-function endpoint(operation: Operation, method: 'GET' | 'POST', schemas: Schemas): Json {
-  const input = schemas.of(operation.input, 'input');
-  const honoursKey = method === 'POST' && operation.effect === 'write';
-  const headers = headersAsked(operation, honoursKey);
-  return {
-    operationId: `${operation.service}.${operation.name}${operation.methods.length > 1 ? `.${method.toLowerCase()}` : ''}`,
-    summary: operation.summary,
-    description: descriptionOf(operation),
-    ...(operation.anonymous && { security: [] }),
-    tags: [tagOf(operation)],
-    ...(method === 'GET' && { parameters: queryOf(input) }),
-    ...(headers.length > 0 && { parameters: headers }),
-    ...(method === 'POST' && { requestBody: { required: true, content: contentOf(operation, input) } }),
-    responses: {
-      200: {
-        description: 'Success',
-        headers: { ...onEvery, ...header('X-Ignored-Fields'), ...(honoursKey && header('Idempotency-Replayed')) },
-        content: json({ properties: { data: schemas.of(operation.output, 'output') } }, 'Success'),
+  endpoint(method: 'GET' | 'POST', failures: Failures): Json {
+    const { operation } = this;
+    const honoursKey = method === 'POST' && operation.effect === 'write';
+    const asked = [...(method === 'GET' ? this.query() : []), ...headersAsked(operation, honoursKey)];
+    return {
+      operationId: `${operation.service}.${operation.name}${operation.methods.length > 1 ? `.${method.toLowerCase()}` : ''}`,
+      summary: operation.summary,
+      description: descriptionOf(operation),
+      ...(operation.anonymous && { security: [] }),
+      tags: [tagOf(operation.name)],
+      ...(asked.length > 0 && { parameters: asked }),
+      ...(method === 'POST' && { requestBody: { required: true, content: this.body() } }),
+      responses: {
+        200: {
+          description: 'Success',
+          headers: { ...onEvery, ...header('X-Ignored-Fields'), ...(honoursKey && header('Idempotency-Replayed')) },
+          content: { 'application/json': { schema: this.response(), ...shown(this.example?.response) } },
+        },
+        ...failures.of(operation, method === 'POST', honoursKey),
       },
-      ...failuresOf(operation, method === 'POST', honoursKey),
-    },
-  };
+    };
+  }
+
+  /** NDJSON has a JSON value per line, which a schema of the whole text cannot describe. */
+  private body(): Json {
+    const { input, ndjson } = this.operation;
+    if (ndjson !== undefined) {
+      const text = { type: 'string', description: 'A JSON value per line' };
+      return { 'application/x-ndjson': { schema: this.named('Request', text) } };
+    }
+    const schema = this.named('Request', this.components.of(input, 'input'));
+    return { 'application/json': { schema, ...shown(this.example?.request) } };
+  }
+
+  /** The whole envelope, so that generated clients have one type for it. */
+  private response(): Json {
+    const data = this.components.of(this.operation.output, 'output');
+    const isEmpty = Object.keys(data.properties ?? {}).length === 0;
+    return this.named('Response', {
+      type: 'object',
+      properties: {
+        code: { type: 'integer', const: 0 },
+        data: isEmpty ? this.components.add('Empty', empty) : this.named('Data', data),
+        message: { type: 'string', const: '' },
+        ...members,
+      },
+      required: ['code', 'data', 'merchantId', 'message', 'redirect', 'requestId'],
+    });
+  }
+
+  private named(part: 'Request' | 'Response' | 'Data', schema: Json): Json {
+    return this.components.add(`${pascal(this.operation.name)}${part}`, schema, patternOf(this.operation));
+  }
+
+  /** Fields of a query: lists are repeated keys. */
+  private query(): Json[] {
+    const { properties = {}, required = [] } = this.components.of(this.operation.input, 'input') as {
+      properties?: Record<string, Json>;
+      required?: string[];
+    };
+    return Object.entries(properties).map(([name, schema]) => ({
+      name,
+      in: 'query',
+      required: required.includes(name),
+      ...(schema.type === 'array' && { style: 'form', explode: true }),
+      schema,
+      ...shown(this.example?.request[name]),
+    }));
+  }
 }
 
-/** NDJSON has a JSON value per line, which a schema of the whole text cannot describe. */
-const contentOf = ({ ndjson }: Operation, input: object) =>
-  ndjson === undefined
-    ? { 'application/json': { schema: input } }
-    : { 'application/x-ndjson': { schema: { type: 'string' } } };
+const shown = (example: unknown) => (example === undefined ? {} : { example });
 
 function descriptionOf({ permission, also, memberOnly, anonymous, oneOfHeaders }: Operation): string {
   return [
@@ -195,90 +182,5 @@ function headersAsked({ oneOfHeaders = [] }: Operation, honoursKey: boolean): Js
     description: 'The identity token of the member',
     schema: { type: 'string' },
   }));
-  return [...(honoursKey ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []), ...tokens];
+  return [...(honoursKey ? [parameter('IdempotencyKey')] : []), ...tokens];
 }
-
-/** Fields of a query: lists are repeated keys. */
-function queryOf(input: Json): Json[] {
-  const required = (input.required ?? []) as string[];
-  return Object.entries((input.properties ?? {}) as Record<string, Json>).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    ...(schema.type === 'array' && { style: 'form', explode: true }),
-    schema,
-  }));
-}
-
-/** A response for each status, naming its errors. */
-function failuresOf({ errors: own }: Operation, hasBody: boolean, honoursKey: boolean): Json {
-  const byStatus = new Map<number, Slug[]>();
-  for (const slug of [...commonErrors, ...own]) {
-    if ((ofBodies.includes(slug) && !hasBody) || (ofKeys.includes(slug) && !honoursKey)) continue;
-    const { http } = errors[slug];
-    byStatus.set(http, [...(byStatus.get(http) ?? []), slug]);
-  }
-  const responses = [...byStatus].map(([http, slugs]): [string, Json] => [String(http), failureOf(http, slugs)]);
-  return Object.fromEntries(responses);
-}
-
-function failureOf(http: number, slugs: readonly Slug[]): Json {
-  const kinds: ErrorKind[] = slugs.map(slug => errors[slug]);
-  return {
-    description: slugs.map(slug => `- \`${slug}\` (${errors[slug].code}): ${errors[slug].message}`).join('\n'),
-    headers: { ...onEvery, ...((http === 429 || http === 503) && header('Retry-After')) },
-    content: json(
-      {
-        properties: {
-          code: { enum: [...new Set(kinds.map(({ code }) => code))] },
-          error: { properties: { type: { enum: slugs } } },
-        },
-      },
-      'Failure',
-    ),
-  };
-}
-
-const json = (detail: Json, envelope: keyof typeof envelopes) => ({
-  'application/json': { schema: { allOf: [{ $ref: `#/components/schemas/${envelope}` }, detail] } },
-});
-
-/** JSON Schemas of contract shapes; those with a name stand once, under components. */
-class Schemas {
-  readonly named = new Map<string, Json>();
-
-  of(type: z.ZodType, io: 'input' | 'output'): Json {
-    const { $schema: _, $defs = {}, ...root } = z.toJSONSchema(type, { target: 'draft-2020-12', io }) as Json;
-    for (const [id, shape] of Object.entries($defs as Record<string, Json>)) {
-      const moved = this.moved(shape, io);
-      const known = this.named.get(nameOf(id, io));
-      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(moved)) {
-        throw new Error(`Two shapes are named ${id}`);
-      }
-      this.named.set(nameOf(id, io), moved);
-    }
-    return this.moved(root, io);
-  }
-
-  private moved<T>(schema: T, io: 'input' | 'output'): T {
-    return JSON.parse(JSON.stringify(schema), (key, value) => {
-      if (key === '$ref' && typeof value === 'string') {
-        return value.replace(/^#\/\$defs\/(.+)$/, (_, id: string) => `#/components/schemas/${nameOf(id, io)}`);
-      }
-      if (value?.['x-openapi'] !== undefined) {
-        const { 'x-openapi': keywords, ...others } = value;
-        return { ...others, ...keywords };
-      }
-      return isBounded(value) ? { ...value, examples: [Math.max(1, value.minimum ?? 1)] } : value;
-    });
-  }
-}
-
-/** A number of which readers of the docs would else be shown a bound itself, or 1 instead of what it is by default. */
-const isBounded = (schema: Json | null): schema is { minimum?: number } =>
-  (schema?.type === 'integer' || schema?.type === 'number') &&
-  !('default' in schema || 'enum' in schema) &&
-  ('minimum' in schema || 'maximum' in schema);
-
-/** The name of a shape; inputs and outputs of one name may differ. */
-const nameOf = (id: string, io: 'input' | 'output') => (io === 'input' ? `${id}Input` : id);

@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { currencies, type Operation, operation, operations } from '@recur/contracts';
+import {
+  currencies,
+  emittedEventNames,
+  errors,
+  type Operation,
+  operation,
+  operations,
+  patternOf,
+} from '@recur/contracts';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { z } from 'zod';
 import { openApi } from '../../src/docs/openapi.js';
@@ -7,14 +15,19 @@ import { openApi } from '../../src/docs/openapi.js';
 interface Endpoint {
   operationId: string;
   parameters?: { $ref?: string; name?: string; in?: string; required?: boolean }[];
-  requestBody?: { content: { 'application/json': { schema: unknown } } };
-  responses: Record<string, { description: string }>;
+  requestBody?: { content: { 'application/json': { schema: { $ref: string } } } };
+  responses: Record<string, { $ref?: string; description: string; 'x-error-types'?: string[] }>;
 }
 interface Document {
   openapi: string;
   info: { version: string };
   paths: Record<string, Record<string, Endpoint>>;
-  components: { schemas: Record<string, unknown> };
+  webhooks: Record<string, { post: Endpoint }>;
+  tags: { name: string; description: string }[];
+  components: {
+    schemas: Record<string, Record<string, unknown>>;
+    responses: Record<string, { 'x-error-types': string[] }>;
+  };
 }
 
 const documentOf = (operations: readonly Operation[]) =>
@@ -31,6 +44,32 @@ function danglingIn(whole: Document): string[] {
       .reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], whole);
   return refs.filter(ref => !ref.startsWith('#/') || at(ref) === undefined);
 }
+
+/** The schema of an operation's body, which is a component. */
+const bodyOf = (path: string): unknown => {
+  const { $ref = '' } = document.paths[path]?.post?.requestBody?.content['application/json'].schema ?? {};
+  return document.components.schemas[$ref.split('/').at(-1) ?? ''];
+};
+
+/** Objects with fields of their own that have no name. */
+function inlineIn(whole: unknown): string[] {
+  const found: string[] = [];
+  JSON.stringify(whole, (_, value) => {
+    if (value?.type === 'object' && value.properties) found.push(Object.keys(value.properties).join(' '));
+    return value;
+  });
+  return found;
+}
+
+/** The types of error that a response says it can have, be it shared or not. */
+const typesOf = (whole: Document, { $ref, ...own }: Endpoint['responses'][string]) =>
+  ($ref === undefined ? own : whole.components.responses[$ref.split('/').at(-1) ?? ''])?.['x-error-types'] ?? [];
+
+const planted = (name: string, shapes: { input?: z.ZodType; output?: z.ZodType }): Operation =>
+  operation({
+    ...{ service: 'billing', name, path: `/merchant/${name}`, methods: ['POST'], effect: 'read' },
+    ...{ permission: 'invoice.read', summary: '', errors: [], input: z.object({}), output: z.object({}), ...shapes },
+  });
 
 /** What the document has, as `GET /path`. */
 const endpointsOf = ({ paths }: Document) =>
@@ -71,7 +110,9 @@ describe('the OpenAPI document', () => {
     expect(detail?.get?.requestBody).toBeUndefined();
     expect(detail?.post?.requestBody).toBeDefined();
     expect(detail?.post?.responses['404']?.description).toContain('invoice_not_found');
-    expect(detail?.get?.responses['400']?.description).not.toContain('malformed_json');
+    expect(typesOf(document, detail?.get?.responses['400'] ?? { description: '' })).toEqual([
+      ...['invalid_parameters', 'answer_too_large'],
+    ]);
     const create = document.paths['/merchant/invoice/new']?.post;
     expect(create?.parameters).toEqual([{ $ref: '#/components/parameters/IdempotencyKey' }]);
     expect(Object.keys(create?.responses ?? {})).toEqual([
@@ -92,24 +133,26 @@ describe('the OpenAPI document', () => {
   });
 
   it('gives examples that a service takes, where one made of the bounds would be refused', () => {
-    const create = document.paths['/merchant/invoice/new']?.post?.requestBody?.content['application/json'].schema;
-    expect(create).toMatchObject({
+    expect(bodyOf('/merchant/invoice/new')).toMatchObject({
       properties: {
         currency: { examples: ['USD'] },
         taxPercentage: { examples: [1] },
-        lines: { items: { properties: { unitAmountExcludingTax: { examples: [1] } } } },
+        lines: { items: { $ref: '#/components/schemas/InvoiceLineInput' } },
       },
     });
-    expect(create).not.toHaveProperty('properties.gatewayId.examples');
-    const session = document.paths['/merchant/session/new_session']?.post?.requestBody?.content['application/json'];
-    expect(session?.schema).toMatchObject({ properties: { email: { examples: ['ada@example.com'] } } });
+    expect(document.components.schemas.InvoiceLineInput).toMatchObject({
+      properties: { unitAmountExcludingTax: { examples: [1] } },
+    });
+    expect(bodyOf('/merchant/invoice/new')).not.toHaveProperty('properties.gatewayId.examples');
+    expect(bodyOf('/merchant/session/new_session')).toMatchObject({
+      properties: { email: { examples: ['ada@example.com'] } },
+    });
   });
 
   it('is as strict as the server about texts', () => {
     type Field = { pattern?: string; format?: string; $ref?: string; anyOf?: { const?: string; $ref?: string }[] };
     const field = (path: string, name: string): Field => {
-      const schema = document.paths[path]?.post?.requestBody?.content['application/json'].schema;
-      return (schema as { properties: Record<string, Field> }).properties[name] ?? {};
+      return (bodyOf(path) as { properties: Record<string, Field> }).properties[name] ?? {};
     };
     const inputOf = (path: string) => {
       const found = operations.find(operation => operation.path === path);
@@ -136,7 +179,7 @@ describe('the OpenAPI document', () => {
     expect(field('/merchant/webhook/new_endpoint', 'url').format).toBe('uri');
     expect(field('/merchant/invoice/new', 'currency').$ref).toBe('#/components/schemas/CurrencyCode');
     expect(document.components.schemas.CurrencyCode).toMatchObject({ enum: [...currencies.keys()] });
-    expect(JSON.stringify(document)).not.toContain('x-openapi');
+    expect(JSON.stringify(document)).not.toMatch(/"x-(openapi|shape)"/);
   });
 
   it('tells what needs no credential, and what needs an identity token', () => {
@@ -150,16 +193,70 @@ describe('the OpenAPI document', () => {
     expect(document.paths['/merchant/invoice/list']?.post).not.toHaveProperty('parameters');
   });
 
+  it('names every body and answer after its operation', () => {
+    const { schemas } = document.components;
+    for (const name of ['PaymentNewRequest', 'PaymentNewResponse', 'PaymentNewData', 'InvoicePaidEvent']) {
+      expect(schemas).toHaveProperty(name);
+    }
+    expect(schemas.PaymentDetailResponse).toMatchObject({
+      properties: { code: { const: 0 }, data: { $ref: '#/components/schemas/PaymentDetailData' } },
+    });
+    expect(JSON.stringify(document)).not.toContain('"allOf"');
+    const list = document.paths['/merchant/invoice/list'];
+    expect(list?.get?.responses['200']).toEqual(list?.post?.responses['200']);
+    expect(inlineIn(document.paths)).toEqual([]);
+    const nested = Object.values(schemas).flatMap(({ properties }) => inlineIn(properties ?? {}));
+    expect(nested).toEqual([]);
+    expect(inlineIn({ a: { type: 'object', properties: { b: {}, c: {} } } })).toEqual(['b c']);
+  });
+
+  it('has one schema of failures, and tells the types of each', () => {
+    for (const one of operations) {
+      for (const { responses } of Object.values(document.paths[one.path] ?? {})) {
+        const told = Object.values(responses).flatMap(response => typesOf(document, response));
+        expect([one.name, told]).toEqual([one.name, expect.arrayContaining([...one.errors, 'internal_error'])]);
+        expect(new Set(told).size).toBe(told.length);
+      }
+    }
+    const used = Object.values(document.components.responses).flatMap(response => response['x-error-types']);
+    expect(used.filter(slug => !(slug in errors))).toEqual([]);
+    expect(typesOf(documentOf([planted('plan.a', {})]), { description: '', 'x-error-types': ['a'] })).toEqual(['a']);
+  });
+
+  it('has a webhook for each event that is emitted', () => {
+    expect(Object.keys(document.webhooks)).toEqual(emittedEventNames);
+    const { post } = document.webhooks['invoice.paid'] ?? {};
+    expect(post?.parameters).toHaveLength(3);
+    expect(Object.keys(post?.responses ?? {})).toContain('2XX');
+    expect(document.components.schemas.InvoicePaidEvent).toMatchObject({
+      properties: { type: { const: 'invoice.paid' }, data: { $ref: '#/components/schemas/Invoice' } },
+      required: ['type', 'timestamp', 'merchantId', 'sequence', 'data'],
+    });
+  });
+
+  it('groups operations by tags that are described, in the order of learning, and refuses an unknown one', () => {
+    const names = document.tags.map(({ name }) => name);
+    expect(names.slice(0, 3)).toEqual(['product', 'plan', 'user']);
+    expect(new Set(names)).toEqual(new Set(operations.map(({ name }) => name.split('.')[0])));
+    expect(document.tags.filter(({ description }) => description === '')).toEqual([]);
+    expect(() => documentOf([planted('toaster.new', {})])).toThrow('"toaster" is not in the table of tags');
+  });
+
   it('refuses two shapes of one name', () => {
-    const sample = (path: `/merchant/${string}`, shape: z.ZodType) =>
-      operation({
-        ...{ service: 'billing', name: path, path, methods: ['GET'], effect: 'read', permission: 'invoice.read' },
-        ...{ summary: '', errors: [], input: z.object({}), output: z.object({ shape }) },
-      });
     const shape = (type: z.ZodType) => z.object({ shape: type }).meta({ id: 'Sample' });
-    const text = shape(z.string());
-    expect(() => documentOf([sample('/merchant/a', text), sample('/merchant/b', text)])).not.toThrow();
-    const two = [sample('/merchant/a', text), sample('/merchant/b', shape(z.number()))];
-    expect(() => documentOf(two)).toThrow('Two shapes are named Sample');
+    const text = planted('plan.a', { output: z.object({ shape: shape(z.string()) }) });
+    const number = planted('plan.b', { output: z.object({ shape: shape(z.number()) }) });
+    expect(() => documentOf([text, { ...text, name: 'plan.b', path: '/merchant/b' }])).not.toThrow();
+    expect(() => documentOf([text, number])).toThrow('Two shapes are named Sample');
+  });
+
+  it('refuses two operations, or an operation and a shape, of one name', () => {
+    const one = planted('plan.a_b', {});
+    expect(() => documentOf([one, planted('plan.a.b', {})])).toThrow('Two shapes are named PlanABRequest');
+    const other = { ...one, service: 'catalog' } as const;
+    expect(patternOf(one)).not.toBe(patternOf(other));
+    expect(() => documentOf([one, { ...other, path: '/merchant/c' }])).toThrow('Two shapes are named PlanABRequest');
+    const named = z.object({ a: z.object({}).meta({ id: 'PlanNewRequest' }) });
+    expect(() => documentOf([planted('plan.new', { output: named })])).toThrow('Two shapes are named PlanNewRequest');
   });
 });

@@ -25,27 +25,31 @@ const usVatConfig = z.object({
 export interface UsVatConfig extends z.output<typeof usVatConfig> {}
 export const UsVatConfig: Shape<UsVatConfig> = usVatConfig.meta({ id: 'UsVatConfig' });
 
-export const AddressInput = z.object({
-  address: input.line.default(''),
-  city: input.line.default(''),
-  countryCode: input.line.default(''),
-  state: input.line.default(''),
-  zipCode: input.line.default(''),
-  verified: input.flag.default(false),
-});
+export const AddressInput = z
+  .object({
+    address: input.line.default(''),
+    city: input.line.default(''),
+    countryCode: input.line.default(''),
+    state: input.line.default(''),
+    zipCode: input.line.default(''),
+    verified: input.flag.default(false),
+  })
+  .meta({ 'x-shape': 'AddressInput' });
 
-export const UsVatConfigInput = z.object({
-  active: input.flag.default(false),
-  sellOnUSOnly: input.flag.default(false),
-  fromAddress: AddressInput.optional(),
-  toAddress: AddressInput.optional(),
-  nexusAddresses: input.list(AddressInput).default([]),
-  taxCode: input.line.default(''),
-});
+export const UsVatConfigInput = z
+  .object({
+    active: input.flag.default(false),
+    sellOnUSOnly: input.flag.default(false),
+    fromAddress: AddressInput.optional(),
+    toAddress: AddressInput.optional(),
+    nexusAddresses: input.list(AddressInput).default([]),
+    taxCode: input.line.default(''),
+  })
+  .meta({ 'x-shape': 'UsVatConfigInput' });
 
 const UsAddressInput = AddressInput.extend({
   countryCode: input.rule(AddressInput.shape.countryCode.unwrap(), 'must be US', code => code.toUpperCase() === 'US'),
-});
+}).meta({ 'x-shape': 'UsAddressInput' });
 
 export const validateUsAddress = operation({
   service: 'billing',

@@ -116,13 +116,20 @@ const limit = z.int().min(0).max(1_000_000_000);
 const moment = z.int().min(0);
 const units = Object.keys(intervalUnits) as (keyof typeof intervalUnits)[];
 
-const group = z.object({
-  currency: input.list(input.Currency, 100).default([]),
-  groupPlanIntervalSelector: input
-    .list(z.object({ intervalUnit: z.enum(units), intervalCount: z.int().min(1) }), 100)
-    .default([]),
-  type: input.list(input.code(planType), 3).default([]),
-});
+const group = z
+  .object({
+    currency: input.list(input.Currency, 100).default([]),
+    groupPlanIntervalSelector: input
+      .list(
+        z
+          .object({ intervalUnit: z.enum(units), intervalCount: z.int().min(1) })
+          .meta({ 'x-shape': 'DiscountPlanIntervalSelectorInput' }),
+        100,
+      )
+      .default([]),
+    type: input.list(input.code(planType), 3).default([]),
+  })
+  .meta({ 'x-shape': 'DiscountPlanApplyGroupInput' });
 
 const settings = {
   billingType: input.code(discountBillingType).describe('2: the discount applies to cycle invoices too'),

@@ -98,19 +98,21 @@ export interface Gateway extends z.output<typeof gateway> {}
 export const Gateway: Shape<Gateway> = gateway.meta({ id: 'Gateway' });
 
 /** The bank account that receives wire transfers. */
-export const GatewayBankInput = z.object({
-  accountHolder: input.filled,
-  address: input.filled,
-  ABARoutingNumber: input.line.default(''),
-  CNAPS: input.line.default(''),
-  Remarks: input.prose.default(''),
-  accountNumber: input.line.default(''),
-  bankName: input.line.default(''),
-  bic: input.line.default(''),
-  bsbCode: input.line.default(''),
-  iban: input.line.default(''),
-  swiftCode: input.line.default(''),
-});
+export const GatewayBankInput = z
+  .object({
+    accountHolder: input.filled,
+    address: input.filled,
+    ABARoutingNumber: input.line.default(''),
+    CNAPS: input.line.default(''),
+    Remarks: input.prose.default(''),
+    accountNumber: input.line.default(''),
+    bankName: input.line.default(''),
+    bic: input.line.default(''),
+    bsbCode: input.line.default(''),
+    iban: input.line.default(''),
+    swiftCode: input.line.default(''),
+  })
+  .meta({ 'x-shape': 'GatewayBankInput' });
 
 const bankText = 'must be an object or its JSON text';
 /** The bank account as an object or as its JSON text. */
@@ -189,13 +191,16 @@ const issuer = z
     ...{ issueAddress: blankable, issueCompanyName: blankable, issueLogo: input.optionalUrl.default('') },
     ...{ issueRegNumber: blankable, issueVatNumber: blankable },
   })
+  .meta({ 'x-shape': 'GatewayCompanyIssuerInput' })
   .describe('Company that issues the invoices paid through the gateway, where it is not the merchant itself');
 
-const exchange = z.object({
-  ...{ from_currency: input.Currency, to_currency: input.Currency },
-  exchange_rate: input.rule(input.rate, 'must be more than 0', rate => rate > 0),
-  exchange_amount: z.int().min(0).default(0),
-});
+const exchange = z
+  .object({
+    ...{ from_currency: input.Currency, to_currency: input.Currency },
+    exchange_rate: input.rule(input.rate, 'must be more than 0', rate => rate > 0),
+    exchange_amount: z.int().min(0).default(0),
+  })
+  .meta({ 'x-shape': 'GatewayCurrencyExchangeInput' });
 
 /** Fields of setup and edit; absent: the default, or unchanged. */
 const settings = {

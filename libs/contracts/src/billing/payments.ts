@@ -20,23 +20,25 @@ export const PaymentDetail: Shape<PaymentDetail> = paymentWithInvoice.meta({ id:
 
 /** An item of a one-time purchase: a number of units at a price, or one unit for an amount. */
 const paymentItem = input.rule(
-  z.object({
-    amount: input.integer.describe(
-      "Checked against the item's total including tax, unless 0. Without unitAmountExcludingTax it is the price of one unit",
-    ),
-    amountExcludingTax: input.integer.optional().describe('Checked against the computed value, unless 0'),
-    currency: input.optionalCurrency,
-    description: input.prose.default(''),
-    name: input.line.default(''),
-    quantity: z.int().min(1).max(1_000_000).default(1),
-    tax: input.integer.optional().describe('Checked against the computed value, unless 0'),
-    taxPercentage: input.percent
-      .optional()
-      .describe(
-        'Must be the same for all items. Without it, items with unitAmountExcludingTax are taxed by the rules of tax, others are not',
+  z
+    .object({
+      amount: input.integer.describe(
+        "Checked against the item's total including tax, unless 0. Without unitAmountExcludingTax it is the price of one unit",
       ),
-    unitAmountExcludingTax: input.unitAmount.optional(),
-  }),
+      amountExcludingTax: input.integer.optional().describe('Checked against the computed value, unless 0'),
+      currency: input.optionalCurrency,
+      description: input.prose.default(''),
+      name: input.line.default(''),
+      quantity: z.int().min(1).max(1_000_000).default(1),
+      tax: input.integer.optional().describe('Checked against the computed value, unless 0'),
+      taxPercentage: input.percent
+        .optional()
+        .describe(
+          'Must be the same for all items. Without it, items with unitAmountExcludingTax are taxed by the rules of tax, others are not',
+        ),
+      unitAmountExcludingTax: input.unitAmount.optional(),
+    })
+    .meta({ 'x-shape': 'PaymentItemInput' }),
   'must be within ±10^12 if the item has no unitAmountExcludingTax',
   ({ amount, unitAmountExcludingTax }) =>
     unitAmountExcludingTax !== undefined || Math.abs(amount) <= input.largestAmount,

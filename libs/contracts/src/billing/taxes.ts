@@ -41,12 +41,14 @@ export const NumberValidateHistory: Shape<NumberValidateHistory> = numberValidat
   id: 'NumberValidateHistory',
 });
 
-export const MerchantVatRule = z.object({
-  gatewayNames: input.line.default('').describe('Separated by commas; blank: all gateways'),
-  validCountryCodes: input.line.default('').describe('Countries of buyers, separated by commas; blank: all'),
-  taxPercentage: input.percent,
-  ignoreVatNumber: input.flag.default(false).describe('Also for buyers whose VAT number would give reverse charge'),
-});
+export const MerchantVatRule = z
+  .object({
+    gatewayNames: input.line.default('').describe('Separated by commas; blank: all gateways'),
+    validCountryCodes: input.line.default('').describe('Countries of buyers, separated by commas; blank: all'),
+    taxPercentage: input.percent,
+    ignoreVatNumber: input.flag.default(false).describe('Also for buyers whose VAT number would give reverse charge'),
+  })
+  .meta({ 'x-shape': 'MerchantVatRuleInput' });
 /** A merchant's own rate for payments through certain gateways. */
 export interface MerchantVatRule extends z.output<typeof MerchantVatRule> {}
 
@@ -72,15 +74,17 @@ export const UsRate: Shape<UsRate> = usRate.meta({ id: 'UsRate' });
 
 const second = z.int().min(0).max(10_000_000_000);
 const usRateInput = input.rule(
-  z.object({
-    state: input.line.describe('Code or name'),
-    zip: input
-      .rule(z.string().max(5), 'must be a ZIP code of 5 digits, or blank', zip => /^(\d{5})?$/.test(zip))
-      .default(''),
-    ratePpm: z.int().min(0).max(1_000_000).describe(ratePpm),
-    from: second.default(0),
-    to: second.default(0),
-  }),
+  z
+    .object({
+      state: input.line.describe('Code or name'),
+      zip: input
+        .rule(z.string().max(5), 'must be a ZIP code of 5 digits, or blank', zip => /^(\d{5})?$/.test(zip))
+        .default(''),
+      ratePpm: z.int().min(0).max(1_000_000).describe(ratePpm),
+      from: second.default(0),
+      to: second.default(0),
+    })
+    .meta({ 'x-shape': 'UsRateInput' }),
   'must be after from, or 0',
   ({ from, to }) => to === 0 || to > from,
   ['to'],

@@ -82,24 +82,26 @@ export const usageValue = z.int().min(-1_000_000_000_000).max(1_000_000_000_000)
 
 /** A usage event, as metric/event/new, batch and ingest take it. */
 export const UsageEventInput = ofUser(
-  z.object({
-    ...usageUser,
-    metricCode: input.filledKey,
-    externalEventId: input.filledKey.describe('Unique per user and metric: a repeat changes nothing'),
-    aggregationValue: usageValue
-      .optional()
-      .describe(
-        "The value for latest, max and sum; absent, it is the metric's aggregationProperty in metricProperties",
-      ),
-    aggregationUniqueId: input.externalId
-      .default('')
-      .describe("What unique counts count; absent, it is the metric's aggregationProperty in metricProperties"),
-    metricProperties: input.metadata.default({}),
-    productId: input.integer.default(0).describe("Of the user's subscription; 0 for any"),
-    eventTime: input.integer
-      .default(0)
-      .describe('Unix seconds, at most 300 ahead and 35 days ago; 0 for the time at which it arrives'),
-  }),
+  z
+    .object({
+      ...usageUser,
+      metricCode: input.filledKey,
+      externalEventId: input.filledKey.describe('Unique per user and metric: a repeat changes nothing'),
+      aggregationValue: usageValue
+        .optional()
+        .describe(
+          "The value for latest, max and sum; absent, it is the metric's aggregationProperty in metricProperties",
+        ),
+      aggregationUniqueId: input.externalId
+        .default('')
+        .describe("What unique counts count; absent, it is the metric's aggregationProperty in metricProperties"),
+      metricProperties: input.metadata.default({}),
+      productId: input.integer.default(0).describe("Of the user's subscription; 0 for any"),
+      eventTime: input.integer
+        .default(0)
+        .describe('Unix seconds, at most 300 ahead and 35 days ago; 0 for the time at which it arrives'),
+    })
+    .meta({ 'x-shape': 'UsageEventInput' }),
 );
 export type UsageEventInput = z.output<typeof UsageEventInput>;
 
@@ -125,12 +127,14 @@ export const newUsageEvent = operation({
   errors: eventErrors,
 });
 
-const eventResult = z.object({
-  externalEventId: text,
-  code: integer.describe('0 for success; else as in the envelope'),
-  message: text,
-  id: integer.describe('The event; 0 if it was refused'),
-});
+const eventResult = z
+  .object({
+    externalEventId: text,
+    code: integer.describe('0 for success; else as in the envelope'),
+    message: text,
+    id: integer.describe('The event; 0 if it was refused'),
+  })
+  .meta({ id: 'UsageEventResult' });
 
 export const batchUsageEvents = operation({
   service: 'billing',
@@ -155,7 +159,9 @@ function hasFewLines(text: string): boolean {
   }
   return at === text.length - 1;
 }
-const refusedLine = z.object({ line: integer.describe('From 1'), code: integer, message: text });
+const refusedLine = z
+  .object({ line: integer.describe('From 1'), code: integer, message: text })
+  .meta({ id: 'UsageLineRefused' });
 
 export const ingestUsageEvents = operation({
   service: 'billing',

@@ -39,14 +39,16 @@ export const MultiCurrencySnapshot: Shape<MultiCurrencySnapshot> = multiCurrency
   id: 'MultiCurrencySnapshot',
 });
 
-export const MultiCurrencyConfigInput = z.object({
-  amount: input.price.default(0),
-  exchangeRate: input.rate.default(0),
-  fixedAmount: input.price.default(0),
-  autoExchange: input.flag.default(false),
-  disable: input.flag.default(false),
-  currency: input.Currency,
-});
+export const MultiCurrencyConfigInput = z
+  .object({
+    amount: input.price.default(0),
+    exchangeRate: input.rate.default(0),
+    fixedAmount: input.price.default(0),
+    autoExchange: input.flag.default(false),
+    disable: input.flag.default(false),
+    currency: input.Currency,
+  })
+  .meta({ 'x-shape': 'MultiCurrencyConfigInput' });
 
 const merchantCurrencyConfig = z.object({
   autoExchange: flag,
@@ -79,25 +81,29 @@ export interface MerchantCurrencies extends z.output<typeof merchantCurrencies> 
 export const MerchantCurrencies: Shape<MerchantCurrencies> = merchantCurrencies;
 
 export const MerchantCurrencyConfigInput = input.rule(
-  z.object({
-    autoExchange: input.flag.default(false),
-    currency: input.Currency,
-    exchangeRate: input.rate.default(0),
-    fixedAmount: input.price.default(0),
-    disable: input.flag.default(false),
-  }),
+  z
+    .object({
+      autoExchange: input.flag.default(false),
+      currency: input.Currency,
+      exchangeRate: input.rate.default(0),
+      fixedAmount: input.price.default(0),
+      disable: input.flag.default(false),
+    })
+    .meta({ 'x-shape': 'MerchantCurrencyConfigInput' }),
   'is required unless autoExchange, fixedAmount or disable is set',
   ({ exchangeRate, autoExchange, fixedAmount, disable }) =>
     exchangeRate !== 0 || autoExchange || fixedAmount !== 0 || disable,
   ['exchangeRate'],
 );
 
-export const MerchantMultiCurrencyConfigInput = z.object({
-  currencyConfigs: input.distinct(MerchantCurrencyConfigInput, 'currency').default([]),
-  defaultCurrency: input.Currency,
-  lastUpdateTime: input.integer.optional().describe('Ignored: it is set when the rule set changes'),
-  name: input.line.default(''),
-});
+export const MerchantMultiCurrencyConfigInput = z
+  .object({
+    currencyConfigs: input.distinct(MerchantCurrencyConfigInput, 'currency').default([]),
+    defaultCurrency: input.Currency,
+    lastUpdateTime: input.integer.optional().describe('Ignored: it is set when the rule set changes'),
+    name: input.line.default(''),
+  })
+  .meta({ 'x-shape': 'MerchantMultiCurrencyConfigInput' });
 
 export const setupMultiCurrencies = operation({
   service: 'catalog',

@@ -75,24 +75,28 @@ const unitDecimalInput = input
   .describe('Unit price as an exact decimal of minor units, such as 0.0015; it goes before the integer');
 
 /** A usage price. The last graduated step is open, with endValue −1, which activation requires. */
-export const MetricPlanChargeInput = z.object({
-  metricId: input.integer,
-  chargeType: input.code(metricChargeType).default(metricChargeType.standard),
-  standardAmount: input.price.default(0),
-  standardAmountDecimal: unitDecimalInput.default(''),
-  standardStartValue: z.int().min(0).default(0),
-  graduatedAmounts: input
-    .list(
-      z.object({
-        startValue: z.int().min(0),
-        endValue: z.int().min(-1),
-        flatAmount: input.price.default(0),
-        perAmount: input.price.default(0),
-        perAmountDecimal: unitDecimalInput.default(''),
-      }),
-    )
-    .default([]),
-});
+export const MetricPlanChargeInput = z
+  .object({
+    metricId: input.integer,
+    chargeType: input.code(metricChargeType).default(metricChargeType.standard),
+    standardAmount: input.price.default(0),
+    standardAmountDecimal: unitDecimalInput.default(''),
+    standardStartValue: z.int().min(0).default(0),
+    graduatedAmounts: input
+      .list(
+        z
+          .object({
+            startValue: z.int().min(0),
+            endValue: z.int().min(-1),
+            flatAmount: input.price.default(0),
+            perAmount: input.price.default(0),
+            perAmountDecimal: unitDecimalInput.default(''),
+          })
+          .meta({ 'x-shape': 'MetricPlanChargeStepInput' }),
+      )
+      .default([]),
+  })
+  .meta({ 'x-shape': 'MetricPlanChargeInput' });
 
 const metricCode = input.rule(input.externalId, 'may not be blank', value => value.trim() !== '');
 

@@ -42,7 +42,9 @@ export const MetricPlanLimit: Shape<MetricPlanLimit> = metricPlanLimit.meta({
   id: 'MetricPlanLimit',
 });
 
-export const PlanMetricLimitInput = z.object({ metricId: input.integer, metricLimit: z.int().min(0) });
+export const PlanMetricLimitInput = z
+  .object({ metricId: input.integer, metricLimit: z.int().min(0) })
+  .meta({ 'x-shape': 'PlanMetricLimitInput' });
 const metricLimit = z.int().min(0);
 
 export const newPlanLimit = operation({

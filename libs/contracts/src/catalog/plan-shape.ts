@@ -165,23 +165,27 @@ export const saneInterval = <S extends z.ZodType<{ intervalUnit: '' | IntervalUn
   );
 
 export const PlanMultiTrialInput = saneInterval(
-  z.object({
-    ...intervalFields,
-    metadata: input.metadata.default({}),
-    name: input.line.default(''),
-    trialCompareAtPrice: input.price.default(0),
-    trialDuration: input.seconds.default(0),
-    trialPrice: input.price.default(0),
-  }),
+  z
+    .object({
+      ...intervalFields,
+      metadata: input.metadata.default({}),
+      name: input.line.default(''),
+      trialCompareAtPrice: input.price.default(0),
+      trialDuration: input.seconds.default(0),
+      trialPrice: input.price.default(0),
+    })
+    .meta({ 'x-shape': 'PlanMultiTrialInput' }),
 );
 
 /** Charge settings of a plan; 0 or absent means the default. */
-export const PlanAutoChargeConfigInput = z.object({
-  autoChargeLeadTime: input.seconds.default(0),
-  autoChargeMaxRetryCount: z.int().min(0).max(100).default(0),
-  autoChargeRetryInterval: input.seconds.default(0),
-  incompleteExpireTime: input.seconds.default(0),
-});
+export const PlanAutoChargeConfigInput = z
+  .object({
+    autoChargeLeadTime: input.seconds.default(0),
+    autoChargeMaxRetryCount: z.int().min(0).max(100).default(0),
+    autoChargeRetryInterval: input.seconds.default(0),
+    incompleteExpireTime: input.seconds.default(0),
+  })
+  .meta({ 'x-shape': 'PlanAutoChargeConfigInput' });
 
 /** Multi-step trials; a list of lists is flattened. */
 export const PlanMultiTrialLists = input

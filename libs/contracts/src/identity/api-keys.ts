@@ -27,13 +27,15 @@ export const listApiKeys = operation({
   input: z.object({}),
   output: z.object({
     apiKeys: z.array(
-      z.object({
-        id: z.int(),
-        hint: text.describe('The masked key as shown in the operation log'),
-        createTime: time,
-        revokedTime: time.describe('When it ended or will end, in real time; 0: valid until revoked'),
-        state: z.enum(['active', 'ending', 'revoked']),
-      }),
+      z
+        .object({
+          id: z.int(),
+          hint: text.describe('The masked key as shown in the operation log'),
+          createTime: time,
+          revokedTime: time.describe('When it ended or will end, in real time; 0: valid until revoked'),
+          state: z.enum(['active', 'ending', 'revoked']),
+        })
+        .meta({ id: 'ApiKey' }),
     ),
   }),
   errors: [],

@@ -32,10 +32,12 @@ const oneOf = <const W extends readonly [string, ...string[]]>(words: W) =>
   });
 
 const permissions = input.list(
-  z.object({
-    group: oneOf(permissionGroups),
-    permissions: input.list(oneOf(permissionActions), permissionActions.length),
-  }),
+  z
+    .object({
+      group: oneOf(permissionGroups),
+      permissions: input.list(oneOf(permissionActions), permissionActions.length),
+    })
+    .meta({ 'x-shape': 'RolePermissionInput' }),
   permissionGroups.length,
 );
 

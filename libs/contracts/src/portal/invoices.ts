@@ -69,18 +69,20 @@ const portalInvoiceLine = z.object({
 export interface PortalInvoiceLine extends z.output<typeof portalInvoiceLine> {}
 export const PortalInvoiceLine: Shape<PortalInvoiceLine> = portalInvoiceLine.meta({ id: 'PortalInvoiceLine' });
 
-const portalSeller = z.object({
-  name: text,
-  companyName: text,
-  companyLogo: text,
-  address: text,
-  countryCode: text,
-  companyVatNumber: text,
-  companyRegistryCode: text,
-  email: text,
-  phone: text,
-  homeUrl: text,
-});
+const portalSeller = z
+  .object({
+    name: text,
+    companyName: text,
+    companyLogo: text,
+    address: text,
+    countryCode: text,
+    companyVatNumber: text,
+    companyRegistryCode: text,
+    email: text,
+    phone: text,
+    homeUrl: text,
+  })
+  .meta({ id: 'PortalSeller' });
 const portalInvoice = z.object({
   invoiceId: text,
   invoiceName: text,

@@ -20,13 +20,15 @@ export const portalMethodList = operation({
   input: z.object({}),
   output: z.object({
     methods: z.array(
-      z.object({
-        gatewayId: integer,
-        id: text,
-        type: text,
-        isDefault: flag.describe('Charged by its gateway unless told otherwise'),
-        data: anyObject.describe('What the gateway shows of it, such as brand and last4'),
-      }),
+      z
+        .object({
+          gatewayId: integer,
+          id: text,
+          type: text,
+          isDefault: flag.describe('Charged by its gateway unless told otherwise'),
+          data: anyObject.describe('What the gateway shows of it, such as brand and last4'),
+        })
+        .meta({ id: 'PortalPaymentMethod' }),
     ),
   }),
   errors: [],
@@ -62,13 +64,15 @@ export const portalMethodSetDefault = operation({
   errors: ['payment_method_not_found'],
 });
 
-const charge = z.object({
-  metricId: integer,
-  merchantMetric: PortalMetric.nullable(),
-  CurrentUsedValue: integer,
-  totalChargeAmount: amount.describe('What it comes to so far'),
-  lines: z.array(InvoiceLineMetricChargeLine),
-});
+const charge = z
+  .object({
+    metricId: integer,
+    merchantMetric: PortalMetric.nullable(),
+    CurrentUsedValue: integer,
+    totalChargeAmount: amount.describe('What it comes to so far'),
+    lines: z.array(InvoiceLineMetricChargeLine),
+  })
+  .meta({ id: 'PortalChargeStat' });
 
 export const portalUsageList = operation({
   ...reading,
@@ -78,18 +82,29 @@ export const portalUsageList = operation({
   summary: 'Usage of a subscription of the caller in its current period: limits, and what charges come to',
   input: z.object({ subscriptionId: input.filled }),
   output: z.object({
-    userMetric: z.object({
-      limitStats: z.array(
-        z.object({
-          CurrentUsedValue: integer,
-          metricLimit: z
-            .object({ MetricId: integer, TotalLimit: integer, type: code(metricType), code: text, metricName: text })
-            .nullable(),
-        }),
-      ),
-      meteredChargeStats: z.array(charge),
-      recurringChargeStats: z.array(charge),
-    }),
+    userMetric: z
+      .object({
+        limitStats: z.array(
+          z
+            .object({
+              CurrentUsedValue: integer,
+              metricLimit: z
+                .object({
+                  MetricId: integer,
+                  TotalLimit: integer,
+                  type: code(metricType),
+                  code: text,
+                  metricName: text,
+                })
+                .meta({ id: 'PortalMetricLimit' })
+                .nullable(),
+            })
+            .meta({ id: 'PortalLimitStat' }),
+        ),
+        meteredChargeStats: z.array(charge),
+        recurringChargeStats: z.array(charge),
+      })
+      .meta({ id: 'PortalUsage' }),
   }),
   errors: ['subscription_not_found'],
 });
@@ -103,30 +118,34 @@ export const portalCreditDetail = operation({
   input: z.object({}),
   output: z.object({
     creditAccounts: z.array(
-      z.object({
-        id: integer,
-        type: code(creditAccountType),
-        currency: text,
-        amount: z.int().describe('Minor units in a main account, credits in a promo account'),
-        currencyAmount: amount,
-        exchangeRate: integer,
-      }),
+      z
+        .object({
+          id: integer,
+          type: code(creditAccountType),
+          currency: text,
+          amount: z.int().describe('Minor units in a main account, credits in a promo account'),
+          currencyAmount: amount,
+          exchangeRate: integer,
+        })
+        .meta({ id: 'PortalCreditAccount' }),
     ),
     creditTransactions: z.array(
-      z.object({
-        id: integer,
-        creditId: integer,
-        accountType: code(creditAccountType),
-        transactionType: code(creditTransactionType),
-        createTime: time,
-        currency: text,
-        deltaAmount: integer,
-        deltaCurrencyAmount: amount,
-        creditAmountAfter: integer,
-        invoiceId: text,
-        name: text,
-        description: text,
-      }),
+      z
+        .object({
+          id: integer,
+          creditId: integer,
+          accountType: code(creditAccountType),
+          transactionType: code(creditTransactionType),
+          createTime: time,
+          currency: text,
+          deltaAmount: integer,
+          deltaCurrencyAmount: amount,
+          creditAmountAfter: integer,
+          invoiceId: text,
+          name: text,
+          description: text,
+        })
+        .meta({ id: 'PortalCreditTransaction' }),
     ),
   }),
   errors: [],

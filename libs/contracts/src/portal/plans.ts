@@ -19,7 +19,7 @@ const portalPlan = z.object({
   amount,
   compareAtAmount: amount,
   currency: text,
-  multiCurrencies: z.array(z.object({ currency: text, disable: flag })),
+  multiCurrencies: z.array(z.object({ currency: text, disable: flag }).meta({ id: 'PortalPlanCurrency' })),
   intervalUnit: text,
   intervalCount: integer,
   bindingAddonIds: text.describe('Recurring add-ons that it can be held with, also those that are sold no more'),
@@ -53,10 +53,15 @@ export const PortalCharge: Shape<PortalCharge> = portalCharge.meta({ id: 'Portal
 
 const portalOffer = z.object({
   plan: PortalPlan,
-  product: z.object({ id: integer, productName: text, description: text, imageUrl: text, homeUrl: text }).nullable(),
+  product: z
+    .object({ id: integer, productName: text, description: text, imageUrl: text, homeUrl: text })
+    .meta({ id: 'PortalProduct' })
+    .nullable(),
   addons: z.array(PortalPlan).describe('Recurring add-ons that can be bought with it'),
   metricPlanLimits: z.array(
-    z.object({ metricId: integer, metricLimit: integer, merchantMetric: PortalMetric.nullable() }),
+    z
+      .object({ metricId: integer, metricLimit: integer, merchantMetric: PortalMetric.nullable() })
+      .meta({ id: 'PortalPlanLimit' }),
   ),
   metricMeteredCharge: z.array(PortalCharge),
   metricRecurringCharge: z.array(PortalCharge),
@@ -66,7 +71,7 @@ export interface PortalOffer extends z.output<typeof portalOffer> {}
 export const PortalOffer: Shape<PortalOffer> = portalOffer.meta({ id: 'PortalOffer' });
 
 /** The look of a page: a checkout template, as far as customers see it. */
-export const checkoutLook = z.object({ name: text, data: anyObject }).nullable();
+export const checkoutLook = z.object({ name: text, data: anyObject }).meta({ id: 'CheckoutLook' }).nullable();
 
 export const portalPlanDetail = operation({
   service: 'catalog',

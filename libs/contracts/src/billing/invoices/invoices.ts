@@ -7,13 +7,15 @@ import { Invoice } from './shape.js';
 
 /** An invoice line: priced and named by a plan, or with its own price. */
 const newLine = input.rule(
-  z.object({
-    description: input.prose.default(''),
-    name: input.line.default(''),
-    planId: input.integer.default(0),
-    quantity: z.int().min(1).max(1_000_000).default(1),
-    unitAmountExcludingTax: input.unitAmount.optional(),
-  }),
+  z
+    .object({
+      description: input.prose.default(''),
+      name: input.line.default(''),
+      planId: input.integer.default(0),
+      quantity: z.int().min(1).max(1_000_000).default(1),
+      unitAmountExcludingTax: input.unitAmount.optional(),
+    })
+    .meta({ 'x-shape': 'InvoiceLineInput' }),
   'is required if the line has no planId',
   ({ planId, unitAmountExcludingTax }) => planId !== 0 || unitAmountExcludingTax !== undefined,
   ['unitAmountExcludingTax'],

@@ -11,7 +11,7 @@ export const optionalMoment = moment.default(0);
 
 /** Recurring add-ons of a plan, each with its quantity. */
 export const addonParams = input.distinct(
-  z.object({ addonPlanId: input.integer, quantity: quantity.default(1) }),
+  z.object({ addonPlanId: input.integer, quantity: quantity.default(1) }).meta({ 'x-shape': 'AddonParamInput' }),
   'addonPlanId',
 );
 
@@ -21,21 +21,25 @@ export const applyPromo = {
 };
 
 /** A discount that is given with a request; it acts as a code of its own, bound to the subscription. */
-export const externalDiscount = z.object({
-  recurring: input.flag.default(false),
-  discountAmount: z.int().min(0).max(input.largestAmount).default(0),
-  discountPercentage: input.percent.default(0),
-  cycleLimit: z.int().min(0).max(1_000_000).default(0),
-  endTime: optionalMoment,
-  metadata: input.metadata.default({}),
-});
+export const externalDiscount = z
+  .object({
+    recurring: input.flag.default(false),
+    discountAmount: z.int().min(0).max(input.largestAmount).default(0),
+    discountPercentage: input.percent.default(0),
+    cycleLimit: z.int().min(0).max(1_000_000).default(0),
+    endTime: optionalMoment,
+    metadata: input.metadata.default({}),
+  })
+  .meta({ 'x-shape': 'SubscriptionDiscountInput' });
 
 /** A discount of one's own making is what `discount/new` makes, and a refund what the operations of refunds give. */
 export const discounts = { permission: 'discount-code.write', by: ['discount'] } as const;
 export const refunds = { permission: 'refund.write', by: ['refund'] } as const;
 
 /** Name and description of the product on the invoice's main line, in place of the plan's. */
-export const productData = z.object({ name: input.line.default(''), description: input.line.default('') });
+export const productData = z
+  .object({ name: input.line.default(''), description: input.line.default('') })
+  .meta({ 'x-shape': 'SubscriptionProductDataInput' });
 
 /** A percentage of an API key's request; 0 means not given. */
 export const taxPercentage = input.percent.default(0).describe('API keys only; 0: by the rules');
@@ -45,7 +49,10 @@ export const userKey = {
   userId: input.integer.default(0),
   externalUserId: input.externalId.default(''),
   email: input.line.default(''),
-  user: z.object({ email: input.line.default(''), externalUserId: input.externalId.default('') }).optional(),
+  user: z
+    .object({ email: input.line.default(''), externalUserId: input.externalId.default('') })
+    .meta({ 'x-shape': 'SubscriptionUserInput' })
+    .optional(),
 };
 
 /** How a subscription is named: by its id, else as the newest of a user for a product. */
