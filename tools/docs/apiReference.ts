@@ -3,7 +3,9 @@ import {
   anyMember,
   anyUser,
   type ErrorKind,
+  emittedEventNames,
   errors,
+  eventOccasions,
   events,
   type Operation,
   type Slug,
@@ -12,6 +14,7 @@ import {
 } from '@recur/contracts';
 import { examples } from './examples.js';
 import { inputTable, type Schema, schemaOf, shapeTable, table, typeOf } from './fields.js';
+import { withPart } from './formatted.js';
 import { packed } from './packed.js';
 
 const head = `# API reference
@@ -123,7 +126,7 @@ function errorSection(): string {
 
 function eventSection(): string {
   const bodies = examples.map(({ aggregate, body }) => {
-    const about = `\`data\` is the ${aggregate} after the step.`;
+    const about = `${eventOccasions[body.type]} \`data\` is the ${aggregate} after the step.`;
     return `### ${body.type}\n\n${about}\n\n\`\`\`\n${packed(body)}\n\`\`\``;
   });
   const names = webhookEventNames.map(name => `\`${name}\``).join(', ');
@@ -135,3 +138,14 @@ function eventSection(): string {
     ...bodies,
   ].join('\n\n');
 }
+
+/** The page with its table of events: when each is sent. */
+export const withEvents = (page: string): string =>
+  withPart(
+    page,
+    'events',
+    table(
+      ['event', 'when'],
+      emittedEventNames.map(name => [`\`${name}\``, eventOccasions[name]]),
+    ),
+  );

@@ -1,6 +1,7 @@
 import { eventSubject, keptBy, type Service, services, snapshotOperations, subjectOf } from '@recur/contracts';
 import { followedBy, streamOf } from '@recur/platform';
 import { table } from './fields.js';
+import { withPart } from './formatted.js';
 
 type Definition = Parameters<typeof followedBy>[0];
 
@@ -113,15 +114,9 @@ const head = `# Who may do what on the bus: a user for each app, one for the mig
 const operator = `    # everything: the nats command line tool, and load tests
     { user: operator, password: $OPERATOR_LOGIN }`;
 
-const marks = { begin: '<!-- rights: made by tools/docs/write.ts -->', end: '<!-- /rights -->' } as const;
-
 /** The page with its table of rights made again. */
-export function withRights(page: string, all: readonly Definition[]): string {
-  const [before, rest = ''] = page.split(marks.begin);
-  const [, after] = rest.split(marks.end);
-  if (after === undefined) throw new Error(`the page has no place for the rights: ${marks.begin} … ${marks.end}`);
-  return `${before}${marks.begin}\n\n${rightsTable(all)}\n\n${marks.end}${after}`;
-}
+export const withRights = (page: string, all: readonly Definition[]): string =>
+  withPart(page, 'rights', rightsTable(all));
 
 function rightsTable(all: readonly Definition[]): string {
   const rows = rightsOf(all).map(({ user, publish, subscribe, pulls = '' }) => {

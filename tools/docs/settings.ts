@@ -1,15 +1,10 @@
 import type { z } from 'zod';
 import { bounds, schemaOf, table, typeOf } from './fields.js';
-
-const marks = { begin: '<!-- settings: made by tools/docs/write.ts -->', end: '<!-- /settings -->' } as const;
+import { withPart } from './formatted.js';
 
 /** The page with its table of settings regenerated from the schemas of the apps. */
-export function withSettings(page: string, schemas: Readonly<Record<string, z.ZodType>>): string {
-  const [before, rest = ''] = page.split(marks.begin);
-  const [, after] = rest.split(marks.end);
-  if (after === undefined) throw new Error(`the page has no place for the settings: ${marks.begin} … ${marks.end}`);
-  return `${before}${marks.begin}\n\n${settingsTable(schemas)}\n\n${marks.end}${after}`;
-}
+export const withSettings = (page: string, schemas: Readonly<Record<string, z.ZodType>>): string =>
+  withPart(page, 'settings', settingsTable(schemas));
 
 /** Table with a row per variable, or two when its meaning differs between apps. */
 function settingsTable(schemas: Readonly<Record<string, z.ZodType>>): string {

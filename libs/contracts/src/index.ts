@@ -44,6 +44,7 @@ export * from './deviations.js';
 export * from './empty.js';
 export * from './errors.js';
 export * from './event-names.js';
+export * from './event-occasions.js';
 export * from './events.js';
 export { Empty, meanings, type Shape } from './field.js';
 export * from './identity/admin-notes.js';

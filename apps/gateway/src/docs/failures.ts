@@ -12,6 +12,8 @@ const shared: Readonly<Record<number, string>> = {
   401: 'Unauthorized',
   403: 'Forbidden',
   409: 'Conflict',
+  413: 'ContentTooLarge',
+  415: 'UnsupportedMediaType',
   422: 'UnprocessableContent',
   429: 'TooManyRequests',
   500: 'InternalError',
@@ -66,7 +68,7 @@ function failure(components: Components): Json {
 }
 
 /** The `data` of a failure, and of a success that has nothing to tell. */
-export const empty = { type: 'object', properties: {}, additionalProperties: false };
+export const empty = { type: 'object', properties: {} };
 
 /** The responses of failures: those of one operation, and the shared ones that were referred to. */
 export class Failures {

@@ -52,7 +52,7 @@ export class Components {
       }
       if (typeof value['x-shape'] === 'string') return this.hoisted(value);
       if (isFreeForm(value)) return this.freeForm(value);
-      return io === 'input' ? withExample(withFormat(value)) : withoutBounds(withFormat(value));
+      return io === 'input' ? withExample(withFormat(value)) : asAnswered(withFormat(value));
     });
   }
 
@@ -84,11 +84,12 @@ const isFreeForm = ({ type, properties, propertyNames }: Json) =>
 const withFormat = (schema: Json): Json =>
   schema.type === 'integer' && !('enum' in schema) ? { ...schema, format: 'int64' } : schema;
 
-/** Drops the bounds of exact integers, which say nothing of an answer. */
-function withoutBounds(schema: Json): Json {
-  const { minimum, maximum, ...others } = schema;
+/** Drops the bounds of exact integers, which say nothing of an answer, and that an object has no other fields: it may gain some. */
+function asAnswered(schema: Json): Json {
+  const { minimum, maximum, additionalProperties, ...others } = schema;
   return {
     ...others,
+    ...(additionalProperties !== undefined && additionalProperties !== false && { additionalProperties }),
     ...(minimum !== undefined && minimum !== Number.MIN_SAFE_INTEGER && { minimum }),
     ...(maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER && { maximum }),
   };
