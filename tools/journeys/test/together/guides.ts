@@ -5,9 +5,14 @@ import { follow, type Seen, shapeOf, stepsOf } from '../../../docs/guide.js';
 import { checkoutRoot } from '../../../local/home.js';
 import { sharedStand } from '../stand.js';
 
-const folder = path.join(checkoutRoot(), 'docs/guides');
-const pages = readdirSync(folder).filter(file => file.endsWith('.md'));
-const textOf = (page: string) => readFileSync(path.join(folder, page), 'utf8');
+const read = (file: string) => readFileSync(path.join(checkoutRoot(), file), 'utf8');
+const pages = readdirSync(path.join(checkoutRoot(), 'docs/guides'))
+  .filter(file => file.endsWith('.md'))
+  .map(file => `docs/guides/${file}`)
+  .concat('README.md');
+/** What is run of a page: all of a guide, and the first invoice of the README. */
+const textOf = (page: string) =>
+  page === 'README.md' ? (/^## A first invoice$[\s\S]*?(?=^## )/m.exec(read(page))?.[0] ?? '') : read(page);
 const guides = pages.filter(page => stepsOf(textOf(page)).length > 0);
 
 /** What commands said where it is not what the page shows; a block that shows nothing is one that says nothing. */
