@@ -79,7 +79,7 @@ _answer() {
     const ways = {
       pick: () => field(answer.data, words[0]),
       show: () => words.map(path => path + " " + field(answer.data, path)).join("\n"),
-      rows: () => answer.data[words[0]].map(row => words.slice(1).map(path => field(row, path)).join("  ")).join("\n"),
+      rows: () => words[0].split(".").reduce((from, part) => from[part], answer.data).map(row => words.slice(1).map(path => field(row, path)).join("  ")).join("\n"),
       failure: () => answer.error.type + " (" + answer.code + "): " + answer.message,
       advance: () => {
         const [, month, day] = /^(\d\d)-(\d\d)$/.exec(words[0]) ?? [];
