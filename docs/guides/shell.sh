@@ -57,7 +57,7 @@ sandbox_gateway() {
   if ! get gateway/list | rows gateways gatewayName | grep -q '^sandbox$'; then
     post gateway/setup '{"gatewayName": "sandbox"}' | show > /dev/null || return 1
   fi
-  get gateway/list | rows gateways gatewayName gatewayId | sed -n 's/^sandbox //p'
+  get gateway/list | rows gateways gatewayName gatewayId | sed -n 's/^sandbox *//p'
 }
 
 _answer() {

@@ -26,10 +26,12 @@ describe('guides', () => {
   beforeAll(async () => {
     const { stack } = await sharedStand();
     const { baseUrl } = stack.facts();
-    const waiting = [...guides];
+    // one after the other: commands that make merchants at the same time write to, and remove, the same log
+    const waiting: { page: string; apiKey: string }[] = [];
+    for (const page of guides) waiting.push({ page, apiKey: (await stack.merchant(`Guide ${page}`)).apiKey });
     const walk = async () => {
-      for (let page = waiting.shift(); page !== undefined; page = waiting.shift()) {
-        const { apiKey } = await stack.merchant(`Guide ${page}`);
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const { page, apiKey } = next;
         const walked = follow(textOf(page), { baseUrl, apiKey });
         seen.set(page, walked);
         await walked.catch(() => undefined);
