@@ -99,7 +99,8 @@ export const shapeOf = (text: string): string =>
   text
     .replaceAll(/[ \t]+$/gm, '')
     .trim()
-    .replaceAll(/\d{4}-(\d\d-\d\d)[T ]/g, '<year>-$1 ')
+    // the hour of a day, since what comes first takes moments
+    .replaceAll(/\d{4}-(\d\d-\d\d)[T ](\d\d):\d\d/g, '<year>-$1 $2h')
     .replaceAll(/\b(in|pay|req|sub|ev|cn)_?[0-9a-z]{20,}/g, '<$1 id>')
     // the suffix of codes and e-mails is a time too
     .replaceAll(/\b\d{10}\b/g, '<time>')

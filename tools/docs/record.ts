@@ -28,7 +28,11 @@ const recorded = new Map<string, Example>();
 
 function keep(operationPath: string, request: unknown, text: string, baseUrl: string): void {
   const name = operations.find(operation => operation.path === operationPath)?.name;
-  const response = JSON.parse(text.replaceAll(baseUrl, publicUrl), (key, value) => secrets[key] ?? value);
+  // addresses of this machine mean nothing to readers
+  const response = JSON.parse(
+    text.replaceAll(baseUrl, publicUrl).replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'https://shop.example.com'),
+    (key, value) => secrets[key] ?? value,
+  );
   if (name === undefined || recorded.has(name) || response.code !== 0 || text.length > mostChars) return;
   recorded.set(name, { request, response });
 }

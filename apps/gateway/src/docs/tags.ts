@@ -30,21 +30,14 @@ const tags = {
   portal: 'Operations of the hosted pages. They take the token of a user, not an API key.',
   system: 'Facts about this installation.',
 } as const satisfies Record<string, string>;
-export type Tag = keyof typeof tags;
 
-const isTag = (word: string): word is Tag => Object.hasOwn(tags, word);
+/** The tag of an operation or event: its first word. */
+export const tagOf = (name: string): string => name.split('.', 1)[0] ?? '';
 
-/** The tag of an operation or event. Throws if its first word is not in the table. */
-export function tagOf(name: string): Tag {
-  const [word = ''] = name.split('.');
-  if (!isTag(word)) throw new Error(`${name}: "${word}" is not in the table of tags`);
-  return word;
-}
-
-/** Tags that are used, in the order of the table. */
-export const tagsOf = (names: readonly string[]) => {
+/** Tags that are used, in the order of the table; those that it does not have come last, without a description. */
+export const tagsOf = (names: readonly string[]): { name: string; description?: string }[] => {
   const used = new Set(names.map(tagOf));
-  return Object.entries(tags)
-    .filter(([name]) => isTag(name) && used.has(name))
-    .map(([name, description]) => ({ name, description }));
+  const known = Object.entries(tags).filter(([name]) => used.has(name));
+  const unknown = [...used].filter(name => !Object.hasOwn(tags, name));
+  return [...known.map(([name, description]) => ({ name, description })), ...unknown.map(name => ({ name }))];
 };

@@ -44,10 +44,11 @@ function wrongAnswer({ output }: Operation, response: unknown): string[] {
 
 describe('the recorded examples', () => {
   const recorded = recordedExamples();
-  const [name = '', example = { request: {}, response: {} }] = Object.entries(recorded)[0] ?? [];
+  const name = 'invoice.detail';
+  const { [name]: example = { request: {}, response: {} } } = recorded;
 
   it('fit their contracts, field by field', () => {
-    expect(Object.keys(recorded).length).toBeGreaterThan(3);
+    expect(Object.keys(recorded).length).toBeGreaterThan(50);
     expect(wrong(recorded)).toEqual([]);
   });
 
@@ -56,7 +57,7 @@ describe('the recorded examples', () => {
     const response = (change: object) => ({ [name]: { ...example, response: { ...example.response, ...change } } });
     const request = (change: object) => ({ [name]: { ...example, request: { ...example.request, ...change } } });
     expect(wrong(response({ data: { ...data, extra: 1 } }))).toEqual([expect.stringContaining('does not know')]);
-    expect(wrong(response({ data: {} }))).toHaveLength(1);
+    expect(wrong(response({ data: {} }))).not.toEqual([]);
     expect(wrong(response({ extra: 1 }))).toHaveLength(1);
     expect(wrong(request({ extra: 1 }))).toEqual([expect.stringContaining('/extra')]);
     expect(wrong({ [name]: { ...example, request: {} } })).not.toEqual([]);
