@@ -12,7 +12,7 @@ interface Block {
   text: string;
 }
 
-/** What a reader of a page does, in order: shell commands to run with what they print, and files to write. */
+/** Steps of a reader, in order: shell commands to run with what they print, and files to write. */
 export type Step =
   | (Block & {
       kind: 'run' /** As printed below the commands; undefined where the page shows none. */;
@@ -40,7 +40,7 @@ export function stepsOf(page: string): Step[] {
   return steps;
 }
 
-/** What came of a step that runs commands. */
+/** The outcome of a step that runs commands. */
 export interface Seen {
   line: number;
   said: string;
@@ -88,7 +88,7 @@ async function ran(script: string, cwd: string): Promise<{ code: number | null; 
   try {
     process.kill(-(shell.pid as number), 'SIGTERM');
   } catch {
-    // nothing was left running
+    // the group ended with its shell
   }
   await closed;
   return { code, said };

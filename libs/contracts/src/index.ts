@@ -44,7 +44,7 @@ export * from './deviations.js';
 export * from './empty.js';
 export * from './errors.js';
 export * from './event-names.js';
-export * from './event-occasions.js';
+
 export * from './events.js';
 export { Empty, meanings, type Shape } from './field.js';
 export * from './identity/admin-notes.js';
@@ -66,6 +66,7 @@ export * from './notification/automation.js';
 export * from './notification/connections.js';
 export * from './notification/deliveries.js';
 export * from './notification/endpoints.js';
+export * from './notification/occasions.js';
 export * from './notification/replays.js';
 export * from './operation.js';
 export * from './operations.js';

@@ -17,7 +17,7 @@ const shell = 'docs/guides/shell.sh';
 export interface ManualPage {
   /** Where it is shown below /docs: `guides/usage`; `guides/` is the index. */
   address: string;
-  /** Of the repository. */
+  /** Path in the repository. */
   file: string;
   markdown: string;
 }
@@ -53,7 +53,7 @@ export class Manual {
   readonly pages: readonly ManualPage[] = [...this.addresses]
     .filter(([file]) => file !== shell)
     .map(([file, address]) => ({ address, file, markdown: textOf(file) }));
-  /** What the guides source in a shell; blank where it is not there. */
+  /** The functions that guides source; blank where they are not there. */
   readonly shell = isThere(shell) ? textOf(shell) : '';
 
   /** The document of a page. */

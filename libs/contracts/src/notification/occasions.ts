@@ -1,4 +1,4 @@
-import type { EmittedEventName } from './events.js';
+import type { EmittedEventName } from '../events.js';
 
 /** When each event happens. */
 export const eventOccasions: Readonly<Record<EmittedEventName, string>> = {
