@@ -120,7 +120,7 @@ async function started(home: Home, pods: readonly Pod[]): Promise<void> {
 /** The API by the Service of the gateway, and metrics where the ServiceMonitor takes them. */
 async function served(pods: readonly Pod[], manifests: readonly Manifest[]): Promise<void> {
   const gateway = serviceOf(pods, manifests);
-  for (const page of ['/version', '/docs', '/portal/']) {
+  for (const page of ['/version', '/docs', '/docs/guides/', '/portal/']) {
     const { status } = await fetch(gateway(page));
     must(status === 200, `${page} answered ${status}`);
   }
