@@ -2,10 +2,19 @@
 #
 #   . docs/guides/shell.sh
 #
-# BASE and KEY, of another deployment, may be set before. RUN is a suffix that makes e-mails and codes unique.
-export BASE="${BASE:-$(node -p "require('./.local/stack.json').baseUrl")}"
-export KEY="${KEY:-$(node -p "require('./.local/stack.json').apiKey")}"
+# Without a KEY it makes a merchant of its own in the local stack: a new clock, and nothing that another guide has left. BASE
+# and KEY, of another deployment too, may be set before. RUN is a suffix that makes e-mails and codes unique.
 RUN=$(date +%s)
+if [ ! -e .local/stack.json ] && [ -z "${KEY:-}" ]; then
+  echo "No stack runs in this folder: start one with \"npm start\", or set BASE and KEY." >&2
+fi
+export BASE="${BASE:-$(node -p "require('./.local/stack.json').baseUrl")}"
+if [ -z "${KEY:-}" ]; then
+  echo "A merchant for this shell is being made …" >&2
+  KEY=$(npm run -s merchant -- create --name "Guide $RUN" --email "guide-$RUN@example.com" --json 2> /dev/null |
+    node -p "JSON.parse(require('fs').readFileSync(0, 'utf8')).apiKey")
+fi
+export KEY
 
 # post <operation> <JSON, in which $NAMES are filled in>: POST /merchant/<operation>, and the answer as it came
 post() {
@@ -25,7 +34,7 @@ get() (
 # … | pick <field>: a field of the answer's data, such as invoice.lines[0].amount; "@" behind a time makes it a date
 pick() { _answer pick "$@"; }
 
-# … | show <field> …: fields of the answer's data, each with its name
+# … | show <field> …: fields of the answer's data, each with its name; without a field nothing, but a failure is still told
 show() { _answer show "$@"; }
 
 # … | rows <list> <field> …: a line for each entry of a list of the answer's data
@@ -49,7 +58,7 @@ wait_for() (
 # waits until all that falls due on the way is done
 advance() {
   post test_clock/advance "$(get test_clock | _answer advance "$1")" | show status > /dev/null || return 1
-  wait_for status ready test_clock
+  while [ "$(get test_clock | pick status)" = advancing ]; do sleep 0.25; done
 }
 
 # sandbox_gateway: the gateway that charges test cards, which is set up where there is none

@@ -20,17 +20,18 @@ export type Step =
     })
   | (Block & { kind: 'file'; name: string });
 
-const fence = /^( *)```(\S*)(?: (\S+))?\n([\s\S]*?)^ *```$/gm;
+const fence = /^( *)```(\w*)\n([\s\S]*?)^ *```$/gm;
 
 /**
  * Steps of a page in markdown. A block of `sh` is run; a block without a language, or of `json`, shows what the one before it
- * prints; any other block has a name after its language, and is a file of that name. Throws Error at a block that is none.
+ * prints; any other block begins with a comment that is a file's name, and is that file. Throws Error at a block that is none.
  */
 export function stepsOf(page: string): Step[] {
   const steps: Step[] = [];
-  for (const { 1: indent = '', 2: language = '', 3: name, 4: body = '', index } of page.matchAll(fence)) {
+  for (const { 1: indent = '', 2: language = '', 3: body = '', index } of page.matchAll(fence)) {
     const line = page.slice(0, index).split('\n').length;
     const text = body.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
+    const name = /^\/\/ (\S+\.\w+)$/m.exec(text.split('\n', 1)[0] ?? '')?.[1];
     const last = steps.at(-1);
     if (language === 'sh') steps.push({ kind: 'run', line, text });
     else if (name !== undefined) steps.push({ kind: 'file', line, text, name });
@@ -51,7 +52,7 @@ const mark = '\u001e';
 
 /**
  * Does what a page says in one shell, in a folder of its own that has the checkout's packages and guides, and whose
- * `.local/stack.json` is `facts`. Throws Error with the line and the output of the block that fails.
+ * `.local/stack.json` is `facts`, which are in the environment too. Throws Error with the line and the output of the block that fails.
  */
 export async function follow(page: string, facts: { baseUrl: string; apiKey: string }): Promise<Seen[]> {
   const folder = mkdtempSync(path.join(tmpdir(), 'recur-guide-'));
@@ -61,7 +62,8 @@ export async function follow(page: string, facts: { baseUrl: string; apiKey: str
     writeFileSync(path.join(folder, '.local/stack.json'), JSON.stringify(facts));
     const steps = stepsOf(page);
     const script = steps.map(step => `printf '${mark}'\n${commandsOf(step, folder)}`).join('\n');
-    const { code, said } = await ran(script, folder);
+    const { PATH, HOME } = process.env;
+    const { code, said } = await ran(script, folder, { PATH, HOME, BASE: facts.baseUrl, KEY: facts.apiKey });
     const parts = said.split(mark).slice(1);
     if (code !== 0) throw new Error(`line ${steps[parts.length - 1]?.line}: exit code ${code}\n${parts.at(-1)}`);
     return steps.flatMap((step, at) => (step.kind === 'run' ? [{ ...step, said: parts[at] ?? '' }] : []));
@@ -78,8 +80,11 @@ function commandsOf(step: Step, folder: string): string {
 }
 
 /** Runs a script in bash; what it has left running ends with it. */
-async function ran(script: string, cwd: string): Promise<{ code: number | null; said: string }> {
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+async function ran(
+  script: string,
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<{ code: number | null; said: string }> {
   const shell: ChildProcess = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], { cwd, env, detached: true });
   let said = '';
   for (const stream of [shell.stdout, shell.stderr]) stream?.on('data', chunk => (said += chunk));

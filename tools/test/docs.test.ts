@@ -210,6 +210,25 @@ describe('what pages list', () => {
     expect(read('docs/api.md')).toBe(formatted(withEvents(read('docs/api.md')), 'docs/api.md'));
   });
 
+  it('name operations that exist', () => {
+    const paths = new Set(operations.map(({ path: at }) => at.replace(/^\/merchant\/|^\//, '')));
+    const groups = new Set([...paths].map(at => at.split('/')[0]));
+    const named = (page: string) =>
+      [...page.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/`\/?(?:merchant\/)?([a-z_]+(?:\/[a-zA-Z_]+)+)[`?]/g)]
+        .map(([, at = '']) => at)
+        .filter(at => groups.has(at.split('/')[0]));
+    expect(named('`metric/event/list` and `GET /merchant/x/y`, `/merchant/plan/eat?x`')).toEqual([
+      ...['metric/event/list', 'plan/eat'],
+    ]);
+    // those of the hosted pages are named without their first word where they alone are meant
+    const isThere = (at: string, page: string) =>
+      paths.has(page.includes('portal') ? `portal/${at}` : at) || paths.has(at);
+    const unknown = pages.flatMap(page =>
+      named(read(page)).flatMap(at => (isThere(at, page) ? [] : [`${page}: ${at}`])),
+    );
+    expect(unknown).toEqual([]);
+  });
+
   it('are all statuses, with what they mean', () => {
     expect(read('docs/guides/statuses.md')).toBe(formatted(statusPage(), 'docs/guides/statuses.md'));
     const source = read('tools/docs/statuses.ts');

@@ -100,13 +100,14 @@ export class Docs implements OnModuleInit {
     const manual = new Manual();
     for (const page of manual.pages) {
       serve(`/docs/${page.address}`, 'text/html', () => manual.html(page));
-      serve(`/docs/${sourceOf(page.address)}`, 'text/markdown', () => page.markdown);
+      serve(`/docs/${sourceOf(page.address)}`, 'text/markdown', () => manual.source(page));
     }
     serve('/docs/guides/shell.sh', 'text/plain', () => manual.shell);
     serve('/docs/manual.css', 'text/css', () => style);
     serve('/docs/nav.css', 'text/css', () => navStyle);
     serve('/llms.txt', 'text/plain', () => manual.index(this.config.BASE_URL));
     serve('/llms-full.txt', 'text/plain', () => manual.whole());
+    http.get('/', (_request, reply) => reply.redirect('docs'));
     http.get('/docs/guides', (_request, reply) => reply.redirect('guides/'));
   }
 }

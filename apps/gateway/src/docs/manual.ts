@@ -39,6 +39,7 @@ function addresses(): Addresses {
     [shell, shell.replace(/^docs\//, '')],
     ['libs/client/README.md', 'client'],
     ['CHANGELOG.md', 'changelog'],
+    ['README.md', 'readme'],
   ];
   return new Map(pages.filter(([file]) => isThere(file)));
 }
@@ -59,6 +60,16 @@ export class Manual {
   /** The document of a page. */
   html(page: ManualPage): string {
     return written(titleOf(page), page.address, rendered(page.markdown, page.file, this.addresses));
+  }
+
+  /** The markdown of a page, whose links lead to the markdown of others. */
+  source({ markdown, file }: ManualPage): string {
+    // code between backticks or fences has no links
+    return markdown.replaceAll(/```[\s\S]*?```|`[^`\n]*`|\[([^\]]*)\]\(([^)\s]+)\)/g, (all, words, href) => {
+      if (href === undefined) return all;
+      const address = addressOf(href, file, this.addresses, sourceOf);
+      return address === undefined ? words : `[${words}](${address})`;
+    });
   }
 
   /** llms.txt: what there is to read, for machines. `baseUrl` is the public address. */
@@ -89,7 +100,7 @@ ${others.map(entry).join('\n')}
   whole(): string {
     return this.pages
       .filter(({ address }) => address !== reference)
-      .map(({ address, markdown }) => `<!-- /docs/${sourceOf(address)} -->\n\n${markdown.trim()}\n`)
+      .map(page => `<!-- /docs/${sourceOf(page.address)} -->\n\n${page.markdown.trim()}\n`)
       .join('\n');
   }
 }
@@ -125,14 +136,20 @@ export const slug = (heading: string) =>
     .replace(/[^\w -]/g, '')
     .replaceAll(' ', '-');
 
-/** Where a link of a file leads, seen from its page; undefined where that is not served. */
-export function addressOf(href: string, file: string, known: Addresses): string | undefined {
+/** Where a link of a file leads, seen from its page, by what addresses become; undefined where that is not served. */
+export function addressOf(
+  href: string,
+  file: string,
+  known: Addresses,
+  become = (address: string) => address,
+): string | undefined {
   if (/^https?:/.test(href)) return href;
   const [target = '', anchor] = href.split('#');
   const fragment = anchor === undefined ? '' : `#${anchor}`;
   if (target === '') return fragment;
-  const address = known.get(path.posix.join(path.posix.dirname(file), target));
-  if (address === undefined) return undefined;
+  const found = known.get(path.posix.join(path.posix.dirname(file), target));
+  if (found === undefined) return undefined;
+  const address = become(found);
   // from the folder of the page that links
   const folder = path.posix.dirname(`${known.get(file)}x`);
   return `${path.posix.relative(folder, address) || '.'}${address.endsWith('/') ? '/' : ''}${fragment}`;
@@ -178,9 +195,10 @@ body{margin:0;font:1rem/1.6 system-ui,sans-serif;color:var(--ink);background:var
 main{max-width:60rem;margin:0 auto;padding:1rem 1.2rem 4rem;overflow-wrap:break-word}
 a{color:var(--link)}
 h1{font-size:1.9rem;line-height:1.25}h2{margin-top:2.5rem}
-pre{padding:.9rem 1rem;overflow-x:auto;background:var(--soft);border-radius:.4rem;line-height:1.45}
+pre{padding:.9rem 1rem;white-space:pre-wrap;overflow-wrap:anywhere;background:var(--soft);border-radius:.4rem;line-height:1.45}
+pre:has(>code:not([class])){background:none;border:1px solid var(--edge)}
 code{font:.88em ui-monospace,monospace;background:var(--soft);border-radius:.2rem;padding:.1em .25em}
-pre code{padding:0}
+pre code{padding:0;background:none}
 .table{overflow-x:auto}
 table{border-collapse:collapse}th,td{padding:.35rem .7rem;border:1px solid var(--edge);text-align:left;vertical-align:top}
 th{background:var(--soft)}
@@ -191,4 +209,7 @@ const summary = `> Subscription billing behind one HTTP API: products and plans,
 > refunds, and signed webhooks. The guides are pages of commands that run against a local stack.`;
 
 /** The address of a page's markdown. */
-export const sourceOf = (address: string) => (address.endsWith('/') ? `${address}index.md` : `${address}.md`);
+export function sourceOf(address: string): string {
+  if (address.endsWith('/')) return `${address}index.md`;
+  return address.endsWith('.sh') ? address : `${address}.md`;
+}

@@ -81,14 +81,14 @@ export const MetricPlanChargeInput = z
     chargeType: input.code(metricChargeType).default(metricChargeType.standard),
     standardAmount: input.price.default(0),
     standardAmountDecimal: unitDecimalInput.default(''),
-    standardStartValue: z.int().min(0).default(0),
+    standardStartValue: z.int().min(0).default(0).describe('Units that are free'),
     graduatedAmounts: input
       .list(
         z
           .object({
-            startValue: z.int().min(0),
-            endValue: z.int().min(-1),
-            flatAmount: input.price.default(0),
+            startValue: z.int().min(0).describe('The end of the tier before it, or one more; in the first: free units'),
+            endValue: z.int().min(-1).describe('Last unit of the tier; -1: no end'),
+            flatAmount: input.price.default(0).describe('Added once, where the tier is reached'),
             perAmount: input.price.default(0),
             perAmountDecimal: unitDecimalInput.default(''),
           })

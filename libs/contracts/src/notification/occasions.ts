@@ -37,9 +37,10 @@ export const eventOccasions: Readonly<Record<EmittedEventName, string>> = {
   'refund.failure': 'A refund failed.',
   'refund.cancelled': 'A refund was cancelled before it was paid out.',
   'refund.reversed': 'The bank sent back a refund that had been paid out; its amount is credited to the user.',
-  'invoice.created': 'An invoice was created as a draft.',
+  'invoice.created': 'An invoice was created as a draft, or a credit note was made.',
   'invoice.process': 'An invoice was finished: open, numbered, awaiting payment.',
-  'invoice.paid': 'An invoice was paid, or finished with a total of 0.',
+  'invoice.paid':
+    'An invoice was paid, or finished with a total of 0; or the money of a credit note was given back (its total is below 0).',
   'invoice.cancelled': 'An open invoice was cancelled.',
   'invoice.failed': 'An open invoice was not paid in time.',
   'invoice.reversed': 'A paid invoice lost its whole payment to a chargeback.',

@@ -48,7 +48,7 @@ describe('guides', () => {
   it('are read as their readers do: what fails, and what prints otherwise, is found', async () => {
     const facts = { baseUrl: 'http://127.0.0.1:1', apiKey: 'none' };
     const page = (...blocks: string[]) => blocks.map(block => `text\n\n\`\`\`${block}\n\`\`\`\n`).join('\n');
-    const good = page('sh\nA=1', 'js one.mjs\nconsole.log(2);', 'sh\nnode one.mjs; echo $A', '\n2\n1');
+    const good = page('sh\nA=1', 'js\n// one.mjs\nconsole.log(2);', 'sh\nnode one.mjs; echo $A', '\n2\n1');
     expect(differing(await follow(good, facts))).toEqual([]);
     expect(differing(await follow(page('sh\necho 1', '\n2'), facts))).toEqual([{ line: 3, said: '1', prints: '2' }]);
     expect(differing(await follow(page('sh\necho 1'), facts))).toEqual([{ line: 3, said: '1', prints: '' }]);
