@@ -7,6 +7,7 @@
 RUN=$(date +%s)
 if [ ! -e .local/stack.json ] && [ -z "${KEY:-}" ]; then
   echo "No stack runs in this folder: start one with \"npm start\", or set BASE and KEY." >&2
+  return 1 2> /dev/null || exit 1
 fi
 export BASE="${BASE:-$(node -p "require('./.local/stack.json').baseUrl")}"
 if [ -z "${KEY:-}" ]; then
