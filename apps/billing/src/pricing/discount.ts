@@ -113,7 +113,7 @@ export function discountProblem(code: DiscountCode, use: CodeUse): Refused | und
     return refused('longer_upgrades', 'is for upgrades to a longer interval only');
   }
   if (code.userLimit !== 0 && use.usesByUser >= code.userLimit)
-    return refused('used', `was used ${use.usesByUser} times`);
+    return refused('used', `was used ${use.usesByUser === 1 ? 'once' : `${use.usesByUser} times`}`);
   if (code.quantity !== 0 && use.uses >= code.quantity) return refused('used_up', 'is used up');
   return undefined;
 }

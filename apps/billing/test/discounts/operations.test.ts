@@ -245,7 +245,7 @@ describe('discount/plan_apply_preview', () => {
     });
     await use('PRE', 1);
     expect(await preview({ code: 'PRE', userId: 1 })).toMatchObject({
-      discountMessage: 'Discount code PRE was used 1 times',
+      discountMessage: 'Discount code PRE was used once',
     });
     expect(await preview({ code: 'PRE', email: 'USER2@example.com' })).toMatchObject({ valid: true });
     await s.t.rows(`update invoices set biz_type = 3, status = 'paid' where user_id = 2`);

@@ -150,7 +150,7 @@ const scopes: [name: string, settings: object, submits: [Partial<discounts.Submi
     { userLimit: 1 },
     [
       [{}, ''],
-      [{}, 'was used 1 times'],
+      [{}, 'was used once'],
       [{ userId: 2 }, ''],
     ],
   ],

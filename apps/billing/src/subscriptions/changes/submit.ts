@@ -257,7 +257,8 @@ function assertConfirmed({ confirmCurrency, confirmTotalAmount }: Input, { after
   const total = amounts.totalAmount;
   const confirmed = BigInt(confirmTotalAmount);
   if (confirmed === total || confirmed === total - usage) return;
-  throw new Rejected('total_changed', `The total is ${total}, ${usage} of it for usage, not ${confirmTotalAmount}`);
+  const ofUsage = usage === 0n ? '' : `, ${usage} of it for usage`;
+  throw new Rejected('total_changed', `The total is ${total}${ofUsage}, not ${confirmTotalAmount}`);
 }
 
 async function termsOf(tx: Tx, quoted: ChangeQuote, input: Input): Promise<UpdateTerms> {

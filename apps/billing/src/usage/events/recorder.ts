@@ -10,7 +10,7 @@ import { aggregationOf } from '../metric-kinds.js';
 import { scheduleNotice } from '../notices.js';
 import { SubscriptionFacts } from '../subscription-facts.js';
 import { counters, type EventKey, eventKeys, type UsageEvent, uniques, usageEvents } from '../tables.js';
-import { count, counterAt, type Placed } from './counted.js';
+import { count, counterAt, type Placed, totalOf } from './counted.js';
 import { type EventName, knownKeys, nameKey, onKeyConflict, storedEvents, uniqueCounts, uniqueKey } from './keys.js';
 import type { Incoming } from './resolve.js';
 
@@ -168,13 +168,11 @@ class Counting {
     const event = { id, eventTime: at, value: incoming.value, uniqueId: incoming.uniqueId };
     const total = count(placed, current, event, (this.uniqueEvents.get(unique) ?? 0n) === 0n);
     if (total === undefined) {
+      const limit = totalOf(placed, current);
       const upgraded = await askUpgrade(tx, current, termsOf(period));
       if (upgraded) this.changed.set(keyOf(locked), upgraded);
-      const { used } = current;
-      return new Rejected(
-        'usage_limit_exceeded',
-        `The event exceeds the limit of ${incoming.metric.code}, of which ${used} is used`,
-      );
+      const message = `The event exceeds the limit of ${incoming.metric.code}: ${current.used} of ${limit} are used`;
+      return new Rejected('usage_limit_exceeded', message);
     }
     this.changed.set(keyOf(locked), current);
     if (incoming.uniqueId !== '') {

@@ -214,11 +214,11 @@ const billingIssues = (plan: Plan): Issue[] => [
 
 function intervalIssues({ intervalUnit, intervalCount }: Plan): Issue[] {
   if (!Object.hasOwn(longest, intervalUnit)) {
-    return [{ path: '/intervalUnit', message: `must be one of ${Object.keys(longest).join(', ')}` }];
+    return [{ path: '/intervalUnit', message: `intervalUnit must be one of ${Object.keys(longest).join(', ')}` }];
   }
   const most = intervalUnit === '' ? 0 : longest[intervalUnit];
   if (Number.isInteger(intervalCount) && intervalCount >= 1 && intervalCount <= most) return [];
-  return [{ path: '/intervalCount', message: `must be 1 to ${most} for an interval in ${intervalUnit}s` }];
+  return [{ path: '/intervalCount', message: `intervalCount must be 1 to ${most} for an interval in ${intervalUnit}s` }];
 }
 
 function chargeIssues(path: string, charges: readonly MetricCharge[]): Issue[] {
