@@ -218,7 +218,9 @@ function intervalIssues({ intervalUnit, intervalCount }: Plan): Issue[] {
   }
   const most = intervalUnit === '' ? 0 : longest[intervalUnit];
   if (Number.isInteger(intervalCount) && intervalCount >= 1 && intervalCount <= most) return [];
-  return [{ path: '/intervalCount', message: `intervalCount must be 1 to ${most} for an interval in ${intervalUnit}s` }];
+  return [
+    { path: '/intervalCount', message: `intervalCount must be 1 to ${most} for an interval in ${intervalUnit}s` },
+  ];
 }
 
 function chargeIssues(path: string, charges: readonly MetricCharge[]): Issue[] {
