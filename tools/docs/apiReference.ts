@@ -8,8 +8,8 @@ import {
   eventOccasions,
   events,
   type Operation,
+  type Service,
   type Slug,
-  services,
   webhookEventNames,
 } from '@recur/contracts';
 import { examples } from './examples.js';
@@ -28,6 +28,9 @@ const shapesHead = `## Shapes
 Every field is always present: 0, \`""\`, \`false\`, \`[]\` or \`{}\` if it is empty, and \`null\` only for an absent object. Some
 fields belong to features that do not exist yet and remain empty until they do.`;
 
+/** The services in the order in which readers need them: what is sold, the selling, who, and who is told; those of the hosted pages last. */
+const sections: readonly Service[] = ['catalog', 'billing', 'identity', 'notification'];
+
 /** The content of docs/api-reference.md: operations, shapes, errors and webhook events. */
 export function apiReference(operations: readonly Operation[] = all): string {
   const shapes = new Map<string, Schema>();
@@ -35,10 +38,13 @@ export function apiReference(operations: readonly Operation[] = all): string {
     for (const [name, shape] of Object.entries(schema.$defs ?? {})) shapes.set(name, shape);
     return schema;
   };
-  const parts = services.flatMap(service => {
-    const own = operations.filter(operation => operation.service === service);
-    return own.length === 0 ? [] : [`## ${service}`, ...own.map(one => section(one, collect))];
-  });
+  const ofPages = ({ path }: Operation) => Number(path.startsWith('/portal/'));
+  const bySection = sections.map(service =>
+    operations.filter(operation => operation.service === service).toSorted((a, b) => ofPages(a) - ofPages(b)),
+  );
+  const parts = bySection.flatMap((own, at) =>
+    own.length === 0 ? [] : [`## ${sections[at]}`, ...own.map(one => section(one, collect))],
+  );
   for (const { data } of Object.values(events).filter(({ webhook }) => webhook)) {
     const { $defs = {}, ...shape } = schemaOf(data, 'output');
     collect({ $defs });
@@ -48,7 +54,7 @@ export function apiReference(operations: readonly Operation[] = all): string {
   const byName = [...shapes].sort(([a], [b]) => (a < b ? -1 : 1));
   return [
     head,
-    index(operations),
+    index(bySection.flat()),
     ...parts,
     shapesHead,
     ...byName.map(([name, shape]) => `### ${name} (shape)\n\n${shapeTable(shape)}`),

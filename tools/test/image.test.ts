@@ -96,7 +96,7 @@ const guards: Record<string, Guard> = {
   'the image has the manual that the gateway shows': {
     find({ dockerfile, dockerignore }) {
       const inImage = copied(lastStage(instructions(dockerfile)).join('\n'));
-      const shown = ['docs', 'CHANGELOG.md', 'libs/client/README.md'];
+      const shown = ['docs', 'README.md', 'CHANGELOG.md', 'libs/client/README.md'];
       const pages = readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map(at => `docs/${at}`);
       return [
         ...only(shown, inImage).map(file => `${file} is not in it`),

@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Marked, type Tokens } from 'marked';
 import { escaped } from '../pages/page.js';
 
 /** The checkout or the image: what the manual is made of lies there. */
-const root = new URL('../../../../', import.meta.url).pathname;
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** Pages of the manual: addresses below /docs by the file that is shown there. */
 export type Addresses = ReadonlyMap<string, string>;

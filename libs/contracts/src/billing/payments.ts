@@ -67,9 +67,12 @@ const paymentInput = z.object({
   externalPaymentId: input.externalId.default('').describe('Unique among the payments of the merchant'),
   countryCode: input.externalId.toUpperCase().default(''),
   gatewayPaymentType: input.line.default(''),
-  gasPayer: z.enum(['', ...gasPayers]).default(''),
+  gasPayer: z
+    .enum(['', ...gasPayers])
+    .default('')
+    .describe('Kept with the payment; no effect'),
   metadata: input.metadata.default({}),
-  paymentUIMode: input.line.default(''),
+  paymentUIMode: input.line.default('').describe('Kept with the payment; no effect'),
   redirectUrl: input.optionalUrl.default('').describe('Where the user is sent after paying'),
   cancelUrl: input.optionalUrl.default('').describe('Where the user is sent after cancelling'),
   paymentType: input.line

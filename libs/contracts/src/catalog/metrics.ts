@@ -102,10 +102,12 @@ const metricCode = input.rule(input.externalId, 'may not be blank', value => val
 
 /** Fields of a metric that can always be edited. */
 const metricFields = {
-  carryoverProrationEnabled: input.flag,
+  carryoverProrationEnabled: input.flag.describe(
+    'true: where plans change in a period, its limit is the sum of each limit for its part of the time; false: the latest',
+  ),
   metaData: input.metadata,
   metricDescription: input.prose,
-  prorationRefundEnabled: input.flag,
+  prorationRefundEnabled: input.flag.describe('No effect yet'),
   unit: input.line,
 };
 

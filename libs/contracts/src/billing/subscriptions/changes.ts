@@ -79,7 +79,7 @@ export const submitChange = operation({
     confirmCurrency: input.optionalCurrency,
     confirmTotalAmount: z.int().optional().describe('The total of the preview; the command is refused if it differs'),
     discount: parts.externalDiscount.optional(),
-    manualPayment: input.flag.default(false),
+    manualPayment: input.flag.default(false).describe('true: its invoices are not charged by themselves'),
     productData: parts.productData.optional(),
     refund: input.flag.default(false).describe('Refund a negative total instead of crediting it'),
     taxPercentage: parts.taxPercentage,

@@ -114,7 +114,7 @@ export const createSubscription = operation({
     discount: parts.externalDiscount.optional(),
     paymentMethodId: input.line.default(''),
     productData: parts.productData.optional(),
-    splitPayment: input.flag.default(false),
+    splitPayment: input.flag.default(false).describe('No effect yet'),
     startIncomplete: input.flag.default(false).describe('Start as incomplete: usable while the first invoice is open'),
   }),
   output: z.object({
@@ -146,7 +146,7 @@ export const renewSubscription = operation({
     discount: parts.externalDiscount.optional(),
     discountCode: input.line.default(''),
     gatewayId: input.integer.default(0),
-    manualPayment: input.flag.default(false),
+    manualPayment: input.flag.default(false).describe('true: its invoices are not charged by themselves'),
     productData: parts.productData.optional(),
     taxPercentage: parts.taxPercentage,
   }),

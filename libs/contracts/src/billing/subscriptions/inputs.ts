@@ -64,7 +64,7 @@ export const subscriptionKey = {
 
 export const checkout = {
   gatewayPaymentType: input.line.default(''),
-  paymentUIMode: input.line.default(''),
+  paymentUIMode: input.line.default('').describe('Kept with the payment; no effect'),
   returnUrl: input.returnUrl.default(''),
   cancelUrl: input.returnUrl.default(''),
   metadata: input.metadata.default({}),
