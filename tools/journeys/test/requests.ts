@@ -211,6 +211,7 @@ const alternatives = [
 
 /** Fields that the smallest input lacks because of a rule that looks at several fields, where `field` is what is asked about. */
 const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
+  'clock.advance': () => ({ seconds: 1 }),
   'invoice.new': () => ({ lines: [{ unitAmountExcludingTax: 500 }] }),
   'auth.provider_new': () => ({ issuer: randomUUID(), audience: 'portal', secret: 'x'.repeat(32) }),
   'credit.credit_transaction_list': () => ({ accountType: creditAccountType.promo }),
