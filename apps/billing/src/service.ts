@@ -42,6 +42,7 @@ import { InvoiceFinalizer } from './invoicing/finalize.js';
 import { Notices } from './invoicing/finish/notices.js';
 import { Invoices } from './invoicing/invoices.js';
 import { InvoiceList } from './invoicing/lists/invoice-list.js';
+import { SplitPayments } from './invoicing/lists/split-payments.js';
 import { PaymentTimeline } from './invoicing/lists/timeline.js';
 import { InvoiceUsage } from './invoicing/lists/usage-history.js';
 import { InvoiceOwners } from './invoicing/owners.js';
@@ -185,6 +186,7 @@ export const billing: ServiceDefinition<Config> = {
   copies: copiesWith(preferNamed),
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
+    ...[SplitPayments],
     ...[GatewayCallbacks, SandboxQuestions, Captures, PaymentTimeline],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],

@@ -24,6 +24,7 @@ import { Plans1795262400007 } from './migrations/0007-plans.js';
 import { Relay1795262400008 } from './migrations/0008-relay.js';
 import { Work1795262400009 } from './migrations/0009-work.js';
 import { DeadLetters1795262400010 } from './migrations/0010-dead-letters.js';
+import { DefaultProducts1795262400012 } from './migrations/0012-default-products.js';
 import { planAggregate } from './plans/aggregate.js';
 import { CheckoutLinks } from './plans/checkout-links.js';
 import { PlanLimits } from './plans/limits.js';
@@ -52,6 +53,7 @@ export const catalog: ServiceDefinition<Config> = {
       Relay1795262400008,
       Work1795262400009,
       DeadLetters1795262400010,
+      DefaultProducts1795262400012,
     ],
     worksFrom: 8,
   },

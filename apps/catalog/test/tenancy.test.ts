@@ -9,6 +9,7 @@ import {
   checkoutLink,
   copyPlan,
   copyProduct,
+  defaultProduct,
   deleteMetric,
   deletePlan,
   deletePlanLimit,
@@ -151,7 +152,7 @@ it("finds nothing of another merchant's in a list, by whatever it looks", async 
   for (const input of [{ planIds: [their.main] }, { productIds: [their.product] }, { searchKey: 'theirs' }, {}]) {
     expect(await t.done(listPlans, input, nobody)).toEqual({ plans: [], total: 0 });
   }
-  expect(await t.done(listProducts, {}, nobody)).toEqual({ products: [], total: 0 });
+  expect(await t.done(listProducts, {}, nobody)).toEqual({ products: [defaultProduct(nobody.merchantId)], total: 1 });
   for (const input of [{}, { searchKey: 'calls' }, { searchKey: String(their.metric) }]) {
     expect(await t.done(listMetrics, input, nobody)).toEqual({ merchantMetrics: [], total: 0 });
   }

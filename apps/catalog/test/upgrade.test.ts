@@ -32,5 +32,5 @@ it('its plans are sorted and searched by their names', async () => {
 
 it('its products are sorted by their names', async () => {
   const { products } = await t.done(listProducts, { sortField: 'productName', sortType: 'asc' });
-  expect(products.map(({ productName }) => productName)).toEqual(['basic', 'Pro']);
+  expect(products.map(({ productName }) => productName)).toEqual(['basic', 'Default', 'Pro']);
 });

@@ -250,9 +250,21 @@ export const paging = {
   count: q.int(z.int().min(1).max(limits.pageSize)).default(20),
 };
 const sortType = z.enum(['', 'asc', 'desc']).meta({ 'x-shape': 'SortType' });
-/** Sorting of a list: by one of `fields` (default the first), descending unless `asc`. */
+/** Names of sort fields that are not the field in snake case. */
+const sortAliases: Record<string, string> = {
+  ...{ gmt_create: 'createTime', gmtCreate: 'createTime', gmt_modify: 'modifyTime', gmtModify: 'modifyTime' },
+};
+const asSortField = (value: unknown) =>
+  typeof value === 'string'
+    ? (sortAliases[value] ?? value.replace(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase()))
+    : value;
+
+/**
+ * Sorting of a list: by one of `fields` (default the first), descending unless `asc`. A field may be sent in snake case,
+ * and the times as gmt_create and gmt_modify.
+ */
 export const sorting = <const F extends string>(...fields: readonly [F, ...F[]]) => ({
-  sortField: z.enum(['', ...fields]).optional(),
+  sortField: z.preprocess(asSortField, z.enum(['', ...fields])).optional(),
   sortType: sortType.optional(),
 });
 

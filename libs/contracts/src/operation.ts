@@ -60,6 +60,8 @@ export interface Operation<
   /** GET reads the query, POST the body; lists have both. */
   methods: readonly M[];
   path: P;
+  /** Second paths of the same operation, which existing clients use. */
+  otherPaths?: readonly OperationPath[];
   /** Summary for the docs, a single sentence. */
   summary: string;
   /** A `write` honours the Idempotency-Key; a `read` ignores it. */

@@ -8,7 +8,9 @@ import { operations } from '../src/operations.js';
 
 describe('operations', () => {
   it('have names, routes and subjects of their own', () => {
-    const routes = operations.flatMap(op => op.methods.map(method => `${method} ${op.path}`));
+    const routes = operations.flatMap(op =>
+      [op.path, ...(op.otherPaths ?? [])].flatMap(path => op.methods.map(method => `${method} ${path}`)),
+    );
     for (const keys of [operations.map(op => op.name), operations.map(subjectOf), routes]) {
       expect(new Set(keys).size).toBe(keys.length);
     }
@@ -66,6 +68,7 @@ describe('operations', () => {
       'auth.password_setup',
       'gateway.archive',
       'gateway.edit',
+      'gateway.edit_sort',
       'gateway.restore',
       'gateway.set_default',
       'gateway.setup',

@@ -1,4 +1,4 @@
-import type { Plan, Product } from '@recur/contracts';
+import { defaultProduct, type Plan, type Product } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Peeking, Peeks } from '@recur/platform';
 import { products } from './tables.js';
@@ -26,4 +26,10 @@ export function assertProducts(tx: Peeks, plans: readonly Plan[], known: Product
   if (missing === undefined) return;
   const refusal = new Rejected('plan_not_found', `The product of plan ${missing.id} is unknown`);
   throw tx.stale('products', missing.productId, refusal);
+}
+
+/** The product of a plan; the default one exists without a copy. Null for one that is unknown. */
+export async function productOf(reader: Peeking, plan: Plan): Promise<Product | null> {
+  const known = (await productsOf(reader, [plan])).get(plan.productId);
+  return known ?? (plan.productId === 0 ? defaultProduct(plan.merchantId) : null);
 }

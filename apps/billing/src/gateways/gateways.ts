@@ -7,8 +7,9 @@ import {
   restoreGateway,
   setDefaultGateway,
   setupWireTransfer,
+  sortGateways,
 } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
+import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
 import { gatewayAggregate } from './aggregates.js';
 import { GatewayAnswers } from './answers.js';
@@ -94,6 +95,29 @@ export class Gateways {
     });
   }
 
+  @Handle(sortGateways)
+  sort({ gatewaySorts }: In<typeof sortGateways>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      // in id order, as set_default locks them
+      for (const { gatewayId, gatewayName, sort, path } of withPaths(gatewaySorts)) {
+        const missing = new Rejected('gateway_not_found', undefined, [{ path, message: 'names no gateway' }]);
+        const gateway = await tx.lockIfAny(gatewayAggregate, gatewayId);
+        if (!gateway) throw missing;
+        if (gatewayName !== '' && gatewayName !== gateway.gatewayName) {
+          throw invalid(path.replace('gatewayId', 'gatewayName'), `is not the name of gateway ${gatewayId}`);
+        }
+        if (sort !== gateway.sort) tx.step(gatewayAggregate, { ...gateway, sort }, 'gateway.updated');
+      }
+      tx.log('Gateway', 'EditSort');
+      // those that are written with this transaction, among those that are read in it
+      const places = new Map(gatewaySorts.map(({ gatewayId, sort }) => [gatewayId, sort]));
+      const all = (await allGateways(tx)).map(row => ({ ...row, sort: places.get(row.gatewayId) ?? row.sort }));
+      const listed = all.filter(({ archived }) => !archived);
+      const ordered = listed.sort((a, b) => a.sort - b.sort || a.gatewayId - b.gatewayId);
+      return { gateways: ordered.map(row => this.answers.view(row)) };
+    });
+  }
+
   @Handle(archiveGateway)
   archive({ gatewayId }: In<typeof archiveGateway>, caller: Caller) {
     return this.db.write(caller, async tx => {
@@ -120,3 +144,9 @@ export class Gateways {
 }
 
 const sorted = (reader: Reader, archived: boolean) => reader.all(gateways, { archived }, 'order by sort, gateway_id');
+
+/** Places of gateways by id, each with its path in the input. */
+const withPaths = (sorts: In<typeof sortGateways>['gatewaySorts']) =>
+  sorts
+    .map((entry, at) => ({ ...entry, path: `/gatewaySorts/${at}/gatewayId` }))
+    .sort((a, b) => a.gatewayId - b.gatewayId);

@@ -207,6 +207,7 @@ export const payments = table<Payment>('payments', {
     version: int(),
     status: text(),
     invoiceId: text(),
+    subscriptionId: { ...text(), default: '' },
     userId: integer(),
     gatewayId: integer(),
     currency: text(),

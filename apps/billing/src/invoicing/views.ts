@@ -132,8 +132,8 @@ function lineView(line: LineRow, currency: string): contract.InvoiceLine {
 const methodIdOf = ({ methodId, checkout }: Payment): string => methodId || (checkout?.paymentMethodId ?? '');
 
 export function paymentView(payment: Payment): contract.Payment {
-  const { merchantId, paymentId, invoiceId, userId, gatewayId, currency, gatewayPaymentId, link } = payment;
-  const { externalPaymentId, countryCode, checkout } = payment;
+  const { merchantId, paymentId, invoiceId, subscriptionId, userId, gatewayId, currency, gatewayPaymentId } = payment;
+  const { externalPaymentId, countryCode, checkout, link } = payment;
   const failed = payment.status === 'failed' ? payment.reason : '';
   return {
     ...emptyPayment,
@@ -143,6 +143,7 @@ export function paymentView(payment: Payment): contract.Payment {
     merchantId,
     paymentId,
     invoiceId,
+    subscriptionId,
     userId,
     gatewayId,
     currency,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { metricType, type Plan, type PlanSnapshot } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
-import { productsOf } from '../customers/products.js';
+import { productOf } from '../customers/products.js';
 import type { Stretch } from '../pricing/proration.js';
 import type { Segment, UsageSubscription } from '../usage/domain/facts.js';
 import { eventTimes } from '../usage/domain/placing.js';
@@ -9,6 +9,7 @@ import { planTerms, type ShownSubscription, SubscriptionFacts } from '../usage/s
 import { countedAnew } from './domain/apply-change.js';
 import { endsWithPeriod, followingPeriods } from './domain/cycle.js';
 import type { MultiTrial } from './domain/subscription.js';
+import { newestOf } from './find.js';
 import { subscriptions } from './tables.js';
 import { subscriptionView } from './views.js';
 
@@ -72,13 +73,18 @@ export class StoredSubscriptionFacts extends SubscriptionFacts {
     });
   }
 
+  async newestId(reader: Reader, userId: number, productId: number): Promise<string | undefined> {
+    const of = productId === 0 ? { userId } : { userId, productId };
+    return (await newestOf(reader, of))?.subscriptionId;
+  }
+
   async shown(reader: Reader, subscriptionId: string): Promise<ShownSubscription> {
     const [sub, bought] = await Promise.all([
       reader.find(subscriptions, { subscriptionId }),
       reader.query(boughtText, [reader.merchantId, subscriptionId]),
     ]);
     const { plan = null, addons = [] } = sub?.planSnapshot ?? {};
-    const product = plan && ((await productsOf(reader, [plan])).get(plan.productId) ?? null);
+    const product = plan && (await productOf(reader, plan));
     const onetimeAddons = bought.map(addon => ({
       ...{ addon: addon.plan as Plan, addonId: Number(addon.addon_id), quantity: Number(addon.quantity) },
       createTime: Number(addon.create_time),

@@ -36,6 +36,8 @@ export abstract class SubscriptionFacts {
     until?: number,
   ): Promise<UsageSubscription | undefined>;
   abstract shown(reader: Reader, subscriptionId: string): Promise<ShownSubscription>;
+  /** Id of a user's subscription to a product, 0 for any: the live one, else the newest; undefined for none. */
+  abstract newestId(reader: Reader, userId: number, productId: number): Promise<string | undefined>;
 }
 
 /** The terms of a plan or an add-on, with its usage prices in the subscription's currency at the rate of its snapshot. */

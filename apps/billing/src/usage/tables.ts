@@ -172,6 +172,8 @@ export const adjustments = table<Adjustment>('usage_adjustments', {
   },
   checks: { usage_adjustments_type: `quota_type in ('carryover', 'manual')` },
   indices: {
+    usage_adjustments_user: { on: ['merchantId', 'userId', 'id'] },
+    usage_adjustments_metric: { on: ['merchantId', 'metricId', 'id'] },
     usage_adjustments_period: { on: ['merchantId', 'subscriptionId', 'metricId', 'periodStart'] },
     usage_adjustments_carryover: {
       on: ['merchantId', 'subscriptionId', 'metricId', 'periodStart'],

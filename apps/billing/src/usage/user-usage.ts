@@ -82,8 +82,9 @@ export class UserUsage {
       if (!user) throw new Rejected('user_not_found');
       const living = (await this.eligible(reader, user.id, input.productId)).filter(({ end }) => end === 0);
       const newest = living.sort((one, other) => other.start - one.start)[0];
-      const userMetric = newest ? await this.usageOf(reader, newest) : { ...empty, user: user.data };
-      return { userMetric };
+      if (newest) return { userMetric: await this.usageOf(reader, newest) };
+      const otherId = await this.facts.newestId(reader, user.id, input.productId);
+      return { userMetric: { ...(await this.idle(reader, otherId)), user: user.data } };
     });
   }
 
@@ -91,9 +92,17 @@ export class UserUsage {
   ofSubscription({ subscriptionId }: In<typeof subscriptionUsage>, caller: Caller) {
     return this.db.read(caller, async reader => {
       const subscription = await this.facts.ofSubscription(reader, subscriptionId);
-      if (!subscription) throw new Rejected('subscription_not_found');
-      return { userMetric: await this.usageOf(reader, subscription) };
+      if (subscription) return { userMetric: await this.usageOf(reader, subscription) };
+      const userMetric = await this.idle(reader, subscriptionId);
+      if (!userMetric.subscription) throw new Rejected('subscription_not_found');
+      const { userId } = userMetric.subscription;
+      return { userMetric: { ...userMetric, user: (await usersById(reader, [userId])).get(userId) ?? null } };
     });
+  }
+
+  /** A subscription that takes no usage, beside no values; none where there is none. */
+  private async idle(reader: Reader, subscriptionId: string | undefined) {
+    return subscriptionId === undefined ? empty : { ...empty, ...(await this.facts.shown(reader, subscriptionId)) };
   }
 
   /** Asks the owners of users and metrics for those that have no copy; the read that follows decides. */

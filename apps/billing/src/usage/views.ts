@@ -92,7 +92,7 @@ export const stepView = ({
   amount: Number(amount),
 });
 
-const adjustmentView = (adjustment: Adjustment): contract.QuotaAdjustment => ({
+export const adjustmentView = (adjustment: Adjustment): contract.QuotaAdjustment => ({
   id: adjustment.id,
   adjustmentTime: adjustment.createTime,
   merchantMemberId: adjustment.memberId,

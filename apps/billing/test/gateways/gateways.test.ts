@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { listGateways, setDefaultGateway, setupWireTransfer } from '@recur/contracts';
+import { listGateways, setDefaultGateway, setupWireTransfer, sortGateways } from '@recur/contracts';
 import { type TestService, testService } from '@recur/platform/testing';
 import { billing } from '../../src/service.js';
 
@@ -47,6 +47,74 @@ describe('gateway/list', () => {
     expect(JSON.stringify(everything)).not.toContain('canary-iban');
     const replayed = await t.call(setDefaultGateway, { gatewayId: wire }, { idempotencyKey: 'default' });
     expect(replayed).toMatchObject({ ok: true, data: { gateway: { bank: { iban: 'canary-iban' } } } });
+  });
+});
+
+describe('gateway/edit_sort', () => {
+  const places = (...gatewayIds: number[]) => ({
+    gatewaySorts: gatewayIds.map((gatewayId, at) => ({ gatewayId, sort: at + 1 })),
+  });
+  const idsOf = ({ gateways }: { gateways: { gatewayId: number }[] }) => gateways.map(({ gatewayId }) => gatewayId);
+
+  it('puts gateways in the order that is sent, in its answer and in lists, with an event for each that moved', async () => {
+    await t.emitted();
+    const sorts = {
+      gatewaySorts: [
+        { gatewayId: 202, gatewayName: 'card202', sort: 1 },
+        { gatewayId: wire, sort: 3 },
+      ],
+    };
+    expect(idsOf(await t.done(sortGateways, sorts))).toEqual([202, wire, 201]);
+    expect((await listed()).map(({ gatewayId }) => gatewayId)).toEqual([202, wire, 201]);
+    const emitted = await t.emitted();
+    const moved = emitted.flatMap(({ type, aggregateId }) => (type === 'gateway.updated' ? [Number(aggregateId)] : []));
+    expect(moved).toEqual([wire, 202]);
+    expect(emitted.at(-1)).toMatchObject({ data: { target: 'Gateway', content: 'EditSort' } });
+    await t.done(sortGateways, {
+      gatewaySorts: [
+        { gatewayId: 201, sort: 5 },
+        { gatewayId: wire, sort: 10 },
+        { gatewayId: 202, sort: 10 },
+      ],
+    });
+  });
+
+  it('moves none where one is unknown, of another merchant, or named wrongly', async () => {
+    await add(302, 1, 'false', 16);
+    for (const id of [999, 302]) {
+      expect(await t.call(sortGateways, places(202, id))).toMatchObject({
+        slug: 'gateway_not_found',
+        issues: [{ path: '/gatewaySorts/1/gatewayId' }],
+      });
+    }
+    const misnamed = {
+      gatewaySorts: [
+        { gatewayId: 202, sort: 0 },
+        { gatewayId: 201, gatewayName: 'stripe', sort: 1 },
+      ],
+    };
+    expect(await t.call(sortGateways, misnamed)).toMatchObject({ issues: [{ path: '/gatewaySorts/1/gatewayName' }] });
+    expect(await t.call(sortGateways, places(201, 201))).toMatchObject({ slug: 'invalid_parameters' });
+    expect((await listed()).map(({ gatewayId }) => gatewayId)).toEqual([201, wire, 202]);
+  });
+
+  it('ends in one of the orders, however many are sent at once', async () => {
+    const orders = [places(wire, 201, 202), places(202, 201, wire)];
+    const sent = await Promise.all(
+      Array.from({ length: 24 }, (_, at) => t.call(sortGateways, orders[at % 2] as never)),
+    );
+    expect(sent.every(({ ok }) => ok)).toBe(true);
+    expect([
+      [wire, 201, 202],
+      [202, 201, wire],
+    ]).toContainEqual((await listed()).map(({ gatewayId }) => gatewayId));
+    await t.done(sortGateways, {
+      gatewaySorts: [
+        { gatewayId: 201, sort: 5 },
+        { gatewayId: wire, sort: 10 },
+        { gatewayId: 202, sort: 10 },
+      ],
+    });
   });
 });
 

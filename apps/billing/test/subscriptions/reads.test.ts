@@ -58,9 +58,11 @@ describe('a cancellation', () => {
     const { subscriptionId } = await w.active();
     await w.types();
     for (const operation of [cancelAtPeriodEnd, cancelAtPeriodEnd]) await w.t.done(operation, { subscriptionId });
-    expect((await w.of(subscriptionId)).subscription.cancelAtPeriodEnd).toBe(1);
+    const ending = await w.of(subscriptionId);
+    expect(ending).toMatchObject({ subscription: { cancelAtPeriodEnd: 1 }, hasNextInvoice: false });
     expect(await w.t.call(previewNextInvoice, { subscriptionId })).toMatchObject({
       slug: 'subscription_without_next_invoice',
+      message: ending.noNextInvoiceReason,
     });
     for (const operation of [keepAfterPeriodEnd, keepAfterPeriodEnd]) await w.t.done(operation, { subscriptionId });
     expect(await eventsOf()).toEqual([
@@ -69,7 +71,8 @@ describe('a cancellation', () => {
       'subscription.resume.end.of.this.cycle',
       'operation.logged',
     ]);
-    expect((await w.of(subscriptionId)).subscription.cancelAtPeriodEnd).toBe(0);
+    const kept = { subscription: { cancelAtPeriodEnd: 0 }, hasNextInvoice: true, noNextInvoiceReason: '' };
+    expect(await w.of(subscriptionId)).toMatchObject(kept);
   });
 
   it.each([cancelSubscription, cancelAtPeriodEnd, keepAfterPeriodEnd])('$name refuses what is not there', async op => {
@@ -103,6 +106,7 @@ describe('the next invoice', () => {
     const { subscription, invoiceId } = await w.create({ userId: w.newUser() });
     const { subscriptionId } = subscription;
     expect((await w.t.done(previewNextInvoice, { subscriptionId })).invoice.invoiceId).toBe(invoiceId);
+    expect(await w.of(subscriptionId)).toMatchObject({ hasNextInvoice: true, noNextInvoiceReason: '' });
   });
 
   it('is none of a subscription that is over, or not there', async () => {
@@ -110,6 +114,8 @@ describe('the next invoice', () => {
     await w.t.done(cancelSubscription, { subscriptionId });
     const slugOf = async (input: object) => (await w.t.call(previewNextInvoice, input)) as { slug?: string };
     expect(await slugOf({ subscriptionId })).toMatchObject({ slug: 'subscription_without_next_invoice' });
+    const reason = `Subscription ${subscriptionId} is cancelled: there is no next invoice`;
+    expect(await w.of(subscriptionId)).toMatchObject({ hasNextInvoice: false, noNextInvoiceReason: reason });
     expect(await slugOf({ userId })).toMatchObject({ slug: 'subscription_not_found' });
     expect(await slugOf({ subscriptionId: 'sub_x' })).toMatchObject({ slug: 'subscription_not_found' });
     expect(await slugOf({ externalUserId: 'nobody' })).toMatchObject({ slug: 'user_not_found' });
@@ -135,7 +141,8 @@ describe('reads', () => {
 
   it('answer a user without one with null', async () => {
     await w.made({ userId: 1 });
-    expect((await w.t.done(userSubscriptionDetail, { userId: 1 })).subscription).toBeNull();
+    const none = { subscription: null, hasNextInvoice: false };
+    expect(await w.t.done(userSubscriptionDetail, { userId: 1 })).toMatchObject(none);
     expect(await w.t.call(userSubscriptionDetail, { userId: 998 })).toMatchObject({ slug: 'user_not_found' });
   });
 

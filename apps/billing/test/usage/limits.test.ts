@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   adjustLimit,
+  cancelSubscription,
+  createSubscription,
+  defaultProduct,
+  listLimitAdjustments,
   listPendingUpdates,
   newUsageEvent,
   submitChange,
@@ -40,6 +44,19 @@ describe('a recurring limit (G3)', () => {
       { quotaType: 'carryover', quotaAmount: 300, previousPeriodLimit: 1000, previousPeriodUsed: 700 },
       { quotaType: 'manual', quotaAmount: 50, reason: 'Goodwill', previousPeriodLimit: 1300 },
     ]);
+    const { id: metricId } = metric;
+    const listed = (of: object) => s.t.done(listLimitAdjustments, of, s.merchant);
+    const { adjustments, total } = await listed({ userId });
+    expect(adjustments).toMatchObject([
+      { quotaType: 'manual', quotaAmount: 50, reason: 'Goodwill', userId, metricId },
+      { quotaType: 'carryover', quotaAmount: 300, userId, metricId },
+    ]);
+    expect(total).toBe(2);
+    const { subscriptionId } = adjustments[0] ?? { subscriptionId: '' };
+    expect(await listed({ metricId, subscriptionId })).toEqual({ adjustments, total });
+    expect(await listed({ metricId, count: 1, page: 1 })).toEqual({ adjustments: adjustments.slice(1), total });
+    expect(await listed({ userId, subscriptionId: 'sub_x' })).toEqual({ adjustments: [], total: 0 });
+    expect(await s.t.done(listLimitAdjustments, { userId }, { merchantId: 9 })).toEqual({ adjustments: [], total: 0 });
     await s.to('2026-08-02');
     expect(await s.standing(userId, metric)).toEqual([0, 1450]);
   });
@@ -192,14 +209,26 @@ describe('usage as it stands', () => {
     const costs = { CurrentUsedValue: 7, totalChargeAmount: 70, merchantMetric: { id: priced.id } };
     expect(userMetric).toMatchObject({
       user: { id: userId },
+      subscription: { subscriptionId: id },
+      product: { ...defaultProduct(s.merchant.merchantId), merchantId: expect.any(Number) },
       limitStats: [{ CurrentUsedValue: 1, metricLimit }],
       meteredChargeStats: [costs],
     });
     expect((await s.t.done(subscriptionUsage, { subscriptionId: id }, s.merchant)).userMetric).toEqual(userMetric);
     expect(await s.standing(userId, priced)).toEqual([7, 0]);
+    await s.t.done(cancelSubscription, { subscriptionId: id }, s.merchant);
+    const over = { subscription: { subscriptionId: id, status: 4 }, plan: { id: planId }, meteredChargeStats: [] };
+    expect((await s.t.done(userUsage, { userId }, s.merchant)).userMetric).toMatchObject(over);
+    const waiting = await s.buyer('declines_hard');
+    const { subscription } = await s.t.done(createSubscription, { userId: waiting, planId }, s.merchant);
+    const { subscriptionId } = subscription;
+    const pending = { subscription: { subscriptionId, status: 1 }, user: { id: waiting }, limitStats: [] };
+    expect((await s.t.done(userUsage, { userId: waiting }, s.merchant)).userMetric).toMatchObject(pending);
+    expect((await s.t.done(subscriptionUsage, { subscriptionId }, s.merchant)).userMetric).toMatchObject(pending);
     const idle = await s.buyer();
     expect((await s.t.done(userUsage, { userId: idle }, s.merchant)).userMetric).toMatchObject({
       limitStats: [],
+      subscription: null,
       user: { id: idle },
     });
   });

@@ -20,6 +20,8 @@ import { edit, type MetricEdit, type MetricType, remove } from './domain/metric.
 import { type MetricRow, metrics } from './tables.js';
 import { metricView } from './views.js';
 
+const orders = { createTime: 'create_time', metricName: 'sort_name', code: 'code', modifyTime: 'modify_time' };
+
 @Controller()
 export class Metrics {
   constructor(private readonly db: Db) {}
@@ -93,7 +95,7 @@ export class Metrics {
           ['create_time >= ?', given(input.createTimeStart)],
           ['create_time <= ?', given(input.createTimeEnd)],
         ],
-        order: sorted({ createTime: 'create_time', metricName: 'sort_name', code: 'code' }, input),
+        order: sorted(orders, input),
         page,
         count,
         sparse: found !== undefined,

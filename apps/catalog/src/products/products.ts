@@ -31,7 +31,7 @@ export class Products {
   @Handle(newProduct)
   create({ status, usVATConfig, ...texts }: In<typeof newProduct>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const id = await tx.nextId(products);
+      const [id] = await Promise.all([tx.nextId(products), keepDefault(tx)]);
       const product: ProductRow = {
         ...texts,
         merchantId: tx.merchantId,
@@ -51,7 +51,7 @@ export class Products {
   @Handle(copyProduct)
   copy({ productId }: In<typeof copyProduct>, caller: Caller) {
     return this.db.write(caller, async tx => {
-      const [original, id] = await Promise.all([findProduct(tx, productId), tx.nextId(products)]);
+      const [original, id] = await Promise.all([findProduct(tx, productId), tx.nextId(products), keepDefault(tx)]);
       const copy = { ...original, id, version: 0, createTime: tx.now, modifyTime: tx.now };
       return { product: tx.step(productAggregate, copy, 'product.created', { log: `Copy: ${productId}` }) };
     });
@@ -109,21 +109,36 @@ export class Products {
   @Handle(listProducts)
   list({ status, page, count, ...sorting }: In<typeof listProducts>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const newest = sorting.sortField !== 'productName';
+      const newest = !sorting.sortField || sorting.sortField === 'createTime';
+      const statuses = namesOf(productStatus, given(status));
       const { rows, total } = await reader.page({
         from: products,
-        where: [
-          ['id <> ? and deleted_time = 0', DEFAULT_PRODUCT],
-          ...conditions(newest, [['status', namesOf(productStatus, given(status))]], []),
-        ],
-        order: sorted({ createTime: 'create_time', productName: 'sort_name' }, sorting),
+        where: [['deleted_time = ?', 0], ...conditions(newest, [['status', statuses]], [])],
+        order: sorted(orders, sorting),
         page,
         count,
         covered: true,
       });
-      return { products: rows.map(productView), total };
+      if (total > 0 || (await reader.find(products, { id: DEFAULT_PRODUCT }))) {
+        return { products: rows.map(productView), total };
+      }
+      const alone = withoutRow(reader.merchantId, DEFAULT_PRODUCT);
+      const isListed = !statuses || statuses.includes(alone.status);
+      return { products: isListed && page === 0 ? [productView(alone)] : [], total: isListed ? 1 : 0 };
     });
   }
+}
+
+const orders = { createTime: 'create_time', productName: 'sort_name', modifyTime: 'modify_time' };
+
+const keepDefaultText = `insert into products (merchant_id, id, version, status, product_name, description, home_url,
+    image_url, metadata, create_time, modify_time, deleted_time, sort_name)
+  values ($1, ${DEFAULT_PRODUCT}, 0, $2, $3, '', '', '', '{}', 0, 0, 0, $4) on conflict do nothing`;
+
+/** Gives the default product a row, so that lists have it beside those that are made. No event: it is as it came. */
+async function keepDefault(tx: Tx): Promise<void> {
+  const { status, productName, sortName } = withoutRow(tx.merchantId, DEFAULT_PRODUCT);
+  await tx.run(keepDefaultText, [tx.merchantId, status, productName, sortName]);
 }
 
 /** Locks a product that is not deleted. The default one may have no row yet: its first change inserts it. */

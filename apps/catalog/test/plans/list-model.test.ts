@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { listPlans, listProducts, newProduct, type Plan, type Product, planDetail } from '@recur/contracts';
+import {
+  defaultProduct,
+  listPlans,
+  listProducts,
+  newProduct,
+  type Plan,
+  type Product,
+  planDetail,
+} from '@recur/contracts';
 import fc from 'fast-check';
 import { type PlanState, planStates, type Shelf, shelf } from './shelf.js';
 
@@ -89,6 +97,8 @@ it('products, by status and name, too', async () => {
     const input = { productName: name, status: 1 + (at % 2) };
     made.unshift((await s.t.done(newProduct, input, caller)).product);
   }
+  // the default product was there first
+  made.push(defaultProduct(caller.merchantId));
   const listed = async (input: object) => (await s.t.done(listProducts, input, caller)).products;
   const byName = made.toSorted((a, b) =>
     compare([a.productName.toLowerCase(), a.id], [b.productName.toLowerCase(), b.id]),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   activatePlan,
+  defaultProduct,
   editPlan,
   listPlans,
   listProducts,
@@ -119,8 +120,8 @@ describe('plan/detail and the lists', () => {
       });
     }
     expect(await t.done(listProducts, { status: [1], sortField: 'productName' }, caller)).toEqual({
-      products: [product],
-      total: 1,
+      products: [product, defaultProduct(caller.merchantId)],
+      total: 2,
     });
     expect(await t.done(listProducts, { status: '2' }, caller)).toEqual({ products: [], total: 0 });
   });

@@ -60,7 +60,8 @@ describe('product/edit', () => {
     const events = await t.emitted();
     const versions = events.filter(({ type }) => type === 'product.updated').map(({ version }) => version);
     expect(versions.sort((a, b) => a - b)).toEqual(all.map((_, at) => at + 1));
-    expect((await t.done(listProducts, {}, caller)).products).toEqual([]);
+    expect((await t.done(listProducts, {}, caller)).products).toMatchObject([{ id: 0, status: 2 }]);
+    expect((await t.done(listProducts, { status: [1] }, caller)).products).toEqual([]);
     await t.done(activateProduct, { productId: 0 }, caller);
     expect(await types()).toEqual([`product.activated ${all.length + 1}`, 'operation.logged 1']);
   });

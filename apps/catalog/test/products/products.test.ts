@@ -4,6 +4,7 @@ import {
   activateProduct,
   archivePlan,
   copyProduct,
+  defaultProduct,
   deletePlan,
   deleteProduct,
   editProduct,
@@ -199,7 +200,7 @@ describe('product/copy', () => {
     const caller = { merchantId: 32 };
     const { product } = await t.done(copyProduct, { productId: 0 }, caller);
     expect(product).toMatchObject({ productName: 'Default', status: 1, createTime: Date.UTC(2026, 0, 15, 12) / 1000 });
-    expect((await t.done(listProducts, {}, caller)).products).toEqual([product]);
+    expect((await t.done(listProducts, {}, caller)).products).toEqual([product, defaultProduct(caller.merchantId)]);
   });
 });
 
@@ -273,20 +274,42 @@ describe('product/delete', () => {
 });
 
 describe('product/list', () => {
+  it('shows the default product, alone and beside others, as product/detail does', async () => {
+    const caller = { merchantId: 34 };
+    const listed = (input: object = {}) => t.done(listProducts, input, caller);
+    const { product: alone } = await t.done(productDetail, { productId: 0 }, caller);
+    expect(alone).toEqual(defaultProduct(34));
+    expect(await listed()).toEqual({ products: [alone], total: 1 });
+    expect(await listed({ page: 1 })).toEqual({ products: [], total: 1 });
+    expect(await listed({ status: [2] })).toEqual({ products: [], total: 0 });
+    const { product } = await t.done(newProduct, { productName: 'Zeal' }, caller);
+    for (const sortField of ['', 'createTime', 'create_time', 'gmt_create', 'gmt_modify', 'product_name']) {
+      expect(await listed({ sortField })).toEqual({ products: [product, alone], total: 2 });
+      expect(await listed({ sortField, sortType: 'asc' })).toEqual({ products: [alone, product], total: 2 });
+    }
+    await t.done(editProduct, { productId: 0, productName: 'Standard' }, caller);
+    expect((await listed({ sortField: 'gmt_modify' })).products.map(({ productName }) => productName)).toContain(
+      'Standard',
+    );
+    expect(await t.call(listProducts, { sortField: 'price' }, caller)).toMatchObject({
+      issues: [{ path: '/sortField' }],
+    });
+  });
+
   it('sorts by name whatever its case and length', async () => {
     const caller = { merchantId: 33 };
     const names = ['b', 'A', 'C', `a${'😀'.repeat(999)}`];
     for (const productName of names) await t.done(newProduct, { productName }, caller);
     const listed = async (more: object = {}) =>
       (await t.done(listProducts, { sortField: 'productName', ...more }, caller)).products;
-    const sorted = ['A', names[3], 'b', 'C'];
+    const sorted = ['A', names[3], 'b', 'C', 'Default'];
     expect((await listed({ sortType: 'asc' })).map(({ productName }) => productName)).toEqual(sorted);
     expect((await listed()).map(({ productName }) => productName)).toEqual(sorted.toReversed());
-    const [last] = await listed();
+    const [, last] = await listed();
     await t.done(editProduct, { productId: last?.id, productName: '0', status: 2 }, caller);
     const renamed = (await listed({ sortType: 'asc' })).map(({ productName }) => productName);
-    expect(renamed).toEqual(['0', 'A', names[3], 'b']);
-    expect((await listed({ status: [2, 1], count: 1, page: 3 })).map(({ id }) => id)).toEqual([last?.id]);
+    expect(renamed).toEqual(['0', 'A', names[3], 'b', 'Default']);
+    expect((await listed({ status: [2, 1], count: 1, page: 4 })).map(({ id }) => id)).toEqual([last?.id]);
     expect((await listed({ status: [2] })).map(({ id }) => id)).toEqual([last?.id]);
   });
 });

@@ -157,9 +157,10 @@ class Described {
 
 const shown = (example: unknown) => (example === undefined ? {} : { example });
 
-function descriptionOf({ permission, also, memberOnly, anonymous, oneOfHeaders }: Operation): string {
+function descriptionOf({ permission, also, memberOnly, otherPaths, anonymous, oneOfHeaders }: Operation): string {
   return [
     anonymous ? 'Needs no credential.' : permissionText(permission, also),
+    otherPaths ? `Also at ${otherPaths.map(path => `\`${path}\``).join(', ')}.` : '',
     memberOnly ? 'For member tokens only, not API keys.' : '',
     oneOfHeaders ? `Exactly one of the headers ${oneOfHeaders.join(', ')} is required.` : '',
   ]

@@ -57,10 +57,13 @@ export class Routes implements OnModuleInit {
 
   onModuleInit(): void {
     const http = this.host.httpAdapter.getInstance();
-    for (const operation of this.operations) {
+    const routes = this.operations.flatMap(operation =>
+      [operation.path, ...(operation.otherPaths ?? [])].map(url => ({ operation, url })),
+    );
+    for (const { operation, url } of routes) {
       http.route({
         method: [...operation.methods],
-        url: operation.path,
+        url,
         config: { operation },
         bodyLimit: operation.anonymous ? gatewayLimits.anonymousBodyBytes : gatewayLimits.bodyBytes,
         onRequest: (request, reply, done) =>

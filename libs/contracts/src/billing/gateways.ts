@@ -258,6 +258,26 @@ export const listGatewaySetups = operation({
   errors: [],
 });
 
+export const sortGateways = operation({
+  ...change,
+  name: 'gateway.edit_sort',
+  path: '/merchant/gateway/edit_sort',
+  summary: 'Set the places of gateways in lists, of all that are named at once',
+  input: z.object({
+    gatewaySorts: input.distinct(
+      z
+        .object({
+          gatewayName: input.line.default('').describe('Must be the name of the gateway where it is sent'),
+          ...{ gatewayId: input.integer, sort },
+        })
+        .meta({ 'x-shape': 'GatewaySortInput' }),
+      'gatewayId',
+    ),
+  }),
+  output: z.object({ gateways: z.array(Gateway) }),
+  errors: ['gateway_not_found'],
+});
+
 export const archiveGateway = operation({
   ...change,
   name: 'gateway.archive',

@@ -65,7 +65,7 @@ const userMetric = z.object({
   user: User.nullable(),
 });
 export interface UserMetric extends z.output<typeof userMetric> {}
-/** Usage of a subscription in its current period; `product` is null for the default one while it is as it came. */
+/** Usage of a subscription in its current period; without values where it takes no usage yet, or no longer. */
 export const UserMetric: Shape<UserMetric> = userMetric.meta({ id: 'UserMetric' });
 
 const userMetricUpdate = z.object({

@@ -61,6 +61,29 @@ export const UserHistoryMetric: Shape<UserHistoryMetric> = userHistoryMetric.met
   id: 'UserHistoryMetric',
 });
 
+const limitAdjustment = quotaAdjustment.extend({ metricId: integer, userId: integer, subscriptionId: text });
+export interface LimitAdjustment extends z.output<typeof limitAdjustment> {}
+/** An adjustment with what it is of. */
+export const LimitAdjustment: Shape<LimitAdjustment> = limitAdjustment.meta({ id: 'LimitAdjustment' });
+
+export const listLimitAdjustments = operation({
+  service: 'billing',
+  name: 'metric.limit_adjust_list',
+  methods: ['GET', 'POST'],
+  path: '/merchant/metric/limit_adjust_list',
+  summary: 'Adjustments of limits, by hand (manual) and by what a period left over (carryover), newest first',
+  effect: 'read',
+  permission: 'billable-metric.read',
+  input: input.paged(
+    z.object({
+      ...{ userId: input.q.int().optional(), metricId: input.q.int().optional() },
+      ...{ subscriptionId: input.line.optional(), ...input.paging },
+    }),
+  ),
+  output: z.object({ adjustments: z.array(LimitAdjustment), total: input.total }),
+  errors: [],
+});
+
 export const metricHistoryByInvoice = operation({
   service: 'billing',
   name: 'metric.history_by_invoice',

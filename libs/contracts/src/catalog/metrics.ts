@@ -172,7 +172,7 @@ export const listMetrics = operation({
         .optional()
         .describe('The id, or part of the code, name or description; refused if more than 10000 metrics match'),
       ...input.createdWithin,
-      ...input.sorting('createTime', 'metricName', 'code'),
+      ...input.sorting('createTime', 'metricName', 'code', 'modifyTime'),
       ...input.paging,
     }),
   ),

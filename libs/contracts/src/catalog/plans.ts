@@ -206,7 +206,7 @@ export const listPlans = operation({
       searchKey: input.line
         .optional()
         .describe('The id, or part of a name, externalPlanId or description; refused if more than 10000 plans match'),
-      ...input.sorting('createTime', 'planName', 'amount'),
+      ...input.sorting('createTime', 'planName', 'amount', 'modifyTime'),
       ...input.paging,
     }),
   ),

@@ -21,6 +21,12 @@ const product = z.object({
 export interface Product extends z.output<typeof product> {}
 export const Product: Shape<Product> = product.meta({ id: 'Product' });
 
+/** The product of plans without another one, as every merchant has it before its first change. */
+export const defaultProduct = (merchantId: number): Product => ({
+  ...{ id: 0, merchantId, createTime: 0, productName: 'Default', description: '', homeUrl: '', imageUrl: '' },
+  ...{ metaData: '{}', isDeleted: 0, status: productStatus.active, usVATConfig: null },
+});
+
 export const newProduct = operation({
   service: 'catalog',
   name: 'product.new',
@@ -82,13 +88,13 @@ export const listProducts = operation({
   name: 'product.list',
   methods: ['GET', 'POST'],
   path: '/merchant/product/list',
-  summary: 'Products, newest first, without the default product',
+  summary: 'Products, newest first; 0 is the default product, which was there first',
   effect: 'read',
   permission: anyMember,
   input: input.paged(
     z.object({
       status: input.q.ints().optional(),
-      ...input.sorting('createTime', 'productName'),
+      ...input.sorting('createTime', 'productName', 'modifyTime'),
       ...input.paging,
     }),
   ),

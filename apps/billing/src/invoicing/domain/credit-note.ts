@@ -90,7 +90,7 @@ function noteOf(
   taxes: readonly TaxEntry[],
   amounts: Composition['amounts'],
 ): Invoice {
-  const { merchantId, userId, bizType, createFrom, currency, taxBps, gatewayId } = original;
+  const { merchantId, userId, subscriptionId, bizType, createFrom, currency, taxBps, gatewayId } = original;
   const status = creditNoteLifecycle.step('init', refundId ? 'open' : 'book', 'invoice_not_draft', invoiceId);
   const issued = status === 'paid' ? { finishTime: now, paidTime: now } : { finishTime: 0, paidTime: 0 };
   const pdfLink = original.pdfLink.replace(`/${original.invoiceId}`, `/${invoiceId}`);
@@ -106,6 +106,7 @@ function noteOf(
       status,
       number: '',
       pdfLink,
+      subscriptionId,
       documentKey: original.documentKey,
       kind: 'credit_note',
       noteReason,

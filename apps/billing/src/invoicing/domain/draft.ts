@@ -41,6 +41,7 @@ export function draft(given: Draft, { invoiceId, merchantId, gatewayId, now }: D
     status: invoiceLifecycle.step('init', 'draft', 'invoice_not_draft', `Invoice ${invoiceId}`),
     number: '',
     userId: given.userId,
+    subscriptionId: '',
     bizType: given.bizType,
     createFrom: given.createFrom,
     invoiceName: given.invoiceName,

@@ -15,6 +15,8 @@ export interface Invoice extends InvoiceAmounts, DocumentFacts {
   /** Prefix and counter, assigned at finish; '' for a draft. */
   number: string;
   userId: number;
+  /** '' for an invoice of no subscription. */
+  subscriptionId: string;
   /** bizType is the purpose (a code), createFrom the origin (a word); both are fixed at creation. */
   bizType: number;
   createFrom: string;
@@ -29,7 +31,6 @@ export interface Invoice extends InvoiceAmounts, DocumentFacts {
   paymentId: string;
   /** Payment page for the user; '' when there is nothing to pay. */
   link: string;
-  /** Signed link to its PDF; '' for a draft. */
   /** Address of the PDF, and the key under which links to it are signed; '' for a draft. */
   pdfLink: string;
   documentKey: string;

@@ -47,6 +47,8 @@ export interface Payment {
   version: number;
   status: PaymentStatus;
   invoiceId: string;
+  /** Subscription of its invoice; '' for none. */
+  subscriptionId: string;
   userId: number;
   gatewayId: number;
   currency: string;
@@ -108,7 +110,7 @@ export interface PaymentDraft extends Pick<Payment, 'paymentId'> {
 export function newPayment(invoice: Invoice, given: PaymentDraft): Payment {
   const { paymentId, id = 0, externalPaymentId = '', countryCode = '', checkout = null, now } = given;
   const { automatic = false, manualCapture = false } = given;
-  const { merchantId, invoiceId, userId, gatewayId, currency, link } = invoice;
+  const { merchantId, invoiceId, subscriptionId, userId, gatewayId, currency, link } = invoice;
   const totalAmount = dueOf(invoice);
   return {
     paymentId,
@@ -117,6 +119,7 @@ export function newPayment(invoice: Invoice, given: PaymentDraft): Payment {
     version: 0,
     status: 'created',
     invoiceId,
+    subscriptionId,
     userId,
     gatewayId,
     currency,

@@ -25,6 +25,8 @@ export interface Refund {
   status: RefundStatus;
   type: number;
   invoiceId: string;
+  /** Subscription of its invoice; '' for none. */
+  subscriptionId: string;
   creditNoteId: string;
   /** '' for an invoice that was paid from credit alone. */
   paymentId: string;

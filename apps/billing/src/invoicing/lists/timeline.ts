@@ -138,13 +138,14 @@ const shared = ({
   id,
   merchantId,
   invoiceId,
+  subscriptionId,
   paymentId,
   userId,
   gatewayId,
   currency,
   createTime,
 }: Payment | Refund) => ({
-  ...{ id, merchantId, invoiceId, paymentId, userId, gatewayId, currency, createTime, subscriptionId: '' },
+  ...{ id, merchantId, invoiceId, subscriptionId, paymentId, userId, gatewayId, currency, createTime },
 });
 
 function ofPayment(payment: Payment): PaymentTimelineDetail {

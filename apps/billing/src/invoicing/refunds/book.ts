@@ -43,7 +43,7 @@ export async function bookRefund(
   const before = ledgerOf(invoice, invoice.payment);
   const [ledger, made] = toMainCreditOnly ? besidesPayments(before, amount) : computed(before, amount);
   const { toPayments, toMainCredit, promoCredits, tax } = made;
-  const { merchantId, invoiceId, userId, gatewayId, currency, payment } = invoice;
+  const { merchantId, invoiceId, subscriptionId, userId, gatewayId, currency, payment } = invoice;
   const refund: Refund = {
     ...{
       refundId: tx.newId('re_'),
@@ -53,6 +53,7 @@ export async function bookRefund(
       status: 'created',
       type,
       invoiceId,
+      subscriptionId,
     },
     ...{ creditNoteId: tx.newId('in_'), paymentId: payment?.paymentId ?? '', userId, gatewayId, currency },
     ...{ amount, taxAmount: tax, toPayments, toMainCredit, promoCredits, externalRefundId, gatewayRefundId: '' },

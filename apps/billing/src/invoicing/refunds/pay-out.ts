@@ -44,7 +44,7 @@ export async function payOut(tx: Tx, note: InvoiceState, sources: readonly Sourc
 }
 
 async function open(tx: Tx, invoice: InvoiceState, note: InvoiceState, amount: bigint): Promise<void> {
-  const { merchantId, invoiceId, userId, gatewayId, currency, payment } = invoice;
+  const { merchantId, invoiceId, subscriptionId, userId, gatewayId, currency, payment } = invoice;
   const refund: Refund = {
     ...{
       id: await tx.nextId(payments),
@@ -54,6 +54,7 @@ async function open(tx: Tx, invoice: InvoiceState, note: InvoiceState, amount: b
       status: 'created',
       type: refundType.gateway,
       invoiceId,
+      subscriptionId,
     },
     ...{ creditNoteId: note.invoiceId, paymentId: payment?.paymentId ?? '', userId, gatewayId, currency, amount },
     taxAmount: ratio(note.taxAmount, -amount, -note.totalAmount, 'half-away-from-zero'),

@@ -16,6 +16,7 @@ export const refunds = table<Refund>('refunds', {
     status: text<Refund['status']>(),
     type: int(),
     invoiceId: text(),
+    subscriptionId: { ...text(), default: '' },
     creditNoteId: text(),
     paymentId: text(),
     userId: integer(),

@@ -93,6 +93,14 @@ export const pendingUpdates = table<PendingUpdate>('subscription_pending_updates
       unique: true,
       where: `status in ('init', 'pending')`,
     },
+    subscription_pending_updates_made: {
+      on: ['merchantId', 'effectTime', 'subscriptionId'],
+      where: `status = 'finished' and effect_immediate = 1`,
+    },
+    subscription_pending_updates_user: {
+      on: ['merchantId', 'userId', 'effectTime', 'subscriptionId'],
+      where: `status = 'finished' and effect_immediate = 1`,
+    },
     subscription_pending_updates_newest: { on: ['merchantId', 'subscriptionId', 'createTime', 'pendingUpdateId'] },
   },
 });

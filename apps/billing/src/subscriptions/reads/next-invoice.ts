@@ -78,15 +78,15 @@ async function named(
 /** The live next invoice where there is one, else what the billing cycle would make. */
 async function nextOf(reader: Reader, arrears: Arrears, sub: Subscription): Promise<Invoice> {
   const { subscriptionId, status, currentPeriodStart, currentPeriodEnd } = sub;
-  if (hasEnded(status)) return lastOf(reader, arrears, sub);
-  const [isUnpaid, ends] = [status !== 'active', endsWithPeriod(sub)];
-  // with the end, an open invoice of the next period is cancelled
+  const isUnpaid = status !== 'active';
+  const isOpen = !hasEnded(status) && (isUnpaid || !endsWithPeriod(sub));
   const from = isUnpaid ? currentPeriodStart : currentPeriodEnd;
-  const live = isUnpaid || !ends ? await nextInvoiceOf(reader, subscriptionId, from) : undefined;
+  const live = isOpen ? await nextInvoiceOf(reader, subscriptionId, from) : undefined;
   const invoice = live && (await invoicesById(reader, [live])).get(live);
   if (invoice) return invoice;
+  const last = await lastStretch(reader, sub);
+  if (last) return composed(reader, sub, await lastUsage(reader, arrears, sub, last));
   const moment = Math.max(reader.now, makeTime(sub));
-  if (ends) return composed(reader, sub, await lastUsage(reader, arrears, sub, { until: currentPeriodEnd, moment }));
   const rows = await periodsFrom(reader, subscriptionId, currentPeriodStart);
   const paid = rows.find(({ startAt, state }) => startAt === currentPeriodEnd && state === 'paid');
   if (paid) return oncePaid(reader, arrears, sub, paid);
@@ -133,14 +133,32 @@ async function nextOrDraft(
   return { sub, bill: cycleBill(sub, periodOf(sub, waiting), others, finish) };
 }
 
-/** The last bill of a subscription that is over, whose usage is not complete yet. */
-async function lastOf(reader: Reader, arrears: Arrears, sub: Subscription): Promise<Invoice> {
-  const { subscriptionId, currentPeriodStart, cancelTime, status } = sub;
+/** Why no invoice follows for a subscription: the message of preview_subscription_next_invoice; '' where one does. */
+export async function whyNoneFollows(reader: Reader, arrears: Arrears, sub: Subscription): Promise<string> {
+  try {
+    const last = await lastStretch(reader, sub);
+    if (last && (sub.status === 'active' || hasEnded(sub.status))) await lastUsage(reader, arrears, sub, last);
+    return '';
+  } catch (error) {
+    if (error instanceof Rejected && error.slug === WITHOUT) return error.message;
+    throw error;
+  }
+}
+
+/**
+ * The usage that is left to bill of a subscription that is over, or ends with its period; undefined for one that goes on.
+ * Throws Rejected `subscription_without_next_invoice` for one that is over with all of its usage billed.
+ */
+async function lastStretch(reader: Reader, sub: Subscription): Promise<{ until: number; moment: number } | undefined> {
+  const { subscriptionId, currentPeriodStart, currentPeriodEnd, cancelTime, status } = sub;
+  if (!hasEnded(status)) {
+    if (!endsWithPeriod(sub)) return undefined;
+    return { until: currentPeriodEnd, moment: Math.max(reader.now, makeTime(sub)) };
+  }
   const rows = await periodsFrom(reader, subscriptionId, currentPeriodStart);
   const waiting = rows.find(({ startAt, finishAt }) => startAt === currentPeriodStart && finishAt > 0);
   if (!waiting) throw none(sub, `is ${status}`);
-  const of = { until: lastUsageEnd(sub, cancelTime), moment: Math.max(reader.now, waiting.finishAt) };
-  return composed(reader, sub, await lastUsage(reader, arrears, sub, of));
+  return { until: lastUsageEnd(sub, cancelTime), moment: Math.max(reader.now, waiting.finishAt) };
 }
 
 /** The last bill of a subscription that ends with its period: what it used, and what was carried. */
@@ -155,8 +173,9 @@ async function lastUsage(
   return lastBill({ ...sub, carried: [] }, usage, moment, 'usage');
 }
 
+const WITHOUT = 'subscription_without_next_invoice';
 const none = ({ subscriptionId }: Subscription, why: string) =>
-  new Rejected('subscription_without_next_invoice', `Subscription ${subscriptionId} ${why}: there is no next invoice`);
+  new Rejected(WITHOUT, `Subscription ${subscriptionId} ${why}: there is no next invoice`);
 
 /** The invoice with the pending change that it applies. */
 function withUpdate(invoice: Invoice, update: SubscriptionPendingUpdate | undefined): PreviewInvoice {

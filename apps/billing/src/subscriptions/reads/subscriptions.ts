@@ -9,22 +9,28 @@ import {
 import { Rejected } from '@recur/kernel';
 import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
 import { findUser, usersByEmail } from '../../customers/users.js';
+import { Arrears } from '../arrears.js';
 import type { SubscriptionStatus } from '../domain/lifecycle.js';
+import type { Subscription } from '../domain/subscription.js';
 import { newestOf } from '../find.js';
 import { subscriptions } from '../tables.js';
 import { detailOf, detailsOf } from './details.js';
+import { whyNoneFollows } from './next-invoice.js';
 
 type Input = In<typeof listSubscriptions>;
 
 /** subscription/detail, user_subscription_detail and list. */
 @Controller()
 export class SubscriptionReads {
-  constructor(private readonly db: Db) {}
+  constructor(
+    private readonly db: Db,
+    private readonly arrears: Arrears,
+  ) {}
 
   @Handle(subscriptionDetail)
   detail({ subscriptionId }: In<typeof subscriptionDetail>, caller: Caller) {
     return this.db.read(caller, async reader =>
-      detailOf(reader, await reader.get(subscriptions, { subscriptionId }, 'subscription_not_found')),
+      this.shown(reader, await reader.get(subscriptions, { subscriptionId }, 'subscription_not_found')),
     );
   }
 
@@ -34,12 +40,21 @@ export class SubscriptionReads {
       const user = await findUser(reader, userId === 0 ? { externalUserId } : { userId });
       if (!user) throw new Rejected('user_not_found');
       const sub = await newestOf(reader, { userId: user.id, productId });
-      if (sub) return detailOf(reader, sub);
+      if (sub) return this.shown(reader, sub);
       return {
         ...{ addonParams: [], addons: [], gateway: null, latestInvoice: null, plan: null, subscription: null },
         ...{ unfinishedSubscriptionPendingUpdate: null, user: user.data },
+        ...{ hasNextInvoice: false, noNextInvoiceReason: 'The user has no subscription to this product' },
       };
     });
+  }
+
+  private async shown(reader: Reader, sub: Subscription) {
+    const [detail, noNextInvoiceReason] = await Promise.all([
+      detailOf(reader, sub),
+      whyNoneFollows(reader, this.arrears, sub),
+    ]);
+    return { ...detail, hasNextInvoice: noNextInvoiceReason === '', noNextInvoiceReason };
   }
 
   @Handle(listSubscriptions)

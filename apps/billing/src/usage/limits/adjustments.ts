@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
-import { adjustLimit, type In, type MerchantMetric } from '@recur/contracts';
+import { adjustLimit, type In, listLimitAdjustments, type MerchantMetric } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, Db, Handle, type Tx } from '@recur/platform';
+import { type Caller, Db, given, Handle, type Tx } from '@recur/platform';
 import { assertMetric } from '../../customers/metrics.js';
 import { assertUser, findUser } from '../../customers/users.js';
 import { levelReached } from '../domain/limit.js';
@@ -9,7 +9,8 @@ import { type Place, place } from '../domain/placing.js';
 import { isLimit } from '../metric-kinds.js';
 import { scheduleNotice } from '../notices.js';
 import { SubscriptionFacts } from '../subscription-facts.js';
-import { adjustments, counters } from '../tables.js';
+import { type Adjustment, adjustments, counters } from '../tables.js';
+import { adjustmentView } from '../views.js';
 import { lockedPeriods } from './carry-over.js';
 import { totalLimit } from './limit-stats.js';
 
@@ -51,6 +52,24 @@ export class LimitAdjustments {
     });
   }
 
+  @Handle(listLimitAdjustments)
+  list({ userId, metricId, subscriptionId, page, count }: In<typeof listLimitAdjustments>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const { rows, total } = await reader.page({
+        from: adjustments,
+        where: [
+          ['user_id = ?', given(userId)],
+          ['metric_id = ?', given(metricId)],
+          ['subscription_id = ?', given(subscriptionId)],
+        ],
+        order: 'id desc',
+        page,
+        count,
+      });
+      return { adjustments: rows.map(listedAdjustment), total };
+    });
+  }
+
   /** The subscription named, or the user's; in its current period. */
   private async placeOf(tx: Tx, input: Input, metric: MerchantMetric): Promise<Place> {
     const { subscriptionId, userId, productId } = input;
@@ -65,3 +84,8 @@ export class LimitAdjustments {
     return found;
   }
 }
+
+const listedAdjustment = (adjustment: Adjustment) => {
+  const { metricId, userId, subscriptionId } = adjustment;
+  return { ...adjustmentView(adjustment), metricId, userId, subscriptionId };
+};

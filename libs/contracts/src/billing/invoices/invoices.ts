@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { bizType, invoiceStatus } from '../../codes.js';
-import { Empty, integer, meanings } from '../../field.js';
+import { bizType, invoiceStatus, paymentStatus } from '../../codes.js';
+import { amount, code, Empty, integer, meanings, type Shape, text, time } from '../../field.js';
 import * as input from '../../input.js';
 import { operation } from '../../operation.js';
 import { Invoice } from './shape.js';
@@ -93,6 +93,32 @@ export const invoiceDetail = operation({
   permission: 'invoice.read',
   input: z.object({ invoiceId: input.filled }),
   output: z.object({ creditNotes: z.array(Invoice), invoice: Invoice }),
+  errors: ['invoice_not_found'],
+});
+
+const splitPayment = z.object({
+  ...{ paymentId: text, splitSequence: integer.describe('From 1'), totalAmount: amount, currency: text },
+  ...{ status: code(paymentStatus), gatewayId: integer, gatewayName: text, link: text },
+  ...{ createTime: time, paidTime: time },
+});
+export interface SplitPayment extends z.output<typeof splitPayment> {}
+const SplitPayment: Shape<SplitPayment> = splitPayment.meta({ id: 'SplitPayment' });
+
+export const splitPayments = operation({
+  service: 'billing',
+  name: 'invoice.split_payments',
+  methods: ['GET'],
+  path: '/merchant/invoice/split_payments',
+  summary: 'The payment of an invoice that succeeded, else its current one: an invoice is collected by one at a time',
+  effect: 'read',
+  permission: 'invoice.read',
+  input: z.object({ invoiceId: input.filled }),
+  output: z.object({
+    payments: z.array(SplitPayment),
+    totalAmount: amount.describe('What is collected by payments: the total of the invoice less main credit'),
+    paidAmount: amount,
+    remainingAmount: amount.describe('What is still due; 0 for an invoice that is not open'),
+  }),
   errors: ['invoice_not_found'],
 });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Plan, PlanSnapshotAddon } from '../../catalog/plan-shape.js';
 import { subscriptionStatus } from '../../codes.js';
-import { meanings } from '../../field.js';
+import { flag, meanings, text } from '../../field.js';
 import { User } from '../../identity/user-shape.js';
 import * as input from '../../input.js';
 import { operation } from '../../operation.js';
@@ -51,6 +51,8 @@ const shown = {
   latestInvoice: Invoice.nullable(),
   plan: Plan.nullable(),
   subscription: Subscription,
+  hasNextInvoice: flag.describe('false: no invoice follows, as noNextInvoiceReason says'),
+  noNextInvoiceReason: text,
   unfinishedSubscriptionPendingUpdate: SubscriptionPendingUpdate.nullable(),
   user: User.nullable(),
 };
@@ -83,7 +85,7 @@ export const listTimelines = operation({
   ...reading,
   name: 'subscription.timeline_list',
   path: '/merchant/subscription/timeline_list',
-  summary: "Periods of a user's subscriptions, newest first",
+  summary: "Periods of a user's subscriptions, and the changes of plan or quantity inside them, newest first",
   input: input.paged(
     z.object({ userId: input.q.int().optional(), ...input.sorting('createTime', 'periodStart'), ...input.paging }),
   ),
