@@ -106,10 +106,16 @@ export async function filler(serverUrl: string, merchantId: number) {
     async users(to: number): Promise<void> {
       const created = `create_time - 31536000 + (n * 31::bigint) % 31536000`;
       const values = `'id', 1000000000 + n, 'email', n || '@example.com', 'email_key', n || '@example.com',
-        'external_user_id', '', 'create_time', template.${created}`;
+        'external_user_id', 'ext-' || n, 'first_name', 'First' || n % 977, 'last_name', 'Last ' || n % 9973,
+        'create_time', template.${created}`;
       await identity.query(copies('users', values, own, users + 1, to));
       await settled(identity);
       users = to;
+    },
+    /** The number of a finished invoice. */
+    async someNumber(): Promise<string> {
+      const text = `select number from invoices where ${own} and counter > 0 order by counter limit 1`;
+      return String((await billing.query(text)).rows[0]?.number);
     },
     /** So many entries in the operation log, of 40 members and 5000 users, and a hundred merchants of a hundred beside. */
     async logEntries(to: number): Promise<void> {

@@ -5,7 +5,7 @@ import { createRate } from './invoices.js';
 import { logTimes } from './logs.js';
 import type { Bench } from './measure.js';
 import { echoLimit } from './reads.js';
-import { countTimes, filterTimes, listRate } from './sizes.js';
+import { countTimes, filterTimes, listRate, searchTimes } from './sizes.js';
 
 const [few, many] = [10_000, 1_000_000];
 
@@ -18,7 +18,7 @@ export async function growthMeasures(bench: Bench): Promise<void> {
     if (bench.wants('invoice_list_10k', 'invoice_list_1m', 'invoice_new_1m', 'invoice_filters')) {
       await invoices(bench, fill);
     }
-    if (!bench.wants('operation_logs', 'user_count_1m')) return;
+    if (!bench.wants('operation_logs', 'user_count_1m', 'key_search_1m')) return;
     bench.tell('  · filling up to 1 000 000 users …');
     await fill.users(many);
     if (bench.wants('operation_logs')) {
@@ -29,6 +29,10 @@ export async function growthMeasures(bench: Bench): Promise<void> {
     }
     if (bench.wants('user_count_1m')) {
       bench.add('user_count_1m', await countTimes(stack, bench.tell), 'the slowest p99 of any range at 1 000 000');
+    }
+    if (bench.wants('key_search_1m')) {
+      const number = await fill.someNumber();
+      bench.add('key_search_1m', await searchTimes(stack, number, bench.tell), 'the slowest p99 of any key');
     }
   } finally {
     await fill.close();

@@ -36,6 +36,7 @@ export const measureNames = [
   'invoice_filters',
   'operation_logs',
   'user_count_1m',
+  'key_search_1m',
   'webhook_arrival',
   'tracing',
   'replicas',

@@ -82,6 +82,32 @@ export async function countTimes(stack: TemporaryStack, tell: (line: string) => 
   return slowest(stack, queries, tell);
 }
 
+/** p99 of search/key_search by keys of every kind; `number` is that of an invoice. */
+export async function searchTimes(
+  stack: TemporaryStack,
+  number: string,
+  tell: (line: string) => void,
+): Promise<Measure> {
+  const keys = {
+    'id of a user': '1000500000',
+    'e-mail': '500000@EXAMPLE.com',
+    externalUserId: 'ext-500000',
+    'number of an invoice': number,
+    'digits of a number': String(Number(number.slice(-9))),
+    'rare name': 'last 8977',
+    'frequent name': 'first',
+    'part of an e-mail': '500001@exam',
+    'nothing that there is': 'quixotic',
+    'two letters': 'qx',
+  };
+  const of = (key: string) => `/merchant/search/key_search?searchKey=${encodeURIComponent(key)}`;
+  return slowest(
+    stack,
+    Object.entries(keys).map(([name, key]) => [name, of(key)] as const),
+    tell,
+  );
+}
+
 /** p99 of each query, named, one request after the other; the measure is the slowest. */
 export async function slowest(
   stack: TemporaryStack,

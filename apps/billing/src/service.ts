@@ -79,6 +79,7 @@ import { OwnMoney } from './portal/money.js';
 import { Paying } from './portal/paying.js';
 import { ShownInvoices } from './portal/shown-invoice.js';
 import { OwnSubscriptions } from './portal/subscriptions.js';
+import { KeySearch } from './search/key-search.js';
 import { OnetimeAddons } from './subscriptions/addons/addons.js';
 import { onetimeAddonAggregate } from './subscriptions/addons/aggregate.js';
 import { onetimeAddons } from './subscriptions/addons/tables.js';
@@ -186,7 +187,7 @@ export const billing: ServiceDefinition<Config> = {
   copies: copiesWith(preferNamed),
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
-    ...[SplitPayments],
+    ...[SplitPayments, KeySearch],
     ...[GatewayCallbacks, SandboxQuestions, Captures, PaymentTimeline],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],

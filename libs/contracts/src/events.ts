@@ -8,7 +8,7 @@ import { OnetimePaymentItem } from './billing/subscriptions/details.js';
 import { Subscription, SubscriptionPendingUpdate } from './billing/subscriptions/shape.js';
 import { VatNumberState } from './billing/taxes.js';
 import { ClockMoved } from './billing/test-clock.js';
-import { UserMetricUpdate } from './billing/usage-metrics.js';
+import { UserMetricUpdate } from './billing/usage/metrics.js';
 import { MerchantCheckout } from './catalog/checkouts.js';
 import { MerchantCurrencies } from './catalog/exchange.js';
 import { MerchantMetric } from './catalog/metrics.js';

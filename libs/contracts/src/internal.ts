@@ -3,6 +3,7 @@ import { fetchDocument } from './billing/documents.js';
 import { gatewayCallback, sandboxQuestion } from './billing/payments/callbacks.js';
 import type { Slug } from './errors.js';
 import { ApiKeyState, CallersChanged, EventEnvelope, type EventKind, events } from './events.js';
+import { usersByKey } from './identity/user-search.js';
 import { type AutomationAnswer, AutomationRequest } from './notification/automation.js';
 import { type InternalOperation, internal, type Service, services } from './operation.js';
 
@@ -148,6 +149,7 @@ export const internalOperations: readonly InternalOperation[] = [
   fetchDocument,
   gatewayCallback,
   sandboxQuestion,
+  usersByKey,
 ];
 
 function isObject(value: unknown): boolean {

@@ -11,6 +11,7 @@ import { setupGatewayWebhook } from './billing/payments/callbacks.js';
 import * as paymentTimeline from './billing/payments/timeline.js';
 import * as payments from './billing/payments.js';
 import * as refunds from './billing/refunds.js';
+import * as search from './billing/search.js';
 import * as onetimeAddons from './billing/subscriptions/addons.js';
 import * as subscriptionChanges from './billing/subscriptions/changes.js';
 import * as subscriptionConfig from './billing/subscriptions/config.js';
@@ -22,9 +23,9 @@ import * as subscriptionReads from './billing/subscriptions/reads.js';
 import * as subscriptionRunning from './billing/subscriptions/running.js';
 import * as taxes from './billing/taxes.js';
 import * as testClock from './billing/test-clock.js';
-import * as usage from './billing/usage.js';
-import * as usageEvents from './billing/usage-events.js';
-import * as usageMetrics from './billing/usage-metrics.js';
+import * as usageEvents from './billing/usage/events.js';
+import * as usage from './billing/usage/limits.js';
+import * as usageMetrics from './billing/usage/metrics.js';
 import * as checkouts from './catalog/checkouts.js';
 import * as exchange from './catalog/exchange.js';
 import * as metrics from './catalog/metrics.js';
@@ -94,6 +95,7 @@ export const operations: readonly Operation[] = [
   paymentTimeline,
   paymentMethods,
   refunds,
+  search,
   credits,
   creditRecharges,
   discounts,

@@ -29,6 +29,12 @@ export async function zoneOf(reader: Reader, subscriptionId: string): Promise<st
   return (await reader.find(subscriptions, { subscriptionId }))?.timeZone;
 }
 
+/** The subscription with this id, as what it is of; undefined where there is none. */
+export async function ownerOf(reader: Reader, subscriptionId: string) {
+  const sub = subscriptionId.startsWith('sub_') ? await reader.find(subscriptions, { subscriptionId }) : undefined;
+  return sub && { type: 'subscription' as const, invoiceId: sub.latestInvoiceId, userId: sub.userId };
+}
+
 async function currentOf(reader: Reader, { userId, productId }: SubscriptionKey): Promise<Subscription> {
   const of = productId === undefined ? { userId } : { userId, productId };
   if (userId === 0) throw invalid('/subscriptionId', 'is required where no userId is given');

@@ -21,6 +21,7 @@ const tags = {
   vat: 'Taxes: VAT numbers and their validation, rates by country, US sales tax and exemptions.',
   currency: 'Exchange rates, and the currencies in which amounts are converted and sold.',
   email: 'The e-mails that were sent to users.',
+  search: 'One search field over users, invoices, subscriptions and payments.',
   webhook: 'Webhook endpoints receive events as signed requests. Deliveries are logged and can be sent again.',
   member: 'Members are the people who work for the merchant: their access, sign-in and what they did.',
   role: 'Roles grant permissions to members.',

@@ -16,20 +16,26 @@ export async function accountOf(reader: Reader, view: UserShape, user: User): Pr
 
 /** Users with their gateways, plans and credit accounts; each gateway and plan is looked up once. */
 export async function accountsOf(reader: Reader, rows: readonly User[]): Promise<UserAccountDetail[]> {
-  const [gatewaysById, plansById, credits] = await Promise.all([
+  const [gatewaysById, views, credits] = await Promise.all([
     reader.among(gateways, 'id', given(rows.map(({ gatewayId }) => gatewayId))).then(byId),
-    reader.among(plans, 'id', given(rows.map(({ planId }) => planId))).then(byId),
+    viewsOf(reader, rows),
     reader.among(
       creditAccounts,
       'userId',
       rows.map(({ id }) => id),
     ),
   ]);
-  return rows.map(row => {
-    const view = userView({ ...row, planName: plansById.get(row.planId)?.planName ?? '' });
+  return rows.map((row, at) => {
+    const view = views[at] as UserShape;
     const own = credits.filter(({ userId }) => userId === row.id);
     return userAccountView(view, row, gatewaysById.get(row.gatewayId), own);
   });
+}
+
+/** Users as they are shown; each plan is looked up once. */
+export async function viewsOf(reader: Reader, rows: readonly User[]): Promise<UserShape[]> {
+  const plansById = byId(await reader.among(plans, 'id', given(rows.map(({ planId }) => planId))));
+  return rows.map(row => userView({ ...row, planName: plansById.get(row.planId)?.planName ?? '' }));
 }
 
 /** The plan name of the user's shown subscription; '' for none. */

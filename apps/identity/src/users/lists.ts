@@ -1,15 +1,28 @@
 import { Controller } from '@nestjs/common';
-import { getUser, type In, listUsers, searchUsers, subscriptionStatus, userStatus } from '@recur/contracts';
+import {
+  getUser,
+  type In,
+  listUsers,
+  type Out,
+  searchUsers,
+  subscriptionStatus,
+  userStatus,
+  usersByKey,
+} from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { type Caller, type Condition, contains, Db, each, given, Handle, sorted } from '@recur/platform';
+import { type Caller, type Condition, contains, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
 import { subscriptions } from '../copies/tables.js';
-import { accountOf, accountsOf } from './accounts.js';
+import { emailKey } from '../domain/email.js';
+import { accountOf, accountsOf, viewsOf } from './accounts.js';
 import { userAggregate } from './aggregate.js';
-import { users } from './tables.js';
+import { type User as UserRow, users } from './tables.js';
 import { userView } from './views.js';
 
-/** Users in a search result, and how many of the newest users a search scans before it uses the index. */
-const searchLimits = { results: 100, scannedFirst: 10_000 } as const;
+/**
+ * Users in a search result, how many of the newest users a search scans before it uses the index, and the shortest part of
+ * a text that a key search looks for: the index has parts of three characters.
+ */
+const searchLimits = { results: 100, scannedFirst: 10_000, shortest: 3 } as const;
 const newest = 'create_time desc, id desc';
 const subscriptionStatuses: readonly number[] = Object.values(subscriptionStatus);
 
@@ -88,6 +101,18 @@ export class UserLists {
     });
   }
 
+  @Handle(usersByKey)
+  async byKey({ key, most }: In<typeof usersByKey>, caller: Caller): Promise<Out<typeof usersByKey>> {
+    const [named] = await this.db.read(caller, async reader => viewsOf(reader, await namedBy(reader, key)));
+    if (named || key.length < searchLimits.shortest) return { named: named ?? null, others: [] };
+    const ids = await this.newestFitting(caller, key);
+    return this.db.read(caller, async reader => {
+      const where: Condition[] = [['id = any(?)', ids]];
+      const { rows } = await reader.page({ from: users, where, order: newest, page: 0, count: most });
+      return { named: null, others: await viewsOf(reader, rows) };
+    });
+  }
+
   /** Frequent matches are found quickly among the newest users, rare ones by the trigram index. */
   private async newestFitting(caller: Caller, searchKey: string): Promise<number[]> {
     const among = (count: number | 'all') =>
@@ -113,6 +138,15 @@ export class UserLists {
     const isId = /^\d{1,15}$/.test(searchKey ?? '');
     return ids && isId ? [...ids, Number(searchKey)] : ids;
   }
+}
+
+/** The user with this id, e-mail or externalUserId, in this order. */
+async function namedBy(reader: Reader, key: string): Promise<UserRow[]> {
+  const byId = /^\d{1,15}$/.test(key) ? reader.find(users, { id: Number(key) }) : undefined;
+  const byEmail = reader.find(users, { emailKey: emailKey(key) });
+  const byExternalId = reader.find(users, { externalUserId: key });
+  const found = (await byId) ?? (await byEmail) ?? (await byExternalId);
+  return found ? [found] : [];
 }
 
 /** A condition on values. A single value is an equality, so that the index yields the order without a sort. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { MerchantMetric, MetricPlanCharge, MetricPlanChargeStep } from '../catalog/metrics.js';
-import { chargeStatus } from '../codes.js';
-import { amount, code, Empty, integer, type Shape, text, time } from '../field.js';
-import { User } from '../identity/user-shape.js';
-import * as input from '../input.js';
-import { ndjsonLines, operation } from '../operation.js';
-import { Invoice } from './invoices/shape.js';
+import { MerchantMetric, MetricPlanCharge, MetricPlanChargeStep } from '../../catalog/metrics.js';
+import { chargeStatus } from '../../codes.js';
+import { amount, code, Empty, integer, type Shape, text, time } from '../../field.js';
+import { User } from '../../identity/user-shape.js';
+import * as input from '../../input.js';
+import { ndjsonLines, operation } from '../../operation.js';
+import { Invoice } from '../invoices/shape.js';
 
 /** `batch`: events in one request of metric/event/batch. */
 export const usageLimits = { batch: 1_000 } as const;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { MetricPlanLimit } from '../catalog/plan-limits.js';
-import { aggregationType, metricType } from '../codes.js';
-import { code, flag, integer, type Shape, text, time } from '../field.js';
-import * as input from '../input.js';
-import { operation } from '../operation.js';
-import { Invoice } from './invoices/shape.js';
+import { MetricPlanLimit } from '../../catalog/plan-limits.js';
+import { aggregationType, metricType } from '../../codes.js';
+import { code, flag, integer, type Shape, text, time } from '../../field.js';
+import * as input from '../../input.js';
+import { operation } from '../../operation.js';
+import { Invoice } from '../invoices/shape.js';
 
 const quotaAdjustment = z.object({
   id: integer,

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { MerchantMetric, MetricPlanCharge, MetricPlanChargeStep } from '../catalog/metrics.js';
-import { Plan, PlanSnapshotAddon } from '../catalog/plan-shape.js';
-import { Product } from '../catalog/products.js';
-import { amount, flag, integer, type Shape, text, time } from '../field.js';
-import { User } from '../identity/user-shape.js';
-import * as input from '../input.js';
-import { operation } from '../operation.js';
-import { InvoiceLineMetricChargeLine } from './invoices/lines.js';
-import { Subscription } from './subscriptions/shape.js';
-import { UserHistoryMetricLimit } from './usage.js';
-import { ofUser, usageUser, usageValue } from './usage-events.js';
+import { MerchantMetric, MetricPlanCharge, MetricPlanChargeStep } from '../../catalog/metrics.js';
+import { Plan, PlanSnapshotAddon } from '../../catalog/plan-shape.js';
+import { Product } from '../../catalog/products.js';
+import { amount, flag, integer, type Shape, text, time } from '../../field.js';
+import { User } from '../../identity/user-shape.js';
+import * as input from '../../input.js';
+import { operation } from '../../operation.js';
+import { InvoiceLineMetricChargeLine } from '../invoices/lines.js';
+import { Subscription } from '../subscriptions/shape.js';
+import { ofUser, usageUser, usageValue } from './events.js';
+import { UserHistoryMetricLimit } from './limits.js';
 
 const userMerchantMetricLimitStat = z.object({
   CurrentUsedValue: integer,
