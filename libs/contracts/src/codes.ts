@@ -147,6 +147,8 @@ export const endpointType = { own: 0, automation: 1 } as const;
 export const replayStatus = { running: 1, finished: 2, cancelled: 3, stopped: 4 } as const;
 /** pending: queued, or tried and to be tried again; failed: given up. */
 export const emailStatus = { pending: 0, sent: 1, failed: 2 } as const;
+export const taskType = { download: 0, upload: 1 } as const;
+export const taskStatus = { queued: 0, running: 1, done: 2, failed: 3 } as const;
 export const connectionStatus = { requested: 1, allowed: 2, connected: 3 } as const;
 
 /** Percentages are integers: this is 100 %. */

@@ -38,6 +38,8 @@ export interface Also {
   permission: Permission;
   /** Input fields that bring the effect, by a value that is not empty; absent: every call has it. */
   by?: readonly string[];
+  /** The values of the fields that bring it, where not every one does. */
+  is?: readonly string[];
 }
 
 /** The most lines of an NDJSON body. */

@@ -21,6 +21,7 @@ import * as nextInvoice from './billing/subscriptions/next-invoice.js';
 import * as subscriptionNotes from './billing/subscriptions/notes.js';
 import * as subscriptionReads from './billing/subscriptions/reads.js';
 import * as subscriptionRunning from './billing/subscriptions/running.js';
+import * as tasks from './billing/tasks/tasks.js';
 import * as taxes from './billing/taxes.js';
 import * as testClock from './billing/test-clock.js';
 import * as usageEvents from './billing/usage/events.js';
@@ -96,6 +97,7 @@ export const operations: readonly Operation[] = [
   paymentMethods,
   refunds,
   search,
+  tasks,
   credits,
   creditRecharges,
   discounts,

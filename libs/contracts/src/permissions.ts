@@ -68,9 +68,9 @@ export function alsoNeeded(
   input: unknown,
 ): { permission: Permission; by: string }[] {
   const fields = input as Record<string, unknown>;
-  return also.flatMap(({ permission, by }) => {
+  return also.flatMap(({ permission, by, is }) => {
     if (by === undefined) return [{ permission, by: '' }];
-    const given = by.find(name => Boolean(fields[name]));
+    const given = by.find(name => Boolean(fields[name]) && (!is || is.includes(String(fields[name]))));
     return given === undefined ? [] : [{ permission, by: given }];
   });
 }

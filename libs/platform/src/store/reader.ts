@@ -6,6 +6,7 @@ import { type Peeking, rowsAmong, rowsOf, rowsWhere } from './reads/reads.js';
 import type { Table } from './schema/table.js';
 import type { Session } from './session.js';
 import { type List, type Page, pageOf } from './sql/list.js';
+import { type Slice, sliceOf } from './sql/slice.js';
 
 /** Reads of one merchant's rows. Asked for together, they share one round trip. */
 export class Reader implements Loader, Peeking {
@@ -75,6 +76,12 @@ export class Reader implements Loader, Peeking {
   /** A page of a list, and how many rows fit it. What is read after it is of the same moment. */
   page<T>(list: List<T>): Promise<Page<T>> {
     return pageOf(this.session, list);
+  }
+
+  /** The next rows of a list that is read to its end. */
+  async slice<T>(slice: Slice<T>): Promise<T[]> {
+    await this.session.open();
+    return sliceOf(this.session, slice);
   }
 
   /** A hand-written read; row-level security still holds. */
