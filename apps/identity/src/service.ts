@@ -11,6 +11,7 @@ import { HostedPages } from './client-sessions/hosted-pages.js';
 import { NewSession } from './client-sessions/new-session.js';
 import { addressRules, type Config, config } from './config.js';
 import { copies } from './copies/copies.js';
+import { Exports } from './exports.js';
 import { MemberSessions } from './member-sessions/member-sessions.js';
 import { SessionActivity } from './member-sessions/session-activity.js';
 import { memberAggregate, roleAggregate } from './members/aggregates.js';
@@ -113,7 +114,7 @@ export const identity: ServiceDefinition<Config> = {
       Totps,
     ],
     ...[GatewayQuestions, Users, UserChanges, UserLists, UserCount, AdminNotes, OwnDetails],
-    ...[NewSession, HostedPages, SessionExchange, OperationLog],
+    ...[NewSession, HostedPages, SessionExchange, OperationLog, Exports],
   ],
   providers: [
     ...[

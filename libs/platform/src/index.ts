@@ -72,7 +72,7 @@ export {
 export * from './store/schema/table.js';
 export { type Condition, each, given, type Known, type List, type Page, sorted } from './store/sql/list.js';
 export { contains } from './store/sql/search.js';
-export type { Slice } from './store/sql/slice.js';
+export type { SliceAt, Sliced } from './store/sql/slice.js';
 export { Tx } from './store/tx.js';
 export { FairQueue, type FairQueueLimits } from './work/fair-queue.js';
 export { type Removal, removedAtOnce } from './work/janitor.js';

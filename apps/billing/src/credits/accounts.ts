@@ -9,6 +9,7 @@ import {
   listCreditAccounts,
   listCreditTransactions,
   MerchantMember,
+  nameOfCode,
 } from '@recur/contracts';
 import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
 import { usersByEmail, usersById } from '../customers/users.js';
@@ -59,15 +60,7 @@ export class CreditAccounts {
     return this.db.read(caller, async reader => {
       const { rows, total } = await reader.page({
         from: creditTransactions,
-        where: [
-          ['account_type = ?', nameOf(creditAccountType, input.accountType)],
-          ...(await filtersOf(reader, input)),
-          ['currency = ?', given(input.currency)],
-          each(
-            'move',
-            given(input.transactionTypes)?.map(code => nameOf(creditTransactionType, code)),
-          ),
-        ],
+        where: await transactionsWhere(reader, input),
         order: sorted(newest, input),
         page: input.page,
         count: input.count,
@@ -75,6 +68,20 @@ export class CreditAccounts {
       return { creditTransactions: await shownTransactions(reader, rows), total };
     });
   }
+}
+
+/** The conditions of credit/credit_transaction_list. */
+export async function transactionsWhere(
+  reader: Reader,
+  input: In<typeof listCreditTransactions>,
+): Promise<Condition[]> {
+  const moves = given(input.transactionTypes)?.map(code => nameOfCode(creditTransactionType, code));
+  return [
+    ['account_type = ?', nameOfCode(creditAccountType, input.accountType)],
+    ...(await filtersOf(reader, input)),
+    ['currency = ?', given(input.currency)],
+    each('move', moves),
+  ];
 }
 
 type Filters = Pick<In<typeof listCreditAccounts>, 'userId' | 'email' | 'createTimeStart' | 'createTimeEnd'>;
@@ -87,10 +94,6 @@ async function filtersOf(reader: Reader, input: Filters): Promise<Condition[]> {
     ['create_time <= ?', given(input.createTimeEnd)],
   ];
 }
-
-/** The name of a code; one that no row has for an unknown code. */
-const nameOf = (table: Readonly<Record<string, number>>, code: number): string =>
-  Object.keys(table).find(name => table[name] === code) ?? '';
 
 async function shownAccounts(reader: Reader, rows: readonly AccountRow[]) {
   const [accounts, users] = await Promise.all([

@@ -38,7 +38,7 @@ export class DiscountLists {
     return this.db.read(caller, async reader => {
       const { rows, total } = await reader.page({
         from: discounts,
-        where: conditions(input, reader.now),
+        where: discountsWhere(input, reader.now),
         order: sorted(newest, input, 'discount_id'),
         page: input.page,
         count: input.count,
@@ -51,20 +51,9 @@ export class DiscountLists {
   uses(input: In<typeof listUserDiscounts>, caller: Caller) {
     return this.db.read(caller, async reader => {
       await reader.get(discounts, { discountId: input.id }, 'discount_not_found');
-      const byEmail = input.email ? await usersByEmail(reader, input.email) : undefined;
       const { rows, total } = await reader.page({
         from: userDiscounts,
-        where: [
-          ['discount_id = ?', input.id],
-          ['user_id = any(?)', given(input.userIds)],
-          ['user_id = any(?)', byEmail],
-          ['plan_id = any(?)', given(input.planIds)],
-          ['subscription_id = any(?)', given(input.subscriptionIds)],
-          ['status = any(?)', namesOf(userDiscountStatus, given(input.status))],
-          ['code = ?', given(input.childCode)],
-          ['create_time >= ?', given(input.createTimeStart)],
-          ['create_time <= ?', given(input.createTimeEnd)],
-        ],
+        where: await usesWhere(reader, input),
         order: sorted(newest, input, 'use_id'),
         page: input.page,
         count: input.count,
@@ -84,7 +73,23 @@ export class DiscountLists {
   }
 }
 
-function conditions(input: In<typeof listDiscounts>, now: number): Condition[] {
+/** The conditions of discount/user_discount_list. */
+export async function usesWhere(reader: Reader, input: In<typeof listUserDiscounts>): Promise<Condition[]> {
+  return [
+    ['discount_id = ?', input.id],
+    ['user_id = any(?)', given(input.userIds)],
+    ['user_id = any(?)', input.email ? await usersByEmail(reader, input.email) : undefined],
+    ['plan_id = any(?)', given(input.planIds)],
+    ['subscription_id = any(?)', given(input.subscriptionIds)],
+    ['status = any(?)', namesOf(userDiscountStatus, given(input.status))],
+    ['code = ?', given(input.childCode)],
+    ['create_time >= ?', given(input.createTimeStart)],
+    ['create_time <= ?', given(input.createTimeEnd)],
+  ];
+}
+
+/** The conditions of discount/list. */
+export function discountsWhere(input: In<typeof listDiscounts>, now: number): Condition[] {
   const status = namesOf(discountStatus, given(input.status));
   // `now` is a number of ours; see statusAt
   const shown = `case when status = 'active' and end_time <> 0 and end_time <= ${now} then 'expired' else status end`;

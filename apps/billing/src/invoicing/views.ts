@@ -80,7 +80,9 @@ export function invoiceView(invoice: InvoiceState): contract.Invoice {
 }
 
 /** The due date, and the days to it from the finish. A term that was moved since is rounded up to days. */
-function dueDateOf(invoice: InvoiceState): Pick<contract.Invoice, 'deadline' | 'dayUtilDue'> {
+export function dueDateOf(
+  invoice: Pick<InvoiceState, 'finishTime' | 'daysUntilDue' | 'kind' | 'deadline'>,
+): Pick<contract.Invoice, 'deadline' | 'dayUtilDue'> {
   const { finishTime, daysUntilDue, kind } = invoice;
   if (finishTime === 0 || kind !== 'invoice') return { deadline: 0, dayUtilDue: daysUntilDue };
   const deadline = invoice.deadline || expiryTime(invoice);

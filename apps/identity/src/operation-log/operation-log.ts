@@ -12,26 +12,8 @@ export class OperationLog {
 
   @Handle(operationLogList)
   async list({ page, count, ...filters }: In<typeof operationLogList>, caller: Caller) {
-    const [acting, concerned] = await Promise.all([
-      this.db.search(caller, 'members', [
-        { column: 'first_name', field: 'memberFirstName', part: filters.memberFirstName },
-        { column: 'last_name', field: 'memberLastName', part: filters.memberLastName },
-        { column: 'email', field: 'memberEmail', part: filters.memberEmail },
-      ]),
-      this.db.search(caller, 'users', [
-        { column: 'first_name', field: 'firstName', part: filters.firstName },
-        { column: 'last_name', field: 'lastName', part: filters.lastName },
-        { column: 'email', field: 'email', part: filters.email },
-      ]),
-    ]);
+    const { acting, concerned, exactly, where } = await entriesWhere(this.db, caller, filters);
     if (acting?.length === 0 || concerned?.length === 0) return { merchantOperationLogs: [], total: 0 };
-    const exactly: Condition[] = [
-      ['subscription_id = ?', given(filters.subscriptionId)],
-      ['invoice_id = ?', given(filters.invoiceId)],
-      ['plan_id = ?', given(filters.planId)],
-      ['discount_code = ?', given(filters.discountCode)],
-    ];
-    const where = [among('member_id', acting), among('user_id', concerned), ...exactly];
     // tallies exist per member and per user, for no other filter and not for both at once
     const uncounted = exactly.some(([, value]) => value !== undefined) || (acting && concerned);
     return this.db.read(caller, async reader => {
@@ -46,6 +28,31 @@ export class OperationLog {
 }
 
 type Ids = readonly number[] | undefined;
+type Filters = Omit<In<typeof operationLogList>, 'page' | 'count'>;
+
+/** The conditions of the list, and the members and users that they are about; undefined where they are about all. */
+export async function entriesWhere(db: Db, caller: Caller, filters: Filters) {
+  const [acting, concerned] = await Promise.all([
+    db.search(caller, 'members', [
+      { column: 'first_name', field: 'memberFirstName', part: filters.memberFirstName },
+      { column: 'last_name', field: 'memberLastName', part: filters.memberLastName },
+      { column: 'email', field: 'memberEmail', part: filters.memberEmail },
+    ]),
+    db.search(caller, 'users', [
+      { column: 'first_name', field: 'firstName', part: filters.firstName },
+      { column: 'last_name', field: 'lastName', part: filters.lastName },
+      { column: 'email', field: 'email', part: filters.email },
+    ]),
+  ]);
+  const exactly: Condition[] = [
+    ['subscription_id = ?', given(filters.subscriptionId)],
+    ['invoice_id = ?', given(filters.invoiceId)],
+    ['plan_id = ?', given(filters.planId)],
+    ['discount_code = ?', given(filters.discountCode)],
+  ];
+  const where = [among('member_id', acting), among('user_id', concerned), ...exactly];
+  return { acting, concerned, exactly, where };
+}
 
 const counted = `select n, (select coalesce(sum(n), 0) from operation_log_tallies
     where merchant_id = $1 and kind = $2 and id = any($3::bigint[])) as fitting

@@ -47,41 +47,13 @@ export class UserLists {
 
   @Handle(listUsers)
   async list(input: In<typeof listUsers>, caller: Caller) {
-    const { email, firstName, lastName, searchKey, page, count } = input;
-    const withStatus = statuses(input.status);
-    const subStatus = given(input.subStatus)?.filter(code => subscriptionStatuses.includes(code));
-    if (withStatus?.length === 0 || subStatus?.length === 0) return { userAccounts: [], total: 0 };
-    const [named, keyed] = await Promise.all([
-      this.db.search(caller, 'users', [
-        { column: 'email', field: 'email', part: email },
-        { column: 'first_name', field: 'firstName', part: firstName },
-        { column: 'last_name', field: 'lastName', part: lastName },
-      ]),
-      this.fitting(caller, searchKey),
-    ]);
+    const { page, count } = input;
+    const byText = await usersByText(this.db, caller, input);
     return this.db.read(caller, async reader => {
-      const subscriptionId = given(input.subscriptionId);
-      const subscription = subscriptionId ? await reader.find(subscriptions, { id: subscriptionId }) : undefined;
-      if (subscriptionId && !subscription) return { userAccounts: [], total: 0 };
-      const { rows, total } = await reader.page({
-        from: users,
-        where: [
-          ['id = ?', given(input.userId)],
-          ['id = ?', subscription?.userId],
-          ['external_user_id = ?', given(input.externalUserId)],
-          ['id = any(?)', named],
-          ['id = any(?)', keyed],
-          oneOf('status', withStatus),
-          oneOf('gateway_id', given(input.gatewayIds)),
-          each('plan_id', given(input.planIds)),
-          each('subscription_status', subStatus),
-          ['create_time >= ?', given(input.createTimeStart)],
-          ['create_time <= ?', given(input.createTimeEnd)],
-        ],
-        order: sorted({ createTime: 'create_time' }, input),
-        page,
-        count,
-      });
+      const where = await usersWhere(reader, input, byText);
+      if (!where) return { userAccounts: [], total: 0 };
+      const order = sorted({ createTime: 'create_time' }, input);
+      const { rows, total } = await reader.page({ from: users, where, order, page, count });
       return { userAccounts: await accountsOf(reader, rows), total };
     });
   }
@@ -123,21 +95,64 @@ export class UserLists {
     const ids = await among(searchLimits.scannedFirst);
     if (ids.length === searchLimits.results) return ids;
     try {
-      return (await this.fitting(caller, searchKey)) ?? [];
+      return (await fitting(this.db, caller, searchKey)) ?? [];
     } catch (error) {
       const many = error instanceof Rejected && error.slug === 'invalid_parameters';
       if (many) return among('all');
       throw error;
     }
   }
+}
 
-  /** Ids of users whose texts contain the key, or whose id it is; undefined without a key. */
-  private async fitting(caller: Caller, searchKey: string | undefined): Promise<number[] | undefined> {
-    const parts = [{ column: 'anything', field: 'searchKey', part: searchKey }];
-    const ids = await this.db.search(caller, 'users', parts);
-    const isId = /^\d{1,15}$/.test(searchKey ?? '');
-    return ids && isId ? [...ids, Number(searchKey)] : ids;
-  }
+type Input = In<typeof listUsers>;
+type Ids = number[] | undefined;
+
+/** Ids of the users whose texts the filters tell; undefined for a filter that is not given. */
+export async function usersByText(db: Db, caller: Caller, input: Input): Promise<{ named: Ids; keyed: Ids }> {
+  const { email, firstName, lastName, searchKey } = input;
+  const [named, keyed] = await Promise.all([
+    db.search(caller, 'users', [
+      { column: 'email', field: 'email', part: email },
+      { column: 'first_name', field: 'firstName', part: firstName },
+      { column: 'last_name', field: 'lastName', part: lastName },
+    ]),
+    fitting(db, caller, searchKey),
+  ]);
+  return { named, keyed };
+}
+
+/** The conditions of user/list; undefined where nobody can fit. */
+export async function usersWhere(
+  reader: Reader,
+  input: Input,
+  { named, keyed }: Awaited<ReturnType<typeof usersByText>>,
+): Promise<Condition[] | undefined> {
+  const withStatus = statuses(input.status);
+  const subStatus = given(input.subStatus)?.filter(code => subscriptionStatuses.includes(code));
+  if (withStatus?.length === 0 || subStatus?.length === 0) return undefined;
+  const subscriptionId = given(input.subscriptionId);
+  const subscription = subscriptionId ? await reader.find(subscriptions, { id: subscriptionId }) : undefined;
+  if (subscriptionId && !subscription) return undefined;
+  return [
+    ['id = ?', given(input.userId)],
+    ['id = ?', subscription?.userId],
+    ['external_user_id = ?', given(input.externalUserId)],
+    ['id = any(?)', named],
+    ['id = any(?)', keyed],
+    oneOf('status', withStatus),
+    oneOf('gateway_id', given(input.gatewayIds)),
+    each('plan_id', given(input.planIds)),
+    each('subscription_status', subStatus),
+    ['create_time >= ?', given(input.createTimeStart)],
+    ['create_time <= ?', given(input.createTimeEnd)],
+  ];
+}
+
+/** Ids of users whose texts contain the key, or whose id it is; undefined without a key. */
+async function fitting(db: Db, caller: Caller, searchKey: string | undefined): Promise<Ids> {
+  const ids = await db.search(caller, 'users', [{ column: 'anything', field: 'searchKey', part: searchKey }]);
+  const isId = /^\d{1,15}$/.test(searchKey ?? '');
+  return ids && isId ? [...ids, Number(searchKey)] : ids;
 }
 
 /** The user with this id, e-mail or externalUserId, in this order. */

@@ -6,7 +6,7 @@ import { type Peeking, rowsAmong, rowsOf, rowsWhere } from './reads/reads.js';
 import type { Table } from './schema/table.js';
 import type { Session } from './session.js';
 import { type List, type Page, pageOf } from './sql/list.js';
-import { type Slice, sliceOf } from './sql/slice.js';
+import { type Slice, type Sliced, sliceOf } from './sql/slice.js';
 
 /** Reads of one merchant's rows. Asked for together, they share one round trip. */
 export class Reader implements Loader, Peeking {
@@ -79,7 +79,7 @@ export class Reader implements Loader, Peeking {
   }
 
   /** The next rows of a list that is read to its end. */
-  async slice<T>(slice: Slice<T>): Promise<T[]> {
+  async slice<T, K extends keyof T & string = keyof T & string>(slice: Slice<T, K>): Promise<Sliced<Pick<T, K>>> {
     await this.session.open();
     return sliceOf(this.session, slice);
   }

@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { type In, invoiceStatus, listInvoices } from '@recur/contracts';
-import { type Caller, type Condition, Db, each, given, Handle, sorted } from '@recur/platform';
+import { type Caller, type Condition, Db, each, given, Handle, type Reader, sorted } from '@recur/platform';
 import { usersByEmail } from '../../customers/users.js';
 import { settingsOf } from '../finish/settings.js';
 import { invoices } from '../tables.js';
@@ -16,20 +16,10 @@ export class InvoiceList {
 
   @Handle(listInvoices)
   async list(input: Input, caller: Caller) {
-    const { page, count, sendEmail } = input;
-    const byName = await this.db.search(caller, 'user_copies', [
-      { column: 'first_name', field: 'firstName', part: input.firstName },
-      { column: 'last_name', field: 'lastName', part: input.lastName },
-    ]);
+    const { page, count } = input;
+    const byName = await usersNamed(this.db, caller, input);
     return this.db.read(caller, async reader => {
-      const byEmail = sendEmail ? await usersByEmail(reader, sendEmail) : undefined;
-      const { showZeroInvoice } = await settingsOf(reader);
-      const where = [
-        ...conditions(input),
-        hiding(input, showZeroInvoice),
-        each('user_id', byName),
-        each('user_id', byEmail),
-      ];
+      const where = await shownWhere(reader, input, byName);
       const order = sorted({ createTime: 'create_time', totalAmount: 'total_amount' }, input);
       const { rows, total } = await reader.page({
         from: invoices,
@@ -42,6 +32,22 @@ export class InvoiceList {
       return { invoices: await invoicesOf(reader, rows), total };
     });
   }
+}
+
+type Names = Pick<Input, 'firstName' | 'lastName'>;
+
+/** Ids of the users whose names the filters tell; undefined where they tell none. */
+export const usersNamed = (db: Db, caller: Caller, { firstName, lastName }: Names): Promise<number[] | undefined> =>
+  db.search(caller, 'user_copies', [
+    { column: 'first_name', field: 'firstName', part: firstName },
+    { column: 'last_name', field: 'lastName', part: lastName },
+  ]);
+
+/** The conditions of the list; `byName` is from `usersNamed`. */
+export async function shownWhere(reader: Reader, input: Input, byName: number[] | undefined): Promise<Condition[]> {
+  const byEmail = input.sendEmail ? await usersByEmail(reader, input.sendEmail) : undefined;
+  const { showZeroInvoice } = await settingsOf(reader);
+  return [...conditions(input), hiding(input, showZeroInvoice), each('user_id', byName), each('user_id', byEmail)];
 }
 
 /** Invoices that were finished without a number are of total 0: found by that, or by their id. */

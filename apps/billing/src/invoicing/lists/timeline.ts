@@ -8,7 +8,7 @@ import {
   timelineStatus,
   timelineType,
 } from '@recur/contracts';
-import { type Caller, Db, given, Handle, type Reader, type Row } from '@recur/platform';
+import { type Caller, type Condition, Db, given, Handle, type Reader, type Row } from '@recur/platform';
 import { percentageOf } from '../../pricing/tax.js';
 import type { Payment } from '../domain/payment.js';
 import type { Refund } from '../domain/refund.js';
@@ -60,36 +60,21 @@ export class PaymentTimeline {
 function statementOf(input: Input, merchantId: number): { sql: string; values: unknown[] } {
   const values: unknown[] = [merchantId];
   const place = (value: unknown) => `$${values.push(value)}`;
-  const conditions = (side: keyof typeof sides): string => {
-    const { amount, names, ids } = sides[side];
-    const statuses = given(input.status)?.flatMap(code => names(code));
-    const parts: [unknown, (at: string) => string][] = [
-      [given(input.userId), at => `user_id = ${at}`],
-      [given(input.gatewayIds), at => `gateway_id = any(${at})`],
-      [given(input.currency), at => `currency = ${at}`],
-      [given(input.amountStart), at => `${amount} >= ${at}`],
-      [given(input.amountEnd), at => `${amount} <= ${at}`],
-      [given(input.createTimeStart), at => `create_time >= ${at}`],
-      [given(input.createTimeEnd), at => `create_time <= ${at}`],
-      [statuses, at => `status = any(${at})`],
-      [given(input.searchKey), at => `(${ids.map(column => `${column} = ${at}`).join(' or ')})`],
-    ];
-    return [
+  const conditions = (side: keyof typeof sides): string =>
+    [
       'merchant_id = $1',
-      ...parts.flatMap(([value, sql]) => (value === undefined ? [] : [sql(place(value))])),
+      ...sideWhere(input, side).flatMap(([sql, value]) =>
+        value === undefined ? [] : [sql.replaceAll('?', place(value))],
+      ),
     ].join(' and ');
-  };
   const direction = input.sortType === 'asc' ? 'asc' : 'desc';
   const order = input.sortField === 'totalAmount' ? 'amount' : 'create_time';
   const { counted } = limits;
-  const wanted = given(input.timelineTypes) ?? Object.values(timelineType);
-  const selects = (['payment', 'refund'] as const)
-    .filter(side => wanted.includes(timelineType[side]))
-    .map(side => {
-      const { table, key, amount } = sides[side];
-      return `(select ${timelineType[side]} as type, ${key} as key, id, create_time, ${amount} as amount from ${table}
+  const selects = sidesOf(input).map(side => {
+    const { table, key, amount } = sides[side];
+    return `(select ${timelineType[side]} as type, ${key} as key, id, create_time, ${amount} as amount from ${table}
         where ${conditions(side)} order by ${order} ${direction}, id ${direction} limit ${counted})`;
-    });
+  });
   const found =
     selects.length > 0
       ? selects.join(' union all ')
@@ -101,6 +86,28 @@ function statementOf(input: Input, merchantId: number): { sql: string; values: u
     select page.*, totals.total from (select least(count(*), ${counted}) as total from found) totals
       left join page on true order by page.${order} ${direction}, page.id ${direction}`;
   return { sql, values };
+}
+
+/** The tables of which rows are wanted. */
+export function sidesOf(input: Input): (keyof typeof sides)[] {
+  const wanted = given(input.timelineTypes) ?? Object.values(timelineType);
+  return (['payment', 'refund'] as const).filter(side => wanted.includes(timelineType[side]));
+}
+
+/** The conditions of the list on one of its tables. */
+export function sideWhere(input: Input, side: keyof typeof sides): Condition[] {
+  const { amount, names, ids } = sides[side];
+  return [
+    ['user_id = ?', given(input.userId)],
+    ['gateway_id = any(?)', given(input.gatewayIds)],
+    ['currency = ?', given(input.currency)],
+    [`${amount} >= ?`, given(input.amountStart)],
+    [`${amount} <= ?`, given(input.amountEnd)],
+    ['create_time >= ?', given(input.createTimeStart)],
+    ['create_time <= ?', given(input.createTimeEnd)],
+    ['status = any(?)', given(input.status)?.flatMap(code => names(code))],
+    [`(${ids.map(column => `${column} = ?`).join(' or ')})`, given(input.searchKey)],
+  ];
 }
 
 const statesWith = (codes: Record<string, keyof typeof timelineStatus>) => (code: number) =>
@@ -117,6 +124,7 @@ const sides = {
   },
 } as const;
 
+/** Rows of the list, as it shows them. */
 async function detailsOf(reader: Reader, rows: readonly Row[]): Promise<PaymentTimelineDetail[]> {
   const keys = (type: number) => rows.filter(row => Number(row.type) === type).map(row => String(row.key));
   const made = await reader.among(refunds, 'refundId', keys(timelineType.refund));
@@ -148,7 +156,7 @@ const shared = ({
   ...{ id, merchantId, invoiceId, subscriptionId, paymentId, userId, gatewayId, currency, createTime },
 });
 
-function ofPayment(payment: Payment): PaymentTimelineDetail {
+export function ofPayment(payment: Payment): PaymentTimelineDetail {
   const { paymentId, status, automatic, gatewayPaymentId, reason, totalAmount, paymentAmount, refundedAmount } =
     payment;
   return {
@@ -166,7 +174,7 @@ function ofPayment(payment: Payment): PaymentTimelineDetail {
   };
 }
 
-function ofRefund(refund: Refund, payment: Payment | undefined): PaymentTimelineDetail {
+export function ofRefund(refund: Refund, payment: Payment | undefined): PaymentTimelineDetail {
   const { refundId, status, gatewayRefundId, explanation, amount, toPayments } = refund;
   return {
     ...shared(refund),

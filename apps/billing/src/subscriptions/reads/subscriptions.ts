@@ -63,7 +63,7 @@ export class SubscriptionReads {
       const { page, count } = input;
       const { rows, total } = await reader.page({
         from: subscriptions,
-        where: await conditions(reader, input),
+        where: await subscriptionsWhere(reader, input),
         order: sorted({ createTime: 'create_time', modifyTime: 'modify_time' }, input),
         page,
         count,
@@ -73,7 +73,8 @@ export class SubscriptionReads {
   }
 }
 
-async function conditions(reader: Reader, input: Input): Promise<Condition[]> {
+/** The conditions of subscription/list. */
+export async function subscriptionsWhere(reader: Reader, input: Input): Promise<Condition[]> {
   const { Email, externalUserId, searchKey } = input;
   const [byEmail, byExternalId] = await Promise.all([
     Email ? usersByEmail(reader, Email) : undefined,

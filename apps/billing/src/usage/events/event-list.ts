@@ -16,7 +16,7 @@ export class UsageEventList {
   @Handle(listUsageEvents)
   list(input: Input, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const where = await conditions(reader, input);
+      const where = await eventsWhere(reader, input);
       const { page, count } = input;
       const order = sorted({ createTime: 'create_time' }, input);
       const { rows, total } = await reader.page({ from: usageEvents, where, order, page, count });
@@ -49,7 +49,8 @@ export class UsageEventList {
   }
 }
 
-async function conditions(reader: Reader, input: Input): Promise<Condition[]> {
+/** The conditions of metric/event_list. */
+export async function eventsWhere(reader: Reader, input: Input): Promise<Condition[]> {
   const billed = await billedOn(reader, given(input.invoiceId));
   const subscriptionIds = [
     ...(input.subscriptionIds ?? []),

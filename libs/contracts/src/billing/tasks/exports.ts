@@ -1,7 +1,10 @@
 import type { z } from 'zod';
+import { currencies } from '../../catalog/currencies.js';
+import type { CodeTable } from '../../codes.js';
 import { operationLogList } from '../../identity/operation-log.js';
 import { listUsers } from '../../identity/users.js';
 import type { Permission, Service } from '../../operation.js';
+import { ignoredFields, type Validated, validate } from '../../validate.js';
 import { listCreditTransactions } from '../credits/credits.js';
 import { listDiscounts, listUserDiscounts } from '../discounts.js';
 import { listInvoices } from '../invoices/invoices.js';
@@ -10,7 +13,7 @@ import { listSubscriptions } from '../subscriptions/reads.js';
 import { listUsageEvents } from '../usage/events.js';
 
 /**
- * What a column holds: text; a whole number; an amount in major units, with its currency in a column beside it; a time,
+ * Content of a column: text; a whole number; an amount in major units, with its currency in a column beside it; a time,
  * which is unix seconds here and written in the time zone of the export.
  */
 export type ColumnKind = 'text' | 'integer' | 'amount' | 'time';
@@ -20,7 +23,7 @@ export interface ExportKind {
   /** The service that has the rows. */
   service: Service;
   list: { input: z.ZodType };
-  /** What a member needs beside the right to make exports: that of the list. */
+  /** The permission of the list, needed beside the right to make exports. */
   permission: Permission;
   groups: Readonly<Record<string, Readonly<Record<string, ColumnKind>>>>;
 }
@@ -139,7 +142,7 @@ export const exportKinds = {
     ...{ service: 'billing', list: listUsageEvents, permission: 'billable-metric.read' },
     groups: {
       Event: {
-        ...{ Id: 'integer', ExternalEventId: 'text', MetricCode: 'text', MetricName: 'text', Value: 'text' },
+        ...{ Id: 'integer', ExternalEventId: 'text', MetricCode: 'text', MetricName: 'text', Value: 'integer' },
         ...{ SubscriptionId: 'text', PeriodStart: 'time', PeriodEnd: 'time', EventTime: 'time', CreateTime: 'time' },
       },
       User: buyer,
@@ -172,3 +175,47 @@ export type ExportRow<T extends ExportTask> = Record<
   Columns<(typeof exportKinds)[T]['groups']> & string,
   string | number
 >;
+
+type ListOf<T extends ExportTask> = (typeof exportKinds)[T]['list'];
+/** The filters of an export, as its list takes them. */
+export type ExportFilters<T extends ExportTask> = z.output<ListOf<T>['input']>;
+
+/** Fields of lists that say nothing about which rows are exported. */
+const ofPages = ['page', 'count', 'sortField', 'sortType'];
+
+/** The filters in the payload of an export; an unknown one is an issue, since it would filter nothing. */
+export function exportFilters<T extends ExportTask>(
+  task: T,
+  { timezone: _, ...payload }: Readonly<Record<string, unknown>>,
+): Validated<ExportFilters<T>> {
+  const sent = Object.fromEntries(Object.entries(payload).filter(([name]) => !ofPages.includes(name)));
+  const input: z.ZodType = exportKinds[task].list.input;
+  const checked = validate(input, sent);
+  const issues = checked.ok ? ignoredFields(sent, checked.value) : checked.issues;
+  if (checked.ok && issues.length === 0) return { ok: true, value: checked.value as ExportFilters<T> };
+  const within = issues.map(({ path, message }) => ({ path: `/payload${path}`, message: `payload.${message}` }));
+  return { ok: false, issues: within.map(issue => ({ ...issue, message: ofFilter(issue.message) })) };
+}
+
+const ofFilter = (message: string) =>
+  message.replace('is not a field of this operation', 'is not a filter of this export');
+
+/** A number of units of which a whole has 10^places, as a decimal. */
+const decimal = (units: bigint | number, places: number): number => Number(`${units}e-${places}`);
+
+/** An amount in major units: 1234 in EUR is 12.34. As it is where there is no currency. */
+export const majorUnits = (minor: bigint | number, currency: string): number =>
+  decimal(minor, currencies.get(currency) ?? 0);
+
+/** Basis points as a percentage: 825 is 8.25. */
+export const percentText = (basisPoints: number): string => String(decimal(basisPoints, 2));
+
+/** The name of a code; '' for an unknown one. */
+export const nameOfCode = (table: CodeTable, code: number): string =>
+  Object.keys(table).find(name => table[name] === code) ?? '';
+
+/** Cells of rows, in the order of the columns. */
+export const cellsOf = <T extends ExportTask>(
+  rows: readonly ExportRow<T>[],
+  columns: readonly string[],
+): (string | number)[][] => rows.map(row => columns.map(name => (row as Record<string, string | number>)[name] ?? ''));
