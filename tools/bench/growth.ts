@@ -1,5 +1,6 @@
 import { createClient } from '@recur/client';
 import { newUser } from '../journeys/shop.js';
+import { exportTime } from './exports.js';
 import { filler } from './fill.js';
 import { createRate } from './invoices.js';
 import { logTimes } from './logs.js';
@@ -15,7 +16,7 @@ export async function growthMeasures(bench: Bench): Promise<void> {
   const { merchantId, services } = stack.facts();
   const fill = await filler(services.postgres.url, Number(merchantId));
   try {
-    if (bench.wants('invoice_list_10k', 'invoice_list_1m', 'invoice_new_1m', 'invoice_filters')) {
+    if (bench.wants('invoice_list_10k', 'invoice_list_1m', 'invoice_new_1m', 'invoice_filters', 'export_1m')) {
       await invoices(bench, fill);
     }
     if (!bench.wants('operation_logs', 'user_count_1m', 'key_search_1m')) return;
@@ -50,7 +51,7 @@ async function invoices(bench: Bench, fill: Awaited<ReturnType<typeof filler>>):
     const list = await listRate(stack, await echoLimit(bench));
     bench.add('invoice_list_10k', list.measure, `p99 ${list.p99.toFixed(1)} ms`);
   }
-  if (!bench.wants('invoice_list_1m', 'invoice_new_1m', 'invoice_filters')) return;
+  if (!bench.wants('invoice_list_1m', 'invoice_new_1m', 'invoice_filters', 'export_1m')) return;
   const limit = bench.wants('invoice_new_1m') ? await createRate(bench) : Number.NaN;
   bench.tell('  · filling up to 1 000 000 invoices; this takes some minutes …');
   await fill.invoices(many);
@@ -66,5 +67,9 @@ async function invoices(bench: Bench, fill: Awaited<ReturnType<typeof filler>>):
   if (bench.wants('invoice_filters')) {
     const filters = await filterTimes(stack, userId, bench.tell);
     bench.add('invoice_filters', filters, 'the slowest p99 of every filter at 1 000 000');
+  }
+  if (bench.wants('export_1m')) {
+    const { more, ...measure } = await exportTime(bench);
+    bench.add('export_1m', measure, more);
   }
 }

@@ -34,6 +34,7 @@ export const measureNames = [
   'invoice_list_1m',
   'invoice_new_1m',
   'invoice_filters',
+  'export_1m',
   'operation_logs',
   'user_count_1m',
   'key_search_1m',

@@ -16,6 +16,7 @@ import {
   replayStatus,
   subscriptionStatus,
   subscriptionTimelineStatus,
+  taskStatus,
   timelineStatus,
   userDiscountStatus,
   userStatus,
@@ -68,6 +69,12 @@ const rows = [
     pending: 'waits for its invoice, or for the end of the period',
     finished: 'it has taken effect',
     cancelled: 'withdrawn, replaced, or not paid in time',
+  }),
+  rowsOf('export', taskStatus, {
+    queued: 'not begun yet',
+    running: 'some rows are written',
+    done: 'its link opens the file for 7 days',
+    failed: 'given up, as failureReason says',
   }),
   rowsOf('period of a subscription', subscriptionTimelineStatus, {
     pending: never,

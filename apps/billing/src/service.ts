@@ -19,6 +19,12 @@ import { NoticeMails } from './documents/notice-mails.js';
 import { DocumentReader } from './documents/reader.js';
 import { DocumentRenderer } from './documents/renderer.js';
 import { sellerLogos } from './documents/tables.js';
+import { ExportDownloads } from './exports/downloads.js';
+import { ExportFormatter } from './exports/formatter.js';
+import { exportParts, exportTaskRows, exportTemplates } from './exports/tables.js';
+import { ExportTasks } from './exports/tasks.js';
+import { ExportTemplates } from './exports/templates.js';
+import { ExportWriting } from './exports/writing.js';
 import { gatewayAdapters } from './gateways/adapters/adapters.js';
 import { Sandbox } from './gateways/adapters/sandbox.js';
 import { sandboxCallbacks, sandboxCharges } from './gateways/adapters/sandbox-tables.js';
@@ -165,6 +171,7 @@ export const billing: ServiceDefinition<Config> = {
         usageTables.billings,
       ],
       ...[usageTables.adjustments, usageTables.snapshots, usageTables.notices],
+      ...[exportTaskRows, exportParts, exportTemplates],
     ],
     migrations,
     worksFrom: 5,
@@ -188,6 +195,7 @@ export const billing: ServiceDefinition<Config> = {
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
     ...[SplitPayments, KeySearch],
+    ...[ExportTasks, ExportTemplates, ExportDownloads],
     ...[GatewayCallbacks, SandboxQuestions, Captures, PaymentTimeline],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],
@@ -210,6 +218,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[InvoiceEndings, InvoiceOwners, Notices, WireTransfers, Disputes],
     ...[Charges, Settlement, MethodTries, PaymentAttempts, PaymentReconciliation, GatewayFacts],
     ...[RefundReports, RefundSending, RefundSettlement],
+    ...[ExportFormatter, ExportWriting],
     DocumentLinks,
     DocumentReader,
     Logos,
@@ -239,6 +248,7 @@ export const billing: ServiceDefinition<Config> = {
     ],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
     app.get(LastNotices).work,
+    ...app.get(ExportWriting).works,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, app.get(MethodTries).work],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
     ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],

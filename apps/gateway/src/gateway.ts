@@ -12,10 +12,11 @@ import { Credentials } from './callers/credentials.js';
 import { FailedSignIns } from './callers/failed-sign-ins.js';
 import type { GatewayConfig } from './config.js';
 import { Docs } from './docs/docs.js';
+import { DocumentRoutes } from './files/documents.js';
+import { ExportRoutes } from './files/exports.js';
 import { Health } from './health.js';
 import { Admission } from './http/admission.js';
 import { CallbackRoutes } from './http/callbacks.js';
-import { DocumentRoutes } from './http/documents.js';
 import { Edge } from './http/edge.js';
 import { stopListening } from './http/node-server.js';
 import { OpenPaths } from './http/open-paths.js';
@@ -59,7 +60,7 @@ export class Gateway {
         { provide: Bus, useValue: bus },
         { provide: Responses, useValue: responses },
         ...[Callers, Credentials, Activity, FailedSignIns, Admission, Routes, Health, Docs, OAuth],
-        ...[OpenPaths, DocumentRoutes, CallbackRoutes, SandboxPages, PortalPages],
+        ...[OpenPaths, DocumentRoutes, ExportRoutes, CallbackRoutes, SandboxPages, PortalPages],
       ],
     })(App);
     const edge = new Edge(config, responses, () => newId('req_'));

@@ -52,6 +52,8 @@ const fixed: Record<string, string> = {
   endpointType: '0 own · 1 automation',
   replayStatus: '1 running · 2 finished · 3 cancelled · 4 stopped',
   chargeStatus: '0 open · 1 charged',
+  taskType: '0 download · 1 upload',
+  taskStatus: '0 queued · 1 running · 2 done · 3 failed',
   connectionStatus: '1 requested · 2 allowed · 3 connected',
 };
 

@@ -142,7 +142,7 @@ describe('errors', () => {
   });
 
   it('are answered by an operation, by all, or by the gateway itself', () => {
-    const gateway = ['unknown_path', 'method_not_allowed'];
+    const gateway = ['unknown_path', 'method_not_allowed', 'export_not_found'];
     const answered = new Set<string>([...gateway, ...commonErrors, ...operations.flatMap(op => op.errors)]);
     expect(Object.keys(errors).filter(slug => !answered.has(slug))).toEqual([]);
     expect([...answered].filter(slug => !(slug in errors))).toEqual([]);

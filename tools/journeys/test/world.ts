@@ -119,6 +119,10 @@ const makers = {
   },
   endpoint: async (api: Client) =>
     orThrow(await api.post('/merchant/webhook/new_endpoint', { url: 'http://127.0.0.1:9/' })).endpointId,
+  exportTemplate: async (api: Client) => {
+    const settings = { name: 'All of them', task: 'DiscountExport' } as const;
+    return orThrow(await api.post('/merchant/task/new_export_template', settings)).template.templateId;
+  },
   log: logEntry,
   replay: async (api: Client) => {
     const asked = { endpointId: await thankful(api), createTimeStart: 1, events: ['refund.created' as const] };
@@ -278,6 +282,7 @@ export const named: Readonly<Record<string, Kind>> = {
   apiKeyId: 'apiKey',
   authProviderId: 'authProvider',
   logId: 'log',
+  templateId: 'exportTemplate',
   replayId: 'replay',
   connectionId: 'connection',
 };

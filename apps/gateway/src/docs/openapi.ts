@@ -171,7 +171,10 @@ function descriptionOf({ permission, also, memberOnly, otherPaths, anonymous, on
 function permissionText(permission: Operation['permission'], also: Operation['also'] = []): string {
   if (permission === anyMember) return 'Any signed-in member may call it.';
   if (permission === anyUser) return 'For user tokens of the hosted pages only.';
-  const more = also.map(each => `\`${each.permission}\`${each.by ? ` with ${each.by.join(' or ')}` : ''}`);
+  const more = also.map(({ permission, by, is }) => {
+    const fields = by ? ` with ${by.join(' or ')}${is ? ` of ${is.join(' or ')}` : ''}` : '';
+    return `\`${permission}\`${fields}`;
+  });
   return `Permission: ${[`\`${permission}\``, ...more].join(', and ')}.`;
 }
 

@@ -22,6 +22,7 @@ const tags = {
   currency: 'Exchange rates, and the currencies in which amounts are converted and sold.',
   email: 'The e-mails that were sent to users.',
   search: 'One search field over users, invoices, subscriptions and payments.',
+  task: 'Exports of lists as files, which are written in the background.',
   webhook: 'Webhook endpoints receive events as signed requests. Deliveries are logged and can be sent again.',
   member: 'Members are the people who work for the merchant: their access, sign-in and what they did.',
   role: 'Roles grant permissions to members.',

@@ -3,6 +3,8 @@ import {
   anyMember,
   anyUser,
   everything,
+  exportKinds,
+  exportTasks,
   type MemberAccess,
   type Operation,
   operations,
@@ -111,6 +113,8 @@ describe('every operation is for', () => {
 
 /** Inputs that bring an effect, by operation: the smallest that is valid, and the fields that are for the effect. */
 const effects: Record<string, { input: object; by: object; empty: object }[]> = {
+  'task.new_export': exportTasks.map(task => ({ input: {}, by: { task }, empty: { task } })),
+  'search.key_search': [{ input: { searchKey: 'x' }, by: {}, empty: {} }],
   'subscription.create_submit': [{ input: { userId: 1, planId: 1 }, by: { discount: {} }, empty: {} }],
   'subscription.renew': [{ input: { subscriptionId: 'sub_1' }, by: { discount: {} }, empty: {} }],
   'subscription.update_submit': [
@@ -165,10 +169,18 @@ describe('an effect that another permission guards', () => {
           const { status, json } = await gateway.post(path, { ...input, ...by }, credentials.get(who) ?? '');
           expect([status, json.code]).toEqual([200, 0]);
         }
-        const isAlways = also.some(each => each.by === undefined);
+        // an effect of each value of a field that must be given is one of every call
+        const isAlways = also.some(each => each.by === undefined) || also.every(each => each.is !== undefined);
         const without = await gateway.post(path, { ...input, ...empty }, main);
         expect(without.status).toBe(isAlways ? 403 : 200);
       }
     },
   );
+
+  it.each(exportTasks)('is that of the list for %s', async task => {
+    const main = credentials.get('only report.download') ?? '';
+    const { status, json } = await gateway.post('/merchant/task/new_export', { task }, main);
+    expect([status, json.code]).toEqual([403, 63]);
+    expect(json.message).toContain(exportKinds[task].permission);
+  });
 });

@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { fetchDocument } from '@recur/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { OpenPaths } from './open-paths.js';
+import { OpenPaths } from '../http/open-paths.js';
 
 /** The one spelling of a link: no digit, escape or slash more or less leads to a document too. */
 const link = /^\/documents\/([1-9]\d{0,15})\/([\w-]+)\/(\d+\.[\w-]+)$/;

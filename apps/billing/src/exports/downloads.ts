@@ -1,0 +1,43 @@
+import { Controller, Inject } from '@nestjs/common';
+import { fetchExport, type In, type Out } from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { type Caller, CLOCK, type Clock, Db, Handle } from '@recur/platform';
+import { opens } from './links.js';
+import { type ExportTaskRow, exportTaskRows } from './tables.js';
+
+const part = 'select content from export_parts where merchant_id = $1 and task_id = $2 and part = $3';
+
+/** The files of exports, part by part, behind their links. */
+@Controller()
+export class ExportDownloads {
+  constructor(
+    private readonly db: Db,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** A part of a file. A wrong link, and one that is over, get what an unknown task gets. */
+  @Handle(fetchExport)
+  fetch(input: In<typeof fetchExport>, caller: Caller): Promise<Out<typeof fetchExport>> {
+    const { merchantId, taskId, signature } = input;
+    return this.db.read({ ...caller, merchantId }, async reader => {
+      const task = await reader.get(exportTaskRows, { id: taskId }, 'export_not_found');
+      const now = Math.floor(this.clock.wall() / 1_000);
+      if (!opens(task, signature, now)) throw new Rejected('export_not_found');
+      const [row] = await reader.query(part, [merchantId, taskId, input.part]);
+      if (!row) throw new Rejected('export_not_found');
+      const { bytes, parts } = task;
+      return { fileName: fileNameOf(task), bytes, parts, base64: (row.content as Buffer).toString('base64') };
+    });
+  }
+}
+
+const names: Readonly<Record<ExportTaskRow['task'], string>> = {
+  ...{ InvoiceExport: 'invoices', UserExport: 'users', SubscriptionExport: 'subscriptions' },
+  ...{ TransactionExport: 'transactions', CreditTransactionExport: 'credit-transactions' },
+  ...{ DiscountExport: 'discounts', UserDiscountExport: 'discount-uses', MetricEventExport: 'metric-events' },
+  OperationLogExport: 'operation-log',
+};
+
+/** `invoices-2026-11-28.csv`, by the day on which the task was made. */
+const fileNameOf = ({ task, createTime, format }: ExportTaskRow) =>
+  `${names[task]}-${new Date(createTime * 1_000).toISOString().slice(0, 10)}.${format}`;

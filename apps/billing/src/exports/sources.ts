@@ -1,0 +1,78 @@
+import {
+  cellsOf,
+  type ExportFilters,
+  type ExportRow,
+  type ExportTask,
+  exportFilters,
+  exportRows,
+} from '@recur/contracts';
+import { Rejected } from '@recur/kernel';
+import { ask, type Bus, type Caller, type Db, type SliceAt, type Sliced } from '@recur/platform';
+import { exportedCredits } from '../credits/exported.js';
+import { exportedDiscounts, exportedUses } from '../discounts/exported.js';
+import { exportedInvoices } from '../invoicing/lists/exported-invoices.js';
+import { exportedTransactions } from '../invoicing/lists/exported-transactions.js';
+import { exportedSubscriptions } from '../subscriptions/reads/exported.js';
+import { exportedEvents } from '../usage/events/exported.js';
+
+/** Rows that another service answers at once. */
+const limits = { asked: 500 } as const;
+
+/** Means and settings with which the rows of an export are read. */
+export interface Reading {
+  db: Db;
+  bus: Pick<Bus, 'request'>;
+  caller: Caller;
+  payload: Readonly<Record<string, unknown>>;
+  columns: readonly string[];
+}
+
+/** The next rows of an export, as cells in the order of its columns. */
+type Source = (reading: Reading, at: SliceAt) => Promise<Sliced<(string | number)[]>>;
+
+/** Rows of billing's own. */
+const own =
+  <T extends ExportTask>(
+    task: T,
+    read: (db: Db, caller: Caller, input: ExportFilters<T>, at: SliceAt) => Promise<Sliced<ExportRow<T>>>,
+  ): Source =>
+  async ({ db, caller, payload, columns }, at) => {
+    const { rows, next } = await read(db, caller, filtersOf(task, payload), at);
+    return { rows: cellsOf(rows, columns), next };
+  };
+
+/** Rows of identity. Fewer are asked for where they are too large for an answer. */
+const ofIdentity =
+  (task: ExportTask): Source =>
+  async ({ bus, caller, payload, columns }, { after, count }) => {
+    const asked = Math.min(count, limits.asked);
+    for (let fewer = asked; ; fewer = Math.ceil(fewer / 8)) {
+      try {
+        const input = { task, payload: { ...payload }, columns: [...columns], after, count: fewer };
+        const { rows, next } = await ask(bus, exportRows, input, caller);
+        return { rows, next };
+      } catch (error) {
+        const isTooLarge = error instanceof Rejected && error.slug === 'answer_too_large';
+        if (!isTooLarge || fewer === 1) throw error;
+      }
+    }
+  };
+
+export const sources: Readonly<Record<ExportTask, Source>> = {
+  InvoiceExport: own('InvoiceExport', exportedInvoices),
+  UserExport: ofIdentity('UserExport'),
+  SubscriptionExport: own('SubscriptionExport', exportedSubscriptions),
+  TransactionExport: own('TransactionExport', exportedTransactions),
+  CreditTransactionExport: own('CreditTransactionExport', exportedCredits),
+  DiscountExport: own('DiscountExport', exportedDiscounts),
+  UserDiscountExport: own('UserDiscountExport', exportedUses),
+  MetricEventExport: own('MetricEventExport', exportedEvents),
+  OperationLogExport: ofIdentity('OperationLogExport'),
+};
+
+/** The filters of an export that was checked when it was made. */
+function filtersOf<T extends ExportTask>(task: T, payload: Readonly<Record<string, unknown>>): ExportFilters<T> {
+  const filters = exportFilters(task, payload);
+  if (!filters.ok) throw new Rejected('invalid_parameters', undefined, filters.issues);
+  return filters.value;
+}

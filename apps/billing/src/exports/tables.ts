@@ -1,0 +1,100 @@
+import type { ExportTask, exportFormats, taskStatus } from '@recur/contracts';
+import { document, int, integer, table, text, texts } from '@recur/platform';
+
+/** The kinds of work that write an export, slice by slice, and that remove its file; the key is the id of the task. */
+export const EXPORT_WORK = 'task.export';
+export const REMOVE_WORK = 'task.remove';
+
+export type ExportFormat = (typeof exportFormats)[number];
+
+/** A list that is written to a file. Times are on the machine's clock. */
+export interface ExportTaskRow {
+  merchantId: number;
+  id: number;
+  /** 0 for a task of an API key. */
+  memberId: number;
+  task: ExportTask;
+  format: ExportFormat;
+  payload: Record<string, unknown>;
+  /** Names of its columns, in order. */
+  columns: string[];
+  status: keyof typeof taskStatus;
+  /** Where its rows go on; '' to begin. */
+  position: string;
+  rows: number;
+  /** Parts of the file, numbered from 0, and their bytes. */
+  parts: number;
+  bytes: number;
+  /** Checksum and size of what is compressed in the file. */
+  crc: number;
+  rawBytes: number;
+  failureReason: string;
+  /** Signs its links. */
+  linkKey: string;
+  createTime: number;
+  startTime: number;
+  finishTime: number;
+  modifyTime: number;
+}
+
+/** Bytes of a file, in order of `part`. */
+export interface ExportPart {
+  merchantId: number;
+  taskId: number;
+  part: number;
+  content: Buffer;
+}
+
+export interface ExportTemplateRow {
+  merchantId: number;
+  id: number;
+  /** The member who made it; 0 for an API key. */
+  memberId: number;
+  task: ExportTask;
+  name: string;
+  payload: Record<string, unknown>;
+  /** None: all. */
+  columns: string[];
+  format: ExportFormat;
+  createTime: number;
+}
+
+export const exportTaskRows = table<ExportTaskRow>('export_tasks', {
+  key: ['merchantId', 'id'],
+  columns: {
+    ...{ merchantId: integer(), id: integer(), memberId: integer(), task: text<ExportTask>() },
+    ...{ format: text<ExportFormat>(), payload: document(), columns: texts() },
+    status: text<ExportTaskRow['status']>(),
+    // the platform's page reads have columns `bytes` and `rows` of their own
+    ...{
+      position: text(),
+      rows: { ...integer(), name: 'row_count' },
+      parts: int(),
+      bytes: { ...integer(), name: 'file_bytes' },
+      crc: integer(),
+      rawBytes: integer(),
+    },
+    ...{ failureReason: text(), linkKey: text() },
+    ...{ createTime: integer(), startTime: integer(), finishTime: integer(), modifyTime: integer() },
+  },
+  checks: { export_tasks_status: `status in ('queued', 'running', 'done', 'failed')` },
+  indices: {
+    export_tasks_newest: { on: ['merchantId', 'createTime', 'id'] },
+    export_tasks_member: { on: ['merchantId', 'memberId', 'createTime', 'id'] },
+    export_tasks_open: { on: ['merchantId'], where: `status in ('queued', 'running')` },
+  },
+});
+
+export const exportParts = table<ExportPart>('export_parts', {
+  key: ['merchantId', 'taskId', 'part'],
+  columns: { merchantId: integer(), taskId: integer(), part: int(), content: { type: 'bytea' } },
+});
+
+export const exportTemplates = table<ExportTemplateRow>('export_templates', {
+  key: ['merchantId', 'id'],
+  columns: {
+    ...{ merchantId: integer(), id: integer(), memberId: integer(), task: text<ExportTask>(), name: text() },
+    ...{ payload: document(), columns: texts(), format: text<ExportFormat>(), createTime: integer() },
+  },
+  indices: { export_templates_newest: { on: ['merchantId', 'createTime', 'id'] } },
+});
