@@ -56,6 +56,7 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     subscriptions: ['invoicing', 'usage', 'discounts', 'credits', 'tax', 'gateways', 'pricing', 'customers'],
     documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language'],
     'test-clock': ['invoicing'],
+    search: ['subscriptions', 'invoicing', 'customers'],
     portal: ['subscriptions', 'documents', 'invoicing', 'usage', 'credits', 'gateways', 'customers'],
     migrations: [],
   },

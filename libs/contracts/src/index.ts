@@ -5,6 +5,7 @@ export * from './billing/credits/recharges.js';
 export * from './billing/discounts.js';
 export * from './billing/documents.js';
 export * from './billing/emails.js';
+export * from './billing/gateway-banks.js';
 export * from './billing/gateways.js';
 export * from './billing/invoices/invoices.js';
 export * from './billing/invoices/lines.js';
