@@ -9,8 +9,10 @@ import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } fr
 import { copiesWith } from './customers/copies.js';
 import { checkouts, merchants, metrics, plans, products, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
+import { GeneratedCodes } from './discounts/generated-codes.js';
 import { DiscountLists } from './discounts/lists.js';
-import { discounts, userDiscounts } from './discounts/tables.js';
+import { discounts, generatedCodes, userDiscounts } from './discounts/tables.js';
+import { DiscountTemplates } from './discounts/templates.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
 import { Logos } from './documents/logos.js';
@@ -152,7 +154,7 @@ export const billing: ServiceDefinition<Config> = {
     tables: [
       ...[invoices, invoiceLines, payments, gateways, numberings, users, plans],
       ...[collections, gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
-      ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
+      ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts, generatedCodes],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
       ...[merchants, products, checkouts, refunds, paymentSurpluses, mails, invoiceSettings, testClocks, sellerLogos],
       ...[subscriptions, subscriptionPeriods, subscriptionNotes, subscriptionSettings, pendingUpdates, onetimeAddons],
@@ -187,7 +189,7 @@ export const billing: ServiceDefinition<Config> = {
   copies: copiesWith(preferNamed),
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
-    ...[SplitPayments, KeySearch],
+    ...[SplitPayments, KeySearch, DiscountTemplates, GeneratedCodes],
     ...[GatewayCallbacks, SandboxQuestions, Captures, PaymentTimeline],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],

@@ -2,6 +2,7 @@ export * from './billing/addresses.js';
 export * from './billing/credit-notes.js';
 export * from './billing/credits/credits.js';
 export * from './billing/credits/recharges.js';
+export * from './billing/discount-batches.js';
 export * from './billing/discounts.js';
 export * from './billing/documents.js';
 export * from './billing/emails.js';

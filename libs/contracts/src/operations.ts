@@ -2,6 +2,7 @@ import * as addresses from './billing/addresses.js';
 import * as creditNotes from './billing/credit-notes.js';
 import * as credits from './billing/credits/credits.js';
 import * as creditRecharges from './billing/credits/recharges.js';
+import * as discountBatches from './billing/discount-batches.js';
 import * as discounts from './billing/discounts.js';
 import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
@@ -99,6 +100,7 @@ export const operations: readonly Operation[] = [
   credits,
   creditRecharges,
   discounts,
+  discountBatches,
   subscriptionCreate,
   subscriptionReads,
   subscriptionChanges,

@@ -12,7 +12,7 @@ import { invalid } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import * as domain from './domain/discount.js';
 import { settingsOf } from './settings.js';
-import { discounts } from './tables.js';
+import { discounts, generatedCodes } from './tables.js';
 import { discountView } from './views.js';
 
 /** Discount codes: their settings and their lifecycle. */
@@ -24,9 +24,11 @@ export class Discounts {
   create(input: In<typeof newDiscount>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const discountId = await tx.nextId(discounts);
-      const identity = { merchantId: tx.merchantId, discountId, code: input.code, subscriptionId: '' };
+      const of = { merchantId: tx.merchantId, discountId, kind: 'code' } as const;
+      if (await tx.find(generatedCodes, { code: input.code })) throw taken();
+      const identity = { ...of, code: input.code, subscriptionId: '' };
       const discount = domain.draft(identity, { ...domain.defaultSettings, ...settingsOf(input) }, tx.now);
-      tx.onConflict('discounts_code', () => invalid('/code', 'is the code of another discount'));
+      tx.onConflict('discounts_code', taken);
       tx.save(discounts, discount);
       log(tx, discount, 'New');
       return shown(discount, tx.now);
@@ -71,7 +73,7 @@ export class Discounts {
       const discount = await tx.lock(discounts, { discountId, deletedTime: 0 }, 'discount_not_found');
       const changed = move(discount, tx.now);
       if (changed !== discount) {
-        tx.save(discounts, changed);
+        tx.save(discounts, { ...changed, modifyTime: tx.now });
         log(tx, changed, content);
       }
       return answer(changed, tx.now);
@@ -79,6 +81,7 @@ export class Discounts {
   }
 }
 
+const taken = () => invalid('/code', 'is the code of another discount');
 const shown = (discount: domain.Discount, now: number) => ({ discount: discountView(discount, now) });
 const empty = () => ({});
 

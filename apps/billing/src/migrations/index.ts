@@ -30,6 +30,7 @@ import { DocumentKeys1763683200053 } from './0053-document-keys.js';
 import { Looks1763683200054 } from './0054-looks.js';
 import { PaidSubscriptions1763683200060 } from './0060-paid-subscriptions.js';
 import { Histories1763683200061 } from './0061-histories.js';
+import { GeneratedCodes1763683200062 } from './0062-generated-codes.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -65,4 +66,5 @@ export const migrations = [
   Looks1763683200054,
   PaidSubscriptions1763683200060,
   Histories1763683200061,
+  GeneratedCodes1763683200062,
 ];
