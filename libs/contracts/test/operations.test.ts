@@ -31,6 +31,7 @@ describe('operations', () => {
       'gateway.list',
       'member.profile',
       'merchant.get',
+      'merchant.get_license',
       'product.list',
       'system.information',
     ]);
@@ -61,6 +62,7 @@ describe('operations', () => {
     expect(secret.sort()).toEqual([
       'apikey.new',
       'auth.login',
+      'auth.login_otp_verify',
       'auth.oauth_login',
       'auth.oauth_setup',
       'auth.password_setup',
