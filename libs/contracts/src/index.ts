@@ -53,6 +53,7 @@ export { Empty, meanings, type Shape } from './field.js';
 export * from './identity/admin-notes.js';
 export * from './identity/api-keys.js';
 export * from './identity/auth-providers.js';
+export * from './identity/mailed-codes.js';
 export * from './identity/members.js';
 export * from './identity/merchants.js';
 export * from './identity/operation-log.js';

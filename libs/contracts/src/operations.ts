@@ -36,6 +36,7 @@ import * as products from './catalog/products.js';
 import * as adminNotes from './identity/admin-notes.js';
 import * as apiKeys from './identity/api-keys.js';
 import * as authProviders from './identity/auth-providers.js';
+import * as mailedCodes from './identity/mailed-codes.js';
 import * as members from './identity/members.js';
 import * as merchants from './identity/merchants.js';
 import * as operationLog from './identity/operation-log.js';
@@ -63,6 +64,7 @@ const isOperation = (value: object): value is Operation => 'service' in value &&
 /** Every operation, ordered by service; the modules also export shapes. */
 export const operations: readonly Operation[] = [
   signIn,
+  mailedCodes,
   authProviders,
   totp,
   sessions,

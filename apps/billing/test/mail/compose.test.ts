@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { emptyOf, Invoice, InvoiceMerchant, invoiceStatus, Payment, User } from '@recur/contracts';
+import { htmlOf } from '@recur/platform/mail';
 import { composeMail, type MailKind } from '../../src/mail/compose.js';
 import { mailAbout } from '../../src/mail/from-invoice.js';
-import { htmlOf } from '../../src/mail/html.js';
 import { mailWords } from '../../src/mail/words/words.js';
 
 const seller = {
