@@ -1,4 +1,12 @@
-import { eventSubject, keptBy, type Service, services, snapshotOperations, subjectOf } from '@recur/contracts';
+import {
+  eventSubject,
+  internalOperations,
+  keptBy,
+  type Service,
+  services,
+  snapshotOperations,
+  subjectOf,
+} from '@recur/contracts';
 import { followedBy, streamOf } from '@recur/platform';
 import { table } from './fields.js';
 import { withPart } from './formatted.js';
@@ -47,6 +55,7 @@ function ofService(definition: Definition): Rights {
       // also where it follows itself: notification tells of endpoints by webhooks
       .filter(({ order }) => order === 'every')
       .map(({ from }) => subjectOf(snapshotOperations(from as Service).events)),
+    ...internalOperations.filter(({ askedBy }) => askedBy?.includes(name)).map(subjectOf),
   ]);
   const awaitedBy = services.filter(owner =>
     Object.values(keptBy[owner] ?? {})

@@ -259,6 +259,7 @@ function isDue(user: string, verb: string, subject: string): boolean {
     return subject === `cmd.${user}.> ${user}`;
   }
   if (kind === 'cmd' && user === 'gateway') return true;
+  if (subject === 'cmd.billing.platform.price_change_counts') return user === 'catalog';
   if (questions.includes(subject)) {
     return subject.endsWith('.platform.events') ? isOrdered(user, of) : keeps(user, of);
   }

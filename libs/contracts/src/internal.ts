@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fetchDocument } from './billing/documents.js';
 import { gatewayCallback, sandboxQuestion } from './billing/payments/callbacks.js';
+import { priceChangeCounts } from './catalog/price-changes.js';
 import type { Slug } from './errors.js';
 import { ApiKeyState, CallersChanged, EventEnvelope, type EventKind, events } from './events.js';
 import { type AutomationAnswer, AutomationRequest } from './notification/automation.js';
@@ -148,6 +149,7 @@ export const internalOperations: readonly InternalOperation[] = [
   fetchDocument,
   gatewayCallback,
   sandboxQuestion,
+  priceChangeCounts,
 ];
 
 function isObject(value: unknown): boolean {

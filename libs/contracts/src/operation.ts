@@ -100,6 +100,8 @@ export interface InternalOperation<I extends z.ZodType = z.ZodType, O extends z.
   name: `platform.${string}`;
   /** Services ask it of each other; any other is asked by the gateway alone. */
   amongServices?: true;
+  /** The services that ask it, where it is no question about copies. */
+  askedBy?: readonly Service[];
   input: I;
   output: O;
 }

@@ -28,6 +28,7 @@ import { Methods1763683200051 } from './0051-methods.js';
 import { Printed1763683200052 } from './0052-printed.js';
 import { DocumentKeys1763683200053 } from './0053-document-keys.js';
 import { Looks1763683200054 } from './0054-looks.js';
+import { PriceChanges1763683200055 } from './0055-price-changes.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -61,4 +62,5 @@ export const migrations = [
   Printed1763683200052,
   DocumentKeys1763683200053,
   Looks1763683200054,
+  PriceChanges1763683200055,
 ];

@@ -1,6 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { type In, listTimelines, type SubscriptionTimeLineDetail, subscriptionTimelineStatus } from '@recur/contracts';
 import { type Caller, Db, given, Handle, type Reader, sorted } from '@recur/platform';
+import { shownAddons, shownPlan } from '../../customers/plans.js';
 import { invoicesById } from '../../invoicing/lists/details.js';
 import type { PeriodRow, PeriodState } from '../domain/periods.js';
 import { subscriptionPeriods, subscriptions } from '../tables.js';
@@ -58,12 +59,12 @@ async function shownPeriods(reader: Reader, rows: readonly PeriodRow[]): Promise
     return {
       ...{ merchantId, subscriptionId, userId, invoiceId, createTime, periodStart: startAt, periodEnd: endAt },
       uniqueId: `${subscriptionId}_${seq}`,
-      addons: snapshot?.addons ?? [],
+      addons: shownAddons(snapshot?.addons ?? []),
       currency: invoice?.currency ?? sub?.currency ?? '',
       gatewayId: invoice?.gatewayId ?? sub?.gatewayId ?? 0,
       paymentId: invoice?.paymentId ?? '',
       ...{ periodStartTime: iso(startAt), periodEndTime: iso(endAt) },
-      plan: snapshot?.plan ?? null,
+      plan: shownPlan(snapshot?.plan ?? null),
       planId: snapshot?.plan?.id ?? 0,
       quantity: sub?.quantity ?? 0,
       status: subscriptionTimelineStatus[states[row.state]],
