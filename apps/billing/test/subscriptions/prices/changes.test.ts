@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { pendingUpdateEffect, planType, priceChangeCounts, submitChange } from '@recur/contracts';
+import {
+  emptyOf,
+  MultiCurrencyConfig,
+  PlanAutoChargeConfig,
+  planType,
+  priceChangeCounts,
+  submitChange,
+} from '@recur/contracts';
 import { utc } from '../cycle/subscribers.js';
 import { type Pricing, pricing } from './priced.js';
 
@@ -94,7 +101,7 @@ describe('a change of a subscription', () => {
   it('that waits for the end of the period has the price of its submit; a later price is announced once it is there', async () => {
     const [large, small] = [p.plan({ amount: 2000 }), p.plan({ amount: 1000, planName: 'Basic' })];
     const { id } = await p.subscribe({ userId: await p.buyer(), planId: large });
-    await submit(id, small, { effectImmediate: pendingUpdateEffect.periodEnd });
+    await submit(id, small, { effectImmediate: 2 });
     await p.change(small, 1100);
     await p.to('2026-03-01T01:00');
     expect(await p.shownOf(id)).toMatchObject({
@@ -103,6 +110,35 @@ describe('a change of a subscription', () => {
     });
     await p.to('2026-05-02');
     expect(await netsOf(id)).toEqual([2000, 1000, 1100, 1100]);
+  });
+});
+
+describe('a change that waits, once the next period is paid at the new price', () => {
+  const prepaid = async () => {
+    const autoChargeConfig = { ...emptyOf(PlanAutoChargeConfig), autoChargeLeadTime: 2 * 86_400 };
+    const [planId, small] = [p.plan({ autoChargeConfig }), p.plan({ amount: 500 })];
+    const { id } = await p.subscribe({ userId: await p.buyer(), planId });
+    await p.change(planId, 1200);
+    await p.to('2026-03-30T12:00');
+    expect(await netsOf(id)).toEqual([1000, 1000, 1200]);
+    return { id, planId, small };
+  };
+
+  it('can be taken back for another one: what is paid is not the change', async () => {
+    const { id, small } = await prepaid();
+    await submit(id, small, { effectImmediate: 2 });
+    await submit(id, small, { effectImmediate: 2, quantity: 2 });
+    await p.to('2026-04-01T01:00');
+    // the new price is credited, and what it changes to charged
+    expect(await netsOf(id)).toEqual([1000, 1000, 1200, -1200, 1000]);
+  });
+
+  it('is priced as the period is, where it only adds to it', async () => {
+    const { id, planId } = await prepaid();
+    await submit(id, planId, { effectImmediate: 2, quantity: 2 });
+    await p.to('2026-04-01T01:00');
+    expect(await netsOf(id)).toEqual([1000, 1000, 1200, -1200, 2400]);
+    expect(await p.shownOf(id)).toMatchObject({ amount: 2400, priceChanges: [] });
   });
 });
 
@@ -160,10 +196,24 @@ it('counts the subscriptions to a plan or add-on whose price differs, each in it
   expect(await counted({ planId, newAmount: 1200 })).toEqual({
     ...{ activeAffectedSubscriptions: 2, totalAffectedSubscriptions: 2 },
   });
+  // a lower price concerns them as well
+  expect(await counted({ planId, newAmount: 900 })).toMatchObject({ totalAffectedSubscriptions: 2 });
   expect(await counted({ planId: addonId, isAddon: true, newAmount: 600 })).toEqual({
     ...{ activeAffectedSubscriptions: 1, totalAffectedSubscriptions: 1 },
   });
   expect(await counted({ planId: addonId, isAddon: true, newAmount: 500 })).toMatchObject({
     totalAffectedSubscriptions: 0,
   });
+});
+
+it('counts one in another currency by the rules that it was sold by', async () => {
+  const rule = { ...emptyOf(MultiCurrencyConfig), currency: 'USD', exchangeRate: 1.1 };
+  const rated = p.plan({ multiCurrencies: [rule] });
+  const fixed = p.plan({ multiCurrencies: [{ ...rule, fixedAmount: 1300 }] });
+  for (const planId of [rated, fixed]) await p.subscribe({ userId: await p.buyer(), planId, currency: 'USD' });
+  const total = async (planId: number, newAmount: number) => {
+    const { totalAffectedSubscriptions } = (await counted({ planId, newAmount })) as Record<string, unknown>;
+    return totalAffectedSubscriptions;
+  };
+  expect([await total(rated, 1200), await total(rated, 1000), await total(fixed, 1200)]).toEqual([1, 0, 0]);
 });
