@@ -58,10 +58,10 @@ const guards: Record<string, Guard> = {
       ].map(([, from]) => `${file} imports ${from}`),
     planted: { file: 'apps/billing/src/x.ts', text: "import { plans } from '../../catalog/src/tables.js';" },
   },
-  'only the gateway sends requests over the bus: a service has copies': {
+  'only the gateway asks others over the bus: a service has copies, and questions': {
     over: appSources.filter(({ file }) => !file.startsWith('apps/gateway/')),
     find: ({ file, text }) =>
-      /\bbus\.request\(|\bnc\.request\(|import \{[^}]*\bNatsClient\b[^}]*\} from '@recur\/platform'/.test(text)
+      /\bbus\.request\(|\bnc\.request\(|import \{[^}]*\b(ask|NatsClient)\b[^}]*\} from '@recur\/platform'/.test(text)
         ? [`${file} sends a request`]
         : [],
     planted: { file: 'apps/billing/src/x.ts', text: 'await this.bus.request(subject, payload, caller)' },
@@ -69,15 +69,11 @@ const guards: Record<string, Guard> = {
   'a service asks another one only what the contract says that it asks': {
     over: appSources.filter(({ file }) => !file.startsWith('apps/gateway/')),
     find: ({ file, text }) => {
-      if (!/import \{[^}]*\bask\b[^}]*\} from '@recur\/platform'/.test(text)) return [];
       const [, app = ''] = file.split('/');
-      const asked = [...text.matchAll(/\bask\(\s*[^,]+,\s*(\w+)/g)].map(([, name = '']) => name);
+      const asked = [...text.matchAll(/\bquestions\.ask\(\s*(\w+)/g)].map(([, name = '']) => name);
       return asked.filter(name => !isAskedBy(name, app)).map(name => `${file} asks ${name}`);
     },
-    planted: {
-      file: 'apps/catalog/src/x.ts',
-      text: "import { ask } from '@recur/platform'; await ask(this.bus, usersByKey, { key, most }, caller)",
-    },
+    planted: { file: 'apps/catalog/src/x.ts', text: 'await this.questions.ask(usersByKey, { key, most }, caller)' },
   },
   'events leave through the outbox alone': {
     over: [...appSources, ...sources('libs/platform/src')].filter(

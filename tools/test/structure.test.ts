@@ -53,7 +53,10 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     mail: ['language'],
     usage: ['pricing', 'customers'],
     invoicing: ['credits', 'discounts', 'tax', 'usage', 'pricing', 'gateways', 'customers'],
-    subscriptions: ['invoicing', 'usage', 'discounts', 'credits', 'tax', 'gateways', 'pricing', 'customers'],
+    subscriptions: [
+      ...['invoicing', 'usage', 'discounts', 'credits', 'tax', 'gateways', 'pricing', 'customers'],
+      ...['mail', 'language'],
+    ],
     documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language'],
     'test-clock': ['invoicing'],
     search: ['subscriptions', 'invoicing', 'customers'],

@@ -114,6 +114,10 @@ import { SubscriptionEndings } from './subscriptions/endings/ending.js';
 import { LastDocuments } from './subscriptions/endings/last-document.js';
 import { InvoiceLimits } from './subscriptions/invoice-limits.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
+import { pricesArrive } from './subscriptions/prices/arrivals.js';
+import { PriceChangeCounts } from './subscriptions/prices/counts.js';
+import { PriceNotices } from './subscriptions/prices/notices.js';
+import { PriceWalks } from './subscriptions/prices/walk.js';
 import { NextInvoicePreview } from './subscriptions/reads/next-invoice.js';
 import { SubscriptionNotes } from './subscriptions/reads/notes.js';
 import { SubscriptionReads } from './subscriptions/reads/subscriptions.js';
@@ -186,7 +190,7 @@ export const billing: ServiceDefinition<Config> = {
     onetimeAddon: onetimeAddonAggregate,
     userMetric: userMetricAggregate,
   },
-  copies: copiesWith(preferNamed),
+  copies: copiesWith({ users: preferNamed, plans: pricesArrive }),
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
     ...[SplitPayments, KeySearch, DiscountTemplates, GeneratedCodes],
@@ -199,7 +203,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[TestClocks, TrialTime, RunningSubscriptions, DueDays, Renewing],
     ...[SubscriptionReads, Timelines, SubscriptionNotes, NextInvoicePreview, Cancelling],
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs, OnetimeAddons],
-    ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
+    ...[ChangePreview, ChangeSubmit, PendingUpdateReads, PriceChangeCounts],
     ...[UsageEvents, UsageEventList, UserUsage, LimitAdjustments, InvoiceUsage],
     ...[Buying, OwnSubscriptions, OwnInvoices, OwnMoney, Paying],
   ],
@@ -225,6 +229,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
     InvoiceLimits,
     ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd, FirstPeriods],
+    ...[PriceNotices, PriceWalks],
     ...[ChangeEffects, DeferredChanges, LimitUpgrades, LastDocuments, Arrears],
     ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
     ...[UsageNotices, UsageRecounts, UsageMending, UsageUpgrades],
@@ -240,7 +245,7 @@ export const billing: ServiceDefinition<Config> = {
       app.get(SubscriptionInvoices).work,
     ],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
-    app.get(LastNotices).work,
+    ...[app.get(LastNotices).work, app.get(PriceWalks).work, app.get(PriceNotices).work],
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, app.get(MethodTries).work],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
     ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],

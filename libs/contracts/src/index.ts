@@ -41,6 +41,7 @@ export * from './catalog/metrics.js';
 export * from './catalog/plan-limits.js';
 export * from './catalog/plan-shape.js';
 export * from './catalog/plans.js';
+export * from './catalog/price-changes.js';
 export * from './catalog/products.js';
 export * from './codes.js';
 export * from './deviations.js';

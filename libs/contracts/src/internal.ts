@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fetchDocument } from './billing/documents.js';
 import { gatewayCallback, sandboxQuestion } from './billing/payments/callbacks.js';
+import { priceChangeCounts } from './catalog/price-changes.js';
 import type { Slug } from './errors.js';
 import { ApiKeyState, CallersChanged, EventEnvelope, type EventKind, events } from './events.js';
 import { usersByKey } from './identity/user-search.js';
@@ -150,6 +151,7 @@ export const internalOperations: readonly InternalOperation[] = [
   gatewayCallback,
   sandboxQuestion,
   usersByKey,
+  priceChangeCounts,
 ];
 
 function isObject(value: unknown): boolean {

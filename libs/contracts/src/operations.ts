@@ -32,6 +32,7 @@ import * as exchange from './catalog/exchange.js';
 import * as metrics from './catalog/metrics.js';
 import * as planLimits from './catalog/plan-limits.js';
 import * as plans from './catalog/plans.js';
+import * as priceChanges from './catalog/price-changes.js';
 import * as products from './catalog/products.js';
 import * as adminNotes from './identity/admin-notes.js';
 import * as apiKeys from './identity/api-keys.js';
@@ -85,6 +86,7 @@ export const operations: readonly Operation[] = [
   portalMoney,
   products,
   plans,
+  priceChanges,
   checkouts,
   metrics,
   planLimits,

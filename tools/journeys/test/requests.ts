@@ -230,6 +230,8 @@ const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
   'refund.new': () => ({ currency: 'EUR', externalRefundId: randomUUID() }),
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
   'plan.edit': limited,
+  // the price of the world's plan
+  'plan.active_price_change_confirm': () => ({ confirmOldAmount: 4900, newAmount: 5000 }),
   // here they are filters, and the caller need not choose
   'user.list': () => ({}),
   'payment.new': ({ user, gateway }, field) => ({
