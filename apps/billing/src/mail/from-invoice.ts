@@ -7,7 +7,7 @@ export interface MailOptions {
   link?: string;
 }
 
-/** What an e-mail calls its user. */
+/** The name by which an e-mail calls its user. */
 export const buyerName = ({ firstName, lastName, companyName, email }: User): string =>
   [firstName, lastName].filter(Boolean).join(' ') || companyName || email;
 

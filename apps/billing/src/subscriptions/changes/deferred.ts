@@ -41,7 +41,7 @@ export class DeferredChanges {
     if (update?.status !== 'pending' || update.effectImmediate !== 0) return undefined;
     await lockWaiting(tx, sub);
     const sold = { ...afterDeferred(sub, update), pendingUpdateId: '', modifyTime: tx.now };
-    // it was priced when it was submitted
+    // the change was priced when it was submitted
     const after = await withPlannedPrices(tx, sold);
     const nothing: Replaced = { ahead: undefined, invoiceId: '', left: sub };
     const { ahead, invoiceId, left } = next ? await this.replace(tx, sub, after, next) : nothing;

@@ -140,7 +140,7 @@ export class ChangeEffects {
       manualPayment: manualPayment || sub.manualPayment,
       latestInvoiceId: update.invoiceId || sub.latestInvoiceId,
     };
-    // it was priced when it was submitted
+    // the change was priced when it was submitted
     const after = await withPlannedPrices(tx, sold);
     const finished = finish(tx, update);
     tx.step(subscriptionAggregate, after, 'subscription.updated', { log });

@@ -1,5 +1,5 @@
 import { exponentOf, type Plan, type PlanPriceChange, type SubscriptionPriceChange } from '@recur/contracts';
-import { Formats } from '../../../language/formats.js';
+import { decimalOf, locales } from '@recur/kernel';
 
 /**
  * A price change of a plan or an add-on that a subscription sells. It is announced, takes effect at the beginning of a
@@ -57,7 +57,10 @@ export function changeText(
   { oldUnitAmount, unitAmount, from }: PriceEntry,
   { currency, timeZone }: { currency: string; timeZone: string },
 ): string {
-  const formats = new Formats('en', { code: currency, decimals: exponentOf(currency) }, timeZone);
-  const [before, now] = [oldUnitAmount, unitAmount].map(amount => formats.amount(BigInt(amount)));
-  return `Price changed from ${before} to ${now} on ${formats.date(from)}`;
+  const decimals = exponentOf(currency);
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const money = new Intl.NumberFormat(locales.en, { style: 'currency', currency, ...digits });
+  const [before, now] = [oldUnitAmount, unitAmount].map(amount => money.format(decimalOf(BigInt(amount), decimals)));
+  const day = new Intl.DateTimeFormat(locales.en, { dateStyle: 'long', timeZone }).format(from * 1000);
+  return `Price changed from ${before} to ${now} on ${day}`;
 }
