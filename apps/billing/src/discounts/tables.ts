@@ -95,7 +95,7 @@ export interface GeneratedCode {
   codeId: number;
   templateId: number;
   code: string;
-  /** Its use, unless that was rolled back; 0 for none. */
+  /** The use of it, unless that was rolled back; 0 for none. */
   useId: number;
   createTime: number;
 }
