@@ -8,7 +8,7 @@ import {
   incrementDiscountQuantity,
   newDiscount,
 } from '@recur/contracts';
-import { invalid } from '@recur/kernel';
+import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import * as domain from './domain/discount.js';
 import { settingsOf } from './settings.js';
@@ -37,7 +37,7 @@ export class Discounts {
 
   @Handle(editDiscount)
   edit(input: In<typeof editDiscount>, caller: Caller) {
-    return this.change(input.id, caller, 'Edit', discount => domain.edit(discount, settingsOf(input)), shown);
+    return this.change(input.id, caller, 'Edit', discount => domain.edit(code(discount), settingsOf(input)), shown);
   }
 
   @Handle(activateDiscount)
@@ -57,11 +57,11 @@ export class Discounts {
 
   @Handle(incrementDiscountQuantity)
   incrementQuantity({ id, amount }: In<typeof incrementDiscountQuantity>, caller: Caller) {
-    const move = (discount: domain.Discount) => domain.incrementQuantity(discount, amount);
+    const move = (discount: domain.Discount) => domain.incrementQuantity(code(discount), amount);
     return this.change(id, caller, 'IncrementQuantity', move, shown);
   }
 
-  /** Moves a locked discount; a move that changes nothing leaves no trace. */
+  /** Moves a locked discount, a code or a template; a move that changes nothing leaves no trace. */
   private change<A extends object>(
     discountId: number,
     caller: Caller,
@@ -79,6 +79,12 @@ export class Discounts {
       return answer(changed, tx.now);
     });
   }
+}
+
+/** Refuses a template, which has operations of its own. */
+function code(discount: domain.Discount): domain.Discount {
+  if (discount.kind !== 'code') throw new Rejected('discount_not_found');
+  return discount;
 }
 
 const taken = () => invalid('/code', 'is the code of another discount');

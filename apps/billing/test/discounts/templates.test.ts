@@ -8,8 +8,10 @@ import {
   deactivateDiscount,
   deleteDiscount,
   editBatchTemplate,
+  editDiscount,
   generateBatchCodes,
   incrementBatchQuantity,
+  incrementDiscountQuantity,
   listBatchCodes,
   listBatchTemplates,
   listDiscounts,
@@ -102,6 +104,12 @@ describe('a template', () => {
     expect(await edit({ quantity: 6, name: 'Six', codePrefix: 'TERMS' })).toMatchObject({ ok: true });
     expect(await edit({ codePrefix: 'OTHER' })).toMatchObject({ issues: [{ path: '/codePrefix' }] });
     expect(await templateOf(id)).toMatchObject({ name: 'Six', quantity: 6, discountPercentage: 2000, code: 'TERMS' });
+    for (const [operation, over] of [
+      [editDiscount, { discountType: 1, quantity: 1 }],
+      [incrementDiscountQuantity, { amount: 1 }],
+    ] as const) {
+      expect(await w.t.call(operation, { id, ...over })).toMatchObject({ slug: 'discount_not_found' });
+    }
     const taken = { codePrefix: 'TERMS', quantity: 1, ...tenth };
     expect(await w.t.call(newBatchTemplate, taken)).toMatchObject({ issues: [{ path: '/codePrefix' }] });
     for (const codePrefix of ['', 'has blank', 'x'.repeat(21)]) {
