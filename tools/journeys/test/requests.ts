@@ -232,6 +232,7 @@ const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
     ...{ discountPercentage: 1_000, startTime: 1, endTime: 0 },
   }),
   'discount.batch_children_generate': ({ template }) => ({ templateId: template[0], quantity: 1 }),
+  'gateway.edit_sort': ({ gateway }) => ({ gatewaySorts: [{ gatewayId: gateway[0], sort: 1 }] }),
   'vat.setup_gateway': () => ({ data: '' }),
   'refund.new': () => ({ currency: 'EUR', externalRefundId: randomUUID() }),
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
