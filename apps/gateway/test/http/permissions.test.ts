@@ -146,6 +146,7 @@ const effects: Record<string, { input: object; by: object; empty: object }[]> = 
   'gateway.setup_webhook': [{ input: { gatewayId: 1 }, by: { webhookSecret: 'x' }, empty: {} }],
   'gateway.setup': [{ input: { gatewayName: 'sandbox' }, by: {}, empty: {} }],
   'gateway.wire_transfer_setup': [{ input: { currency: 'EUR', minimumAmount: 0 }, by: {}, empty: {} }],
+  'search.key_search': [{ input: { searchKey: 'x' }, by: {}, empty: {} }],
 };
 
 describe('an effect that another permission guards', () => {
