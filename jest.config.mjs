@@ -18,6 +18,7 @@ const common = {
   },
   moduleNameMapper: {
     '^@recur/(client|contracts|kernel|platform)$': '<rootDir>/libs/$1/src/index.ts',
+    '^@recur/platform/mail$': '<rootDir>/libs/platform/src/outbound/mail.ts',
     '^@recur/platform/testing$': '<rootDir>/libs/platform/src/testing/index.ts',
     '^@recur/platform/testing/size$': '<rootDir>/libs/platform/src/testing/size.ts',
     '^fast-check$': '<rootDir>/tools/suite/fast-check.mjs',

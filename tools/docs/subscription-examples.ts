@@ -21,6 +21,10 @@ const active: Subscription = {
 };
 const next = { currentPeriodStart: at + MONTH, currentPeriodEnd: at + 2 * MONTH, originalPeriodEnd: at + 2 * MONTH };
 const incomplete = { status: subscriptionStatus.incomplete, dunningTime: at + MONTH };
+const priceChange = {
+  ...{ planId: 1, oldAmount: 2000, newAmount: 2400 },
+  ...{ noticeTime: at, effectTime: at + MONTH },
+};
 const over = { cancelOrExpireTime: at, cancelReason: 'Moved away' };
 
 /** A subscription after each event of it, with its position in the subscription's history. */
@@ -30,6 +34,7 @@ export const subscriptionStates = {
   'subscription.updated': [3, { ...active, quantity: 2, amount: 4000 }],
   'subscription.auto_renew.success': [3, { ...active, ...next }],
   'subscription.auto_renew.failure': [3, { ...active, ...incomplete }],
+  'subscription.price_change_notice': [3, { ...active, priceChanges: [priceChange] }],
   'subscription.cancelled': [3, { ...active, ...over, status: subscriptionStatus.cancelled }],
   'subscription.end.of.this.cycle': [3, { ...active, cancelAtPeriodEnd: noYes.yes }],
   'subscription.resume.end.of.this.cycle': [4, active],

@@ -84,6 +84,8 @@ export function mainOf(home: Home, app: App): string {
   return path.join(home.root, 'apps', app, 'dist/main.js');
 }
 
+const sendsMails = (app: App) => app === 'billing' || app === 'identity';
+
 function environment(home: Home, settings: Settings, app: App): NodeJS.ProcessEnv {
   return {
     ...inherited(),
@@ -94,7 +96,7 @@ function environment(home: Home, settings: Settings, app: App): NodeJS.ProcessEn
     PORTAL_BASE: `${baseUrl(settings)}/portal`,
     NATS_URL: natsUrl(settings, app),
     ...(app === 'gateway' ? ofGateway(settings) : ofService(settings, app)),
-    ...(app === 'billing' ? { MAIL_FOLDER: process.env.MAIL_FOLDER ?? mailFolder(home) } : {}),
+    ...(sendsMails(app) ? { MAIL_FOLDER: process.env.MAIL_FOLDER ?? mailFolder(home) } : {}),
     ...(app === 'identity' ? { OAUTH_ALLOW_LOOPBACK: 'true' } : {}),
     ...(app === 'notification' ? { REDIS_URL: redisUrl(settings), WEBHOOK_ALLOW_LOOPBACK: 'true' } : {}),
   };

@@ -105,7 +105,7 @@ const words = [
     .flatMap(file => /\bcommands: \{ ([\w, ]+) \}/.exec(read(file))?.[1]?.split(', ') ?? []),
 ];
 
-/** What a page names that is not there: files, links and their headings, commands, quoted code. */
+/** Names in a page of things that are not there: files, links and their headings, commands, quoted code. */
 function broken(file: string, text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```/gm, '');
   const near = (target: string) =>
@@ -171,7 +171,7 @@ describe('what people read', () => {
 const explained = (readme: string) =>
   [...readme.matchAll(/^(?:\| `(?:apps\/\w+\/src\/)?)?([a-z-]+)\/(?: |`)/gm)].map(([, folder = '']) => folder);
 
-/** What opens a connection to the outside; the client itself, and a writer of files, do not. */
+/** Sources that open a connection to the outside; the client itself, and a writer of files, do not. */
 const opens = /new (?:Outbound|Stripe|OTLPTraceExporter)\(|createTransport\(\{$/m;
 
 describe('what pages list', () => {

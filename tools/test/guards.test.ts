@@ -1,15 +1,14 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { commonErrors, errors } from '@recur/contracts';
+import * as contracts from '@recur/contracts';
+import { commonErrors, errors, internalOperations } from '@recur/contracts';
 import { checkoutRoot } from '../local/home.js';
 import { type Source, sources } from './sources.js';
 
 const root = checkoutRoot();
 const apps = readdirSync(path.join(root, 'apps'));
 const appSources = apps.flatMap(app => sources(`apps/${app}/src`));
-/** Files that ask another service what concerns no copy; contracts name them by `askedBy`. */
-const questions = ['apps/billing/src/exports/sources.ts', 'apps/billing/src/search/key-search.ts'];
 const allSources = [...sources('apps'), ...sources('libs'), ...sources('tools')];
 const testSources = allSources.filter(({ file }) => file.includes('/test/'));
 
@@ -33,6 +32,12 @@ const businessWords =
   /\b(invoices?|payments?|plans?|products?|subscriptions?|credits?|discounts?|refunds?|webhooks?|checkouts?|gateways?)\b/gi;
 const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
 
+/** True for an internal operation of this name, which the contract has this service ask. */
+function isAskedBy(name: string, app: string): boolean {
+  const operation = Object.entries<unknown>(contracts).find(([exported]) => exported === name)?.[1];
+  return internalOperations.some(each => each === operation && each.askedBy?.some(service => service === app));
+}
+
 const guards: Record<string, Guard> = {
   'the platform holds no business word': {
     over: sources('libs/platform/src'),
@@ -53,13 +58,22 @@ const guards: Record<string, Guard> = {
       ].map(([, from]) => `${file} imports ${from}`),
     planted: { file: 'apps/billing/src/x.ts', text: "import { plans } from '../../catalog/src/tables.js';" },
   },
-  'only the gateway asks others over the bus, and what no copy could answer: a service has copies': {
-    over: appSources.filter(({ file }) => !file.startsWith('apps/gateway/') && !questions.includes(file)),
+  'only the gateway asks others over the bus: a service has copies, and questions': {
+    over: appSources.filter(({ file }) => !file.startsWith('apps/gateway/')),
     find: ({ file, text }) =>
       /\bbus\.request\(|\bnc\.request\(|import \{[^}]*\b(ask|NatsClient)\b[^}]*\} from '@recur\/platform'/.test(text)
         ? [`${file} sends a request`]
         : [],
     planted: { file: 'apps/billing/src/x.ts', text: 'await this.bus.request(subject, payload, caller)' },
+  },
+  'a service asks another one only what the contract says that it asks': {
+    over: appSources.filter(({ file }) => !file.startsWith('apps/gateway/')),
+    find: ({ file, text }) => {
+      const [, app = ''] = file.split('/');
+      const asked = [...text.matchAll(/\bquestions\.ask\(\s*(\w+)/g)].map(([, name = '']) => name);
+      return asked.filter(name => !isAskedBy(name, app)).map(name => `${file} asks ${name}`);
+    },
+    planted: { file: 'apps/catalog/src/x.ts', text: 'await this.questions.ask(usersByKey, { key, most }, caller)' },
   },
   'events leave through the outbox alone': {
     over: [...appSources, ...sources('libs/platform/src')].filter(

@@ -53,7 +53,7 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     mail: ['language'],
     usage: ['pricing', 'customers'],
     invoicing: ['credits', 'discounts', 'tax', 'usage', 'pricing', 'gateways', 'customers'],
-    subscriptions: ['invoicing', 'usage', 'discounts', 'credits', 'tax', 'gateways', 'pricing', 'customers'],
+    subscriptions: ['invoicing', 'usage', 'discounts', 'credits', 'tax', 'gateways', 'pricing', 'customers', 'mail'],
     documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language'],
     'test-clock': ['invoicing'],
     search: ['subscriptions', 'invoicing', 'customers'],

@@ -1,4 +1,5 @@
 import { checkUrl, serviceConfig, toggle } from '@recur/platform';
+import { mailSettings } from '@recur/platform/mail';
 import { z } from 'zod';
 
 const settings = serviceConfig.extend({
@@ -19,12 +20,13 @@ const settings = serviceConfig.extend({
     .max(3_650)
     .default(90)
     .describe('days for which a link to a PDF opens it; each answer and mail has a new one'),
-  SMTP_URL: z
-    .url({ protocol: /^smtps?$/ })
-    .optional()
-    .describe('the mail server, smtp://user:password@host:587 or smtps://; without one, mails are recorded as failed'),
-  MAIL_FROM: z.string().min(3).default('recur <billing@localhost>').describe('sender of mails'),
-  MAIL_FOLDER: z.string().optional().describe('folder to which mails are written as .eml files instead of being sent'),
+  SMTP_URL: mailSettings.SMTP_URL.describe(
+    'the mail server, smtp://user:password@host:587 or smtps://; without one, mails are recorded as failed',
+  ),
+  MAIL_FROM: mailSettings.MAIL_FROM.default('recur <billing@localhost>').describe('sender of mails'),
+  MAIL_FOLDER: mailSettings.MAIL_FOLDER.describe(
+    'folder to which mails are written as .eml files instead of being sent',
+  ),
   VIES_URL: z
     .url({ protocol: /^https?$/ })
     .transform(url => url.replace(/\/+$/, ''))

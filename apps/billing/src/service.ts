@@ -9,8 +9,10 @@ import { creditAccounts, creditConfigs, creditRecharges, creditTransactions } fr
 import { copiesWith } from './customers/copies.js';
 import { checkouts, merchants, metrics, plans, products, users } from './customers/tables.js';
 import { Discounts } from './discounts/discounts.js';
+import { GeneratedCodes } from './discounts/generated-codes.js';
 import { DiscountLists } from './discounts/lists.js';
-import { discounts, userDiscounts } from './discounts/tables.js';
+import { discounts, generatedCodes, userDiscounts } from './discounts/tables.js';
+import { DiscountTemplates } from './discounts/templates.js';
 import { Documents } from './documents/documents.js';
 import { InvoiceMails } from './documents/invoice-mails.js';
 import { Logos } from './documents/logos.js';
@@ -118,6 +120,10 @@ import { SubscriptionEndings } from './subscriptions/endings/ending.js';
 import { LastDocuments } from './subscriptions/endings/last-document.js';
 import { InvoiceLimits } from './subscriptions/invoice-limits.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
+import { pricesArrive } from './subscriptions/prices/arrivals.js';
+import { PriceChangeCounts } from './subscriptions/prices/counts.js';
+import { PriceNotices } from './subscriptions/prices/notices.js';
+import { PriceWalks } from './subscriptions/prices/walk.js';
 import { NextInvoicePreview } from './subscriptions/reads/next-invoice.js';
 import { SubscriptionNotes } from './subscriptions/reads/notes.js';
 import { SubscriptionReads } from './subscriptions/reads/subscriptions.js';
@@ -158,7 +164,7 @@ export const billing: ServiceDefinition<Config> = {
     tables: [
       ...[invoices, invoiceLines, payments, gateways, numberings, users, plans],
       ...[collections, gatewayUsers, paymentMethods, sandboxCharges, sandboxCallbacks],
-      ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts],
+      ...[creditConfigs, creditAccounts, creditTransactions, creditRecharges, discounts, userDiscounts, generatedCodes],
       ...[taxSettings, taxExemptions, usTaxRates, vatNumbers, vatNumberChecks],
       ...[merchants, products, checkouts, refunds, paymentSurpluses, mails, invoiceSettings, testClocks, sellerLogos],
       ...[subscriptions, subscriptionPeriods, subscriptionNotes, subscriptionSettings, pendingUpdates, onetimeAddons],
@@ -191,10 +197,10 @@ export const billing: ServiceDefinition<Config> = {
     onetimeAddon: onetimeAddonAggregate,
     userMetric: userMetricAggregate,
   },
-  copies: copiesWith(preferNamed),
+  copies: copiesWith({ users: preferNamed, plans: pricesArrive }),
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
-    ...[SplitPayments, KeySearch],
+    ...[SplitPayments, KeySearch, DiscountTemplates, GeneratedCodes],
     ...[ExportTasks, ExportTemplates, ExportDownloads],
     ...[GatewayCallbacks, SandboxQuestions, Captures, PaymentTimeline],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
@@ -205,7 +211,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[TestClocks, TrialTime, RunningSubscriptions, DueDays, Renewing],
     ...[SubscriptionReads, Timelines, SubscriptionNotes, NextInvoicePreview, Cancelling],
     ...[Subscribing, SubscribingPreview, SubscriptionConfigs, OnetimeAddons],
-    ...[ChangePreview, ChangeSubmit, PendingUpdateReads],
+    ...[ChangePreview, ChangeSubmit, PendingUpdateReads, PriceChangeCounts],
     ...[UsageEvents, UsageEventList, UserUsage, LimitAdjustments, InvoiceUsage],
     ...[Buying, OwnSubscriptions, OwnInvoices, OwnMoney, Paying],
   ],
@@ -232,6 +238,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[InvoiceMaker, SubscriptionInvoices, Others, FirstInvoice, SubscriptionEndings],
     InvoiceLimits,
     ...[Cycle, CycleInvoices, CycleEnds, PeriodEnd, FirstPeriods],
+    ...[PriceNotices, PriceWalks],
     ...[ChangeEffects, DeferredChanges, LimitUpgrades, LastDocuments, Arrears],
     ...[UsageRecorder, UsageQueue, UsageDeletions, Partitions, EventViews],
     ...[UsageNotices, UsageRecounts, UsageMending, UsageUpgrades],
@@ -247,7 +254,7 @@ export const billing: ServiceDefinition<Config> = {
       app.get(SubscriptionInvoices).work,
     ],
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
-    app.get(LastNotices).work,
+    ...[app.get(LastNotices).work, app.get(PriceWalks).work, app.get(PriceNotices).work],
     ...app.get(ExportWriting).works,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, app.get(MethodTries).work],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],

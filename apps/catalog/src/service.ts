@@ -24,6 +24,7 @@ import { Plans1795262400007 } from './migrations/0007-plans.js';
 import { Relay1795262400008 } from './migrations/0008-relay.js';
 import { Work1795262400009 } from './migrations/0009-work.js';
 import { DeadLetters1795262400010 } from './migrations/0010-dead-letters.js';
+import { PriceChanges1795262400011 } from './migrations/0011-price-changes.js';
 import { DefaultProducts1795262400012 } from './migrations/0012-default-products.js';
 import { planAggregate } from './plans/aggregate.js';
 import { CheckoutLinks } from './plans/checkout-links.js';
@@ -32,7 +33,8 @@ import { PlanList } from './plans/list.js';
 import { PlanMoves } from './plans/moves.js';
 import { Offers } from './plans/offers.js';
 import { Plans } from './plans/plans.js';
-import { planMetrics, plans } from './plans/tables.js';
+import { PriceChanges } from './plans/price-changes.js';
+import { planMetrics, planPriceChanges, plans } from './plans/tables.js';
 import { productAggregate } from './products/aggregate.js';
 import { Products } from './products/products.js';
 import { products } from './products/tables.js';
@@ -41,7 +43,16 @@ export const catalog: ServiceDefinition<Config> = {
   name: 'catalog',
   config,
   schema: {
-    tables: [products, plans, checkouts, metrics, planMetrics, currencyRules, ...infrastructureTables],
+    tables: [
+      products,
+      plans,
+      checkouts,
+      metrics,
+      planMetrics,
+      planPriceChanges,
+      currencyRules,
+      ...infrastructureTables,
+    ],
     migrations: [
       Init1763683200001,
       Lists1795262400002,
@@ -53,6 +64,7 @@ export const catalog: ServiceDefinition<Config> = {
       Relay1795262400008,
       Work1795262400009,
       DeadLetters1795262400010,
+      PriceChanges1795262400011,
       DefaultProducts1795262400012,
     ],
     worksFrom: 8,
@@ -67,7 +79,7 @@ export const catalog: ServiceDefinition<Config> = {
   },
   controllers: [
     ...[Products, Plans, PlanMoves, PlanList, PlanLimits, Metrics, Currencies, Checkouts, CheckoutLinks],
-    ...[Offers],
+    ...[Offers, PriceChanges],
   ],
   providers: [
     Rates,

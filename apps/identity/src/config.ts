@@ -1,6 +1,7 @@
 import { newAuthProvider, validate } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { checkUrl, serviceConfig, toggle } from '@recur/platform';
+import { mailSettings } from '@recur/platform/mail';
 import { z } from 'zod';
 import { deploymentProvider, type Provider } from './sign-in/provider-keys.js';
 
@@ -23,6 +24,13 @@ const settings = serviceConfig.extend({
         : undefined;
     })
     .describe('JSON of an identity provider that every merchant trusts beside its own; see docs/sign-in.md'),
+  SMTP_URL: mailSettings.SMTP_URL.describe(
+    'the mail server for sign-in codes, smtp://user:password@host:587 or smtps://; without one, none are sent',
+  ),
+  MAIL_FROM: mailSettings.MAIL_FROM.default('recur <sign-in@localhost>').describe('sender of mails with codes'),
+  MAIL_FOLDER: mailSettings.MAIL_FOLDER.describe(
+    'folder to which mails are written as .eml files instead of being sent',
+  ),
   OAUTH_ALLOW_LOOPBACK: toggle(false).describe('allow JWKS URLs on this machine: local stacks and tests only'),
 });
 

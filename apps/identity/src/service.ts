@@ -12,6 +12,9 @@ import { NewSession } from './client-sessions/new-session.js';
 import { addressRules, type Config, config } from './config.js';
 import { copies } from './copies/copies.js';
 import { Exports } from './exports.js';
+import { CodeMailer } from './mailed-codes/code-mailer.js';
+import { CodeSignIn } from './mailed-codes/code-sign-in.js';
+import { codeRemovals, MailedCodes } from './mailed-codes/mailed-codes.js';
 import { MemberSessions } from './member-sessions/member-sessions.js';
 import { SessionActivity } from './member-sessions/session-activity.js';
 import { memberAggregate, roleAggregate } from './members/aggregates.js';
@@ -39,6 +42,7 @@ import { Work1763683200011 } from './migrations/0011-work.js';
 import { CreditAccounts1763683200012 } from './migrations/0012-credit-accounts.js';
 import { DeadLetters1763683200013 } from './migrations/0013-dead-letters.js';
 import { SessionExchange1763683200014 } from './migrations/0014-session-exchange.js';
+import { MailedCodes1763683200015 } from './migrations/0015-mailed-codes.js';
 import { logConsumptions } from './operation-log/append.js';
 import { log } from './operation-log/command.js';
 import { OperationLog } from './operation-log/operation-log.js';
@@ -85,6 +89,7 @@ export const identity: ServiceDefinition<Config> = {
       CreditAccounts1763683200012,
       DeadLetters1763683200013,
       SessionExchange1763683200014,
+      MailedCodes1763683200015,
     ],
     worksFrom: 9,
   },
@@ -109,6 +114,7 @@ export const identity: ServiceDefinition<Config> = {
       Roles,
       OauthSignIn,
       PasswordSignIn,
+      CodeSignIn,
       AuthProviders,
       OauthAccounts,
       Totps,
@@ -129,7 +135,7 @@ export const identity: ServiceDefinition<Config> = {
       Heartbeat,
       LogVerification,
     ],
-    ...[KeySets, IdentityTokens, SentIdentity, TwoFactor, Entry],
+    ...[KeySets, IdentityTokens, SentIdentity, TwoFactor, Entry, MailedCodes, CodeMailer],
     // fetches of providers' keys must end well within a command's five seconds
     {
       provide: Outbound,
@@ -139,7 +145,7 @@ export const identity: ServiceDefinition<Config> = {
   ],
   consumptions: app => [...logConsumptions(app), clockFollower('identity')],
   workers: app => [app.get(Heartbeat)],
-  work: app => [app.get(SessionActivity).work],
-  removals,
+  work: app => [app.get(SessionActivity).work, app.get(CodeMailer).work],
+  removals: [...removals, ...codeRemovals],
   commands: { merchant, log },
 };

@@ -1,5 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
-import { type CurrencyInfo, currencies, exponentOf, systemInformation } from '@recur/contracts';
+import { type CurrencyInfo, currencies, exponentOf, getLicense, systemInformation } from '@recur/contracts';
 import { CONFIG, Handle } from '@recur/platform';
 import type { Config } from './config.js';
 
@@ -15,10 +15,22 @@ export const supportedTimeZones = [...new Set([...Intl.supportedValuesOf('timeZo
 
 export const deploymentKind = ({ RECUR_ENV: env }: Config) => ({ env, isProd: env === 'production' });
 
+/** The licence in the file LICENSE, which limits nothing. */
+const license = {
+  name: 'Apache-2.0',
+  url: 'https://www.apache.org/licenses/LICENSE-2.0',
+  unlimited: true,
+};
+
 /** Capabilities of the deployment, the same for every merchant. */
 @Controller()
 export class System {
   constructor(@Inject(CONFIG) private readonly config: Config) {}
+
+  @Handle(getLicense)
+  async license() {
+    return { license };
+  }
 
   @Handle(systemInformation)
   async information() {

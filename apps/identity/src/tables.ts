@@ -1,6 +1,7 @@
 import { callers, signingKeys } from './callers/tables.js';
 import { clientSessions } from './client-sessions/tables.js';
 import { creditAccounts, currencyRules, gateways, plans, products, subscriptions } from './copies/tables.js';
+import { mailedCodes } from './mailed-codes/tables.js';
 import { liveSessions, memberSessions } from './member-sessions/tables.js';
 import { memberEmails, members, roles, setupTokens } from './members/tables.js';
 import { apiKeyLookups, apiKeys, merchants } from './merchants/tables.js';
@@ -16,7 +17,9 @@ export const tenantTables = [
 ];
 
 /** Tables without row-level security, beside the platform's own. */
-export const infrastructureTables = [signingKeys, callers, apiKeyLookups, memberEmails, liveSessions, clientSessions];
+export const infrastructureTables = [
+  ...[signingKeys, callers, apiKeyLookups, memberEmails, liveSessions, clientSessions, mailedCodes],
+];
 
 /** Tables maintained by `searchable`, without row-level security; only `db.search` reads them. */
 export const searchTables = ['users_search', 'members_search'];

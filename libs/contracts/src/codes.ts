@@ -91,6 +91,8 @@ export const metricChargeType = { standard: 0, graduated: 1 } as const;
 export const chargeStatus = { open: 0, charged: 1 } as const;
 export const quotaTypes = ['carryover', 'manual'] as const;
 
+/** A template is no code itself: codes for a single use each are generated from it. */
+export const discountKind = { code: 1, template: 2, generated: 3 } as const;
 export const discountStatus = { editable: 1, active: 2, deactivated: 3, expired: 4, archived: 10 } as const;
 export const discountBillingType = { onetime: 1, recurring: 2 } as const;
 export const discountType = { percentage: 1, fixedAmount: 2 } as const;

@@ -154,6 +154,7 @@ export const errors = {
   too_many_roles: forbidden('The merchant has reached the limit of 100 roles'),
   owner_protected: forbidden('The owner is always active and has every permission'),
   self_suspension: forbidden('You cannot suspend yourself'),
+  mail_not_configured: forbidden('No mail server is configured (SMTP_URL): codes cannot be sent'),
   own_api_key: forbidden('An API key cannot revoke itself: use the key that replaces it'),
   too_many_api_keys: forbidden(
     'The merchant has 20 valid API keys (revoke one first), or has created 100 within 24 hours',

@@ -25,6 +25,7 @@ export const webhookEventNames = [
   'subscription.onetime_addon.success',
   'subscription.onetime_addon.cancelled',
   'subscription.onetime_addon.expired',
+  'subscription.price_change_notice',
   'user.created',
   'user.updated',
   'user.metric.update',

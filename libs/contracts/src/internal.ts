@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fetchDocument } from './billing/documents.js';
 import { gatewayCallback, sandboxQuestion } from './billing/payments/callbacks.js';
 import { exportRows, fetchExport } from './billing/tasks/tasks.js';
+import { priceChangeCounts } from './catalog/price-changes.js';
 import type { Slug } from './errors.js';
 import { ApiKeyState, CallersChanged, EventEnvelope, type EventKind, events } from './events.js';
 import { usersByKey } from './identity/user-search.js';
@@ -153,6 +154,7 @@ export const internalOperations: readonly InternalOperation[] = [
   usersByKey,
   exportRows,
   fetchExport,
+  priceChangeCounts,
 ];
 
 function isObject(value: unknown): boolean {

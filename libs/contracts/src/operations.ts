@@ -2,6 +2,7 @@ import * as addresses from './billing/addresses.js';
 import * as creditNotes from './billing/credit-notes.js';
 import * as credits from './billing/credits/credits.js';
 import * as creditRecharges from './billing/credits/recharges.js';
+import * as discountBatches from './billing/discount-batches.js';
 import * as discounts from './billing/discounts.js';
 import * as emails from './billing/emails.js';
 import * as gateways from './billing/gateways.js';
@@ -32,10 +33,12 @@ import * as exchange from './catalog/exchange.js';
 import * as metrics from './catalog/metrics.js';
 import * as planLimits from './catalog/plan-limits.js';
 import * as plans from './catalog/plans.js';
+import * as priceChanges from './catalog/price-changes.js';
 import * as products from './catalog/products.js';
 import * as adminNotes from './identity/admin-notes.js';
 import * as apiKeys from './identity/api-keys.js';
 import * as authProviders from './identity/auth-providers.js';
+import * as mailedCodes from './identity/mailed-codes.js';
 import * as members from './identity/members.js';
 import * as merchants from './identity/merchants.js';
 import * as operationLog from './identity/operation-log.js';
@@ -63,6 +66,7 @@ const isOperation = (value: object): value is Operation => 'service' in value &&
 /** Every operation, ordered by service; the modules also export shapes. */
 export const operations: readonly Operation[] = [
   signIn,
+  mailedCodes,
   authProviders,
   totp,
   sessions,
@@ -83,6 +87,7 @@ export const operations: readonly Operation[] = [
   portalMoney,
   products,
   plans,
+  priceChanges,
   checkouts,
   metrics,
   planLimits,
@@ -101,6 +106,7 @@ export const operations: readonly Operation[] = [
   credits,
   creditRecharges,
   discounts,
+  discountBatches,
   subscriptionCreate,
   subscriptionReads,
   subscriptionChanges,

@@ -30,6 +30,7 @@ const fixed: Record<string, string> = {
   aggregationType: '1 count · 2 countUnique · 3 latest · 4 max · 5 sum',
   metricChargeType: '0 standard · 1 graduated',
   discountStatus: '1 editable · 2 active · 3 deactivated · 4 expired · 10 archived',
+  discountKind: '1 code · 2 template · 3 generated',
   discountBillingType: '1 onetime · 2 recurring',
   discountType: '1 percentage · 2 fixedAmount',
   discountUserScope: '0 all · 1 newUsers · 2 renewalsOnly',

@@ -28,6 +28,7 @@ describe('events', () => {
       'subscription.onetime_addon.success',
       'subscription.onetime_addon.cancelled',
       'subscription.onetime_addon.expired',
+      'subscription.price_change_notice',
       'user.created',
       'user.updated',
       'user.metric.update',
@@ -53,9 +54,9 @@ describe('events', () => {
     ]);
   });
 
-  it('have 42 names to subscribe to, none twice', () => {
-    expect(new Set(webhookEventNames).size).toBe(42);
-    expect(webhookEventNames).toHaveLength(42);
+  it('have 43 names to subscribe to, none twice', () => {
+    expect(new Set(webhookEventNames).size).toBe(43);
+    expect(webhookEventNames).toHaveLength(43);
   });
 
   it('of one aggregate have one owner', () => {

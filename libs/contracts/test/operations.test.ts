@@ -33,6 +33,7 @@ describe('operations', () => {
       'gateway.list',
       'member.profile',
       'merchant.get',
+      'merchant.get_license',
       'product.list',
       'system.information',
     ]);
@@ -63,6 +64,7 @@ describe('operations', () => {
     expect(secret.sort()).toEqual([
       'apikey.new',
       'auth.login',
+      'auth.login_otp_verify',
       'auth.oauth_login',
       'auth.oauth_setup',
       'auth.password_setup',

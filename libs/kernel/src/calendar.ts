@@ -18,7 +18,7 @@ export const lengthOf = ({ unit, count }: Interval): number => days[unit] * coun
 const SECONDS_PER_DAY = 86_400;
 
 /**
- * The k-th boundary f(anchor, k), k ≥ 0: k intervals after the anchor on the calendar of `zone`, from the original day
+ * The k-th boundary f(anchor, k): k intervals after the anchor, before it for a negative k, on the calendar of `zone`, from the original day
  * and clamped to the end of the month, so that it never drifts. A local time in a gap moves forward, one that occurs
  * twice is the earlier. f(anchor, 0) is the anchor.
  */
@@ -30,6 +30,10 @@ export function boundary(anchor: number, k: number, { unit, count }: Interval, z
   }
   return instantOf(localOf(anchor, zone).add({ [`${unit}s`]: units }), zone);
 }
+
+/** The first second of the local date that is `days` after that of an instant. */
+export const startOfDay = (instant: number, days: number, zone: string): number =>
+  instantOf(localOf(instant, zone).add({ days }).withPlainTime(), zone);
 
 /** A series of periods: the anchor, and the number k of the boundary that it begins with. */
 export interface Series {

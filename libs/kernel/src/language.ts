@@ -26,3 +26,16 @@ const isLanguage = (code: string): code is Language => Object.hasOwn(locales, co
 /** Fills the `{name}` placeholders of a text; one without a value stays. */
 export const fill = (text: string, values: Readonly<Record<string, string>>): string =>
   text.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
+
+const regions = new Map<Language, Intl.DisplayNames>();
+/** Codes that Intl has a name for and that are no country: not known, not assigned, unions, and for tests. */
+const noCountries = new Set(['ZZ', 'QO', 'EU', 'EZ', 'UN', 'XA', 'XB']);
+
+/** Name of a country in a language by its ISO 3166-1 code, in any letter case; '' for a code that is not known. */
+export function countryNameIn(language: Language, countryCode: string): string {
+  const code = countryCode.trim().toUpperCase();
+  if (!/^[A-Z]{2}$/.test(code) || noCountries.has(code)) return '';
+  const names = regions.get(language) ?? new Intl.DisplayNames(locales[language], { type: 'region', fallback: 'none' });
+  regions.set(language, names);
+  return names.of(code) ?? '';
+}

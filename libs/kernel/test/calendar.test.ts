@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { intervalUnits } from '@recur/contracts';
-import { boundary, dueSeries, type Interval } from '@recur/kernel';
+import { boundary, dueSeries, type Interval, startOfDay } from '@recur/kernel';
 import fc from 'fast-check';
 
 const at = (iso: string) => Date.parse(iso) / 1000;
@@ -85,5 +85,30 @@ describe('a due day', () => {
     const friday = day('2026-04-10');
     const first = (dueDay: number) => dueSeries(friday, friday, dueDay, week, 'UTC').anchor;
     expect([first(6), first(5), first(1)]).toEqual(['2026-04-11', '2026-04-17', '2026-04-13'].map(day));
+  });
+});
+
+describe('the start of a day', () => {
+  it('is the first second of a local date, that many days later', () => {
+    const instant = at('2026-03-28T23:30:00+01:00');
+    expect(startOfDay(instant, 0, 'Europe/Berlin')).toBe(at('2026-03-28T00:00:00+01:00'));
+    expect(startOfDay(instant, 2, 'Europe/Berlin')).toBe(at('2026-03-30T00:00:00+02:00'));
+    expect(startOfDay(instant, -1, 'UTC')).toBe(day('2026-03-27'));
+  });
+
+  it('is later where midnight does not exist', () => {
+    // in Beirut the clock goes from 00:00 to 01:00 on 2026-03-29
+    expect(startOfDay(at('2026-03-29T12:00:00+03:00'), 0, 'Asia/Beirut')).toBe(at('2026-03-29T01:00:00+03:00'));
+  });
+
+  it('lies a number of days before the same local time after them', () => {
+    const span = fc.tuple(fc.integer({ min: 0, max: 2_000_000_000 }), fc.integer({ min: 0, max: 365 }));
+    const zone = fc.constantFrom('UTC', 'Europe/Berlin', 'Pacific/Chatham', 'Asia/Beirut');
+    fc.assert(
+      fc.property(span, zone, ([instant, days], where) => {
+        const before = boundary(instant, -days, { unit: 'day', count: 1 }, where);
+        expect(startOfDay(before, days, where)).toBeLessThanOrEqual(instant);
+      }),
+    );
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fill, languageOf, preferredLanguage } from '../src/index.js';
+import { countryNameIn, fill, type Language, languageOf, locales, preferredLanguage } from '../src/index.js';
 
 describe('a language', () => {
   it.each([
@@ -33,4 +33,17 @@ describe('a language', () => {
 
 it('placeholders are filled once; one without a value stays', () => {
   expect(fill('{a} {b} {a}', { a: '{b}' })).toBe('{b} {b} {b}');
+});
+
+describe('the name of a country', () => {
+  it('is in the language, by its code in any case', () => {
+    const names = (Object.keys(locales) as Language[]).map(language => countryNameIn(language, 'de'));
+    expect(names).toEqual(['Germany', 'Deutschland', 'Alemania', 'Allemagne', '德国']);
+    expect(countryNameIn('en', ' XK ')).toBe('Kosovo');
+    expect(countryNameIn('en', 'UK')).toBe('United Kingdom');
+  });
+
+  it.each(['', 'D', 'DEU', 'Germany', '12', 'ZZ', 'EU', 'XA', 'OO', 'D\u0130'])('of "%s" is blank', code => {
+    expect(countryNameIn('en', code)).toBe('');
+  });
 });

@@ -7,6 +7,7 @@ export { clockFollower } from './events/clock-follower.js';
 export type { Consumption } from './events/consumption.js';
 export { type Copy, copyOf } from './events/copies.js';
 export { eventsIn } from './events/envelope.js';
+export { Questions } from './events/questions.js';
 export { streamOf } from './events/stream.js';
 export { type AddressRules, checkUrl } from './outbound/address.js';
 export { Outbound, type OutboundOptions, type Result as OutboundResult } from './outbound/outbound.js';

@@ -62,6 +62,7 @@ const byRule: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'must be an http or https URL': fc.constant('http://127.0.0.1:9/hook'),
   'must be an http or https URL, or blank': fc.constantFrom('', 'https://example.com/back'),
   'must be a time zone of the IANA database, such as Europe/Berlin, or blank': fc.constantFrom('', 'Asia/Tokyo'),
+  'must be 1 to 20 letters, digits, - or _': fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/),
   'may not be blank': fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter(text => text.trim() !== ''),
 };
 
@@ -226,10 +227,18 @@ const needed: Readonly<Record<string, (ids: Ids, field: string) => object>> = {
     startTime: 1,
     endTime: 0,
   }),
+  'discount.batch_template_new': () => ({
+    ...{ codePrefix: randomUUID().slice(0, 18), quantity: 5, billingType: 1, discountType: 1 },
+    ...{ discountPercentage: 1_000, startTime: 1, endTime: 0 },
+  }),
+  'discount.batch_children_generate': ({ template }) => ({ templateId: template[0], quantity: 1 }),
+  'gateway.edit_sort': ({ gateway }) => ({ gatewaySorts: [{ gatewayId: gateway[0], sort: 1 }] }),
   'vat.setup_gateway': () => ({ data: '' }),
   'refund.new': () => ({ currency: 'EUR', externalRefundId: randomUUID() }),
   'plan.new': (ids, field) => ({ intervalUnit: 'month', intervalCount: 1, ...limited(ids, field) }),
   'plan.edit': limited,
+  // the price of the world's plan
+  'plan.active_price_change_confirm': () => ({ confirmOldAmount: 4900, newAmount: 5000 }),
   // here they are filters, and the caller need not choose
   'user.list': () => ({}),
   'payment.new': ({ user, gateway }, field) => ({

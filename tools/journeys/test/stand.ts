@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { expect } from '@jest/globals';
 import { services } from '@recur/contracts';
 import { apps } from '../../local/apps.js';
@@ -30,13 +33,19 @@ const usual = {
 /** A whole system of its own for one test file, with a look into its databases. `own` is settings of single apps. */
 export async function startStand(own: Parameters<typeof temporaryStack>[1] = {}) {
   Object.assign(process.env, usual);
-  const stack = await temporaryStack(() => undefined, own);
+  const mailFolder = mkdtempSync(path.join(tmpdir(), 'recur-mails-'));
+  const stack = await temporaryStack(() => undefined, {
+    ...own,
+    identity: { MAIL_FOLDER: mailFolder, ...own.identity },
+  });
   const { pool, ask, close } = databases(stack.facts());
   const receivers: Receiver[] = [];
   return {
     stack,
     pool,
     ask,
+    /** The folder to which sign-in codes are written as e-mails. */
+    mailFolder,
     /** A merchant of its own that is ready to sell, with a receiver of all its webhooks. */
     async shop(name: string): Promise<Shop & { wire: Wire; receiver: Receiver; apiKey: string }> {
       const [merchant, receiver] = await Promise.all([stack.merchant(name), startReceiver()]);
@@ -86,6 +95,7 @@ export async function startStand(own: Parameters<typeof temporaryStack>[1] = {})
       for (const receiver of receivers) await receiver.close();
       await close();
       await stack.close();
+      rmSync(mailFolder, { recursive: true, force: true });
     },
   };
 }

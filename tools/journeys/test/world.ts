@@ -26,6 +26,9 @@ const makers = {
     await newPlan(api, { productId: product.id });
     return product.id;
   },
+  /** A product without plans, which may be deleted. */
+  freeProduct: async (api: Client) =>
+    orThrow(await api.post('/merchant/product/new', { productName: 'Free' })).product.id,
   plan: (api: Client) => activePlan(api),
   /** A plan that was never activated. */
   draftPlan: (api: Client) => newPlan(api),
@@ -76,6 +79,13 @@ const makers = {
     const reduction = { billingType: 1, discountType: 1, discountPercentage: 1_000, quantity: 10 };
     const input = { code: randomUUID(), startTime: 1, endTime: 0, ...reduction };
     return orThrow(await api.post('/merchant/discount/new', input)).discount.id;
+  },
+  /** A template of discounts with codes. */
+  template: (api: Client) => template(api),
+  generatedCode: async (api: Client) => {
+    const templateId = await template(api);
+    const { children } = orThrow(await api.get('/merchant/discount/batch/children/list', { templateId }));
+    return children[0]?.id ?? 0;
   },
   subscription: async (api: Client) => (await activeSubscription(api)).subscriptionId,
   /** A change that waits for the end of the period. */
@@ -158,6 +168,15 @@ type Named = { gatewayId: number; gatewayName: string };
 async function allGateways(api: Client): Promise<Named[]> {
   const lists = [{}, { archive: true }].map(input => api.get('/merchant/gateway/list', input).then(orThrow));
   return (await Promise.all(lists)).flatMap(({ gateways }) => gateways);
+}
+
+async function template(api: Client): Promise<number> {
+  const terms = { billingType: 1, discountType: 1, discountPercentage: 1_000, startTime: 1, endTime: 0 };
+  const input = { codePrefix: randomUUID().slice(0, 18), quantity: 50, ...terms };
+  const { id } = orThrow(await api.post('/merchant/discount/batch/template/new', input)).template;
+  orThrow(await api.post('/merchant/discount/activate', { id }));
+  orThrow(await api.post('/merchant/discount/batch/children/generate', { templateId: id, quantity: 2 }));
+  return id;
 }
 
 /** The wire transfer, set up, in EUR and the default, whatever it was before. */
@@ -282,7 +301,6 @@ export const named: Readonly<Record<string, Kind>> = {
   apiKeyId: 'apiKey',
   authProviderId: 'authProvider',
   logId: 'log',
-  templateId: 'exportTemplate',
   replayId: 'replay',
   connectionId: 'connection',
 };
@@ -297,6 +315,14 @@ export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> =
   'discount.detail': { id: 'discount' },
   'discount.quantity_increment': { id: 'discount' },
   'discount.user_discount_list': { id: 'discount' },
+  'discount.batch_template_edit': { id: 'template' },
+  'discount.batch_template_detail': { id: 'template' },
+  'discount.batch_template_quantity': { id: 'template' },
+  'discount.batch_children_detail': { id: 'generatedCode' },
+  'discount.batch_children_generate': { templateId: 'template' },
+  'discount.batch_children_list': { templateId: 'template' },
+  'task.edit_export_template': { templateId: 'exportTemplate' },
+  'task.delete_export_template': { templateId: 'exportTemplate' },
   'invoice.refund': { invoiceId: 'paidInvoice' },
   'invoice.create_mark_refund': { invoiceId: 'paidInvoice' },
   'refund.new': { paymentId: 'paidPayment' },
@@ -305,6 +331,7 @@ export const namedIn: Readonly<Record<string, Readonly<Record<string, Kind>>>> =
   'payment.method_new': { gatewayId: 'cardGateway' },
   'refund.list': { paymentId: 'paidPayment' },
   'plan.delete': { planId: 'draftPlan' },
+  'product.delete': { productId: 'freeProduct' },
   'role.edit': { id: 'role' },
   'role.delete': { id: 'freeRole' },
 };

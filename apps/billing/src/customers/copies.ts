@@ -1,10 +1,13 @@
 import type { MerchantCheckout, MerchantMetric, MerchantState, Plan, Product, User } from '@recur/contracts';
 import { copyOf, type Tx } from '@recur/platform';
-import { checkouts, merchants, metrics, plans, products, type UserCopy, users } from './tables.js';
+import { checkouts, merchants, metrics, type PlanCopy, plans, products, type UserCopy, users } from './tables.js';
 import { emailKey } from './users.js';
 
-/** Called with changed users before their copies are kept. */
-export type UserChanges = (tx: Tx, rows: readonly UserCopy[]) => Promise<void>;
+/** Called with changed users and plans before their copies are kept. */
+export interface Arrivals {
+  users(tx: Tx, rows: readonly UserCopy[]): Promise<void>;
+  plans(tx: Tx, rows: readonly PlanCopy[]): Promise<void>;
+}
 
 const userRow = (data: User, merchantId: number, version: number): UserCopy => ({
   merchantId,
@@ -17,16 +20,14 @@ const userRow = (data: User, merchantId: number, version: number): UserCopy => (
   version,
 });
 
+const planRow = (data: Plan, merchantId: number, version: number): PlanCopy => {
+  return { merchantId, id: data.id, status: data.status, data, version };
+};
+
 /** Copies of identity's merchants and users and catalog's plans, products, metrics and checkout templates, kept from their events. */
-export const copiesWith = (userChanges: UserChanges) => [
-  copyOf('users', 'identity', 'user', users, userRow, userChanges),
-  copyOf('plans', 'catalog', 'plan', plans, (data: Plan, merchantId, version) => ({
-    merchantId,
-    id: data.id,
-    status: data.status,
-    data,
-    version,
-  })),
+export const copiesWith = (arrive: Arrivals) => [
+  copyOf('users', 'identity', 'user', users, userRow, arrive.users),
+  copyOf('plans', 'catalog', 'plan', plans, planRow, arrive.plans),
   copyOf('products', 'catalog', 'product', products, (data: Product, merchantId, version) => ({
     merchantId,
     id: data.id,

@@ -1,7 +1,10 @@
-import { type Plan, planStatus } from '@recur/contracts';
+import { type Plan, type PlanSnapshot, planStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Peeking, Peeks } from '@recur/platform';
 import { type PlanCopy, plans } from './tables.js';
+
+/** A plan as billing knows it. */
+export type KnownPlan = PlanCopy;
 
 /** Copies of the plans that lines name, by id; undefined for a plan without a copy. */
 export type Plans = ReadonlyMap<number, PlanCopy | undefined>;
@@ -12,6 +15,21 @@ export async function plansById(reader: Peeking | Peeks, planIds: readonly numbe
   if ('fresh' in reader) for (const id of ids) reader.fresh('plans', id);
   const copies = await Promise.all(ids.map(id => reader.peek(plans, { id })));
   return new Map(ids.map((id, at) => [id, copies[at]]));
+}
+
+const unchanged = { priceChange: null };
+
+/** A plan as the API shows it: one that was kept before prices could change lacks the field. */
+export const shownPlan = (plan: Plan | null): Plan | null => plan && { ...unchanged, ...plan };
+
+/** Add-ons of a snapshot, shown likewise. */
+export const shownAddons = (addons: PlanSnapshot['addons']): PlanSnapshot['addons'] =>
+  addons.map(({ addonPlan, quantity }) => ({ addonPlan: shownPlan(addonPlan), quantity }));
+
+/** The plans with these ids as billing knows them, by id; catalog is not asked. */
+export async function knownPlans(reader: Peeking, planIds: readonly number[]): Promise<ReadonlyMap<number, Plan>> {
+  const copies = await reader.peekAmong(plans, 'id', [...new Set(planIds)]);
+  return new Map(copies.map(({ id, data }) => [id, data]));
 }
 
 /**

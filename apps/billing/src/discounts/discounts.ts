@@ -8,11 +8,11 @@ import {
   incrementDiscountQuantity,
   newDiscount,
 } from '@recur/contracts';
-import { invalid } from '@recur/kernel';
+import { invalid, Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import * as domain from './domain/discount.js';
 import { settingsOf } from './settings.js';
-import { discounts } from './tables.js';
+import { discounts, generatedCodes } from './tables.js';
 import { discountView } from './views.js';
 
 /** Discount codes: their settings and their lifecycle. */
@@ -24,9 +24,11 @@ export class Discounts {
   create(input: In<typeof newDiscount>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const discountId = await tx.nextId(discounts);
-      const identity = { merchantId: tx.merchantId, discountId, code: input.code, subscriptionId: '' };
+      const of = { merchantId: tx.merchantId, discountId, kind: 'code' } as const;
+      if (await tx.find(generatedCodes, { code: input.code })) throw taken();
+      const identity = { ...of, code: input.code, subscriptionId: '' };
       const discount = domain.draft(identity, { ...domain.defaultSettings, ...settingsOf(input) }, tx.now);
-      tx.onConflict('discounts_code', () => invalid('/code', 'is the code of another discount'));
+      tx.onConflict('discounts_code', taken);
       tx.save(discounts, discount);
       log(tx, discount, 'New');
       return shown(discount, tx.now);
@@ -35,7 +37,7 @@ export class Discounts {
 
   @Handle(editDiscount)
   edit(input: In<typeof editDiscount>, caller: Caller) {
-    return this.change(input.id, caller, 'Edit', discount => domain.edit(discount, settingsOf(input)), shown);
+    return this.change(input.id, caller, 'Edit', discount => domain.edit(code(discount), settingsOf(input)), shown);
   }
 
   @Handle(activateDiscount)
@@ -55,11 +57,11 @@ export class Discounts {
 
   @Handle(incrementDiscountQuantity)
   incrementQuantity({ id, amount }: In<typeof incrementDiscountQuantity>, caller: Caller) {
-    const move = (discount: domain.Discount) => domain.incrementQuantity(discount, amount);
+    const move = (discount: domain.Discount) => domain.incrementQuantity(code(discount), amount);
     return this.change(id, caller, 'IncrementQuantity', move, shown);
   }
 
-  /** Moves a locked discount; a move that changes nothing leaves no trace. */
+  /** Moves a locked discount, a code or a template; a move that changes nothing leaves no trace. */
   private change<A extends object>(
     discountId: number,
     caller: Caller,
@@ -71,7 +73,7 @@ export class Discounts {
       const discount = await tx.lock(discounts, { discountId, deletedTime: 0 }, 'discount_not_found');
       const changed = move(discount, tx.now);
       if (changed !== discount) {
-        tx.save(discounts, changed);
+        tx.save(discounts, { ...changed, modifyTime: tx.now });
         log(tx, changed, content);
       }
       return answer(changed, tx.now);
@@ -79,6 +81,13 @@ export class Discounts {
   }
 }
 
+/** Refuses a template, which has operations of its own. */
+function code(discount: domain.Discount): domain.Discount {
+  if (discount.kind !== 'code') throw new Rejected('discount_not_found');
+  return discount;
+}
+
+const taken = () => invalid('/code', 'is the code of another discount');
 const shown = (discount: domain.Discount, now: number) => ({ discount: discountView(discount, now) });
 const empty = () => ({});
 

@@ -91,12 +91,11 @@ export async function usesWhere(reader: Reader, input: In<typeof listUserDiscoun
 /** The conditions of discount/list. */
 export function discountsWhere(input: In<typeof listDiscounts>, now: number): Condition[] {
   const status = namesOf(discountStatus, given(input.status));
-  // `now` is a number of ours; see statusAt
-  const shown = `case when status = 'active' and end_time <> 0 and end_time <= ${now} then 'expired' else status end`;
   return [
-    [`${shown} = any(?)`, status],
+    [`${statusNow(now)} = any(?)`, status],
     ['deleted_time = ?', status?.includes('archived') ? undefined : 0],
     ['subscription_id = ?', ''],
+    ['kind = ?', 'code'],
     ['billing_type = any(?)', namesOf(discountBillingType, given(input.billingType))],
     ['discount_type = any(?)', namesOf(discountType, given(input.discountType))],
     ['code = ?', given(input.code)],
@@ -107,8 +106,12 @@ export function discountsWhere(input: In<typeof listDiscounts>, now: number): Co
   ];
 }
 
+/** The status at a time as SQL, as `statusAt` says; `now` is a number of ours. */
+export const statusNow = (now: number) =>
+  `case when status = 'active' and end_time <> 0 and end_time <= ${now} then 'expired' else status end`;
+
 /** Names of the codes; unknown codes are dropped, so a filter by them matches nothing. */
-const namesOf = (table: Readonly<Record<string, number>>, codes: readonly number[] | undefined) =>
+export const namesOf = (table: Readonly<Record<string, number>>, codes: readonly number[] | undefined) =>
   codes && Object.keys(table).filter(name => codes.includes(table[name] ?? Number.NaN));
 
 async function detailsOf(reader: Reader, rows: readonly Discount[]) {

@@ -11,6 +11,8 @@ export const discounts = table<Discount>('discounts', {
     merchantId: integer(),
     discountId: integer(),
     code: text(),
+    kind: { ...text<Discount['kind']>(), default: 'code' },
+    generated: { ...int(), default: 0 },
     status: text<Discount['status']>(),
     subscriptionId: text(),
     name: text(),
@@ -34,6 +36,7 @@ export const discounts = table<Discount>('discounts', {
     metadata: document<Record<string, unknown>>(),
     uses: int(),
     createTime: integer(),
+    modifyTime: { ...integer(), default: 0 },
     deletedTime: integer(),
     version: int(),
   },
@@ -43,10 +46,12 @@ export const discounts = table<Discount>('discounts', {
       discountLifecycle.states.filter(state => state !== 'expired'),
     ),
     discounts_uses: 'uses >= 0',
+    discounts_kind: `kind in ('code', 'template')`,
   },
   indices: {
     discounts_code: { on: ['merchantId', 'code'], unique: true, where: 'deleted_time = 0' },
     discounts_newest: { on: ['merchantId', 'createTime', 'discountId'] },
+    discounts_templates: { on: ['merchantId', 'createTime', 'discountId'], where: `kind = 'template'` },
   },
 });
 
@@ -81,5 +86,28 @@ export const userDiscounts = table<DiscountUse>('user_discounts', {
     user_discounts_newest: { on: ['merchantId', 'discountId', 'createTime', 'useId'] },
     user_discounts_user: { on: ['merchantId', 'discountId', 'userId'] },
     user_discounts_subscription: { on: ['merchantId', 'subscriptionId'], where: `subscription_id <> ''` },
+  },
+});
+
+/** A code that was generated from a template, for a single use. */
+export interface GeneratedCode {
+  merchantId: number;
+  codeId: number;
+  templateId: number;
+  code: string;
+  /** The use of it, unless that was rolled back; 0 for none. */
+  useId: number;
+  createTime: number;
+}
+
+export const generatedCodes = table<GeneratedCode>('generated_codes', {
+  key: ['merchantId', 'codeId'],
+  columns: {
+    ...{ merchantId: integer(), codeId: integer(), templateId: integer(), code: text(), useId: integer() },
+    createTime: integer(),
+  },
+  indices: {
+    generated_codes_code: { on: ['merchantId', 'code'], unique: true },
+    generated_codes_newest: { on: ['merchantId', 'templateId', 'createTime', 'codeId'] },
   },
 });

@@ -9,9 +9,10 @@ import {
   fitsPlan,
   type Refused,
 } from '../pricing/discount.js';
+import { discountOf, freeCode, lockCode } from './codes.js';
 import * as domain from './domain/discount.js';
 import type { DiscountUse } from './domain/use.js';
-import { discounts, userDiscounts } from './tables.js';
+import { discounts, generatedCodes, userDiscounts } from './tables.js';
 import { discountView } from './views.js';
 
 // Verbs for other wings. They write no log entry: the command that calls them does.
@@ -43,6 +44,9 @@ export interface Application {
   cycle?: boolean;
 }
 
+/** A discount, and the code by which it was chosen; absent or '' for the discount's own. */
+type Bound = Pick<DiscountUse, 'discountId'> & { code?: string };
+
 /** A discount as pricing takes it, and what it is bound by. */
 export interface Granted {
   discountId: number;
@@ -54,8 +58,7 @@ export interface Granted {
 
 /** The discount of a code if it can be used, else the reason why not; for previews. Nothing is locked. */
 export async function check(reader: Reader, submit: Submit): Promise<Granted | Refused> {
-  const [discount] = await reader.all(discounts, { code: submit.code }, NOT_DELETED);
-  return judged(reader, discount, submit);
+  return judged(reader, await discountOf(reader, submit.code), submit);
 }
 
 /**
@@ -63,13 +66,15 @@ export async function check(reader: Reader, submit: Submit): Promise<Granted | R
  * /discountCode with the reason why it cannot be used. `useId` is for `attach`.
  */
 export async function reserve(tx: Tx, submit: Submit & Application): Promise<Granted & { useId: number }> {
-  const [discount] = await tx.parts(discounts, { code: submit.code }, NOT_DELETED);
-  const granted = await judged(tx, discount, submit);
-  if ('problem' in granted || !discount) {
+  const locked = await lockCode(tx, submit.code);
+  const granted = await judged(tx, locked?.seen, submit);
+  if ('problem' in granted || !locked) {
     throw invalid('/discountCode', ('problem' in granted ? granted : unknown(submit.code)).message);
   }
+  const { discount, generated } = locked;
   tx.save(discounts, { ...discount, uses: discount.uses + 1 });
-  const useId = await addUse(tx, discount, { ...submit, planId: submit.plan.id, counted: true });
+  const useId = await addUse(tx, locked.seen, { ...submit, planId: submit.plan.id, counted: true });
+  if (generated) tx.save(generatedCodes, { ...generated, useId });
   return { ...granted, useId };
 }
 
@@ -132,13 +137,13 @@ export async function giveBackUse(tx: Tx, useId: number): Promise<void> {
  */
 export async function nextCycle(
   reader: Reader,
-  { discountId, subscriptionId, replaces = '' }: { discountId: number; subscriptionId: string; replaces?: string },
+  { discountId, code = '', subscriptionId, replaces = '' }: Bound & { subscriptionId: string; replaces?: string },
 ): Promise<Granted | undefined> {
   const discount = await reader.find(discounts, { discountId });
   if (discount?.billingType !== 'recurring') return undefined;
   const use = [subscriptionId, discountId, replaces] as const;
   const cycles = await reader.jointly('cycles of a discount', use, uses => cyclesOf(reader, uses));
-  return discountsCycle(discount.cycleLimit, cycles) ? grantedOf(discount) : undefined;
+  return discountsCycle(discount.cycleLimit, cycles) ? grantedOf(chosenBy(code, discount)) : undefined;
 }
 
 /** How many cycle invoices of subscriptions discounts have reduced, without those that are replaced. */
@@ -159,9 +164,9 @@ async function cyclesOf(
 }
 
 /** A one-time discount whose use was reserved and waits for its invoice. Its code may be gone or expired. */
-export async function waiting(reader: Reader, discountId: number): Promise<Granted | undefined> {
+export async function waiting(reader: Reader, { discountId, code = '' }: Bound): Promise<Granted | undefined> {
   const discount = await reader.find(discounts, { discountId });
-  return discount && grantedOf(discount);
+  return discount && grantedOf(chosenBy(code, discount));
 }
 
 /** Records that a cycle invoice is reduced by a bound discount. The caller has locked the subscription. */
@@ -169,11 +174,12 @@ export async function useCycle(
   tx: Tx,
   {
     discountId,
+    code = '',
     ...of
-  }: Pick<DiscountUse, 'discountId' | 'userId' | 'planId' | 'currency' | 'subscriptionId'> & Application,
+  }: Bound & Pick<DiscountUse, 'userId' | 'planId' | 'currency' | 'subscriptionId'> & Application,
 ): Promise<void> {
   const discount = await tx.get(discounts, { discountId }, 'discount_not_found');
-  await addUse(tx, discount, { ...of, counted: false });
+  await addUse(tx, chosenBy(code, discount), { ...of, counted: false });
 }
 
 /** True if a bound discount survives a change to a plan. */
@@ -190,7 +196,8 @@ export async function addBound(
 ): Promise<Granted> {
   const { subscriptionId } = use;
   const discountId = await tx.nextId(discounts);
-  const identity = { merchantId: tx.merchantId, discountId, code: tx.newId('dc_'), subscriptionId };
+  const of = { merchantId: tx.merchantId, discountId, kind: 'code' } as const;
+  const identity = { ...of, code: tx.newId('dc_'), subscriptionId };
   const discount = domain.draft(identity, { ...domain.defaultSettings, ...settings }, tx.now);
   tx.save(discounts, { ...discount, uses: 1 });
   await addUse(tx, discount, { ...use, counted: true });
@@ -199,16 +206,18 @@ export async function addBound(
 
 /** A code's discount as the API shows it; null for an unknown code, and for one that is bound to a subscription. */
 export async function shown(reader: Reader, code: string): Promise<contract.Discount | null> {
-  const [discount] = await reader.all(discounts, { code, subscriptionId: '' }, NOT_DELETED);
-  return discount ? discountView(discount, reader.now) : null;
+  const discount = await discountOf(reader, code);
+  return discount?.subscriptionId === '' ? discountView(discount, reader.now) : null;
 }
 
-/** Conditions of the partial indexes on codes and on invoices. */
-const NOT_DELETED = 'and deleted_time = 0';
+/** Condition of the partial index on invoices. */
 const USED = `and status = 'used' and invoice_id <> '' order by discount_id`;
 
 /** True if a use reduces an invoice, in this transaction too. */
 const isUsedBy = (use: DiscountUse, invoiceId: string) => use.status === 'used' && use.invoiceId === invoiceId;
+
+/** A discount with the code by which it was chosen: one of a template's; '' for the discount's own. */
+const chosenBy = (code: string, discount: domain.Discount) => ({ ...discount, code: code || discount.code });
 
 const unknown = (code: string): Refused => ({ problem: 'unknown', message: `There is no discount code ${code}` });
 
@@ -273,4 +282,5 @@ async function rollBack(tx: Tx, use: DiscountUse): Promise<void> {
   if (!use.counted) return;
   const discount = await tx.lock(discounts, { discountId: use.discountId }, 'discount_not_found');
   tx.save(discounts, { ...discount, uses: discount.uses - 1 });
+  await freeCode(tx, discount, use.code);
 }

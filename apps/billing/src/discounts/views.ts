@@ -1,6 +1,8 @@
 import * as contract from '@recur/contracts';
+import { seenAs } from './codes.js';
 import { type Discount, statusAt } from './domain/discount.js';
 import type { DiscountUse } from './domain/use.js';
+import type { GeneratedCode } from './tables.js';
 
 const emptyDiscount = contract.emptyOf(contract.Discount);
 const emptyUse = contract.emptyOf(contract.MerchantUserDiscountCodeDetail);
@@ -24,6 +26,36 @@ export function discountView(discount: Discount, now: number): contract.Discount
     planApplyType: contract.discountPlanApplyType[discount.planApply],
     planApplyGroup: planGroup,
   };
+}
+
+const emptyChild = contract.emptyOf(contract.MerchantBatchDiscountCode);
+
+/** A template with how many of its codes there are and are used. */
+export function templateView(template: Discount, now: number): contract.MerchantBatchDiscountCodeTemplate {
+  const { userIds: _, ...shown } = discountView(template, now);
+  const { code: codePrefix, generated: childCodeCount, uses: usedChildCodeCount } = template;
+  return { ...shown, codePrefix, childCodeCount, usedChildCodeCount, type: contract.discountKind.template };
+}
+
+/** A generated code, and its use. */
+export function generatedView(
+  template: Discount,
+  generated: GeneratedCode,
+  now: number,
+  {
+    use,
+    plan,
+    user,
+  }: { use?: DiscountUse | undefined; plan?: contract.Plan | undefined; user?: contract.User | undefined },
+): contract.MerchantBatchDiscountCode {
+  const { userIds: _, ...shown } = discountView(seenAs(template, generated), now);
+  const { codeId: id, createTime } = generated;
+  const ofTemplate = { codePrefix: template.code, parentTemplateCode: template.code };
+  const of = { ...emptyChild, ...shown, ...ofTemplate, id, createTime, type: contract.discountKind.generated };
+  if (!use) return of;
+  const { invoiceId, paymentId, subscriptionId, planId, createTime: redeemedAt } = use;
+  const redeemed = { isRedeemed: true, redeemedAt, redeemedByEmail: user?.email ?? '' };
+  return { ...of, ...redeemed, invoiceId, paymentId, subscriptionId, planId, planName: plan?.planName ?? '' };
 }
 
 export function discountDetailView(

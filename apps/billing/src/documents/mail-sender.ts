@@ -12,12 +12,11 @@ import {
   type Work,
   type WorkItem,
 } from '@recur/platform';
+import { type Envelope, htmlOf, type MailTransport, mailboxOf, type Outcome, transportOf } from '@recur/platform/mail';
 import type { Config } from '../config.js';
 import { markSent } from '../invoicing/finish/sent.js';
 import { type Mail, pendingMail, recordAttempt } from '../mail/attempts.js';
-import { htmlOf } from '../mail/html.js';
 import { MAIL_WORK } from '../mail/outbox.js';
-import { type Envelope, type MailTransport, type Outcome, transportOf } from '../mail/transport.js';
 import { Logos } from './logos.js';
 import { DocumentReader } from './reader.js';
 import { DocumentRenderer } from './renderer.js';
@@ -45,7 +44,7 @@ export class MailSender implements OnModuleDestroy {
     @Inject(LOG) private readonly log: Log,
   ) {
     this.transport = transportOf(config);
-    this.from = mailbox(config.MAIL_FROM);
+    this.from = mailboxOf(config.MAIL_FROM);
     this.work = fetchedWork(
       MAIL_WORK,
       { time: 'machine', batch: limits.batch, leaseSeconds: limits.leaseSeconds, atOnce: 1 },
@@ -117,10 +116,4 @@ function reasonOf(error: unknown): string {
   if (error instanceof Rejected) return error.message;
   const [reason = ''] = error instanceof Error ? error.message.split('\n') : [];
   return `The PDF could not be made: ${reason.slice(0, 200)}`;
-}
-
-/** `Name <address>`, or an address alone. */
-function mailbox(text: string): { name: string; address: string } {
-  const [, name = '', address = text.trim()] = /^\s*"?([^"<]*?)"?\s*<([^>]+)>\s*$/.exec(text) ?? [];
-  return { name, address };
 }

@@ -7,7 +7,7 @@ import {
   exportRows,
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import { ask, type Bus, type Caller, type Db, type SliceAt, type Sliced } from '@recur/platform';
+import type { Caller, Db, Questions, SliceAt, Sliced } from '@recur/platform';
 import { exportedCredits } from '../credits/exported.js';
 import { exportedDiscounts, exportedUses } from '../discounts/exported.js';
 import { exportedInvoices } from '../invoicing/lists/exported-invoices.js';
@@ -21,7 +21,7 @@ const limits = { asked: 500 } as const;
 /** Means and settings with which the rows of an export are read. */
 export interface Reading {
   db: Db;
-  bus: Pick<Bus, 'request'>;
+  questions: Questions;
   caller: Caller;
   payload: Readonly<Record<string, unknown>>;
   columns: readonly string[];
@@ -44,12 +44,12 @@ const own =
 /** Rows of identity. Fewer are asked for where they are too large for an answer. */
 const ofIdentity =
   (task: ExportTask): Source =>
-  async ({ bus, caller, payload, columns }, { after, count }) => {
+  async ({ questions, caller, payload, columns }, { after, count }) => {
     const asked = Math.min(count, limits.asked);
     for (let fewer = asked; ; fewer = Math.ceil(fewer / 8)) {
       try {
         const input = { task, payload: { ...payload }, columns: [...columns], after, count: fewer };
-        const { rows, next } = await ask(bus, exportRows, input, caller);
+        const { rows, next } = await questions.ask(exportRows, input, caller);
         return { rows, next };
       } catch (error) {
         const isTooLarge = error instanceof Rejected && error.slug === 'answer_too_large';

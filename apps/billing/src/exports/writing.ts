@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { errors, exportColumns } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import {
-  Bus,
+  Questions,
   CLOCK,
   type Clock,
   Db,
@@ -54,7 +54,7 @@ export class ExportWriting {
 
   constructor(
     private readonly db: Db,
-    private readonly bus: Bus,
+    private readonly questions: Questions,
     private readonly formatter: ExportFormatter,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
@@ -117,7 +117,7 @@ export class ExportWriting {
     let next: string | undefined = task.position;
     while (next !== undefined && rows.length < this.limits.rows) {
       const caller = systemCaller(merchantId, requestId, this.clock.wall() + this.limits.askMs);
-      const reading = { db: this.db, bus: this.bus, caller, payload, columns };
+      const reading = { db: this.db, questions: this.questions, caller, payload, columns };
       const page: Sliced<(string | number)[]> = await sources[task.task](reading, {
         ...{ after: next, count: Math.min(this.limits.page, this.limits.rows - rows.length) },
       });

@@ -109,7 +109,7 @@ export class Gateways {
         if (sort !== gateway.sort) tx.step(gatewayAggregate, { ...gateway, sort }, 'gateway.updated');
       }
       tx.log('Gateway', 'EditSort');
-      // those that are written with this transaction, among those that are read in it
+      // reads do not show yet which places this transaction writes
       const places = new Map(gatewaySorts.map(({ gatewayId, sort }) => [gatewayId, sort]));
       const all = (await allGateways(tx)).map(row => ({ ...row, sort: places.get(row.gatewayId) ?? row.sort }));
       const listed = all.filter(({ archived }) => !archived);

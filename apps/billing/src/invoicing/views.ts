@@ -1,4 +1,5 @@
 import * as contract from '@recur/contracts';
+import { shownPlan } from '../customers/plans.js';
 import { gatewayView } from '../gateways/views.js';
 import type { Explanation } from '../pricing/explain.js';
 import { percentageOf } from '../pricing/tax.js';
@@ -124,7 +125,7 @@ function lineView(line: LineRow, currency: string): contract.InvoiceLine {
     taxRatePpm: line.ratePpm,
     amount: Number(line.amount),
     originAmount: Number(line.originAmount),
-    plan: line.plan,
+    plan: shownPlan(line.plan),
     metricCharge: line.metricCharge,
     ...stretchOf(line),
   };

@@ -1,8 +1,8 @@
 import { emailStatus } from '@recur/contracts';
 import type { Reader, Tx } from '@recur/platform';
+import type { Outcome } from '@recur/platform/mail';
 import { MAIL_WORK } from './outbox.js';
 import { type Mail, mails } from './tables.js';
-import type { Outcome } from './transport.js';
 
 export type { Mail };
 

@@ -5,9 +5,16 @@ import { type MailWords, mailWords } from './words/words.js';
 
 /**
  * Subject of an e-mail: a document that is sent; the first failed charge, the last notice before the deadline, or a
- * payment that the customer has to confirm.
+ * payment that the customer has to confirm; a price that changes, or stays although a change of it was announced.
  */
-export type MailKind = 'invoice' | 'credit_note' | 'payment_failed' | 'last_notice' | 'needs_action';
+export type MailKind =
+  | 'invoice'
+  | 'credit_note'
+  | 'payment_failed'
+  | 'last_notice'
+  | 'needs_action'
+  | 'price_change'
+  | 'price_kept';
 
 /** The facts that an e-mail tells. `amount` is in minor units, times in unix seconds. */
 export interface MailFacts {
@@ -26,9 +33,12 @@ export interface MailFacts {
   decimals: number;
   /** The method that was charged, such as `Visa •••• 4242`; '' for none. */
   method: string;
-  /** Amount to be paid; for a document that leaves nothing to pay, its total. */
+  /** The plan whose price changes, and its price until then; '' and 0 for other e-mails. */
+  plan: string;
+  oldAmount: bigint;
+  /** Amount to be paid; for a document that leaves nothing to pay, its total; of a plan, its price. */
   amount: bigint;
-  /** When it must be paid; 0 where nothing is to be paid. */
+  /** When it must be paid; 0 where nothing is to be paid. For a price, when it changes. */
   dueAt: number;
   timeZone: string;
   /** Where to pay, or to confirm a payment; '' for none. */
@@ -50,6 +60,8 @@ const titles = {
   payment_failed: 'paymentFailedTitle',
   last_notice: 'lastNoticeTitle',
   needs_action: 'needsActionTitle',
+  price_change: 'priceChangeTitle',
+  price_kept: 'priceKeptTitle',
 } as const satisfies Record<MailKind, keyof MailWords>;
 const texts = {
   invoice: 'invoiceText',
@@ -57,6 +69,8 @@ const texts = {
   payment_failed: 'paymentFailedText',
   last_notice: 'lastNoticeText',
   needs_action: 'needsActionText',
+  price_change: 'priceChangeText',
+  price_kept: 'priceKeptText',
 } as const satisfies Record<MailKind, keyof MailWords>;
 
 /** Writes an e-mail in the user's language. Only documents are attached; the others link to theirs. */
@@ -69,6 +83,8 @@ export function composeMail(facts: MailFacts): ComposedMail {
     seller: oneLine(facts.sellerName),
     buyer: oneLine(facts.buyerName),
     amount: formats.amount(kind === 'credit_note' && facts.amount < 0n ? -facts.amount : facts.amount),
+    plan: oneLine(facts.plan),
+    old: formats.amount(facts.oldAmount),
     due: dueAt === 0 ? '' : formats.date(dueAt),
     link: facts.link,
     method: nameInText(facts.method),
@@ -77,6 +93,7 @@ export function composeMail(facts: MailFacts): ComposedMail {
   const named = {
     ...values,
     seller: nameInText(values.seller),
+    plan: nameInText(values.plan),
     // a user without a name is called by the e-mail address
     buyer: values.buyer === facts.email ? values.buyer : nameInText(values.buyer),
   };

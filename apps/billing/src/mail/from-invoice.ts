@@ -7,6 +7,10 @@ export interface MailOptions {
   link?: string;
 }
 
+/** The name by which an e-mail calls its user. */
+export const buyerName = ({ firstName, lastName, companyName, email }: User): string =>
+  [firstName, lastName].filter(Boolean).join(' ') || companyName || email;
+
 /** The facts of an e-mail about an invoice, to its user, in the user's language. */
 export function mailAbout(
   kind: MailKind,
@@ -22,7 +26,9 @@ export function mailAbout(
     language: languageOf(user.language),
     userId: user.id,
     email: user.email,
-    buyerName: [user.firstName, user.lastName].filter(Boolean).join(' ') || user.companyName || user.email,
+    buyerName: buyerName(user),
+    plan: '',
+    oldAmount: 0n,
     sellerName: seller.companyName || seller.name,
     sellerEmail: seller.email,
     invoiceId: invoice.invoiceId,

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { emailStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { CLOCK, type Clock, CONFIG, type Tx } from '@recur/platform';
+import { hasMailRoute } from '@recur/platform/mail';
 import type { Config } from '../config.js';
 import { composeMail, type MailFacts } from './compose.js';
 import { oneLine } from './names.js';
@@ -35,9 +36,9 @@ export class MailOutbox {
 
   constructor(
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(CONFIG) { SMTP_URL, MAIL_FOLDER }: Config,
+    @Inject(CONFIG) config: Config,
   ) {
-    this.isConfigured = Boolean(SMTP_URL || MAIL_FOLDER);
+    this.isConfigured = hasMailRoute(config);
   }
 
   /** Writes an e-mail and schedules its sending. Returns its id. The caller writes the log entry. */

@@ -28,8 +28,10 @@ import { Methods1763683200051 } from './0051-methods.js';
 import { Printed1763683200052 } from './0052-printed.js';
 import { DocumentKeys1763683200053 } from './0053-document-keys.js';
 import { Looks1763683200054 } from './0054-looks.js';
+import { PriceChanges1763683200055 } from './0055-price-changes.js';
 import { PaidSubscriptions1763683200060 } from './0060-paid-subscriptions.js';
 import { Histories1763683200061 } from './0061-histories.js';
+import { GeneratedCodes1763683200062 } from './0062-generated-codes.js';
 import { Exports1763683200065 } from './0065-exports.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
@@ -64,7 +66,9 @@ export const migrations = [
   Printed1763683200052,
   DocumentKeys1763683200053,
   Looks1763683200054,
+  PriceChanges1763683200055,
   PaidSubscriptions1763683200060,
   Histories1763683200061,
+  GeneratedCodes1763683200062,
   Exports1763683200065,
 ];

@@ -50,7 +50,8 @@ export function explain({ lines, taxes, amounts }: Composition, facts: readonly 
     lines: lines.map((line, i) => {
       const fact = facts[i];
       if (!fact) throw new RangeError(`no facts of line ${i}`);
-      const { formula, inputs } = fact.derivation ?? quantityOf(fact);
+      const { formula, inputs } =
+        fact.derivation ?? quantityDerivation({ ...fact, unitAmount: fact.unitAmountExcludingTax });
       const parts = [
         { sign: '−', name: 'discount', amount: line.discountAmount },
         { sign: '−', name: 'promoCredit', amount: line.promoAmount },
@@ -58,7 +59,7 @@ export function explain({ lines, taxes, amounts }: Composition, facts: readonly 
       ].filter(({ name, amount }) => amount !== 0n || name === 'tax');
       return {
         lineId: fact.lineId,
-        text: `${fact.name}: ${line.amountExcludingTax}${parts.map(part => ` ${part.sign} ${part.amount} ${words[part.name]}`).join('')} = ${line.amount}`,
+        text: `${fact.name}: ${line.amountExcludingTax}${parts.map(part => ` ${part.sign} ${part.amount} ${words[part.name]}`).join('')} = ${line.amount}${priceBefore(inputs)}`,
         formula: `${formula}${parts.map(part => ` ${part.sign} ${part.name}`).join('')}`,
         inputs: {
           ...inputs,
@@ -113,10 +114,15 @@ const words: Readonly<Record<string, string>> = {
   tax: 'tax',
 };
 
-const quantityOf = ({ unitAmountExcludingTax, quantity }: ExplainedLine): Derivation => ({
+/** The derivation of a line that says no other. */
+export const quantityDerivation = ({ unitAmount, quantity }: { unitAmount: bigint; quantity: number }): Derivation => ({
   formula: 'unitAmount × quantity',
-  inputs: { unitAmount: Number(unitAmountExcludingTax), quantity },
+  inputs: { unitAmount: Number(unitAmount), quantity },
 });
+
+/** Names the unit price of the period before, where that changed. */
+const priceBefore = ({ previousUnitAmount, unitAmount }: Derivation['inputs']): string =>
+  previousUnitAmount === undefined ? '' : `; the unit price was ${previousUnitAmount} until then, and is ${unitAmount}`;
 
 function totalsOf(
   taxes: readonly TaxGroup[],

@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { type In, type Invoice, keySearch, type Out, type User, usersByKey } from '@recur/contracts';
-import { ask, Bus, type Caller, Db, Handle, type Reader } from '@recur/platform';
+import { type Caller, Db, Handle, Questions, type Reader } from '@recur/platform';
 import { usersById } from '../customers/users.js';
 import { invoicesNamed, moneyNamed } from '../invoicing/lists/named.js';
 import { ownerOf } from '../subscriptions/find.js';
@@ -14,14 +14,14 @@ type Found = Out<typeof keySearch>;
 export class KeySearch {
   constructor(
     private readonly db: Db,
-    private readonly bus: Bus,
+    private readonly questions: Questions,
   ) {}
 
   @Handle(keySearch)
   async search({ searchKey }: In<typeof keySearch>, caller: Caller): Promise<Found> {
     const key = searchKey.trim();
     const [{ named, others }, found] = await Promise.all([
-      ask(this.bus, usersByKey, { key, most: limits.users }, caller),
+      this.questions.ask(usersByKey, { key, most: limits.users }, caller),
       this.db.read(caller, reader => documentsFor(reader, key)),
     ]);
     const users = named ? [named, ...others.filter(({ id }) => id !== named.id)] : others;

@@ -55,9 +55,17 @@ type Stated<T> = { [F in keyof T]?: Exclude<T[F], undefined> };
 /** The settings that an input gives. */
 function changesIn(input: Input): Partial<Settings> {
   const { downgradeEffectImmediately, upgradeProration, timeZone, lateUsage } = input;
-  const { firstInvoiceDays, oneTrialPerUser } = input;
+  const { firstInvoiceDays, oneTrialPerUser, noticeDays } = input;
   return stated({
-    ...{ downgradeEffectImmediately, upgradeProration, timeZone, lateUsage, firstInvoiceDays, oneTrialPerUser },
+    ...{
+      downgradeEffectImmediately,
+      upgradeProration,
+      timeZone,
+      lateUsage,
+      firstInvoiceDays,
+      oneTrialPerUser,
+      noticeDays,
+    },
     downgradeLeadSeconds: input.downgradeNonImmediatelyEffectBeforePeriodEnd,
     incompleteExpireSeconds: input.incompleteExpireTime,
     chargeLeadSeconds: input.tryAutomaticPaymentBeforePeriodEnd,
@@ -90,12 +98,12 @@ function textOf(rules: readonly MerchantVatRule[]): string {
 async function configOf(reader: Reader, settings: Settings): Promise<SubscriptionConfig> {
   const { gatewayRules, reverseChargePending } = await tax.settingsOf(reader);
   const { downgradeEffectImmediately, upgradeProration, timeZone, lateUsage } = settings;
-  const { firstInvoiceDays, oneTrialPerUser } = settings;
+  const { firstInvoiceDays, oneTrialPerUser, noticeDays } = settings;
   return {
     ...emptyOf(SubscriptionConfig),
     ...shownOf(await documents.settingsOf(reader)),
     ...{ downgradeEffectImmediately, upgradeProration, timeZone, lateUsage },
-    ...{ firstInvoiceDays, oneTrialPerUser, reverseChargePending, invoicePdfGenerate: true },
+    ...{ firstInvoiceDays, oneTrialPerUser, noticeDays, reverseChargePending, invoicePdfGenerate: true },
     gatewayVATRule: textOf(gatewayRules),
     downgradeNonImmediatelyEffectBeforePeriodEnd: settings.downgradeLeadSeconds,
     incompleteExpireTime: settings.incompleteExpireSeconds,

@@ -8,8 +8,9 @@ import { cycleBill } from './domain/bill.js';
 import { carriedItem } from './domain/carried.js';
 import type { Period } from './domain/periods.js';
 import { nextPeriod, planOf, type Subscription } from './domain/subscription.js';
+import { pricedFrom } from './prices/domain/repricing.js';
 
-/** The next bill of a subscription, the period that it is of, and the subscription as it will be in it. */
+/** The next bill of a subscription, the period that it is of, and the subscription as it will be in it, at its prices. */
 export interface NextBill {
   sub: Subscription;
   period: Period;
@@ -60,8 +61,9 @@ export function nextBillOf(
 ): NextBill {
   const sub = update ? { ...afterDeferred(now, update), discount: discountWith(now, update) } : now;
   const period = known ?? nextPeriod(sub);
-  const bill = cycleBill(sub, period, [...sub.carried.map(carriedItem), ...usage], moment, replaces);
-  return { sub, period, bill: update ? { ...bill, name: 'SubscriptionDowngrade' } : bill };
+  const priced = pricedFrom(sub, period.start);
+  const bill = cycleBill(priced, period, [...sub.carried.map(carriedItem), ...usage], moment, replaces);
+  return { sub: priced, period, bill: update ? { ...bill, name: 'SubscriptionDowngrade' } : bill };
 }
 
 /** The unfinished change that takes effect at the end of the period. */

@@ -19,6 +19,7 @@ const defaults = (merchantId: number): Settings => ({
   retryIntervalSeconds: 12 * HOUR,
   maxRetries: 0,
   oneTrialPerUser: true,
+  noticeDays: 30,
 });
 
 /** The subscription settings of the merchant, or the defaults. */

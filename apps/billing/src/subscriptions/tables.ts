@@ -5,6 +5,7 @@ import type { StoredItem } from './domain/items.js';
 import { liveStatuses, type SubscriptionStatus, subscriptionLifecycle } from './domain/lifecycle.js';
 import type { PeriodKind, PeriodRow, PeriodState } from './domain/periods.js';
 import type { BoundDiscount, MultiTrial, Subscription } from './domain/subscription.js';
+import type { PriceEntry } from './prices/domain/entry.js';
 
 const among = (values: readonly string[]) => `(${values.map(value => `'${value}'`).join(', ')})`;
 
@@ -44,6 +45,7 @@ export const subscriptions = table<Subscription>('subscriptions', {
     pendingUpdateId: text(),
     planSnapshot: document<PlanSnapshot>(),
     items: document<StoredItem[]>(),
+    priceChanges: { ...document<PriceEntry[]>(), default: [] },
     multiTrial: optionalDocument<MultiTrial>(),
     discount: optionalDocument<BoundDiscount>(),
     // the platform's page reads have a column `carried` of their own
@@ -154,6 +156,8 @@ export interface Settings {
   retryIntervalSeconds: number;
   maxRetries: number;
   oneTrialPerUser: boolean;
+  /** Days of notice before a plan's new price takes effect. */
+  noticeDays: number;
 }
 
 export const subscriptionSettings = table<Settings>('subscription_settings', {
@@ -172,5 +176,6 @@ export const subscriptionSettings = table<Settings>('subscription_settings', {
     retryIntervalSeconds: integer(),
     maxRetries: int(),
     oneTrialPerUser: flag(),
+    noticeDays: { ...int(), default: 30 },
   },
 });

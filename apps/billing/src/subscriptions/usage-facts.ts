@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { metricType, type Plan, type PlanSnapshot } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
+import { shownAddons, shownPlan } from '../customers/plans.js';
 import { productOf } from '../customers/products.js';
 import type { Stretch } from '../pricing/proration.js';
 import type { Segment, UsageSubscription } from '../usage/domain/facts.js';
@@ -86,12 +87,13 @@ export class StoredSubscriptionFacts extends SubscriptionFacts {
     const { plan = null, addons = [] } = sub?.planSnapshot ?? {};
     const product = plan && (await productOf(reader, plan));
     const onetimeAddons = bought.map(addon => ({
-      ...{ addon: addon.plan as Plan, addonId: Number(addon.addon_id), quantity: Number(addon.quantity) },
+      ...{ addon: shownPlan(addon.plan as Plan), addonId: Number(addon.addon_id), quantity: Number(addon.quantity) },
       createTime: Number(addon.create_time),
       ...{ periodStart: Number(addon.period_start), periodEnd: Number(addon.period_end) },
     }));
     const subscription = sub ? subscriptionView(sub) : null;
-    return { subscription, product, plan, addons, onetimeAddons, isPaid: sub?.status === 'active' };
+    const sold = { plan: shownPlan(plan), addons: shownAddons(addons) };
+    return { subscription, product, ...sold, onetimeAddons, isPaid: sub?.status === 'active' };
   }
 }
 

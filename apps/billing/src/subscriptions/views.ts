@@ -1,5 +1,6 @@
 import * as contract from '@recur/contracts';
 import type { MultiTrial, Subscription } from './domain/subscription.js';
+import { entryView } from './prices/domain/entry.js';
 
 const emptySubscription = contract.emptyOf(contract.Subscription);
 
@@ -25,6 +26,7 @@ export function subscriptionView(sub: Subscription): contract.Subscription {
     lastUpdateTime: sub.modifyTime,
     multiTrial: sub.multiTrial && multiTrialView(sub, sub.multiTrial),
     originalPeriodEnd: currentPeriodEnd,
+    priceChanges: sub.priceChanges.map(entryView),
     status: contract.subscriptionStatus[sub.status],
   };
 }

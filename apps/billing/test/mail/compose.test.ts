@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { emptyOf, Invoice, InvoiceMerchant, invoiceStatus, Payment, User } from '@recur/contracts';
+import { htmlOf } from '@recur/platform/mail';
 import { composeMail, type MailKind } from '../../src/mail/compose.js';
 import { mailAbout } from '../../src/mail/from-invoice.js';
-import { htmlOf } from '../../src/mail/html.js';
+import { mailAboutPrice } from '../../src/mail/from-price.js';
 import { mailWords } from '../../src/mail/words/words.js';
 
 const seller = {
@@ -110,5 +111,46 @@ describe('an e-mail', () => {
   it('has a subject of one line, whatever the merchant is called', () => {
     const facts = mailAbout('invoice', invoice(), { ...seller, companyName: 'A\r\nBcc: all@example.com' }, user);
     expect(composeMail(facts).title).toBe('Invoice INV-000001 from A Bcc: all@example.com');
+  });
+});
+
+describe('an e-mail about a price', () => {
+  const price = {
+    ...{
+      plan: 'Pro',
+      currency: 'EUR',
+      decimals: 2,
+      oldAmount: 1000n,
+      amount: 1200n,
+      from: Date.UTC(2026, 3, 1) / 1000,
+    },
+    ...{ timeZone: 'Europe/Berlin', language: 'en' as const },
+  };
+
+  it('names the plan, both prices and the date, and has no attachment', () => {
+    expect(composeMail(mailAboutPrice('price_change', price, seller, user))).toEqual({
+      title: 'The price of Pro changes on April 1, 2026',
+      attachFile: '',
+      content:
+        'Hello Ada,\n\nThe price of Pro changes from €10.00 to €12.00. The new price holds from April 1, 2026 on.\n\n' +
+        'Kind regards,\nNorthwind',
+    });
+  });
+
+  it('says that a change which was announced does not take place', () => {
+    const { title, content } = composeMail(mailAboutPrice('price_kept', { ...price, amount: 1000n }, seller, user));
+    expect(title).toBe('The price of Pro stays as it is');
+    expect(content).toContain('for April 1, 2026 does not take place: the price stays €10.00.');
+  });
+
+  it('fills every placeholder in every language, and makes no link of a plan', () => {
+    for (const language of Object.keys(mailWords) as (keyof typeof mailWords)[]) {
+      for (const kind of ['price_change', 'price_kept'] as const) {
+        const facts = mailAboutPrice(kind, { ...price, language, plan: 'www.evil.example' }, seller, user);
+        const { title, content } = composeMail(facts);
+        expect(`${title}${content}`).not.toMatch(/[{}]/);
+        expect(content).toContain('www.\u2060evil.\u2060example');
+      }
+    }
   });
 });

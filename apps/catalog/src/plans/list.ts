@@ -19,6 +19,7 @@ import { conditions, type Filter, withId } from '../lists.js';
 import { productsAmong } from '../products/products.js';
 import { metricsOf } from './plan-metrics.js';
 import { checkName, wherePlan } from './plans.js';
+import { amountsOf } from './price-changes.js';
 import { type PlanRow, plans } from './tables.js';
 import { planView } from './views.js';
 
@@ -102,9 +103,9 @@ function leastCounts(interval: string): number[] {
 
 const emptyDetail = emptyOf(PlanDetail);
 
-/** Details of plans in four queries: products, add-ons, metric uses and metrics. */
+/** Details of plans in at most five queries: products, add-ons, metric uses, metrics and price changes. */
 export async function detailsOf(reader: Reader, of: readonly PlanRow[]): Promise<PlanDetail[]> {
-  const [products, addons, ofMetrics] = await Promise.all([
+  const [products, addons, ofMetrics, amounts] = await Promise.all([
     productsAmong(
       reader,
       of.map(plan => plan.productId),
@@ -115,6 +116,7 @@ export async function detailsOf(reader: Reader, of: readonly PlanRow[]): Promise
       of.flatMap(plan => [...plan.addonIds, ...plan.onetimeAddonIds]),
     ),
     metricsOf(reader, of),
+    amountsOf(reader, of),
   ]);
   // hides deleted add-ons, which a hard-archived plan may still refer to
   const addon = new Map(addons.filter(({ deletedTime }) => deletedTime === 0).map(row => [row.id, planView(row)]));
@@ -132,6 +134,7 @@ export async function detailsOf(reader: Reader, of: readonly PlanRow[]): Promise
     metricMeteredCharge: plan.metricMeteredCharge.map(ofMetrics.charge),
     metricRecurringCharge: plan.metricRecurringCharge.map(ofMetrics.charge),
     sellOnUSOnly: plan.usVatConfig?.sellOnUSOnly ?? false,
+    amountHistory: amounts(plan),
   }));
 }
 

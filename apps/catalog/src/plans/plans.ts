@@ -115,6 +115,7 @@ export async function addPlan(tx: Tx, input: NewPlan, config: Config, log: strin
     createTime: tx.now,
     modifyTime: tx.now,
     deletedTime: 0,
+    priceChange: null,
   };
   tx.onConflict('plans_external_id', externalIdTaken);
   return tx.step(planAggregate, plan, 'plan.created', { log });

@@ -81,6 +81,7 @@ export const plans = table<PlanRow>('plans', {
     sortName: { ...text(), default: '' },
     deletedTime: { ...integer(), default: 0 },
     autoChargeConfig: optionalDocument(),
+    priceChange: optionalDocument(),
   },
   checks: {
     plans_status: oneOf('status', planLifecycle.states),
@@ -106,6 +107,30 @@ export const plans = table<PlanRow>('plans', {
       unique: true,
       where: `external_plan_id <> '' and deleted_time = 0`,
     },
+  },
+});
+
+/** A price change of a plan, for its history. */
+export interface PriceChangeRow {
+  merchantId: number;
+  planId: number;
+  no: number;
+  oldAmount: bigint;
+  newAmount: bigint;
+  reason: string;
+  createTime: number;
+}
+
+export const planPriceChanges = table<PriceChangeRow>('plan_price_changes', {
+  key: ['merchantId', 'planId', 'no'],
+  columns: {
+    merchantId: integer(),
+    planId: integer(),
+    no: int(),
+    oldAmount: money(),
+    newAmount: money(),
+    reason: text(),
+    createTime: integer(),
   },
 });
 

@@ -46,6 +46,7 @@ export function planView(plan: PlanRow): contract.Plan {
     multiTrials: plan.multiTrials,
     autoChargeConfig: plan.autoChargeConfig,
     usVATConfig: plan.usVatConfig,
+    priceChange: plan.priceChange,
   };
 }
 

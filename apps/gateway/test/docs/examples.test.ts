@@ -14,7 +14,7 @@ const envelope = z.strictObject({
   requestId: z.string().regex(/^req_\w{26}$/),
 });
 
-/** What of the examples does not fit the contracts; a field that is unknown or missing does not. */
+/** Parts of the examples that do not fit the contracts; a field that is unknown or missing does not. */
 function wrong(examples: Examples): string[] {
   return Object.entries(examples).flatMap(([name, { request, response, ...others }]) => {
     const operation = operations.find(one => one.name === name);

@@ -114,7 +114,6 @@ describe('every operation is for', () => {
 /** Inputs that bring an effect, by operation: the smallest that is valid, and the fields that are for the effect. */
 const effects: Record<string, { input: object; by: object; empty: object }[]> = {
   'task.new_export': exportTasks.map(task => ({ input: {}, by: { task }, empty: { task } })),
-  'search.key_search': [{ input: { searchKey: 'x' }, by: {}, empty: {} }],
   'subscription.create_submit': [{ input: { userId: 1, planId: 1 }, by: { discount: {} }, empty: {} }],
   'subscription.renew': [{ input: { subscriptionId: 'sub_1' }, by: { discount: {} }, empty: {} }],
   'subscription.update_submit': [
@@ -150,6 +149,7 @@ const effects: Record<string, { input: object; by: object; empty: object }[]> = 
   'gateway.setup_webhook': [{ input: { gatewayId: 1 }, by: { webhookSecret: 'x' }, empty: {} }],
   'gateway.setup': [{ input: { gatewayName: 'sandbox' }, by: {}, empty: {} }],
   'gateway.wire_transfer_setup': [{ input: { currency: 'EUR', minimumAmount: 0 }, by: {}, empty: {} }],
+  'search.key_search': [{ input: { searchKey: 'x' }, by: {}, empty: {} }],
 };
 
 describe('an effect that another permission guards', () => {

@@ -4,6 +4,7 @@ import { invalid } from '@recur/kernel';
 import { type Caller, CONFIG, Db, Handle } from '@recur/platform';
 import type { Config } from '../config.js';
 import { currencyRules, gateways } from '../copies/tables.js';
+import { countryAfter } from '../domain/country.js';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
 import { allRoles } from '../members/roles.js';
 import { members } from '../members/tables.js';
@@ -62,7 +63,11 @@ export class MerchantProfile {
       const merchant = await tx.lock(merchantAggregate, {}, 'permission_denied');
       const sent = Object.entries(edit).filter(([, value]) => value !== undefined);
       const profile = Object.fromEntries(
-        Object.entries({ ...merchant.profile, ...Object.fromEntries(sent) }).filter(([, value]) => value !== ''),
+        Object.entries({
+          ...merchant.profile,
+          ...Object.fromEntries(sent),
+          ...countryAfter(merchant.profile, edit),
+        }).filter(([, value]) => value !== '' && value !== undefined),
       );
       assertUpwards(merchant, edit);
       const next = { ...merchant, profile };

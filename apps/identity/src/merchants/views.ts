@@ -1,11 +1,14 @@
 import * as contract from '@recur/contracts';
+import { shownCountryName } from '../domain/country.js';
 import type { ApiKey, Merchant } from './tables.js';
 
 const emptyMerchant = contract.emptyOf(contract.InvoiceMerchant);
 
 export function merchantView({ merchantId, name, createTime, profile }: Merchant): contract.InvoiceMerchant {
   const told = Object.fromEntries(Object.entries(profile).filter(([field]) => field in emptyMerchant));
-  return { ...emptyMerchant, ...told, id: merchantId, name, createTime };
+  // merchants have no language
+  const countryName = shownCountryName(profile, 'en');
+  return { ...emptyMerchant, ...told, countryName, id: merchantId, name, createTime };
 }
 
 /** The merchant as its users see it on the hosted pages. */

@@ -4,9 +4,9 @@ import { Rejected } from '@recur/kernel';
 import type { Caller, Tx } from '@recur/platform';
 import { MemberSessions } from '../member-sessions/member-sessions.js';
 import { memberAggregate } from '../members/aggregates.js';
-import { emailHash } from '../members/member-rows.js';
+import { closeInvitation } from '../members/by-email.js';
 import { isSetUp, SetupTokens } from '../members/setup-tokens.js';
-import { type Member, memberEmails } from '../members/tables.js';
+import type { Member } from '../members/tables.js';
 import { accountView } from '../members/views.js';
 import type { Identity } from './identity-tokens.js';
 
@@ -30,9 +30,7 @@ export class Entry {
     if (!(await this.setupTokens.redeem(tx, member.id, token)) || (await isSetUp(tx, member))) throw refused();
     const next = { ...member, passwordHash };
     tx.step(memberAggregate, next, 'member.updated');
-    const { merchantId, email } = member;
-    const lookup = await tx.lockIfAny(memberEmails, { emailHash: emailHash(email), merchantId });
-    if (lookup?.pending) tx.save(memberEmails, { ...lookup, pending: false });
+    await closeInvitation(tx, member);
     return next;
   }
 

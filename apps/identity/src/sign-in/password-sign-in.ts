@@ -1,19 +1,14 @@
 import { Controller } from '@nestjs/common';
 import { type In, passwordLogin, passwordSetup } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle } from '@recur/platform';
-import { emailHash, memberWithEmail } from '../members/member-rows.js';
+import { membersWithEmail, severalMerchants } from '../members/by-email.js';
 import { SetupTokens } from '../members/setup-tokens.js';
-import { type Member, memberEmails } from '../members/tables.js';
-import { merchants } from '../merchants/tables.js';
+import type { Member } from '../members/tables.js';
 import { requireUncommon } from '../passwords/common-passwords.js';
 import { addressLine } from '../passwords/lines.js';
 import { Passwords } from '../passwords/passwords.js';
 import { actingAs, Entry, lockActive, refused } from './entry.js';
 import { TwoFactor } from './two-factor.js';
-
-/** Merchants that one sign-in looks at, and so the password hashes that it costs at most. */
-const merchantsPerEmail = 8;
 
 /**
  * Signs members in with passwords, without a credential. Every refusal is the same and costs at least one password hash,
@@ -43,7 +38,7 @@ export class PasswordSignIn {
   @Handle(passwordSetup)
   async setup({ email, setupToken, newPassword, merchantId }: In<typeof passwordSetup>, caller: Caller) {
     requireUncommon(newPassword);
-    const candidates = await this.withEmail(caller, email, merchantId, 'pending first');
+    const candidates = await membersWithEmail(this.db, caller, email, { merchantId, pending: 'first' });
     const passwordHash = await this.passwords.hash(newPassword, addressLine(caller.sender?.ip ?? ''));
     const invited = await Promise.all(
       candidates.map(member =>
@@ -61,7 +56,7 @@ export class PasswordSignIn {
   /** The one active member with this e-mail and password. Where several merchants have one, lists these merchants. */
   private async withPassword(caller: Caller, email: string, password: string, merchantId?: number): Promise<Member> {
     const line = addressLine(caller.sender?.ip ?? '');
-    const candidates = (await this.withEmail(caller, email, merchantId, 'pending last')).filter(
+    const candidates = (await membersWithEmail(this.db, caller, email, { merchantId, pending: 'last' })).filter(
       ({ passwordHash }) => passwordHash !== null,
     );
     const hashes = candidates.length > 0 ? candidates.map(({ passwordHash }) => passwordHash) : [null];
@@ -69,41 +64,7 @@ export class PasswordSignIn {
     const fitting = candidates.filter(({ status }, at) => right[at] && status === 'active');
     const [found, ...more] = fitting;
     if (!found) throw refused();
-    if (more.length > 0) throw await this.ambiguous(caller, fitting);
+    if (more.length > 0) throw await severalMerchants(this.db, caller, fitting, 'password');
     return found;
-  }
-
-  /** The members with an e-mail, of at most `merchantsPerEmail` merchants, the oldest merchants first. */
-  private async withEmail(
-    caller: Caller,
-    email: string,
-    merchantId: number | undefined,
-    order: 'pending first' | 'pending last',
-  ): Promise<Member[]> {
-    const rows = await this.db.infra(
-      `select merchant_id from ${memberEmails.table}
-       where email_hash = $1 and ($2::bigint is null or merchant_id = $2)
-       order by pending ${order === 'pending first' ? 'desc' : 'asc'}, merchant_id limit ${merchantsPerEmail}`,
-      [emailHash(email.trim()), merchantId ?? null],
-    );
-    // an unknown e-mail is looked up too, in a merchant that does not exist (no timing oracle)
-    const ids = rows.length > 0 ? rows.map(row => Number(row.merchant_id)) : [0];
-    const found = await Promise.all(
-      ids.map(id => this.db.read({ ...caller, merchantId: id }, reader => memberWithEmail(reader, email))),
-    );
-    return found.flatMap(member => member ?? []);
-  }
-
-  private async ambiguous(caller: Caller, fitting: readonly Member[]): Promise<Rejected> {
-    const names = await Promise.all(
-      fitting.map(({ merchantId }) =>
-        this.db.read({ ...caller, merchantId }, async reader => (await reader.find(merchants, {}))?.name ?? ''),
-      ),
-    );
-    return new Rejected(
-      'invalid_parameters',
-      'Several merchants have a member with this e-mail and password: choose one of them with merchantId',
-      fitting.map(({ merchantId }, at) => ({ path: '/merchantId', message: `${merchantId}: ${names[at]}` })),
-    );
   }
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { In, updateUser } from '@recur/contracts';
+import { countryAfter } from '../domain/country.js';
 import { emailKey } from '../domain/email.js';
 import type { User } from './tables.js';
 
@@ -19,6 +20,7 @@ export function edited<U extends User>(
     profile: filled({
       ...user.profile,
       ...sent({ ...texts, linkedIn: LinkedIn, tikTok: tiktok, whatsAPP: whatsApp, paymentMethod: paymentMethodId }),
+      ...countryAfter(user.profile, texts),
     }),
   };
   return isDeepStrictEqual(next, user) ? undefined : next;

@@ -1,5 +1,7 @@
 import * as contract from '@recur/contracts';
+import { languageOf } from '@recur/kernel';
 import type { CreditAccountCopy, GatewayCopy } from '../copies/tables.js';
+import { shownCountryName } from '../domain/country.js';
 import type { Member } from '../members/tables.js';
 import { memberShort } from '../members/views.js';
 import type { AdminNote, User } from './tables.js';
@@ -19,6 +21,7 @@ export function userView(user: NamedUser): contract.User {
   return {
     ...emptyUser,
     ...user.profile,
+    countryName: shownCountryName(user.profile, languageOf(language)),
     id,
     merchantId,
     email,
@@ -43,7 +46,12 @@ export function userView(user: NamedUser): contract.User {
 
 /** A user as it sees itself on the hosted pages. */
 export const portalUserView = ({ profile, ...user }: User): contract.PortalUser =>
-  contract.PortalUser.parse({ ...emptyUser, ...profile, ...user });
+  contract.PortalUser.parse({
+    ...emptyUser,
+    ...profile,
+    countryName: shownCountryName(profile, languageOf(user.language)),
+    ...user,
+  });
 
 /** A user's view with its gateway, plan and credit accounts, the oldest first. */
 export const userAccountView = (

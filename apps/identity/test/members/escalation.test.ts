@@ -177,6 +177,8 @@ const harmless = [
   'member.clear_member_totp',
   // signing in needs a token, a password or a setup token
   ...['auth.oauth_login', 'auth.oauth_setup', 'auth.login', 'auth.password_setup'],
+  // or a code that only the member's mailbox is sent
+  ...['auth.login_otp', 'auth.login_otp_verify', 'auth.password_forget_otp', 'auth.password_forget_otp_verify'],
 ];
 const writes = operations.filter(
   ({ service, effect, permission }) =>

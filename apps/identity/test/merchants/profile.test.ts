@@ -161,3 +161,15 @@ describe('API keys', () => {
     expect(await t.call(newApiKey, {}, company.key)).toMatchObject({ slug: 'too_many_api_keys' });
   });
 });
+
+describe('the name of the country', () => {
+  it('is the English one of its code, unless it was sent', async () => {
+    const nameOf = async (edit: object) => (await t.done(updateMerchant, edit, company.key)).merchant.countryName;
+    expect(await nameOf({ countryCode: 'NL' })).toBe('Netherlands');
+    expect((await get()).merchant.countryName).toBe('Netherlands');
+    expect(await nameOf({ countryName: 'Nederland' })).toBe('Nederland');
+    expect(await nameOf({ countryCode: 'BE', countryName: '' })).toBe('Belgium');
+    const updated = (await t.emitted()).filter(({ type }) => type === 'merchant.updated').map(({ data }) => data);
+    expect(updated.at(-1)).toMatchObject({ countryName: 'Belgium' });
+  });
+});

@@ -220,3 +220,38 @@ describe("a user's gateway", () => {
     t.bus.remove('billing');
   });
 });
+
+describe('the name of a country', () => {
+  const nameOf = async (id: number, edit: object) => {
+    const { user } = await t.done(updateUser, { userId: id, ...edit });
+    return user.countryName;
+  };
+
+  it("is that of its code in the user's language, in answers and events, unless it was sent", async () => {
+    const { user } = await t.done(newUser, { email: 'country@example.com', countryCode: 'DE', language: 'fr' });
+    expect(user.countryName).toBe('Allemagne');
+    expect(await t.emitted()).toMatchObject([{ data: { countryName: 'Allemagne' } }, {}]);
+    expect(await nameOf(user.id, { language: 'de' })).toBe('Deutschland');
+    expect(await nameOf(user.id, { countryCode: 'AT' })).toBe('Österreich');
+    expect(await nameOf(user.id, { countryName: 'Tu felix Austria' })).toBe('Tu felix Austria');
+    expect(await nameOf(user.id, { countryCode: 'CH', language: 'en' })).toBe('Tu felix Austria');
+    expect(await nameOf(user.id, { countryName: '' })).toBe('Switzerland');
+    expect(await nameOf(user.id, { countryCode: '' })).toBe('');
+    expect(await nameOf(user.id, { countryCode: 'nowhere' })).toBe('');
+  });
+
+  it('that was sent with its own code goes with it, and only then', async () => {
+    const { id } = await user({ countryCode: 'GB', countryName: 'United Kingdom', language: 'de' });
+    expect(await nameOf(id, { countryCode: 'GB', city: 'London' })).toBe('United Kingdom');
+    expect(await nameOf(id, { countryCode: 'DE' })).toBe('Deutschland');
+    expect(await nameOf(id, { countryCode: 'GB', countryName: 'Deutschland' })).toBe('Deutschland');
+    expect(await nameOf(id, { countryCode: 'FR' })).toBe('Deutschland');
+  });
+
+  it('is shown to users of before as well, without a change of theirs', async () => {
+    const { id, version } = await user({ countryCode: 'ES' });
+    const [row] = await t.rows('select profile from users where id = $1', [id]);
+    expect(row?.profile).toEqual({ countryCode: 'ES' });
+    expect((await t.done(getUser, { userId: id })).user).toMatchObject({ countryName: 'Spain', version });
+  });
+});

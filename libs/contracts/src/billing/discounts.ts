@@ -48,7 +48,7 @@ export const DiscountPlanApplyGroup: Shape<DiscountPlanApplyGroup> = discountPla
   id: 'DiscountPlanApplyGroup',
 });
 
-const discount = z.object({
+export const discountFields = {
   id: integer,
   merchantId: integer,
   createTime: time,
@@ -75,7 +75,8 @@ const discount = z.object({
   planIds: z.array(integer),
   userIds: z.array(integer),
   planApplyGroup: DiscountPlanApplyGroup.nullable(),
-});
+};
+const discount = z.object(discountFields);
 export interface Discount extends z.output<typeof discount> {}
 export const Discount: Shape<Discount> = discount.meta({ id: 'Discount' });
 
@@ -154,14 +155,15 @@ const settings = {
     'A plan belongs to it if it has one of the values of each list that is not empty; at least one list is not empty',
   ),
 };
-const editable = z.object(settings).partial();
+/** The settings of a discount, all of them optional. */
+export const discountSettings = z.object(settings).partial();
 
 export const newDiscount = operation({
   ...writing,
   name: 'discount.new',
   path: '/merchant/discount/new',
   summary: 'Add a discount code, which can be used once it is activated',
-  input: editable
+  input: discountSettings
     .required({ billingType: true, discountType: true, startTime: true, endTime: true })
     .extend({ code: input.filledKey.describe('Unique among the codes that are not deleted') }),
   output: z.object({ discount: Discount }),
@@ -174,7 +176,7 @@ export const editDiscount = operation({
   path: '/merchant/discount/edit',
   summary:
     'Change a discount; only the fields sent change. Once it was activated, its size, currency, billing type and cycles stay',
-  input: editable.required({ discountType: true }).extend({ id: input.integer }),
+  input: discountSettings.required({ discountType: true }).extend({ id: input.integer }),
   output: z.object({ discount: Discount }),
   errors: ['discount_not_found', 'discount_frozen'],
 });

@@ -3,23 +3,7 @@ import { gatewayType } from '../codes.js';
 import { amount, anyObject, code, decimal, flag, integer, type Shape, text, time } from '../field.js';
 import * as input from '../input.js';
 import { anyMember, operation } from '../operation.js';
-import { spelled } from '../validate.js';
-
-const gatewayBank = z.object({
-  accountHolder: text,
-  address: text,
-  ABARoutingNumber: text,
-  CNAPS: text,
-  Remarks: text,
-  accountNumber: text,
-  bankName: text,
-  bic: text,
-  bsbCode: text,
-  iban: text,
-  swiftCode: text,
-});
-export interface GatewayBank extends z.output<typeof gatewayBank> {}
-export const GatewayBank: Shape<GatewayBank> = gatewayBank.meta({ id: 'GatewayBank' });
+import { GatewayBank, GatewayBankOrText } from './gateway-banks.js';
 
 const gatewayCompanyIssuer = z.object({
   issueAddress: text,
@@ -96,36 +80,6 @@ const gateway = z.object({
 });
 export interface Gateway extends z.output<typeof gateway> {}
 export const Gateway: Shape<Gateway> = gateway.meta({ id: 'Gateway' });
-
-/** The bank account that receives wire transfers. */
-export const GatewayBankInput = z
-  .object({
-    accountHolder: input.filled,
-    address: input.filled,
-    ABARoutingNumber: input.line.default(''),
-    CNAPS: input.line.default(''),
-    Remarks: input.prose.default(''),
-    accountNumber: input.line.default(''),
-    bankName: input.line.default(''),
-    bic: input.line.default(''),
-    bsbCode: input.line.default(''),
-    iban: input.line.default(''),
-    swiftCode: input.line.default(''),
-  })
-  .meta({ 'x-shape': 'GatewayBankInput' });
-
-const bankText = 'must be an object or its JSON text';
-/** The bank account as an object or as its JSON text. */
-export const GatewayBankOrText = z.union(
-  [
-    GatewayBankInput,
-    input
-      .rule(input.prose, bankText, value => input.jsonIn(value) !== undefined)
-      .transform(text => spelled(GatewayBankInput, input.jsonIn(text)))
-      .pipe(GatewayBankInput),
-  ],
-  { error: bankText },
-);
 
 const icons = z.union([input.httpUrl, input.list(input.httpUrl, 20)], { error: 'must be a text or a list of texts' });
 /** Icons as http(s) URLs; a list of lists is flattened. */

@@ -39,6 +39,16 @@ const planMultiTrial = z.object({
 export interface PlanMultiTrial extends z.output<typeof planMultiTrial> {}
 export const PlanMultiTrial: Shape<PlanMultiTrial> = planMultiTrial.meta({ id: 'PlanMultiTrial' });
 
+const planPriceChange = z.object({
+  no: integer.describe("From 1: counts the plan's price changes"),
+  oldAmount: amount,
+  newAmount: amount,
+  reason: text,
+  createTime: time,
+});
+export interface PlanPriceChange extends z.output<typeof planPriceChange> {}
+export const PlanPriceChange: Shape<PlanPriceChange> = planPriceChange.meta({ id: 'PlanPriceChange' });
+
 const plan = z.object({
   id: integer,
   merchantId: integer,
@@ -79,6 +89,7 @@ const plan = z.object({
   multiCurrencies: z.array(MultiCurrencyConfig),
   multiTrials: z.array(PlanMultiTrial),
   usVATConfig: UsVatConfig.nullable(),
+  priceChange: PlanPriceChange.nullable().describe('The last price change of the active plan; null for none'),
 });
 export interface Plan extends z.output<typeof plan> {}
 export const Plan: Shape<Plan> = plan.meta({ id: 'Plan' });
@@ -97,6 +108,16 @@ export interface MerchantMetricPlanChargeDetail extends z.output<typeof merchant
 export const MerchantMetricPlanChargeDetail: Shape<MerchantMetricPlanChargeDetail> =
   merchantMetricPlanChargeDetail.meta({ id: 'MerchantMetricPlanChargeDetail' });
 
+const planAmount = z.object({
+  amount,
+  currency: text,
+  from: time,
+  reason: text.describe("That of the price change; '' for the amount that it was made with"),
+});
+/** An amount of a plan, in force from a time until that of the next one. */
+export interface PlanAmount extends z.output<typeof planAmount> {}
+export const PlanAmount: Shape<PlanAmount> = planAmount.meta({ id: 'PlanAmount' });
+
 const planDetail = z.object({
   plan: Plan,
   product: Product.nullable(),
@@ -110,6 +131,7 @@ const planDetail = z.object({
   checkAddressViaGateway: flag,
   globalUSVATActive: flag,
   sellOnUSOnly: flag,
+  amountHistory: z.array(PlanAmount).describe('Oldest first; the last is the amount of now'),
 });
 /** A plan with its product, add-ons and metrics. */
 export interface PlanDetail extends z.output<typeof planDetail> {}

@@ -128,6 +128,28 @@ export const getMerchant = operation({
   errors: [],
 });
 
+const license = z.object({
+  name: text.describe('SPDX identifier'),
+  url: text.describe('Where its text is'),
+  unlimited: flag.describe('Always true: no feature, number or time is limited'),
+});
+export interface License extends z.output<typeof license> {}
+/** The licence of recur itself. */
+export const License: Shape<License> = license.meta({ id: 'License' });
+
+export const getLicense = operation({
+  service: 'identity',
+  name: 'merchant.get_license',
+  methods: ['GET'],
+  path: '/merchant/get_license',
+  summary: 'The licence of this software: an open one, which limits nothing',
+  effect: 'read',
+  permission: anyMember,
+  input: z.object({}),
+  output: z.object({ license: License }),
+  errors: [],
+});
+
 const timeZone = input.rule(
   input.line,
   'must be a time zone of the IANA database, such as Europe/Berlin, or blank',
@@ -154,7 +176,7 @@ export const updateMerchant = operation({
     companyRegistryCode: input.line.optional(),
     companyVatNumber: input.line.optional(),
     countryCode: input.line.optional(),
-    countryName: input.line.optional(),
+    countryName: input.line.optional().describe('Unless it is sent, the English name of countryCode'),
     defaultCurrency: z.union([z.literal(''), input.Currency]).optional(),
     email: optionalEmail.optional(),
     phone: input.line.optional(),

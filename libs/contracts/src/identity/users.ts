@@ -33,7 +33,7 @@ const profile = {
   city: input.line.optional(),
   companyName: input.line.optional(),
   countryCode: input.line.optional(),
-  countryName: input.line.optional(),
+  countryName: input.line.optional().describe("Unless it is sent, the name of countryCode in the user's language"),
   registrationNumber: input.line.optional(),
   state: input.line.optional(),
   vATNumber: input.line.optional(),

@@ -22,6 +22,8 @@ export const eventOccasions: Readonly<Record<EmittedEventName, string>> = {
   'subscription.onetime_addon.success': 'A one-time add-on was paid.',
   'subscription.onetime_addon.cancelled': 'A one-time add-on was cancelled, or its payment was taken back.',
   'subscription.onetime_addon.expired': 'A one-time add-on was not paid in time.',
+  'subscription.price_change_notice':
+    'A new price of its plan was announced to a subscription, or one that was is taken back: see `priceChanges`.',
   'user.created': 'A user was created.',
   'user.updated': 'A user was changed.',
   'user.metric.update':

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LineExplanation, TotalExplanation } from '../billing/credit-notes.js';
-import { GatewayBank } from '../billing/gateways.js';
+import { GatewayBank } from '../billing/gateway-banks.js';
 import { InvoiceTax } from '../billing/invoices/shape.js';
 import { bizType, gatewayType, invoiceStatus, paymentStatus } from '../codes.js';
 import { amount, code, flag, integer, percent, type Shape, text, time } from '../field.js';

@@ -13,6 +13,7 @@ import { Consumer } from '../events/consumer.js';
 import { consumerOfCopy } from '../events/consumption.js';
 import { type AllKeptBy, askOwner, Copies, SnapshotSource } from '../events/copies.js';
 import { Keepers } from '../events/keepers.js';
+import { Questions } from '../events/questions.js';
 import { Relay } from '../events/relay.js';
 import { systemCaller } from '../runtime/caller.js';
 import { type Clock, systemClock } from '../runtime/clock.js';
@@ -129,6 +130,7 @@ export async function assemble(definition: ServiceDefinition, parts: Parts) {
     providers: [
       { provide: Db, useValue: db },
       { provide: Bus, useValue: bus },
+      { provide: Questions, useValue: new Questions(bus) },
       { provide: Keyring, useValue: keyring },
       { provide: CLOCK, useValue: clock },
       { provide: CONFIG, useValue: config },

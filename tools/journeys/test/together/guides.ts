@@ -10,12 +10,12 @@ const pages = readdirSync(path.join(checkoutRoot(), 'docs/guides'))
   .filter(file => file.endsWith('.md'))
   .map(file => `docs/guides/${file}`)
   .concat('README.md');
-/** What is run of a page: all of a guide, and the first invoice of the README. */
+/** The part of a page that is run: all of a guide, and the first invoice of the README. */
 const textOf = (page: string) =>
   page === 'README.md' ? (/^## A first invoice$[\s\S]*?(?=^## )/m.exec(read(page))?.[0] ?? '') : read(page);
 const guides = pages.filter(page => stepsOf(textOf(page)).length > 0);
 
-/** What commands said where it is not what the page shows; a block that shows nothing is one that says nothing. */
+/** Outputs of commands that differ from the page; a block that shows nothing is one that says nothing. */
 const differing = (seen: readonly Seen[]) =>
   seen
     .map(({ line, said, prints = '' }) => ({ line, said: shapeOf(said), prints: shapeOf(prints) }))

@@ -4,7 +4,7 @@ import { sandboxGateway } from '../../card.js';
 import { newPlan, newUser } from '../../shop.js';
 import { type Stand, sharedStand, until } from '../stand.js';
 
-/* What admin portals look through all day. */
+/* Searches and second paths that admin portals use all day. */
 
 let stand: Stand;
 let shop: Awaited<ReturnType<Stand['shop']>>;

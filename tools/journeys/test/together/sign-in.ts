@@ -7,7 +7,7 @@ import { type Client, createClient, orThrow } from '@recur/client';
 import { generateSync } from 'otplib';
 import { LocalIssuer } from '../../issuer.js';
 import { type Answer, Wire } from '../../wire.js';
-import { expectFailure, type Stand, sharedStand, until } from '../stand.js';
+import { expectFailure, type Stand, sharedStand, until, withoutRequestId } from '../stand.js';
 
 const aud = 'portal';
 const authJsSecret = randomUUID();
@@ -21,6 +21,8 @@ let owner: string;
 let roleId: number;
 /** Whatever nobody else may ever read. */
 const secrets: string[] = [authJsSecret];
+/** Codes that came by e-mail; eight digits may be part of any longer number. */
+const mailed: string[] = [];
 
 beforeAll(async () => {
   [stand, issuer] = await Promise.all([sharedStand(), LocalIssuer.start()]);
@@ -184,6 +186,48 @@ describe('a password', () => {
   });
 });
 
+describe('a code by e-mail', () => {
+  /** The codes in the e-mails to an address, once there are so many. */
+  const codesTo = (email: string, count: number) =>
+    until(
+      async () =>
+        readdirSync(stand.mailFolder)
+          .map(name => readFileSync(path.join(stand.mailFolder, name), 'utf8').replaceAll('=\r\n', ''))
+          .filter(mail => mail.includes(`To: ${email}`))
+          .flatMap(mail => /is:\s+(\d{8})\s/.exec(mail)?.[1] ?? []),
+      codes => codes.length >= count,
+    );
+
+  it('sets the first password of an invited member, and signs it in; unknown addresses are answered alike', async () => {
+    const email = `grace-${randomUUID()}@example.com`;
+    const { memberId } = await invite(email);
+    const newPassword = `pass-${randomUUID()}`;
+    for (const what of ['loginOTP', 'passwordForgetOTP']) {
+      const [known, unknown] = await Promise.all(
+        [email, 'nobody@example.com'].map(one => wireAs('').send(`/merchant/auth/sso/${what}`, { email: one })),
+      );
+      expect(known?.envelope).toMatchObject({ code: 0, data: {} });
+      expect(withoutRequestId(known as Answer)).toBe(withoutRequestId(unknown as Answer));
+    }
+    // she has no password yet, so only the one for a password comes
+    const [verificationCode = ''] = await codesTo(email, 1);
+    const guess = await wireAs('').send('/merchant/auth/sso/loginOTPVerify', { email, verificationCode });
+    expectFailure(guess, 401, 61, 'credential_invalid');
+    const body = { email, verificationCode, newPassword };
+    const set = await wireAs('').send('/merchant/auth/sso/passwordForgetOTPVerify', body);
+    expect(set.envelope).toMatchObject({ code: 0, data: {} });
+    await wireAs('').send('/merchant/auth/sso/loginOTP', { email });
+    const codes = await codesTo(email, 2);
+    secrets.push(newPassword);
+    mailed.push(...codes);
+    const ofLogin = { email, verificationCode: codes.find(code => code !== verificationCode) };
+    const entered = signedIn(await wireAs('').send('/merchant/auth/sso/loginOTPVerify', ofLogin));
+    expect(entered.merchantMember).toMatchObject({ id: memberId });
+    const mails = readdirSync(stand.mailFolder).map(name => readFileSync(path.join(stand.mailFolder, name), 'utf8'));
+    expect(mails.filter(mail => mail.includes('nobody@'))).toEqual([]);
+  });
+});
+
 it('no secret of all that stands in a log, or in a database in plain text', async () => {
   await stand.quiet();
   expect(secrets.length).toBeGreaterThan(30);
@@ -199,5 +243,7 @@ it('no secret of all that stands in a log, or in a database in plain text', asyn
   }
   const all = written.join('\n');
   expect(secrets.filter(secret => all.includes(secret))).toEqual([]);
+  expect(mailed).toHaveLength(2);
+  expect(mailed.filter(code => new RegExp(`\\b${code}\\b`).test(all))).toEqual([]);
   expect(all).toContain(owner);
 });

@@ -19,6 +19,8 @@ const given = [
   // kept, and compared with the plan that a code is used for
   'discount.new planIds',
   'discount.edit planIds',
+  'discount.batch_template_new planIds',
+  'discount.batch_template_edit planIds',
 ];
 
 /**
@@ -45,6 +47,9 @@ const barren = [
   'metric.limit_adjust productId',
   'metric.limit_adjust subscriptionId',
   'metric.limit_adjust userId',
+  'metric.limit_adjust_list metricId',
+  'metric.limit_adjust_list subscriptionId',
+  'metric.limit_adjust_list userId',
   'metric.user_metric productId',
   'payment.item_list userId',
   'subscription.cancel productId',

@@ -30,6 +30,10 @@ export interface Discount {
   merchantId: number;
   discountId: number;
   code: string;
+  /** A template is no code itself; its `code` is the prefix of those generated from it, and its quantity their number. */
+  kind: 'code' | 'template';
+  /** Codes that were generated from a template. */
+  generated: number;
   /** As stored: an expired discount is `active`. See `statusAt`. */
   status: Exclude<DiscountStatus, 'expired'>;
   /** Bound to a subscription, for which it was made; '' for a code that anybody may use. */
@@ -60,6 +64,7 @@ export interface Discount {
   /** Uses that were not rolled back. */
   uses: number;
   createTime: number;
+  modifyTime: number;
   deletedTime: number;
   version: number;
 }
@@ -67,7 +72,8 @@ export interface Discount {
 /** The settings of a discount that its merchant chooses. */
 export type Settings = Omit<
   Discount,
-  'merchantId' | 'discountId' | 'code' | 'status' | 'subscriptionId' | 'uses' | 'createTime' | 'deletedTime' | 'version'
+  | ('merchantId' | 'discountId' | 'code' | 'kind' | 'generated' | 'status' | 'subscriptionId' | 'uses')
+  | ('createTime' | 'modifyTime' | 'deletedTime' | 'version')
 >;
 
 export const defaultSettings: Settings = {
@@ -107,13 +113,14 @@ function assertSound(settings: Settings): void {
   if (issues.length > 0) throw new Rejected('invalid_parameters', undefined, issues);
 }
 
-type Identity = Pick<Discount, 'merchantId' | 'discountId' | 'code' | 'subscriptionId'>;
+type Identity = Pick<Discount, 'merchantId' | 'discountId' | 'code' | 'kind' | 'subscriptionId'>;
 
 /** A new discount; one that is bound to a subscription is active from the start. */
 export function draft(identity: Identity, settings: Settings, now: number): Discount {
   assertSound(settings);
   const status = identity.subscriptionId === '' ? 'editable' : 'active';
-  return { ...settings, ...identity, status, uses: 0, createTime: now, deletedTime: 0, version: 0 };
+  const counts = { uses: 0, generated: 0, version: 0 };
+  return { ...settings, ...identity, ...counts, status, createTime: now, modifyTime: now, deletedTime: 0 };
 }
 
 const frozen = ['billingType', 'discountType', 'amount', 'percentage', 'currency', 'cycleLimit'] as const;

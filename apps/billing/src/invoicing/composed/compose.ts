@@ -134,7 +134,7 @@ async function discountOf(reader: Reader, bill: Bill): Promise<Judged> {
     return { granted: external ? inPart(given, discount.shares) : given };
   }
   if (discount.is === 'bound') return { granted: await discounts.nextCycle(reader, { ...discount, subscriptionId }) };
-  if (discount.is === 'waiting') return { granted: await discounts.waiting(reader, discount.discountId) };
+  if (discount.is === 'waiting') return { granted: await discounts.waiting(reader, discount) };
   const { code, operation } = discount;
   const paidInvoices = await paidSubscriptionInvoices(reader, userId);
   const submit = { code, userId, plan, currency, moment, operation, paidInvoices, subscriptionId };

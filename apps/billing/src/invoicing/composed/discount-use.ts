@@ -40,7 +40,8 @@ export async function useDiscount(tx: Tx, composed: Composed, invoiceId: string)
     }
     case 'bound':
       if (composed.discount && reduced !== '') {
-        await discounts.useCycle(tx, { ...use, discountId: discount.discountId, invoiceId });
+        const { discountId, code } = composed.discount;
+        await discounts.useCycle(tx, { ...use, discountId, code, invoiceId });
       }
       return undefined;
     case 'waiting':

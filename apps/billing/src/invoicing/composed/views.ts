@@ -6,6 +6,7 @@ import {
   MultiCurrencySnapshot,
   type PlanSnapshot,
 } from '@recur/contracts';
+import { shownAddons, shownPlan } from '../../customers/plans.js';
 import { prorationScale, type Stretch } from '../../pricing/proration.js';
 import type { InvoiceState } from '../state.js';
 import type { LineRow } from '../tables.js';
@@ -31,10 +32,15 @@ export function shownOfSubscription(invoice: InvoiceState): Partial<Invoice> {
 
 /** Rates that were kept before their source and time were have neither. */
 function snapshotView(snapshot: PlanSnapshot): PlanSnapshot {
-  const { multiCurrencySnapshot: kept } = snapshot;
-  if (!kept) return snapshot;
+  const { multiCurrencySnapshot: kept, plan, addons, previousPlan, previousAddons } = snapshot;
+  const shown = {
+    ...snapshot,
+    ...{ plan: shownPlan(plan), addons: shownAddons(addons) },
+    ...{ previousPlan: shownPlan(previousPlan), previousAddons: shownAddons(previousAddons) },
+  };
+  if (!kept) return shown;
   const rates = kept.rates.map(rate => ({ ...emptyRate, ...rate }));
-  return { ...snapshot, multiCurrencySnapshot: { ...emptyRates, ...kept, rates } };
+  return { ...shown, multiCurrencySnapshot: { ...emptyRates, ...kept, rates } };
 }
 
 /** The fields of a line that show the time that it sells, and the part of a full period that this is. */

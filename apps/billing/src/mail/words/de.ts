@@ -19,4 +19,9 @@ export const de: MailWords = {
   lastNoticeText: 'die Rechnung {number} über {amount} ist noch nicht bezahlt. Bitte zahlen Sie bis {due}.',
   needsActionTitle: 'Bitte bestätigen Sie die Zahlung der Rechnung {number}',
   needsActionText: 'Ihre Bank bittet Sie, die Zahlung von {amount} für die Rechnung {number} zu bestätigen.',
+  priceChangeTitle: 'Der Preis von {plan} ändert sich am {due}',
+  priceChangeText: 'der Preis von {plan} ändert sich von {old} auf {amount}, und zwar ab dem {due}.',
+  priceKeptTitle: 'Der Preis von {plan} bleibt gleich',
+  priceKeptText:
+    'die Preisänderung von {plan}, die wir für den {due} angekündigt haben, findet nicht statt: Es bleibt bei {amount}.',
 };

@@ -18,5 +18,10 @@ export const en = {
   lastNoticeText: 'Invoice {number} over {amount} is still unpaid. Please pay by {due}.',
   needsActionTitle: 'Please confirm your payment of invoice {number}',
   needsActionText: 'Your bank asks you to confirm the payment of {amount} for invoice {number}.',
+  priceChangeTitle: 'The price of {plan} changes on {due}',
+  priceChangeText: 'The price of {plan} changes from {old} to {amount}. The new price holds from {due} on.',
+  priceKeptTitle: 'The price of {plan} stays as it is',
+  priceKeptText:
+    'The price change of {plan} that we announced for {due} does not take place: the price stays {amount}.',
 };
 export type MailWords = typeof en;

@@ -19,4 +19,9 @@ export const es: MailWords = {
   lastNoticeText: 'La factura {number} por {amount} sigue sin pagar. Páguela antes del {due}.',
   needsActionTitle: 'Confirme el pago de la factura {number}',
   needsActionText: 'Su banco le pide que confirme el pago de {amount} de la factura {number}.',
+  priceChangeTitle: 'El precio de {plan} cambia el {due}',
+  priceChangeText: 'El precio de {plan} cambia de {old} a {amount} a partir del {due}.',
+  priceKeptTitle: 'El precio de {plan} no cambia',
+  priceKeptText:
+    'El cambio de precio de {plan} que anunciamos para el {due} no se realizará: el precio sigue siendo {amount}.',
 };

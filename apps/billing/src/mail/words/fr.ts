@@ -19,4 +19,9 @@ export const fr: MailWords = {
   lastNoticeText: 'La facture {number} de {amount} reste impayée. Merci de la régler avant le {due}.',
   needsActionTitle: 'Confirmez le paiement de la facture {number}',
   needsActionText: 'Votre banque vous demande de confirmer le paiement de {amount} pour la facture {number}.',
+  priceChangeTitle: 'Le prix de {plan} change le {due}',
+  priceChangeText: 'Le prix de {plan} passe de {old} à {amount} à partir du {due}.',
+  priceKeptTitle: 'Le prix de {plan} reste inchangé',
+  priceKeptText:
+    'Le changement de prix de {plan} que nous avions annoncé pour le {due} n’a pas lieu : le prix reste de {amount}.',
 };

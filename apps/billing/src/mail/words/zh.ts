@@ -18,4 +18,8 @@ export const zh: MailWords = {
   lastNoticeText: '账单 {number}（{amount}）尚未付款，请于 {due} 前付款。',
   needsActionTitle: '请确认账单 {number} 的付款',
   needsActionText: '您的银行要求您确认账单 {number} 的付款（{amount}）。',
+  priceChangeTitle: '{plan} 的价格将于 {due} 调整',
+  priceChangeText: '自 {due} 起，{plan} 的价格由 {old} 调整为 {amount}。',
+  priceKeptTitle: '{plan} 的价格保持不变',
+  priceKeptText: '此前通知的 {plan} 价格调整（{due}）不再进行，价格仍为 {amount}。',
 };

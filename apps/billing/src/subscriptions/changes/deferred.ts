@@ -11,6 +11,9 @@ import { sells } from '../domain/apply-change.js';
 import { type PeriodRow, sellsPlan } from '../domain/periods.js';
 import type { Subscription } from '../domain/subscription.js';
 import { addPeriod, voidPeriod } from '../periods.js';
+import { pricedFrom } from '../prices/domain/repricing.js';
+import { withPlannedPrices } from '../prices/planning.js';
+import { scheduleNotice } from '../schedule.js';
 import { settingsOf } from '../settings.js';
 import { boundAfterChange, lockWaiting } from '../waiting-code.js';
 import { pendingUpdateAggregate } from './aggregate.js';
@@ -37,18 +40,22 @@ export class DeferredChanges {
     const update = sub.pendingUpdateId ? await tx.lockIfAny(pendingUpdateAggregate, sub.pendingUpdateId) : undefined;
     if (update?.status !== 'pending' || update.effectImmediate !== 0) return undefined;
     await lockWaiting(tx, sub);
-    const after = { ...afterDeferred(sub, update), pendingUpdateId: '', modifyTime: tx.now };
+    const sold = { ...afterDeferred(sub, update), pendingUpdateId: '', modifyTime: tx.now };
+    // the change was priced when it was submitted
+    const after = await withPlannedPrices(tx, sold);
     const nothing: Replaced = { ahead: undefined, invoiceId: '', left: sub };
     const { ahead, invoiceId, left } = next ? await this.replace(tx, sub, after, next) : nothing;
     finish(tx, { ...update, invoiceId });
     const bound = await boundAfterChange(tx, left, after.discount, after);
     const changed = { ...after, carried: left.carried, discount: bound };
     tx.step(subscriptionAggregate, changed, 'subscription.updated');
+    scheduleNotice(tx, changed);
     return { sub: changed, ahead };
   }
 
   /** Replaces the invoice of the next period, where it does not sell what the subscription sells from then on. */
-  private async replace(tx: Tx, sub: Subscription, after: Subscription, next: PeriodRow): Promise<Replaced> {
+  private async replace(tx: Tx, sub: Subscription, changed: Subscription, next: PeriodRow): Promise<Replaced> {
+    const after = pricedFrom(changed, next.startAt);
     const kept: Replaced = { ahead: next, invoiceId: '', left: sub };
     if (next.state === 'paid') {
       const anew = await chargedAnew(tx, { sub, after }, next);

@@ -41,7 +41,7 @@ export async function boundTerms(
   if (!discount?.recurring || !carriesDiscount) return undefined;
   const [fits, granted] = await Promise.all([
     discounts.survives(reader, discount.discountId, planOf(after)),
-    discounts.waiting(reader, discount.discountId),
+    discounts.waiting(reader, discount),
   ]);
   if (!fits || !granted) return undefined;
   return { is: 'terms', code: granted.code, terms: discountOfChanges(granted.terms, shares) };

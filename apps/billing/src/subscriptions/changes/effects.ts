@@ -15,6 +15,8 @@ import { sellsPlan } from '../domain/periods.js';
 import type { Subscription } from '../domain/subscription.js';
 import { SubscriptionInvoices } from '../owner.js';
 import { addPeriod, endPeriod, periodsFrom, voidPeriod } from '../periods.js';
+import { pricedFrom } from '../prices/domain/repricing.js';
+import { withPlannedPrices } from '../prices/planning.js';
 import { NEXT, scheduleNext } from '../schedule.js';
 import { boundAfterChange } from '../waiting-code.js';
 import { pendingUpdateAggregate } from './aggregate.js';
@@ -102,7 +104,7 @@ export class ChangeEffects {
     const [next] = await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd);
     if (next?.state !== 'open' || !sellsPlan(next)) return;
     const { lines, isTaken } = await nextLines(tx, next);
-    if (isTaken || sells(sub, lines)) return;
+    if (isTaken || sells(pricedFrom(sub, next.startAt), lines)) return;
     await this.withdrawNext(tx, sub);
     tx.schedule(NEXT, sub.subscriptionId, tx.now);
   }
@@ -129,7 +131,7 @@ export class ChangeEffects {
       await this.arrears.moveEnd(tx, sub, start, { next: { soldUntil: end, end: end + free } });
     }
     const changed = newPeriod ? restarted(updated(left, update), newPeriod, free) : updated(left, update);
-    const after: Subscription = {
+    const sold: Subscription = {
       ...changed,
       discount: await boundAfterChange(tx, left, discount, changed),
       ...{ pendingUpdateId: '', modifyTime: tx.now },
@@ -138,6 +140,8 @@ export class ChangeEffects {
       manualPayment: manualPayment || sub.manualPayment,
       latestInvoiceId: update.invoiceId || sub.latestInvoiceId,
     };
+    // the change was priced when it was submitted
+    const after = await withPlannedPrices(tx, sold);
     const finished = finish(tx, update);
     tx.step(subscriptionAggregate, after, 'subscription.updated', { log });
     scheduleNext(tx, after);
@@ -177,7 +181,7 @@ async function isPrepaid(tx: Tx, sub: Subscription, { effectImmediate }: Pending
   const [next] = effectImmediate === 0 ? await periodsFrom(tx, sub.subscriptionId, sub.currentPeriodEnd) : [];
   if (!next || !sellsPlan(next)) return false;
   const { lines, isTaken } = await nextLines(tx, next);
-  return isTaken && !sells(sub, lines);
+  return isTaken && !sells(pricedFrom(sub, next.startAt), lines);
 }
 
 /**

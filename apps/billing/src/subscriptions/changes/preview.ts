@@ -9,9 +9,10 @@ import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears } from '../arrears.js';
 import { deferred, freeSecondsFrom, restarted } from '../domain/apply-change.js';
 import { endsWithPeriod, periodOf } from '../domain/cycle.js';
-import { advanced, type Subscription } from '../domain/subscription.js';
+import type { Subscription } from '../domain/subscription.js';
 import { lockNamed } from '../find.js';
 import { nextBillOf } from '../next-bill.js';
+import { entered, pricedFrom } from '../prices/domain/repricing.js';
 import { makeTime } from '../schedule.js';
 import { lockWaiting } from '../waiting-code.js';
 import { type ChangeQuote, carriedOf } from './change-quote.js';
@@ -89,9 +90,10 @@ export class ChangePreview {
     const paid = newPeriod
       ? undefined
       : periods.find(row => row.startAt === sub.currentPeriodEnd && row.state === 'paid');
-    const anew = paid && plan.effect === 'periodEnd' && (await chargedAnew(tx, { sub, after: then }, paid));
+    const charged = paid && { sub, after: pricedFrom(then, paid.startAt) };
+    const anew = charged && plan.effect === 'periodEnd' && (await chargedAnew(tx, charged, paid));
     if (anew) return previewOf(tx, await compose(tx, anew.bill, { sellerCountryCode, gateway }));
-    const last = paid ? advanced(then, periodOf(then, paid)) : then;
+    const last = paid ? entered(then, periodOf(then, paid)) : then;
     const billed = await this.arrears.items(tx, sub, sub.currentPeriodEnd);
     // usage that the change bills is not billed again
     const usage = newPeriod

@@ -24,6 +24,7 @@ import { assertChoice, type Choice } from '../domain/items.js';
 import type { PeriodRow } from '../domain/periods.js';
 import type { Subscription } from '../domain/subscription.js';
 import { periodsFrom } from '../periods.js';
+import { atPriceOfNow } from '../prices/domain/repricing.js';
 import { settingsOf } from '../settings.js';
 import type { Settings } from '../tables.js';
 import { addonParamsOf } from '../views.js';
@@ -143,9 +144,11 @@ function planned(
 async function choiceOf(tx: Tx, sub: Subscription, input: ChangeInput): Promise<Choice> {
   const { newPlanId, quantity = sub.quantity, addonParams = addonParamsOf(sub) } = input;
   const copies = await plansById(tx, [newPlanId, ...addonParams.map(({ addonPlanId }) => addonPlanId)]);
-  // a plan that it has is not sold anew: it may be off the market
-  const planAt = (planId: number, path: string): Plan =>
-    soldPlan(sub, planId) ?? assertSellable(tx, planId, copies, path);
+  // a plan that it has is not sold anew: it may be off the market; a price that was changed since is taken over
+  const planAt = (planId: number, path: string): Plan => {
+    const sold = soldPlan(sub, planId);
+    return sold ? atPriceOfNow(sold, copies.get(planId)?.data) : assertSellable(tx, planId, copies, path);
+  };
   const plan = planAt(newPlanId, '/newPlanId');
   const addons = addonParams.map((addon, at) => ({
     plan: planAt(addon.addonPlanId, `/addonParams/${at}/addonPlanId`),

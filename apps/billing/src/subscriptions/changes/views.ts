@@ -1,4 +1,5 @@
 import * as contract from '@recur/contracts';
+import { shownAddons, shownPlan } from '../../customers/plans.js';
 import { addonParamsOf } from '../views.js';
 import type { PendingUpdate } from './tables.js';
 
@@ -20,8 +21,12 @@ export function pendingUpdateView(update: PendingUpdate): contract.SubscriptionP
     updateAmount: Number(update.updateAmount),
     prorationAmount: Number(update.prorationAmount),
     paid: contract.noYes[update.paid ? 'yes' : 'no'],
-    ...{ plan: planSnapshot.plan, addons: planSnapshot.addons, addonData: addonData(planSnapshot) },
-    ...{ updatePlan: updateSnapshot.plan, updateAddons: updateSnapshot.addons },
+    ...{
+      plan: shownPlan(planSnapshot.plan),
+      addons: shownAddons(planSnapshot.addons),
+      addonData: addonData(planSnapshot),
+    },
+    ...{ updatePlan: shownPlan(updateSnapshot.plan), updateAddons: shownAddons(updateSnapshot.addons) },
     updateAddonData: addonData(updateSnapshot),
     merchantMember: memberId === 0 ? null : { ...emptyMember, merchantId, id: memberId, email: memberEmail },
     gmtCreate: iso(update.createTime),

@@ -8,11 +8,12 @@ import { carriedLinesOf } from '../domain/carried.js';
 import { endsWithPeriod, periodOf } from '../domain/cycle.js';
 import { hasEnded } from '../domain/lifecycle.js';
 import type { PeriodRow } from '../domain/periods.js';
-import { advanced, moved, type Subscription, suspended } from '../domain/subscription.js';
+import { moved, type Subscription, suspended } from '../domain/subscription.js';
 import { LastDocuments } from '../endings/last-document.js';
 import { deferredOf } from '../next-bill.js';
 import { type InvoiceEnd, SubscriptionInvoices } from '../owner.js';
 import { voidPeriod } from '../periods.js';
+import { entered } from '../prices/domain/repricing.js';
 import { NEXT } from '../schedule.js';
 import { chargeTermsOf, settingsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
@@ -46,7 +47,7 @@ export class CycleEnds {
     // a deferred change, or an end with the period, comes first: the cycle carries it out
     const isNext = row.startAt <= tx.now && row.startAt === sub.currentPeriodEnd;
     const begins = isNext && !(sub.status === 'active' && endsWithPeriod(sub)) && !(await deferredOf(tx, sub));
-    const next = begins ? { ...advanced(sub, periodOf(sub, row)), modifyTime: tx.now } : sub;
+    const next = begins ? { ...entered(sub, periodOf(sub, row)), modifyTime: tx.now } : sub;
     if (begins && hasUsage(next.planSnapshot)) await this.begin(tx, next, row);
     const isCurrent = begins || row.startAt === sub.currentPeriodStart;
     if (isCurrent && sub.status === 'incomplete') {

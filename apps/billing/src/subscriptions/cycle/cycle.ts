@@ -7,9 +7,10 @@ import { DeferredChanges } from '../changes/deferred.js';
 import { type CycleState, type CycleStep, missedPeriods, nextStep, periodOf } from '../domain/cycle.js';
 import { lastUsageEnd } from '../domain/last-bill.js';
 import type { PeriodRow } from '../domain/periods.js';
-import { advanced, type Subscription, suspended } from '../domain/subscription.js';
+import { type Subscription, suspended } from '../domain/subscription.js';
 import { LastDocuments } from '../endings/last-document.js';
 import { SubscriptionInvoices } from '../owner.js';
+import { entered } from '../prices/domain/repricing.js';
 import { FINISH, leadOf, NEXT } from '../schedule.js';
 import { chargeTermsOf } from '../settings.js';
 import { subscriptionPeriods } from '../tables.js';
@@ -212,7 +213,7 @@ function finished(tx: Tx, row: PeriodRow): PeriodRow {
 /** The next period, which is paid, free or waits for usage, becomes the current one. */
 function enter(tx: Tx, { sub, ahead }: CycleState): CycleState {
   if (!ahead) throw new Error(`subscription ${sub.subscriptionId} has no next period`);
-  const next = { ...advanced(sub, periodOf(sub, ahead)), modifyTime: tx.now };
+  const next = { ...entered(sub, periodOf(sub, ahead)), modifyTime: tx.now };
   tx.step(subscriptionAggregate, next, 'subscription.updated');
   return { sub: next, current: ahead, ahead: undefined };
 }

@@ -2,6 +2,7 @@ import { type Plan, type PlanSnapshot, snapshotChargeType } from '@recur/contrac
 import { boundary } from '@recur/kernel';
 import type { Bill, BillDiscount } from '../../invoicing/composed/domain/bill.js';
 import type { Stretch } from '../../pricing/proration.js';
+import { changesOf, entriesAfter } from '../prices/domain/entry.js';
 import { common } from './bill.js';
 import { type ShownItem, sameItem } from './change-bill.js';
 import { type ChangeDirection, sameInterval, type Terms } from './changes.js';
@@ -31,15 +32,15 @@ export interface Update {
 }
 
 /**
- * The update to a choice at a second. Items that the subscription sells already keep the prices that were fixed for it. Throws what
- * `itemsFor` does.
+ * The update to a choice at a second. Items that the subscription sells already keep the prices that were fixed for it, but
+ * for a plan whose price was changed since. Throws what `itemsFor` does.
  */
 export function updateTo(
   sub: Subscription,
   choice: Choice,
   { direction, at }: { direction: ChangeDirection; at: number },
 ): Update {
-  const items = itemsFor(choice).map(item => keptPrice(sub, choice.currency, item));
+  const items = itemsFor(choice).map(item => keptPrice(sub, choice, item));
   return {
     ...{ updatePlanId: choice.plan.id, updateQuantity: choice.quantity, updateAmount: amountOf(items) },
     ...{ updateCurrency: choice.currency, updateItems: storedItems(items) },
@@ -50,9 +51,12 @@ export function updateTo(
   };
 }
 
-function keptPrice({ items, currency }: Subscription, wanted: string, item: Item): Item {
-  const sold = itemsOf(items).find(({ key, planId }) => key === item.key && planId === item.planId);
-  return sold && currency === wanted ? { ...item, unitAmount: sold.unitAmount } : item;
+function keptPrice(sub: Subscription, { plan, addons, currency }: Choice, item: Item): Item {
+  const sold = itemsOf(sub.items).find(({ key, planId }) => key === item.key && planId === item.planId);
+  if (!sold || sub.currency !== currency) return item;
+  const chosen = [plan, ...addons.map(addon => addon.plan)].find(({ id }) => id === item.planId);
+  const isRepriced = chosen !== undefined && changesOf(chosen) > changesOf(planIn(sub, item.planId));
+  return isRepriced ? item : { ...item, unitAmount: sold.unitAmount };
 }
 
 /** The subscription after an update, in the same period. */
@@ -60,6 +64,7 @@ export const updated = <S extends Subscription>(sub: S, update: Update): S => ({
   ...sub,
   ...{ planId: update.updatePlanId, quantity: update.updateQuantity, amount: update.updateAmount },
   ...{ currency: update.updateCurrency, planSnapshot: update.updateSnapshot, items: update.updateItems },
+  priceChanges: update.updateCurrency === sub.currency ? entriesAfter(sub.priceChanges, update.updateItems) : [],
 });
 
 /**

@@ -2,7 +2,9 @@ import type { Plan } from '@recur/contracts';
 import { boundary } from '@recur/kernel';
 import type { Bill, BillDiscount, BillItem } from '../../invoicing/composed/domain/bill.js';
 import type { LineKind } from '../../pricing/discount.js';
+import { quantityDerivation } from '../../pricing/explain.js';
 import { chargePart, type Stretch } from '../../pricing/proration.js';
+import { changeText, effectiveIn } from '../prices/domain/entry.js';
 import { intervalOf, itemsOf, PLAN_KEY } from './items.js';
 import type { Period } from './periods.js';
 import { planOf, type Subscription } from './subscription.js';
@@ -71,7 +73,10 @@ export const common = (sub: Subscription, moment: number) => ({
   ...{ snapshot: sub.planSnapshot, anchor: sub.anchor, trialEnd: sub.trialEnd, mainPlan: planOf(sub) },
 });
 
-/** Fees of a period: the trial price of the plan; or plan and add-ons in full, or for a stub in part. */
+/**
+ * Fees of a period: the trial price of the plan; or plan and add-ons in full, or for a stub in part. A line at a price that
+ * changed with the period names both.
+ */
 export function periodItems(sub: Subscription, period: Period, product?: FirstTerms['product']): BillItem[] {
   const { start, end, kind } = period;
   if (kind === 'trial') return trialItems(sub, period, product);
@@ -84,11 +89,24 @@ export function periodItems(sub: Subscription, period: Period, product?: FirstTe
       ...{ name: named?.name ?? plan.planName, description: named?.description ?? plan.description },
       ...{ unitAmount, quantity, originUnitAmount: unitAmount, stretch: { start, end } },
     };
-    if (kind !== 'stub') return line;
+    if (kind !== 'stub') return withPriceBefore(sub, line, start);
     const { amount, derivation } = chargePart({ unitAmount, quantity }, { start, end }, full);
     const shown = `${quantity} × ${line.name}`;
-    return { ...line, unitAmount: amount, quantity: 1, derivation, description: line.description || shown };
+    const part = { ...line, unitAmount: amount, quantity: 1, derivation, description: line.description || shown };
+    return withPriceBefore(sub, part, start);
   });
+}
+
+/** A line whose price changed with its period, with the price before. */
+function withPriceBefore(sub: Subscription, line: BillItem, start: number): BillItem {
+  const entry = effectiveIn(sub.priceChanges, line.planId, start);
+  if (!entry) return line;
+  const { formula, inputs } = line.derivation ?? quantityDerivation(line);
+  return {
+    ...line,
+    description: [line.description, changeText(entry, sub)].filter(Boolean).join('. '),
+    derivation: { formula, inputs: { ...inputs, previousUnitAmount: entry.oldUnitAmount } },
+  };
 }
 
 function trialItems(sub: Subscription, { start, end, step = 0 }: Period, product?: FirstTerms['product']): BillItem[] {

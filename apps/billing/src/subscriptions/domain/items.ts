@@ -91,7 +91,7 @@ export const amountOf = (items: readonly Item[]): bigint =>
  * plan for the currency wins over its rate, but is of the full price only. Throws Rejected `invalid_parameters` for
  * /currency where the plan has no price in it.
  */
-export function priceIn(plan: Plan, currency: string, amount: number): bigint {
+export function priceIn(plan: PricedPlan, currency: string, amount: number): bigint {
   if (currency === plan.currency) return BigInt(amount);
   const rule = ruleOf(plan, currency);
   if (rule.fixedAmount > 0 && amount === plan.amount) return BigInt(rule.fixedAmount);
@@ -100,13 +100,16 @@ export function priceIn(plan: Plan, currency: string, amount: number): bigint {
   return exchange(BigInt(amount), rateOf(rule.exchangeRate), exponentOf(plan.currency), exponentOf(currency));
 }
 
-function ruleOf(plan: Plan, currency: string) {
+/** A plan as far as its price in a currency depends on it. */
+type PricedPlan = Pick<Plan, 'id' | 'currency' | 'amount' | 'multiCurrencies'>;
+
+function ruleOf(plan: PricedPlan, currency: string) {
   const rule = plan.multiCurrencies.find(entry => entry.currency === currency && !entry.disable);
   if (!rule) throw noPrice(plan, currency);
   return rule;
 }
 
-const noPrice = (plan: Plan, currency: string) =>
+const noPrice = (plan: PricedPlan, currency: string) =>
   invalid('/currency', `Plan ${plan.id} has no price in ${currency}: its own currency is ${plan.currency}`);
 
 /** The plans as they are sold, with the rates at which their prices were converted at `time`. */

@@ -1,5 +1,6 @@
 import type { PlanSnapshot } from '@recur/contracts';
 import { boundary, Rejected } from '@recur/kernel';
+import type { PriceEntry } from '../prices/domain/entry.js';
 import type { CarriedLine } from './carried.js';
 import { intervalOf, type StoredItem } from './items.js';
 import { type SubscriptionMove, type SubscriptionStatus, subscriptionLifecycle } from './lifecycle.js';
@@ -66,6 +67,8 @@ export interface Subscription {
   planSnapshot: PlanSnapshot;
   /** The items that it sells at the prices fixed for it. */
   items: StoredItem[];
+  /** Price changes of its plans that are to come, or took effect with its current period. */
+  priceChanges: PriceEntry[];
   multiTrial: MultiTrial | null;
   discount: BoundDiscount | null;
   /** Lines below the gateway's minimum that its next invoice bills. */

@@ -1,5 +1,6 @@
 import * as contract from '@recur/contracts';
 import type { Reader } from '@recur/platform';
+import { shownAddons, shownPlan } from '../../customers/plans.js';
 import { usersById } from '../../customers/users.js';
 import * as discounts from '../../discounts/verbs.js';
 import { gatewaysById } from '../../gateways/lookup.js';
@@ -33,13 +34,13 @@ export async function detailsOf(reader: Reader, rows: readonly Subscription[]): 
     const gateway = gateways.get(sub.gatewayId);
     return {
       addonParams: addonParamsOf(sub),
-      addons: sub.planSnapshot.addons,
+      addons: shownAddons(sub.planSnapshot.addons),
       dayLeft: Math.max(0, Math.ceil((sub.currentPeriodEnd - reader.now) / DAY)),
       discount: codes.get(sub.discount?.code ?? '') ?? null,
       gateway: gateway ? gatewayView(gateway) : null,
       latestInvoice: invoices.get(sub.latestInvoiceId) ?? null,
       note: '',
-      plan: sub.planSnapshot.plan,
+      plan: shownPlan(sub.planSnapshot.plan),
       previousStatus: contract.subscriptionStatus[sub.previousStatus],
       source: '',
       subscription: subscriptionView(sub),

@@ -26,9 +26,10 @@ import { endsWithPeriod, periodOf } from '../domain/cycle.js';
 import { lastBill, lastUsageEnd } from '../domain/last-bill.js';
 import { hasEnded } from '../domain/lifecycle.js';
 import type { PeriodRow } from '../domain/periods.js';
-import { advanced, type Subscription } from '../domain/subscription.js';
+import type { Subscription } from '../domain/subscription.js';
 import { deferredOf, type NextBill, nextBill } from '../next-bill.js';
 import { periodsFrom } from '../periods.js';
+import { entered, pricedFrom } from '../prices/domain/repricing.js';
 import { makeTime } from '../schedule.js';
 import { subscriptions } from '../tables.js';
 import { subscriptionView } from '../views.js';
@@ -100,10 +101,10 @@ async function nextOf(reader: Reader, arrears: Arrears, sub: Subscription): Prom
  */
 async function oncePaid(reader: Reader, arrears: Arrears, sub: Subscription, paid: PeriodRow): Promise<Invoice> {
   const update = await deferredOf(reader, sub);
-  const after = update ? afterDeferred(sub, update) : sub;
+  const after = pricedFrom(update ? afterDeferred(sub, update) : sub, paid.startAt);
   const anew = update && (await chargedAnew(reader, { sub, after }, paid));
   if (anew) return composed(reader, after, anew.bill);
-  const then = advanced(sub, periodOf(sub, paid));
+  const then = entered(sub, periodOf(sub, paid));
   const next = await nextBill(reader, then, { arrears, moment: Math.max(reader.now, makeTime(then)) });
   return composed(reader, next.sub, next.bill);
 }

@@ -1,6 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { type In, listTimelines, type SubscriptionTimeLineDetail, subscriptionTimelineStatus } from '@recur/contracts';
 import { type Caller, Db, given, Handle, type Reader, type Row } from '@recur/platform';
+import { shownAddons, shownPlan } from '../../customers/plans.js';
 import { invoicesById } from '../../invoicing/lists/details.js';
 import { pendingUpdates } from '../changes/tables.js';
 import type { PeriodState } from '../domain/periods.js';
@@ -98,12 +99,12 @@ async function shown(reader: Reader, rows: readonly Entry[]): Promise<Subscripti
       ...{ merchantId: reader.merchantId, subscriptionId, userId: Number(row.user_id), invoiceId },
       ...{ createTime: Number(row.create_time), periodStart: startAt, periodEnd: endAt },
       uniqueId: updateId || `${subscriptionId}_${row.seq}`,
-      addons: snapshot?.addons ?? [],
+      addons: shownAddons(snapshot?.addons ?? []),
       currency: update?.updateCurrency ?? invoice?.currency ?? sub?.currency ?? '',
       gatewayId: invoice?.gatewayId ?? sub?.gatewayId ?? 0,
       paymentId: invoice?.paymentId ?? '',
       ...{ periodStartTime: iso(startAt), periodEndTime: iso(endAt) },
-      plan: snapshot?.plan ?? null,
+      plan: shownPlan(snapshot?.plan ?? null),
       planId: snapshot?.plan?.id ?? 0,
       quantity: update?.updateQuantity ?? sub?.quantity ?? 0,
       status: subscriptionTimelineStatus[states[row.state]],

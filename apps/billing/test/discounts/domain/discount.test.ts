@@ -19,7 +19,7 @@ import {
 } from '../../../src/discounts/domain/discount.js';
 import { fitsPlan } from '../../../src/pricing/discount.js';
 
-const identity = { merchantId: 15, discountId: 1, code: 'MAY', subscriptionId: '' };
+const identity = { merchantId: 15, discountId: 1, code: 'MAY', kind: 'code', subscriptionId: '' } as const;
 const percentage: Settings = { ...defaultSettings, percentage: 1000, startTime: 100, endTime: 200 };
 const made = (over: Partial<Settings> = {}) => draft(identity, { ...percentage, ...over }, 50);
 const active = (over: Partial<Settings> = {}) => activate(made(over), 150);

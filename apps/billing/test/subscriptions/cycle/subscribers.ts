@@ -18,8 +18,8 @@ export const utc = (date: string): number => Date.parse(date.length === 10 ? `${
  * A shop with a sandbox gateway that charges cards, whose subscribers live on the test clock. Each scene has a merchant of
  * its own, because clocks never go back.
  */
-export async function subscribers(from = '2026-01-31') {
-  const s = await shop();
+export async function subscribers(from = '2026-01-31', env: Record<string, string> = {}) {
+  const s = await shop(undefined, env);
   const { t } = s;
   let users = 100;
   let plans = 100;

@@ -29,8 +29,8 @@ function begun(over: Partial<StartTerms> = {}, quantity = 1): Subscription {
     ...{ merchantId: 15, subscriptionId: 'sub_1', timeZone: 'UTC', quantity, currency: given.currency },
     ...{ anchor: start.anchor, periodNo: start.periodNo, trialEnd: start.trialEnd, multiTrial: start.multiTrial },
     ...{ currentPeriodStart: start.period.start, currentPeriodEnd: start.period.end },
-    ...{ planSnapshot: snapshotOf(choice, given.start), items: storedItems(itemsFor(choice)) },
-  } as Subscription;
+    ...{ planSnapshot: snapshotOf(choice, given.start), items: storedItems(itemsFor(choice)), priceChanges: [] },
+  } as unknown as Subscription;
 }
 
 /** Ends of the first periods of a subscription, which tile. */

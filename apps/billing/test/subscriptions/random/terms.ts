@@ -74,7 +74,7 @@ export function begun(history: History): { sub: Subscription; period: Period } {
     ...{ currentPeriodPaid: 1, firstPaidTime: start, gatewayId: 1, paymentMethodId: '', gatewayPaymentType: '' },
     ...{ manualPayment: false, cancelAtPeriodEnd: false, cancelReason: '', cancelTime: 0, dunningTime: 0 },
     ...{ latestInvoiceId: '', pendingUpdateId: '', planSnapshot: snapshotOf(choice, start), items: storedItems(items) },
-    ...{ discount: null, carried: [], taxPercentage, vatNumber: '', countryCode: '', metadata: {} },
+    ...{ priceChanges: [], discount: null, carried: [], taxPercentage, vatNumber: '', countryCode: '', metadata: {} },
     ...{ returnUrl: '', cancelUrl: '', asked: '', parkedReason: '', parkedAt: 0, createTime: start, modifyTime: start },
   };
   return { sub, period };

@@ -81,6 +81,18 @@ export interface Plan {
   /** Overrides of the merchant's charging rules. */
   autoChargeConfig: object | null;
   usVatConfig: object | null;
+  /** The last price change since its activation. */
+  priceChange: PriceChange | null;
+}
+
+/** A price change of an active plan; amounts are integers. */
+export interface PriceChange {
+  /** From 1. */
+  no: number;
+  oldAmount: number;
+  newAmount: number;
+  reason: string;
+  createTime: number;
 }
 
 /** Price of a metric's usage. */
@@ -136,7 +148,7 @@ export function activate<P extends Plan>(plan: P, now: number): P | undefined {
   return { ...plan, status, modifyTime: now };
 }
 
-/** Terms of sale, fixed by the first activation: subscribers keep them. */
+/** Terms of sale, fixed by the first activation: subscribers keep them. The amount has a command of its own. */
 const frozen = ['amount', 'currency', 'intervalUnit', 'intervalCount'] as const;
 
 /**
@@ -159,6 +171,33 @@ export function edit<P extends Plan>(plan: P, asked: Partial<P>, now: number): P
   const issues = edited.status === 'active' ? billingIssues(edited) : [];
   if (issues.length > 0) throw new Rejected('invalid_parameters', undefined, issues);
   return { ...edited, modifyTime: now };
+}
+
+/**
+ * Throws Rejected unless the price of a plan may become `newAmount`: `plan_not_active`, or `invalid_parameters` for a
+ * one-time add-on, which no subscription runs on, and for an amount that it has already.
+ */
+export function checkPriceChange(plan: Plan, newAmount: number): void {
+  if (plan.status !== 'active') {
+    throw new Rejected('plan_not_active', `Plan ${plan.id} is ${plan.status}: cannot change its price`);
+  }
+  if (plan.type === 'onetimeAddon') throw invalid('/planId', 'names a one-time add-on: no subscription runs on it');
+  if (BigInt(newAmount) === plan.amount) throw invalid('/newAmount', `is the amount of plan ${plan.id} already`);
+}
+
+/** The plan at a new price. Throws what `checkPriceChange` does, and for another present amount than `confirmOldAmount`. */
+export function changePrice<P extends Plan>(
+  plan: P,
+  { newAmount, confirmOldAmount, reason }: { newAmount: number; confirmOldAmount: number; reason: string },
+  now: number,
+): P & { priceChange: PriceChange } {
+  if (plan.status === 'active' && BigInt(confirmOldAmount) !== plan.amount) {
+    throw invalid('/confirmOldAmount', `is ${confirmOldAmount}: the amount of plan ${plan.id} is ${plan.amount}`);
+  }
+  checkPriceChange(plan, newAmount);
+  const no = (plan.priceChange?.no ?? 0) + 1;
+  const priceChange = { no, oldAmount: Number(plan.amount), newAmount, reason, createTime: now };
+  return { ...plan, amount: BigInt(newAmount), priceChange, modifyTime: now };
 }
 
 /**

@@ -57,6 +57,7 @@ const editing: Plan = {
   multiTrials: [],
   autoChargeConfig: null,
   usVatConfig: null,
+  priceChange: null,
 };
 
 const tier = (endValue: number): Tier => ({ startValue: 0, endValue, perAmount: 10, flatAmount: 0 });

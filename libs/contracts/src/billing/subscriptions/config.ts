@@ -26,6 +26,7 @@ const subscriptionConfig = z.object({
   oneTrialPerUser: flag,
   keepAfterDispute: flag,
   reverseChargePending: flag,
+  noticeDays: integer.describe("Days of notice before a plan's new price takes effect for a running subscription"),
 });
 /** Settings of a merchant's subscriptions; durations are seconds. */
 export interface SubscriptionConfig extends z.output<typeof subscriptionConfig> {}
@@ -77,6 +78,7 @@ export const updateSubscriptionConfig = operation({
     oneTrialPerUser: input.flag.optional(),
     keepAfterDispute: input.flag.optional(),
     reverseChargePending: input.flag.optional(),
+    noticeDays: z.int().min(0).max(365).optional(),
   }),
   output: z.object({ config: SubscriptionConfig }),
   errors: [],

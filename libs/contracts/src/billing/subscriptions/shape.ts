@@ -45,6 +45,18 @@ export const SubscriptionMultiTrial: Shape<SubscriptionMultiTrial> = subscriptio
   id: 'SubscriptionMultiTrial',
 });
 
+const subscriptionPriceChange = z.object({
+  planId: integer.describe('The plan or add-on'),
+  oldAmount: amount.describe('Price of one unit until then, in the currency of the subscription'),
+  newAmount: amount,
+  noticeTime: time.describe('When it is announced, or was'),
+  effectTime: time.describe('The start of the first period that is billed at the new price'),
+});
+export interface SubscriptionPriceChange extends z.output<typeof subscriptionPriceChange> {}
+export const SubscriptionPriceChange: Shape<SubscriptionPriceChange> = subscriptionPriceChange.meta({
+  id: 'SubscriptionPriceChange',
+});
+
 const subscription = z.object({
   addonData: text,
   amount: amount,
@@ -76,6 +88,9 @@ const subscription = z.object({
   parkedReason: text.describe("Why it is not billed for now, until it is resumed; '' while it is"),
   pendingUpdateId: text,
   planId: integer,
+  priceChanges: z
+    .array(SubscriptionPriceChange)
+    .describe('Price changes of its plans that are to come, or took effect with the current period'),
   productId: integer,
   quantity: integer,
   returnUrl: text,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { htmlOf } from '../../src/mail/html.js';
+import { htmlOf } from '../src/outbound/mail-page.js';
 
 describe('the page of an e-mail', () => {
   it('has its paragraphs, and a link for each line that ends in an address', () => {

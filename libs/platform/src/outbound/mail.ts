@@ -2,7 +2,27 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createTransport } from 'nodemailer';
-import type { Config } from '../config.js';
+import { z } from 'zod';
+
+export { htmlOf } from './mail-page.js';
+
+/** Settings of a service that sends e-mails; each describes what they are to it. */
+export const mailSettings = {
+  SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
+  MAIL_FROM: z.string().min(3),
+  MAIL_FOLDER: z.string().optional(),
+};
+
+/** The settings that say how e-mails go. */
+export interface MailRoute {
+  /** `smtp://user:password@host:587`, or smtps. */
+  SMTP_URL?: string | undefined;
+  /** A folder to write e-mails to instead. */
+  MAIL_FOLDER?: string | undefined;
+}
+
+/** True if e-mails can be sent. */
+export const hasMailRoute = ({ SMTP_URL, MAIL_FOLDER }: MailRoute): boolean => Boolean(SMTP_URL || MAIL_FOLDER);
 
 /** An e-mail on its way. */
 export interface Envelope {
@@ -31,7 +51,7 @@ export interface MailTransport {
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 } as const;
 
 /** The transport that the settings name: a folder, a mail server, or none. */
-export function transportOf({ MAIL_FOLDER, SMTP_URL }: Pick<Config, 'MAIL_FOLDER' | 'SMTP_URL'>): MailTransport {
+export function transportOf({ MAIL_FOLDER, SMTP_URL }: MailRoute): MailTransport {
   if (MAIL_FOLDER) return folderTransport(MAIL_FOLDER);
   if (SMTP_URL) return smtpTransport(SMTP_URL);
   const response = 'No mail server is configured (SMTP_URL)';
@@ -105,4 +125,10 @@ function failureOf(error: unknown): Outcome {
   // 5xx of a login is the deployment's mistake, not the recipient's
   const final = code === 'EENVELOPE' && (responseCode === undefined || responseCode >= 500);
   return { sent: false, response: (response || message || String(error)).slice(0, 1_000), final };
+}
+
+/** A mailbox written as `Name <address>`, or as an address alone. */
+export function mailboxOf(text: string): { name: string; address: string } {
+  const [, name = '', address = text.trim()] = /^\s*"?([^"<]*?)"?\s*<([^>]+)>\s*$/.exec(text) ?? [];
+  return { name, address };
 }

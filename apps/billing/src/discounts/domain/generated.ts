@@ -1,0 +1,55 @@
+import { invalid, Rejected } from '@recur/kernel';
+import type { Discount } from './discount.js';
+import { statusAt } from './discount.js';
+
+/** Characters of the random part of a code: letters and digits that nobody takes for each other. */
+const alphabets = {
+  numeric: '0123456789',
+  lower: 'abcdefghijkmnpqrstuvwxyz23456789',
+  upper: 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789',
+} as const;
+export type RandomStyle = keyof typeof alphabets | 'auto';
+
+/** A guess hits one of so many possible codes of a template. */
+const guesses = 1_000_000;
+const usualLength = 10;
+
+/** The characters of a style; `auto` follows the prefix. */
+export function alphabetOf(style: RandomStyle, prefix: string): string {
+  if (style !== 'auto') return alphabets[style];
+  if (/^\d+$/.test(prefix)) return alphabets.numeric;
+  return /^[a-z\d_-]*[a-z][a-z\d_-]*$/.test(prefix) ? alphabets.lower : alphabets.upper;
+}
+
+/**
+ * Length of the random part of a code of `codeLength` characters, or the usual one. Throws Rejected `invalid_parameters`
+ * for /codeLength where the template's codes could be guessed.
+ */
+export function randomLength(
+  { code: prefix, quantity }: Pick<Discount, 'code' | 'quantity'>,
+  alphabet: string,
+  codeLength: number | undefined,
+): number {
+  const least = Math.ceil(Math.log(quantity * guesses) / Math.log(alphabet.length) - 1e-9);
+  if (codeLength === undefined) return Math.max(usualLength, least);
+  if (codeLength >= prefix.length + least) return codeLength - prefix.length;
+  const why = `must be at least ${prefix.length + least}: the prefix, and a random part that cannot be guessed`;
+  throw invalid('/codeLength', why);
+}
+
+/**
+ * How many codes to generate: those asked for, else what is left of the quantity, at most `most`. Throws Rejected
+ * `discount_wrong_state` for a template that is not active, `invalid_parameters` for more than are left.
+ */
+export function toGenerate(template: Discount, asked: number | undefined, most: number, now: number): number {
+  const { discountId, quantity, generated } = template;
+  const status = statusAt(template, now);
+  if (status !== 'active') {
+    throw new Rejected('discount_wrong_state', `Discount ${discountId} is ${status}: cannot generate codes`);
+  }
+  const left = Math.max(0, quantity - generated);
+  if (asked !== undefined && asked > left) {
+    throw invalid('/quantity', `is more than the ${left} codes that are left of ${quantity}`);
+  }
+  return Math.min(asked ?? left, most);
+}

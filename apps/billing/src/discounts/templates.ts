@@ -1,0 +1,163 @@
+import { randomInt } from 'node:crypto';
+import { Controller } from '@nestjs/common';
+import {
+  batchLimits,
+  batchTemplateDetail,
+  discountBillingType,
+  discountStatus,
+  discountType,
+  editBatchTemplate,
+  generateBatchCodes,
+  type In,
+  incrementBatchQuantity,
+  listBatchTemplates,
+  newBatchTemplate,
+} from '@recur/contracts';
+import { invalid, Rejected } from '@recur/kernel';
+import { type Caller, type Condition, Db, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
+import * as domain from './domain/discount.js';
+import { alphabetOf, randomLength, toGenerate } from './domain/generated.js';
+import { namesOf, statusNow } from './lists.js';
+import { settingsOf } from './settings.js';
+import { discounts } from './tables.js';
+import { templateView } from './views.js';
+
+const kind = 'template';
+
+/** Templates of discounts, and the codes for a single use each that are generated from them. */
+@Controller()
+export class DiscountTemplates {
+  constructor(private readonly db: Db) {}
+
+  @Handle(newBatchTemplate)
+  create({ codePrefix: code, ...input }: In<typeof newBatchTemplate>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const discountId = await tx.nextId(discounts);
+      const identity = { merchantId: tx.merchantId, discountId, code, kind, subscriptionId: '' } as const;
+      const template = domain.draft(identity, { ...domain.defaultSettings, ...settingsOf(input) }, tx.now);
+      tx.onConflict('discounts_code', () => invalid('/codePrefix', 'is the prefix or the code of another discount'));
+      return saved(tx, template, 'NewTemplate');
+    });
+  }
+
+  @Handle(editBatchTemplate)
+  edit({ id, codePrefix, ...input }: In<typeof editBatchTemplate>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const template = await tx.lock(discounts, { discountId: id, kind, deletedTime: 0 }, 'discount_not_found');
+      if (codePrefix !== '' && codePrefix !== template.code) {
+        throw invalid('/codePrefix', `cannot be changed: it is ${template.code}`);
+      }
+      const edited = domain.edit(template, settingsOf(input));
+      const least = template.status === 'editable' ? template.generated : template.quantity;
+      if (edited.quantity < least) throw invalid('/quantity', `must be at least ${least} since the activation`);
+      return saved(tx, edited, 'EditTemplate');
+    });
+  }
+
+  @Handle(incrementBatchQuantity)
+  increment({ id, amount }: In<typeof incrementBatchQuantity>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const template = await tx.lock(discounts, { discountId: id, kind, deletedTime: 0 }, 'discount_not_found');
+      if (template.status === 'editable') {
+        throw new Rejected('discount_wrong_state', `Discount ${id} is not activated: edit its quantity instead`);
+      }
+      const quantity = template.quantity + amount;
+      if (quantity > batchLimits.codes) throw invalid('/amount', `would raise the quantity above ${batchLimits.codes}`);
+      return saved(tx, { ...template, quantity }, 'IncrementQuantity');
+    });
+  }
+
+  @Handle(batchTemplateDetail)
+  detail({ id }: In<typeof batchTemplateDetail>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const template = await reader.get(discounts, { discountId: id, kind, deletedTime: 0 }, 'discount_not_found');
+      return { template: templateView(template, reader.now) };
+    });
+  }
+
+  @Handle(listBatchTemplates)
+  list(input: In<typeof listBatchTemplates>, caller: Caller) {
+    return this.db.read(caller, async reader => {
+      const [{ rows, total }, counts] = await Promise.all([
+        reader.page({
+          from: discounts,
+          where: conditions(input, reader.now),
+          order: sorted({ createTime: 'create_time', modifyTime: 'modify_time' }, input, 'discount_id'),
+          page: input.page,
+          count: input.count,
+        }),
+        countsOf(reader),
+      ]);
+      return { templates: rows.map(row => templateView(row, reader.now)), total, ...counts };
+    });
+  }
+
+  @Handle(generateBatchCodes)
+  generate(input: In<typeof generateBatchCodes>, caller: Caller) {
+    return this.db.write(caller, async tx => {
+      const { templateId, templateCode, quantity, codeLength, randomStyle } = input;
+      const named = { ...(templateId && { discountId: templateId }), ...(templateCode && { code: templateCode }) };
+      const template = await tx.lock(discounts, { ...named, kind, deletedTime: 0 }, 'discount_not_found');
+      const count = toGenerate(template, quantity, batchLimits.atOnce, tx.now);
+      const alphabet = alphabetOf(randomStyle, template.code);
+      const length = randomLength(template, alphabet, codeLength);
+      await addCodes(tx, template, count, () => template.code + randomText(alphabet, length));
+      if (count > 0) saved(tx, { ...template, generated: template.generated + count }, `Generate(${count})`);
+      return {
+        ...{ templateId: template.discountId, templateCode: template.code, totalTarget: template.quantity },
+        ...{ existingCount: template.generated, generatedCount: count, successCount: count, failedCount: 0 },
+        isAsync: false,
+      };
+    });
+  }
+}
+
+function saved(tx: Tx, template: domain.Discount, content: string) {
+  const { discountId, code } = template;
+  tx.save(discounts, { ...template, modifyTime: tx.now });
+  tx.log(`Discount(${discountId}-${code})`, content, { discountCode: code });
+  return { template: templateView(template, tx.now) };
+}
+
+const addText = `insert into generated_codes (merchant_id, code_id, template_id, code, use_id, create_time)
+  select $1, nextval('generated_codes_id_seq'), $2, made.code, 0, $3 from unnest($4::text[]) made(code)
+  where not exists (select 1 from discounts where merchant_id = $1 and code = made.code and deleted_time = 0)
+  on conflict do nothing returning 1`;
+
+/** Adds so many codes; those that exist already are made again. */
+async function addCodes(tx: Tx, { discountId }: domain.Discount, count: number, code: () => string): Promise<void> {
+  for (let missing = count; missing > 0; ) {
+    const made = Array.from({ length: missing }, code);
+    missing -= (await tx.query(addText, [tx.merchantId, discountId, tx.now, made])).length;
+  }
+}
+
+const randomText = (alphabet: string, length: number) =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+
+function conditions(input: In<typeof listBatchTemplates>, now: number): Condition[] {
+  const status = namesOf(discountStatus, given(input.status));
+  return [
+    // a literal, so that the planner takes the partial index
+    [`kind = 'template' and ?::boolean`, true],
+    [`${statusNow(now)} = any(?)`, status],
+    ['deleted_time = ?', status?.includes('archived') ? undefined : 0],
+    ['billing_type = any(?)', namesOf(discountBillingType, given(input.billingType))],
+    ['discount_type = any(?)', namesOf(discountType, given(input.discountType))],
+    ['code = ?', given(input.codePrefix)],
+    [`position(lower(?::text) in lower(code || E'\\n' || name)) > 0`, given(input.searchKey)],
+    ['currency = ?', given(input.currency)],
+    ['create_time >= ?', given(input.createTimeStart)],
+    ['create_time <= ?', given(input.createTimeEnd)],
+  ];
+}
+
+async function countsOf(reader: Reader) {
+  const text = `select count(*) filter (where ${statusNow(reader.now)} = 'active') as active,
+      coalesce(sum(generated), 0) as codes, coalesce(sum(uses), 0) as used
+    from discounts where merchant_id = $1 and kind = 'template' and deleted_time = 0`;
+  const [row] = await reader.query(text, [reader.merchantId]);
+  const [totalChildCodeCount, usedChildCodeCount] = [Number(row?.codes), Number(row?.used)];
+  const usageRate = totalChildCodeCount === 0 ? 0 : usedChildCodeCount / totalChildCodeCount;
+  return { activeTemplateCount: Number(row?.active), totalChildCodeCount, usedChildCodeCount, usageRate };
+}
