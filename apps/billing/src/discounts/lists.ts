@@ -84,13 +84,20 @@ export class DiscountLists {
   }
 }
 
-function conditions(input: In<typeof listDiscounts>, now: number): Condition[] {
+const conditions = (input: In<typeof listDiscounts>, now: number): Condition[] => [
+  ['subscription_id = ?', ''],
+  ['kind = ?', 'code'],
+  ...conditionsOf(input, now),
+];
+
+type Filters = Omit<In<typeof listDiscounts>, 'page' | 'count' | 'sortField' | 'sortType'>;
+
+/** The filters of a list of discounts, codes or templates, as conditions. */
+export function conditionsOf(input: Filters, now: number): Condition[] {
   const status = namesOf(discountStatus, given(input.status));
   return [
     [`${statusNow(now)} = any(?)`, status],
     ['deleted_time = ?', status?.includes('archived') ? undefined : 0],
-    ['subscription_id = ?', ''],
-    ['kind = ?', 'code'],
     ['billing_type = any(?)', namesOf(discountBillingType, given(input.billingType))],
     ['discount_type = any(?)', namesOf(discountType, given(input.discountType))],
     ['code = ?', given(input.code)],
@@ -106,7 +113,7 @@ export const statusNow = (now: number) =>
   `case when status = 'active' and end_time <> 0 and end_time <= ${now} then 'expired' else status end`;
 
 /** Names of the codes; unknown codes are dropped, so a filter by them matches nothing. */
-export const namesOf = (table: Readonly<Record<string, number>>, codes: readonly number[] | undefined) =>
+const namesOf = (table: Readonly<Record<string, number>>, codes: readonly number[] | undefined) =>
   codes && Object.keys(table).filter(name => codes.includes(table[name] ?? Number.NaN));
 
 async function detailsOf(reader: Reader, rows: readonly Discount[]) {
