@@ -4,7 +4,6 @@ const otherPath = 'tested through another operation that shares the code; to be 
 
 /** Declared errors and events that no test provokes through its service, each with the reason. The list only shrinks. */
 export const notProvoked: Readonly<Record<string, string>> = {
-  'error auth.login totp_required': otherPath,
   'error auth.login totp_locked': otherPath,
   'error member.confirm_totp_key totp_locked': otherPath,
   'error plan.copy metric_not_found': race,

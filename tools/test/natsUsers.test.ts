@@ -127,6 +127,8 @@ describe('on the bus', () => {
     await service.flush();
     gateway.publish('cmd.billing.invoice.new', '{}', { reply: '_INBOX.gateway.asked' });
     await gateway.flush();
+    // the request has come, and both answers to it are out
+    await service.flush();
     service.publish('_INBOX.gateway.other', '3');
     await until();
     await gateway.flush();

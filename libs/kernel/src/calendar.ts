@@ -18,9 +18,9 @@ export const lengthOf = ({ unit, count }: Interval): number => days[unit] * coun
 const SECONDS_PER_DAY = 86_400;
 
 /**
- * The k-th boundary f(anchor, k): k intervals after the anchor, before it for a negative k, on the calendar of `zone`, from the original day
- * and clamped to the end of the month, so that it never drifts. A local time in a gap moves forward, one that occurs
- * twice is the earlier. f(anchor, 0) is the anchor.
+ * The k-th boundary f(anchor, k): k intervals after the anchor, before it for a negative k, on the calendar of `zone`,
+ * from the original day and clamped to the end of the month, so that it never drifts. A local time in a gap moves
+ * forward, one that occurs twice is the earlier. f(anchor, 0) is the anchor.
  */
 export function boundary(anchor: number, k: number, { unit, count }: Interval, zone: string): number {
   if (k === 0) return anchor;

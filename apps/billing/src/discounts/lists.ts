@@ -88,14 +88,21 @@ export async function usesWhere(reader: Reader, input: In<typeof listUserDiscoun
   ];
 }
 
-/** The conditions of discount/list. */
-export function discountsWhere(input: In<typeof listDiscounts>, now: number): Condition[] {
+/** The conditions of discount/list: codes that anybody may use, no templates. */
+export const discountsWhere = (input: In<typeof listDiscounts>, now: number): Condition[] => [
+  ['subscription_id = ?', ''],
+  ['kind = ?', 'code'],
+  ...conditionsOf(input, now),
+];
+
+type Filters = Omit<In<typeof listDiscounts>, 'page' | 'count' | 'sortField' | 'sortType'>;
+
+/** The filters of a list of discounts, codes or templates, as conditions. */
+export function conditionsOf(input: Filters, now: number): Condition[] {
   const status = namesOf(discountStatus, given(input.status));
   return [
     [`${statusNow(now)} = any(?)`, status],
     ['deleted_time = ?', status?.includes('archived') ? undefined : 0],
-    ['subscription_id = ?', ''],
-    ['kind = ?', 'code'],
     ['billing_type = any(?)', namesOf(discountBillingType, given(input.billingType))],
     ['discount_type = any(?)', namesOf(discountType, given(input.discountType))],
     ['code = ?', given(input.code)],
@@ -111,7 +118,7 @@ export const statusNow = (now: number) =>
   `case when status = 'active' and end_time <> 0 and end_time <= ${now} then 'expired' else status end`;
 
 /** Names of the codes; unknown codes are dropped, so a filter by them matches nothing. */
-export const namesOf = (table: Readonly<Record<string, number>>, codes: readonly number[] | undefined) =>
+const namesOf = (table: Readonly<Record<string, number>>, codes: readonly number[] | undefined) =>
   codes && Object.keys(table).filter(name => codes.includes(table[name] ?? Number.NaN));
 
 async function detailsOf(reader: Reader, rows: readonly Discount[]) {

@@ -3,9 +3,6 @@ import { Controller } from '@nestjs/common';
 import {
   batchLimits,
   batchTemplateDetail,
-  discountBillingType,
-  discountStatus,
-  discountType,
   editBatchTemplate,
   generateBatchCodes,
   type In,
@@ -13,11 +10,11 @@ import {
   listBatchTemplates,
   newBatchTemplate,
 } from '@recur/contracts';
-import { invalid, Rejected } from '@recur/kernel';
-import { type Caller, type Condition, Db, given, Handle, type Reader, sorted, type Tx } from '@recur/platform';
+import { invalid } from '@recur/kernel';
+import { type Caller, type Condition, Db, Handle, type Reader, sorted, type Tx } from '@recur/platform';
 import * as domain from './domain/discount.js';
-import { alphabetOf, randomLength, toGenerate } from './domain/generated.js';
-import { namesOf, statusNow } from './lists.js';
+import { alphabetOf, editTemplate, raiseQuantity, randomLength, toGenerate } from './domain/generated.js';
+import { conditionsOf, statusNow } from './lists.js';
 import { settingsOf } from './settings.js';
 import { discounts } from './tables.js';
 import { templateView } from './views.js';
@@ -44,13 +41,7 @@ export class DiscountTemplates {
   edit({ id, codePrefix, ...input }: In<typeof editBatchTemplate>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const template = await tx.lock(discounts, { discountId: id, kind, deletedTime: 0 }, 'discount_not_found');
-      if (codePrefix !== '' && codePrefix !== template.code) {
-        throw invalid('/codePrefix', `cannot be changed: it is ${template.code}`);
-      }
-      const edited = domain.edit(template, settingsOf(input));
-      const least = template.status === 'editable' ? template.generated : template.quantity;
-      if (edited.quantity < least) throw invalid('/quantity', `must be at least ${least} since the activation`);
-      return saved(tx, edited, 'EditTemplate');
+      return saved(tx, editTemplate(template, codePrefix, settingsOf(input)), 'EditTemplate');
     });
   }
 
@@ -58,12 +49,7 @@ export class DiscountTemplates {
   increment({ id, amount }: In<typeof incrementBatchQuantity>, caller: Caller) {
     return this.db.write(caller, async tx => {
       const template = await tx.lock(discounts, { discountId: id, kind, deletedTime: 0 }, 'discount_not_found');
-      if (template.status === 'editable') {
-        throw new Rejected('discount_wrong_state', `Discount ${id} is not activated: edit its quantity instead`);
-      }
-      const quantity = template.quantity + amount;
-      if (quantity > batchLimits.codes) throw invalid('/amount', `would raise the quantity above ${batchLimits.codes}`);
-      return saved(tx, { ...template, quantity }, 'IncrementQuantity');
+      return saved(tx, raiseQuantity(template, amount, batchLimits.codes), 'IncrementQuantity');
     });
   }
 
@@ -135,22 +121,11 @@ async function addCodes(tx: Tx, { discountId }: domain.Discount, count: number, 
 const randomText = (alphabet: string, length: number) =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
-function conditions(input: In<typeof listBatchTemplates>, now: number): Condition[] {
-  const status = namesOf(discountStatus, given(input.status));
-  return [
-    // a literal, so that the planner takes the partial index
-    [`kind = 'template' and ?::boolean`, true],
-    [`${statusNow(now)} = any(?)`, status],
-    ['deleted_time = ?', status?.includes('archived') ? undefined : 0],
-    ['billing_type = any(?)', namesOf(discountBillingType, given(input.billingType))],
-    ['discount_type = any(?)', namesOf(discountType, given(input.discountType))],
-    ['code = ?', given(input.codePrefix)],
-    [`position(lower(?::text) in lower(code || E'\\n' || name)) > 0`, given(input.searchKey)],
-    ['currency = ?', given(input.currency)],
-    ['create_time >= ?', given(input.createTimeStart)],
-    ['create_time <= ?', given(input.createTimeEnd)],
-  ];
-}
+/** The kind is a literal, so that the planner takes the partial index. */
+const conditions = ({ codePrefix: code, ...input }: In<typeof listBatchTemplates>, now: number): Condition[] => [
+  [`kind = 'template' and ?::boolean`, true],
+  ...conditionsOf({ ...input, code }, now),
+];
 
 async function countsOf(reader: Reader) {
   const text = `select count(*) filter (where ${statusNow(reader.now)} = 'active') as active,

@@ -29,7 +29,7 @@ export async function zoneOf(reader: Reader, subscriptionId: string): Promise<st
   return (await reader.find(subscriptions, { subscriptionId }))?.timeZone;
 }
 
-/** The subscription with this id, as what it is of; undefined where there is none. */
+/** Kind, latest invoice and user of the subscription with this id; undefined where there is none. */
 export async function ownerOf(reader: Reader, subscriptionId: string) {
   const sub = subscriptionId.startsWith('sub_') ? await reader.find(subscriptions, { subscriptionId }) : undefined;
   return sub && { type: 'subscription' as const, invoiceId: sub.latestInvoiceId, userId: sub.userId };

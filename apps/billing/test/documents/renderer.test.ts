@@ -17,7 +17,9 @@ let built: string;
 
 /** The thread runs JavaScript of its own: what it consists of is translated, as a build does. */
 beforeAll(async () => {
-  built = mkdtempSync(path.join(billing, 'node_modules/.documents-'));
+  const modules = path.join(billing, 'node_modules');
+  await mkdir(modules, { recursive: true });
+  built = mkdtempSync(path.join(modules, '.documents-'));
   for (const wing of ['documents', 'language']) {
     for (const file of readdirSync(path.join(billing, 'src', wing), { recursive: true, encoding: 'utf8' })) {
       if (!file.endsWith('.ts')) continue;

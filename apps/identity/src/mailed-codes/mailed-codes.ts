@@ -78,6 +78,7 @@ export class MailedCodes {
     await this.db.replay(own);
     const now = this.seconds();
     const known = [purpose, emailHash, emailKey(email.trim()), randomUUID()];
+    // not in the transaction: one that writes rows would make a tenant of the merchant that callers without a credential share
     await this.db.infra(requestText, [...known, now + limits.seconds]);
     return this.db.write(own, async tx => {
       tx.schedule(CODE_WORK, key, now);

@@ -210,7 +210,7 @@ describe('user/detail and user/update', () => {
     await t.emitted();
     const edit = { type: 2, companyName: 'Own GmbH', vATNumber: 'DE123456789', countryCode: 'DE', language: 'de' };
     const { user: after } = await t.done(portalUserUpdate, edit, user);
-    expect(after).toEqual({ ...before, ...edit });
+    expect(after).toEqual({ ...before, ...edit, countryName: 'Deutschland' });
     expect(await t.emitted()).toMatchObject([
       { type: 'user.updated', data: { ...edit, externalUserId: 'ext', metadata: { margin: 'secret' } } },
       { type: 'operation.logged', data: { actor: { kind: 'user', display: 'own@example.com' }, content: 'Update' } },

@@ -1,6 +1,31 @@
 import { invalid, Rejected } from '@recur/kernel';
-import type { Discount } from './discount.js';
-import { statusAt } from './discount.js';
+import { type Discount, edit, type Settings, statusAt } from './discount.js';
+
+/**
+ * Changes settings of a template. Throws what `edit` does, and Rejected `invalid_parameters` for another prefix, and for a
+ * smaller quantity since the activation.
+ */
+export function editTemplate(template: Discount, prefix: string, changes: Partial<Settings>): Discount {
+  if (prefix !== '' && prefix !== template.code) {
+    throw invalid('/codePrefix', `cannot be changed: it is ${template.code}`);
+  }
+  const edited = edit(template, changes);
+  const { status, quantity } = template;
+  if (status !== 'editable' && edited.quantity < quantity) {
+    throw invalid('/quantity', `must be at least ${quantity} since the activation`);
+  }
+  return edited;
+}
+
+/** Raises the number of codes of an activated template to at most `most`. Throws Rejected `discount_wrong_state`. */
+export function raiseQuantity(template: Discount, amount: number, most: number): Discount {
+  const { discountId, status, quantity } = template;
+  if (status === 'editable') {
+    throw new Rejected('discount_wrong_state', `Discount ${discountId} is not activated: edit its quantity instead`);
+  }
+  if (quantity + amount > most) throw invalid('/amount', `would raise the quantity above ${most}`);
+  return { ...template, quantity: quantity + amount };
+}
 
 /** Characters of the random part of a code: letters and digits that nobody takes for each other. */
 const alphabets = {

@@ -23,7 +23,7 @@ async function numbered(reader: Reader, key: string): Promise<string[]> {
   return (await reader.query(numberedText, [reader.merchantId, key, counter])).map(row => String(row.invoice_id));
 }
 
-/** The payment or refund with this id, as what it is of; undefined where there is none. */
+/** Kind, invoice and user of the payment or refund with this id; undefined where there is none. */
 export async function moneyNamed(reader: Reader, key: string) {
   if (key.startsWith('pay_')) return shown('payment', await reader.find(payments, { paymentId: key }));
   if (key.startsWith('re_')) return shown('refund', await reader.find(refunds, { refundId: key }));
