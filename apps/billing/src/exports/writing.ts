@@ -2,11 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { errors, exportColumns } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import {
-  Questions,
   CLOCK,
   type Clock,
   Db,
   fetchedWork,
+  Questions,
   type Sliced,
   systemCaller,
   type Tx,
