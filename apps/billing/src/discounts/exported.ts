@@ -1,6 +1,7 @@
 import {
   type ExportRow,
   type In,
+  type listBatchCodes,
   type listDiscounts,
   type listUserDiscounts,
   majorUnits,
@@ -8,9 +9,10 @@ import {
 } from '@recur/contracts';
 import type { Caller, Db, SliceAt, Sliced } from '@recur/platform';
 import { buyerColumns, usersOfRows } from '../customers/exported.js';
-import { statusAt } from './domain/discount.js';
+import { type Discount, statusAt } from './domain/discount.js';
+import { codesWhere, shownCodes, templateOf } from './generated-codes.js';
 import { discountsWhere, usesWhere } from './lists.js';
-import { discounts, userDiscounts } from './tables.js';
+import { discounts, generatedCodes, userDiscounts } from './tables.js';
 
 /** The next discounts of discount/list, newest first, as rows of an export. */
 export function exportedDiscounts(
@@ -23,13 +25,8 @@ export function exportedDiscounts(
     const where = discountsWhere(input, reader.now);
     const { rows, next } = await reader.slice({ from: discounts, where, by: ['createTime', 'discountId'], ...at });
     const shown = rows.map(row => ({
-      ...{ Id: row.discountId, Code: row.code, Name: row.name, Status: statusAt(row, reader.now) },
-      ...{ BillingType: row.billingType, DiscountType: row.discountType, Currency: row.currency },
-      DiscountPercentage: row.discountType === 'percentage' ? percentText(row.percentage) : '',
-      DiscountAmount: row.discountType === 'fixedAmount' ? majorUnits(row.amount, row.currency) : 0,
-      ...{ CycleLimit: row.cycleLimit, PlanIds: row.planIds.join(' '), Quantity: row.quantity },
-      ...{ QuantityUsed: row.uses, UserLimit: row.userLimit },
-      ...{ StartTime: row.startTime, EndTime: row.endTime, CreateTime: row.createTime },
+      ...{ Id: row.discountId, Code: row.code, ...termsOf(row, reader.now), CreateTime: row.createTime },
+      ...{ Quantity: row.quantity, QuantityUsed: row.uses, UserLimit: row.userLimit },
     }));
     return { rows: shown, next };
   });
@@ -57,3 +54,34 @@ export function exportedUses(
     return { rows: shown, next };
   });
 }
+
+/** The next codes of discount/batch/children/list, newest first, as rows of an export. Rejects `discount_not_found`. */
+export function exportedCodes(
+  db: Db,
+  caller: Caller,
+  input: In<typeof listBatchCodes>,
+  at: SliceAt,
+): Promise<Sliced<ExportRow<'BatchDiscountChildrenExport'>>> {
+  return db.read(caller, async reader => {
+    const template = await templateOf(reader, input);
+    const where = codesWhere(input);
+    const { rows, next } = await reader.slice({ from: generatedCodes, where, by: ['createTime', 'codeId'], ...at });
+    const terms = termsOf(template, reader.now);
+    const shown = (await shownCodes(reader, template, rows)).map(code => ({
+      ...{ Id: code.id, Code: code.code, ParentTemplateCode: code.parentTemplateCode, ...terms },
+      ...{ CreateTime: code.createTime, IsRedeemed: code.isRedeemed ? 'yes' : 'no', RedeemedTime: code.redeemedAt },
+      ...{ RedeemedByEmail: code.redeemedByEmail, InvoiceId: code.invoiceId, PaymentId: code.paymentId },
+      ...{ SubscriptionId: code.subscriptionId, PlanId: code.planId, PlanName: code.planName },
+    }));
+    return { rows: shown, next };
+  });
+}
+
+const termsOf = (discount: Discount, now: number) => ({
+  ...{ Name: discount.name, Status: statusAt(discount, now), BillingType: discount.billingType },
+  ...{ DiscountType: discount.discountType, Currency: discount.currency },
+  DiscountPercentage: discount.discountType === 'percentage' ? percentText(discount.percentage) : '',
+  DiscountAmount: discount.discountType === 'fixedAmount' ? majorUnits(discount.amount, discount.currency) : 0,
+  ...{ CycleLimit: discount.cycleLimit, PlanIds: discount.planIds.join(' ') },
+  ...{ StartTime: discount.startTime, EndTime: discount.endTime },
+});

@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { batchCodeDetail, type In, listBatchCodes, type MerchantBatchDiscountCode } from '@recur/contracts';
-import { type Caller, contains, Db, given, Handle, type Reader, sorted } from '@recur/platform';
+import { type Caller, type Condition, contains, Db, given, Handle, type Reader, sorted } from '@recur/platform';
 import { plansById } from '../customers/plans.js';
 import { usersById } from '../customers/users.js';
 import type { Discount } from './domain/discount.js';
@@ -13,23 +13,17 @@ export class GeneratedCodes {
   constructor(private readonly db: Db) {}
 
   @Handle(listBatchCodes)
-  list({ templateId, code, page, count, ...input }: In<typeof listBatchCodes>, caller: Caller) {
+  list(input: In<typeof listBatchCodes>, caller: Caller) {
     return this.db.read(caller, async reader => {
-      const named = { discountId: templateId, kind: 'template' } as const;
-      const template = await reader.get(discounts, named, 'discount_not_found');
+      const template = await templateOf(reader, input);
       const { rows, total } = await reader.page({
         from: generatedCodes,
-        where: [
-          ['template_id = ?', templateId],
-          ['code ilike ?', code === '' ? undefined : contains(code)],
-          ['create_time >= ?', given(input.createTimeStart)],
-          ['create_time <= ?', given(input.createTimeEnd)],
-        ],
+        where: codesWhere(input),
         order: sorted({ createTime: 'create_time' }, input, 'code_id'),
-        page,
-        count,
+        page: input.page,
+        count: input.count,
       });
-      return { children: await shown(reader, template, rows), total };
+      return { children: await shownCodes(reader, template, rows), total };
     });
   }
 
@@ -38,14 +32,27 @@ export class GeneratedCodes {
     return this.db.read(caller, async reader => {
       const generated = await reader.get(generatedCodes, { codeId: id }, 'discount_not_found');
       const template = await reader.get(discounts, { discountId: generated.templateId }, 'discount_not_found');
-      const [child] = await shown(reader, template, [generated]);
+      const [child] = await shownCodes(reader, template, [generated]);
       if (!child) throw new Error(`generated code ${id} is not shown`);
       return { child };
     });
   }
 }
 
-async function shown(
+/** The template whose codes are listed. Rejects `discount_not_found`. */
+export const templateOf = (reader: Reader, { templateId }: In<typeof listBatchCodes>): Promise<Discount> =>
+  reader.get(discounts, { discountId: templateId, kind: 'template' }, 'discount_not_found');
+
+/** The conditions of discount/batch/children/list. */
+export const codesWhere = ({ templateId, code, ...input }: In<typeof listBatchCodes>): Condition[] => [
+  ['template_id = ?', templateId],
+  ['code ilike ?', code === '' ? undefined : contains(code)],
+  ['create_time >= ?', given(input.createTimeStart)],
+  ['create_time <= ?', given(input.createTimeEnd)],
+];
+
+/** Codes of a template as the API shows them, and who used them. */
+export async function shownCodes(
   reader: Reader,
   template: Discount,
   rows: readonly GeneratedCode[],

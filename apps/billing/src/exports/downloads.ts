@@ -5,7 +5,7 @@ import { type Caller, CLOCK, type Clock, Db, Handle } from '@recur/platform';
 import { opens } from './links.js';
 import { type ExportTaskRow, exportTaskRows } from './tables.js';
 
-const part = 'select content from export_parts where merchant_id = $1 and task_id = $2 and part = $3';
+const part = 'select content from task_parts where merchant_id = $1 and task_id = $2 and part = $3';
 
 /** The files of exports, part by part, behind their links. */
 @Controller()
@@ -34,7 +34,8 @@ export class ExportDownloads {
 const names: Readonly<Record<ExportTaskRow['task'], string>> = {
   ...{ InvoiceExport: 'invoices', UserExport: 'users', SubscriptionExport: 'subscriptions' },
   ...{ TransactionExport: 'transactions', CreditTransactionExport: 'credit-transactions' },
-  ...{ DiscountExport: 'discounts', UserDiscountExport: 'discount-uses', MetricEventExport: 'metric-events' },
+  ...{ DiscountExport: 'discounts', UserDiscountExport: 'discount-uses' },
+  ...{ BatchDiscountChildrenExport: 'discount-codes', MetricEventExport: 'metric-events' },
   OperationLogExport: 'operation-log',
 };
 

@@ -9,7 +9,7 @@ import {
 import { Rejected } from '@recur/kernel';
 import type { Caller, Db, Questions, SliceAt, Sliced } from '@recur/platform';
 import { exportedCredits } from '../credits/exported.js';
-import { exportedDiscounts, exportedUses } from '../discounts/exported.js';
+import { exportedCodes, exportedDiscounts, exportedUses } from '../discounts/exported.js';
 import { exportedInvoices } from '../invoicing/lists/exported-invoices.js';
 import { exportedTransactions } from '../invoicing/lists/exported-transactions.js';
 import { exportedSubscriptions } from '../subscriptions/reads/exported.js';
@@ -66,6 +66,7 @@ export const sources: Readonly<Record<ExportTask, Source>> = {
   CreditTransactionExport: own('CreditTransactionExport', exportedCredits),
   DiscountExport: own('DiscountExport', exportedDiscounts),
   UserDiscountExport: own('UserDiscountExport', exportedUses),
+  BatchDiscountChildrenExport: own('BatchDiscountChildrenExport', exportedCodes),
   MetricEventExport: own('MetricEventExport', exportedEvents),
   OperationLogExport: ofIdentity('OperationLogExport'),
 };

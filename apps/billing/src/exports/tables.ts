@@ -59,7 +59,7 @@ export interface ExportTemplateRow {
   createTime: number;
 }
 
-export const exportTaskRows = table<ExportTaskRow>('export_tasks', {
+export const exportTaskRows = table<ExportTaskRow>('tasks', {
   key: ['merchantId', 'id'],
   columns: {
     ...{ merchantId: integer(), id: integer(), memberId: integer(), task: text<ExportTask>() },
@@ -77,15 +77,15 @@ export const exportTaskRows = table<ExportTaskRow>('export_tasks', {
     ...{ failureReason: text(), linkKey: text() },
     ...{ createTime: integer(), startTime: integer(), finishTime: integer(), modifyTime: integer() },
   },
-  checks: { export_tasks_status: `status in ('queued', 'running', 'done', 'failed')` },
+  checks: { tasks_status: `status in ('queued', 'running', 'done', 'failed')` },
   indices: {
-    export_tasks_newest: { on: ['merchantId', 'createTime', 'id'] },
-    export_tasks_member: { on: ['merchantId', 'memberId', 'createTime', 'id'] },
-    export_tasks_open: { on: ['merchantId'], where: `status in ('queued', 'running')` },
+    tasks_newest: { on: ['merchantId', 'createTime', 'id'] },
+    tasks_member: { on: ['merchantId', 'memberId', 'createTime', 'id'] },
+    tasks_open: { on: ['merchantId'], where: `status in ('queued', 'running')` },
   },
 });
 
-export const exportParts = table<ExportPart>('export_parts', {
+export const exportParts = table<ExportPart>('task_parts', {
   key: ['merchantId', 'taskId', 'part'],
   columns: { merchantId: integer(), taskId: integer(), part: int(), content: { type: 'bytea' } },
 });

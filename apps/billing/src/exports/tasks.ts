@@ -14,7 +14,7 @@ import { taskView } from './views.js';
 const limits = { open: 20 } as const;
 
 const lock = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
-const open = `select count(*)::integer as count from export_tasks
+const open = `select count(*)::integer as count from tasks
   where merchant_id = $1 and status in ('queued', 'running')`;
 
 /** Exports that are asked for, and how they went. */
@@ -69,7 +69,7 @@ export class ExportTasks {
 /** Throws Rejected `too_many_tasks`. */
 async function assertRoom(tx: Tx): Promise<void> {
   // requests of the same moment are counted one after the other
-  await tx.query(lock, [`export_tasks ${tx.merchantId}`]);
+  await tx.query(lock, [`tasks ${tx.merchantId}`]);
   const [row] = await tx.query(open, [tx.merchantId]);
   if (Number(row?.count) >= limits.open) throw new Rejected('too_many_tasks');
 }

@@ -31,8 +31,8 @@ const limits = {
   ...{ attempts: 8, leaseSeconds: 180, askMs: 20_000 },
 } as const;
 
-const insertPart = 'insert into export_parts (merchant_id, task_id, part, content) values ($1, $2, $3, $4)';
-const removeParts = 'delete from export_parts where merchant_id = $1 and task_id = $2';
+const insertPart = 'insert into task_parts (merchant_id, task_id, part, content) values ($1, $2, $3, $4)';
+const removeParts = 'delete from task_parts where merchant_id = $1 and task_id = $2';
 
 /** A slice that was made outside of the transaction, from a task as it was; or the reason why it ends without a file. */
 type Made = { task: ExportTaskRow } & (

@@ -5,11 +5,11 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class Exports1763683200065 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of statements) await runner.query(statement);
-    for (const name of ['export_tasks', 'export_parts', 'export_templates']) {
+    for (const name of ['tasks', 'task_parts', 'export_templates']) {
       await runner.query(secureV1(name));
       await runner.query(`grant select, insert, update, delete on ${name} to billing_app`);
     }
-    for (const name of ['export_tasks_id_seq', 'export_templates_id_seq']) {
+    for (const name of ['tasks_id_seq', 'export_templates_id_seq']) {
       await runner.query(`create sequence ${name}`);
       await runner.query(`grant usage on sequence ${name} to billing_app`);
     }
@@ -20,18 +20,18 @@ export class Exports1763683200065 implements MigrationInterface {
 }
 
 const statements = [
-  `create table export_tasks (merchant_id bigint not null, id bigint not null, member_id bigint not null,
+  `create table tasks (merchant_id bigint not null, id bigint not null, member_id bigint not null,
     task text not null, format text not null, payload jsonb not null, columns text[] not null, status text not null,
     position text not null, row_count bigint not null, parts integer not null, file_bytes bigint not null, crc bigint not null,
     raw_bytes bigint not null, failure_reason text not null, link_key text not null, create_time bigint not null,
     start_time bigint not null, finish_time bigint not null, modify_time bigint not null,
-    constraint export_tasks_pkey primary key (merchant_id, id),
-    constraint export_tasks_status check (status in ('queued', 'running', 'done', 'failed')))`,
-  'create index export_tasks_newest on export_tasks (merchant_id, create_time, id)',
-  'create index export_tasks_member on export_tasks (merchant_id, member_id, create_time, id)',
-  `create index export_tasks_open on export_tasks (merchant_id) where status in ('queued', 'running')`,
-  `create table export_parts (merchant_id bigint not null, task_id bigint not null, part integer not null,
-    content bytea not null, constraint export_parts_pkey primary key (merchant_id, task_id, part))`,
+    constraint tasks_pkey primary key (merchant_id, id),
+    constraint tasks_status check (status in ('queued', 'running', 'done', 'failed')))`,
+  'create index tasks_newest on tasks (merchant_id, create_time, id)',
+  'create index tasks_member on tasks (merchant_id, member_id, create_time, id)',
+  `create index tasks_open on tasks (merchant_id) where status in ('queued', 'running')`,
+  `create table task_parts (merchant_id bigint not null, task_id bigint not null, part integer not null,
+    content bytea not null, constraint task_parts_pkey primary key (merchant_id, task_id, part))`,
   `create table export_templates (merchant_id bigint not null, id bigint not null, member_id bigint not null,
     task text not null, name text not null, payload jsonb not null, columns text[] not null, format text not null,
     create_time bigint not null, constraint export_templates_pkey primary key (merchant_id, id))`,

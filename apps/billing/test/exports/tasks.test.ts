@@ -143,13 +143,13 @@ describe('an export', () => {
 
   it('tells to use csv where a sheet is too small, and keeps nothing of it', async () => {
     const { id } = await desk.start('InvoiceExport');
-    await s.t.rows('update export_tasks set row_count = 1048570 where id = $1', [id]);
+    await s.t.rows('update tasks set row_count = 1048570 where id = $1', [id]);
     await s.t.work.drain();
     expect(await desk.shown(id)).toMatchObject({
       status: taskStatus.failed,
       failureReason: expect.stringContaining('export as csv'),
     });
-    expect(await s.t.rows('select 1 from export_parts where task_id = $1', [id])).toEqual([]);
+    expect(await s.t.rows('select 1 from task_parts where task_id = $1', [id])).toEqual([]);
   });
 
   it('is refused while 20 are not done, also when many are asked for at once', async () => {
@@ -197,7 +197,7 @@ describe('a link', () => {
     s.clock.advance(1);
     expect(await fetch(link)).toBe('export_not_found');
     expect(await desk.shown(task.id)).toMatchObject({ status: taskStatus.done, downloadUrl: '' });
-    const kept = () => s.t.rows('select 1 from export_parts where task_id = $1', [task.id]);
+    const kept = () => s.t.rows('select 1 from task_parts where task_id = $1', [task.id]);
     await s.t.work.drain();
     expect(await kept()).not.toEqual([]);
     s.clock.advance(86_400);

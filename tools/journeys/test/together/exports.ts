@@ -94,7 +94,10 @@ describe('an export of invoices', () => {
   });
 });
 
-it.each(exportTasks.filter(task => task !== 'UserDiscountExport'))('%s is written with all its columns', async task => {
+/** Those of one discount are compared with their lists in billing's own tests. */
+const ofDiscounts: readonly ExportTask[] = ['UserDiscountExport', 'BatchDiscountChildrenExport'];
+
+it.each(exportTasks.filter(task => !ofDiscounts.includes(task)))('%s is written with all its columns', async task => {
   const payload = task === 'CreditTransactionExport' ? { accountType: 2 } : {};
   const done = await ended(task, { format: 'csv', payload });
   expect(done).toMatchObject({ status: 2, failureReason: '' });

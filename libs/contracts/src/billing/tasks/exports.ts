@@ -6,6 +6,7 @@ import { listUsers } from '../../identity/users.js';
 import type { Permission, Service } from '../../operation.js';
 import { ignoredFields, type Validated, validate } from '../../validate.js';
 import { listCreditTransactions } from '../credits/credits.js';
+import { listBatchCodes } from '../discount-batches.js';
 import { listDiscounts, listUserDiscounts } from '../discounts.js';
 import { listInvoices } from '../invoices/invoices.js';
 import { listPaymentTimeline } from '../payments/timeline.js';
@@ -35,6 +36,12 @@ const buyer = {
   LastName: 'text',
   ExternalUserId: 'text',
 } as const;
+
+const terms = {
+  ...{ Name: 'text', Status: 'text', BillingType: 'text', DiscountType: 'text', DiscountPercentage: 'text' },
+  ...{ Currency: 'text', DiscountAmount: 'amount', CycleLimit: 'integer', PlanIds: 'text' },
+  ...{ StartTime: 'time', EndTime: 'time', CreateTime: 'time' },
+} as const satisfies Record<string, ColumnKind>;
 
 export const exportKinds = {
   InvoiceExport: {
@@ -121,10 +128,8 @@ export const exportKinds = {
     ...{ service: 'billing', list: listDiscounts, permission: 'discount-code.read' },
     groups: {
       Discount: {
-        ...{ Id: 'integer', Code: 'text', Name: 'text', Status: 'text', BillingType: 'text', DiscountType: 'text' },
-        ...{ DiscountPercentage: 'text', Currency: 'text', DiscountAmount: 'amount', CycleLimit: 'integer' },
-        ...{ PlanIds: 'text', Quantity: 'integer', QuantityUsed: 'integer', UserLimit: 'integer' },
-        ...{ StartTime: 'time', EndTime: 'time', CreateTime: 'time' },
+        ...{ Id: 'integer', Code: 'text', ...terms },
+        ...{ Quantity: 'integer', QuantityUsed: 'integer', UserLimit: 'integer' },
       },
     },
   },
@@ -136,6 +141,16 @@ export const exportKinds = {
         ...{ PlanId: 'integer', SubscriptionId: 'text', InvoiceId: 'text', PaymentId: 'text', CreateTime: 'time' },
       },
       User: buyer,
+    },
+  },
+  BatchDiscountChildrenExport: {
+    ...{ service: 'billing', list: listBatchCodes, permission: 'discount-code.read' },
+    groups: {
+      Code: { Id: 'integer', Code: 'text', ParentTemplateCode: 'text', ...terms },
+      Use: {
+        ...{ IsRedeemed: 'text', RedeemedTime: 'time', RedeemedByEmail: 'text', InvoiceId: 'text' },
+        ...{ PaymentId: 'text', SubscriptionId: 'text', PlanId: 'integer', PlanName: 'text' },
+      },
     },
   },
   MetricEventExport: {
