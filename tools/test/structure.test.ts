@@ -57,7 +57,7 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     documents: ['invoicing', 'gateways', 'mail', 'pricing', 'language'],
     'test-clock': ['invoicing'],
     search: ['subscriptions', 'invoicing', 'customers'],
-    exports: ['subscriptions', 'invoicing', 'usage', 'discounts', 'credits', 'customers'],
+    tasks: ['subscriptions', 'invoicing', 'usage', 'discounts', 'credits', 'customers'],
     portal: ['subscriptions', 'documents', 'invoicing', 'usage', 'credits', 'gateways', 'customers'],
     migrations: [],
   },

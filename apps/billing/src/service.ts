@@ -21,12 +21,6 @@ import { NoticeMails } from './documents/notice-mails.js';
 import { DocumentReader } from './documents/reader.js';
 import { DocumentRenderer } from './documents/renderer.js';
 import { sellerLogos } from './documents/tables.js';
-import { ExportDownloads } from './exports/downloads.js';
-import { ExportFormatter } from './exports/formatter.js';
-import { exportParts, exportTaskRows, exportTemplates } from './exports/tables.js';
-import { ExportTasks } from './exports/tasks.js';
-import { ExportTemplates } from './exports/templates.js';
-import { ExportWriting } from './exports/writing.js';
 import { gatewayAdapters } from './gateways/adapters/adapters.js';
 import { Sandbox } from './gateways/adapters/sandbox.js';
 import { sandboxCallbacks, sandboxCharges } from './gateways/adapters/sandbox-tables.js';
@@ -130,6 +124,14 @@ import { SubscriptionReads } from './subscriptions/reads/subscriptions.js';
 import { Timelines } from './subscriptions/reads/timeline.js';
 import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { StoredSubscriptionFacts } from './subscriptions/usage-facts.js';
+import { TaskDownloads } from './tasks/downloads.js';
+import { ExportFormatter } from './tasks/exports/formatter.js';
+import { ExportRequests } from './tasks/exports/requests.js';
+import { ExportTemplates } from './tasks/exports/templates.js';
+import { ExportWriting } from './tasks/exports/writing.js';
+import { removing } from './tasks/files.js';
+import { exportTemplates, taskParts, taskRows } from './tasks/tables.js';
+import { Tasks } from './tasks/tasks.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
 import { TaxSetup } from './tax/tax-setup.js';
@@ -177,7 +179,7 @@ export const billing: ServiceDefinition<Config> = {
         usageTables.billings,
       ],
       ...[usageTables.adjustments, usageTables.snapshots, usageTables.notices],
-      ...[exportTaskRows, exportParts, exportTemplates],
+      ...[taskRows, taskParts, exportTemplates],
     ],
     migrations,
     worksFrom: 5,
@@ -201,7 +203,7 @@ export const billing: ServiceDefinition<Config> = {
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
     ...[SplitPayments, KeySearch, DiscountTemplates, GeneratedCodes],
-    ...[ExportTasks, ExportTemplates, ExportDownloads],
+    ...[Tasks, ExportRequests, ExportTemplates, TaskDownloads],
     ...[GatewayCallbacks, SandboxQuestions, Captures, PaymentTimeline],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],
@@ -256,6 +258,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[app.get(InvoiceExpiry).work, app.get(MailSender).work, app.get(VatNumbers).work],
     ...[app.get(LastNotices).work, app.get(PriceWalks).work, app.get(PriceNotices).work],
     ...app.get(ExportWriting).works,
+    removing,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, app.get(MethodTries).work],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
     ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],

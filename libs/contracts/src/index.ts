@@ -30,6 +30,7 @@ export * from './billing/subscriptions/reads.js';
 export * from './billing/subscriptions/running.js';
 export * from './billing/subscriptions/shape.js';
 export * from './billing/tasks/exports.js';
+export * from './billing/tasks/imports.js';
 export * from './billing/tasks/tasks.js';
 export * from './billing/taxes.js';
 export * from './billing/test-clock.js';

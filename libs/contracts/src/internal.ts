@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fetchDocument } from './billing/documents.js';
 import { gatewayCallback, sandboxQuestion } from './billing/payments/callbacks.js';
-import { exportRows, fetchExport } from './billing/tasks/tasks.js';
+import { exportRows, fetchExport, importUsers } from './billing/tasks/tasks.js';
 import { priceChangeCounts } from './catalog/price-changes.js';
 import type { Slug } from './errors.js';
 import { ApiKeyState, CallersChanged, EventEnvelope, type EventKind, events } from './events.js';
@@ -154,6 +154,7 @@ export const internalOperations: readonly InternalOperation[] = [
   usersByKey,
   exportRows,
   fetchExport,
+  importUsers,
   priceChangeCounts,
 ];
 

@@ -81,6 +81,11 @@ export interface Operation<
   anonymous?: true;
   /** The body is NDJSON (application/x-ndjson) and becomes the text of this input field, its only one. At most `ndjsonLines`. */
   ndjson?: string;
+  /**
+   * The body may be multipart/form-data, whose parts become the input: the file of this field is an object of its name and of
+   * its bytes in base64.
+   */
+  multipart?: string;
   /** Signs a member in: rate-limited by the input's `email` and address; the handler is given the sender. */
   signIn?: true;
   /** Restricted to member tokens; API keys are refused. */

@@ -109,13 +109,22 @@ class Described {
 
   /** NDJSON has a JSON value per line, which a schema of the whole text cannot describe. */
   private body(): Json {
-    const { input, ndjson } = this.operation;
+    const { input, ndjson, multipart } = this.operation;
     if (ndjson !== undefined) {
       const text = { type: 'string', description: 'A JSON value per line' };
       return { 'application/x-ndjson': { schema: this.named('Request', text) } };
     }
     const schema = this.named('Request', this.components.of(input, 'input'));
-    return { 'application/json': { schema, ...shown(this.example?.request) } };
+    return {
+      'application/json': { schema, ...shown(this.example?.request) },
+      ...(multipart !== undefined && { 'multipart/form-data': { schema: this.form(multipart) } }),
+    };
+  }
+
+  /** The input as a form, whose file is sent as it is. */
+  private form(file: string): Json {
+    const schema = this.components.of(this.operation.input, 'input');
+    return { ...schema, properties: { ...(schema.properties as Json), [file]: { type: 'string', format: 'binary' } } };
   }
 
   /** The whole envelope, so that generated clients have one type for it. */

@@ -10,6 +10,9 @@ const space = ' '.charCodeAt(0);
 /** The media type of bodies with a JSON value per line. */
 export const ndjsonType = 'application/x-ndjson';
 
+/** The media type of forms with a file. */
+export const formType = 'multipart/form-data';
+
 /** Charges tokens of the rate limit for what a body holds. Throws Rejected where the caller may not go on. */
 export type Charge = (tokens: number) => void;
 const free: Charge = () => {};
@@ -41,6 +44,23 @@ export function jsonOf(body: Buffer | undefined, charge: Charge = free): unknown
     throw new Rejected('malformed_json', `The body is not valid JSON${faultIn(body.toString())}`);
   }
 }
+
+/**
+ * The fields of a form as an object: texts, and files as their name and bytes in base64. Throws Rejected for a body that is
+ * not of the type, which names its boundary.
+ */
+export async function formOf(body: Buffer = Buffer.alloc(0), type: string): Promise<unknown> {
+  const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData().catch(() => {
+    throw invalid('', `The body is not valid ${formType}`);
+  });
+  const fields = await Promise.all([...form].map(async ([name, value]) => [name, await sentIn(value)] as const));
+  return Object.fromEntries(fields);
+}
+
+const sentIn = async (value: string | File) =>
+  typeof value === 'string'
+    ? value
+    : { name: value.name, base64: Buffer.from(await value.arrayBuffer()).toString('base64') };
 
 /** Faults of JSON texts by the codes of the parser that finds them. */
 const faults: Readonly<Record<number, string>> = {

@@ -7,7 +7,7 @@ import { Rejected } from '@recur/kernel';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayConfig } from '../config.js';
 import { gatewayLimits } from '../limits.js';
-import { ndjsonType } from './body.js';
+import { formType, ndjsonType } from './body.js';
 import { limitConnections } from './connections.js';
 import { failure } from './envelope.js';
 import { rememberMethods } from './methods.js';
@@ -74,7 +74,7 @@ export class Edge extends FastifyAdapter {
       done();
     });
     http.removeAllContentTypeParsers();
-    const types = ['application/json', ndjsonType];
+    const types = ['application/json', ndjsonType, formType];
     http.addContentTypeParser(types, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     http.setErrorHandler((error, _request, reply) => {
       const { bodyLimit = gatewayLimits.bodyBytes, config } = reply.routeOptions;

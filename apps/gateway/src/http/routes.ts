@@ -20,7 +20,7 @@ import { mayCall, type Principal } from '../callers/credentials.js';
 import type { GatewayConfig } from '../config.js';
 import { gatewayLimits } from '../limits.js';
 import { Admission } from './admission.js';
-import { type Charge, jsonOf, linesOf, ndjsonType } from './body.js';
+import { type Charge, formOf, formType, jsonOf, linesOf, ndjsonType } from './body.js';
 import { wrongMethod } from './methods.js';
 import { Responses } from './responses.js';
 import { senderOf } from './sender.js';
@@ -89,7 +89,7 @@ export class Routes implements OnModuleInit {
       this.admission.chargeBody(request, (request.body as Buffer | undefined)?.length ?? 0);
       if (request.principal !== null && request.method === 'POST') await this.admission.confirm(request);
       const caller = this.callerOf(request, operation);
-      const input = this.inputOf(operation, request, reply);
+      const input = await this.inputOf(operation, request, reply);
       requireAlso(operation, request.principal, input);
       if (operation.signIn) this.admission.countAttempt(request, reply, String((input as { email?: unknown }).email));
       if (operation.checksPassword) this.admission.countAttempt(request, reply, caller.actor.display);
@@ -135,10 +135,11 @@ export class Routes implements OnModuleInit {
   }
 
   /** The validated input. Fields that the schema does not know are named in a header, or refused where the client asks so. */
-  private inputOf(operation: Operation, request: FastifyRequest, reply: FastifyReply): unknown {
+  private async inputOf(operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const { method, query } = request;
     const charge: Charge = tokens => this.admission.chargeContents(request, reply, tokens);
-    const asked = method === 'POST' ? bodyOf(operation, request, charge) : saidIn(query as Record<string, unknown>);
+    const asked =
+      method === 'POST' ? await bodyOf(operation, request, charge) : saidIn(query as Record<string, unknown>);
     const checked = validate(operation.input, asked);
     if (!checked.ok) {
       this.admission.chargeMistakes(request, checked.issues.length - 1);
@@ -206,9 +207,21 @@ function requireHttps(operation: Operation, input: unknown): void {
   if (issues.length > 0) throw new Rejected('invalid_parameters', undefined, issues);
 }
 
-/** The body of a POST: JSON, or NDJSON where the operation takes that. Throws Rejected where it is of the other type. */
-function bodyOf({ ndjson }: Operation, { body, headers }: FastifyRequest, charge: Charge): unknown {
-  const isNdjson = headers['content-type']?.startsWith(ndjsonType) ?? false;
+/**
+ * The body of a POST: JSON, NDJSON in its place where the operation takes that, or a form beside it. Throws Rejected where
+ * it is of another type.
+ */
+function bodyOf(
+  { ndjson, multipart }: Operation,
+  { body, headers }: FastifyRequest,
+  charge: Charge,
+): unknown | Promise<unknown> {
+  const type = headers['content-type'] ?? '';
+  if (type.startsWith(formType)) {
+    if (multipart === undefined) throw new Rejected('unsupported_media_type');
+    return formOf(body as Buffer | undefined, type);
+  }
+  const isNdjson = type.startsWith(ndjsonType);
   if (isNdjson !== (ndjson !== undefined)) {
     const message = ndjson === undefined ? undefined : `The body must be sent as ${ndjsonType}`;
     throw new Rejected('unsupported_media_type', message);

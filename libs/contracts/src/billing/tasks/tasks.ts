@@ -4,6 +4,7 @@ import { anyObject, code, Empty, integer, type Shape, text, time } from '../../f
 import * as input from '../../input.js';
 import { type Also, internal, operation } from '../../operation.js';
 import { type ExportTask, exportKinds, exportTasks } from './exports.js';
+import { type ImportRow, importKinds, importLimits, importNames, taskOfImport } from './imports.js';
 
 export const exportFormats = ['xlsx', 'csv'] as const;
 
@@ -11,7 +12,8 @@ const task = z.object({
   ...{ id: integer, merchantId: integer, memberId: integer.describe('0 for a task of an API key') },
   ...{ taskName: text, taskType: code(taskType), format: text, payload: text.describe('JSON text') },
   downloadUrl: text.describe('Needs no credential and is good for 7 days; blank until the task is done'),
-  ...{ uploadFileUrl: text, status: code(taskStatus) },
+  uploadFileUrl: text.describe('Blank: the file of an import at downloadUrl has the rows that were sent'),
+  status: code(taskStatus),
   ...{ startTime: time, finishTime: time, createTime: time, lastUpdateTime: time },
   taskCost: integer.describe('Seconds'),
   ...{ successCount: integer.describe('Rows so far'), failureReason: text },
@@ -34,6 +36,12 @@ const also: Also[] = [...new Set(exportTasks.map(name => exportKinds[name].permi
   ...{ permission, by: ['task'], is: tasksWith(permission) },
 }));
 
+const base64File = input.rule(
+  z.string().max(1_400_000),
+  'must be base64 of a file that is not empty',
+  value => value !== '' && /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value),
+);
+
 const kind = z.enum(exportTasks);
 const columns = input.list(input.line, 100).describe('Names of export_column_list, in this order; absent or []: all');
 const exported = {
@@ -53,6 +61,34 @@ export const newExport = operation({
   summary: 'Export a list to a file, newest rows first; task/list shows when it is done, and its link',
   effect: 'write',
   input: z.object({ task: kind, ...exported }),
+  output: z.object({ task: Task }),
+  errors: ['too_many_tasks'],
+});
+
+/** An import writes what the operations for single ones write, for those who may. */
+const alsoWrites: Also[] = [...new Set(Object.values(importKinds).map(({ permission }) => permission))].map(
+  permission => ({
+    ...{ permission, by: ['task'] },
+    is: importNames.filter(name => importKinds[taskOfImport(name)].permission === permission),
+  }),
+);
+
+export const newImport = operation({
+  ...base,
+  permission: 'report.write',
+  also: alsoWrites,
+  name: 'task.new_import',
+  methods: ['POST'],
+  path: '/merchant/task/new_import',
+  summary: `Take a file of users or subscriptions, all rows or none: csv or xlsx, at most ${importLimits.rows} rows and 1 MiB`,
+  effect: 'write',
+  multipart: 'file',
+  input: z.object({
+    task: z.enum(importNames).describe('With the suffix :dry nothing is changed: the result tells what would be done'),
+    file: z
+      .object({ name: input.line.default(''), base64: base64File })
+      .describe('A csv or an xlsx file whose first row names the columns; in JSON its name, and its bytes in base64'),
+  }),
   output: z.object({ task: Task }),
   errors: ['too_many_tasks'],
 });
@@ -154,6 +190,40 @@ export const exportRows = internal({
     count: z.int().min(1).max(1_000),
   }),
   output: z.object({ rows: z.array(cells), next: position.optional() }),
+});
+
+/** A fault of a row of an import: `row` as the file counts them, from 2 on, `column` '' where no single one is at fault. */
+export interface RowIssue {
+  row: number;
+  column: string;
+  message: string;
+}
+
+/**
+ * Takes users, all or none; asked by billing, which has read the file. Those who are there already are updated by the
+ * fields that are given, so that asking twice changes nothing more. `dry` changes nothing.
+ */
+export const importUsers = internal({
+  service: 'identity',
+  name: 'platform.import_users',
+  amongServices: true,
+  askedBy: ['billing'],
+  input: z.object({
+    task: z.int(),
+    dry: z.boolean(),
+    rows: z
+      .array(
+        z.object({
+          row: z.int(),
+          fields: z.custom<ImportRow<'UserImport'>>(value => typeof value === 'object' && value !== null),
+        }),
+      )
+      .max(importLimits.rows),
+  }),
+  output: z.object({
+    issues: z.array(z.object({ row: z.int(), column: z.string(), message: z.string() })),
+    results: z.array(z.object({ row: z.int(), userId: z.int(), isNew: z.boolean() })),
+  }),
 });
 
 /** A part of an exported file behind its signed link; asked by the gateway, which answers the bytes of all. */

@@ -1,13 +1,13 @@
-import { type ExportTemplate, type Task, taskStatus, taskType } from '@recur/contracts';
-import type { ExportTaskRow, ExportTemplateRow } from './tables.js';
+import { type ExportTemplate, exportKinds, type Task, taskStatus, taskType } from '@recur/contracts';
+import type { ExportTemplateRow, TaskRow } from './tables.js';
 
 /** A task as the API shows it. */
-export function taskView(task: ExportTaskRow, downloadUrl: string): Task {
+export function taskView(task: TaskRow, downloadUrl: string): Task {
   const { id, merchantId, memberId, format, payload, status, startTime, finishTime, createTime } = task;
   return {
     ...{ id, merchantId, memberId, format, downloadUrl, startTime, finishTime, createTime },
     taskName: task.task,
-    taskType: taskType.download,
+    taskType: Object.hasOwn(exportKinds, task.task) ? taskType.download : taskType.upload,
     payload: JSON.stringify(payload),
     uploadFileUrl: '',
     status: taskStatus[status],

@@ -3,13 +3,13 @@ import { fetchExport, type In, type Out } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, Db, Handle } from '@recur/platform';
 import { opens } from './links.js';
-import { type ExportTaskRow, exportTaskRows } from './tables.js';
+import { type TaskRow, taskRows } from './tables.js';
 
 const part = 'select content from task_parts where merchant_id = $1 and task_id = $2 and part = $3';
 
-/** The files of exports, part by part, behind their links. */
+/** The files of tasks, part by part, behind their links. */
 @Controller()
-export class ExportDownloads {
+export class TaskDownloads {
   constructor(
     private readonly db: Db,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -20,7 +20,7 @@ export class ExportDownloads {
   fetch(input: In<typeof fetchExport>, caller: Caller): Promise<Out<typeof fetchExport>> {
     const { merchantId, taskId, signature } = input;
     return this.db.read({ ...caller, merchantId }, async reader => {
-      const task = await reader.get(exportTaskRows, { id: taskId }, 'export_not_found');
+      const task = await reader.get(taskRows, { id: taskId }, 'export_not_found');
       const now = Math.floor(this.clock.wall() / 1_000);
       if (!opens(task, signature, now)) throw new Rejected('export_not_found');
       const [row] = await reader.query(part, [merchantId, taskId, input.part]);
@@ -31,7 +31,10 @@ export class ExportDownloads {
   }
 }
 
-const names: Readonly<Record<ExportTaskRow['task'], string>> = {
+const names: Readonly<Record<TaskRow['task'], string>> = {
+  ...{ UserImport: 'imported-users', 'UserImport:dry': 'tried-users' },
+  ...{ ActiveSubscriptionImport: 'imported-subscriptions', 'ActiveSubscriptionImport:dry': 'tried-subscriptions' },
+  ...{ HistorySubscriptionImport: 'imported-history', 'HistorySubscriptionImport:dry': 'tried-history' },
   ...{ InvoiceExport: 'invoices', UserExport: 'users', SubscriptionExport: 'subscriptions' },
   ...{ TransactionExport: 'transactions', CreditTransactionExport: 'credit-transactions' },
   ...{ DiscountExport: 'discounts', UserDiscountExport: 'discount-uses' },
@@ -40,5 +43,5 @@ const names: Readonly<Record<ExportTaskRow['task'], string>> = {
 };
 
 /** `invoices-2026-11-28.csv`, by the day on which the task was made. */
-const fileNameOf = ({ task, createTime, format }: ExportTaskRow) =>
+const fileNameOf = ({ task, createTime, format }: TaskRow) =>
   `${names[task]}-${new Date(createTime * 1_000).toISOString().slice(0, 10)}.${format}`;

@@ -1,9 +1,9 @@
 import { type ExportTask, fetchExport, type In, listTasks, newExport, type Task, taskStatus } from '@recur/contracts';
 import { ask } from '@recur/platform';
 import type { TestCaller, TestService } from '@recur/platform/testing';
-import { written } from '../../src/exports/format/format.js';
-import { ExportFormatter } from '../../src/exports/formatter.js';
-import { ExportWriting } from '../../src/exports/writing.js';
+import { ExportFormatter } from '../../../src/tasks/exports/formatter.js';
+import { ExportWriting } from '../../../src/tasks/exports/writing.js';
+import { written } from '../../../src/tasks/format/format.js';
 import { csvRows, xlsxRows } from './files.js';
 
 /** Small slices, pages and parts: a few rows take several of each. */

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { FairQueue, LOG, type Log, patient } from '@recur/platform';
-import type { Slice, Written } from './format/slice.js';
-import type { Answer } from './format/worker.js';
+import type { Slice, Written } from '../format/slice.js';
+import type { Answer } from '../format/worker.js';
 
 /** The slices that may wait, in all and of a merchant; the time after which the thread is ended. */
 const limits = { queue: { running: 1, waiting: 100, perLine: 50 }, sliceMs: patient(30_000), heapMb: 384 } as const;
@@ -43,7 +43,7 @@ export class ExportFormatter implements OnModuleDestroy {
   }
 
   private started(): Worker {
-    const thread = new Worker(new URL('./format/worker.js', import.meta.url), {
+    const thread = new Worker(new URL('../format/worker.js', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
     });
     thread.on('message', (answer: Answer) => this.settle(answer));

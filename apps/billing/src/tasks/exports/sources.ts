@@ -8,12 +8,12 @@ import {
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Caller, Db, Questions, SliceAt, Sliced } from '@recur/platform';
-import { exportedCredits } from '../credits/exported.js';
-import { exportedCodes, exportedDiscounts, exportedUses } from '../discounts/exported.js';
-import { exportedInvoices } from '../invoicing/lists/exported-invoices.js';
-import { exportedTransactions } from '../invoicing/lists/exported-transactions.js';
-import { exportedSubscriptions } from '../subscriptions/reads/exported.js';
-import { exportedEvents } from '../usage/events/exported.js';
+import { exportedCredits } from '../../credits/exported.js';
+import { exportedCodes, exportedDiscounts, exportedUses } from '../../discounts/exported.js';
+import { exportedInvoices } from '../../invoicing/lists/exported-invoices.js';
+import { exportedTransactions } from '../../invoicing/lists/exported-transactions.js';
+import { exportedSubscriptions } from '../../subscriptions/reads/exported.js';
+import { exportedEvents } from '../../usage/events/exported.js';
 
 /** Rows that another service answers at once. */
 const limits = { asked: 500 } as const;

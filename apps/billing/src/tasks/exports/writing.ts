@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { errors, exportColumns } from '@recur/contracts';
-import { Rejected } from '@recur/kernel';
+import { type ExportTask, exportColumns, exportKinds } from '@recur/contracts';
 import {
   CLOCK,
   type Clock,
@@ -12,15 +11,16 @@ import {
   type Tx,
   type Work,
   type WorkItem,
-  work,
 } from '@recur/platform';
-import type { Written } from './format/slice.js';
-import { sheetLimits } from './format/xlsx.js';
+import { finalReason, Lasting } from '../failures.js';
+import { addToFile, removeFile, removeLater } from '../files.js';
+import type { Written } from '../format/slice.js';
+import { sheetLimits } from '../format/xlsx.js';
+import { isSettled } from '../opened.js';
+import { type TaskRow, taskRows } from '../tables.js';
 import { ExportFormatter } from './formatter.js';
-import { fileLimits } from './links.js';
 import { zoneOf } from './settings.js';
 import { sources } from './sources.js';
-import { EXPORT_WORK, type ExportTaskRow, exportTaskRows, REMOVE_WORK } from './tables.js';
 
 /**
  * Rows that are written at once, and read at once; the most bytes of a part, which fits into one message as base64, and of a
@@ -31,17 +31,18 @@ const limits = {
   ...{ attempts: 8, leaseSeconds: 180, askMs: 20_000 },
 } as const;
 
-const insertPart = 'insert into task_parts (merchant_id, task_id, part, content) values ($1, $2, $3, $4)';
-const removeParts = 'delete from task_parts where merchant_id = $1 and task_id = $2';
+/** The kind of work that writes an export, slice by slice; the key is the id of its task. */
+export const EXPORT_WORK = 'task.export';
+
+const unwritten = 'The file could not be written; make the export again';
+
+type ExportTaskRow = TaskRow & { task: ExportTask };
 
 /** A slice that was made outside of the transaction, from a task as it was; or the reason why it ends without a file. */
 type Made = { task: ExportTaskRow } & (
   | { reason: string }
   | { reason?: never; count: number; next: string | undefined; file: Written }
 );
-
-/** A limit of the format: another attempt would meet it too. */
-class TooLarge extends Error {}
 
 /**
  * Writes the files of exports as due work, a slice of rows at a time: read and written as bytes outside of the transaction
@@ -70,9 +71,6 @@ export class ExportWriting {
           if (made) await this.keep(tx, made);
         },
       ),
-      work(REMOVE_WORK, options, async (tx, items) => {
-        for (const { key } of items) await tx.run(removeParts, [tx.merchantId, Number(key)]);
-      }),
     ];
   }
 
@@ -81,13 +79,13 @@ export class ExportWriting {
     if (!item) return undefined;
     const { merchantId, key, requestId, attempt } = item;
     const caller = systemCaller(merchantId, requestId, this.clock.wall() + this.limits.askMs);
-    const task = await this.db.read(caller, reader => reader.find(exportTaskRows, { id: Number(key) }));
-    if (!task || isSettled(task)) return undefined;
+    const task = await this.db.read(caller, reader => reader.find(taskRows, { id: Number(key) }));
+    if (!task || isSettled(task) || !isExport(task)) return undefined;
     if (attempt > this.limits.attempts) return { task, reason: 'The service ended while it wrote the file' };
     try {
       return await this.slice(task, item);
     } catch (error) {
-      const reason = finalReason(error, attempt >= this.limits.attempts);
+      const reason = finalReason(error, attempt >= this.limits.attempts, unwritten);
       if (reason === undefined) throw error;
       return { task, reason };
     }
@@ -97,7 +95,7 @@ export class ExportWriting {
     const { rows, next } = await this.rowsOf(task, item);
     const { format, payload } = task;
     if (format === 'xlsx' && task.rows + rows.length > sheetLimits.rows) {
-      throw new TooLarge(`A sheet holds ${sheetLimits.rows} rows: export as csv, or narrow the filters`);
+      throw new Lasting(`A sheet holds ${sheetLimits.rows} rows: export as csv, or narrow the filters`);
     }
     const kinds = exportColumns(task.task);
     const columns = task.columns.map(name => ({ name, kind: kinds[name] ?? 'text' }));
@@ -106,7 +104,7 @@ export class ExportWriting {
       ...{ format, columns, rows, zone: zoneOf(payload), last: next === undefined, state: { bytes, crc, rawBytes } },
     });
     if (Math.max(file.bytes, file.rawBytes) > this.limits.fileBytes) {
-      throw new TooLarge('The file would be larger than 4 GB: narrow the filters, or name fewer columns');
+      throw new Lasting('The file would be larger than 4 GB: narrow the filters, or name fewer columns');
     }
     return { task, count: rows.length, next, file };
   }
@@ -130,50 +128,28 @@ export class ExportWriting {
   /** Keeps what was made, if the task is still where it was. */
   private async keep(tx: Tx, made: Made): Promise<void> {
     const { id, parts, position } = made.task;
-    const task = await tx.lockIfAny(exportTaskRows, { id });
+    const task = await tx.lockIfAny(taskRows, { id });
     if (!task || isSettled(task) || task.parts !== parts || task.position !== position) return;
     const now = Math.floor(this.clock.wall() / 1_000);
     const startTime = task.startTime || now;
     if (made.reason !== undefined) {
-      await tx.run(removeParts, [tx.merchantId, id]);
+      await removeFile(tx, id);
       const ended = { status: 'failed', failureReason: made.reason, parts: 0, bytes: 0 } as const;
-      tx.save(exportTaskRows, { ...task, ...ended, startTime, finishTime: now, modifyTime: now });
+      tx.save(taskRows, { ...task, ...ended, startTime, finishTime: now, modifyTime: now });
       return;
     }
     const { count, next, file } = made;
-    const added = partsOf(file.content, this.limits.partBytes);
-    for (const [at, content] of added.entries()) await tx.run(insertPart, [tx.merchantId, id, parts + at, content]);
+    const all = await addToFile(tx, task, file.content, this.limits.partBytes);
     const { bytes, crc, rawBytes } = file;
     const isDone = next === undefined;
-    tx.save(exportTaskRows, {
+    tx.save(taskRows, {
       ...{ ...task, bytes, crc, rawBytes, startTime, modifyTime: now },
-      ...{ rows: task.rows + count, parts: parts + added.length, position: next ?? '' },
+      ...{ rows: task.rows + count, parts: all, position: next ?? '' },
       ...{ status: isDone ? 'done' : 'running', finishTime: isDone ? now : 0 },
     });
-    if (isDone) tx.schedule(REMOVE_WORK, String(id), now + fileLimits.keptSeconds);
+    if (isDone) removeLater(tx, id, now);
     else tx.schedule(EXPORT_WORK, String(id), now);
   }
 }
 
-const isSettled = ({ status }: ExportTaskRow) => status === 'done' || status === 'failed';
-
-function partsOf(content: Uint8Array, most: number): Buffer[] {
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
-  const parts: Buffer[] = [];
-  for (let at = 0; at < bytes.length; at += most) parts.push(bytes.subarray(at, at + most));
-  return parts;
-}
-
-/** Refusals that another attempt would meet too: by the list whose filters these are. */
-const lasting: readonly string[] = ['invalid_parameters', 'discount_not_found'];
-
-/** Why a task ends; undefined where it is tried again. */
-function finalReason(error: unknown, isLastAttempt: boolean): string | undefined {
-  if (error instanceof TooLarge) return error.message;
-  if (error instanceof Rejected && lasting.includes(error.slug)) return wordsOf(error);
-  if (!isLastAttempt) return undefined;
-  return error instanceof Rejected ? wordsOf(error) : 'The file could not be written; make the export again';
-}
-
-const wordsOf = ({ slug, message, issues }: Rejected): string =>
-  [message || errors[slug].message, ...issues.map(issue => issue.message)].join(': ');
+const isExport = (task: TaskRow): task is ExportTaskRow => Object.hasOwn(exportKinds, task.task);

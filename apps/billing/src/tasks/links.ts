@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { ExportTaskRow } from './tables.js';
+import type { TaskRow } from './tables.js';
 
 // A link to a file needs no credential, so it is signed under a key that its task alone has, and tells when it is over:
 // /exports/<merchant>/<task>/<unix seconds>.<HMAC-SHA256, base64url>.
@@ -7,10 +7,10 @@ import type { ExportTaskRow } from './tables.js';
 /** How long a file can be fetched, and how long it is kept. */
 export const fileLimits = { linkSeconds: 7 * 86_400, keptSeconds: 8 * 86_400 } as const;
 
-type Linked = Pick<ExportTaskRow, 'merchantId' | 'id' | 'status' | 'finishTime' | 'linkKey'>;
+type Linked = Pick<TaskRow, 'merchantId' | 'id' | 'finishTime' | 'parts' | 'linkKey'>;
 
-/** The link to the file of a task at a time of the machine; '' before it is done, and when the link is over. */
-export function exportLink(baseUrl: string, task: Linked, now: number): string {
+/** The link to the file of a task at a time of the machine; '' before it has ended, where it has none, and when the link is over. */
+export function fileLink(baseUrl: string, task: Linked, now: number): string {
   return isOpen(task, now) ? `${baseUrl}/exports/${task.merchantId}/${task.id}/${signatureOf(task)}` : '';
 }
 
@@ -21,8 +21,8 @@ export function opens(task: Linked, signature: string, now: number): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-const isOpen = ({ status, finishTime }: Linked, now: number) =>
-  status === 'done' && now < finishTime + fileLimits.linkSeconds;
+const isOpen = ({ finishTime, parts }: Linked, now: number) =>
+  finishTime > 0 && parts > 0 && now < finishTime + fileLimits.linkSeconds;
 
 function signatureOf({ merchantId, id, finishTime, linkKey }: Linked): string {
   const until = finishTime + fileLimits.linkSeconds;

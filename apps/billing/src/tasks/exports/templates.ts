@@ -8,10 +8,10 @@ import {
 } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { type Caller, type Condition, Db, given, Handle } from '@recur/platform';
-import { memberOf } from './members.js';
+import { memberOf } from '../members.js';
+import { exportTemplates } from '../tables.js';
+import { templateView } from '../views.js';
 import { assertExportable } from './settings.js';
-import { exportTemplates } from './tables.js';
-import { templateView } from './views.js';
 
 const limits = { templates: 1_000 } as const;
 

@@ -1,26 +1,23 @@
-import type { ExportTask, exportFormats, taskStatus } from '@recur/contracts';
+import type { ExportTask, exportFormats, ImportName, taskStatus } from '@recur/contracts';
 import { document, int, integer, table, text, texts } from '@recur/platform';
 
-/** The kinds of work that write an export, slice by slice, and that remove its file; the key is the id of the task. */
-export const EXPORT_WORK = 'task.export';
-export const REMOVE_WORK = 'task.remove';
+export type FileFormat = (typeof exportFormats)[number];
 
-export type ExportFormat = (typeof exportFormats)[number];
-
-/** A list that is written to a file. Times are on the machine's clock. */
-export interface ExportTaskRow {
+/** A list that is written to a file, or a file that is taken. Times are on the machine's clock. */
+export interface TaskRow {
   merchantId: number;
   id: number;
   /** 0 for a task of an API key. */
   memberId: number;
-  task: ExportTask;
-  format: ExportFormat;
+  task: ExportTask | ImportName;
+  format: FileFormat;
   payload: Record<string, unknown>;
-  /** Names of its columns, in order. */
+  /** Names of its columns, in order; none for an import. */
   columns: string[];
   status: keyof typeof taskStatus;
-  /** Where its rows go on; '' to begin. */
+  /** Where the rows of an export go on; '' to begin. */
   position: string;
+  /** Rows that are written, or were taken. */
   rows: number;
   /** Parts of the file, numbered from 0, and their bytes. */
   parts: number;
@@ -38,7 +35,7 @@ export interface ExportTaskRow {
 }
 
 /** Bytes of a file, in order of `part`. */
-export interface ExportPart {
+export interface TaskPart {
   merchantId: number;
   taskId: number;
   part: number;
@@ -55,16 +52,16 @@ export interface ExportTemplateRow {
   payload: Record<string, unknown>;
   /** None: all. */
   columns: string[];
-  format: ExportFormat;
+  format: FileFormat;
   createTime: number;
 }
 
-export const exportTaskRows = table<ExportTaskRow>('tasks', {
+export const taskRows = table<TaskRow>('tasks', {
   key: ['merchantId', 'id'],
   columns: {
-    ...{ merchantId: integer(), id: integer(), memberId: integer(), task: text<ExportTask>() },
-    ...{ format: text<ExportFormat>(), payload: document(), columns: texts() },
-    status: text<ExportTaskRow['status']>(),
+    ...{ merchantId: integer(), id: integer(), memberId: integer(), task: text<TaskRow['task']>() },
+    ...{ format: text<FileFormat>(), payload: document(), columns: texts() },
+    status: text<TaskRow['status']>(),
     // the platform's page reads have columns `bytes` and `rows` of their own
     ...{
       position: text(),
@@ -85,7 +82,7 @@ export const exportTaskRows = table<ExportTaskRow>('tasks', {
   },
 });
 
-export const exportParts = table<ExportPart>('task_parts', {
+export const taskParts = table<TaskPart>('task_parts', {
   key: ['merchantId', 'taskId', 'part'],
   columns: { merchantId: integer(), taskId: integer(), part: int(), content: { type: 'bytea' } },
 });
@@ -94,7 +91,7 @@ export const exportTemplates = table<ExportTemplateRow>('export_templates', {
   key: ['merchantId', 'id'],
   columns: {
     ...{ merchantId: integer(), id: integer(), memberId: integer(), task: text<ExportTask>(), name: text() },
-    ...{ payload: document(), columns: texts(), format: text<ExportFormat>(), createTime: integer() },
+    ...{ payload: document(), columns: texts(), format: text<FileFormat>(), createTime: integer() },
   },
   indices: { export_templates_newest: { on: ['merchantId', 'createTime', 'id'] } },
 });

@@ -30,7 +30,7 @@ import {
   userDiscountStatus,
 } from '@recur/contracts';
 import fc from 'fast-check';
-import { charge, type Metered, metered } from '../subscriptions/usage/metered.js';
+import { charge, type Metered, metered } from '../../subscriptions/usage/metered.js';
 import { exportDesk } from './desk.js';
 
 let s: Metered;
