@@ -125,10 +125,10 @@ import { Timelines } from './subscriptions/reads/timeline.js';
 import { subscriptionNotes, subscriptionPeriods, subscriptionSettings, subscriptions } from './subscriptions/tables.js';
 import { StoredSubscriptionFacts } from './subscriptions/usage-facts.js';
 import { TaskDownloads } from './tasks/downloads.js';
-import { ExportFormatter } from './tasks/exports/formatter.js';
 import { ExportRequests } from './tasks/exports/requests.js';
 import { ExportTemplates } from './tasks/exports/templates.js';
 import { ExportWriting } from './tasks/exports/writing.js';
+import { FileThread } from './tasks/file-thread.js';
 import { removing } from './tasks/files.js';
 import { exportTemplates, taskParts, taskRows } from './tasks/tables.js';
 import { Tasks } from './tasks/tasks.js';
@@ -226,7 +226,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[InvoiceEndings, InvoiceOwners, Notices, WireTransfers, Disputes],
     ...[Charges, Settlement, MethodTries, PaymentAttempts, PaymentReconciliation, GatewayFacts],
     ...[RefundReports, RefundSending, RefundSettlement],
-    ...[ExportFormatter, ExportWriting],
+    ...[FileThread, ExportWriting],
     DocumentLinks,
     DocumentReader,
     Logos,

@@ -13,12 +13,12 @@ import {
   type WorkItem,
 } from '@recur/platform';
 import { finalReason, Lasting } from '../failures.js';
+import { FileThread } from '../file-thread.js';
 import { addToFile, removeFile, removeLater } from '../files.js';
 import type { Written } from '../format/slice.js';
 import { sheetLimits } from '../format/xlsx.js';
 import { isSettled } from '../opened.js';
 import { type TaskRow, taskRows } from '../tables.js';
-import { ExportFormatter } from './formatter.js';
 import { zoneOf } from './settings.js';
 import { sources } from './sources.js';
 
@@ -56,7 +56,7 @@ export class ExportWriting {
   constructor(
     private readonly db: Db,
     private readonly questions: Questions,
-    private readonly formatter: ExportFormatter,
+    private readonly files: FileThread,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
     const { attempts, leaseSeconds } = limits;
@@ -100,7 +100,7 @@ export class ExportWriting {
     const kinds = exportColumns(task.task);
     const columns = task.columns.map(name => ({ name, kind: kinds[name] ?? 'text' }));
     const { bytes, crc, rawBytes } = task;
-    const file = await this.formatter.write(task.merchantId, {
+    const file = await this.files.write(task.merchantId, {
       ...{ format, columns, rows, zone: zoneOf(payload), last: next === undefined, state: { bytes, crc, rawBytes } },
     });
     if (Math.max(file.bytes, file.rawBytes) > this.limits.fileBytes) {

@@ -1,19 +1,27 @@
 import { parentPort } from 'node:worker_threads';
 import { written } from './format.js';
+import { tableIn, UnreadableFile } from './reading.js';
 import type { Slice } from './slice.js';
 
-/** Answer of the thread. */
-export type Answer = { ok: true; written: ReturnType<typeof written> } | { ok: false; reason: string };
+/** What the thread is asked: the bytes of rows, or the rows in bytes. */
+export type Job = { write: Slice } | { read: Uint8Array };
+export type Done = ReturnType<typeof written> | Awaited<ReturnType<typeof tableIn>>;
+/** Answer of the thread; `fault` is what is wrong with a file, for who made it. */
+export type Answer =
+  | { is: 'done'; done: Done }
+  | { is: 'unreadable'; fault: string }
+  | { is: 'failed'; reason: string };
 
-/** The worker thread of ExportFormatter: rows in, the bytes of the file or the reason why there are none out. */
-parentPort?.on('message', (slice: Slice) => {
-  parentPort?.postMessage(answerTo(slice));
+/** The worker thread of FileThread. */
+parentPort?.on('message', async (job: Job) => {
+  parentPort?.postMessage(await answerTo(job));
 });
 
-function answerTo(slice: Slice): Answer {
+async function answerTo(job: Job): Promise<Answer> {
   try {
-    return { ok: true, written: written(slice) };
+    return { is: 'done', done: 'write' in job ? written(job.write) : await tableIn(job.read) };
   } catch (error) {
-    return { ok: false, reason: error instanceof Error ? String(error.stack) : String(error) };
+    if (error instanceof UnreadableFile) return { is: 'unreadable', fault: error.message };
+    return { is: 'failed', reason: error instanceof Error ? String(error.stack) : String(error) };
   }
 }

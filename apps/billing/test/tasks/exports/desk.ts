@@ -1,8 +1,8 @@
 import { type ExportTask, fetchExport, type In, listTasks, newExport, type Task, taskStatus } from '@recur/contracts';
 import { ask } from '@recur/platform';
 import type { TestCaller, TestService } from '@recur/platform/testing';
-import { ExportFormatter } from '../../../src/tasks/exports/formatter.js';
 import { ExportWriting } from '../../../src/tasks/exports/writing.js';
+import { FileThread } from '../../../src/tasks/file-thread.js';
 import { written } from '../../../src/tasks/format/format.js';
 import { csvRows, xlsxRows } from './files.js';
 
@@ -11,7 +11,7 @@ const small = { rows: 7, page: 3, partBytes: 600 };
 
 /** Exports of a service, whose files are written in the test's own thread: from source, there is no file for another one. */
 export function exportDesk(t: TestService, caller: TestCaller = {}) {
-  Object.assign(t.app.get(ExportFormatter), {
+  Object.assign(t.app.get(FileThread), {
     write: async (_: number, slice: Parameters<typeof written>[0]) => written(slice),
   });
   const writing = t.app.get(ExportWriting);
