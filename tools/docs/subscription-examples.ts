@@ -31,6 +31,7 @@ const over = { cancelOrExpireTime: at, cancelReason: 'Moved away' };
 export const subscriptionStates = {
   'subscription.created': [1, pending],
   'subscription.activated': [2, active],
+  'subscription.imported': [1, { ...active, externalSubscriptionId: 'sub_1NqVZt', latestInvoiceId: '' }],
   'subscription.updated': [3, { ...active, quantity: 2, amount: 4000 }],
   'subscription.auto_renew.success': [3, { ...active, ...next }],
   'subscription.auto_renew.failure': [3, { ...active, ...incomplete }],

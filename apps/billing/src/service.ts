@@ -112,6 +112,7 @@ import { TrialTime } from './subscriptions/cycle/trial-time.js';
 import { Cancelling } from './subscriptions/endings/cancel.js';
 import { SubscriptionEndings } from './subscriptions/endings/ending.js';
 import { LastDocuments } from './subscriptions/endings/last-document.js';
+import { SubscriptionImports } from './subscriptions/imports/imports.js';
 import { InvoiceLimits } from './subscriptions/invoice-limits.js';
 import { SubscriptionInvoices } from './subscriptions/owner.js';
 import { pricesArrive } from './subscriptions/prices/arrivals.js';
@@ -130,7 +131,9 @@ import { ExportTemplates } from './tasks/exports/templates.js';
 import { ExportWriting } from './tasks/exports/writing.js';
 import { FileThread } from './tasks/file-thread.js';
 import { removing } from './tasks/files.js';
-import { exportTemplates, taskParts, taskRows } from './tasks/tables.js';
+import { ImportRequests } from './tasks/imports/requests.js';
+import { ImportRunning } from './tasks/imports/running.js';
+import { exportTemplates, taskParts, taskRows, taskUploads } from './tasks/tables.js';
 import { Tasks } from './tasks/tasks.js';
 import { Places } from './tax/places.js';
 import { taxExemptions, taxSettings, usTaxRates, vatNumberChecks, vatNumbers } from './tax/tables.js';
@@ -179,7 +182,7 @@ export const billing: ServiceDefinition<Config> = {
         usageTables.billings,
       ],
       ...[usageTables.adjustments, usageTables.snapshots, usageTables.notices],
-      ...[taskRows, taskParts, exportTemplates],
+      ...[taskRows, taskParts, taskUploads, exportTemplates],
     ],
     migrations,
     worksFrom: 5,
@@ -203,7 +206,7 @@ export const billing: ServiceDefinition<Config> = {
   controllers: [
     ...[Gateways, GatewaySetup, PaymentMethods, InvoiceDrafts, Invoices, InvoiceList, Payments, PaymentNew],
     ...[SplitPayments, KeySearch, DiscountTemplates, GeneratedCodes],
-    ...[Tasks, ExportRequests, ExportTemplates, TaskDownloads],
+    ...[Tasks, ExportRequests, ExportTemplates, TaskDownloads, ImportRequests],
     ...[GatewayCallbacks, SandboxQuestions, Captures, PaymentTimeline],
     ...[CreditAccounts, CreditConfigs, PromoChanges, Recharges],
     ...[Discounts, DiscountLists, DiscountPreview],
@@ -226,7 +229,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[InvoiceEndings, InvoiceOwners, Notices, WireTransfers, Disputes],
     ...[Charges, Settlement, MethodTries, PaymentAttempts, PaymentReconciliation, GatewayFacts],
     ...[RefundReports, RefundSending, RefundSettlement],
-    ...[FileThread, ExportWriting],
+    ...[FileThread, ExportWriting, ImportRunning, SubscriptionImports],
     DocumentLinks,
     DocumentReader,
     Logos,
@@ -259,6 +262,7 @@ export const billing: ServiceDefinition<Config> = {
     ...[app.get(LastNotices).work, app.get(PriceWalks).work, app.get(PriceNotices).work],
     ...app.get(ExportWriting).works,
     removing,
+    app.get(ImportRunning).work,
     ...[app.get(PaymentAttempts).work, ...app.get(PaymentReconciliation).works, app.get(MethodTries).work],
     ...[app.get(GatewayCallbacks).work, app.get(RefundSending).work],
     ...[app.get(UsageNotices).work, app.get(UsageRecounts).work, app.get(UsageUpgrades).work],

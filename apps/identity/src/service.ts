@@ -65,6 +65,7 @@ import { AdminNotes } from './users/admin-notes.js';
 import { userAggregate } from './users/aggregate.js';
 import { UserChanges } from './users/changes.js';
 import { UserCount } from './users/count.js';
+import { UserImports } from './users/imports.js';
 import { UserLists } from './users/lists.js';
 import { OwnDetails } from './users/own-details.js';
 import { Users } from './users/users.js';
@@ -120,7 +121,7 @@ export const identity: ServiceDefinition<Config> = {
       Totps,
     ],
     ...[GatewayQuestions, Users, UserChanges, UserLists, UserCount, AdminNotes, OwnDetails],
-    ...[NewSession, HostedPages, SessionExchange, OperationLog, Exports],
+    ...[NewSession, HostedPages, SessionExchange, OperationLog, Exports, UserImports],
   ],
   providers: [
     ...[

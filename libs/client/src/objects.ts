@@ -29,6 +29,7 @@ const kinds: { readonly [N in EmittedEventName]: Events[N]['aggregate'] } = {
   'subscription.onetime_addon.cancelled': 'onetimeAddon',
   'subscription.onetime_addon.expired': 'onetimeAddon',
   'subscription.price_change_notice': 'subscription',
+  'subscription.imported': 'subscription',
   'user.created': 'user',
   'user.updated': 'user',
   'user.metric.update': 'userMetric',

@@ -26,6 +26,7 @@ export const webhookEventNames = [
   'subscription.onetime_addon.cancelled',
   'subscription.onetime_addon.expired',
   'subscription.price_change_notice',
+  'subscription.imported',
   'user.created',
   'user.updated',
   'user.metric.update',

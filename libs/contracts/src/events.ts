@@ -137,6 +137,7 @@ const internal = <D, A extends string>(owner: Service | 'every', aggregate: A, d
 /** The registry of events: the name is the type on the wire, the subject `evt.<owner>.<name>`. */
 export const events = {
   'subscription.created': webhook('billing', 'subscription', Subscription),
+  'subscription.imported': webhook('billing', 'subscription', Subscription),
   'subscription.activated': webhook('billing', 'subscription', Subscription),
   'subscription.updated': webhook('billing', 'subscription', Subscription),
   'subscription.auto_renew.success': webhook('billing', 'subscription', Subscription),

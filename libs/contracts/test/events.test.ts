@@ -29,6 +29,7 @@ describe('events', () => {
       'subscription.onetime_addon.cancelled',
       'subscription.onetime_addon.expired',
       'subscription.price_change_notice',
+      'subscription.imported',
       'user.created',
       'user.updated',
       'user.metric.update',

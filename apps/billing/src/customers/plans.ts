@@ -1,6 +1,6 @@
 import { type Plan, type PlanSnapshot, planStatus } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
-import type { Peeking, Peeks } from '@recur/platform';
+import type { Peeking, Peeks, Reader } from '@recur/platform';
 import { type PlanCopy, plans } from './tables.js';
 
 /** A plan as billing knows it. */
@@ -30,6 +30,17 @@ export const shownAddons = (addons: PlanSnapshot['addons']): PlanSnapshot['addon
 export async function knownPlans(reader: Peeking, planIds: readonly number[]): Promise<ReadonlyMap<number, Plan>> {
   const copies = await reader.peekAmong(plans, 'id', [...new Set(planIds)]);
   return new Map(copies.map(({ id, data }) => [id, data]));
+}
+
+/** Plans by the merchant's own ids; the newest where several have one. */
+export async function plansByExternalIds(reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, Plan>> {
+  const text = `select id from plan_copies where merchant_id = $1 and data ->> 'externalPlanId' = any($2) order by id`;
+  const found = await reader.query(text, [reader.merchantId, [...new Set(ids)]]);
+  const named = await knownPlans(
+    reader,
+    found.map(({ id }) => Number(id)),
+  );
+  return new Map([...named.values()].sort((a, b) => a.id - b.id).map(plan => [plan.externalPlanId, plan]));
 }
 
 /**

@@ -26,6 +26,22 @@ export async function usersByEmails(reader: Reader, emails: readonly string[]): 
   return (await reader.among(users, 'emailKey', keys)).map(({ id }) => id);
 }
 
+/** Users by their e-mails in lower case and by the merchant's own ids; the younger where stale copies let two match. */
+export async function usersByNames(
+  reader: Reader,
+  { emails, externalUserIds }: { emails: readonly string[]; externalUserIds: readonly string[] },
+) {
+  const [byEmail, byExternalId] = await Promise.all([
+    reader.among(users, 'emailKey', [...new Set(emails.map(emailKey))]),
+    reader.among(users, 'externalUserId', [...new Set(externalUserIds)]),
+  ]);
+  const younger = (a: UserCopy, b: UserCopy) => a.id - b.id;
+  return {
+    byEmail: new Map(byEmail.sort(younger).map(user => [user.emailKey, user.id])),
+    byExternalId: new Map(byExternalId.sort(younger).map(user => [user.externalUserId, user.id])),
+  };
+}
+
 /** Users by id, as the API shows them; ids without a copy are left out. */
 export async function usersById(reader: Reader, ids: readonly number[]): Promise<ReadonlyMap<number, User>> {
   const rows = await reader.among(users, 'id', ids);

@@ -33,6 +33,7 @@ import { PaidSubscriptions1763683200060 } from './0060-paid-subscriptions.js';
 import { Histories1763683200061 } from './0061-histories.js';
 import { GeneratedCodes1763683200062 } from './0062-generated-codes.js';
 import { Exports1763683200065 } from './0065-exports.js';
+import { Imports1763683200066 } from './0066-imports.js';
 
 /** All migrations of billing, in order. A new one is appended; those that stand are never changed. */
 export const migrations = [
@@ -71,4 +72,5 @@ export const migrations = [
   Histories1763683200061,
   GeneratedCodes1763683200062,
   Exports1763683200065,
+  Imports1763683200066,
 ];

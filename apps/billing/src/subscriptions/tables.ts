@@ -16,6 +16,7 @@ export const subscriptions = table<Subscription>('subscriptions', {
     subscriptionId: text(),
     id: integer(),
     version: int(),
+    externalSubscriptionId: { ...text(), default: '' },
     userId: integer(),
     productId: integer(),
     planId: integer(),
@@ -73,6 +74,12 @@ export const subscriptions = table<Subscription>('subscriptions', {
       unique: true,
       where: `status in ${among(liveStatuses)}`,
     },
+    // each is imported once
+    subscriptions_external: {
+      on: ['merchantId', 'externalSubscriptionId'],
+      unique: true,
+      where: `external_subscription_id <> ''`,
+    },
     subscriptions_user: { on: ['merchantId', 'userId', 'createTime', 'id'] },
     subscriptions_newest: { on: ['merchantId', 'createTime', 'id'] },
     subscriptions_in_status: { on: ['merchantId', 'status', 'createTime', 'id'] },
@@ -100,7 +107,7 @@ export const subscriptionPeriods = table<PeriodRow>('subscription_periods', {
     createTime: integer(),
   },
   checks: {
-    subscription_periods_kind: `kind in ('trial', 'free', 'cycle', 'stub')`,
+    subscription_periods_kind: `kind in ('trial', 'free', 'cycle', 'stub', 'elsewhere')`,
     subscription_periods_state: `state in ('open', 'paid', 'unpaid', 'void')`,
     subscription_periods_span: 'end_at > start_at',
   },

@@ -9,13 +9,13 @@ export function subscriptionView(sub: Subscription): contract.Subscription {
   const { subscriptionId, id, merchantId, userId, productId, planId, quantity, type, currency, timeZone } = sub;
   const { currentPeriodStart, currentPeriodEnd, currentPeriodPaid, trialEnd, firstPaidTime, gatewayId } = sub;
   const { cancelReason, dunningTime, latestInvoiceId, pendingUpdateId, taxPercentage, vatNumber } = sub;
-  const { countryCode, metadata, parkedReason, returnUrl, createTime } = sub;
+  const { countryCode, metadata, parkedReason, returnUrl, createTime, externalSubscriptionId } = sub;
   return {
     ...emptySubscription,
     ...{ subscriptionId, id, merchantId, userId, productId, planId, quantity, type, currency, timeZone },
     ...{ currentPeriodStart, currentPeriodEnd, currentPeriodPaid, trialEnd, firstPaidTime, gatewayId },
     ...{ cancelReason, dunningTime, latestInvoiceId, pendingUpdateId, taxPercentage, vatNumber },
-    ...{ countryCode, metadata, parkedReason, returnUrl, createTime },
+    ...{ countryCode, metadata, parkedReason, returnUrl, createTime, externalSubscriptionId },
     addonData: addonParamsOf(sub).length === 0 ? '' : JSON.stringify(addonParamsOf(sub)),
     amount: Number(sub.amount),
     billingCycleAnchor: sub.anchor,

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { FairQueue, LOG, type Log, patient } from '@recur/platform';
-import { type FileTable, UnreadableFile } from './format/reading.js';
 import type { Slice, Written } from './format/slice.js';
+import { type FileTable, UnreadableFile } from './format/table.js';
 import type { Answer, Done, Job } from './format/worker.js';
 
 /** The jobs that may wait, in all and of a merchant; the time after which the thread is ended. */
@@ -77,7 +77,7 @@ export class FileThread implements OnModuleDestroy {
     job?.reject(why);
   }
 
-  private taken(): Job | undefined {
+  private taken(): Asked | undefined {
     const { job } = this;
     clearTimeout(this.timer);
     this.job = undefined;

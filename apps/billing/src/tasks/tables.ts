@@ -87,6 +87,18 @@ export const taskParts = table<TaskPart>('task_parts', {
   columns: { merchantId: integer(), taskId: integer(), part: int(), content: { type: 'bytea' } },
 });
 
+/** The file that is to be taken, until it is. */
+export interface TaskUpload {
+  merchantId: number;
+  taskId: number;
+  content: Buffer;
+}
+
+export const taskUploads = table<TaskUpload>('task_uploads', {
+  key: ['merchantId', 'taskId'],
+  columns: { merchantId: integer(), taskId: integer(), content: { type: 'bytea' } },
+});
+
 export const exportTemplates = table<ExportTemplateRow>('export_templates', {
   key: ['merchantId', 'id'],
   columns: {

@@ -101,6 +101,10 @@ type Given = Names & Pick<User, 'id' | 'firstName' | 'lastName' | 'phone' | 'add
 
 const blank = { externalUserId: '', firstName: '', lastName: '', phone: '', address: '', language: '' };
 
+/** A user as it is created with an e-mail alone. */
+export const newUserRow = (peeks: Peeks, { email, id }: Pick<User, 'email' | 'id'>): NamedUser =>
+  newRow(peeks, { ...blank, email, id, passwordHash: null });
+
 /** A user as it is created. */
 export function newRow({ merchantId, now }: Peeks, given: Given): NamedUser {
   return {

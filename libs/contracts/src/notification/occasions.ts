@@ -24,6 +24,8 @@ export const eventOccasions: Readonly<Record<EmittedEventName, string>> = {
   'subscription.onetime_addon.expired': 'A one-time add-on was not paid in time.',
   'subscription.price_change_notice':
     'A new price of its plan was announced to a subscription, or one that was is taken back: see `priceChanges`.',
+  'subscription.imported':
+    'A subscription was imported from another system, active or over: give access by its status, as with any other.',
   'user.created': 'A user was created.',
   'user.updated': 'A user was changed.',
   'user.metric.update':

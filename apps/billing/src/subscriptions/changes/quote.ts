@@ -135,7 +135,12 @@ function planned(
   { downgradeEffectImmediately, upgradeProration }: Settings,
 ): rules.ChangePlan {
   const requested = (mode === 'incomplete' ? 0 : effectImmediate) as rules.RequestedEffect;
-  const paid = { paidActive: mode === 'billed', paidAhead: mode === 'trial' && billedPeriods(periods).length > 0 };
+  const paidElsewhere = periods[0]?.kind === 'elsewhere';
+  const paid = {
+    paidActive: mode === 'billed',
+    paidElsewhere,
+    paidAhead: mode === 'trial' && billedPeriods(periods).length > 0,
+  };
   const context = { requested, ...paid, downgradeEffectImmediately, upgradeProration };
   return rules.planChange(termsOf(sub), termsOf(after), context);
 }

@@ -17,6 +17,8 @@ export interface ChangeContext {
   requested: RequestedEffect;
   /** Active, and outside of a trial. */
   paidActive: boolean;
+  /** The current period was paid in another system: there is no line of it to credit. */
+  paidElsewhere?: boolean;
   /** In a trial, the next period is paid: a change bills that one anew. */
   paidAhead?: boolean;
   downgradeEffectImmediately: boolean;
@@ -52,18 +54,22 @@ export function directionOf(from: Terms, to: Terms): ChangeDirection {
 
 /**
  * Decides when a change takes effect; the first rule that applies wins: the request, a subscription that is not active
- * and paid, another interval, the price of a period. Another currency takes effect at the period's end only: throws
- * Rejected `invalid_parameters` for /effectImmediate if the request wants it at once.
+ * and paid, another interval, the price of a period. Another currency, and a period that was paid elsewhere, take effect at
+ * the period's end only: throws Rejected `invalid_parameters` for /effectImmediate if the request wants it at once.
  */
 export function planChange(from: Terms, to: Terms, context: ChangeContext): ChangePlan {
-  const { requested, paidActive, paidAhead = false, upgradeProration } = context;
+  const { requested, paidActive, paidElsewhere = false, paidAhead = false, upgradeProration } = context;
   const direction = directionOf(from, to);
   const newInterval = !sameInterval(from.interval, to.interval);
   const anotherCurrency = from.currency !== to.currency;
   if (anotherCurrency && requested === 1) {
     throw invalid('/effectImmediate', `A change from ${from.currency} to ${to.currency} waits for the period's end`);
   }
-  const effect = anotherCurrency ? 'periodEnd' : effectOf(direction, context);
+  if (paidElsewhere && requested === 1) {
+    const message = 'The period was paid in the system from which the subscription was imported';
+    throw invalid('/effectImmediate', `${message}: a change waits for its end`);
+  }
+  const effect = anotherCurrency || paidElsewhere ? 'periodEnd' : effectOf(direction, context);
   const equal = direction === 'equal' && requested === 0 && !newInterval;
   return { effect, direction, newInterval, billed: (paidActive || paidAhead) && upgradeProration && !equal };
 }

@@ -1,7 +1,7 @@
 import type { Stretch } from '../../pricing/proration.js';
 
-/** A stretch that was billed, or is free. */
-export type PeriodKind = 'trial' | 'free' | 'cycle' | 'stub';
+/** A stretch that was billed, or is free; `elsewhere` was billed by another system, from which it was imported. */
+export type PeriodKind = 'trial' | 'free' | 'cycle' | 'stub' | 'elsewhere';
 
 /**
  * State of a period. `open` awaits the payment of its invoice, `paid` needs none or has it, `unpaid` ended without;

@@ -31,6 +31,8 @@ export interface Subscription {
   subscriptionId: string;
   id: number;
   version: number;
+  /** Its id in the system from which it was imported; '' for none. */
+  externalSubscriptionId: string;
   userId: number;
   productId: number;
   planId: number;

@@ -3,25 +3,10 @@ import { importLimits } from '@recur/contracts';
 import { CsvError, parse } from 'csv-parse/sync';
 import { unzipSync, zipSync } from 'fflate';
 import { readSheet } from 'read-excel-file/universal';
+import { type FileRow, type FileTable, UnreadableFile } from './table.js';
 
 /** Characters of all cells, columns, and bytes of an unpacked workbook. */
 const limits = { characters: 2_000_000, columns: 100, unpacked: 32_000_000 } as const;
-
-/** A row of a file that is not blank, numbered as spreadsheets do: the header is row 1. */
-export interface FileRow {
-  row: number;
-  cells: string[];
-}
-
-/** A table in a file: its header, and the rows below. */
-export interface FileTable {
-  format: 'csv' | 'xlsx';
-  header: string[];
-  rows: FileRow[];
-}
-
-/** Why a file cannot be read. */
-export class UnreadableFile extends Error {}
 
 /** The first table of a csv or an xlsx file. Rejects UnreadableFile, in words for who made the file. */
 export async function tableIn(bytes: Uint8Array): Promise<FileTable> {
@@ -32,7 +17,7 @@ export async function tableIn(bytes: Uint8Array): Promise<FileTable> {
   const header = withoutBlankEnd(first).map(name => name.trim());
   if (header.length === 0) throw new UnreadableFile('The file has no header: its first row names the columns');
   const rows = others
-    .map((cells, at): FileRow => ({ row: at + 2, cells: withoutBlankEnd(cells).map(unguarded) }))
+    .map((cells, at) => ({ row: at + 2, cells: withoutBlankEnd(cells).map(unguarded) }))
     .filter(({ cells }) => cells.length > 0);
   assertSmall(header, rows);
   return { format: isXlsx ? 'xlsx' : 'csv', header, rows };
@@ -84,7 +69,7 @@ async function sheetIn(bytes: Uint8Array): Promise<string[][]> {
 }
 
 /** A cell of a workbook as csv would have it. */
-function textOf(value: string | number | boolean | Date | null): string {
+function textOf(value: unknown): string {
   if (value === null) return '';
   if (value instanceof Date) return value.toISOString().slice(0, 19).replace('T', ' ');
   return String(value);

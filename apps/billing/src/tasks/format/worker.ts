@@ -1,7 +1,8 @@
 import { parentPort } from 'node:worker_threads';
 import { written } from './format.js';
-import { tableIn, UnreadableFile } from './reading.js';
+import { tableIn } from './reading.js';
 import type { Slice } from './slice.js';
+import { UnreadableFile } from './table.js';
 
 /** What the thread is asked: the bytes of rows, or the rows in bytes. */
 export type Job = { write: Slice } | { read: Uint8Array };

@@ -21,7 +21,7 @@ export interface ImportKind {
   columns: Readonly<Record<string, ImportColumn>>;
 }
 
-const text = (means: string): ImportColumn => ({ is: 'text', means });
+const text = (means: string) => ({ is: 'text', means }) as const;
 
 const user = {
   ExternalUserId: text('Your own id of the user'),
@@ -54,7 +54,7 @@ export const importKinds = {
       ExternalUserId: text('Your own id of the user'),
       FirstName: text('First name'),
       LastName: text('Last name'),
-      Type: text('individual or organization'),
+      Type: text('individual or business'),
       CompanyName: text('Name of the company'),
       RegistrationNumber: text('Registration number of the company'),
       VATNumber: text('VAT number'),

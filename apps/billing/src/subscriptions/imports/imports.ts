@@ -1,0 +1,223 @@
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { type ImportRow, type ImportTask, majorUnits, type Plan, type RowIssue } from '@recur/contracts';
+import { newId, Rejected } from '@recur/kernel';
+import { type Caller, CLOCK, type Clock, Db, type Reader, type Tx } from '@recur/platform';
+import { sellerCountry } from '../../customers/merchants.js';
+import { knownPlans, plansByExternalIds } from '../../customers/plans.js';
+import { emailKey, usersByNames } from '../../customers/users.js';
+import * as discounts from '../../discounts/verbs.js';
+import { gatewayUserIdOf } from '../../gateways/chargeable.js';
+import type { Gateway } from '../../gateways/domain/gateway.js';
+import { gatewaysById } from '../../gateways/lookup.js';
+import { keepAnswer } from '../../gateways/payment-methods.js';
+import { compose } from '../../invoicing/composed/compose.js';
+import { subscriptionAggregate } from '../aggregate.js';
+import { Arrears } from '../arrears.js';
+import { endsWithPeriod } from '../domain/cycle.js';
+import { hasEnded, isLive } from '../domain/lifecycle.js';
+import { notBilled } from '../domain/periods.js';
+import { planOf, type Subscription } from '../domain/subscription.js';
+import { nextBill } from '../next-bill.js';
+import { makeTime, scheduleNext } from '../schedule.js';
+import { settingsOf } from '../settings.js';
+import { subscriptionPeriods, subscriptions } from '../tables.js';
+import { type ActiveRow, activeFrom, Faults, type Found, type HistoryRow, historyFrom } from './imported.js';
+
+export type SubscriptionTask = Exclude<ImportTask, 'UserImport'>;
+
+interface Asked {
+  row: number;
+  fields: ImportRow<SubscriptionTask>;
+}
+
+/** A row that can be taken. */
+interface Ready {
+  row: number;
+  fields: ActiveRow;
+  sub: Subscription;
+}
+
+/** What becomes of a row, as its result shows it; amounts in major units, times unix seconds. */
+export interface ImportedRow {
+  subscriptionId: string;
+  /** Undefined where none follows. */
+  next: { time: number; total: string; currency: string } | undefined;
+}
+
+/** Rows as they were judged, and the transaction part that takes them. */
+export interface Prepared {
+  issues: RowIssue[];
+  results: ReadonlyMap<number, ImportedRow>;
+  commit(tx: Tx): Promise<void>;
+}
+
+/** Rows whose next invoices are composed at once. */
+const limits = { composed: 50 } as const;
+
+/** Takes subscriptions that run, or ran, in another system. */
+@Injectable()
+export class SubscriptionImports {
+  constructor(
+    private readonly db: Db,
+    private readonly arrears: Arrears,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** Judges rows; nothing is written before `commit`. */
+  prepared(kind: SubscriptionTask, asked: readonly Asked[], caller: Caller): Promise<Prepared> {
+    return this.db.read(caller, async reader => {
+      const facts = await factsOf(reader, asked);
+      const issues: RowIssue[] = [];
+      const ready: Ready[] = [];
+      for (const { row, fields } of asked) {
+        const faults = new Faults();
+        const sub = await judged(reader, kind, fields, facts, faults);
+        issues.push(...faults.found.map(fault => ({ row, ...fault })));
+        const subscriptionId = newId('sub_', this.clock.wall(), randomBytes(10));
+        if (sub) ready.push({ row, fields, sub: { ...sub, subscriptionId } });
+      }
+      const next = await this.nextInvoices(reader, ready, issues);
+      const results = new Map(
+        ready.map(({ row, sub }) => [row, { subscriptionId: sub.subscriptionId, next: next.get(sub) }]),
+      );
+      return { issues, results, commit: tx => taken(tx, ready) };
+    });
+  }
+
+  /** The next invoice of each, and a fault where its total is not the one that the row expects. */
+  private async nextInvoices(reader: Reader, ready: readonly Ready[], issues: RowIssue[]) {
+    const next = new Map<Subscription, ImportedRow['next']>();
+    for (let at = 0; at < ready.length; at += limits.composed) {
+      await Promise.all(
+        ready.slice(at, at + limits.composed).map(async ({ row, fields, sub }) => {
+          const invoice = hasEnded(sub.status) || endsWithPeriod(sub) ? undefined : await this.nextOf(reader, sub);
+          next.set(sub, invoice);
+          const { ExpectedTotalAmount: expected } = fields;
+          if (expected === undefined || (invoice && Number(expected) === Number(invoice.total))) return;
+          const message = `is ${expected}: ${invoice ? `the next invoice is of ${invoice.total} ${invoice.currency}` : 'no invoice follows'}`;
+          issues.push({ row, column: 'ExpectedTotalAmount', message });
+        }),
+      );
+    }
+    return next;
+  }
+
+  private async nextOf(reader: Reader, sub: Subscription): Promise<ImportedRow['next']> {
+    const moment = Math.max(reader.now, makeTime(sub));
+    const [{ bill }, gateways, sellerCountryCode] = await Promise.all([
+      nextBill(reader, sub, { arrears: this.arrears, moment }),
+      gatewaysById(reader),
+      sellerCountry(reader),
+    ]);
+    const composed = await compose(reader, bill, { gateway: gateways.get(sub.gatewayId), sellerCountryCode });
+    const { totalAmount } = composed.composition.amounts;
+    return { time: moment, total: String(majorUnits(totalAmount, sub.currency)), currency: sub.currency };
+  }
+}
+
+/** Everything that rows name, read at once. */
+async function factsOf(reader: Reader, asked: readonly Asked[]) {
+  const rows: ActiveRow[] = asked.map(({ fields }) => fields);
+  const texts = (column: 'Email' | 'ExternalUserId' | 'ExternalPlanId' | 'ExternalSubscriptionId') =>
+    rows.flatMap(row => row[column] ?? []);
+  const addons = rows.flatMap(({ AddOns }) => (Array.isArray(AddOns) ? AddOns : []));
+  const named = (key: string) => addons.flatMap(addon => (addon as Record<string, unknown> | null)?.[key] ?? []);
+  const planIds = [...rows.flatMap(({ PlanId }) => PlanId ?? []), ...named('planId').map(Number)].filter(
+    Number.isSafeInteger,
+  );
+  const [settings, gateways, users, byExternalId, byId, held] = await Promise.all([
+    settingsOf(reader),
+    gatewaysById(reader),
+    usersByNames(reader, { emails: texts('Email'), externalUserIds: texts('ExternalUserId') }),
+    plansByExternalIds(reader, [...texts('ExternalPlanId'), ...named('externalPlanId').map(String)]),
+    knownPlans(reader, planIds),
+    reader.among(subscriptions, 'externalSubscriptionId', texts('ExternalSubscriptionId')),
+  ]);
+  const userIds = [...users.byEmail.values(), ...users.byExternalId.values()];
+  const theirs = await reader.among(subscriptions, 'userId', [...new Set(userIds)]);
+  return {
+    ...{ settings, users, byExternalId, byId },
+    gateways: [...gateways.values()].filter(({ archived }) => !archived),
+    held: new Map(held.map(sub => [sub.externalSubscriptionId, sub.subscriptionId])),
+    /** Live subscriptions by user and product; rows of the file are added as they are judged. */
+    live: new Map(theirs.filter(({ status }) => isLive(status)).map(sub => [placeOf(sub), sub.subscriptionId])),
+  };
+}
+
+type Facts = Awaited<ReturnType<typeof factsOf>>;
+
+const placeOf = ({ userId, productId }: Pick<Subscription, 'userId' | 'productId'>) => `${userId} ${productId}`;
+
+async function judged(
+  reader: Reader,
+  kind: SubscriptionTask,
+  fields: ActiveRow & HistoryRow,
+  facts: Facts,
+  faults: Faults,
+): Promise<Subscription | undefined> {
+  const found = foundBy(reader, fields, facts);
+  const isActive = kind === 'ActiveSubscriptionImport';
+  const sub = isActive ? activeFrom(fields, found, faults) : historyFrom(fields, found, faults);
+  const { ExternalSubscriptionId: externalId = '', DiscountCode } = fields;
+  const held = facts.held.get(externalId);
+  if (held !== undefined) faults.add('ExternalSubscriptionId', `is ${held} already`);
+  else facts.held.set(externalId, 'another row of this file');
+  if (!sub) return undefined;
+  const place = placeOf(sub);
+  const other = isActive ? facts.live.get(place) : undefined;
+  if (other !== undefined) faults.add('', `The user has a live subscription to the product: ${other}`);
+  if (isActive) facts.live.set(place, `row of ${externalId}`);
+  await assertSameUser(reader, sub, fields, faults);
+  if (!isActive || DiscountCode === undefined) return faults.found.length === 0 ? sub : undefined;
+  const bound = await discounts.bindable(reader, DiscountCode, planOf(sub));
+  if (!bound) faults.add('DiscountCode', 'names no active, recurring code for this plan');
+  if (faults.found.length > 0 || !bound) return undefined;
+  return { ...sub, discount: { ...bound, recurring: true, waitingUseId: 0 } };
+}
+
+/** A user is one at a gateway: a method of another one there cannot be charged. */
+async function assertSameUser(reader: Reader, sub: Subscription, { GatewayUserId }: ActiveRow, faults: Faults) {
+  if (GatewayUserId === undefined) return;
+  const known = await gatewayUserIdOf(reader, sub);
+  if (known !== '' && known !== GatewayUserId)
+    faults.add('GatewayUserId', `is not ${known}, as which the gateway knows the user`);
+}
+
+function foundBy(reader: Reader, fields: ActiveRow & HistoryRow, facts: Facts): Found {
+  const { settings, users, byExternalId, byId, gateways } = facts;
+  const { ExternalUserId, Email = '', ExternalPlanId, PlanId = 0, Gateway } = fields;
+  const planOfNames = (externalPlanId: string | undefined, planId: number): Plan | undefined =>
+    externalPlanId === undefined ? byId.get(planId) : byExternalId.get(externalPlanId);
+  return {
+    ...{ merchantId: reader.merchantId, now: reader.now, zones: [...new Set([settings.timeZone, 'UTC'])] },
+    plan: planOfNames(ExternalPlanId, PlanId),
+    userId: ExternalUserId === undefined ? users.byEmail.get(emailKey(Email)) : users.byExternalId.get(ExternalUserId),
+    gateway: gateways.find(({ gatewayName }: Gateway) => gatewayName === Gateway?.toLowerCase()),
+    addonPlan: named => ('planId' in named ? byId.get(named.planId) : byExternalId.get(named.externalPlanId)),
+  };
+}
+
+/** Saves the subscriptions, each with the period that was paid elsewhere and the payment method that it is charged with. */
+async function taken(tx: Tx, ready: readonly Ready[]): Promise<void> {
+  tx.onConflict('subscriptions_one_live', () => new Rejected('subscription_exists'));
+  tx.onConflict('subscriptions_external', () => new Rejected('subscription_exists'));
+  for (const { fields, sub: judged } of ready) {
+    const paymentMethodId = await methodOf(tx, judged, fields);
+    const sub = { ...judged, id: await tx.nextId(subscriptions), paymentMethodId };
+    const { merchantId, subscriptionId, userId, currentPeriodStart: startAt, currentPeriodEnd: endAt } = sub;
+    tx.step(subscriptionAggregate, sub, 'subscription.imported');
+    const kind = sub.trialEnd > 0 ? 'free' : 'elsewhere';
+    const period = { merchantId, subscriptionId, seq: 1, userId, kind, startAt, endAt, invoiceId: '' } as const;
+    tx.save(subscriptionPeriods, { ...period, ...notBilled, state: 'paid', createTime: tx.now });
+    scheduleNext(tx, sub);
+  }
+}
+
+async function methodOf(tx: Tx, { gatewayId, userId }: Subscription, row: ActiveRow): Promise<string> {
+  const { GatewayUserId: gatewayUserId, GatewayPaymentMethod: gatewayMethodId } = row;
+  if (gatewayUserId === undefined || gatewayMethodId === undefined) return '';
+  const answer = { is: 'saved', gatewayUserId, method: { gatewayMethodId, type: 'card', data: {} } } as const;
+  const { method } = await keepAnswer(tx, { gatewayId, userId }, answer);
+  return method.methodId;
+}

@@ -1,0 +1,157 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DRY, type ImportName, importNames, importUsers, type RowIssue, taskOfImport } from '@recur/contracts';
+import {
+  type Caller,
+  CLOCK,
+  type Clock,
+  Db,
+  fetchedWork,
+  Questions,
+  systemCaller,
+  type Tx,
+  type Work,
+  type WorkItem,
+} from '@recur/platform';
+import { type ImportedRow, SubscriptionImports } from '../../subscriptions/imports/imports.js';
+import { finalReason, Lasting } from '../failures.js';
+import { FileThread } from '../file-thread.js';
+import { addToFile, removeLater } from '../files.js';
+import type { Written } from '../format/slice.js';
+import { type FileTable, UnreadableFile } from '../format/table.js';
+import { timesIn } from '../format/times.js';
+import { isSettled } from '../opened.js';
+import { type TaskRow, taskRows, taskUploads } from '../tables.js';
+import { rowsIn } from './cells.js';
+import { type RowResult, reasonOf, resultFile } from './results.js';
+
+/** The kind of work that takes a file; the key is the id of its task. */
+export const IMPORT_WORK = 'task.import';
+
+const limits = { attempts: 8, leaseSeconds: 300, partBytes: 2_000_000, askMs: 60_000 } as const;
+const unfinished = 'The file could not be taken; nothing of it was. Send it again';
+
+type ImportTaskRow = TaskRow & { task: ImportName };
+
+/** What would become of the rows: their results and faults, and the writes of those that billing keeps. */
+interface Taken {
+  issues: readonly RowIssue[];
+  results: ReadonlyMap<number, RowResult>;
+  commit?(tx: Tx): Promise<void>;
+}
+
+/** An import that was read and checked outside of the transaction that takes it; or the reason why none is. */
+interface Made extends Partial<Pick<Taken, 'commit'>> {
+  task: ImportTaskRow;
+  reason: string;
+  rows: number;
+  file?: Written;
+}
+
+/**
+ * Takes the files of imports as due work: read and checked outside of the transaction in which all of their rows are taken,
+ * or none. Users are taken by identity, in one transaction of its own.
+ */
+@Injectable()
+export class ImportRunning {
+  readonly work: Work;
+
+  constructor(
+    private readonly db: Db,
+    private readonly questions: Questions,
+    private readonly files: FileThread,
+    private readonly subscriptions: SubscriptionImports,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {
+    const { attempts, leaseSeconds } = limits;
+    this.work = fetchedWork(
+      IMPORT_WORK,
+      { time: 'machine', batch: 1, atOnce: 1, leaseSeconds, attempts: attempts + 2 },
+      ([item]) => this.made(item),
+      async (tx, [item], made) => {
+        if (item && made) await this.keep(tx.item(item), made);
+      },
+    );
+  }
+
+  private async made(item: WorkItem | undefined): Promise<Made | undefined> {
+    if (!item) return undefined;
+    const { merchantId, key, requestId, attempt } = item;
+    const caller = systemCaller(merchantId, requestId, this.clock.wall() + limits.askMs);
+    const [task, upload] = await this.db.read(caller, async reader => [
+      await reader.find(taskRows, { id: Number(key) }),
+      await reader.find(taskUploads, { taskId: Number(key) }),
+    ]);
+    if (!task || isSettled(task) || !isImport(task) || !upload) return undefined;
+    try {
+      if (attempt > limits.attempts) throw new Lasting(unfinished);
+      const table = await this.files.read(merchantId, upload.content);
+      const taken = await this.taken(task, table, caller);
+      const slice = resultFile(table, taken.results, taken.issues);
+      const file = await this.files.write(merchantId, slice);
+      return { task, reason: reasonOf(taken.issues), rows: table.rows.length, file, ...taken };
+    } catch (error) {
+      const fault = error instanceof UnreadableFile ? new Lasting(error.message) : error;
+      const reason = finalReason(fault, attempt >= limits.attempts, unfinished);
+      if (reason === undefined) throw error;
+      return { task, reason, rows: 0 };
+    }
+  }
+
+  private async taken(task: ImportTaskRow, table: FileTable, caller: Caller): Promise<Taken> {
+    const kind = taskOfImport(task.task);
+    if (kind === 'UserImport') {
+      const { rows, issues } = rowsIn(kind, table);
+      if (issues.length > 0) return { issues, results: new Map() };
+      return this.users(task, rows, caller);
+    }
+    const { rows, issues } = rowsIn(kind, table);
+    if (issues.length > 0) return { issues, results: new Map() };
+    const { results, ...prepared } = await this.subscriptions.prepared(kind, rows, caller);
+    return {
+      ...prepared,
+      results: new Map([...results].map(([row, result]) => [row, subscriptionResult(task, result)])),
+    };
+  }
+
+  private async users(
+    task: ImportTaskRow,
+    rows: ReturnType<typeof rowsIn<'UserImport'>>['rows'],
+    caller: Caller,
+  ): Promise<Taken> {
+    const asked = { task: task.id, dry: isDry(task), rows };
+    const { issues, results } = await this.questions.ask(importUsers, asked, caller);
+    const shown = results.map(({ row, userId, isNew }) => {
+      const result: RowResult = { ImportResult: isNew ? 'new' : 'was there' };
+      return [row, { ...result, UserId: userId === 0 ? '' : String(userId) }] as const;
+    });
+    return { issues, results: new Map(shown) };
+  }
+
+  /** Takes the rows, and keeps what became of them, if the task is still open. */
+  private async keep(tx: Tx, { task: { id }, reason, rows, file, commit }: Made): Promise<void> {
+    const task = await tx.lockIfAny(taskRows, { id });
+    if (!task || isSettled(task) || !isImport(task)) return;
+    const isDone = reason === '';
+    if (isDone && !isDry(task)) await commit?.(tx);
+    const now = Math.floor(this.clock.wall() / 1_000);
+    const parts = file ? await addToFile(tx, task, file.content, limits.partBytes) : 0;
+    await tx.run('delete from task_uploads where merchant_id = $1 and task_id = $2', [tx.merchantId, id]);
+    tx.save(taskRows, {
+      ...{ ...task, parts, bytes: file?.bytes ?? 0, rows: isDone ? rows : 0, failureReason: reason },
+      ...{ status: isDone ? 'done' : 'failed', startTime: now, finishTime: now, modifyTime: now },
+    });
+    removeLater(tx, id, now);
+    tx.log(`Import(${id})`, `${task.task}: ${isDone ? `${rows} rows` : 'refused'}`);
+  }
+}
+
+const isImport = (task: TaskRow): task is ImportTaskRow => (importNames as readonly string[]).includes(task.task);
+function subscriptionResult(task: ImportTaskRow, { subscriptionId, next }: ImportedRow): RowResult {
+  return {
+    ...(isDry(task) ? { ImportResult: 'can be taken' } : { ImportResult: 'taken', SubscriptionId: subscriptionId }),
+    ...(next && { NextInvoiceTime: timesIn('UTC')(next.time), NextInvoiceTotal: next.total }),
+    ...(next && { NextInvoiceCurrency: next.currency }),
+  };
+}
+
+const isDry = ({ task }: ImportTaskRow): boolean => task.endsWith(DRY);
