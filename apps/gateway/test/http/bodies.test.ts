@@ -39,6 +39,16 @@ const lines = operation({
   output: z.object({}),
 });
 
+const upload = operation({
+  ...base,
+  name: 'sample.upload',
+  methods: ['POST'],
+  path: '/merchant/sample/upload',
+  multipart: 'file',
+  input: z.object({ task: z.string(), file: z.object({ name: z.string(), base64: z.string() }) }),
+  output: z.object({}),
+});
+
 let nats: TestNats;
 let services: Services;
 let signer: SigningKey;
@@ -51,7 +61,7 @@ beforeAll(async () => {
   signer = await signingKey('k1');
   key = await signer.sign();
   services = await Services.start(nats.url, [signer.jwk]);
-  const operations = [...samples, open, link, lines];
+  const operations = [...samples, open, link, lines, upload];
   gateway = await (await TestGateway.start(nats.url, { operations })).ready();
 });
 afterEach(() => {
@@ -169,6 +179,51 @@ describe('NDJSON', () => {
       const { status, json } = await post(path, type, '{"amount":1}');
       expect([status, json.error?.type]).toEqual([415, 'unsupported_media_type']);
     }
+  });
+});
+
+describe('a form', () => {
+  const type = { 'content-type': 'multipart/form-data; boundary="----x"' };
+  const part = (disposition: string, content: string) =>
+    `------x\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${content}\r\n`;
+  const post = (path: string, headers: object, body: string | Buffer) =>
+    gateway.send(path, { method: 'POST', key, headers: { ...headers }, body });
+  const asked = () => services.asked.map(({ payload }) => JSON.parse(payload));
+
+  it('is passed on as its fields, the file as its name and bytes', async () => {
+    const bytes = Buffer.from([0, 255, 13, 10, 45, 45]);
+    const file = part('name="file"; filename="rows.csv"', bytes.toString('latin1'));
+    const body = Buffer.from(`${part('name="task"', 'A')}${file}------x--\r\n`, 'latin1');
+    expect((await post(upload.path, type, body)).status).toBe(200);
+    const json = { task: 'A', file: { name: 'rows.csv', base64: bytes.toString('base64') } };
+    expect((await post(upload.path, asJson, JSON.stringify(json))).status).toBe(200);
+    expect(asked()).toEqual([json, json]);
+  });
+
+  it('names the field that is missing or no file', async () => {
+    const refused = await post(upload.path, type, `${part('name="file"', 'A')}------x--\r\n`);
+    expect(refused).toMatchObject({ status: 400, json: { code: 51 } });
+    expect(refused.json.error?.issues.map(({ path }) => path)).toEqual(['/task', '/file']);
+    expect(asked()).toEqual([]);
+  });
+
+  it.each([
+    ['without a boundary', { 'content-type': 'multipart/form-data' }, part('name="task"', 'A')],
+    ['that does not end', type, part('name="task"', 'A')],
+    ['that is empty', type, ''],
+    [
+      'of another boundary',
+      { 'content-type': 'multipart/form-data; boundary=y' },
+      `${part('name="task"', 'A')}------x--`,
+    ],
+  ])('%s is refused', async (_, headers, body) => {
+    const { status, json } = await post(upload.path, headers, body);
+    expect([status, json.error?.type]).toEqual([400, 'invalid_parameters']);
+  });
+
+  it('is taken by no operation without a file', async () => {
+    const { status, json } = await post(write, type, `${part('name="amount"', '1')}------x--\r\n`);
+    expect([status, json.error?.type]).toEqual([415, 'unsupported_media_type']);
   });
 });
 

@@ -52,8 +52,8 @@ export interface Prepared {
   commit(tx: Tx): Promise<void>;
 }
 
-/** Rows whose next invoices are composed at once. */
-const limits = { composed: 50 } as const;
+/** Rows whose next invoices are composed at once; users and plans that are asked for at once. */
+const limits = { composed: 50, fetched: 50 } as const;
 
 /** Takes subscriptions that run, or ran, in another system. */
 @Injectable()
@@ -65,7 +65,8 @@ export class SubscriptionImports {
   ) {}
 
   /** Judges rows; nothing is written before `commit`. */
-  prepared(kind: SubscriptionTask, asked: readonly Asked[], caller: Caller): Promise<Prepared> {
+  async prepared(kind: SubscriptionTask, asked: readonly Asked[], caller: Caller): Promise<Prepared> {
+    await this.fetchMissing(asked, caller);
     return this.db.read(caller, async reader => {
       const facts = await factsOf(reader, asked);
       const issues: RowIssue[] = [];
@@ -83,6 +84,17 @@ export class SubscriptionImports {
       );
       return { issues, results, commit: tx => taken(tx, ready) };
     });
+  }
+
+  /** Asks for users and plans that rows name and that are not known here: copies may lag. Stops where none of many is there. */
+  private async fetchMissing(asked: readonly Asked[], caller: Caller): Promise<void> {
+    const missing = () => this.db.read(caller, async reader => missingOf(asked, await factsOf(reader, asked)));
+    for (let names = await missing(), before = Number.POSITIVE_INFINITY; names.length < before; ) {
+      before = names.length;
+      const some = names.slice(0, limits.fetched);
+      await Promise.all(some.map(({ copy, name }) => this.db.refresh(copy, name, caller)));
+      names = await missing();
+    }
   }
 
   /** The next invoice of each, and a fault where its total is not the one that the row expects. */
@@ -143,6 +155,23 @@ async function factsOf(reader: Reader, asked: readonly Asked[]) {
     /** Live subscriptions by user and product; rows of the file are added as they are judged. */
     live: new Map(theirs.filter(({ status }) => isLive(status)).map(sub => [placeOf(sub), sub.subscriptionId])),
   };
+}
+
+/** Users and plans that rows name and that are not known here, each once. */
+function missingOf(asked: readonly Asked[], { users, byId }: Facts) {
+  const names = new Map<string, { copy: 'users' | 'plans'; name: number | Readonly<Record<string, string>> }>();
+  for (const { fields } of asked) {
+    const { ExternalUserId: externalUserId, Email: email, ExternalPlanId, PlanId } = fields;
+    if (externalUserId !== undefined && !users.byExternalId.has(externalUserId)) {
+      names.set(`id ${externalUserId}`, { copy: 'users', name: { externalUserId } });
+    } else if (externalUserId === undefined && email !== undefined && !users.byEmail.has(emailKey(email))) {
+      names.set(`email ${email}`, { copy: 'users', name: { email } });
+    }
+    if (ExternalPlanId === undefined && PlanId !== undefined && !byId.has(PlanId)) {
+      names.set(`plan ${PlanId}`, { copy: 'plans', name: PlanId });
+    }
+  }
+  return [...names.values()];
 }
 
 type Facts = Awaited<ReturnType<typeof factsOf>>;

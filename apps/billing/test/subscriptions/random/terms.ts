@@ -69,6 +69,7 @@ export function begun(history: History): { sub: Subscription; period: Period } {
   const items = itemsFor(choice);
   const sub: Subscription = {
     ...{ merchantId: 15, subscriptionId: 'sub_1', id: 1, version: 1, userId: 1, productId: 0, planId: plan.id },
+    externalSubscriptionId: '',
     ...{ quantity, status: 'active', previousStatus: 'pending', type: 1, currency, amount: amountOf(items) },
     ...{ timeZone: zone, ...began, currentPeriodStart: period.start, currentPeriodEnd: period.end },
     ...{ currentPeriodPaid: 1, firstPaidTime: start, gatewayId: 1, paymentMethodId: '', gatewayPaymentType: '' },

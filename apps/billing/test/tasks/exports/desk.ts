@@ -2,18 +2,15 @@ import { type ExportTask, fetchExport, type In, listTasks, newExport, type Task,
 import { ask } from '@recur/platform';
 import type { TestCaller, TestService } from '@recur/platform/testing';
 import { ExportWriting } from '../../../src/tasks/exports/writing.js';
-import { FileThread } from '../../../src/tasks/file-thread.js';
-import { written } from '../../../src/tasks/format/format.js';
+import { filesHere } from '../thread.js';
 import { csvRows, xlsxRows } from './files.js';
 
 /** Small slices, pages and parts: a few rows take several of each. */
 const small = { rows: 7, page: 3, partBytes: 600 };
 
-/** Exports of a service, whose files are written in the test's own thread: from source, there is no file for another one. */
+/** Exports of a service. */
 export function exportDesk(t: TestService, caller: TestCaller = {}) {
-  Object.assign(t.app.get(FileThread), {
-    write: async (_: number, slice: Parameters<typeof written>[0]) => written(slice),
-  });
+  filesHere(t);
   const writing = t.app.get(ExportWriting);
   const { limits } = writing as unknown as { limits: object };
   const limit = (over: object) => Object.assign(writing, { limits: { ...limits, ...small, ...over } });

@@ -1,0 +1,13 @@
+import type { TestService } from '@recur/platform/testing';
+import { FileThread } from '../../src/tasks/file-thread.js';
+import { written } from '../../src/tasks/format/format.js';
+import { tableIn } from '../../src/tasks/format/reading.js';
+import type { Slice } from '../../src/tasks/format/slice.js';
+
+/** Writes and reads files in the test's own thread: from source, there is no file for another one. */
+export function filesHere(t: TestService): void {
+  Object.assign(t.app.get(FileThread), {
+    write: async (_: number, slice: Slice) => written(slice),
+    read: (_: number, bytes: Uint8Array) => tableIn(bytes),
+  });
+}
