@@ -13,7 +13,6 @@ import { taskView } from './views.js';
 /** Tasks of a merchant that are not done. */
 const limits = { open: 20 } as const;
 
-const lock = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
 const open = `select count(*)::integer as count from tasks
   where merchant_id = $1 and status in ('queued', 'running')`;
 
@@ -69,7 +68,7 @@ export class ExportTasks {
 /** Throws Rejected `too_many_tasks`. */
 async function assertRoom(tx: Tx): Promise<void> {
   // requests of the same moment are counted one after the other
-  await tx.query(lock, [`tasks ${tx.merchantId}`]);
+  await tx.lockName(`tasks ${tx.merchantId}`);
   const [row] = await tx.query(open, [tx.merchantId]);
   if (Number(row?.count) >= limits.open) throw new Rejected('too_many_tasks');
 }
