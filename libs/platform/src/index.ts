@@ -77,6 +77,7 @@ export type { SliceAt, Sliced } from './store/sql/slice.js';
 export { Tx } from './store/tx.js';
 export { FairQueue, type FairQueueLimits } from './work/fair-queue.js';
 export { type Removal, removedAtOnce } from './work/janitor.js';
+export { type JobAnswer, JobThread } from './work/job-thread.js';
 export { type ClockStep, MerchantWalk, type Walked, type WalkOptions } from './work/merchant-walk.js';
 export { PeriodicTask } from './work/periodic-task.js';
 export { createWorkTablesV1 } from './work/tables.js';

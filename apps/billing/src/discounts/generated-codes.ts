@@ -59,6 +59,7 @@ export async function shownCodes(
 ): Promise<MerchantBatchDiscountCode[]> {
   const used = rows.flatMap(({ useId }) => (useId === 0 ? [] : [useId]));
   const uses = await reader.among(userDiscounts, 'useId', used);
+  const useOf = new Map(uses.map(use => [use.useId, use]));
   const [plans, users] = await Promise.all([
     plansById(
       reader,
@@ -67,7 +68,7 @@ export async function shownCodes(
     usersById(reader, [...new Set(uses.map(({ userId }) => userId))]),
   ]);
   return rows.map(row => {
-    const use = uses.find(({ useId }) => useId === row.useId);
+    const use = useOf.get(row.useId);
     const of = { use, plan: use && plans.get(use.planId)?.data, user: use && users.get(use.userId) };
     return generatedView(template, row, reader.now, of);
   });

@@ -14,7 +14,6 @@ export const MAIL_WORK = 'mail.send';
 /** E-mails to one address within a minute, beyond which none is written that a command asks for. */
 const limits = { perMinute: 10 } as const;
 
-const lock = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
 const written = `select count(*)::integer as count from mails
   where merchant_id = $1 and email_key = $2 and create_time > $3`;
 
@@ -22,7 +21,7 @@ const written = `select count(*)::integer as count from mails
 export async function assertNotFlooded(tx: Tx, email: string): Promise<void> {
   const emailKey = email.toLowerCase();
   // requests of the same moment are counted one after the other
-  await tx.query(lock, [`mails ${tx.merchantId} ${emailKey}`]);
+  await tx.lockName(`mails ${tx.merchantId} ${emailKey}`);
   const [row] = await tx.query(written, [tx.merchantId, emailKey, tx.now - 60]);
   if (Number(row?.count) < limits.perMinute) return;
   throw new Rejected('rate_limited', `At most ${limits.perMinute} e-mails a minute are sent to one address`);

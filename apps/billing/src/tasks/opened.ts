@@ -7,7 +7,6 @@ import { type TaskRow, taskRows } from './tables.js';
 /** Tasks of a merchant that are not done. */
 const limits = { open: 20 } as const;
 
-const lock = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
 const open = `select count(*)::integer as count from tasks
   where merchant_id = $1 and status in ('queued', 'running')`;
 
@@ -18,7 +17,7 @@ export async function openTask(
   { now, ...asked }: Pick<TaskRow, 'task' | 'format' | 'payload' | 'columns'> & { now: number },
 ): Promise<TaskRow> {
   // requests of the same moment are counted one after the other
-  await tx.query(lock, [`tasks ${tx.merchantId}`]);
+  await tx.lockName(`tasks ${tx.merchantId}`);
   const [row] = await tx.query(open, [tx.merchantId]);
   if (Number(row?.count) >= limits.open) throw new Rejected('too_many_tasks');
   const task: TaskRow = {

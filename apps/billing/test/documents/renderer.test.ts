@@ -53,7 +53,7 @@ let answering = '';
 beforeAll(() => {
   answering = script(`import { parentPort } from 'node:worker_threads';
     parentPort.on('message', ({ number }) => {
-      parentPort.postMessage(number === 'bad' ? { ok: false, reason: 'out of order' } : { ok: true, bytes: new Uint8Array([1]) });
+      parentPort.postMessage(number === 'bad' ? { ok: false, reason: 'out of order' } : { ok: true, done: new Uint8Array([1]) });
     });`);
 });
 
@@ -82,7 +82,7 @@ describe('the renderer', () => {
     const failing = script(`import { parentPort } from 'node:worker_threads';
       parentPort.on('message', ({ number }) => {
         if (number === 'bad') throw new Error('out of order');
-        parentPort.postMessage({ ok: true, bytes: new Uint8Array([1]) });
+        parentPort.postMessage({ ok: true, done: new Uint8Array([1]) });
       });`);
     const renderer = new Threaded(failing);
     const [bad, good] = [renderer.render(1, content({ number: 'bad' })), renderer.render(1, content())];

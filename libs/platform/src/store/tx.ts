@@ -73,6 +73,11 @@ export class Tx extends Reader implements Peeks {
     return rows.map(row => this.recorder.locked(from, row));
   }
 
+  /** Waits for other transactions that lock this name, and keeps it until the commit. */
+  async lockName(name: string): Promise<void> {
+    await this.session.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
+  }
+
   /** Locks rows that a hand-written statement finds: it selects all columns and ends its search with `for update`. */
   async lockFound<T>(from: Table<T>, text: string, values: readonly unknown[]): Promise<T[]> {
     const rows = await this.session.query(text, values);

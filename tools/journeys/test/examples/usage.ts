@@ -32,6 +32,9 @@ export async function* metering(seller: Seller, price: object, { metric = {}, pl
 /** Usage lines and total of an invoice. */
 export const usageAndTotal = (invoice: Invoice) => [usageOf(invoice), invoice.totalAmount];
 
+/** Whole minutes from a time to another: a merchant's clock goes on by itself, so that work is done a moment after its time. */
+const minutesFrom = (from: number, to: number): number => Math.floor((to - from) / 60);
+
 /** Prices of used units: standard ones, and graduated ones of each tier that is reached. */
 const prices: [rule: string, title: string, price: object, used: number, amount: number][] = [
   ['§7', 'standard, 120 of which 100 are free, at 10: 200', { standardAmount: 10, standardStartValue: 100 }, 120, 200],
@@ -104,14 +107,14 @@ const examples: Example[] = [
       const invoice = yield* renewed(seller, subscription, on('05-01'));
       const { status, finishTime, paidTime } = invoice;
       const isChargedThen = paidTime >= finishTime && paidTime < finishTime + HOUR;
-      return [previewed, draft, late, usageOf(invoice), finishTime - end, status, isChargedThen];
+      return [previewed, draft, late, usageOf(invoice), minutesFrom(end, finishTime), status, isChargedThen];
     },
     sees: [
       ['900 × Calls: 9000 + 1800'],
       invoiceStatus.pending,
       '',
       ['930 × Calls: 9300 + 1860'],
-      HOUR,
+      60,
       invoiceStatus.paid,
       true,
     ],
@@ -227,7 +230,8 @@ export const strictUsage: TimeLine = {
         const refused = await use(10, { eventTime: on('04-10') });
         const invoice = await seller.lastDocument(subscription.userId);
         const { status, finishTime } = invoice;
-        return [refused, finishTime - subscription.currentPeriodEnd, status, ...usageAndTotal(invoice)];
+        const minutes = minutesFrom(subscription.currentPeriodEnd, finishTime);
+        return [refused, minutes, status, ...usageAndTotal(invoice)];
       },
       sees: ['usage_period_invoiced', 0, invoiceStatus.paid, ['150 × Calls: 1250 + 250'], 2100],
     },

@@ -94,7 +94,7 @@ describe('an export of invoices', () => {
   });
 });
 
-/** Those of one discount are compared with their lists in billing's own tests. */
+/** Exports of one discount: they are compared with their lists in billing's own tests. */
 const ofDiscounts: readonly ExportTask[] = ['UserDiscountExport', 'BatchDiscountChildrenExport'];
 
 it.each(exportTasks.filter(task => !ofDiscounts.includes(task)))('%s is written with all its columns', async task => {

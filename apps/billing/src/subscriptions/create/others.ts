@@ -26,7 +26,7 @@ export class Others {
   /** Submits of one user take turns, so that each sees what the one before it has made and used up. */
   async takeTurns(tx: Tx, userId: number): Promise<void> {
     // a question, since it changes nothing
-    await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`subscribe ${tx.merchantId} ${userId}`]);
+    await tx.lockName(`subscribe ${tx.merchantId} ${userId}`);
   }
 
   /**

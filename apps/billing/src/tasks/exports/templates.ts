@@ -15,7 +15,6 @@ import { assertExportable } from './settings.js';
 
 const limits = { templates: 1_000 } as const;
 
-const lock = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
 const counted = 'select count(*)::integer as count from export_templates where merchant_id = $1';
 const removed = 'delete from export_templates where merchant_id = $1 and id = $2';
 
@@ -29,7 +28,7 @@ export class ExportTemplates {
     assertExportable(input);
     return this.db.write(caller, async tx => {
       // requests of the same moment are counted one after the other
-      await tx.query(lock, [`export_templates ${tx.merchantId}`]);
+      await tx.lockName(`export_templates ${tx.merchantId}`);
       const [row] = await tx.query(counted, [tx.merchantId]);
       if (Number(row?.count) >= limits.templates) throw new Rejected('too_many_templates');
       const { name, task, payload, exportColumns: columns, format } = input;

@@ -1,28 +1,25 @@
 import { parentPort } from 'node:worker_threads';
+import type { JobAnswer } from '@recur/platform';
 import { written } from './format.js';
 import { tableIn } from './reading.js';
-import type { Slice } from './slice.js';
-import { UnreadableFile } from './table.js';
+import type { Slice, Written } from './slice.js';
+import { type FileTable, UnreadableFile } from './table.js';
 
-/** What the thread is asked: the bytes of rows, or the rows in bytes. */
+/** A question to the thread: the bytes of rows, or the rows in bytes. */
 export type Job = { write: Slice } | { read: Uint8Array };
-export type Done = ReturnType<typeof written> | Awaited<ReturnType<typeof tableIn>>;
-/** Answer of the thread; `fault` is what is wrong with a file, for who made it. */
-export type Answer =
-  | { is: 'done'; done: Done }
-  | { is: 'unreadable'; fault: string }
-  | { is: 'failed'; reason: string };
+/** Bytes, a table, or the fault of a file that holds none. */
+export type Done = Written | FileTable | { fault: string };
 
 /** The worker thread of FileThread. */
 parentPort?.on('message', async (job: Job) => {
   parentPort?.postMessage(await answerTo(job));
 });
 
-async function answerTo(job: Job): Promise<Answer> {
+async function answerTo(job: Job): Promise<JobAnswer<Done>> {
   try {
-    return { is: 'done', done: 'write' in job ? written(job.write) : await tableIn(job.read) };
+    return { ok: true, done: 'write' in job ? written(job.write) : await tableIn(job.read) };
   } catch (error) {
-    if (error instanceof UnreadableFile) return { is: 'unreadable', fault: error.message };
-    return { is: 'failed', reason: error instanceof Error ? String(error.stack) : String(error) };
+    if (error instanceof UnreadableFile) return { ok: true, done: { fault: error.message } };
+    return { ok: false, reason: error instanceof Error ? String(error.stack) : String(error) };
   }
 }

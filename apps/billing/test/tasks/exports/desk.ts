@@ -55,7 +55,7 @@ export function exportDesk(t: TestService, caller: TestCaller = {}) {
   };
 }
 
-/** What a link asks billing for. */
+/** The question to billing that a link stands for. */
 export function linked({ downloadUrl }: Pick<Task, 'downloadUrl'>) {
   const [merchantId, taskId, signature = ''] = downloadUrl.split('/exports/')[1]?.split('/') ?? [];
   return { merchantId: Number(merchantId), taskId: Number(taskId), signature };
