@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { integer, money, table, text } from '../src/index.js';
 import { Session } from '../src/store/session.js';
 import { type TestService, testService } from '../src/testing/index.js';
 import { listThings, sample, things } from './sample.js';
@@ -103,6 +104,26 @@ it('rows among values are found each once, and no other merchant has them', asyn
   expect(await among(15, 'name', ['thing 7', 'other 7'])).toEqual([7]);
   expect(await among(17, 'id', [1, 3])).toEqual([]);
   expect(await among(15, 'id', [])).toEqual([]);
+});
+
+it('rows among values are found whatever a table calls its columns', async () => {
+  interface Odd {
+    merchantId: number;
+    asked: number;
+    found: string;
+    value: bigint;
+  }
+  const odd = table<Odd>('odd', {
+    key: ['merchantId', 'asked'],
+    columns: { merchantId: integer(), asked: integer(), found: text(), value: money() },
+  });
+  await t.rows(`create view odd with (security_invoker) as
+    select merchant_id, id as asked, name as found, size as value from things`);
+  await t.rows('grant select on odd to public');
+  await t.db.read(t.callerOf({ merchantId: 15 }), async reader => {
+    expect(await reader.among(odd, 'found', ['thing 7', 'other 7'])).toMatchObject([{ asked: 7, value: 3n }]);
+    expect(await reader.among(odd, 'asked', [8])).toMatchObject([{ found: 'thing 8' }]);
+  });
 });
 
 it('a sparse list of which too much fits to be collected is met along the index of its order', async () => {

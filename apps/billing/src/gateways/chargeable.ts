@@ -68,6 +68,12 @@ export function nameOfMethod({ type, data }: Pick<PaymentMethodRow, 'type' | 'da
 export const gatewayUserIdOf = async (reader: Reader, at: UserAtGateway): Promise<string> =>
   (await reader.find(gatewayUsers, { ...at }))?.gatewayUserId ?? '';
 
+/** The gateways' own ids of users, by `<gatewayId> <userId>`. */
+export async function gatewayUsersOf(reader: Reader, userIds: readonly number[]): Promise<Map<string, string>> {
+  const rows = await reader.among(gatewayUsers, 'userId', userIds);
+  return new Map(rows.map(row => [`${row.gatewayId} ${row.userId}`, row.gatewayUserId]));
+}
+
 /** The user with a gateway's own id; undefined for an unknown one. */
 export const userAtGateway = async (
   reader: Reader,

@@ -11,4 +11,5 @@ export const planAggregate = aggregate({
   key: 'id',
   view: planView,
   ids: ({ id: planId }) => ({ planId }),
+  lookups: { externalPlanId: externalPlanId => ({ externalPlanId, deletedTime: 0 }) },
 });

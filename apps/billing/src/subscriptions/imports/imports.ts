@@ -7,7 +7,7 @@ import { sellerCountry } from '../../customers/merchants.js';
 import { knownPlans, plansByExternalIds } from '../../customers/plans.js';
 import { emailKey, usersByNames } from '../../customers/users.js';
 import * as discounts from '../../discounts/verbs.js';
-import { gatewayUserIdOf } from '../../gateways/chargeable.js';
+import { gatewayUsersOf } from '../../gateways/chargeable.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import { gatewaysById } from '../../gateways/lookup.js';
 import { keepAnswer } from '../../gateways/payment-methods.js';
@@ -133,8 +133,8 @@ async function factsOf(reader: Reader, asked: readonly Asked[]) {
   const rows: ActiveRow[] = asked.map(({ fields }) => fields);
   const texts = (column: 'Email' | 'ExternalUserId' | 'ExternalPlanId' | 'ExternalSubscriptionId') =>
     rows.flatMap(row => row[column] ?? []);
-  const addons = rows.flatMap(({ AddOns }) => (Array.isArray(AddOns) ? AddOns : []));
-  const named = (key: string) => addons.flatMap(addon => (addon as Record<string, unknown> | null)?.[key] ?? []);
+  const addons = rows.flatMap(addonsNamed);
+  const named = (key: string) => addons.flatMap(addon => addon[key] ?? []);
   const planIds = [...rows.flatMap(({ PlanId }) => PlanId ?? []), ...named('planId').map(Number)].filter(
     Number.isSafeInteger,
   );
@@ -147,28 +147,48 @@ async function factsOf(reader: Reader, asked: readonly Asked[]) {
     reader.among(subscriptions, 'externalSubscriptionId', texts('ExternalSubscriptionId')),
   ]);
   const userIds = [...users.byEmail.values(), ...users.byExternalId.values()];
-  const theirs = await reader.among(subscriptions, 'userId', [...new Set(userIds)]);
+  const [theirs, gatewayUsers] = await Promise.all([
+    reader.among(subscriptions, 'userId', [...new Set(userIds)]),
+    gatewayUsersOf(reader, [...new Set(userIds)]),
+  ]);
   return {
     ...{ settings, users, byExternalId, byId },
     gateways: [...gateways.values()].filter(({ archived }) => !archived),
     held: new Map(held.map(sub => [sub.externalSubscriptionId, sub.subscriptionId])),
+    /** The gateways' own ids of users; those of the file are added as rows are judged. */
+    gatewayUsers,
     /** Live subscriptions by user and product; rows of the file are added as they are judged. */
     live: new Map(theirs.filter(({ status }) => isLive(status)).map(sub => [placeOf(sub), sub.subscriptionId])),
   };
 }
 
+/** The add-ons of a row, as far as they are objects: their shape is judged later. */
+const addonsNamed = ({ AddOns }: ActiveRow): Record<string, unknown>[] =>
+  Array.isArray(AddOns) ? AddOns.filter(addon => typeof addon === 'object' && addon !== null) : [];
+
 /** Users and plans that rows name and that are not known here, each once. */
-function missingOf(asked: readonly Asked[], { users, byId }: Facts) {
+function missingOf(asked: readonly Asked[], { users, byExternalId, byId }: Facts) {
+  const plan = (id: unknown) => {
+    if (Number.isSafeInteger(id) && !byId.has(id as number))
+      names.set(`plan ${id}`, { copy: 'plans', name: id as number });
+  };
+  const planCalled = (externalPlanId: unknown) => {
+    if (typeof externalPlanId === 'string' && !byExternalId.has(externalPlanId))
+      names.set(`plan "${externalPlanId}"`, { copy: 'plans', name: { externalPlanId } });
+  };
   const names = new Map<string, { copy: 'users' | 'plans'; name: number | Readonly<Record<string, string>> }>();
   for (const { fields } of asked) {
-    const { ExternalUserId: externalUserId, Email: email, ExternalPlanId, PlanId } = fields;
+    const { ExternalUserId: externalUserId, Email: email, ExternalPlanId, PlanId }: ActiveRow = fields;
     if (externalUserId !== undefined && !users.byExternalId.has(externalUserId)) {
       names.set(`id ${externalUserId}`, { copy: 'users', name: { externalUserId } });
     } else if (externalUserId === undefined && email !== undefined && !users.byEmail.has(emailKey(email))) {
       names.set(`email ${email}`, { copy: 'users', name: { email } });
     }
-    if (ExternalPlanId === undefined && PlanId !== undefined && !byId.has(PlanId)) {
-      names.set(`plan ${PlanId}`, { copy: 'plans', name: PlanId });
+    if (ExternalPlanId !== undefined) planCalled(ExternalPlanId);
+    else plan(PlanId);
+    for (const addon of addonsNamed(fields)) {
+      plan(addon.planId);
+      planCalled(addon.externalPlanId);
     }
   }
   return [...names.values()];
@@ -197,7 +217,7 @@ async function judged(
   const other = isActive ? facts.live.get(place) : undefined;
   if (other !== undefined) faults.add('', `The user has a live subscription to the product: ${other}`);
   if (isActive) facts.live.set(place, `row of ${externalId}`);
-  await assertSameUser(reader, sub, fields, faults);
+  assertSameUser(facts, sub, fields, faults);
   if (!isActive || DiscountCode === undefined) return faults.found.length === 0 ? sub : undefined;
   const bound = await discounts.bindable(reader, DiscountCode, planOf(sub));
   if (!bound) faults.add('DiscountCode', 'names no active, recurring code for this plan');
@@ -206,11 +226,17 @@ async function judged(
 }
 
 /** A user is one at a gateway: a method of another one there cannot be charged. */
-async function assertSameUser(reader: Reader, sub: Subscription, { GatewayUserId }: ActiveRow, faults: Faults) {
+function assertSameUser(
+  { gatewayUsers }: Facts,
+  { gatewayId, userId }: Subscription,
+  { GatewayUserId }: ActiveRow,
+  faults: Faults,
+): void {
   if (GatewayUserId === undefined) return;
-  const known = await gatewayUserIdOf(reader, sub);
-  if (known !== '' && known !== GatewayUserId)
-    faults.add('GatewayUserId', `is not ${known}, as which the gateway knows the user`);
+  const place = `${gatewayId} ${userId}`;
+  const known = gatewayUsers.get(place);
+  if (known === undefined) gatewayUsers.set(place, GatewayUserId);
+  else if (known !== GatewayUserId) faults.add('GatewayUserId', `is not ${known}, as which the gateway knows the user`);
 }
 
 function foundBy(reader: Reader, fields: ActiveRow & HistoryRow, facts: Facts): Found {

@@ -41,7 +41,7 @@ type ExportTaskRow = TaskRow & { task: ExportTask };
 /** A slice that was made outside of the transaction, from a task as it was; or the reason why it ends without a file. */
 type Made = { task: ExportTaskRow } & (
   | { reason: string }
-  | { reason?: never; count: number; next: string | undefined; file: Written }
+  | { reason?: never; next: string | undefined; file: Written }
 );
 
 /**
@@ -99,14 +99,15 @@ export class ExportWriting {
     }
     const kinds = exportColumns(task.task);
     const columns = task.columns.map(name => ({ name, kind: kinds[name] ?? 'text' }));
-    const { bytes, crc, rawBytes } = task;
+    const { rows: before, bytes, crc, rawBytes } = task;
+    const state = { rows: before, bytes, crc, rawBytes };
     const file = await this.files.write(task.merchantId, {
-      ...{ format, columns, rows, zone: zoneOf(payload), last: next === undefined, state: { bytes, crc, rawBytes } },
+      ...{ format, columns, rows, zone: zoneOf(payload), last: next === undefined, state },
     });
     if (Math.max(file.bytes, file.rawBytes) > this.limits.fileBytes) {
       throw new Lasting('The file would be larger than 4 GB: narrow the filters, or name fewer columns');
     }
-    return { task, count: rows.length, next, file };
+    return { task, next, file };
   }
 
   private async rowsOf(task: ExportTaskRow, { requestId }: WorkItem): Promise<Sliced<(string | number)[]>> {
@@ -138,13 +139,13 @@ export class ExportWriting {
       tx.save(taskRows, { ...task, ...ended, startTime, finishTime: now, modifyTime: now });
       return;
     }
-    const { count, next, file } = made;
+    const { next, file } = made;
     const all = await addToFile(tx, task, file.content, this.limits.partBytes);
-    const { bytes, crc, rawBytes } = file;
+    const { rows, bytes, crc, rawBytes } = file;
     const isDone = next === undefined;
     tx.save(taskRows, {
-      ...{ ...task, bytes, crc, rawBytes, startTime, modifyTime: now },
-      ...{ rows: task.rows + count, parts: all, position: next ?? '' },
+      ...{ ...task, rows, bytes, crc, rawBytes, startTime, modifyTime: now },
+      ...{ parts: all, position: next ?? '' },
       ...{ status: isDone ? 'done' : 'running', finishTime: isDone ? now : 0 },
     });
     if (isDone) removeLater(tx, id, now);

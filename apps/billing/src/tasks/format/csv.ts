@@ -16,9 +16,9 @@ export function csvOf({ columns, rows, zone, state }: Slice): Written {
     return kind === 'text' ? (value: Cell) => quoted(guarded(String(value))) : (value: Cell) => String(value);
   });
   const lines = rows.map(row => `${writers.map((write, at) => write(row[at] ?? '')).join(',')}\r\n`);
-  const header = state.bytes === 0 ? `\uFEFF${columns.map(({ name }) => quoted(name)).join(',')}\r\n` : '';
+  const header = state.bytes === 0 ? `\uFEFF${columns.map(({ name }) => quoted(guarded(name))).join(',')}\r\n` : '';
   const content = Buffer.from(header + lines.join(''));
-  return { content, bytes: state.bytes + content.length, crc: 0, rawBytes: 0 };
+  return { content, rows: state.rows + rows.length, bytes: state.bytes + content.length, crc: 0, rawBytes: 0 };
 }
 
 const guarded = (text: string) => (formula.test(text) ? `'${text}` : text);

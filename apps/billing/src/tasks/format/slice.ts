@@ -9,6 +9,8 @@ export interface FileColumn {
 
 /** A file so far. */
 export interface FileState {
+  /** Rows below its header. */
+  rows: number;
   bytes: number;
   /** Checksum and size of what is compressed in it. */
   crc: number;

@@ -32,7 +32,7 @@ const sheetEnd = '</sheetData></worksheet>';
  */
 export function xlsxOf({ columns, rows, zone, state, last }: Slice): Written {
   const isFirst = state.bytes === 0;
-  const xml = `${isFirst ? sheetStart + headerOf(columns) : ''}${rowsOf(columns, rows, zone)}${last ? sheetEnd : ''}`;
+  const xml = `${isFirst ? sheetStart + headerOf(columns) : ''}${rowsOf(columns, rows, zone, state.rows + 2)}${last ? sheetEnd : ''}`;
   const raw = Buffer.from(xml);
   const finishFlush = last ? constants.Z_FINISH : constants.Z_FULL_FLUSH;
   const packed = deflateRawSync(raw, { finishFlush });
@@ -40,30 +40,48 @@ export function xlsxOf({ columns, rows, zone, state, last }: Slice): Written {
   const crc = raw.length === 0 ? state.crc : crc32(raw, state.crc);
   const rawBytes = state.rawBytes + raw.length;
   const content = Buffer.concat([isFirst ? opening : Buffer.alloc(0), packed]);
-  const bytes = state.bytes + content.length;
-  if (!last) return { content, bytes, crc, rawBytes };
+  const [count, bytes] = [state.rows + rows.length, state.bytes + content.length];
+  if (!last) return { content, rows: count, bytes, crc, rawBytes };
   const sheet = { crc, packed: bytes - opening.length, size: rawBytes };
   const sizes = sizesAfter(sheet);
   const entry = { name: sheetName, stored: false, offset: statics.bytes.length, ...sheet };
   const end = directory([...statics.entries, entry], bytes + sizes.length);
   const whole = Buffer.concat([content, sizes, end]);
-  return { content: whole, bytes: state.bytes + whole.length, crc, rawBytes };
+  return { content: whole, rows: count, bytes: state.bytes + whole.length, crc, rawBytes };
 }
 
 const headerOf = (columns: readonly FileColumn[]) =>
-  `<row>${columns.map(({ name }) => `<c s="1" t="inlineStr"><is><t>${name}</t></is></c>`).join('')}</row>`;
+  rowAt(
+    1,
+    columns.map(({ name }) => `s="1" ${textCell(name)}`),
+  );
 
-function rowsOf(columns: readonly FileColumn[], rows: Slice['rows'], zone: string): string {
+function rowsOf(columns: readonly FileColumn[], rows: Slice['rows'], zone: string, first: number): string {
   const timeOf = timesIn(zone);
   const writers = columns.map(({ kind }) => {
     if (kind === 'time') return (value: Cell) => textCell(timeOf(Number(value)));
-    return kind === 'text' ? (value: Cell) => textCell(String(value)) : (value: Cell) => `<c><v>${value}</v></c>`;
+    return kind === 'text' ? (value: Cell) => textCell(String(value)) : (value: Cell) => `><v>${value}</v>`;
   });
-  return rows.map(row => `<row>${writers.map((write, at) => write(row[at] ?? '')).join('')}</row>`).join('');
+  return rows
+    .map((row, index) =>
+      rowAt(
+        first + index,
+        writers.map((write, at) => write(row[at] ?? '')),
+      ),
+    )
+    .join('');
 }
 
+/** A row of cells, each from its attributes on. Not every reader counts cells that have no address. */
+const rowAt = (row: number, cells: readonly string[]) =>
+  `<row r="${row}">${cells.map((cell, at) => `<c r="${letters(at)}${row}" ${cell}</c>`).join('')}</row>`;
+
+/** The name of a column: A to Z, AA to ZZ. */
+const letters = (at: number): string => (at < 26 ? letter(at) : letter(Math.floor(at / 26) - 1) + letter(at % 26));
+const letter = (at: number) => String.fromCharCode(65 + at);
+
 const textCell = (text: string) =>
-  text === '' ? '<c/>' : `<c t="inlineStr"><is><t xml:space="preserve">${escaped(cut(text))}</t></is></c>`;
+  text === '' ? '>' : `t="inlineStr"><is><t xml:space="preserve">${escaped(cut(text))}</t></is>`;
 
 /** Text of a cell, without half a surrogate pair at its end. */
 const cut = (text: string) =>

@@ -9,7 +9,7 @@ const limits = { named: 20 } as const;
 /** What became of a row: its cells of `resultColumns`, by name. */
 export type RowResult = Partial<Record<(typeof resultColumns)[number], string>>;
 
-/** The rows as they were sent, each with its result; rows without one were not taken. */
+/** The rows as they were sent, each with its result; rows without one were not taken. Of a file with a fault none was, unless it was only tried. */
 export function resultFile(
   { format, header, rows }: FileTable,
   results: ReadonlyMap<number, RowResult>,
@@ -22,7 +22,7 @@ export function resultFile(
   for (const issue of issues) faults.set(issue.row, [...(faults.get(issue.row) ?? []), issue]);
   const sent = header.flatMap((name, at) => (resultColumns.some(known => known === name) ? [] : [{ name, at }]));
   return {
-    ...{ format, zone: 'UTC', last: true, state: { bytes: 0, crc: 0, rawBytes: 0 } },
+    ...{ format, zone: 'UTC', last: true, state: { rows: 0, bytes: 0, crc: 0, rawBytes: 0 } },
     columns: [...sent.map(({ name }) => name), ...used].map(name => ({ name, kind: 'text' })),
     rows: rows.map(({ row, cells }) => {
       const own = faults.get(row);

@@ -107,10 +107,9 @@ export class ImportRunning {
     const { rows, issues } = rowsIn(kind, table);
     if (issues.length > 0) return { issues, results: new Map() };
     const { results, ...prepared } = await this.subscriptions.prepared(kind, rows, caller);
-    return {
-      ...prepared,
-      results: new Map([...results].map(([row, result]) => [row, subscriptionResult(task, result)])),
-    };
+    const isTaken = isDry(task) || prepared.issues.length === 0;
+    const shown = [...results].map(([row, result]) => [row, subscriptionResult(task, result)] as const);
+    return { ...prepared, results: new Map(isTaken ? shown : []) };
   }
 
   private async users(

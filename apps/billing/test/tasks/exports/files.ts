@@ -69,16 +69,16 @@ export function filesIn(bytes: Buffer): ReadonlyMap<string, string> {
 
 const entities: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&#13;': '\r' };
 const cells =
-  /<c(?: s="1")?(?:\/>| t="inlineStr"><is><t(?: xml:space="preserve")?>([^<]*)<\/t><\/is><\/c>|><v>([^<]*)<\/v><\/c>)/g;
+  /<c r="[A-Z]+\d+"(?: s="1")? ?(?:><\/c>|t="inlineStr"><is><t(?: xml:space="preserve")?>([^<]*)<\/t><\/is><\/c>|><v>([^<]*)<\/v><\/c>)/g;
 
 /** The rows of the sheet of an XLSX file, its header first: texts, and numbers as numbers. */
 export function xlsxRows(bytes: Buffer): (string | number)[][] {
   const files = filesIn(bytes);
   const sheet = files.get('xl/worksheets/sheet1.xml') ?? '';
   const [, data = ''] = /<sheetData>(.*)<\/sheetData><\/worksheet>$/s.exec(sheet) ?? [];
-  if (data.replace(/<row>(.*?)<\/row>/gs, (_, row: string) => row.replace(cells, '')) !== '')
+  if (data.replace(/<row r="\d+">(.*?)<\/row>/gs, (_, row: string) => row.replace(cells, '')) !== '')
     throw new Error('no rows');
-  return [...data.matchAll(/<row>(.*?)<\/row>/gs)].map(([, row = '']) =>
+  return [...data.matchAll(/<row r="\d+">(.*?)<\/row>/gs)].map(([, row = '']) =>
     [...row.matchAll(cells)].map(([, text, number]) =>
       number === undefined
         ? (text ?? '').replace(/&(?:amp|lt|gt|#13);/g, found => entities[found] ?? '')

@@ -122,7 +122,7 @@ describe('a subscription that is imported', () => {
 
   it('is changed from its next period on: what was paid elsewhere has no line to credit', async () => {
     const { subscriptionId } = await subOf(await take([row(card('c'))]));
-    const change = { subscriptionId, newPlanId: 20 };
+    const change = { subscriptionId, newPlanId: 20, quantity: 1 };
     expect(await w.t.call(submitChange, { ...change, effectImmediate: 1 })).toMatchObject({
       ...{ slug: 'invalid_parameters', issues: [{ path: '/effectImmediate' }] },
     });
@@ -172,7 +172,7 @@ describe('rows that cannot be taken', () => {
       () => ({ Amount: '10', Quantity: 3 }),
       'Amount is 10 for 3 units, which is no whole amount for one',
     ],
-    ['a currency without a price', () => ({ Currency: 'USD' }), 'Currency must'],
+    ['a currency without a price', () => ({ Currency: 'USD' }), 'Currency Plan 10 has no price in USD'],
     ['no currency', () => ({ Currency: 'EURO' }), 'Currency must be an ISO 4217 code such as EUR'],
     [
       'a period that is over',

@@ -50,8 +50,8 @@ export function amongText<T>(from: Table<T>, property: keyof T & string): string
     const { column, type } = columnInfo(from, property);
     return bounded(
       from,
-      `select ${list} from unnest($2::${type}[]) asked cross join lateral
-      (select * from ${from.table} where merchant_id = $1 and ${column} = asked offset 0) found`,
+      `select ${list} from unnest($2::${type}[]) asked(value) cross join lateral
+      (select * from ${from.table} where merchant_id = $1 and ${column} = asked.value offset 0) found`,
     );
   });
 }
