@@ -7,6 +7,9 @@ import {
   errors,
   eventOccasions,
   events,
+  type ImportTask,
+  importColumns,
+  importTasks,
   type Operation,
   type Service,
   type Slug,
@@ -145,13 +148,18 @@ function eventSection(): string {
   ].join('\n\n');
 }
 
-/** The page with its table of events: when each is sent. */
-export const withEvents = (page: string): string =>
-  withPart(
-    page,
-    'events',
-    table(
-      ['event', 'when'],
-      emittedEventNames.map(name => [`\`${name}\``, eventOccasions[name]]),
-    ),
+/** The page with its tables: when each event is sent, and the columns of imports. */
+export function withTables(page: string): string {
+  const occasions = emittedEventNames.map(name => [`\`${name}\``, eventOccasions[name]]);
+  const columns = importTasks.map(
+    task => `**${task}**\n\n${table(['column', 'required', 'meaning'], columnRows(task))}`,
   );
+  return withPart(withPart(page, 'events', table(['event', 'when'], occasions)), 'imports', columns.join('\n\n'));
+}
+
+const columnRows = (task: ImportTask) =>
+  Object.entries(importColumns(task)).map(([name, { or = [], required, means }]) => [
+    [name, ...or].map(known => `\`${known}\``).join(' or '),
+    required ? 'yes' : '',
+    means,
+  ]);

@@ -70,11 +70,11 @@ const rows = [
     finished: 'it has taken effect',
     cancelled: 'withdrawn, replaced, or not paid in time',
   }),
-  rowsOf('export', taskStatus, {
+  rowsOf('export or import', taskStatus, {
     queued: 'not begun yet',
-    running: 'some rows are written',
+    running: 'some rows of an export are written',
     done: 'its link opens the file for 7 days',
-    failed: 'given up, as failureReason says',
+    failed: 'given up, as failureReason says; of an import no row was taken',
   }),
   rowsOf('period of a subscription', subscriptionTimelineStatus, {
     pending: never,

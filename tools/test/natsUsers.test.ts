@@ -263,7 +263,7 @@ function isDue(user: string, verb: string, subject: string): boolean {
   if (kind === 'cmd' && user === 'gateway') return true;
   if (subject === 'cmd.billing.platform.price_change_counts') return user === 'catalog';
   if (subject === 'cmd.identity.platform.users_by_key') return user === 'billing';
-  if (subject === 'cmd.identity.platform.export_rows') return user === 'billing';
+  if (/^cmd\.identity\.platform\.(export_rows|import_users)$/.test(subject)) return user === 'billing';
   if (questions.includes(subject)) {
     return subject.endsWith('.platform.events') ? isOrdered(user, of) : keeps(user, of);
   }

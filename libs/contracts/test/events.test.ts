@@ -55,9 +55,9 @@ describe('events', () => {
     ]);
   });
 
-  it('have 43 names to subscribe to, none twice', () => {
-    expect(new Set(webhookEventNames).size).toBe(43);
-    expect(webhookEventNames).toHaveLength(43);
+  it('have 44 names to subscribe to, none twice', () => {
+    expect(new Set(webhookEventNames).size).toBe(44);
+    expect(webhookEventNames).toHaveLength(44);
   });
 
   it('of one aggregate have one owner', () => {

@@ -8,7 +8,7 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
 
 /** Modules that a source imports, except zod and files of this library; `file` is relative to the source folder. */
 const foreignImports = (text: string, file: string) =>
-  [...text.matchAll(/(?:from|import|require)\s*\(?\s*['"]([^'"]+)['"]/g)]
+  [...text.matchAll(/\b(?:from|import|require)\s*\(?\s*['"]([^'"]+)['"]/g)]
     .map(([, name = '']) => name)
     .filter(name => name !== 'zod' && !isOwn(name, file));
 

@@ -63,6 +63,9 @@ const byRule: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'must be an http or https URL, or blank': fc.constantFrom('', 'https://example.com/back'),
   'must be a time zone of the IANA database, such as Europe/Berlin, or blank': fc.constantFrom('', 'Asia/Tokyo'),
   'must be 1 to 20 letters, digits, - or _': fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/),
+  'must be base64 of a file that is not empty': fc
+    .uint8Array({ minLength: 1, maxLength: 60 })
+    .map(bytes => Buffer.from(bytes).toString('base64')),
   'may not be blank': fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter(text => text.trim() !== ''),
 };
 

@@ -23,6 +23,15 @@ export async function addToFile(
   return added;
 }
 
+const insertUpload = 'insert into task_uploads (merchant_id, task_id, content) values ($1, $2, $3)';
+const deleteUpload = 'delete from task_uploads where merchant_id = $1 and task_id = $2';
+
+/** Keeps the file that was sent for a task until it is taken. */
+export const keepUpload = (tx: Tx, id: number, content: Buffer): Promise<unknown> =>
+  tx.run(insertUpload, [tx.merchantId, id, content]);
+
+export const dropUpload = (tx: Tx, id: number): Promise<unknown> => tx.run(deleteUpload, [tx.merchantId, id]);
+
 export const removeFile = (tx: Tx, id: number): Promise<unknown> => tx.run(deleteParts, [tx.merchantId, id]);
 
 /** Has the file of a task that is done removed once its links are over. */

@@ -124,7 +124,8 @@ class Described {
   /** The input as a form, whose file is sent as it is. */
   private form(file: string): Json {
     const schema = this.components.of(this.operation.input, 'input');
-    return { ...schema, properties: { ...(schema.properties as Json), [file]: { type: 'string', format: 'binary' } } };
+    const properties = { ...(schema.properties as Json), [file]: { type: 'string', format: 'binary' } };
+    return this.named('Form', { ...schema, properties });
   }
 
   /** The whole envelope, so that generated clients have one type for it. */
@@ -143,7 +144,7 @@ class Described {
     });
   }
 
-  private named(part: 'Request' | 'Response' | 'Data', schema: Json): Json {
+  private named(part: 'Request' | 'Form' | 'Response' | 'Data', schema: Json): Json {
     return this.components.add(`${pascal(this.operation.name)}${part}`, schema, patternOf(this.operation));
   }
 

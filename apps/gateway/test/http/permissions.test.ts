@@ -5,6 +5,7 @@ import {
   everything,
   exportKinds,
   exportTasks,
+  importNames,
   type MemberAccess,
   type Operation,
   operations,
@@ -114,6 +115,7 @@ describe('every operation is for', () => {
 /** Inputs that bring an effect, by operation: the smallest that is valid, and the fields that are for the effect. */
 const effects: Record<string, { input: object; by: object; empty: object }[]> = {
   'task.new_export': exportTasks.map(task => ({ input: {}, by: { task }, empty: { task } })),
+  'task.new_import': importNames.map(task => ({ input: { file: { base64: 'YQ==' } }, by: { task }, empty: { task } })),
   'subscription.create_submit': [{ input: { userId: 1, planId: 1 }, by: { discount: {} }, empty: {} }],
   'subscription.renew': [{ input: { subscriptionId: 'sub_1' }, by: { discount: {} }, empty: {} }],
   'subscription.update_submit': [

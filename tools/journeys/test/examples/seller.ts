@@ -35,12 +35,13 @@ export class Seller {
   private constructor(
     readonly api: Client,
     readonly gatewayId: number,
+    readonly apiKey: string,
   ) {}
 
   static async open(stand: Stand, name: string): Promise<Seller> {
     const { apiKey } = await stand.stack.merchant(name);
     const api = createClient({ baseUrl: stand.stack.facts().baseUrl, credential: apiKey });
-    return new Seller(api, await sandboxGateway(api));
+    return new Seller(api, await sandboxGateway(api), apiKey);
   }
 
   to = (time: number) => advanceTo(this.api, time);

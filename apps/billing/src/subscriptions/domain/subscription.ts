@@ -31,7 +31,7 @@ export interface Subscription {
   subscriptionId: string;
   id: number;
   version: number;
-  /** Its id in the system from which it was imported; '' for none. */
+  /** The id in the system from which it was imported; '' for none. */
   externalSubscriptionId: string;
   userId: number;
   productId: number;

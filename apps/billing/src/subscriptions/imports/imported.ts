@@ -20,7 +20,7 @@ import type { Subscription } from '../domain/subscription.js';
 export type ActiveRow = ImportRow<'ActiveSubscriptionImport'>;
 export type HistoryRow = ImportRow<'HistorySubscriptionImport'>;
 
-/** What a row names, as far as it is there, and when it is taken. */
+/** The things that a row names, as far as they are there, and when it is taken. */
 export interface Found {
   merchantId: number;
   now: number;
@@ -47,7 +47,7 @@ export class Faults {
     this.found.push({ column, message });
   }
 
-  /** What `make` returns; undefined where it throws Rejected, whose words are then faults of the column. */
+  /** The result of `make`; undefined where it throws Rejected, whose words are then faults of the column. */
   of<T>(column: string, make: () => T): T | undefined {
     try {
       return make();

@@ -38,7 +38,7 @@ interface Ready {
   sub: Subscription;
 }
 
-/** What becomes of a row, as its result shows it; amounts in major units, times unix seconds. */
+/** The outcome of a row, as its result shows it; amounts in major units, times unix seconds. */
 export interface ImportedRow {
   subscriptionId: string;
   /** Undefined where none follows. */
@@ -73,7 +73,7 @@ export class SubscriptionImports {
       const ready: Ready[] = [];
       for (const { row, fields } of asked) {
         const faults = new Faults();
-        const sub = await judged(reader, kind, fields, facts, faults);
+        const sub = await judged(reader, kind, { row, fields }, facts, faults);
         issues.push(...faults.found.map(fault => ({ row, ...fault })));
         const subscriptionId = newId('sub_', this.clock.wall(), randomBytes(10));
         if (sub) ready.push({ row, fields, sub: { ...sub, subscriptionId } });
@@ -154,7 +154,7 @@ async function factsOf(reader: Reader, asked: readonly Asked[]) {
   return {
     ...{ settings, users, byExternalId, byId },
     gateways: [...gateways.values()].filter(({ archived }) => !archived),
-    held: new Map(held.map(sub => [sub.externalSubscriptionId, sub.subscriptionId])),
+    held: new Map(held.map(sub => [sub.externalSubscriptionId, `${sub.subscriptionId} already`])),
     /** The gateways' own ids of users; those of the file are added as rows are judged. */
     gatewayUsers,
     /** Live subscriptions by user and product; rows of the file are added as they are judged. */
@@ -201,7 +201,7 @@ const placeOf = ({ userId, productId }: Pick<Subscription, 'userId' | 'productId
 async function judged(
   reader: Reader,
   kind: SubscriptionTask,
-  fields: ActiveRow & HistoryRow,
+  { row, fields }: { row: number; fields: ActiveRow & HistoryRow },
   facts: Facts,
   faults: Faults,
 ): Promise<Subscription | undefined> {
@@ -210,13 +210,13 @@ async function judged(
   const sub = isActive ? activeFrom(fields, found, faults) : historyFrom(fields, found, faults);
   const { ExternalSubscriptionId: externalId = '', DiscountCode } = fields;
   const held = facts.held.get(externalId);
-  if (held !== undefined) faults.add('ExternalSubscriptionId', `is ${held} already`);
-  else facts.held.set(externalId, 'another row of this file');
-  if (!sub) return undefined;
+  if (held !== undefined) faults.add('ExternalSubscriptionId', `is ${held}`);
+  else facts.held.set(externalId, `that of row ${row} too`);
+  if (!sub || held !== undefined) return undefined;
   const place = placeOf(sub);
   const other = isActive ? facts.live.get(place) : undefined;
   if (other !== undefined) faults.add('', `The user has a live subscription to the product: ${other}`);
-  if (isActive) facts.live.set(place, `row of ${externalId}`);
+  if (isActive) facts.live.set(place, `that of row ${row}`);
   assertSameUser(facts, sub, fields, faults);
   if (!isActive || DiscountCode === undefined) return faults.found.length === 0 ? sub : undefined;
   const bound = await discounts.bindable(reader, DiscountCode, planOf(sub));

@@ -93,13 +93,18 @@ const readings: Readonly<Record<CellKind, Reading>> = {
   },
   percentage: {
     read: cell =>
-      /^(\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%?$/.test(cell) ? Math.round(Number.parseFloat(cell) * 100) : undefined,
+      /^(\d{1,2}(\.\d{1,2})?|100(\.0{1,2})?)%?$/.test(cell) ? basisPointsOf(cell.replace('%', '')) : undefined,
     rule: 'must be a percentage from 0 to 100 such as 8.25',
   },
   time: { read: timeIn, rule: 'must be a time in UTC such as 2026-01-31 09:30:00' },
   flag: { read: cell => flags[cell.toLowerCase()], rule: 'must be yes or no' },
   json: { read: jsonIn, rule: 'must be JSON' },
 };
+
+function basisPointsOf(percentage: string): number {
+  const [whole, decimals = ''] = percentage.split('.');
+  return Number(`${whole}${decimals.padEnd(2, '0')}`);
+}
 
 function timeIn(cell: string): number | undefined {
   const match = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.\d+)?Z?)?$/.exec(cell);

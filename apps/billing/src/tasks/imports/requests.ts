@@ -1,8 +1,8 @@
 import { Controller, Inject } from '@nestjs/common';
 import { type In, newImport } from '@recur/contracts';
 import { type Caller, CLOCK, type Clock, Db, Handle } from '@recur/platform';
+import { keepUpload } from '../files.js';
 import { openTask } from '../opened.js';
-import { taskUploads } from '../tables.js';
 import { taskView } from '../views.js';
 import { IMPORT_WORK } from './running.js';
 
@@ -22,7 +22,7 @@ export class ImportRequests {
     return this.db.write(caller, async tx => {
       const payload = { fileName: file.name };
       const opened = await openTask(tx, caller, { task, format, payload, columns: [], now });
-      tx.save(taskUploads, { merchantId: tx.merchantId, taskId: opened.id, content });
+      await keepUpload(tx, opened.id, content);
       tx.schedule(IMPORT_WORK, String(opened.id), now);
       tx.log(`Import(${opened.id})`, `New: ${task}`);
       return { task: taskView(opened, '') };

@@ -6,7 +6,7 @@ import { resultColumns } from './cells.js';
 /** Issues that a task's reason names. */
 const limits = { named: 20 } as const;
 
-/** What became of a row: its cells of `resultColumns`, by name. */
+/** The outcome of a row: its cells of `resultColumns`, by name. */
 export type RowResult = Partial<Record<(typeof resultColumns)[number], string>>;
 
 /** The rows as they were sent, each with its result; rows without one were not taken. Of a file with a fault none was, unless it was only tried. */
@@ -36,7 +36,7 @@ const notTaken: RowResult = { ImportResult: 'not taken: other rows were refused'
 
 const faultText = ({ column, message }: RowIssue): string => (column === '' ? message : `${column} ${message}`);
 
-/** What is wrong, row by row, in words. */
+/** The faults, row by row, in words. */
 export function reasonOf(issues: readonly RowIssue[]): string {
   const named = issues.slice(0, limits.named).map(issue => `Row ${issue.row}: ${faultText(issue)}`);
   const more = issues.length - named.length;

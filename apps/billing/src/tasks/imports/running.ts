@@ -15,7 +15,7 @@ import {
 import { type ImportedRow, SubscriptionImports } from '../../subscriptions/imports/imports.js';
 import { finalReason, Lasting } from '../failures.js';
 import { FileThread } from '../file-thread.js';
-import { addToFile, removeLater } from '../files.js';
+import { addToFile, dropUpload, removeLater } from '../files.js';
 import type { Written } from '../format/slice.js';
 import { type FileTable, UnreadableFile } from '../format/table.js';
 import { timesIn } from '../format/times.js';
@@ -32,7 +32,7 @@ const unfinished = 'The file could not be taken; nothing of it was. Send it agai
 
 type ImportTaskRow = TaskRow & { task: ImportName };
 
-/** What would become of the rows: their results and faults, and the writes of those that billing keeps. */
+/** The outcome of the rows: their results and faults, and the writes of those that billing keeps. */
 interface Taken {
   issues: readonly RowIssue[];
   results: ReadonlyMap<number, RowResult>;
@@ -134,7 +134,7 @@ export class ImportRunning {
     if (isDone && !isDry(task)) await commit?.(tx);
     const now = Math.floor(this.clock.wall() / 1_000);
     const parts = file ? await addToFile(tx, task, file.content, limits.partBytes) : 0;
-    await tx.run('delete from task_uploads where merchant_id = $1 and task_id = $2', [tx.merchantId, id]);
+    await dropUpload(tx, id);
     tx.save(taskRows, {
       ...{ ...task, parts, bytes: file?.bytes ?? 0, rows: isDone ? rows : 0, failureReason: reason },
       ...{ status: isDone ? 'done' : 'failed', startTime: now, finishTime: now, modifyTime: now },

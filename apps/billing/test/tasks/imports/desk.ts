@@ -28,18 +28,25 @@ export function importDesk(t: TestService, caller: TestCaller = {}) {
     const asked = { task, file: { name: 'rows.csv', base64: file.toString('base64') } };
     return (await t.done(newImport, asked, caller)).task;
   };
-  const outcome = async (id: number): Promise<Outcome> => {
+  const shown = async (id: number): Promise<Task> => {
     const { downloads } = await t.done(listTasks, { count: 1_000 }, caller);
     const task = downloads.find(one => one.id === id);
     if (!task) throw new Error(`task ${id} is not listed`);
-    if (task.downloadUrl === '') return { ...task, results: [] };
+    return task;
+  };
+  const fileOf = async (task: Task): Promise<Buffer> => {
     const asked = { ...linked(task), part: 0 };
     const { base64 } = await ask(t.bus, fetchExport, asked, t.callerOf({ merchantId: 0 }));
-    const [header = [], ...rows] = csvRows(Buffer.from(base64, 'base64'));
+    return Buffer.from(base64, 'base64');
+  };
+  const outcome = async (id: number): Promise<Outcome> => {
+    const task = await shown(id);
+    if (task.downloadUrl === '') return { ...task, results: [] };
+    const [header = [], ...rows] = csvRows(await fileOf(task));
     return { ...task, results: rows.map(row => Object.fromEntries(header.map((name, at) => [name, row[at] ?? '']))) };
   };
   return {
-    ...{ queue, outcome },
+    ...{ queue, outcome, shown, fileOf },
     /** Sends rows, or a file, and has them taken. */
     async take(task: ImportName, rows: readonly Cells[] | Buffer): Promise<Outcome> {
       const { id } = await queue(task, Buffer.isBuffer(rows) ? rows : csvOf(rows));

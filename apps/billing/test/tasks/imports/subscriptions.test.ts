@@ -11,8 +11,10 @@ import {
   taskStatus,
 } from '@recur/contracts';
 import { boundary } from '@recur/kernel';
+import { written } from '../../../src/tasks/format/format.js';
 import { ImportRunning } from '../../../src/tasks/imports/running.js';
 import { cardWorld, type World } from '../../subscriptions/world.js';
+import { xlsxRows } from '../exports/files.js';
 import { type Cells, csvOf, importDesk, type Outcome } from './desk.js';
 
 let w: World;
@@ -135,6 +137,22 @@ describe('a subscription that is imported', () => {
 });
 
 describe('a dry run', () => {
+  it('takes a workbook as it takes csv, and answers with one', async () => {
+    const asked = row();
+    const header = Object.keys(asked);
+    const state = { rows: 0, bytes: 0, crc: 0, rawBytes: 0 };
+    const { content } = written({
+      ...{ format: 'xlsx', zone: 'UTC', last: true, state, rows: [header.map(name => asked[name] ?? '')] },
+      columns: header.map(name => ({ name, kind: name === 'PlanId' ? 'integer' : 'text' })),
+    });
+    const { id } = await desk.queue('ActiveSubscriptionImport:dry', Buffer.from(content));
+    await w.t.work.drain();
+    const outcome = await desk.shown(id);
+    expect(outcome).toMatchObject({ status: taskStatus.done, format: 'xlsx', failureReason: '' });
+    const [names = [], cells = []] = xlsxRows(await desk.fileOf(outcome));
+    expect(cells[names.indexOf('ImportResult')]).toBe('can be taken');
+  });
+
   it('answers what would be done, and changes nothing', async () => {
     const before = await count();
     const asked = [row({ Amount: '12.34' }), row()];
@@ -240,9 +258,9 @@ describe('rows that cannot be taken', () => {
     expect(outcome.results.map(({ ImportResult }) => ImportResult)).toEqual([
       expect.stringMatching(/^ExternalSubscriptionId is sub_\w+ already$/),
       expect.stringMatching(/^The user has a live subscription to the product: sub_/),
-      expect.stringMatching(/^The user has a live subscription to the product: row of/),
-      expect.stringMatching(/^The user has a live subscription to the product: row of/),
-      'ExternalSubscriptionId is another row of this file already',
+      'not taken: other rows were refused',
+      'The user has a live subscription to the product: that of row 4',
+      'ExternalSubscriptionId is that of row 4 too',
     ]);
   });
 });
