@@ -12,6 +12,8 @@ export const ndjsonType = 'application/x-ndjson';
 
 /** The media type of forms with a file. */
 export const formType = 'multipart/form-data';
+/** The most fields of a form. */
+const formParts = 20;
 
 /** Charges tokens of the rate limit for what a body holds. Throws Rejected where the caller may not go on. */
 export type Charge = (tokens: number) => void;
@@ -46,14 +48,17 @@ export function jsonOf(body: Buffer | undefined, charge: Charge = free): unknown
 }
 
 /**
- * The fields of a form as an object: texts, and files as their name and bytes in base64. Throws Rejected for a body that is
- * not of the type, which names its boundary.
+ * The fields of a form as an object: texts, and files as their name and bytes in base64; the field `file` is one. Throws
+ * Rejected for a body that is not of the type, which names its boundary, and for too many fields.
  */
-export async function formOf(body: Buffer = Buffer.alloc(0), type: string): Promise<unknown> {
+export async function formOf(body: Buffer = Buffer.alloc(0), type: string, file: string): Promise<unknown> {
   const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData().catch(() => {
     throw invalid('', `The body is not valid ${formType}`);
   });
-  const fields = await Promise.all([...form].map(async ([name, value]) => [name, await sentIn(value)] as const));
+  const parts = [...form];
+  if (parts.length > formParts) throw invalid('', `The form has more than ${formParts} fields`);
+  if (typeof form.get(file) === 'string') throw invalid(`/${file}`, `${file} must be sent as a file, not as text`);
+  const fields = await Promise.all(parts.map(async ([name, value]) => [name, await sentIn(value)] as const));
   return Object.fromEntries(fields);
 }
 

@@ -219,7 +219,7 @@ function bodyOf(
   const type = headers['content-type'] ?? '';
   if (type.startsWith(formType)) {
     if (multipart === undefined) throw new Rejected('unsupported_media_type');
-    return formOf(body as Buffer | undefined, type);
+    return formOf(body as Buffer | undefined, type, multipart);
   }
   const isNdjson = type.startsWith(ndjsonType);
   if (isNdjson !== (ndjson !== undefined)) {

@@ -201,9 +201,19 @@ describe('a form', () => {
   });
 
   it('names the field that is missing or no file', async () => {
-    const refused = await post(upload.path, type, `${part('name="file"', 'A')}------x--\r\n`);
-    expect(refused).toMatchObject({ status: 400, json: { code: 51 } });
-    expect(refused.json.error?.issues.map(({ path }) => path)).toEqual(['/task', '/file']);
+    const refused = async (...parts: string[]) => {
+      const { status, json } = await post(upload.path, type, `${parts.join('')}------x--\r\n`);
+      return [status, json.code, ...(json.error?.issues ?? []).map(({ path, message }) => `${path} ${message}`)];
+    };
+    expect(await refused(part('name="task"', 'A'), part('name="file"', 'A'))).toEqual([
+      ...[400, 51, '/file file must be sent as a file, not as text'],
+    ]);
+    expect(await refused(part('name="other"', 'A'))).toEqual([
+      ...[400, 51, expect.stringMatching(/^\/task /), expect.stringMatching(/^\/file /)],
+    ]);
+    expect(await refused(...Array.from({ length: 21 }, (_, at) => part(`name="f${at}"`, 'A')))).toEqual([
+      ...[400, 51, ' The form has more than 20 fields'],
+    ]);
     expect(asked()).toEqual([]);
   });
 

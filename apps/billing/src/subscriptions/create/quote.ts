@@ -132,19 +132,10 @@ function newSubscription(
   const items = itemsFor(choice);
   const { id, subscriptionId, gatewayPaymentType, taxPercentage, vatNumber } = input;
   return {
-    ...{
-      merchantId,
-      subscriptionId,
-      id,
-      version: 0,
-      externalSubscriptionId: '',
-      userId,
-      productId: plan.productId,
-      planId: plan.id,
-      quantity,
-    },
+    ...{ merchantId, subscriptionId, id, version: 0, userId, productId: plan.productId, planId: plan.id, quantity },
     ...{ status: 'pending', previousStatus: 'init', type: 1, currency, amount: amountOf(items), timeZone },
     ...{ anchor: start.anchor, periodNo: start.periodNo, trialEnd: start.trialEnd, multiTrial: start.multiTrial },
+    externalSubscriptionId: '',
     ...{ currentPeriodStart: start.period.start, currentPeriodEnd: start.period.end, currentPeriodPaid: 0 },
     ...{ firstPaidTime: 0, gatewayId: gateway?.gatewayId ?? 0, paymentMethodId: input.paymentMethodId ?? '' },
     ...{

@@ -27,7 +27,7 @@ import { type RowResult, reasonOf, resultFile } from './results.js';
 /** The kind of work that takes a file; the key is the id of its task. */
 export const IMPORT_WORK = 'task.import';
 
-const limits = { attempts: 8, leaseSeconds: 300, partBytes: 2_000_000, askMs: 60_000 } as const;
+const limits = { attempts: 8, leaseSeconds: 120, partBytes: 2_000_000, askMs: 60_000 } as const;
 const unfinished = 'The file could not be taken; nothing of it was. Send it again';
 
 type ImportTaskRow = TaskRow & { task: ImportName };

@@ -265,6 +265,15 @@ describe('rows that cannot be taken', () => {
   });
 });
 
+it('a merchant has 20 files that wait; another one is refused until one is done', async () => {
+  const file = csvOf([row()]);
+  for (let at = 0; at < 20; at++) await desk.queue('ActiveSubscriptionImport:dry', file);
+  await expect(desk.queue('ActiveSubscriptionImport:dry', file)).rejects.toThrow('too_many_tasks');
+  await w.t.work.drain();
+  await desk.queue('ActiveSubscriptionImport:dry', file);
+  await w.t.work.drain();
+});
+
 describe('a history', () => {
   it('is taken as subscriptions that are over: nothing follows them', async () => {
     const [from, to] = [w.clock.now() - 90 * 86_400, w.clock.now() - 60 * 86_400];

@@ -87,6 +87,7 @@ export const newImport = operation({
     task: z.enum(importNames).describe('With the suffix :dry nothing is changed: the result tells what would be done'),
     file: z
       .object({ name: input.line.default(''), base64: base64File })
+      .meta({ 'x-shape': 'ImportFile' })
       .describe('A csv or an xlsx file whose first row names the columns; in JSON its name, and its bytes in base64'),
   }),
   output: z.object({ task: Task }),
