@@ -16,5 +16,5 @@ export function finalReason(error: unknown, isLastAttempt: boolean, otherwise: s
 }
 
 /** The message of a refusal, with what is wrong with each field. */
-export const wordsOf = ({ slug, message, issues }: Rejected): string =>
+const wordsOf = ({ slug, message, issues }: Rejected): string =>
   [message || errors[slug].message, ...issues.map(issue => issue.message)].join(': ');

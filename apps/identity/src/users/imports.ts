@@ -129,7 +129,7 @@ async function taken(tx: Tx, held: User | undefined, { password: _, email, ...fi
     tx.step(userAggregate, user, 'user.created');
     return user.id;
   }
-  const next = edited({ ...held, planName: await planNameOf(tx, held) }, edit);
-  if (next) tx.step(userAggregate, next, 'user.updated');
+  const next = edited(held, edit);
+  if (next) tx.step(userAggregate, { ...next, planName: await planNameOf(tx, held) }, 'user.updated');
   return held.id;
 }

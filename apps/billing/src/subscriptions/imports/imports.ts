@@ -157,6 +157,8 @@ async function factsOf(reader: Reader, asked: readonly Asked[]) {
     held: new Map(held.map(sub => [sub.externalSubscriptionId, `${sub.subscriptionId} already`])),
     /** The gateways' own ids of users; those of the file are added as rows are judged. */
     gatewayUsers,
+    /** Recurring codes by plan, currency and code, as they are met: most rows share a few. */
+    codes: new Map<string, Awaited<ReturnType<typeof discounts.bindable>>>(),
     /** Live subscriptions by user and product; rows of the file are added as they are judged. */
     live: new Map(theirs.filter(({ status }) => isLive(status)).map(sub => [placeOf(sub), sub.subscriptionId])),
   };
@@ -219,7 +221,9 @@ async function judged(
   if (isActive) facts.live.set(place, `that of row ${row}`);
   assertSameUser(facts, sub, fields, faults);
   if (!isActive || DiscountCode === undefined) return faults.found.length === 0 ? sub : undefined;
-  const bound = await discounts.bindable(reader, DiscountCode, planOf(sub));
+  const named = `${sub.planId} ${sub.currency} ${DiscountCode}`;
+  const bound = await (facts.codes.get(named) ?? discounts.bindable(reader, DiscountCode, planOf(sub)));
+  facts.codes.set(named, bound);
   if (!bound) faults.add('DiscountCode', 'names no active, recurring code for this plan');
   if (faults.found.length > 0 || !bound) return undefined;
   return { ...sub, discount: { ...bound, recurring: true, waitingUseId: 0 } };

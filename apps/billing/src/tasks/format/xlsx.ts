@@ -53,11 +53,13 @@ export function xlsxOf({ columns, rows, zone, state, last }: Slice): Written {
 const headerOf = (columns: readonly FileColumn[]) =>
   rowAt(
     1,
+    letters(columns),
     columns.map(({ name }) => `s="1" ${textCell(name)}`),
   );
 
 function rowsOf(columns: readonly FileColumn[], rows: Slice['rows'], zone: string, first: number): string {
   const timeOf = timesIn(zone);
+  const named = letters(columns);
   const writers = columns.map(({ kind }) => {
     if (kind === 'time') return (value: Cell) => textCell(timeOf(Number(value)));
     return kind === 'text' ? (value: Cell) => textCell(String(value)) : (value: Cell) => `><v>${value}</v>`;
@@ -66,6 +68,7 @@ function rowsOf(columns: readonly FileColumn[], rows: Slice['rows'], zone: strin
     .map((row, index) =>
       rowAt(
         first + index,
+        named,
         writers.map((write, at) => write(row[at] ?? '')),
       ),
     )
@@ -73,11 +76,12 @@ function rowsOf(columns: readonly FileColumn[], rows: Slice['rows'], zone: strin
 }
 
 /** A row of cells, each from its attributes on. Not every reader counts cells that have no address. */
-const rowAt = (row: number, cells: readonly string[]) =>
-  `<row r="${row}">${cells.map((cell, at) => `<c r="${letters(at)}${row}" ${cell}</c>`).join('')}</row>`;
+const rowAt = (row: number, named: readonly string[], cells: readonly string[]) =>
+  `<row r="${row}">${cells.map((cell, at) => `<c r="${named[at]}${row}" ${cell}</c>`).join('')}</row>`;
 
-/** The name of a column: A to Z, AA to ZZ. */
-const letters = (at: number): string => (at < 26 ? letter(at) : letter(Math.floor(at / 26) - 1) + letter(at % 26));
+/** The names of columns in a sheet: A to Z, AA to ZZ. */
+const letters = (columns: readonly FileColumn[]): string[] =>
+  columns.map((_, at) => (at < 26 ? letter(at) : letter(Math.floor(at / 26) - 1) + letter(at % 26)));
 const letter = (at: number) => String.fromCharCode(65 + at);
 
 const textCell = (text: string) =>
