@@ -141,9 +141,20 @@ async function copies(ask: Ask, owner: Service, aggregate: Copied, at: Service, 
   const own = new Map(rows.map(row => [`${row.merchant_id} ${row.id}`, row]));
   return newest.flatMap(({ merchant_id, id, version, data }) => {
     const copy = own.get(`${merchant_id} ${id}`);
-    if (copy?.version === version && isDeepStrictEqual(copy?.data, complete(data))) return [];
-    return [`${table} has version ${copy?.version ?? 'none'} of ${aggregate} ${id}, the owner is at ${version}`];
+    if (!copy || copy.version !== version) {
+      return [`${table} has version ${copy?.version ?? 'none'} of ${aggregate} ${id}, the owner is at ${version}`];
+    }
+    const differing = differingFields(complete(copy.data), complete(data));
+    if (differing.length === 0) return [];
+    return [`${table} has another ${differing.join(', ')} of ${aggregate} ${id} than the owner at ${version}`];
   });
+}
+
+function differingFields(one: unknown, other: unknown): string[] {
+  const ofOne = new Map(Object.entries(one as object));
+  const ofOther = new Map(Object.entries(other as object));
+  const names = new Set([...ofOne.keys(), ...ofOther.keys()]);
+  return [...names].filter(name => !isDeepStrictEqual(ofOne.get(name), ofOther.get(name)));
 }
 
 /**

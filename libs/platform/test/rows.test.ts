@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { z } from 'zod';
 import { binaryArrays } from '../src/store/fast/binary-arrays.js';
 import { plainArrays } from '../src/store/plain.js';
 import { createPool } from '../src/store/pool.js';
@@ -14,6 +15,7 @@ import {
   optionalDocument,
   optionalInteger,
   optionalText,
+  shown,
   type Table,
   table,
   text,
@@ -137,5 +139,14 @@ describe.each([
 
   it('with a number that is too large for its column are refused by the database', async () => {
     await expect(through(arrays, counts, [{ merchantId: 1, n: 2 ** 31 }])).rejects.toThrow('integer out of range');
+  });
+});
+
+it('of an object that was kept before its shape grew are read with the fields it lacks, empty, at any depth', () => {
+  const step = z.object({ at: z.number(), unit: z.string() });
+  const shape = z.object({ name: z.string(), change: step.nullable(), steps: z.array(step) });
+  const of = table<{ view: z.output<typeof shape> }>('views', { key: [], columns: { view: shown(shape) } });
+  expect(hydrate(of, { view: { name: 'kept', steps: [{ at: 3 }] } })).toEqual({
+    view: { name: 'kept', change: null, steps: [{ at: 3, unit: '' }] },
   });
 });

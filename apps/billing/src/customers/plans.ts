@@ -1,4 +1,4 @@
-import { type Plan, type PlanSnapshot, planStatus } from '@recur/contracts';
+import { type Plan, Plan as PlanShape, type PlanSnapshot, planStatus, slimming } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import type { Peeking, Peeks, Reader } from '@recur/platform';
 import { type PlanCopy, plans } from './tables.js';
@@ -17,10 +17,8 @@ export async function plansById(reader: Peeking | Peeks, planIds: readonly numbe
   return new Map(ids.map((id, at) => [id, copies[at]]));
 }
 
-const unchanged = { priceChange: null };
-
-/** A plan as the API shows it: one that was kept before prices could change lacks the field. */
-export const shownPlan = (plan: Plan | null): Plan | null => plan && { ...unchanged, ...plan };
+/** A plan as the API shows it: fields that plans were given after it was kept are empty. */
+export const shownPlan = (plan: Plan | null): Plan | null => plan && slimming(PlanShape).complete(plan);
 
 /** Add-ons of a snapshot, shown likewise. */
 export const shownAddons = (addons: PlanSnapshot['addons']): PlanSnapshot['addons'] =>

@@ -1,5 +1,5 @@
-import type { MerchantCheckout, MerchantMetric, MerchantState, Plan, Product, User } from '@recur/contracts';
-import { document, flag, int, integer, table, text } from '@recur/platform';
+import { MerchantCheckout, MerchantMetric, MerchantState, Plan, Product, User } from '@recur/contracts';
+import { flag, int, integer, shown, table, text } from '@recur/platform';
 
 export interface UserCopy {
   merchantId: number;
@@ -62,7 +62,7 @@ export const users = table<UserCopy>('user_copies', {
     gatewayId: integer(),
     emailKey: { ...text(), default: '' },
     externalUserId: { ...text(), default: '' },
-    data: document<User>(),
+    data: shown(User),
     version: int(),
   },
   // not unique: a stale copy may still show the e-mail or external id that another user has taken over
@@ -74,32 +74,32 @@ export const users = table<UserCopy>('user_copies', {
 
 export const plans = table<PlanCopy>('plan_copies', {
   key: ['merchantId', 'id'],
-  columns: { merchantId: integer(), id: integer(), status: int(), data: document<Plan>(), version: int() },
+  columns: { merchantId: integer(), id: integer(), status: int(), data: shown(Plan), version: int() },
 });
 
 export const products = table<ProductCopy>('product_copies', {
   key: ['merchantId', 'id'],
-  columns: { merchantId: integer(), id: integer(), data: document<Product>(), version: int() },
+  columns: { merchantId: integer(), id: integer(), data: shown(Product), version: int() },
 });
 
 export const checkouts = table<CheckoutCopy>('checkout_copies', {
   key: ['merchantId', 'id'],
   columns: {
     ...{ merchantId: integer(), id: integer(), isDefault: flag() },
-    ...{ data: document<MerchantCheckout>(), version: int() },
+    ...{ data: shown(MerchantCheckout), version: int() },
   },
 });
 
 export const merchants = table<MerchantCopy>('merchant_copies', {
   key: ['merchantId'],
-  columns: { merchantId: integer(), data: document<MerchantState>(), version: int() },
+  columns: { merchantId: integer(), data: shown(MerchantState), version: int() },
 });
 
 export const metrics = table<MetricCopy>('metric_copies', {
   key: ['merchantId', 'id'],
   columns: {
     ...{ merchantId: integer(), id: integer(), code: text(), archived: flag() },
-    ...{ data: document<MerchantMetric>(), version: int() },
+    ...{ data: shown(MerchantMetric), version: int() },
   },
   indices: { metric_copies_code: { on: ['merchantId', 'code'] } },
 });

@@ -1,12 +1,5 @@
-import type {
-  CreditAccount,
-  Gateway,
-  MerchantMultiCurrencyConfig,
-  Plan,
-  Product,
-  Subscription,
-} from '@recur/contracts';
-import { document, flag, int, integer, table, text } from '@recur/platform';
+import { CreditAccount, Gateway, MerchantMultiCurrencyConfig, Plan, Product, Subscription } from '@recur/contracts';
+import { flag, int, integer, shown, table, text } from '@recur/platform';
 
 /** A copy of billing's gateway, as its events show it. */
 export interface GatewayCopy {
@@ -70,7 +63,7 @@ export interface CurrencyCopy {
 
 export const gateways = table<GatewayCopy>('gateway_copies', {
   key: ['merchantId', 'id'],
-  columns: { merchantId: integer(), id: integer(), archived: flag(), data: document<Gateway>(), version: int() },
+  columns: { merchantId: integer(), id: integer(), archived: flag(), data: shown(Gateway), version: int() },
 });
 
 export const subscriptions = table<SubscriptionCopy>('subscription_copies', {
@@ -84,7 +77,7 @@ export const subscriptions = table<SubscriptionCopy>('subscription_copies', {
     status: int(),
     amount: integer(),
     createTime: integer(),
-    data: document<Subscription>(),
+    data: shown(Subscription),
     version: int(),
   },
   indices: { subscription_copies_user: { on: ['merchantId', 'userId', 'createTime', 'id'] } },
@@ -99,23 +92,23 @@ export const plans = table<PlanCopy>('plan_copies', {
     status: int(),
     type: int(),
     planName: text(),
-    data: document<Plan>(),
+    data: shown(Plan),
     version: int(),
   },
 });
 
 export const products = table<ProductCopy>('product_copies', {
   key: ['merchantId', 'id'],
-  columns: { merchantId: integer(), id: integer(), deleted: flag(), data: document<Product>(), version: int() },
+  columns: { merchantId: integer(), id: integer(), deleted: flag(), data: shown(Product), version: int() },
 });
 
 export const creditAccounts = table<CreditAccountCopy>('credit_account_copies', {
   key: ['merchantId', 'id'],
-  columns: { merchantId: integer(), id: integer(), userId: integer(), data: document<CreditAccount>(), version: int() },
+  columns: { merchantId: integer(), id: integer(), userId: integer(), data: shown(CreditAccount), version: int() },
   indices: { credit_account_copies_user: { on: ['merchantId', 'userId', 'id'] } },
 });
 
 export const currencyRules = table<CurrencyCopy>('currency_copies', {
   key: ['merchantId'],
-  columns: { merchantId: integer(), sets: document<MerchantMultiCurrencyConfig[]>(), version: int() },
+  columns: { merchantId: integer(), sets: shown(MerchantMultiCurrencyConfig.array()), version: int() },
 });

@@ -1,4 +1,6 @@
+import { slimming } from '@recur/contracts';
 import type { EntitySchemaColumnOptions, EntitySchemaOptions } from 'typeorm';
+import type { z } from 'zod';
 
 /** The column of one property of T; made by the functions below. */
 export type Column<V> = EntitySchemaColumnOptions & { readonly holds?: V };
@@ -109,6 +111,11 @@ export const flag = (): Column<boolean> => ({ type: 'boolean' });
 /** A JSON document, kept as a value. */
 export const document = <V>(): Column<V> => ({ type: 'jsonb' });
 export const optionalDocument = <V>(): Column<V | null> => ({ type: 'jsonb', nullable: true });
+/** An object as its owner once showed it, kept as a value: a field that its shape was given since is read as empty. */
+export const shown = <V>(shape: z.ZodType<V>): Column<V> => ({
+  type: 'jsonb',
+  transformer: { from: value => slimming(shape).complete(value), to: value => value },
+});
 export const integers = (): Column<number[]> => ({
   type: 'bigint',
   array: true,
