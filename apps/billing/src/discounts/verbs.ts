@@ -188,14 +188,14 @@ export async function survives(reader: Reader, discountId: number, plan: domain.
   return discount !== undefined && fitsPlan(domain.ruleOf(discount), plan.id, domain.groupsOf(discount, plan));
 }
 
-/** The discount of a code to which a subscription to the plan can be bound; undefined for none. */
+/** The discount of a code that a subscription to the plan may have for long, expired or not; undefined for none. */
 export async function bindable(
   reader: Reader,
   code: string,
   plan: domain.PlanFacts,
 ): Promise<{ discountId: number; code: string } | undefined> {
   const discount = await discountOf(reader, code);
-  if (discount?.billingType !== 'recurring' || domain.statusAt(discount, reader.now) !== 'active') return undefined;
+  if (discount?.billingType !== 'recurring' || ['editable', 'archived'].includes(discount.status)) return undefined;
   const fits = fitsPlan(domain.ruleOf(discount), plan.id, domain.groupsOf(discount, plan));
   return fits ? { discountId: discount.discountId, code: discount.code } : undefined;
 }

@@ -145,9 +145,7 @@ export async function keepAnswer(
   answer: SavedAnswer | PageAnswer,
   options?: Keeping,
 ): Promise<Partial<Kept>> {
-  tx.onConflict('gateway_users_pkey', 'again');
-  const isNewUser = !(await tx.lockIfAny(gatewayUsers, { ...at }));
-  if (isNewUser) tx.save(gatewayUsers, { merchantId: tx.merchantId, ...at, gatewayUserId: answer.gatewayUserId });
+  const isNewUser = await keepUser(tx, at, answer.gatewayUserId);
   if (answer.is === 'page') return { isNew: isNewUser };
   const { method, isNew } = await keepMethod(tx, at, answer.method, options);
   return { method, isNew: isNewUser || isNew };
@@ -169,30 +167,74 @@ interface Keeping {
  */
 export async function keepMethod(
   tx: Tx,
-  { gatewayId, userId }: UserAtGateway,
-  { gatewayMethodId, type, data }: SavedMethod,
+  at: UserAtGateway,
+  saved: SavedMethod,
   { asDefault }: Keeping = { asDefault: false },
 ): Promise<Kept> {
-  tx.onConflict('payment_methods_once', 'again');
-  tx.onConflict('payment_methods_one_default', 'again');
-  const held = await tx.parts(paymentMethods, { gatewayId, userId }, 'order by method_id');
-  const known = held.find(method => method.gatewayMethodId === gatewayMethodId);
+  const held = await heldBy(tx, at);
+  const known = held.find(({ gatewayMethodId }) => gatewayMethodId === saved.gatewayMethodId);
   if (known) {
     if (asDefault && !known.isDefault) await preferTo(tx, held, known);
     return { method: known, isNew: false };
   }
-  if (held.length >= methodsPerUser) throw new Rejected('too_many_payment_methods');
-  const method: PaymentMethodRow = {
-    ...{ merchantId: tx.merchantId, methodId: tx.newId('pm_'), gatewayId, userId, type, data, gatewayMethodId },
-    isDefault: held.length === 0,
-    createTime: tx.now,
-  };
+  const method = newMethod(tx, at, saved, held);
   if (asDefault) await preferTo(tx, held, method);
-  else {
-    tx.save(paymentMethods, method);
-    announceMethod(tx, method);
-  }
+  else saveMethod(tx, method);
   return { method, isNew: true };
+}
+
+/**
+ * Keeps methods of a user that the gateway has saved, each once; the first of a user is the default one. Returns their
+ * ids by those of the gateway. Throws Rejected `too_many_payment_methods`.
+ */
+export async function keepMethods(
+  tx: Tx,
+  at: UserAtGateway,
+  { gatewayUserId, methods }: { gatewayUserId: string; methods: readonly SavedMethod[] },
+): Promise<ReadonlyMap<string, string>> {
+  await keepUser(tx, at, gatewayUserId);
+  const held = await heldBy(tx, at);
+  const ids = new Map(held.map(({ gatewayMethodId, methodId }) => [gatewayMethodId, methodId]));
+  for (const saved of methods) {
+    if (ids.has(saved.gatewayMethodId)) continue;
+    const method = newMethod(tx, at, saved, held);
+    saveMethod(tx, method);
+    held.push(method);
+    ids.set(saved.gatewayMethodId, method.methodId);
+  }
+  return ids;
+}
+
+/** Keeps the gateway's own id of a user; false where it was there. */
+async function keepUser(tx: Tx, at: UserAtGateway, gatewayUserId: string): Promise<boolean> {
+  tx.onConflict('gateway_users_pkey', 'again');
+  if (await tx.lockIfAny(gatewayUsers, { ...at })) return false;
+  tx.save(gatewayUsers, { merchantId: tx.merchantId, ...at, gatewayUserId });
+  return true;
+}
+
+/** The methods that a user has at a gateway; a write beside this one is tried again. */
+function heldBy(tx: Tx, { gatewayId, userId }: UserAtGateway): Promise<PaymentMethodRow[]> {
+  tx.onConflict('payment_methods_once', 'again');
+  tx.onConflict('payment_methods_one_default', 'again');
+  return tx.parts(paymentMethods, { gatewayId, userId }, 'order by method_id');
+}
+
+function newMethod(
+  tx: Tx,
+  { gatewayId, userId }: UserAtGateway,
+  { gatewayMethodId, type, data }: SavedMethod,
+  held: readonly PaymentMethodRow[],
+): PaymentMethodRow {
+  if (held.length >= methodsPerUser) throw new Rejected('too_many_payment_methods');
+  const methodId = tx.newId('pm_');
+  const of = { merchantId: tx.merchantId, methodId, gatewayId, userId };
+  return { ...of, type, data, gatewayMethodId, isDefault: held.length === 0, createTime: tx.now };
+}
+
+function saveMethod(tx: Tx, method: PaymentMethodRow): void {
+  tx.save(paymentMethods, method);
+  announceMethod(tx, method);
 }
 
 const methodView = ({ methodId: id, type, isDefault, data }: PaymentMethodRow): PaymentMethod => ({
@@ -213,8 +255,7 @@ export async function makeDefault(
   tx: Tx,
   { gatewayId, userId, methodId }: Pick<PaymentMethodRow, 'gatewayId' | 'userId' | 'methodId'>,
 ): Promise<boolean> {
-  tx.onConflict('payment_methods_one_default', 'again');
-  const held = await tx.parts(paymentMethods, { gatewayId, userId }, 'order by method_id');
+  const held = await heldBy(tx, { gatewayId, userId });
   const chosen = held.find(method => method.methodId === methodId);
   if (!chosen) throw new Rejected('payment_method_not_found');
   if (chosen.isDefault) return false;

@@ -114,11 +114,11 @@ describe('subscriptions of a file', () => {
     ].join('\n');
     const tried = await take('ActiveSubscriptionImport:dry', file, as);
     expect(tried).toMatchObject({ status: taskStatus.done, failureReason: '' });
-    const results = (await linesOf(tried)).map(line => line.split(',').slice(-4).join());
+    const results = (await linesOf(tried)).map(line => line.split(',').slice(-6).join());
     expect(results).toEqual([
-      'ImportResult,NextInvoiceTime,NextInvoiceTotal,NextInvoiceCurrency',
-      `can be taken,${year}-02-17 00:00:00,19.98,EUR`,
-      `can be taken,${year}-02-25 12:00:00,10,EUR`,
+      'ImportResult,NextInvoiceTime,NextInvoiceTotal,NextInvoiceDiscount,NextInvoiceTax,NextInvoiceCurrency',
+      `can be taken,${year}-02-17 00:00:00,19.98,0,0,EUR`,
+      `can be taken,${year}-02-25 12:00:00,10,0,0,EUR`,
     ]);
     expect(await subscriptionsOf(seller.api)).toEqual([]);
 

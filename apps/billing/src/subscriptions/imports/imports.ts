@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { type ImportRow, type ImportTask, majorUnits, type Plan, type RowIssue } from '@recur/contracts';
-import { newId, Rejected } from '@recur/kernel';
+import { newId } from '@recur/kernel';
 import { type Caller, CLOCK, type Clock, Db, type Reader, type Tx } from '@recur/platform';
 import { sellerCountry } from '../../customers/merchants.js';
 import { knownPlans, plansByExternalIds } from '../../customers/plans.js';
@@ -10,19 +10,17 @@ import * as discounts from '../../discounts/verbs.js';
 import { gatewayUsersOf } from '../../gateways/chargeable.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import { gatewaysById } from '../../gateways/lookup.js';
-import { keepAnswer } from '../../gateways/payment-methods.js';
 import { compose } from '../../invoicing/composed/compose.js';
-import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears } from '../arrears.js';
 import { endsWithPeriod } from '../domain/cycle.js';
 import { hasEnded, isLive } from '../domain/lifecycle.js';
-import { notBilled } from '../domain/periods.js';
 import { planOf, type Subscription } from '../domain/subscription.js';
 import { nextBill } from '../next-bill.js';
-import { makeTime, scheduleNext } from '../schedule.js';
+import { makeTime } from '../schedule.js';
 import { settingsOf } from '../settings.js';
-import { subscriptionPeriods, subscriptions } from '../tables.js';
+import { subscriptions } from '../tables.js';
 import { type ActiveRow, activeFrom, Faults, type Found, type HistoryRow, historyFrom } from './imported.js';
+import { payerOf, type Ready, taken } from './taken.js';
 
 export type SubscriptionTask = Exclude<ImportTask, 'UserImport'>;
 
@@ -31,18 +29,11 @@ interface Asked {
   fields: ImportRow<SubscriptionTask>;
 }
 
-/** A row that can be taken. */
-interface Ready {
-  row: number;
-  fields: ActiveRow;
-  sub: Subscription;
-}
-
 /** The outcome of a row, as its result shows it; amounts in major units, times unix seconds. */
 export interface ImportedRow {
   subscriptionId: string;
   /** Undefined where none follows. */
-  next: { time: number; total: string; currency: string } | undefined;
+  next: { time: number; total: string; discount: string; tax: string; currency: string } | undefined;
 }
 
 /** Rows as they were judged, and the transaction part that takes them. */
@@ -123,8 +114,11 @@ export class SubscriptionImports {
       sellerCountry(reader),
     ]);
     const composed = await compose(reader, bill, { gateway: gateways.get(sub.gatewayId), sellerCountryCode });
-    const { totalAmount } = composed.composition.amounts;
-    return { time: moment, total: String(majorUnits(totalAmount, sub.currency)), currency: sub.currency };
+    const { totalAmount, discountAmount, taxAmount } = composed.composition.amounts;
+    const { currency } = sub;
+    const shown = (amount: bigint) => String(majorUnits(amount, currency));
+    const [total, discount, tax] = [shown(totalAmount), shown(discountAmount), shown(taxAmount)];
+    return { time: moment, total, discount, tax, currency };
   }
 }
 
@@ -218,13 +212,13 @@ async function judged(
   const place = placeOf(sub);
   const other = isActive ? facts.live.get(place) : undefined;
   if (other !== undefined) faults.add('', `The user has a live subscription to the product: ${other}`);
-  if (isActive) facts.live.set(place, `that of row ${row}`);
+  if (isActive) facts.live.set(place, `${externalId || 'that'} of row ${row}`);
   assertSameUser(facts, sub, fields, faults);
   if (!isActive || DiscountCode === undefined) return faults.found.length === 0 ? sub : undefined;
   const named = `${sub.planId} ${sub.currency} ${DiscountCode}`;
   const bound = await (facts.codes.get(named) ?? discounts.bindable(reader, DiscountCode, planOf(sub)));
   facts.codes.set(named, bound);
-  if (!bound) faults.add('DiscountCode', 'names no active, recurring code for this plan');
+  if (!bound) faults.add('DiscountCode', 'names no recurring code for this plan that was ever active');
   if (faults.found.length > 0 || !bound) return undefined;
   return { ...sub, discount: { ...bound, recurring: true, waitingUseId: 0 } };
 }
@@ -237,9 +231,9 @@ function assertSameUser(
   faults: Faults,
 ): void {
   if (GatewayUserId === undefined) return;
-  const place = `${gatewayId} ${userId}`;
-  const known = gatewayUsers.get(place);
-  if (known === undefined) gatewayUsers.set(place, GatewayUserId);
+  const payer = payerOf({ gatewayId, userId });
+  const known = gatewayUsers.get(payer);
+  if (known === undefined) gatewayUsers.set(payer, GatewayUserId);
   else if (known !== GatewayUserId) faults.add('GatewayUserId', `is not ${known}, as which the gateway knows the user`);
 }
 
@@ -255,28 +249,4 @@ function foundBy(reader: Reader, fields: ActiveRow & HistoryRow, facts: Facts): 
     gateway: gateways.find(({ gatewayName }: Gateway) => gatewayName === Gateway?.toLowerCase()),
     addonPlan: named => ('planId' in named ? byId.get(named.planId) : byExternalId.get(named.externalPlanId)),
   };
-}
-
-/** Saves the subscriptions, each with the period that was paid elsewhere and the payment method that it is charged with. */
-async function taken(tx: Tx, ready: readonly Ready[]): Promise<void> {
-  tx.onConflict('subscriptions_one_live', () => new Rejected('subscription_exists'));
-  tx.onConflict('subscriptions_external', () => new Rejected('subscription_exists'));
-  for (const { fields, sub: judged } of ready) {
-    const paymentMethodId = await methodOf(tx, judged, fields);
-    const sub = { ...judged, id: await tx.nextId(subscriptions), paymentMethodId };
-    const { merchantId, subscriptionId, userId, currentPeriodStart: startAt, currentPeriodEnd: endAt } = sub;
-    tx.step(subscriptionAggregate, sub, 'subscription.imported');
-    const kind = sub.trialEnd > 0 ? 'free' : 'elsewhere';
-    const period = { merchantId, subscriptionId, seq: 1, userId, kind, startAt, endAt, invoiceId: '' } as const;
-    tx.save(subscriptionPeriods, { ...period, ...notBilled, state: 'paid', createTime: tx.now });
-    scheduleNext(tx, sub);
-  }
-}
-
-async function methodOf(tx: Tx, { gatewayId, userId }: Subscription, row: ActiveRow): Promise<string> {
-  const { GatewayUserId: gatewayUserId, GatewayPaymentMethod: gatewayMethodId } = row;
-  if (gatewayUserId === undefined || gatewayMethodId === undefined) return '';
-  const answer = { is: 'saved', gatewayUserId, method: { gatewayMethodId, type: 'card', data: {} } } as const;
-  const { method } = await keepAnswer(tx, { gatewayId, userId }, answer);
-  return method.methodId;
 }

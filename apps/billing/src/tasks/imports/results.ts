@@ -1,4 +1,4 @@
-import type { RowIssue } from '@recur/contracts';
+import { importResult, type RowIssue } from '@recur/contracts';
 import type { Slice } from '../format/slice.js';
 import type { FileTable } from '../format/table.js';
 import { resultColumns } from './cells.js';
@@ -32,7 +32,7 @@ export function resultFile(
   };
 }
 
-const notTaken: RowResult = { ImportResult: 'not taken: other rows were refused' };
+const notTaken: RowResult = { ImportResult: importResult.notTaken };
 
 const faultText = ({ column, message }: RowIssue): string => (column === '' ? message : `${column} ${message}`);
 

@@ -1,5 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DRY, type ImportName, importNames, importUsers, type RowIssue, taskOfImport } from '@recur/contracts';
+import {
+  DRY,
+  type ImportName,
+  importNames,
+  importResult,
+  importUsers,
+  type RowIssue,
+  taskOfImport,
+} from '@recur/contracts';
 import {
   type Caller,
   CLOCK,
@@ -120,7 +128,7 @@ export class ImportRunning {
     const asked = { task: task.id, dry: isDry(task), rows };
     const { issues, results } = await this.questions.ask(importUsers, asked, caller);
     const shown = results.map(({ row, userId, isNew }) => {
-      const result: RowResult = { ImportResult: isNew ? 'new' : 'was there' };
+      const result: RowResult = { ImportResult: isNew ? importResult.isNew : importResult.wasThere };
       return [row, { ...result, UserId: userId === 0 ? '' : String(userId) }] as const;
     });
     return { issues, results: new Map(shown) };
@@ -147,9 +155,10 @@ export class ImportRunning {
 const isImport = (task: TaskRow): task is ImportTaskRow => (importNames as readonly string[]).includes(task.task);
 function subscriptionResult(task: ImportTaskRow, { subscriptionId, next }: ImportedRow): RowResult {
   return {
-    ...(isDry(task) ? { ImportResult: 'can be taken' } : { ImportResult: 'taken', SubscriptionId: subscriptionId }),
+    ImportResult: isDry(task) ? importResult.canBeTaken : importResult.taken,
+    ...(!isDry(task) && { SubscriptionId: subscriptionId }),
     ...(next && { NextInvoiceTime: timesIn('UTC')(next.time), NextInvoiceTotal: next.total }),
-    ...(next && { NextInvoiceCurrency: next.currency }),
+    ...(next && { NextInvoiceDiscount: next.discount, NextInvoiceTax: next.tax, NextInvoiceCurrency: next.currency }),
   };
 }
 

@@ -5,6 +5,7 @@ import {
   listInvoices,
   listPaymentMethods,
   listSubscriptions,
+  planType,
   previewNextInvoice,
   submitChange,
   subscriptionStatus,
@@ -67,7 +68,8 @@ describe('a subscription that is imported', () => {
       {
         ...Object.fromEntries(Object.entries(asked).map(([name, cell]) => [name, String(cell)])),
         ...{ ImportResult: 'taken', SubscriptionId: expect.stringMatching(/^sub_/) },
-        ...{ NextInvoiceTime: time(end - 3 * 86_400), NextInvoiceTotal: '50', NextInvoiceCurrency: 'EUR' },
+        ...{ NextInvoiceTime: time(end - 3 * 86_400), NextInvoiceTotal: '50', NextInvoiceDiscount: '0' },
+        ...{ NextInvoiceTax: '0', NextInvoiceCurrency: 'EUR' },
       },
     ]);
     const sub = await subOf(outcome);
@@ -103,8 +105,35 @@ describe('a subscription that is imported', () => {
     expect(methodList).toEqual([{ id: sub.defaultPaymentMethodId, type: 'card', isDefault: true, data: {} }]);
   });
 
+  it('shares the method with others of its user, or has another one: the first of the file is the default', async () => {
+    const plans = [31, 32, 33];
+    for (const id of plans)
+      w.knowPlan(id, { intervalUnit: 'month', intervalCount: 1, amount: 3000, type: planType.main, productId: id });
+    const { ExternalUserId } = row();
+    const method = ['succeeds', 'succeeds', 'declines'];
+    const asked = plans.map((PlanId, at) => {
+      return row({
+        PlanId,
+        ExternalUserId: String(ExternalUserId),
+        GatewayUserId: 'cus_d',
+        GatewayPaymentMethod: method[at] ?? '',
+      });
+    });
+    const outcome = await take(asked);
+    expect(outcome).toMatchObject({ failureReason: '', successCount: 3 });
+    const subs = await Promise.all([0, 1, 2].map(at => subOf(outcome, at)));
+    const [first, second, third] = subs.map(({ defaultPaymentMethodId }) => defaultPaymentMethodId);
+    expect(second).toBe(first);
+    const { methodList } = await w.t.done(listPaymentMethods, { gatewayId, userId: subs[0]?.userId ?? 0 });
+    expect(Object.fromEntries(methodList.map(({ id, isDefault }) => [id, isDefault]))).toEqual({
+      [first ?? '']: true,
+      [third ?? '']: false,
+    });
+  });
+
   it('takes the price of the plan, add-ons, a recurring code, its end and its trial', async () => {
-    await w.code('HALF', { discountPercentage: 5_000 });
+    // nobody else can take a code that has expired
+    await w.code('HALF', { discountPercentage: 5_000, endTime: 1 });
     const trialEnd = w.clock.now() + 5 * 86_400;
     const outcome = await take([
       row({ AddOns: '[{"planId": 11, "quantity": 3, "amount": "12"}]' }),
@@ -221,7 +250,11 @@ describe('rows that cannot be taken', () => {
     ['a method without its user', () => ({ GatewayPaymentMethod: 'succeeds' }), 'GatewayUserId is required'],
     ['a method of a transfer', () => ({ Gateway: 'wire_transfer', ...card('x') }), 'GatewayPaymentMethod has no place'],
     ['no country', () => ({ CountryCode: 'XX' }), 'CountryCode '],
-    ['no code', () => ({ DiscountCode: 'NONE' }), 'DiscountCode names no active, recurring code for this plan'],
+    [
+      'no code',
+      () => ({ DiscountCode: 'NONE' }),
+      'DiscountCode names no recurring code for this plan that was ever active',
+    ],
     ['add-ons of no shape', () => ({ AddOns: '{}' }), 'AddOns must be a list'],
     ['an add-on that the plan has not', () => ({ AddOns: '[{"planId": 20}]' }), 'AddOns '],
     [
@@ -259,7 +292,7 @@ describe('rows that cannot be taken', () => {
       expect.stringMatching(/^ExternalSubscriptionId is sub_\w+ already$/),
       expect.stringMatching(/^The user has a live subscription to the product: sub_/),
       'not taken: other rows were refused',
-      'The user has a live subscription to the product: that of row 4',
+      `The user has a live subscription to the product: ${second.ExternalSubscriptionId} of row 4`,
       'ExternalSubscriptionId is that of row 4 too',
     ]);
   });

@@ -83,7 +83,7 @@ export const importKinds = {
         is: 'json',
         means: 'A list of { externalPlanId or planId, quantity, amount }, amount as of the plan',
       },
-      DiscountCode: text('A recurring code, which reduces its invoices from the next one on'),
+      DiscountCode: text('A recurring code, which reduces its invoices from the next one on; it may have expired'),
       CountryCode: text('Of its tax; default: that of the user'),
       VatNumber: text('Of its tax; default: that of the user'),
       TaxPercentage: { is: 'percentage', means: 'Taxed at this percentage in place of the rules' },
@@ -117,6 +117,15 @@ export const taskOfImport = (name: ImportName): ImportTask =>
 
 /** The most rows of a file. */
 export const importLimits = { rows: 5_000 } as const;
+
+/** The words of ImportResult for a row without a fault. */
+export const importResult = {
+  isNew: 'new',
+  wasThere: 'was there',
+  canBeTaken: 'can be taken',
+  taken: 'taken',
+  notTaken: 'not taken: other rows were refused',
+} as const;
 
 /** The columns of an import by name, in order. */
 export const importColumns = (task: ImportTask): Readonly<Record<string, ImportColumn>> => importKinds[task].columns;
