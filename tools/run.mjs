@@ -16,6 +16,7 @@ const commands = {
   demo: 'journeys/demo.js',
   bench: 'bench/bench.js',
   chaos: 'chaos/chaos.js',
+  import: 'import/import.js',
   simulate: 'simulate/simulate.js',
   merchant: 'merchant/merchant.js',
   log: 'log/log.js',
@@ -31,8 +32,8 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const startedAt = Date.now();
 const installWithinMs = 20 * 60_000;
 const [name = '', ...args] = process.argv.slice(2);
-/** Progress; what merchant and log print on stdout may be read by a program. */
-const progress = name === 'merchant' || name === 'log' ? 2 : 1;
+/** Progress; what these print on stdout may be read by a program. */
+const progress = ['merchant', 'log', 'import'].includes(name) ? 2 : 1;
 const tell = progress === 2 ? console.error : console.log;
 
 function stop(exitCode, sentence) {

@@ -51,13 +51,14 @@ export interface Seen {
 const mark = '\u001e';
 
 /**
- * Does what a page says in one shell, in a folder of its own that has the checkout's packages and guides, and whose
+ * Does what a page says in one shell, in a folder of its own that has the checkout's packages, commands and guides, and whose
  * `.local/stack.json` is `facts`, which are in the environment too. Throws Error with the line and the output of the block that fails.
  */
 export async function follow(page: string, facts: { baseUrl: string; apiKey: string }): Promise<Seen[]> {
   const folder = mkdtempSync(path.join(tmpdir(), 'recur-guide-'));
   try {
-    for (const name of ['node_modules', 'docs']) symlinkSync(path.join(checkoutRoot(), name), path.join(folder, name));
+    for (const name of ['node_modules', 'docs', 'tools', 'package.json'])
+      symlinkSync(path.join(checkoutRoot(), name), path.join(folder, name));
     mkdirSync(path.join(folder, '.local'));
     writeFileSync(path.join(folder, '.local/stack.json'), JSON.stringify(facts));
     const steps = stepsOf(page);

@@ -93,6 +93,7 @@ it('a stack is started, used, looked at, stopped and erased by commands', async 
 const long: [string, string[], RegExp][] = [
   ['bench', ['--only', 'nothing'], /nothing/],
   ['chaos', ['--seconds', 'none'], /Usage|usage|seconds/],
+  ['import', ['elsewhere', 'folder'], /the command is npm run import -- stripe <folder>/],
   ['simulate', [], /takes a scenario/],
   ['migration', [], /Usage|usage|service/],
   ['charts', ['now'], /takes no arguments/],
