@@ -476,7 +476,7 @@ describe('the oracle', () => {
       [`insert into dead_letter values ('c', 'ev_x', 1, 'plan', '1', 1, '{}', 'poison', 1)`],
     ],
     ['user_copies has version', 'billing', ['update user_copies set version = version - 1']],
-    ['plan_copies has version', 'billing', [`update plan_copies set data = data || '{"amount": 1}'`]],
+    ['plan_copies has another amount of plan', 'billing', [`update plan_copies set data = data || '{"amount": 1}'`]],
     ['too few', 'identity', [unguarded, 'delete from operation_logs']],
     ['too many', 'identity', [unguarded, 'update operation_logs set opt_content = opt_content || opt_content']],
     ['is not as it was written', 'identity', [unguarded, `update operation_logs set opt_content = 'x' where n = 2`]],
