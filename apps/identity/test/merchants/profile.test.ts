@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { getMerchant, listApiKeys, newApiKey, revokeApiKey, updateMerchant } from '@recur/contracts';
+import { emptyOf, Gateway, getMerchant, listApiKeys, newApiKey, revokeApiKey, updateMerchant } from '@recur/contracts';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
 import { decodeJwt } from 'jose';
 import { identity } from '../../src/service.js';
@@ -61,7 +61,7 @@ describe('the merchant', () => {
     };
     await t.deliver('billing', [event]);
     const shown = (await t.bus.request('cmd.identity.merchant.get', '{}', t.callerOf(company.key))).bytes;
-    expect(JSON.parse(shown.toString()).gateways).toEqual([data]);
+    expect(JSON.parse(shown.toString()).gateways).toEqual([{ ...emptyOf(Gateway), ...data }]);
     expect((await get(other.key)).gateways).toEqual([]);
   });
 
