@@ -29,7 +29,11 @@ export async function openUsageShop(stack: Pick<Stack, 'facts'>, users = 50): Pr
   const gatewayId = await wireTransfer(api);
   const { plan } = orThrow(
     await api.post('/merchant/plan/new', {
-      ...{ planName: 'Metered', amount: 4900, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 },
+      planName: 'Metered',
+      amount: 4900,
+      currency: 'EUR',
+      intervalUnit: 'month',
+      intervalCount: 1,
       metricLimits: [{ metricId: limited.id, metricLimit: 1_000_000_000_000 }],
       metricMeteredCharge: [{ metricId: charged.id, standardAmount: 2 }],
     }),

@@ -41,7 +41,9 @@ async function batches(bench: Bench, { charged, userIds }: UsageShop): Promise<v
   const yardstick = await usageYardstick(services.postgres.url, index => `${rows(index)}\n`);
   const bodyOf = (index: number) => {
     const events = Array.from({ length: batch }, (_, n) => ({
-      ...{ userId: userOf(n), metricCode: charged.code, externalEventId: `${series}-${index}-${n}` },
+      userId: userOf(n),
+      metricCode: charged.code,
+      externalEventId: `${series}-${index}-${n}`,
       aggregationValue: 1 + (n % 7),
     }));
     return JSON.stringify({ events });

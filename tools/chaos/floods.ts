@@ -76,7 +76,9 @@ const documents: Flood = async (target, signal, count) => {
 
 const login = '/merchant/auth/sso/login';
 const guess = (email: string): Shot => ({
-  ...{ path: login, headers: json, body: JSON.stringify({ email, password: randomUUID() }) },
+  path: login,
+  headers: json,
+  body: JSON.stringify({ email, password: randomUUID() }),
 });
 
 /** An object with so many members, in a field that no operation has, or in free-form metadata. */
@@ -84,14 +86,19 @@ const members = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, at % 2 ? null : 'x']));
 const manyKeys = JSON.stringify({ email: 1, metadata: members(60_000) });
 const manyMistakes = JSON.stringify({
-  ...{ userId: 'x', currency: 1, taxPercentage: 'x' },
+  userId: 'x',
+  currency: 1,
+  taxPercentage: 'x',
   lines: Array.from({ length: 500 }, () => ({ quantity: 'x', unitAmountExcludingTax: 'x', name: 1, planId: 'x' })),
 });
 const manyMembers = JSON.stringify({ email: 'a@example.com', metadata: members(9_890) });
 const emptyLines = (count: number) => '{}\n'.repeat(count);
 const batch = JSON.stringify({
   events: Array.from({ length: 1_000 }, (_, at) => ({
-    ...{ userId: at + 1, metricCode: `metric-${at}`, externalEventId: `event-${at}`, metricProperties: { a: 1 } },
+    userId: at + 1,
+    metricCode: `metric-${at}`,
+    externalEventId: `event-${at}`,
+    metricProperties: { a: 1 },
   })),
 });
 const largest = JSON.stringify({ email: 'a@example.com', description: 'x'.repeat(1_000_000) });
@@ -136,7 +143,9 @@ export const idleFlood = 'unknown paths';
 /** Everything that `--attack` does, by name. */
 export const floods: Record<string, Flood> = {
   [idleFlood]: shots(limits.connections, () => ({
-    ...{ path: `/${randomBytes(8).toString('hex')}`, headers: json, body: '' },
+    path: `/${randomBytes(8).toString('hex')}`,
+    headers: json,
+    body: '',
   })),
   'sign-ins with other e-mails': shots(limits.connections, () => guess(`${randomUUID()}@example.com`)),
   'sign-ins with one e-mail': shots(limits.connections, () => guess('target@example.com')),
@@ -146,21 +155,31 @@ export const floods: Record<string, Flood> = {
     body: '{}',
   })),
   'bodies of 60 000 keys': shots(32, target => ({
-    ...{ path: '/merchant/user/new', headers: bearer(target), body: manyKeys },
+    path: '/merchant/user/new',
+    headers: bearer(target),
+    body: manyKeys,
   })),
   'objects of 9 900 members': shots(32, target => ({
-    ...{ path: '/merchant/user/new', headers: bearer(target), body: manyMembers },
+    path: '/merchant/user/new',
+    headers: bearer(target),
+    body: manyMembers,
   })),
   'NDJSON of 349 000 lines': shots(32, target => ({ ...ingest(target), body: emptyLines(349_000) })),
   'NDJSON of 10 000 bad lines': shots(32, target => ({ ...ingest(target), body: emptyLines(10_000) })),
   batches: shots(32, target => ({
-    ...{ path: '/merchant/metric/event/batch', headers: bearer(target), body: batch },
+    path: '/merchant/metric/event/batch',
+    headers: bearer(target),
+    body: batch,
   })),
   'bodies with 2000 mistakes': shots(32, target => ({
-    ...{ path: '/merchant/invoice/new', headers: bearer(target), body: manyMistakes },
+    path: '/merchant/invoice/new',
+    headers: bearer(target),
+    body: manyMistakes,
   })),
   'bodies of 1 MiB': shots(32, target => ({
-    ...{ path: '/merchant/user/new', headers: bearer(target), body: largest },
+    path: '/merchant/user/new',
+    headers: bearer(target),
+    body: largest,
   })),
   'documents of long words': documents,
   'anonymous bodies that never end': slowly(

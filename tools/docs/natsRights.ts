@@ -66,14 +66,16 @@ function ofService(definition: Definition): Rights {
   return {
     user: name,
     publish: [
-      ...[`evt.${name}.>`, `nudge.${name}`, ...awaitedBy.map(owner => `seen.${owner}`)],
+      `evt.${name}.>`,
+      `nudge.${name}`,
+      ...awaitedBy.map(owner => `seen.${owner}`),
       ...(name === 'identity' ? ['beat.identity.callers'] : []),
       ...[...asked].sort(),
       account,
       ...[...owners].sort().map(from => `$JS.API.STREAM.INFO.${streamOf(from)}`),
       ...followed.flatMap(({ from, name: consumer }) => pullFrom(streamOf(from), consumer)),
     ],
-    subscribe: [...[`cmd.${name}.> ${name}`, `nudge.${name}`, ...(keptBy[name] ? [`seen.${name}`] : []), inbox(name)]],
+    subscribe: [`cmd.${name}.> ${name}`, `nudge.${name}`, ...(keptBy[name] ? [`seen.${name}`] : []), inbox(name)],
     responds: true,
     pulls: followed.map(({ name: consumer }) => `\`${consumer}\``).join(', '),
   };

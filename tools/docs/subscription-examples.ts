@@ -9,21 +9,35 @@ const pending: Subscription = {
   id: 1,
   merchantId: 1,
   userId: 1,
-  ...{ planId: 1, quantity: 1, amount: 2000, currency: 'EUR', timeZone: 'UTC', type: 1, gatewayId: 1 },
-  ...{ billingCycleAnchor: at, currentPeriodStart: at, currentPeriodEnd: at + MONTH, originalPeriodEnd: at + MONTH },
+  planId: 1,
+  quantity: 1,
+  amount: 2000,
+  currency: 'EUR',
+  timeZone: 'UTC',
+  type: 1,
+  gatewayId: 1,
+  billingCycleAnchor: at,
+  currentPeriodStart: at,
+  currentPeriodEnd: at + MONTH,
+  originalPeriodEnd: at + MONTH,
   latestInvoiceId: 'in_01m7ysrqj1az9fjmt1f4rb7qrn',
   status: subscriptionStatus.pending,
   createTime: at,
 };
 const active: Subscription = {
   ...pending,
-  ...{ status: subscriptionStatus.active, currentPeriodPaid: 1, firstPaidTime: at },
+  status: subscriptionStatus.active,
+  currentPeriodPaid: 1,
+  firstPaidTime: at,
 };
 const next = { currentPeriodStart: at + MONTH, currentPeriodEnd: at + 2 * MONTH, originalPeriodEnd: at + 2 * MONTH };
 const incomplete = { status: subscriptionStatus.incomplete, dunningTime: at + MONTH };
 const priceChange = {
-  ...{ planId: 1, oldAmount: 2000, newAmount: 2400 },
-  ...{ noticeTime: at, effectTime: at + MONTH },
+  planId: 1,
+  oldAmount: 2000,
+  newAmount: 2400,
+  noticeTime: at,
+  effectTime: at + MONTH,
 };
 const over = { cancelOrExpireTime: at, cancelReason: 'Moved away' };
 

@@ -99,7 +99,10 @@ export async function moved(api: Client, { folder, gateways, isDry, takesAll }: 
   const left: Left[] = [
     ...move.left,
     ...[...refusedUsers].map(([id, reason]) => ({ id, reason })),
-    ...[...known.out, ...sold.out, ...tried.refused, ...history.refused],
+    ...known.out,
+    ...sold.out,
+    ...tried.refused,
+    ...history.refused,
     ...[...all.others].map(([kind, count]) => ({ id: kind, reason: `${count} of these are not moved` })),
     ...[...all.customers.values()].flatMap(({ id, balance }) =>
       balance ? [{ id, reason: `its balance of ${balance} minor units is not moved: see main credit` }] : [],

@@ -20,7 +20,11 @@ export async function cardJourney(baseUrl: string, apiKey: string, say: Say): Pr
   say(`User ${user.id} has saved a card whose bank asks the user about each charge.`);
   const { invoice } = orThrow(
     await api.post('/merchant/invoice/new', {
-      ...{ userId: user.id, gatewayId, currency: 'EUR', taxPercentage: 1900, finish: true },
+      userId: user.id,
+      gatewayId,
+      currency: 'EUR',
+      taxPercentage: 1900,
+      finish: true,
       lines: [{ name: 'Workshop', unitAmountExcludingTax: 9_900 }],
     }),
   );

@@ -22,7 +22,10 @@ export async function hostedJourney(baseUrl: string, apiKey: string, say: Say): 
   const [gatewayId, code] = [await sandboxGateway(api), `exports-${randomUUID().slice(0, 8)}`];
   const { merchantMetric } = orThrow(
     await api.post('/merchant/metric/new', {
-      ...{ code, metricName: 'Exports', type: metricType.limitMetered, aggregationType: aggregationType.count },
+      code,
+      metricName: 'Exports',
+      type: metricType.limitMetered,
+      aggregationType: aggregationType.count,
     }),
   );
   const { product } = orThrow(await api.post('/merchant/product/new', { productName: 'Studio' }));

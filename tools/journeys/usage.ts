@@ -18,8 +18,11 @@ export async function usageJourney(baseUrl: string, apiKey: string, say: Say): P
   const [gatewayId, code] = [await sandboxGateway(api), `calls-${randomUUID().slice(0, 8)}`];
   const { merchantMetric } = orThrow(
     await api.post('/merchant/metric/new', {
-      ...{ code, metricName: 'Calls', type: metricType.chargeMetered },
-      ...{ aggregationType: aggregationType.sum, aggregationProperty: 'calls' },
+      code,
+      metricName: 'Calls',
+      type: metricType.chargeMetered,
+      aggregationType: aggregationType.sum,
+      aggregationProperty: 'calls',
     }),
   );
   const graduatedAmounts = [
@@ -28,7 +31,11 @@ export async function usageJourney(baseUrl: string, apiKey: string, say: Say): P
   ];
   const { plan } = orThrow(
     await api.post('/merchant/plan/new', {
-      ...{ planName: 'Metered', amount: 500, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 },
+      planName: 'Metered',
+      amount: 500,
+      currency: 'EUR',
+      intervalUnit: 'month',
+      intervalCount: 1,
       metricMeteredCharge: [{ metricId: merchantMetric.id, chargeType: metricChargeType.graduated, graduatedAmounts }],
     }),
   );
@@ -43,7 +50,10 @@ export async function usageJourney(baseUrl: string, apiKey: string, say: Say): P
   say(`User ${userId} has a plan of 5.00 EUR a month, of which the first 100 calls cost 0.10 EUR each, and more 0.05.`);
 
   const events = [60, 60, 30].map(aggregationValue => ({
-    ...{ userId, metricCode: code, externalEventId: randomUUID(), aggregationValue },
+    userId,
+    metricCode: code,
+    externalEventId: randomUUID(),
+    aggregationValue,
   }));
   for (const event of [...events, ...events]) orThrow(await api.post('/merchant/metric/event/new', event));
   const path = '/merchant/subscription/preview_subscription_next_invoice';

@@ -24,7 +24,10 @@ export async function openWorld(api: Client, { metrics, plans, users, discounts,
   for (const [name, plan] of Object.entries(plans)) {
     const { plan: made } = orThrow(
       await api.post('/merchant/plan/new', {
-        ...{ planName: name, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 },
+        planName: name,
+        currency: 'EUR',
+        intervalUnit: 'month',
+        intervalCount: 1,
         ...resolved(world, plan),
       } as Input<'/merchant/plan/new'>),
     );
@@ -51,7 +54,11 @@ export async function openWorld(api: Client, { metrics, plans, users, discounts,
 async function newDiscount(world: World, code: string, body: object): Promise<void> {
   const { discount } = orThrow(
     await world.api.post('/merchant/discount/new', {
-      ...{ code, billingType: 1, discountType: 1, startTime: 0, endTime: 0 },
+      code,
+      billingType: 1,
+      discountType: 1,
+      startTime: 0,
+      endTime: 0,
       ...body,
     }),
   );

@@ -38,7 +38,13 @@ const opsPort = String(gateway.shape.OPS_PORT.parse(undefined));
 const ownersAlone = ['DATABASE_OWNER_URL', 'NATS_MIGRATOR_URL'];
 /** What the containers keep as it is, what is the migrate steps' alone, and what is for tests. */
 const notHandedOn = [
-  ...['HOST', 'PORT', 'OPS_PORT', 'CRASH_AT', 'DEADLINE_FACTOR', 'MAIL_FOLDER', 'STRIPE_URL'],
+  'HOST',
+  'PORT',
+  'OPS_PORT',
+  'CRASH_AT',
+  'DEADLINE_FACTOR',
+  'MAIL_FOLDER',
+  'STRIPE_URL',
   ...ownersAlone,
   ...['RATES', 'VIES', 'OAUTH', 'WEBHOOK'].map(name => `${name}_ALLOW_LOOPBACK`),
 ];

@@ -179,7 +179,10 @@ describe('what pages list', () => {
     const rows = (page: string) => [...page.matchAll(/^\| (\w+) +\|[^\n]*README\.md\)/gm)].map(([, name = '']) => name);
     expect(rows(read('docs/architecture.md')).sort()).toEqual(apps.toSorted());
     expect(explained('| `a/` | x |\n| `apps/x/src/b/` | x |\nc-d/  x\n  sub/ x\nsrc/ in x')).toEqual([
-      ...['a', 'b', 'c-d', 'src'],
+      'a',
+      'b',
+      'c-d',
+      'src',
     ]);
     for (const app of apps) {
       const wings = readdirSync(path.join(root, 'apps', app, 'src'), { withFileTypes: true })
@@ -218,7 +221,8 @@ describe('what pages list', () => {
         .map(([, at = '']) => at)
         .filter(at => groups.has(at.split('/')[0]));
     expect(named('`metric/event/list` and `GET /merchant/x/y`, `/merchant/plan/eat?x`')).toEqual([
-      ...['metric/event/list', 'plan/eat'],
+      'metric/event/list',
+      'plan/eat',
     ]);
     // those of the hosted pages are named without their first word where they alone are meant
     const isThere = (at: string, page: string) =>

@@ -176,17 +176,27 @@ const published = [
   ...new Set([
     ...services.flatMap(service => [
       ...[...operations, ...internalOperations].filter(each => each.service === service).map(subjectOf),
-      ...[`evt.${service}.any.thing`, `nudge.${service}`, `seen.${service}`],
+      `evt.${service}.any.thing`,
+      `nudge.${service}`,
+      `seen.${service}`,
     ]),
     ...apps.map(app => `_INBOX.${app}.any`),
-    ...['beat.identity.callers', '$JS.API.INFO', '$JS.API.STREAM.NAMES', '$JS.API.STREAM.LIST', '$SYS.REQ.SERVER.PING'],
+    'beat.identity.callers',
+    '$JS.API.INFO',
+    '$JS.API.STREAM.NAMES',
+    '$JS.API.STREAM.LIST',
+    '$SYS.REQ.SERVER.PING',
     ...[...services.map(streamOf), 'another'].flatMap(stream =>
       [
         ...['INFO', 'CREATE', 'UPDATE', 'DELETE', 'PURGE', 'SNAPSHOT', 'RESTORE'].map(
           verb => `STREAM.${verb}.${stream}`,
         ),
-        ...[`STREAM.MSG.GET.${stream}`, `STREAM.MSG.DELETE.${stream}`, `DIRECT.GET.${stream}`],
-        ...[`CONSUMER.NAMES.${stream}`, `CONSUMER.LIST.${stream}`, `CONSUMER.CREATE.${stream}`],
+        `STREAM.MSG.GET.${stream}`,
+        `STREAM.MSG.DELETE.${stream}`,
+        `DIRECT.GET.${stream}`,
+        `CONSUMER.NAMES.${stream}`,
+        `CONSUMER.LIST.${stream}`,
+        `CONSUMER.CREATE.${stream}`,
         ...[...consumers, ...services.map(from => ({ ...unknownConsumer, from }))]
           .filter(({ from }) => streamOf(from) === stream)
           .flatMap(({ name, from, subject }) => [
@@ -202,22 +212,24 @@ const published = [
 ];
 const subscribed = [
   ...services.flatMap(service => [
-    ...[`cmd.${service}.>`, `evt.${service}.>`, `nudge.${service}`, `seen.${service}`],
+    `cmd.${service}.>`,
+    `evt.${service}.>`,
+    `nudge.${service}`,
+    `seen.${service}`,
     ...services.map(queue => `cmd.${service}.> ${queue}`),
   ]),
   ...apps.map(app => `_INBOX.${app}.>`),
-  ...[
-    'evt.identity.callers.changed',
-    'evt.identity.callers.*',
-    '_INBOX.>',
-    'cmd.>',
-    'evt.>',
-    '>',
-    '$JS.API.>',
-    '$JS.>',
-    '$SYS.>',
-    'beat.identity.callers',
-  ],
+
+  'evt.identity.callers.changed',
+  'evt.identity.callers.*',
+  '_INBOX.>',
+  'cmd.>',
+  'evt.>',
+  '>',
+  '$JS.API.>',
+  '$JS.>',
+  '$SYS.>',
+  'beat.identity.callers',
 ];
 
 /** Everything that the users may do, as `<user> publish <subject>`: all is tried on a server. */

@@ -20,9 +20,14 @@ async function namedIn(code: string, events: readonly object[]): Promise<(string
 }
 
 const data = (id: number) => ({
-  ...{ id, userId: id, metricId: id },
-  ...{ subscriptionId: `sub_${id}`, pendingUpdateId: `pu_${id}`, invoiceId: `in_${id}` },
-  ...{ paymentId: `pay_${id}`, refundId: `rf_${id}` },
+  id,
+  userId: id,
+  metricId: id,
+  subscriptionId: `sub_${id}`,
+  pendingUpdateId: `pu_${id}`,
+  invoiceId: `in_${id}`,
+  paymentId: `pay_${id}`,
+  refundId: `rf_${id}`,
 });
 const events = [1, 2].flatMap(id => emittedEventNames.map(type => ({ type, data: data(id) })));
 /** For each value, where it occurs first. */

@@ -17,13 +17,26 @@ const on = (day: string) => Date.parse(`${day}T00:00:00Z`) / 1_000;
 
 const customer = { id: 'cus_1', object: 'customer', email: 'ada@mail.example' };
 const price = {
-  ...{ id: 'price_1', object: 'price', product: 'prod_1', currency: 'eur', billing_scheme: 'per_unit' },
-  ...{ unit_amount: 1_000, recurring: { interval: 'month', interval_count: 1, usage_type: 'licensed' } },
+  id: 'price_1',
+  object: 'price',
+  product: 'prod_1',
+  currency: 'eur',
+  billing_scheme: 'per_unit',
+  unit_amount: 1_000,
+  recurring: { interval: 'month', interval_count: 1, usage_type: 'licensed' },
 };
 const subscription = (fields: object = {}, of: object = price, quantity = 1) => ({
-  ...{ id: 'sub_1', object: 'subscription', customer: 'cus_1', status: 'active', currency: 'eur' },
-  ...{ created: on('2026-01-31'), start_date: on('2026-01-31'), billing_cycle_anchor: on('2026-01-31') },
-  ...{ current_period_start: on('2026-01-31'), current_period_end: on('2026-02-28'), cancel_at_period_end: false },
+  id: 'sub_1',
+  object: 'subscription',
+  customer: 'cus_1',
+  status: 'active',
+  currency: 'eur',
+  created: on('2026-01-31'),
+  start_date: on('2026-01-31'),
+  billing_cycle_anchor: on('2026-01-31'),
+  current_period_start: on('2026-01-31'),
+  current_period_end: on('2026-02-28'),
+  cancel_at_period_end: false,
   collection_method: 'charge_automatically',
   items: { object: 'list', data: [{ id: 'si_1', object: 'subscription_item', price: of, quantity }] },
   ...fields,

@@ -75,7 +75,10 @@ export async function shop(definition = billing, env: Record<string, string> = {
       ...emptyOf(Plan),
       id,
       merchantId,
-      ...{ planName: 'Pro', amount: 4900, currency: 'EUR', status: planStatus.active },
+      planName: 'Pro',
+      amount: 4900,
+      currency: 'EUR',
+      status: planStatus.active,
       ...over,
     });
   const knowProduct = (id: number, over: Partial<Product> = {}, merchantId = 15) =>
@@ -83,7 +86,11 @@ export async function shop(definition = billing, env: Record<string, string> = {
   const knowMetric = (id: number, over: Partial<MerchantMetric> = {}, merchantId = 15) =>
     known.set(`${merchantId} metric ${id}`, {
       ...emptyOf(MerchantMetric),
-      ...{ id, merchantId, code: `m${id}`, metricName: `Metric ${id}`, aggregationProperty: 'amount' },
+      id,
+      merchantId,
+      code: `m${id}`,
+      metricName: `Metric ${id}`,
+      aggregationProperty: 'amount',
       ...over,
     });
   const lines = [
@@ -140,23 +147,21 @@ export async function shop(definition = billing, env: Record<string, string> = {
   knowUser(1);
   const { gateway } = await t.done(setupWireTransfer, currency);
   return {
-    ...{
-      t,
-      clock,
-      expiries,
-      term,
-      gateway,
-      lines,
-      order,
-      made,
-      moves,
-      knowUser,
-      knowPlan,
-      knowProduct,
-      knowMetric,
-      asked,
-      buyer,
-    },
+    t,
+    clock,
+    expiries,
+    term,
+    gateway,
+    lines,
+    order,
+    made,
+    moves,
+    knowUser,
+    knowPlan,
+    knowProduct,
+    knowMetric,
+    asked,
+    buyer,
     /** Takes a service away; the answer brings it back. */
     away(owner: 'identity' | 'catalog'): () => void {
       t.bus.remove(owner);

@@ -74,9 +74,13 @@ beforeAll(async () => {
     metric: (await t.done(newMetric, calls)).merchantMetric.id,
   };
   their = {
-    ...{ main: main.plan.id, addon: addon.plan.id, setup: setup.plan.id },
-    ...{ product: product.id, checkout: await checkout(theirs) },
-    ...{ metric: merchantMetric.id, limit: merchantMetricPlanLimit.id },
+    main: main.plan.id,
+    addon: addon.plan.id,
+    setup: setup.plan.id,
+    product: product.id,
+    checkout: await checkout(theirs),
+    metric: merchantMetric.id,
+    limit: merchantMetricPlanLimit.id,
   };
   await t.emitted();
 });

@@ -95,8 +95,11 @@ export class Services {
   answer: Answer = () => ({ ok: true, bytes: '{}' });
   readonly asked: { command: string; payload: string; caller: Caller }[] = [];
   callers = {
-    ...{ version: 0, keys: [] as JWK[], revoked: [] as string[] },
-    ...{ ending: [] as CallersChanged['ending'], members: [] as CallersChanged['members'] },
+    version: 0,
+    keys: [] as JWK[],
+    revoked: [] as string[],
+    ending: [] as CallersChanged['ending'],
+    members: [] as CallersChanged['members'],
   };
   /** What happens before a page of the snapshot is read, after which member. */
   beforePage: (after?: number) => Promise<void> | void = () => undefined;

@@ -11,14 +11,38 @@ import { adminNotes, users, userTallies } from './users/tables.js';
 
 /** Tenant tables: row-level security shows their rows to their merchant only. */
 export const tenantTables = [
-  ...[merchants, members, roles, memberSessions, setupTokens, authProviders, oauthAccounts, memberTotps, apiKeys],
-  ...[users, userTallies, adminNotes, operationLogs, logHeads, logTallies, gateways, subscriptions, plans, products],
-  ...[creditAccounts, currencyRules],
+  merchants,
+  members,
+  roles,
+  memberSessions,
+  setupTokens,
+  authProviders,
+  oauthAccounts,
+  memberTotps,
+  apiKeys,
+  users,
+  userTallies,
+  adminNotes,
+  operationLogs,
+  logHeads,
+  logTallies,
+  gateways,
+  subscriptions,
+  plans,
+  products,
+  creditAccounts,
+  currencyRules,
 ];
 
 /** Tables without row-level security, beside the platform's own. */
 export const infrastructureTables = [
-  ...[signingKeys, callers, apiKeyLookups, memberEmails, liveSessions, clientSessions, mailedCodes],
+  signingKeys,
+  callers,
+  apiKeyLookups,
+  memberEmails,
+  liveSessions,
+  clientSessions,
+  mailedCodes,
 ];
 
 /** Tables maintained by `searchable`, without row-level security; only `db.search` reads them. */

@@ -66,13 +66,30 @@ it.each([
 ])('an export of users holds exactly what their list shows under %j', async filters => {
   const { userAccounts } = await t.done(listUsers, { count: 1_000, ...filters });
   const expected = userAccounts.map(user => ({
-    ...{ Id: user.id, Email: user.email, ExternalUserId: user.externalUserId, FirstName: user.firstName },
-    ...{ LastName: user.lastName, Status: user.status === 0 ? 'active' : 'suspended', Language: user.language },
-    ...{ Type: nameOfCode(userType, user.type), CreateTime: user.createTime, LastLoginAt: user.lastLoginAt },
-    ...{ CompanyName: user.companyName, RegistrationNumber: user.registrationNumber, VATNumber: user.vATNumber },
-    ...{ Phone: user.phone, Address: user.address, City: user.city, State: user.state, ZipCode: user.zipCode },
-    ...{ CountryCode: user.countryCode, CountryName: user.countryName, SubscriptionId: '', SubscriptionName: '' },
-    ...{ SubscriptionStatus: '', GatewayId: user.gatewayId },
+    Id: user.id,
+    Email: user.email,
+    ExternalUserId: user.externalUserId,
+    FirstName: user.firstName,
+    LastName: user.lastName,
+    Status: user.status === 0 ? 'active' : 'suspended',
+    Language: user.language,
+    Type: nameOfCode(userType, user.type),
+    CreateTime: user.createTime,
+    LastLoginAt: user.lastLoginAt,
+    CompanyName: user.companyName,
+    RegistrationNumber: user.registrationNumber,
+    VATNumber: user.vATNumber,
+    Phone: user.phone,
+    Address: user.address,
+    City: user.city,
+    State: user.state,
+    ZipCode: user.zipCode,
+    CountryCode: user.countryCode,
+    CountryName: user.countryName,
+    SubscriptionId: '',
+    SubscriptionName: '',
+    SubscriptionStatus: '',
+    GatewayId: user.gatewayId,
   }));
   expect(await exported('UserExport', filters, 3)).toEqual(expected);
 });
@@ -82,10 +99,18 @@ it.each([{}, { memberEmail: 'nobody' }, { email: 'user3@' }, { invoiceId: 'in_1'
   async filters => {
     const { merchantOperationLogs } = await t.done(operationLogList, { count: 1_000, ...filters });
     const expected = merchantOperationLogs.map(entry => ({
-      ...{ Id: entry.id, CreateTime: entry.createTime, Account: entry.optAccount, Target: entry.optTarget },
-      ...{ AccountType: nameOfCode(optAccountType, entry.optAccountType), Content: entry.optContent },
-      ...{ MemberId: entry.memberId, MemberEmail: entry.member?.email ?? '', UserId: entry.userId },
-      ...{ PlanId: entry.planId, InvoiceId: entry.invoiceId, SubscriptionId: entry.subscriptionId },
+      Id: entry.id,
+      CreateTime: entry.createTime,
+      Account: entry.optAccount,
+      Target: entry.optTarget,
+      AccountType: nameOfCode(optAccountType, entry.optAccountType),
+      Content: entry.optContent,
+      MemberId: entry.memberId,
+      MemberEmail: entry.member?.email ?? '',
+      UserId: entry.userId,
+      PlanId: entry.planId,
+      InvoiceId: entry.invoiceId,
+      SubscriptionId: entry.subscriptionId,
       DiscountCode: entry.discountCode,
     }));
     expect(await exported('OperationLogExport', filters, 4)).toEqual(expected);

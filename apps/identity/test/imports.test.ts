@@ -34,10 +34,17 @@ describe('users of a file', () => {
       { row: 3, userId: expect.any(Number), isNew: true },
     ]);
     expect(await byEmail('Ada@example.com')).toMatchObject({
-      ...{ firstName: 'Ada', lastName: 'Lovelace', phone: '2', city: 'London', externalUserId: 'x-1' },
+      firstName: 'Ada',
+      lastName: 'Lovelace',
+      phone: '2',
+      city: 'London',
+      externalUserId: 'x-1',
     });
     expect(await byEmail('grace@example.com')).toMatchObject({
-      ...{ type: 2, companyName: 'Navy', countryCode: 'US', countryName: 'United States' },
+      type: 2,
+      companyName: 'Navy',
+      countryCode: 'US',
+      countryName: 'United States',
     });
     const events = await t.emitted();
     // asked again, as after a lost answer, nothing changes

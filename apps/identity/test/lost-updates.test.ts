@@ -313,22 +313,40 @@ const elsewhere = [
 ];
 
 const tables = [
-  ...[
-    'merchants',
-    'members',
-    'member_emails',
-    'roles',
-    'api_keys',
-    'api_key_lookups',
-    'auth_providers',
-    'member_totps',
-  ],
-  ...['oauth_accounts', 'setup_tokens', 'member_sessions', 'live_sessions', 'users', 'client_sessions'],
+  'merchants',
+  'members',
+  'member_emails',
+  'roles',
+  'api_keys',
+  'api_key_lookups',
+  'auth_providers',
+  'member_totps',
+  'oauth_accounts',
+  'setup_tokens',
+  'member_sessions',
+  'live_sessions',
+  'users',
+  'client_sessions',
 ];
 /** Ids, secrets and their hashes, and what is made of random e-mails. */
 const unlike = [
-  ...['id', 'merchant_id', 'member_id', 'user_id', 'role_ids', 'sid', 'subject', 'identity', 'jti_hash', 'hint'],
-  ...['email_hash', 'token_hash', 'session_hash', 'password_hash', 'sealed_key', 'pending_key', 'recovery_hashes'],
+  'id',
+  'merchant_id',
+  'member_id',
+  'user_id',
+  'role_ids',
+  'sid',
+  'subject',
+  'identity',
+  'jti_hash',
+  'hint',
+  'email_hash',
+  'token_hash',
+  'session_hash',
+  'password_hash',
+  'sealed_key',
+  'pending_key',
+  'recovery_hashes',
 ];
 /** The e-mails of owners and invited members are random. */
 const named = (state: object) => JSON.parse(JSON.stringify(state).replaceAll(/(owner|member)-[\w-]+@/g, '$1@'));

@@ -171,14 +171,39 @@ const steps: Record<string, Commands> = {
 };
 
 const tables = [
-  ...['endpoints', 'events', 'deliveries', 'due', 'attempts', 'catch_ups', 'replays', 'running_replays'],
-  ...['connections', 'connection_lookups'],
+  'endpoints',
+  'events',
+  'deliveries',
+  'due',
+  'attempts',
+  'catch_ups',
+  'replays',
+  'running_replays',
+  'connections',
+  'connection_lookups',
 ];
 /** Ids, secrets and their hashes. */
 const unlike = [
-  ...['id', 'merchant_id', 'endpoint_id', 'event_id', 'delivery_id', 'connection_id', 'replay_id', 'subject', 'body'],
-  ...['sealed_secret', 'sealed_former', 'state_hash', 'code_hash', 'access_hash', 'refresh_hash'],
-  ...['former_refresh_hash', 'cursor', 'until', 'attempts_after', 'duration_ms'],
+  'id',
+  'merchant_id',
+  'endpoint_id',
+  'event_id',
+  'delivery_id',
+  'connection_id',
+  'replay_id',
+  'subject',
+  'body',
+  'sealed_secret',
+  'sealed_former',
+  'state_hash',
+  'code_hash',
+  'access_hash',
+  'refresh_hash',
+  'former_refresh_hash',
+  'cursor',
+  'until',
+  'attempts_after',
+  'duration_ms',
 ];
 
 const races = [

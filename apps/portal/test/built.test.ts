@@ -55,7 +55,9 @@ describe('the built pages', () => {
   it('are laid out by the start and the end of a line, never by left and right', () => {
     const sides = (css: string) => css.match(/(?<![\w-])(?:[\w-]+-)?(?:left|right)(?![\w-])/g) ?? [];
     expect(sides('a { margin-left: 1px; text-align: right; left: 0 } .left-over { inset-inline-start: 0 }')).toEqual([
-      ...['margin-left', 'right', 'left'],
+      'margin-left',
+      'right',
+      'left',
     ]);
     expect(sides(readFileSync(path.join(dist, '../src/styles.css'), 'utf8'))).toEqual([]);
   });

@@ -58,18 +58,15 @@ describe('a language', () => {
 
 describe('the direction of a language', () => {
   it.each([
-    ...[
-      ['en', 'ltr'],
-      ['zh', 'ltr'],
-      ['ar', 'rtl'],
-      ['he', 'rtl'],
-      ['fa-IR', 'rtl'],
-      ['ur', 'rtl'],
-    ],
-    ...[
-      ['az', 'ltr'],
-      ['az-Arab', 'rtl'],
-    ],
+    ['en', 'ltr'],
+    ['zh', 'ltr'],
+    ['ar', 'rtl'],
+    ['he', 'rtl'],
+    ['fa-IR', 'rtl'],
+    ['ur', 'rtl'],
+
+    ['az', 'ltr'],
+    ['az-Arab', 'rtl'],
   ] as const)('%s is %s', (language, direction) => {
     expect(directionOf(language)).toBe(direction);
   });
@@ -148,8 +145,15 @@ describe('how an amount was computed', () => {
     [
       '(100 × €0.05 + €10.00 + 20 × €1.00) × 15 days ÷ 30 days − €3.00',
       {
-        ...{ used: 120, 'units 101–': 20, 'unitPrice 101–': 100, 'units 1–100': 100, 'unitPrice 1–100': 5 },
-        ...{ 'flatAmount 1–100': 1000, partSeconds: 1_296_000, periodSeconds: 2_592_000, billed: 300 },
+        used: 120,
+        'units 101–': 20,
+        'unitPrice 101–': 100,
+        'units 1–100': 100,
+        'unitPrice 1–100': 5,
+        'flatAmount 1–100': 1000,
+        partSeconds: 1_296_000,
+        periodSeconds: 2_592_000,
+        billed: 300,
       },
     ],
     ['0', { used: 0 }],

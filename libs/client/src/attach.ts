@@ -39,7 +39,14 @@ type Plan = Output<'/merchant/plan/detail'>['plan']['plan'];
 
 // codes of the contracts, which are not loaded: the compiler compares them
 const sub: typeof subscriptionStatus = {
-  ...{ init: 0, pending: 1, active: 2, cancelled: 4, expired: 5, incomplete: 7, processing: 8, failed: 9 },
+  init: 0,
+  pending: 1,
+  active: 2,
+  cancelled: 4,
+  expired: 5,
+  incomplete: 7,
+  processing: 8,
+  failed: 9,
 };
 const open: Pick<typeof invoiceStatus, 'processing' | 'paid'> = { processing: 2, paid: 3 };
 const underWay: Pick<typeof paymentStatus, 'created' | 'success'> = { created: 10, success: 20 };

@@ -36,8 +36,14 @@ export interface Track {
 export type Tracked = Output<'/merchant/metric/event/new'>['merchantMetricEvent'];
 
 const blank: Failure = {
-  ...{ type: 'invalid_parameters', message: 'value: must not be blank', code: 51, status: 0, retryable: false },
-  ...{ issues: [{ path: '/value', message: 'must not be blank' }], requestId: '', retryAfterSeconds: 0 },
+  type: 'invalid_parameters',
+  message: 'value: must not be blank',
+  code: 51,
+  status: 0,
+  retryable: false,
+  issues: [{ path: '/value', message: 'must not be blank' }],
+  requestId: '',
+  retryAfterSeconds: 0,
 };
 const none: Checked = { allowed: false, used: 0, left: 0, until: 0 };
 
@@ -57,7 +63,8 @@ export async function track(calls: Calls, { user, metric, value, id, time = 0 }:
 export async function check(calls: Calls, { user, metric, value }: Check): Promise<Result<Checked>> {
   if (value === '') return { ok: false, error: blank };
   const result = await calls.post('/merchant/metric/check', {
-    ...{ ...namedBy(user), metricCode: metric },
+    ...namedBy(user),
+    metricCode: metric,
     ...(value !== undefined && measureOf(value)),
   });
   if (result.ok) {

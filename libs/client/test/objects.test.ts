@@ -36,8 +36,17 @@ const shown: Readonly<Record<string, readonly string[]>> = {
 
 /** Every id that the data of some event has. */
 const ids = {
-  ...{ id: 11, userId: 12, metricId: 13, planId: 14, productId: 15, gatewayId: 16 },
-  ...{ subscriptionId: 'sub_1', pendingUpdateId: 'pu_1', invoiceId: 'in_1', paymentId: 'pay_1', refundId: 'rf_1' },
+  id: 11,
+  userId: 12,
+  metricId: 13,
+  planId: 14,
+  productId: 15,
+  gatewayId: 16,
+  subscriptionId: 'sub_1',
+  pendingUpdateId: 'pu_1',
+  invoiceId: 'in_1',
+  paymentId: 'pay_1',
+  refundId: 'rf_1',
 };
 const keyOf = (type: string, data: object = ids, merchantId = 7) =>
   objectOf({ id: 'ev_1', type, timestamp: '', merchantId, sequence: 1, data });

@@ -29,7 +29,12 @@ describe('a receiver of webhooks', () => {
     const receipts: Receipt[] = [];
     for (const sequence of [1, 1, 3, 2, 3, 2]) receipts.push(await receive(paid(sequence)));
     expect(outcomes(receipts)).toEqual([
-      ...['204 handled', '204 stale', '204 handled', '204 handled', '204 stale', '204 stale'],
+      '204 handled',
+      '204 stale',
+      '204 handled',
+      '204 handled',
+      '204 stale',
+      '204 stale',
     ]);
     expect(seen).toEqual([1, 3, 2]);
   });
@@ -38,8 +43,11 @@ describe('a receiver of webhooks', () => {
     const { seen, receive } = seeing();
     const receipts: Receipt[] = [];
     for (const each of [
-      ...[sent('invoice.created', 1), sent('invoice.reversed', 3), sent('invoice.process', 2)],
-      ...[sent('invoice.created', 1, 'in_2'), sent('invoice.reversed', 3)],
+      sent('invoice.created', 1),
+      sent('invoice.reversed', 3),
+      sent('invoice.process', 2),
+      sent('invoice.created', 1, 'in_2'),
+      sent('invoice.reversed', 3),
     ])
       receipts.push(await receive(each));
     expect(outcomes(receipts)).toEqual(['204 handled', '204 handled', '204 stale', '204 handled', '204 stale']);
@@ -49,7 +57,8 @@ describe('a receiver of webhooks', () => {
   it('tells that an invoice was paid though what came after that has arrived before', async () => {
     const { seen, receive } = seeing();
     expect(outcomes([await receive(sent('invoice.reversed', 3)), await receive(paid(2))])).toEqual([
-      ...['204 handled', '204 handled'],
+      '204 handled',
+      '204 handled',
     ]);
     expect(seen).toEqual(['invoice.reversed in_1 3', 'paid: in_1 2']);
   });
@@ -108,7 +117,8 @@ describe('a receiver of webhooks', () => {
     const seen: string[] = [];
     let release: () => void = () => undefined;
     const receive = webhookReceiver({
-      ...{ secrets, timeoutMs: 20 },
+      secrets,
+      timeoutMs: 20,
       on: {
         'invoice.paid': async ({ sequence }) => {
           seen.push(`begin ${sequence}`);
@@ -156,13 +166,15 @@ describe('a receiver of webhooks', () => {
       on: { default: ({ type, sequence }) => void seen.push(`${type} ${sequence}`) },
     });
     for (const each of [
-      ...[sent('invoice.eaten', 5), sent('invoice.eaten', 4), sent('invoice.eaten', 5)],
-      ...[sent('constructor', 1), paid(2), paid(1)],
+      sent('invoice.eaten', 5),
+      sent('invoice.eaten', 4),
+      sent('invoice.eaten', 5),
+      sent('constructor', 1),
+      paid(2),
+      paid(1),
     ])
       await receive(each);
-    expect(seen).toEqual([
-      ...['invoice.eaten 5', 'invoice.eaten 4', 'constructor 1', 'invoice.paid 2', 'invoice.paid 1'],
-    ]);
+    expect(seen).toEqual(['invoice.eaten 5', 'invoice.eaten 4', 'constructor 1', 'invoice.paid 2', 'invoice.paid 1']);
     const { receive: without } = seeing();
     expect(await without(sent('invoice.eaten', 1))).toMatchObject({ outcome: 'ignored' });
   });
@@ -184,12 +196,14 @@ describe('a receiver of webhooks', () => {
       },
     };
     const receive = webhookReceiver({
-      ...{ secrets, order },
+      secrets,
+      order,
       on: { 'invoice.paid': ({ data }, transaction) => transaction.insert(data.invoiceId) },
       latest: { invoice: ({ data }, transaction) => transaction.insert(data.invoiceId) },
     });
     expect(outcomes([await receive(paid(1)), await receive(sent('invoice.created', 2))])).toEqual([
-      ...['204 handled', '204 stale'],
+      '204 handled',
+      '204 stale',
     ]);
     expect(rows).toEqual(['in_1 of 7 invoice in_1 at 1', 'in_1 of event ev_invoice.paid_in_1_1 at 1']);
   });

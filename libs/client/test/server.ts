@@ -64,7 +64,12 @@ export const refusal = (
   status,
   headers,
   body: JSON.stringify({
-    ...{ code, data: {}, merchantId: 7, message: `because of ${type}`, redirect: '', requestId: 'req_2' },
+    code,
+    data: {},
+    merchantId: 7,
+    message: `because of ${type}`,
+    redirect: '',
+    requestId: 'req_2',
     error: { type, issues: type === 'invalid_parameters' ? [{ path: '/email', message: 'email is required' }] : [] },
   }),
 });

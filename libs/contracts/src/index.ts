@@ -29,6 +29,7 @@ export * from './billing/subscriptions/notes.js';
 export * from './billing/subscriptions/reads.js';
 export * from './billing/subscriptions/running.js';
 export * from './billing/subscriptions/shape.js';
+export * from './billing/tasks/export-kinds.js';
 export * from './billing/tasks/exports.js';
 export * from './billing/tasks/imports.js';
 export * from './billing/tasks/tasks.js';

@@ -252,7 +252,10 @@ export const paging = {
 const sortType = z.enum(['', 'asc', 'desc']).meta({ 'x-shape': 'SortType' });
 /** Names of sort fields that are not the field in snake case. */
 const sortAliases: Record<string, string> = {
-  ...{ gmt_create: 'createTime', gmtCreate: 'createTime', gmt_modify: 'modifyTime', gmtModify: 'modifyTime' },
+  gmt_create: 'createTime',
+  gmtCreate: 'createTime',
+  gmt_modify: 'modifyTime',
+  gmtModify: 'modifyTime',
 };
 const asSortField = (value: unknown) =>
   typeof value === 'string'

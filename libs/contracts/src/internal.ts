@@ -26,8 +26,11 @@ type Keepers = Readonly<Partial<Record<Service, Readonly<Record<string, readonly
 export const keptBy: Keepers = {
   identity: { user: ['billing'], merchant: ['billing'] },
   catalog: {
-    ...{ plan: ['billing', 'identity'], product: ['billing', 'identity'] },
-    ...{ metric: ['billing'], checkout: ['billing'], currency: ['identity'] },
+    plan: ['billing', 'identity'],
+    product: ['billing', 'identity'],
+    metric: ['billing'],
+    checkout: ['billing'],
+    currency: ['identity'],
   },
   billing: { gateway: ['identity'] },
 };

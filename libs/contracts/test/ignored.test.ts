@@ -16,7 +16,10 @@ function ignored(input: unknown) {
 describe('ignored fields', () => {
   it('are those that no schema has, at any depth, but within free-form objects', () => {
     const found = ignored({
-      ...{ name: 'x', nmae: 1, metadata: { anything: { goes: 1 } }, NAME: 'y' },
+      name: 'x',
+      nmae: 1,
+      metadata: { anything: { goes: 1 } },
+      NAME: 'y',
       lines: [{ quantity: 2 }, { quantity: 1, 'a/b': { c: 1 } }],
     });
     expect(found).toEqual([

@@ -441,8 +441,10 @@ describe('a field that is named like a URL', () => {
   it('is known as one to return to', () => {
     const found = operations.flatMap(({ name, input }) => returnFields(input).map(field => `${name}.${field}`));
     expect(found.sort()).toEqual([
-      ...['portal.create_submit.cancelUrl', 'portal.create_submit.returnUrl'],
-      ...['portal.update_submit.cancelUrl', 'portal.update_submit.returnUrl'],
+      'portal.create_submit.cancelUrl',
+      'portal.create_submit.returnUrl',
+      'portal.update_submit.cancelUrl',
+      'portal.update_submit.returnUrl',
       'session.customer_portal_url.cancelUrl',
       'session.customer_portal_url.returnUrl',
       'session.new_session.cancelUrl',

@@ -5,7 +5,7 @@ export { type CommandPacket, NatsClient } from './bus/nats-client.js';
 export { signerOf } from './bus/signature.js';
 export { clockFollower } from './events/clock-follower.js';
 export type { Consumption } from './events/consumption.js';
-export { type Copy, copyOf } from './events/copies.js';
+export { type Copy, copyOf } from './events/copy.js';
 export { eventsIn } from './events/envelope.js';
 export { Questions } from './events/questions.js';
 export { streamOf } from './events/stream.js';

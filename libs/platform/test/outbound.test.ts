@@ -153,7 +153,9 @@ describe('the deadline', () => {
     // the first is asked for by what connects
     const deadlines = [400, 400, 200];
     const outbound = new Outbound({
-      ...{ httpsOnly: false, allowLoopback: true, connectionsPerOrigin: 1 },
+      httpsOnly: false,
+      allowLoopback: true,
+      connectionsPerOrigin: 1,
       get deadlineMs() {
         return deadlines.shift() ?? 10_000;
       },

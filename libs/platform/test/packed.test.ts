@@ -70,8 +70,16 @@ describe('events that are packed', () => {
 
 describe('an event', () => {
   const head = {
-    ...{ id: 'ev_1', type: 'thing.grown', merchantId: 15, aggregate: 'thing', aggregateId: '1', version: 2, at: 1 },
-    ...{ actor: { kind: 'system', id: '', display: '"data":' } as const, requestId: 'req_1', traceparent: '' },
+    id: 'ev_1',
+    type: 'thing.grown',
+    merchantId: 15,
+    aggregate: 'thing',
+    aggregateId: '1',
+    version: 2,
+    at: 1,
+    actor: { kind: 'system', id: '', display: '"data":' } as const,
+    requestId: 'req_1',
+    traceparent: '',
   };
   const data = { id: 1, name: '', size: 0, version: 2 };
   const read = (envelope: string, kinds: EventKinds) => JSON.parse(JSON.stringify(eventIn(envelope, kinds)));

@@ -17,7 +17,10 @@ afterAll(() => t.close());
 const made = async (size = 0) => (await t.done(newThing, { name: name(), size })).thing;
 const newRow = (tx: Tx | Appender, id: number): Thing => ({
   merchantId: tx.merchantId,
-  ...{ id, name: name(), size: 0n, version: 0 },
+  id,
+  name: name(),
+  size: 0n,
+  version: 0,
 });
 
 /** A helper that serves both ways to write. */

@@ -35,7 +35,11 @@ export async function paidInvoices(api: Client, count: number): Promise<Sale[]> 
 async function finished(api: Client, userId: number, gatewayId: number): Promise<Sale> {
   const { invoice } = orThrow(
     await api.post('/merchant/invoice/new', {
-      ...{ userId, gatewayId, currency: 'EUR', taxPercentage: 1900, finish: true },
+      userId,
+      gatewayId,
+      currency: 'EUR',
+      taxPercentage: 1900,
+      finish: true,
       lines: ['Pro plan', 'Extra seat', 'Overage'].map(name => ({ name, quantity: 3, unitAmountExcludingTax: 900 })),
     }),
   );

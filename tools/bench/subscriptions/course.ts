@@ -24,7 +24,11 @@ async function openShop(stack: TemporaryStack, count: number): Promise<Shop> {
   const { gateway } = orThrow(await api.post('/merchant/gateway/setup', { gatewayName: 'sandbox' }));
   const { plan } = orThrow(
     await api.post('/merchant/plan/new', {
-      ...{ planName: 'Pro', amount: 4900, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 },
+      planName: 'Pro',
+      amount: 4900,
+      currency: 'EUR',
+      intervalUnit: 'month',
+      intervalCount: 1,
     }),
   );
   orThrow(await api.post('/merchant/plan/activate', { planId: plan.id }));

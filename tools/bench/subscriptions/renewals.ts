@@ -39,13 +39,20 @@ async function openMerchant({ stack, tell }: Bench, count: number): Promise<numb
   const gatewayId = await wireTransfer(api);
   const { plan } = orThrow(
     await api.post('/merchant/plan/new', {
-      ...{ planName: 'Pro', amount: 4900, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 },
+      planName: 'Pro',
+      amount: 4900,
+      currency: 'EUR',
+      intervalUnit: 'month',
+      intervalCount: 1,
     }),
   );
   orThrow(await api.post('/merchant/plan/activate', { planId: plan.id }));
   const made = orThrow(
     await api.post('/merchant/subscription/create_submit', {
-      ...{ planId: plan.id, userId: await newUser(api), gatewayId, quantity: 1 },
+      planId: plan.id,
+      userId: await newUser(api),
+      gatewayId,
+      quantity: 1,
     }),
   );
   const transfer = { invoiceId: made.invoiceId, transferNumber: `T-${count}` };

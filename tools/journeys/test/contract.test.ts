@@ -186,7 +186,8 @@ it(`answers ${requests} generated requests as the contract says, and grows no me
     // the users that requests name have no subscription
     'session.user_sub_update_url fine',
     // the gateway's currency is edited all the time, and nothing is authorised by chance
-    ...['invoice.mark_wire_transfer_success fine', 'payment.capture fine'],
+    'invoice.mark_wire_transfer_success fine',
+    'payment.capture fine',
     // these depend on the state of a subscription, which billing's own tests walk through
     ...operations
       .filter(({ name }) => /^subscription\.|^metric\.(event|limit_adjust|history)/.test(name))

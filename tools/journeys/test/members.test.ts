@@ -115,8 +115,13 @@ describe('a member who is signed in', () => {
     const email = expect.stringMatching(/^member-\d+@example.com$/);
     expect(merchantOperationLogs).toMatchObject([
       {
-        ...{ optAccountType: 0, optAccount: email, optAccountId: String(memberId), memberId },
-        ...{ optTarget: `Member(${memberId})`, optContent: 'Update', member: { id: memberId, email } },
+        optAccountType: 0,
+        optAccount: email,
+        optAccountId: String(memberId),
+        memberId,
+        optTarget: `Member(${memberId})`,
+        optContent: 'Update',
+        member: { id: memberId, email },
       },
     ]);
     expectFailure(await wire.send('/merchant/role/new', { role: 'x', permissions: [] }), 403, 63, 'permission_denied');

@@ -25,7 +25,11 @@ interface Terms {
 }
 
 const rate = (percentage: number, inclusive = false) => ({
-  ...{ id: `txr_${percentage}${inclusive}`, object: 'tax_rate', percentage, inclusive, display_name: 'VAT' },
+  id: `txr_${percentage}${inclusive}`,
+  object: 'tax_rate',
+  percentage,
+  inclusive,
+  display_name: 'VAT',
 });
 const coupon = (id: string, fields: object) => ({ id, object: 'coupon', duration: 'forever', valid: true, ...fields });
 const discount = (of: object, end: number | null = null) => ({
@@ -60,13 +64,17 @@ export function stripeFolder(folder: string, now: number) {
     const name = `${++ids}`;
     products.push({ id: `prod_${name}`, object: 'product', name: `Product ${name}`, active: true, description: null });
     const price = {
-      ...{ id: `price_${name}`, object: 'price', product: `prod_${name}`, currency, nickname: null, type: 'recurring' },
-      ...{
-        unit_amount: amount,
-        unit_amount_decimal: String(amount),
-        billing_scheme: 'per_unit',
-        transform_quantity: null,
-      },
+      id: `price_${name}`,
+      object: 'price',
+      product: `prod_${name}`,
+      currency,
+      nickname: null,
+      type: 'recurring',
+
+      unit_amount: amount,
+      unit_amount_decimal: String(amount),
+      billing_scheme: 'per_unit',
+      transform_quantity: null,
       recurring: { interval, interval_count: count, usage_type: 'licensed', trial_period_days: null },
       ...fields,
     };
@@ -82,9 +90,18 @@ export function stripeFolder(folder: string, now: number) {
     const { by = `cus_${name}` } = terms;
     if (terms.by === undefined) {
       customers.push({
-        ...{ id: by, object: 'customer', email: `c${name}@mail.example`, name: `Ada Nr ${name}`, balance: 0 },
-        ...{ phone: null, address: null, preferred_locales: [], discount: null, default_source: null },
-        ...{ invoice_settings: card, ...terms.customer },
+        id: by,
+        object: 'customer',
+        email: `c${name}@mail.example`,
+        name: `Ada Nr ${name}`,
+        balance: 0,
+        phone: null,
+        address: null,
+        preferred_locales: [],
+        discount: null,
+        default_source: null,
+        invoice_settings: card,
+        ...terms.customer,
       });
     }
     const price = priceOf(terms, amount, terms.price);
@@ -92,38 +109,54 @@ export function stripeFolder(folder: string, now: number) {
     const items = [
       { id: `si_${name}`, object: 'subscription_item', price, quantity: 1, tax_rates: [], ...terms.item },
       ...others.map(([each, quantity]) => ({
-        ...{ id: `si_${++ids}`, object: 'subscription_item', price: priceOf(terms, each), quantity, tax_rates: [] },
+        id: `si_${++ids}`,
+        object: 'subscription_item',
+        price: priceOf(terms, each),
+        quantity,
+        tax_rates: [],
       })),
     ];
     subscriptions.push({
-      ...{
-        id: `sub_${name}`,
-        object: 'subscription',
-        customer: by,
-        status: 'active',
-        currency,
-        metadata: {},
-      },
-      ...{ created: period.start, start_date: period.start, billing_cycle_anchor: period.start, trial_end: null },
-      ...{ current_period_start: period.start, current_period_end: period.end, cancel_at_period_end: false },
-      ...{ cancel_at: null, canceled_at: null, ended_at: null, collection_method: 'charge_automatically' },
-      ...{ default_payment_method: null, default_source: null, default_tax_rates: [], discount: null, discounts: [] },
-      ...{ automatic_tax: { enabled: false }, pause_collection: null, pending_update: null, schedule: null },
+      id: `sub_${name}`,
+      object: 'subscription',
+      customer: by,
+      status: 'active',
+      currency,
+      metadata: {},
+      created: period.start,
+      start_date: period.start,
+      billing_cycle_anchor: period.start,
+      trial_end: null,
+      current_period_start: period.start,
+      current_period_end: period.end,
+      cancel_at_period_end: false,
+      cancel_at: null,
+      canceled_at: null,
+      ended_at: null,
+      collection_method: 'charge_automatically',
+      default_payment_method: null,
+      default_source: null,
+      default_tax_rates: [],
+      discount: null,
+      discounts: [],
+      automatic_tax: { enabled: false },
+      pause_collection: null,
+      pending_update: null,
+      schedule: null,
       items: { object: 'list', data: items, has_more: false },
       ...terms.sub,
     });
     if (preview) {
       const { tax = 0, more = 0 } = preview;
       previews.push({
-        ...{
-          id: `upcoming_in_${name}`,
-          object: 'invoice',
-          currency,
-          subtotal: amount + more,
-          total: amount + more + tax,
-        },
+        id: `upcoming_in_${name}`,
+        object: 'invoice',
+        currency,
+        subtotal: amount + more,
+        total: amount + more + tax,
         parent: { type: 'subscription_details', subscription_details: { subscription: `sub_${name}` } },
-        ...{ total_discount_amounts: [], total_taxes: tax ? [{ amount: tax, tax_behavior: 'exclusive' }] : [] },
+        total_discount_amounts: [],
+        total_taxes: tax ? [{ amount: tax, tax_behavior: 'exclusive' }] : [],
       });
     }
     return `sub_${name}`;
@@ -172,7 +205,8 @@ export function stripeFolder(folder: string, now: number) {
   subscribe({ currency: 'jpy', amount: 1_980 });
   subscribe({ currency: 'kwd', amount: 12_345 });
   subscribe({
-    ...{ currency: 'eur', sub: { currency: 'usd' } },
+    currency: 'eur',
+    sub: { currency: 'usd' },
     price: { currency_options: { usd: { unit_amount: 2_400, unit_amount_decimal: '2400' } } },
   });
   subscribe({ sub: { collection_method: 'send_invoice' } });

@@ -17,12 +17,23 @@ const row = (table: string, of: object) =>
 
 const subscription = (subscription_id: string, of: object) =>
   row('subscriptions', {
-    ...{ subscription_id, user_id: merchant_id, carried_lines: [], multi_trial: null, discount: null },
-    ...{ current_period_start: at - 1_000, current_period_end: at + 1_000, ...of },
+    subscription_id,
+    user_id: merchant_id,
+    carried_lines: [],
+    multi_trial: null,
+    discount: null,
+    current_period_start: at - 1_000,
+    current_period_end: at + 1_000,
+    ...of,
   });
 const period = (subscription_id: string, of: object) =>
   row('subscription_periods', {
-    ...{ subscription_id, kind: 'cycle', state: 'paid', start_at: at - 1_000, end_at: at + 1_000, ...of },
+    subscription_id,
+    kind: 'cycle',
+    state: 'paid',
+    start_at: at - 1_000,
+    end_at: at + 1_000,
+    ...of,
   });
 
 /** Values of the two events of every counter, which share a unique id where the metric counts such. */
@@ -56,11 +67,17 @@ function counted(subscription_id: string, aggregation: Aggregation, of: object =
 /** A counter that was billed, and its billing. */
 const billed = (subscription_id: string, aggregation: Aggregation, invoice_id: string, amount: number) => [
   ...counted(subscription_id, aggregation, {
-    ...{ closed: true, billed_value: tallies.get(aggregation), billed_amount: amount },
+    closed: true,
+    billed_value: tallies.get(aggregation),
+    billed_amount: amount,
   }),
   row('usage_billings', {
-    ...{ invoice_id, subscription_id, metric_id: metricOf(aggregation), start_at: at - 1_000 },
-    ...{ value: tallies.get(aggregation), amount },
+    invoice_id,
+    subscription_id,
+    metric_id: metricOf(aggregation),
+    start_at: at - 1_000,
+    value: tallies.get(aggregation),
+    amount,
   }),
 ];
 
@@ -72,24 +89,32 @@ export const agreeing: string[] = [
   `select usage_events_ensure(${at})`,
   ...Object.values(aggregationType).map(aggregation =>
     row('metric_copies', {
-      ...{ id: metricOf(aggregation), code: `m${aggregation}` },
+      id: metricOf(aggregation),
+      code: `m${aggregation}`,
       data: { aggregationType: aggregation, type: metricType.chargeMetered },
     }),
   ),
   row('invoices', { invoice_id: 'in_usage', subscription_id: 'sub_live', status: 'paid', kind: 'invoice', counter: 1 }),
   row('invoice_lines', {
-    ...{ invoice_id: 'in_usage', line_no: 1, line_id: 'in_usage_1', item_key: `usage:${metricOf(count)}` },
-    ...{ start_at: at - 1_000, end_at: at + 1_000, amount_excluding_tax: 20 },
+    invoice_id: 'in_usage',
+    line_no: 1,
+    line_id: 'in_usage_1',
+    item_key: `usage:${metricOf(count)}`,
+    start_at: at - 1_000,
+    end_at: at + 1_000,
+    amount_excluding_tax: 20,
   }),
   subscription('sub_live', {
-    ...{ status: 'active', carried_lines: [{ key: `usage:${metricOf(sum)}`, start: at - 1_000, amount: 70 }] },
+    status: 'active',
+    carried_lines: [{ key: `usage:${metricOf(sum)}`, start: at - 1_000, amount: 70 }],
   }),
   ...billed('sub_live', count, 'in_usage', 20),
   ...billed('sub_live', sum, 'in_carried', 70),
   ...[countUnique, latest, max].flatMap(aggregation => counted('sub_live', aggregation)),
   // usage that may stay open at an end: in free time, without a price, and in the grace of the last period
   subscription('sub_ended', {
-    ...{ status: 'cancelled', trial_end: at - 400 },
+    status: 'cancelled',
+    trial_end: at - 400,
     plan_snapshot: {
       plan: { metricMeteredCharge: priced(count), metricRecurringCharge: [] },
       addons: [{ addonPlan: { metricRecurringCharge: priced(latest) } }],
@@ -174,13 +199,11 @@ const damages: [finding: string, ...damage: string[]][] = [
   [
     `${counter('sub_ended', sum)} is open with 7 of 2 events`,
     row('subscription_pending_updates', {
-      ...{
-        pending_update_id: 'pu_usage',
-        subscription_id: 'sub_ended',
-        status: 'finished',
-        kind: 'update',
-        effect_time: at,
-      },
+      pending_update_id: 'pu_usage',
+      subscription_id: 'sub_ended',
+      status: 'finished',
+      kind: 'update',
+      effect_time: at,
       plan_snapshot: { plan: { metricMeteredCharge: priced(sum) }, addons: [] },
     }),
   ],

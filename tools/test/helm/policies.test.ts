@@ -17,7 +17,13 @@ const texts = Object.fromEntries(variants.map(variant => [variant, read(`rendere
 
 /** Settings that the image decides, and those for tests and local stacks. */
 const notSet = [
-  ...['HOST', 'PORT', 'OPS_PORT', 'CRASH_AT', 'DEADLINE_FACTOR', 'MAIL_FOLDER', 'STRIPE_URL'],
+  'HOST',
+  'PORT',
+  'OPS_PORT',
+  'CRASH_AT',
+  'DEADLINE_FACTOR',
+  'MAIL_FOLDER',
+  'STRIPE_URL',
   ...['RATES', 'VIES', 'OAUTH', 'WEBHOOK'].map(name => `${name}_ALLOW_LOOPBACK`),
 ];
 /** The longest that each app takes to end after SIGTERM, as deploy.test.ts has it. */
@@ -212,8 +218,11 @@ const policies: Record<string, Policy> = {
           JSON.parse(read('recur/values.schema.json')).properties.apps.properties[app].properties.env.properties,
         );
         const byChart = [
-          ...['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_TRACES_SAMPLER_ARG', 'SMTP_URL'],
-          ...['DATABASE_OWNER_URL', 'NATS_MIGRATOR_URL'],
+          'OTEL_EXPORTER_OTLP_ENDPOINT',
+          'OTEL_TRACES_SAMPLER_ARG',
+          'SMTP_URL',
+          'DATABASE_OWNER_URL',
+          'NATS_MIGRATOR_URL',
         ];
         const { error } = schemas[app].safeParse(Object.fromEntries(given.map(each => [each.name, settingOf(each)])));
         const open = given.filter(({ name, value }) => value !== undefined && name in secretValues);

@@ -34,7 +34,10 @@ export class CreditConfigs {
         ...settingsOf(input),
         merchantId: tx.merchantId,
         configId: await tx.nextId(creditConfigs),
-        ...{ type, currency, createTime: tx.now, version: 0 },
+        type,
+        currency,
+        createTime: tx.now,
+        version: 0,
       } as CreditConfig;
       assertRate(config);
       const exists = () => new Rejected('credit_config_exists', `There is a config of ${type} accounts in ${currency}`);
@@ -67,7 +70,11 @@ function settingsOf(input: Input): Partial<CreditConfig> {
   const { name, description, logo, logoUrl, metaData, exchangeRate } = input;
   const flags = ['recurring', 'discountCodeExclusive', 'previewDefaultUsed', 'payoutEnable', 'rechargeEnable'] as const;
   const given = {
-    ...{ name, description, logo, logoUrl, metaData },
+    name,
+    description,
+    logo,
+    logoUrl,
+    metaData,
     exchangeRate: exchangeRate === undefined ? undefined : BigInt(exchangeRate),
     ...Object.fromEntries(flags.map(flag => [flag, input[flag] === undefined ? undefined : input[flag] === 1])),
   };

@@ -19,10 +19,18 @@ export function exportedCredits(
     const shown = rows.map(row => {
       const { deltaAmount, deltaCurrencyAmount, creditAmountBefore, creditAmountAfter } = creditTransactionView(row);
       return {
-        ...{ TransactionId: row.transactionId, AccountType: row.accountType, TransactionType: row.move },
-        ...{ Currency: row.currency, Amount: majorUnits(deltaCurrencyAmount, row.currency) },
-        ...{ CreditsBefore: creditAmountBefore, Credits: deltaAmount, CreditsAfter: creditAmountAfter },
-        ...{ Name: row.name, Description: row.description, By: row.by, InvoiceId: row.invoiceId },
+        TransactionId: row.transactionId,
+        AccountType: row.accountType,
+        TransactionType: row.move,
+        Currency: row.currency,
+        Amount: majorUnits(deltaCurrencyAmount, row.currency),
+        CreditsBefore: creditAmountBefore,
+        Credits: deltaAmount,
+        CreditsAfter: creditAmountAfter,
+        Name: row.name,
+        Description: row.description,
+        By: row.by,
+        InvoiceId: row.invoiceId,
         CreateTime: row.createTime,
         ...buyerColumns(row.userId, users.get(row.userId)),
       };

@@ -50,8 +50,15 @@ export async function addRecharge(tx: Tx, account: Account, given: NewRecharge):
   const { creditId, userId, currency } = account;
   const recharge: Recharge = {
     ...given,
-    ...{ merchantId: tx.merchantId, rechargeId: tx.newId('cr_'), id: await tx.nextId(creditRecharges) },
-    ...{ status: 'created', creditId, userId, currency, createTime: tx.now, paidTime: 0 },
+    merchantId: tx.merchantId,
+    rechargeId: tx.newId('cr_'),
+    id: await tx.nextId(creditRecharges),
+    status: 'created',
+    creditId,
+    userId,
+    currency,
+    createTime: tx.now,
+    paidTime: 0,
   };
   tx.save(creditRecharges, recharge);
   return recharge;
@@ -120,7 +127,9 @@ export async function takeRecharged(
 /** Returns the credit of a recharge whose refund failed or was cancelled. */
 export const giveBackRecharged = (tx: Tx, { refundId, ...refund }: RechargeRefund): Promise<void> =>
   addMain(tx, {
-    ...{ ...refund, bizId: refundId, type: creditTransactionType.refund },
+    ...refund,
+    bizId: refundId,
+    type: creditTransactionType.refund,
     description: 'Refund that was not made',
   });
 

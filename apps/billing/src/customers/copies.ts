@@ -43,7 +43,11 @@ export const copiesWith = (arrive: Arrivals) => [
     version,
   })),
   copyOf('checkouts', 'catalog', 'checkout', checkouts, (data: MerchantCheckout, merchantId, version) => ({
-    ...{ merchantId, id: data.id, isDefault: data.isDefault, data, version },
+    merchantId,
+    id: data.id,
+    isDefault: data.isDefault,
+    data,
+    version,
   })),
   copyOf('merchants', 'identity', 'merchant', merchants, (data: MerchantState, merchantId, version) => ({
     merchantId,

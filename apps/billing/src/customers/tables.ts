@@ -85,8 +85,11 @@ export const products = table<ProductCopy>('product_copies', {
 export const checkouts = table<CheckoutCopy>('checkout_copies', {
   key: ['merchantId', 'id'],
   columns: {
-    ...{ merchantId: integer(), id: integer(), isDefault: flag() },
-    ...{ data: shown(MerchantCheckout), version: int() },
+    merchantId: integer(),
+    id: integer(),
+    isDefault: flag(),
+    data: shown(MerchantCheckout),
+    version: int(),
   },
 });
 
@@ -98,8 +101,12 @@ export const merchants = table<MerchantCopy>('merchant_copies', {
 export const metrics = table<MetricCopy>('metric_copies', {
   key: ['merchantId', 'id'],
   columns: {
-    ...{ merchantId: integer(), id: integer(), code: text(), archived: flag() },
-    ...{ data: shown(MerchantMetric), version: int() },
+    merchantId: integer(),
+    id: integer(),
+    code: text(),
+    archived: flag(),
+    data: shown(MerchantMetric),
+    version: int(),
   },
   indices: { metric_copies_code: { on: ['merchantId', 'code'] } },
 });

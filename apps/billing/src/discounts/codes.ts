@@ -46,5 +46,7 @@ export async function freeCode(tx: Tx, { kind, discountId }: Discount, code: str
 /** The template as the discount of one of its codes. */
 export const seenAs = (template: Discount, { code, useId }: GeneratedCode): Discount => ({
   ...template,
-  ...{ code, quantity: 1, uses: useId === 0 ? 0 : 1 },
+  code,
+  quantity: 1,
+  uses: useId === 0 ? 0 : 1,
 });

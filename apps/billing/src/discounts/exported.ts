@@ -25,8 +25,13 @@ export function exportedDiscounts(
     const where = discountsWhere(input, reader.now);
     const { rows, next } = await reader.slice({ from: discounts, where, by: ['createTime', 'discountId'], ...at });
     const shown = rows.map(row => ({
-      ...{ Id: row.discountId, Code: row.code, ...termsOf(row, reader.now), CreateTime: row.createTime },
-      ...{ Quantity: row.quantity, QuantityUsed: row.uses, UserLimit: row.userLimit },
+      Id: row.discountId,
+      Code: row.code,
+      ...termsOf(row, reader.now),
+      CreateTime: row.createTime,
+      Quantity: row.quantity,
+      QuantityUsed: row.uses,
+      UserLimit: row.userLimit,
     }));
     return { rows: shown, next };
   });
@@ -45,10 +50,16 @@ export function exportedUses(
     const { rows, next } = await reader.slice({ from: userDiscounts, where, by: ['createTime', 'useId'], ...at });
     const users = await usersOfRows(reader, rows);
     const shown = rows.map(row => ({
-      ...{ Id: row.useId, Code: row.code, Status: row.status, Currency: row.currency },
+      Id: row.useId,
+      Code: row.code,
+      Status: row.status,
+      Currency: row.currency,
       ApplyAmount: majorUnits(row.amount, row.currency),
-      ...{ PlanId: row.planId, SubscriptionId: row.subscriptionId, InvoiceId: row.invoiceId },
-      ...{ PaymentId: row.paymentId, CreateTime: row.createTime },
+      PlanId: row.planId,
+      SubscriptionId: row.subscriptionId,
+      InvoiceId: row.invoiceId,
+      PaymentId: row.paymentId,
+      CreateTime: row.createTime,
       ...buyerColumns(row.userId, users.get(row.userId)),
     }));
     return { rows: shown, next };
@@ -68,20 +79,34 @@ export function exportedCodes(
     const { rows, next } = await reader.slice({ from: generatedCodes, where, by: ['createTime', 'codeId'], ...at });
     const terms = termsOf(template, reader.now);
     const shown = (await shownCodes(reader, template, rows)).map(code => ({
-      ...{ Id: code.id, Code: code.code, ParentTemplateCode: code.parentTemplateCode, ...terms },
-      ...{ CreateTime: code.createTime, IsRedeemed: code.isRedeemed ? 'yes' : 'no', RedeemedTime: code.redeemedAt },
-      ...{ RedeemedByEmail: code.redeemedByEmail, InvoiceId: code.invoiceId, PaymentId: code.paymentId },
-      ...{ SubscriptionId: code.subscriptionId, PlanId: code.planId, PlanName: code.planName },
+      Id: code.id,
+      Code: code.code,
+      ParentTemplateCode: code.parentTemplateCode,
+      ...terms,
+      CreateTime: code.createTime,
+      IsRedeemed: code.isRedeemed ? 'yes' : 'no',
+      RedeemedTime: code.redeemedAt,
+      RedeemedByEmail: code.redeemedByEmail,
+      InvoiceId: code.invoiceId,
+      PaymentId: code.paymentId,
+      SubscriptionId: code.subscriptionId,
+      PlanId: code.planId,
+      PlanName: code.planName,
     }));
     return { rows: shown, next };
   });
 }
 
 const termsOf = (discount: Discount, now: number) => ({
-  ...{ Name: discount.name, Status: statusAt(discount, now), BillingType: discount.billingType },
-  ...{ DiscountType: discount.discountType, Currency: discount.currency },
+  Name: discount.name,
+  Status: statusAt(discount, now),
+  BillingType: discount.billingType,
+  DiscountType: discount.discountType,
+  Currency: discount.currency,
   DiscountPercentage: discount.discountType === 'percentage' ? percentText(discount.percentage) : '',
   DiscountAmount: discount.discountType === 'fixedAmount' ? majorUnits(discount.amount, discount.currency) : 0,
-  ...{ CycleLimit: discount.cycleLimit, PlanIds: discount.planIds.join(' ') },
-  ...{ StartTime: discount.startTime, EndTime: discount.endTime },
+  CycleLimit: discount.cycleLimit,
+  PlanIds: discount.planIds.join(' '),
+  StartTime: discount.startTime,
+  EndTime: discount.endTime,
 });

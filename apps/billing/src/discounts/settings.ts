@@ -15,7 +15,17 @@ export function settingsOf(input: Input): Partial<Settings> {
   const { name, currency, cycleLimit, startTime, endTime, quantity, userLimit, upgradeOnly, advance } = input;
   const { planIds, metadata, discountAmount } = input;
   const given: { [K in keyof Settings]: Settings[K] | undefined } = {
-    ...{ name, currency, cycleLimit, startTime, endTime, quantity, userLimit, upgradeOnly, advance, planIds, metadata },
+    name,
+    currency,
+    cycleLimit,
+    startTime,
+    endTime,
+    quantity,
+    userLimit,
+    upgradeOnly,
+    advance,
+    planIds,
+    metadata,
     billingType: named(discountBillingType, input.billingType),
     discountType: named(discountType, input.discountType),
     amount: discountAmount === undefined ? undefined : BigInt(discountAmount),

@@ -103,7 +103,11 @@ export interface GeneratedCode {
 export const generatedCodes = table<GeneratedCode>('generated_codes', {
   key: ['merchantId', 'codeId'],
   columns: {
-    ...{ merchantId: integer(), codeId: integer(), templateId: integer(), code: text(), useId: integer() },
+    merchantId: integer(),
+    codeId: integer(),
+    templateId: integer(),
+    code: text(),
+    useId: integer(),
     createTime: integer(),
   },
   indices: {

@@ -90,8 +90,13 @@ export class DiscountTemplates {
       await addCodes(tx, template, count, () => template.code + randomText(alphabet, length));
       if (count > 0) saved(tx, { ...template, generated: template.generated + count }, `Generate(${count})`);
       return {
-        ...{ templateId: template.discountId, templateCode: template.code, totalTarget: template.quantity },
-        ...{ existingCount: template.generated, generatedCount: count, successCount: count, failedCount: 0 },
+        templateId: template.discountId,
+        templateCode: template.code,
+        totalTarget: template.quantity,
+        existingCount: template.generated,
+        generatedCount: count,
+        successCount: count,
+        failedCount: 0,
         isAsync: false,
       };
     });

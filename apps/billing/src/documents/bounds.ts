@@ -13,7 +13,14 @@ const limits = {
   lineBreaks: 4,
   reason: { all: 10_000, least: 40, most: 1_000 },
   jurisdiction: { all: 10_000, least: 20, most: 100 },
-  ...{ title: 300, name: 200, addressLines: 10, short: 100, email: 320, bankText: 500, note: 2_000, breaks: 20 },
+  title: 300,
+  name: 200,
+  addressLines: 10,
+  short: 100,
+  email: 320,
+  bankText: 500,
+  note: 2_000,
+  breaks: 20,
   link: 2_048,
 } as const;
 

@@ -47,7 +47,8 @@ export class DocumentReader {
     const gateway = await findGateway(reader, invoice.gatewayId);
     const bank = gateway?.gatewayName === WIRE_TRANSFER ? this.gateways.bank(gateway) : null;
     const content = documentOf(invoice, {
-      ...{ ...parties, bank: bank && { ...emptyBank, ...bank } },
+      ...parties,
+      bank: bank && { ...emptyBank, ...bank },
       originalNumber: invoice.originalPaymentInvoice?.number ?? '',
     });
     return { content, logoUrl: parties.seller.companyLogo };
@@ -59,7 +60,10 @@ export class DocumentReader {
  * was stated by the merchant needs no reason.
  */
 const printedTax = ({ category, ratePpm, net, tax, jurisdiction, source, reason }: TaxEntry): ContentTax => ({
-  ...{ category, ratePpm, net: BigInt(net), tax: BigInt(tax) },
+  category,
+  ratePpm,
+  net: BigInt(net),
+  tax: BigInt(tax),
   jurisdiction: category === 'S' ? jurisdiction : '',
   reason: category === 'AE' || source === 'request' ? '' : reason,
 });

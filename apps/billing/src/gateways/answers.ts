@@ -56,7 +56,8 @@ export class GatewayAnswers {
   account(gateway: Gateway): GatewayAccount {
     const { merchantId, gatewayId } = gateway;
     return {
-      ...{ merchantId, gatewayId },
+      merchantId,
+      gatewayId,
       key: this.open(gateway.sealedKey, 'sealed_key', gateway),
       secret: this.open(gateway.sealedSecret, 'sealed_secret', gateway),
       webhookSecret: this.open(gateway.sealedWebhookSecret, 'sealed_webhook_secret', gateway),

@@ -51,8 +51,10 @@ export async function chargeableMethod(
   const method = chosen.find(found => found !== undefined) ?? fallback;
   return (
     method && {
-      ...{ methodId: method.methodId, name: nameOfMethod(method) },
-      ...{ gatewayUserId, gatewayMethodId: method.gatewayMethodId },
+      methodId: method.methodId,
+      name: nameOfMethod(method),
+      gatewayUserId,
+      gatewayMethodId: method.gatewayMethodId,
     }
   );
 }

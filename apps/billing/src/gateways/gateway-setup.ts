@@ -153,9 +153,22 @@ export class GatewaySetup {
 }
 
 const newGateway = ({ merchantId, now }: Tx, kind: GatewayKind, gatewayId: number): Gateway => ({
-  ...{ merchantId, gatewayId, gatewayName: kind.name, gatewayType: kind.type, displayName: kind.displayName },
-  ...{ currency: '', minimumAmount: 0n, sort: 10, icons: [], isDefault: false, archived: false },
-  ...{ settings: blankSettings, sealedBank: null, sealedKey: null, sealedSecret: null, sealedWebhookSecret: null },
+  merchantId,
+  gatewayId,
+  gatewayName: kind.name,
+  gatewayType: kind.type,
+  displayName: kind.displayName,
+  currency: '',
+  minimumAmount: 0n,
+  sort: 10,
+  icons: [],
+  isDefault: false,
+  archived: false,
+  settings: blankSettings,
+  sealedBank: null,
+  sealedKey: null,
+  sealedSecret: null,
+  sealedWebhookSecret: null,
   createTime: now,
   version: 0,
 });

@@ -46,7 +46,10 @@ export class Gateways {
         sealedBank: this.answers.seal(bank, 'sealed_bank', { merchantId: tx.merchantId, gatewayId }),
         createTime: tx.now,
         version: 0,
-        ...{ settings: null, sealedKey: null, sealedSecret: null, sealedWebhookSecret: null },
+        settings: null,
+        sealedKey: null,
+        sealedSecret: null,
+        sealedWebhookSecret: null,
       };
       tx.onConflict('gateways_name', exists);
       tx.onConflict('gateways_one_default', 'again');

@@ -63,7 +63,9 @@ export class PaymentMethods {
     });
     const answer = await this.adapterOf(gatewayId, gatewayName).saveMethod(account, {
       idempotencyKey: `method-${gatewayId}-${userId}-${idempotencyKey ?? caller.requestId}`,
-      ...{ userId, data, ...known },
+      userId,
+      data,
+      ...known,
     });
     if (answer.is === 'refused') throw invalid('/data', `was refused by the gateway: ${answer.reason}`);
     return answer;
@@ -238,7 +240,10 @@ function saveMethod(tx: Tx, method: PaymentMethodRow): void {
 }
 
 const methodView = ({ methodId: id, type, isDefault, data }: PaymentMethodRow): PaymentMethod => ({
-  ...{ id, type, isDefault, data },
+  id,
+  type,
+  isDefault,
+  data,
 });
 
 /** All saved methods of a user, newest first. */

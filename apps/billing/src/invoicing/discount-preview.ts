@@ -4,7 +4,7 @@ import { Rejected } from '@recur/kernel';
 import { type Caller, Db, Handle, type Reader } from '@recur/platform';
 import { plansById } from '../customers/plans.js';
 import { findUser } from '../customers/users.js';
-import * as discounts from '../discounts/verbs.js';
+import * as discounts from '../discounts/redemption.js';
 
 /** discount/plan_apply_preview. It is here because it needs to know what the user has paid. */
 @Controller()

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Invoice } from '@recur/contracts';
 import type { Tx } from '@recur/platform';
-import { giveBack as giveBackDiscount } from '../discounts/verbs.js';
+import { giveBack as giveBackDiscount } from '../discounts/redemption.js';
 import { invoiceAggregate, paymentAggregate } from './aggregates.js';
 import { undoSources } from './composed/sold-lines.js';
 import { issueVoidNote } from './credit-notes/issue.js';

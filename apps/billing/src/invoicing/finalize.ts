@@ -95,7 +95,9 @@ export class InvoiceFinalizer {
     const isCharged = chargesItself(draft.gateway);
     const [payment, attached] = openPayment(finished, {
       ...details,
-      ...{ paymentId: tx.newId('pay_'), id: await tx.nextId(payments), now: tx.now },
+      paymentId: tx.newId('pay_'),
+      id: await tx.nextId(payments),
+      now: tx.now,
       automatic: isCharged && collection.automatic !== false,
     });
     const deadline = collection.deadline ?? domain.expiryTime(attached);

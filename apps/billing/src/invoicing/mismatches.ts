@@ -7,7 +7,11 @@ import { payments } from './tables.js';
 /** Reports of money that fit nothing are events of their payment, and numbered with its own. */
 const reportAggregate: EventSource<'payment.report.mismatch', Payment, Payment, contract.PaymentReportMismatch> =
   aggregate({
-    ...{ name: 'paymentReport', title: 'Payment', events: contract.events, table: payments, key: 'paymentId' },
+    name: 'paymentReport',
+    title: 'Payment',
+    events: contract.events,
+    table: payments,
+    key: 'paymentId',
   });
 
 /** Money as a gateway reports it, and as it was expected. */
@@ -47,9 +51,21 @@ export async function tellMismatch(
   if ((await tx.query(told, [merchantId, gatewayId, factId])).length > 0) return false;
   await tx.run(keep, [merchantId, gatewayId, factId]);
   tx.emit(reportAggregate, payment, 'payment.report.mismatch', {
-    ...{ merchantId, paymentId, refundId, invoiceId, userId, about, reason, reference, updateTime: tx.now },
-    ...{ gatewayId, amount: Number(amount), currency },
-    ...{ expectedGatewayId: payment.gatewayId, expectedAmount: Number(expected), expectedCurrency: payment.currency },
+    merchantId,
+    paymentId,
+    refundId,
+    invoiceId,
+    userId,
+    about,
+    reason,
+    reference,
+    updateTime: tx.now,
+    gatewayId,
+    amount: Number(amount),
+    currency,
+    expectedGatewayId: payment.gatewayId,
+    expectedAmount: Number(expected),
+    expectedCurrency: payment.currency,
   });
   const content = `Report does not match by ${reason}: ${about} ${reference} of ${amount} ${currency}, gateway ${gatewayId}`;
   if (isLogged) tx.log(`Payment(${paymentId})`, content, { invoiceId, userId });

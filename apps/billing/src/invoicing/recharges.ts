@@ -19,7 +19,10 @@ const NAME = 'Credit recharge';
 
 /** Credit is money: tax is due on what is bought with it. */
 const untaxed: TaxRate = {
-  ...{ category: 'O', ratePpm: 0, jurisdiction: '', source: 'credit' },
+  category: 'O',
+  ratePpm: 0,
+  jurisdiction: '',
+  source: 'credit',
   reason: 'Credit is taxed where it is spent',
 };
 
@@ -71,5 +74,10 @@ export class Recharges {
 }
 
 const checkoutOf = ({ returnUrl, cancelUrl }: In<typeof newCreditRecharge>) => ({
-  ...{ gatewayPaymentType: '', paymentUIMode: '', gasPayer: '' as const, returnUrl, cancelUrl, metadata: {} },
+  gatewayPaymentType: '',
+  paymentUIMode: '',
+  gasPayer: '' as const,
+  returnUrl,
+  cancelUrl,
+  metadata: {},
 });

@@ -25,24 +25,6 @@ export interface LineRow extends Omit<InvoiceLine, 'lineId'> {
   plan: Plan | null;
 }
 
-/** Counters of a merchant's invoice and credit note numbers. The row lock makes them gapless. */
-export interface Numbering {
-  merchantId: number;
-  lastNumber: number;
-  lastCreditNote: number;
-}
-
-/** Settings of a merchant for its invoices; one that has none has the defaults of `finish/settings.ts`. */
-export interface InvoiceSettings {
-  merchantId: number;
-  /** False: invoices of total 0 are finished without a number, not sent, and not listed. */
-  showZeroInvoice: boolean;
-  /** False: documents are not sent by e-mail unless asked for. */
-  invoiceEmail: boolean;
-  /** True: subscriptions outlive a lost dispute. */
-  keepAfterDispute: boolean;
-}
-
 const oneOf = (states: readonly string[]) => `status in (${states.map(state => `'${state}'`).join(', ')})`;
 
 export const invoices = table<InvoiceRow>('invoices', {
@@ -206,7 +188,9 @@ export const payments = table<Payment>('payments', {
     id: { ...integer(), default: 0 },
     version: int(),
     status: text(),
-    ...{ invoiceId: text(), subscriptionId: { ...text(), default: '' }, userId: integer() },
+    invoiceId: text(),
+    subscriptionId: { ...text(), default: '' },
+    userId: integer(),
     gatewayId: integer(),
     currency: text(),
     totalAmount: money(),
@@ -282,18 +266,4 @@ export const collections = table<Collection>('collections', {
     maxRetries: int(),
     incompleteExpireSeconds: integer(),
   },
-});
-
-export const numberings = table<Numbering>('numberings', {
-  key: ['merchantId'],
-  columns: {
-    merchantId: integer(),
-    lastNumber: { ...integer(), default: 0 },
-    lastCreditNote: { ...integer(), default: 0 },
-  },
-});
-
-export const invoiceSettings = table<InvoiceSettings>('invoice_settings', {
-  key: ['merchantId'],
-  columns: { merchantId: integer(), showZeroInvoice: flag(), invoiceEmail: flag(), keepAfterDispute: flag() },
 });

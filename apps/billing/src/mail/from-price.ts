@@ -24,8 +24,15 @@ export const mailAboutPrice = (
 ): MailFacts => ({
   ...price,
   kind,
-  ...{ userId: user.id, email: user.email, buyerName: buyerName(user) },
-  ...{ sellerName: seller.companyName || seller.name, sellerEmail: seller.email },
-  ...{ invoiceId: '', number: '', method: '', link: '', documentLink: '' },
+  userId: user.id,
+  email: user.email,
+  buyerName: buyerName(user),
+  sellerName: seller.companyName || seller.name,
+  sellerEmail: seller.email,
+  invoiceId: '',
+  number: '',
+  method: '',
+  link: '',
+  documentLink: '',
   dueAt: from,
 });

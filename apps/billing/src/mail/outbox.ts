@@ -46,7 +46,13 @@ export class MailOutbox {
     const { kind, invoiceId, userId, email, sellerName, sellerEmail } = facts;
     tx.save(mails, {
       ...composeMail(facts),
-      ...{ merchantId: tx.merchantId, id, kind, invoiceId, userId, email, emailKey: email.toLowerCase() },
+      merchantId: tx.merchantId,
+      id,
+      kind,
+      invoiceId,
+      userId,
+      email,
+      emailKey: email.toLowerCase(),
       senderName: oneLine(sellerName),
       replyTo: sellerEmail,
       status: emailStatus.pending,

@@ -29,8 +29,12 @@ export function creditNoteOf(originalInvoiceId: string, shares: readonly LineSha
   const lines = shares
     .filter(({ net, tax }) => net !== 0n || tax !== 0n)
     .map(({ lineId, category, ratePpm, net, tax }) => ({
-      ...{ sourceLineId: lineId, category, ratePpm },
-      ...{ amountExcludingTax: -net, tax: -tax, amount: -net - tax },
+      sourceLineId: lineId,
+      category,
+      ratePpm,
+      amountExcludingTax: -net,
+      tax: -tax,
+      amount: -net - tax,
     }));
   const groups = new Map<string, CreditNote['taxes'][number]>();
   for (const { category, ratePpm, amountExcludingTax, tax } of lines) {

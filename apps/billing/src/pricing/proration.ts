@@ -31,8 +31,10 @@ export function creditUnused(
     derivation: {
       formula: '−min(round(net × unusedSeconds ÷ periodSeconds), net − creditedNet)',
       inputs: {
-        ...{ net: Number(net), creditedNet: Number(creditedNet) },
-        ...{ unusedSeconds: period.end - at, periodSeconds: period.end - period.start },
+        net: Number(net),
+        creditedNet: Number(creditedNet),
+        unusedSeconds: period.end - at,
+        periodSeconds: period.end - period.start,
       },
     },
   };
@@ -54,8 +56,10 @@ export function chargePart(
     derivation: {
       formula: 'min(round(unitAmount × quantity × partSeconds ÷ periodSeconds), unitAmount × quantity)',
       inputs: {
-        ...{ unitAmount: Number(unitAmount), quantity },
-        ...{ partSeconds: part.end - part.start, periodSeconds: period.end - period.start },
+        unitAmount: Number(unitAmount),
+        quantity,
+        partSeconds: part.end - part.start,
+        periodSeconds: period.end - period.start,
       },
     },
   };

@@ -67,7 +67,8 @@ export const usagePrice = (charge: ChargeDocument, planId: number): UsagePrice =
   standard: { amount: BigInt(charge.standardAmount), decimal: charge.standardAmountDecimal ?? '' },
   standardStartValue: charge.standardStartValue,
   tiers: charge.graduatedAmounts.map(({ startValue, endValue, perAmount, perAmountDecimal = '', flatAmount }) => ({
-    ...{ startValue, endValue },
+    startValue,
+    endValue,
     price: { amount: BigInt(perAmount), decimal: perAmountDecimal },
     flatAmount: BigInt(flatAmount),
   })),

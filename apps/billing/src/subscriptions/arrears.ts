@@ -143,9 +143,17 @@ const knownPlans = ({ previousPlan, previousAddons, ...now }: PlanSnapshot): Pla
 
 const itemsOf = ({ planSnapshot }: Subscription, lines: readonly usage.UsageLine[]): BillItem[] =>
   lines.map(({ metric, planId, start, end, late, quantity, amount, derivation, charge }) => ({
-    ...{ key: `usage:${metric.id}`, kind: late ? 'lateUsage' : 'metered', planId, plan: planIn(planSnapshot, planId) },
-    ...{ name: metric.metricName, description: `${quantity} × ${metric.metricName}`, unitAmount: amount, quantity: 1 },
-    ...{ stretch: { start, end }, derivation, metricCharge: charge },
+    key: `usage:${metric.id}`,
+    kind: late ? 'lateUsage' : 'metered',
+    planId,
+    plan: planIn(planSnapshot, planId),
+    name: metric.metricName,
+    description: `${quantity} × ${metric.metricName}`,
+    unitAmount: amount,
+    quantity: 1,
+    stretch: { start, end },
+    derivation,
+    metricCharge: charge,
   }));
 
 const planIn = (snapshot: PlanSnapshot, planId: number): Plan | null =>

@@ -41,7 +41,8 @@ export class SubscriptionConfigs {
       const changed = {
         ...(await configOf(tx, settings)),
         ...shownOf(ofDocuments),
-        ...{ gatewayVATRule: rules, reverseChargePending },
+        gatewayVATRule: rules,
+        reverseChargePending,
       };
       if (!isDeepStrictEqual(changed, before)) tx.log('SubscriptionConfig', 'Update');
       return { config: changed };
@@ -57,15 +58,13 @@ function changesIn(input: Input): Partial<Settings> {
   const { downgradeEffectImmediately, upgradeProration, timeZone, lateUsage } = input;
   const { firstInvoiceDays, oneTrialPerUser, noticeDays } = input;
   return stated({
-    ...{
-      downgradeEffectImmediately,
-      upgradeProration,
-      timeZone,
-      lateUsage,
-      firstInvoiceDays,
-      oneTrialPerUser,
-      noticeDays,
-    },
+    downgradeEffectImmediately,
+    upgradeProration,
+    timeZone,
+    lateUsage,
+    firstInvoiceDays,
+    oneTrialPerUser,
+    noticeDays,
     downgradeLeadSeconds: input.downgradeNonImmediatelyEffectBeforePeriodEnd,
     incompleteExpireSeconds: input.incompleteExpireTime,
     chargeLeadSeconds: input.tryAutomaticPaymentBeforePeriodEnd,
@@ -82,8 +81,10 @@ const documentChangesIn = ({ showZeroInvoice, invoiceEmail, keepAfterDispute }: 
 const stated = <T extends object>(given: T): Stated<T> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Stated<T>;
 
-const shownOf = ({ showZeroInvoice, invoiceEmail, keepAfterDispute }: documents.Settings) => ({
-  ...{ showZeroInvoice, invoiceEmail, keepAfterDispute },
+const shownOf = ({ showZeroInvoice, invoiceEmail, keepAfterDispute }: documents.InvoiceSettings) => ({
+  showZeroInvoice,
+  invoiceEmail,
+  keepAfterDispute,
 });
 
 /** The rules as JSON text, their fields in one order whatever the database keeps them in. */
@@ -102,8 +103,15 @@ async function configOf(reader: Reader, settings: Settings): Promise<Subscriptio
   return {
     ...emptyOf(SubscriptionConfig),
     ...shownOf(await documents.settingsOf(reader)),
-    ...{ downgradeEffectImmediately, upgradeProration, timeZone, lateUsage },
-    ...{ firstInvoiceDays, oneTrialPerUser, noticeDays, reverseChargePending, invoicePdfGenerate: true },
+    downgradeEffectImmediately,
+    upgradeProration,
+    timeZone,
+    lateUsage,
+    firstInvoiceDays,
+    oneTrialPerUser,
+    noticeDays,
+    reverseChargePending,
+    invoicePdfGenerate: true,
     gatewayVATRule: textOf(gatewayRules),
     downgradeNonImmediatelyEffectBeforePeriodEnd: settings.downgradeLeadSeconds,
     incompleteExpireTime: settings.incompleteExpireSeconds,

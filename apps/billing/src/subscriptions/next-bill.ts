@@ -1,5 +1,5 @@
 import type { Reader } from '@recur/platform';
-import * as discounts from '../discounts/verbs.js';
+import * as discounts from '../discounts/redemption.js';
 import type { Bill, BillItem } from '../invoicing/composed/domain/bill.js';
 import type { Arrears } from './arrears.js';
 import { pendingUpdates } from './changes/tables.js';

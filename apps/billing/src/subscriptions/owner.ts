@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { bizType } from '@recur/contracts';
 import { eachItem, type Tx, type Work, work } from '@recur/platform';
-import * as discounts from '../discounts/verbs.js';
+import * as discounts from '../discounts/redemption.js';
 import type { BillReason } from '../invoicing/composed/domain/facts.js';
 import { isAwaited } from '../invoicing/composed/open-invoices.js';
 import { InvoiceOwners } from '../invoicing/owners.js';

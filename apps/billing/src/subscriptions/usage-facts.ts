@@ -87,9 +87,12 @@ export class StoredSubscriptionFacts extends SubscriptionFacts {
     const { plan = null, addons = [] } = sub?.planSnapshot ?? {};
     const product = plan && (await productOf(reader, plan));
     const onetimeAddons = bought.map(addon => ({
-      ...{ addon: shownPlan(addon.plan as Plan), addonId: Number(addon.addon_id), quantity: Number(addon.quantity) },
+      addon: shownPlan(addon.plan as Plan),
+      addonId: Number(addon.addon_id),
+      quantity: Number(addon.quantity),
       createTime: Number(addon.create_time),
-      ...{ periodStart: Number(addon.period_start), periodEnd: Number(addon.period_end) },
+      periodStart: Number(addon.period_start),
+      periodEnd: Number(addon.period_end),
     }));
     const subscription = sub ? subscriptionView(sub) : null;
     const sold = { plan: shownPlan(plan), addons: shownAddons(addons) };
@@ -152,11 +155,19 @@ function factsIn(row: Selected, now: number): UsageSubscription {
   const later = deferred ? { ...deferred.snapshot, quantity: deferred.quantity, currency: deferred.currency } : current;
   const currentEnd = Number(row.current_period_end);
   return {
-    ...{ subscriptionId: row.subscription_id, userId: Number(row.user_id), productId: Number(row.product_id) },
-    ...{ currency: row.currency, start: Number(row.started), end: Number(row.ended), free: freeIn(row) },
-    ...{ takesUntil: Number(row.takes_until), lateUsage: row.late_usage },
+    subscriptionId: row.subscription_id,
+    userId: Number(row.user_id),
+    productId: Number(row.product_id),
+    currency: row.currency,
+    start: Number(row.started),
+    end: Number(row.ended),
+    free: freeIn(row),
+    takesUntil: Number(row.takes_until),
+    lateUsage: row.late_usage,
     periods: [...wholePeriods(row), ...following(row, now)].map(({ start, end }) => ({
-      ...{ start, end, state: now < end ? 'open' : now < end + graceSeconds ? 'grace' : 'invoiced' },
+      start,
+      end,
+      state: now < end ? 'open' : now < end + graceSeconds ? 'grace' : 'invoiced',
       segments: segmentsOf({ start, end }, row.changes, start < currentEnd ? current : later),
     })),
   };
@@ -180,9 +191,16 @@ function wholePeriods({ periods, current_period_start: start, current_period_end
 function following(row: Selected, now: number): Stretch[] {
   const { plan_snapshot: planSnapshot, cancel_at_period_end: cancelAtPeriodEnd, deferred } = row;
   const sub = {
-    ...{ subscriptionId: row.subscription_id, planSnapshot, timeZone: row.time_zone, anchor: Number(row.anchor) },
-    ...{ periodNo: row.period_no, multiTrial: row.multi_trial, trialEnd: Number(row.trial_end), currentPeriodPaid: 0 },
-    ...{ currentPeriodStart: Number(row.current_period_start), currentPeriodEnd: Number(row.current_period_end) },
+    subscriptionId: row.subscription_id,
+    planSnapshot,
+    timeZone: row.time_zone,
+    anchor: Number(row.anchor),
+    periodNo: row.period_no,
+    multiTrial: row.multi_trial,
+    trialEnd: Number(row.trial_end),
+    currentPeriodPaid: 0,
+    currentPeriodStart: Number(row.current_period_start),
+    currentPeriodEnd: Number(row.current_period_end),
   };
   const until = now + eventTimes.aheadSeconds;
   if (Number(row.ended) > 0 || sub.currentPeriodEnd > until || endsWithPeriod({ ...sub, cancelAtPeriodEnd })) return [];

@@ -1,5 +1,5 @@
 import type { Tx } from '@recur/platform';
-import * as discounts from '../discounts/verbs.js';
+import * as discounts from '../discounts/redemption.js';
 import { chosenByNow } from './changes/update-terms.js';
 import type { BoundDiscount, Subscription } from './domain/subscription.js';
 import { planOf } from './domain/subscription.js';

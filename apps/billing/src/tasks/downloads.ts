@@ -32,13 +32,21 @@ export class TaskDownloads {
 }
 
 const names: Readonly<Record<TaskRow['task'], string>> = {
-  ...{ UserImport: 'imported-users', 'UserImport:dry': 'tried-users' },
-  ...{ ActiveSubscriptionImport: 'imported-subscriptions', 'ActiveSubscriptionImport:dry': 'tried-subscriptions' },
-  ...{ HistorySubscriptionImport: 'imported-history', 'HistorySubscriptionImport:dry': 'tried-history' },
-  ...{ InvoiceExport: 'invoices', UserExport: 'users', SubscriptionExport: 'subscriptions' },
-  ...{ TransactionExport: 'transactions', CreditTransactionExport: 'credit-transactions' },
-  ...{ DiscountExport: 'discounts', UserDiscountExport: 'discount-uses' },
-  ...{ BatchDiscountChildrenExport: 'discount-codes', MetricEventExport: 'metric-events' },
+  UserImport: 'imported-users',
+  'UserImport:dry': 'tried-users',
+  ActiveSubscriptionImport: 'imported-subscriptions',
+  'ActiveSubscriptionImport:dry': 'tried-subscriptions',
+  HistorySubscriptionImport: 'imported-history',
+  'HistorySubscriptionImport:dry': 'tried-history',
+  InvoiceExport: 'invoices',
+  UserExport: 'users',
+  SubscriptionExport: 'subscriptions',
+  TransactionExport: 'transactions',
+  CreditTransactionExport: 'credit-transactions',
+  DiscountExport: 'discounts',
+  UserDiscountExport: 'discount-uses',
+  BatchDiscountChildrenExport: 'discount-codes',
+  MetricEventExport: 'metric-events',
   OperationLogExport: 'operation-log',
 };
 

@@ -21,10 +21,23 @@ export async function openTask(
   const [row] = await tx.query(open, [tx.merchantId]);
   if (Number(row?.count) >= limits.open) throw new Rejected('too_many_tasks');
   const task: TaskRow = {
-    ...{ merchantId: tx.merchantId, id: await tx.nextId(taskRows), memberId: memberOf(caller), ...asked },
-    ...{ status: 'queued', position: '', rows: 0, parts: 0, bytes: 0, crc: 0, rawBytes: 0, failureReason: '' },
+    merchantId: tx.merchantId,
+    id: await tx.nextId(taskRows),
+    memberId: memberOf(caller),
+    ...asked,
+    status: 'queued',
+    position: '',
+    rows: 0,
+    parts: 0,
+    bytes: 0,
+    crc: 0,
+    rawBytes: 0,
+    failureReason: '',
     linkKey: randomBytes(24).toString('base64url'),
-    ...{ createTime: now, startTime: 0, finishTime: 0, modifyTime: now },
+    createTime: now,
+    startTime: 0,
+    finishTime: 0,
+    modifyTime: now,
   };
   tx.save(taskRows, task);
   return task;

@@ -59,20 +59,28 @@ export interface ExportTemplateRow {
 export const taskRows = table<TaskRow>('tasks', {
   key: ['merchantId', 'id'],
   columns: {
-    ...{ merchantId: integer(), id: integer(), memberId: integer(), task: text<TaskRow['task']>() },
-    ...{ format: text<FileFormat>(), payload: document(), columns: texts() },
+    merchantId: integer(),
+    id: integer(),
+    memberId: integer(),
+    task: text<TaskRow['task']>(),
+    format: text<FileFormat>(),
+    payload: document(),
+    columns: texts(),
     status: text<TaskRow['status']>(),
     // the platform's page reads have columns `bytes` and `rows` of their own
-    ...{
-      position: text(),
-      rows: { ...integer(), name: 'row_count' },
-      parts: int(),
-      bytes: { ...integer(), name: 'file_bytes' },
-      crc: integer(),
-      rawBytes: integer(),
-    },
-    ...{ failureReason: text(), linkKey: text() },
-    ...{ createTime: integer(), startTime: integer(), finishTime: integer(), modifyTime: integer() },
+
+    position: text(),
+    rows: { ...integer(), name: 'row_count' },
+    parts: int(),
+    bytes: { ...integer(), name: 'file_bytes' },
+    crc: integer(),
+    rawBytes: integer(),
+    failureReason: text(),
+    linkKey: text(),
+    createTime: integer(),
+    startTime: integer(),
+    finishTime: integer(),
+    modifyTime: integer(),
   },
   checks: { tasks_status: `status in ('queued', 'running', 'done', 'failed')` },
   indices: {
@@ -102,8 +110,15 @@ export const taskUploads = table<TaskUpload>('task_uploads', {
 export const exportTemplates = table<ExportTemplateRow>('export_templates', {
   key: ['merchantId', 'id'],
   columns: {
-    ...{ merchantId: integer(), id: integer(), memberId: integer(), task: text<ExportTask>(), name: text() },
-    ...{ payload: document(), columns: texts(), format: text<FileFormat>(), createTime: integer() },
+    merchantId: integer(),
+    id: integer(),
+    memberId: integer(),
+    task: text<ExportTask>(),
+    name: text(),
+    payload: document(),
+    columns: texts(),
+    format: text<FileFormat>(),
+    createTime: integer(),
   },
   indices: { export_templates_newest: { on: ['merchantId', 'createTime', 'id'] } },
 });

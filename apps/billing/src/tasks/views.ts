@@ -5,7 +5,14 @@ import type { ExportTemplateRow, TaskRow } from './tables.js';
 export function taskView(task: TaskRow, downloadUrl: string): Task {
   const { id, merchantId, memberId, format, payload, status, startTime, finishTime, createTime } = task;
   return {
-    ...{ id, merchantId, memberId, format, downloadUrl, startTime, finishTime, createTime },
+    id,
+    merchantId,
+    memberId,
+    format,
+    downloadUrl,
+    startTime,
+    finishTime,
+    createTime,
     taskName: task.task,
     taskType: Object.hasOwn(exportKinds, task.task) ? taskType.download : taskType.upload,
     payload: JSON.stringify(payload),
@@ -23,6 +30,12 @@ export function templateView(template: ExportTemplateRow): ExportTemplate {
   return {
     templateId: id,
     exportColumns: columns,
-    ...{ merchantId, memberId, task, name, payload, format, createTime },
+    merchantId,
+    memberId,
+    task,
+    name,
+    payload,
+    format,
+    createTime,
   };
 }

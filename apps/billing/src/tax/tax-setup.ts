@@ -119,7 +119,9 @@ const rowOf = ({ from, to, ...rate }: UsRate, merchantId: number): UsTaxRate => 
 });
 
 const viewOf = ({ state, zip, ratePpm, fromTime, toTime }: UsTaxRate): UsRate => ({
-  ...{ state, zip, ratePpm },
+  state,
+  zip,
+  ratePpm,
   from: fromTime,
   to: toTime,
 });

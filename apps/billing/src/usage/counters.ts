@@ -63,8 +63,13 @@ export async function createCounters(tx: Tx, made: readonly Counter[]): Promise<
   const column = <K extends keyof Counter>(name: K) => sorted.map(counter => counter[name]);
   await tx.run(createText, [
     tx.merchantId,
-    ...[column('subscriptionId'), column('metricId'), column('startAt'), column('endAt'), column('userId')],
-    ...[column('periodStart'), column('periodEnd')],
+    column('subscriptionId'),
+    column('metricId'),
+    column('startAt'),
+    column('endAt'),
+    column('userId'),
+    column('periodStart'),
+    column('periodEnd'),
   ]);
 }
 
@@ -74,9 +79,24 @@ export const emptyCounter = (
   { start, end }: Bounds,
   of: Pick<Counter, 'merchantId' | 'userId' | 'periodStart' | 'periodEnd'>,
 ): Counter => ({
-  ...{ ...noTally, ...of, subscriptionId, metricId, startAt: start, endAt: end },
-  ...{ minEventId: 0, maxEventId: 0, adjusted: 0n, version: 0, price: null, closed: false },
-  ...{ billedValue: 0n, billedAmount: 0n, noticeDue: false, noticeAt: 0, alerted: 0, upgradeAsked: false },
+  ...noTally,
+  ...of,
+  subscriptionId,
+  metricId,
+  startAt: start,
+  endAt: end,
+  minEventId: 0,
+  maxEventId: 0,
+  adjusted: 0n,
+  version: 0,
+  price: null,
+  closed: false,
+  billedValue: 0n,
+  billedAmount: 0n,
+  noticeDue: false,
+  noticeAt: 0,
+  alerted: 0,
+  upgradeAsked: false,
 });
 
 export const pairKey = ({ subscriptionId, metricId }: Pair) => `${subscriptionId} ${metricId}`;

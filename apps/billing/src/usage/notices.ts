@@ -40,7 +40,11 @@ export class UsageNotices {
     const metric = (await metricsById(tx, [metricId])).get(metricId);
     if (due.length === 0 || !metric) return;
     let notice = (await tx.lockIfAny(notices, { noticeId: key })) ?? {
-      ...{ merchantId: tx.merchantId, noticeId: key, userId, metricId, version: 0 },
+      merchantId: tx.merchantId,
+      noticeId: key,
+      userId,
+      metricId,
+      version: 0,
     };
     for (const counter of due) notice = await this.tell(tx, counter, metric, notice);
   }
@@ -53,9 +57,18 @@ export class UsageNotices {
     for (const alert of [0, ...alerts]) {
       const { subscriptionId, userId, periodStart, periodEnd, used } = counter;
       const version = tx.emit(userMetricAggregate, notice, 'user.metric.update', {
-        ...{ merchantId: tx.merchantId, userId, subscriptionId, metricId: metric.id, code: metric.code },
-        ...{ metricName: metric.metricName, currentValue: Number(used), totalLimit: Number(totalLimit), alert },
-        ...{ periodStart, periodEnd, updateTime: tx.now },
+        merchantId: tx.merchantId,
+        userId,
+        subscriptionId,
+        metricId: metric.id,
+        code: metric.code,
+        metricName: metric.metricName,
+        currentValue: Number(used),
+        totalLimit: Number(totalLimit),
+        alert,
+        periodStart,
+        periodEnd,
+        updateTime: tx.now,
       });
       notice = { ...notice, version };
     }

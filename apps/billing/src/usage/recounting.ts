@@ -39,8 +39,12 @@ export async function recount(reader: Reader, aggregation: Aggregation, stretch:
     of,
   );
   const tally = {
-    ...{ events: BigInt(String(row?.events ?? 0)), used: BigInt(String(row?.used ?? 0)) },
-    ...{ latestTime: 0, latestId: 0, minEventId: Number(row?.first ?? 0), maxEventId: Number(row?.last ?? 0) },
+    events: BigInt(String(row?.events ?? 0)),
+    used: BigInt(String(row?.used ?? 0)),
+    latestTime: 0,
+    latestId: 0,
+    minEventId: Number(row?.first ?? 0),
+    maxEventId: Number(row?.last ?? 0),
   };
   if (aggregation !== 'latest') return tally;
   const [last] = await reader.query(

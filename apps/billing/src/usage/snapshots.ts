@@ -13,8 +13,13 @@ export async function takeSnapshot(
   const stats = await limitStats(tx, subscription, period);
   const { subscriptionId, userId } = subscription;
   tx.save(snapshots, {
-    ...{ merchantId: tx.merchantId, invoiceId, subscriptionId, userId, periodStart: period.start },
-    ...{ limitStats: stats.map(historyStat), paidTime: tx.now },
+    merchantId: tx.merchantId,
+    invoiceId,
+    subscriptionId,
+    userId,
+    periodStart: period.start,
+    limitStats: stats.map(historyStat),
+    paidTime: tx.now,
   });
 }
 

@@ -45,5 +45,10 @@ const tallyOf = ({
   minEventId,
   maxEventId,
 }: Counter | Awaited<ReturnType<typeof recount>>) => ({
-  ...{ events, used, latestTime, latestId, minEventId, maxEventId },
+  events,
+  used,
+  latestTime,
+  latestId,
+  minEventId,
+  maxEventId,
 });

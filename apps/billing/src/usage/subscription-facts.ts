@@ -50,7 +50,10 @@ export function planTerms(plan: Plan, quantity: number, currency: string): PlanT
     toExponent: exponentOf(currency),
   };
   return {
-    ...{ planId: plan.id, quantity, limits: plan.metricLimits, autoUpgradePlanId: plan.autoUpgradePlanId },
+    planId: plan.id,
+    quantity,
+    limits: plan.metricLimits,
+    autoUpgradePlanId: plan.autoUpgradePlanId,
     charges: plan.currency === currency ? charges : charges.map(charge => convertedCharge(charge, conversion)),
   };
 }

@@ -42,7 +42,9 @@ export class UserUsage {
       const metric = (await metricsByCode(reader, [input.metricCode])).get(input.metricCode);
       if (!user || !metric) throw new Rejected(user ? 'metric_not_found' : 'user_not_found');
       const found = place(await this.eligible(reader, user.id, input.productId), {
-        ...{ metricId: metric.id, at: reader.now, now: reader.now },
+        metricId: metric.id,
+        at: reader.now,
+        now: reader.now,
       });
       if ('refused' in found) throw new Rejected('usage_not_subscribed');
       const { subscription, period } = found;
@@ -61,7 +63,10 @@ export class UserUsage {
     const { aggregationValue, aggregationUniqueId } = input;
     const isBlank = aggregationValue === undefined && aggregationUniqueId === '';
     const event = {
-      ...{ ...input, externalEventId: '', metricProperties: {}, eventTime: 0 },
+      ...input,
+      externalEventId: '',
+      metricProperties: {},
+      eventTime: 0,
       aggregationValue: isBlank ? 1 : aggregationValue,
       // resolving refuses a unique count without an id
       aggregationUniqueId: aggregationUniqueId || 'new',
@@ -133,7 +138,10 @@ export class UserUsage {
       ...shown,
       user: users.get(subscription.userId) ?? null,
       limitStats: limits.map(({ used, minEventId, maxEventId, view }) => ({
-        ...{ CurrentUsedValue: Number(used), minEventId, maxEventId, metricLimit: view },
+        CurrentUsedValue: Number(used),
+        minEventId,
+        maxEventId,
+        metricLimit: view,
       })),
       meteredChargeStats: ofKind('chargeMetered'),
       recurringChargeStats: ofKind('chargeRecurring'),
@@ -155,8 +163,11 @@ async function chargeStats(reader: Reader, subscription: UsageSubscription, peri
     const price = usagePrice(kept.charge, kept.planId);
     return [
       {
-        ...{ CurrentUsedValue: Number(value), metricId: metric.id, merchantMetric: metric },
-        ...{ minEventId: counter.minEventId, maxEventId: counter.maxEventId },
+        CurrentUsedValue: Number(value),
+        metricId: metric.id,
+        merchantMetric: metric,
+        minEventId: counter.minEventId,
+        maxEventId: counter.maxEventId,
         chargePricing: priceView(kept),
         graduatedStep: tierView(kept, price, value),
         lines: stepsOf(price, value).map(stepView),

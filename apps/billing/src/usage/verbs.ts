@@ -142,9 +142,16 @@ const billingOf = (
   due: DueCounter | undefined,
   cut: boolean,
 ): Billing => ({
-  ...{ merchantId: tx.merchantId, invoiceId, subscriptionId: counter.subscriptionId, metricId: counter.metricId },
-  ...{ startAt: counter.startAt, value: due ? due.due.value - due.due.billedValue : 0n, amount: due?.due.amount ?? 0n },
-  ...{ counterVersion: counter.version, cut, createTime: tx.now },
+  merchantId: tx.merchantId,
+  invoiceId,
+  subscriptionId: counter.subscriptionId,
+  metricId: counter.metricId,
+  startAt: counter.startAt,
+  value: due ? due.due.value - due.due.billedValue : 0n,
+  amount: due?.due.amount ?? 0n,
+  counterVersion: counter.version,
+  cut,
+  createTime: tx.now,
 });
 
 const billedCounter = (counter: Counter, due: DueCounter | undefined): Counter => ({
@@ -159,14 +166,22 @@ function lineOf({ metric, counter, kept, due, late }: DueCounter, until: number)
   const price = usagePrice(kept.charge, kept.planId);
   const end = late ? counter.endAt : Math.min(counter.endAt, until);
   return {
-    ...{ metric, planId: kept.planId, start: counter.startAt, end, late },
+    metric,
+    planId: kept.planId,
+    start: counter.startAt,
+    end,
+    late,
     quantity: due.value - due.billedValue,
     amount: due.amount,
     derivation: usageDerivation(price, { used: due.value, billed: counter.billedAmount, part: due.part }),
     charge: {
       ...emptyCharge,
-      ...{ metricId: metric.id, CurrentUsedValue: Number(due.value), name: metric.metricName },
-      ...{ description: metric.metricDescription, maxEventId: counter.maxEventId, minEventId: counter.minEventId },
+      metricId: metric.id,
+      CurrentUsedValue: Number(due.value),
+      name: metric.metricName,
+      description: metric.metricDescription,
+      maxEventId: counter.maxEventId,
+      minEventId: counter.minEventId,
       chargePricing: priceView(kept),
       totalChargeAmount: Number(due.amount),
       lines: stepsOf(price, due.value).map(stepView),

@@ -124,8 +124,15 @@ export const limitView = (
     limits
       .filter(({ metricId }) => metricId === metric.id)
       .map(({ metricId, metricLimit }) => ({
-        ...{ id: 0, merchantId: metric.merchantId, metricId, metricLimit, planId, quantity },
-        ...{ createTime: 0, gmtModify: 0, merchantMetric: metric },
+        id: 0,
+        merchantId: metric.merchantId,
+        metricId,
+        metricLimit,
+        planId,
+        quantity,
+        createTime: 0,
+        gmtModify: 0,
+        merchantMetric: metric,
       })),
   ),
   quotaAdjustments: adjustments.map(adjustmentView),

@@ -33,14 +33,18 @@ describe('promo_credit_increment and _decrement', () => {
     });
     expect(account).toMatchObject({ type: 2, userId: 1, currency: 'EUR', amount: 50, currencyAmount: 5000 });
     expect(creditTransaction).toMatchObject({
-      ...{ creditId: account.id, accountType: 2, transactionType: 6, userId: 1, by: 'ada@example.com', name: 'Gift' },
-      ...{
-        deltaAmount: 50,
-        deltaCurrencyAmount: 5000,
-        creditAmountBefore: 0,
-        creditAmountAfter: 50,
-        exchangeRate: 100,
-      },
+      creditId: account.id,
+      accountType: 2,
+      transactionType: 6,
+      userId: 1,
+      by: 'ada@example.com',
+      name: 'Gift',
+
+      deltaAmount: 50,
+      deltaCurrencyAmount: 5000,
+      creditAmountBefore: 0,
+      creditAmountAfter: 50,
+      exchangeRate: 100,
     });
     const [event, log, ...more] = await s.t.emitted();
     expect(event).toMatchObject({ type: 'credit.account.updated', aggregateId: String(account.id), version: 1 });
@@ -178,9 +182,18 @@ describe('credit configs', () => {
     await s.t.emitted();
     const { creditConfig } = await s.t.done(newCreditConfig, { type: 2, currency: 'EUR', name: 'Points' });
     expect(creditConfig).toMatchObject({
-      ...{ type: 2, currency: 'EUR', name: 'Points', exchangeRate: 100, payoutEnable: 1, rechargeEnable: 1 },
-      ...{ recurring: 0, discountCodeExclusive: 0, previewDefaultUsed: 0, merchantId: 15 },
-      ...{ totalIncrementAmount: 50 + 5 + 17 + 10 + 10 + 1, totalDecrementAmount: -29 },
+      type: 2,
+      currency: 'EUR',
+      name: 'Points',
+      exchangeRate: 100,
+      payoutEnable: 1,
+      rechargeEnable: 1,
+      recurring: 0,
+      discountCodeExclusive: 0,
+      previewDefaultUsed: 0,
+      merchantId: 15,
+      totalIncrementAmount: 50 + 5 + 17 + 10 + 10 + 1,
+      totalDecrementAmount: -29,
     });
     const [event] = await s.t.emitted();
     expect(event).toMatchObject({ type: 'credit.config.created', version: 1 });

@@ -66,7 +66,13 @@ describe('promo credit', () => {
     }));
     expect(spent.taken).toEqual({ money: 5000n, credits: 50n, rate: 100n });
     expect((await chain(userId)).at(-1)).toEqual({
-      ...{ type: 'promo', sequence: 2, move: 'payout', delta: -50, before: 80, after: 30, invoice_id: 'in_1' },
+      type: 'promo',
+      sequence: 2,
+      move: 'payout',
+      delta: -50,
+      before: 80,
+      after: 30,
+      invoice_id: 'in_1',
     });
     const [event] = await t.emitted();
     expect(event).toMatchObject({
@@ -113,7 +119,10 @@ describe('promo credit', () => {
     const take = (userId: number, currency: string, cap?: bigint) =>
       inTx(async tx => ({
         taken: await credits.spendPromo(tx, {
-          ...{ userId, currency, base: 5050n, invoiceId: 'in_4' },
+          userId,
+          currency,
+          base: 5050n,
+          invoiceId: 'in_4',
           ...(cap !== undefined && { cap }),
         }),
       }));

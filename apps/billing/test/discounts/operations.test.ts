@@ -11,7 +11,8 @@ import {
   newDiscount,
   previewDiscount,
 } from '@recur/contracts';
-import * as discounts from '../../src/discounts/verbs.js';
+import * as discounts from '../../src/discounts/redemption.js';
+import type { Application } from '../../src/discounts/uses.js';
 import { type Shop, shop } from '../shop.js';
 
 let s: Shop;
@@ -31,7 +32,7 @@ const half = { billingType: 1, discountType: 1, discountPercentage: 5000, startT
 const made = async (code: string, over: object = {}) =>
   (await s.t.done(newDiscount, { code, ...half, ...over })).discount;
 const detail = async (id: number) => (await s.t.done(getDiscount, { id })).discount;
-const use = (code: string, userId: number, over: Partial<discounts.Submit & discounts.Application> = {}) =>
+const use = (code: string, userId: number, over: Partial<discounts.Submit & Application> = {}) =>
   s.t.db.write(s.t.callerOf(), async tx => {
     const plan = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
     const submit = {
@@ -57,25 +58,24 @@ describe('discount/new and edit', () => {
       type: [1],
     };
     const settings = {
-      ...{
-        billingType: 2,
-        discountType: 2,
-        discountAmount: 500,
-        currency: 'EUR',
-        cycleLimit: 3,
-        startTime: 5,
-        endTime: 9,
-      },
-      ...{
-        name: 'Spring',
-        metadata: { a: 1 },
-        quantity: 7,
-        userLimit: 2,
-        userScope: 2,
-        upgradeOnly: true,
-        advance: true,
-      },
-      ...{ planApplyType: 3, planIds: [7], planApplyGroup: group },
+      billingType: 2,
+      discountType: 2,
+      discountAmount: 500,
+      currency: 'EUR',
+      cycleLimit: 3,
+      startTime: 5,
+      endTime: 9,
+
+      name: 'Spring',
+      metadata: { a: 1 },
+      quantity: 7,
+      userLimit: 2,
+      userScope: 2,
+      upgradeOnly: true,
+      advance: true,
+      planApplyType: 3,
+      planIds: [7],
+      planApplyGroup: group,
     };
     const discount = await made('ALL', { ...settings, discountPercentage: 0, upgradeLongPlanOnly: true });
     expect(discount).toMatchObject({ ...settings, status: 1, code: 'ALL', upgradeLongerOnly: true, isDeleted: 0 });
@@ -235,7 +235,9 @@ describe('discount/plan_apply_preview', () => {
   it('says whether the code fits plan and user, and uses nothing', async () => {
     const { id } = await made('PRE', { planApplyType: 1, planIds: [7], userScope: 1, userLimit: 1 });
     expect(await preview({ code: 'PRE' })).toMatchObject({
-      ...{ valid: false, discountMessage: 'Discount code PRE is not active', discount: { id } },
+      valid: false,
+      discountMessage: 'Discount code PRE is not active',
+      discount: { id },
     });
     await s.t.done(activateDiscount, { id });
     expect(await preview({ code: 'PRE' })).toMatchObject({ valid: true, discountMessage: '', discount: { id } });
@@ -257,7 +259,9 @@ describe('discount/plan_apply_preview', () => {
 
   it('knows no unknown code or plan', async () => {
     expect(await preview({ code: 'NOPE' })).toEqual({
-      ...{ discount: null, discountMessage: 'There is no discount code NOPE', valid: false },
+      discount: null,
+      discountMessage: 'There is no discount code NOPE',
+      valid: false,
     });
     expect(await s.t.call(previewDiscount, { code: 'PRE', planId: 999 })).toMatchObject({ slug: 'plan_not_found' });
   });

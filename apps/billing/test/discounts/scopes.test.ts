@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { activateDiscount, deactivateDiscount, deleteDiscount, editDiscount, newDiscount } from '@recur/contracts';
 import { Rejected } from '@recur/kernel';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
-import * as discounts from '../../src/discounts/verbs.js';
+import * as discounts from '../../src/discounts/redemption.js';
 import { billing } from '../../src/service.js';
 
 const clock = new MovableClock();
@@ -33,7 +33,13 @@ async function made(settings: object): Promise<{ code: string; id: number }> {
 /** The reason why a code may not be used, the same for a submit as for a preview; '' if it may. */
 async function judged(code: string, over: Partial<discounts.Submit> = {}): Promise<string> {
   const submit: discounts.Submit = {
-    ...{ code, userId: 1, plan, currency: 'EUR', moment: clock.now(), operation: 'create', paidInvoices: 0 },
+    code,
+    userId: 1,
+    plan,
+    currency: 'EUR',
+    moment: clock.now(),
+    operation: 'create',
+    paidInvoices: 0,
     ...over,
   };
   const [checked] = await told(async () => {

@@ -57,8 +57,14 @@ describe('a template', () => {
       randomStyle: 'numeric',
     });
     expect(more).toEqual({
-      ...{ templateId: id, templateCode: 'SPRING-', totalTarget: 100, existingCount: 60 },
-      ...{ generatedCount: 40, successCount: 40, failedCount: 0, isAsync: false },
+      templateId: id,
+      templateCode: 'SPRING-',
+      totalTarget: 100,
+      existingCount: 60,
+      generatedCount: 40,
+      successCount: 40,
+      failedCount: 0,
+      isAsync: false,
     });
     const { children, total } = await w.t.done(listBatchCodes, { templateId: id, count: 50 });
     expect(total).toBe(100);
@@ -128,8 +134,10 @@ describe('a template', () => {
     const listed = await w.t.done(listBatchTemplates, { searchKey: 'partner', sortField: 'gmt_modify' });
     expect(listed).toMatchObject({
       templates: [{ id, codePrefix: 'LISTED', childCodeCount: 4, usedChildCodeCount: 1, status: 2 }],
-      ...{ total: 1, activeTemplateCount: before.activeTemplateCount + 1 },
-      ...{ totalChildCodeCount: before.totalChildCodeCount + 4, usedChildCodeCount: before.usedChildCodeCount + 1 },
+      total: 1,
+      activeTemplateCount: before.activeTemplateCount + 1,
+      totalChildCodeCount: before.totalChildCodeCount + 4,
+      usedChildCodeCount: before.usedChildCodeCount + 1,
     });
     expect(listed.usageRate).toBeCloseTo(listed.usedChildCodeCount / listed.totalChildCodeCount);
     expect((await w.t.done(listDiscounts, { searchKey: 'LISTED' })).total).toBe(0);
@@ -170,8 +178,15 @@ describe('a generated code', () => {
     expect((await w.detail(first?.invoiceId ?? '')).discount).toMatchObject({ code, quantity: 1 });
     const { child: shown } = await w.t.done(batchCodeDetail, { id: child?.id });
     expect(shown).toMatchObject({
-      ...{ code, codePrefix: 'ONCE', parentTemplateCode: 'ONCE', isRedeemed: true, redeemedAt: w.clock.now(), type: 3 },
-      ...{ invoiceId: first?.invoiceId, subscriptionId: first?.subscription.subscriptionId, planId: 10 },
+      code,
+      codePrefix: 'ONCE',
+      parentTemplateCode: 'ONCE',
+      isRedeemed: true,
+      redeemedAt: w.clock.now(),
+      type: 3,
+      invoiceId: first?.invoiceId,
+      subscriptionId: first?.subscription.subscriptionId,
+      planId: 10,
     });
     expect(shown.redeemedByEmail).toMatch(/^once.*@example\.com$/);
     expect((await w.t.done(batchCodeDetail, { id: spare?.id })).child).toMatchObject({

@@ -43,15 +43,28 @@ describe('a text that is cut', () => {
 /** A document with more of everything than any invoice has. */
 function huge(text: string, count: number): DocumentContent {
   const party = {
-    ...{ name: text, address: Array.from({ length: 60 }, () => text), countryCode: 'DE', vatNumber: text },
-    ...{ registrationNumber: text, email: text, phone: text },
+    name: text,
+    address: Array.from({ length: 60 }, () => text),
+    countryCode: 'DE',
+    vatNumber: text,
+    registrationNumber: text,
+    email: text,
+    phone: text,
   };
   const lines = Array.from({ length: count }, (_, at) =>
     line({ name: text, description: text, net: BigInt(at), ratePpm: at * 100, periodStart: 1, periodEnd: 2 }),
   );
   return content({
-    ...{ number: text, originalNumber: text, title: text, paidWith: text, note: text, seller: party, buyer: party },
-    ...{ lines, subtotal: lines.reduce((sum, { net }) => sum + net, 0n), discount: { code: text, amount: 1n } },
+    number: text,
+    originalNumber: text,
+    title: text,
+    paidWith: text,
+    note: text,
+    seller: party,
+    buyer: party,
+    lines,
+    subtotal: lines.reduce((sum, { net }) => sum + net, 0n),
+    discount: { code: text, amount: 1n },
     taxes: lines.slice(0, 500).map(({ ratePpm }) => ({
       category: 'E',
       ratePpm: ratePpm ?? 0,

@@ -109,7 +109,10 @@ describe('the content of a document', () => {
     });
     for (const status of [invoiceStatus.paid, invoiceStatus.failed, invoiceStatus.cancelled, invoiceStatus.reversed]) {
       expect(documentOf(invoice({ status, paidTime: 5 }), facts({ bank }))).toMatchObject({
-        ...{ due: 0n, dueAt: 0, bank: null, paymentLink: '' },
+        due: 0n,
+        dueAt: 0,
+        bank: null,
+        paymentLink: '',
       });
     }
   });

@@ -13,8 +13,17 @@ const transfer = {
 describe('the payload of a SEPA QR code', () => {
   it('has the lines of EPC069-12', () => {
     expect(sepaPayload(transfer)?.split('\n')).toEqual([
-      ...['BCD', '002', '1', 'SCT', 'COBADEFFXXX', 'Northwind Software GmbH', 'DE89370400440532013000', 'EUR119.00'],
-      ...['', '', 'INV-000042'],
+      'BCD',
+      '002',
+      '1',
+      'SCT',
+      'COBADEFFXXX',
+      'Northwind Software GmbH',
+      'DE89370400440532013000',
+      'EUR119.00',
+      '',
+      '',
+      'INV-000042',
     ]);
   });
 

@@ -47,19 +47,32 @@ async function receive(payload: string): Promise<{ ok: boolean; slug?: string; w
 
 type Json = Record<string, unknown>;
 const event = (type: string, object: Json): Json => ({
-  ...{ id: `evt_${type}`, object: 'event', created: 1_700_000_000, type, data: { object } },
+  id: `evt_${type}`,
+  object: 'event',
+  created: 1_700_000_000,
+  type,
+  data: { object },
 });
 const ours = { metadata: { recur_key: 'pay_unknown-1' } };
 const events: Record<string, Json> = {
   charge: event('payment_intent.succeeded', {
-    ...{ id: 'pi_1', status: 'succeeded', amount_received: 7033, amount_capturable: 0, currency: 'eur', ...ours },
+    id: 'pi_1',
+    status: 'succeeded',
+    amount_received: 7033,
+    amount_capturable: 0,
+    currency: 'eur',
+    ...ours,
   }),
   failure: event('payment_intent.payment_failed', {
-    ...{ id: 'pi_1', status: 'requires_payment_method', ...ours },
+    id: 'pi_1',
+    status: 'requires_payment_method',
+    ...ours,
     last_payment_error: { code: 'card_declined', decline_code: 'lost_card' },
   }),
   question: event('payment_intent.requires_action', {
-    ...{ id: 'pi_1', status: 'requires_action', ...ours },
+    id: 'pi_1',
+    status: 'requires_action',
+    ...ours,
     next_action: { redirect_to_url: { url: 'https://hooks.stripe.com/3ds' } },
   }),
   refund: event('refund.failed', { id: 're_1', status: 'failed', failure_reason: 'expired_card', ...ours }),
@@ -123,7 +136,8 @@ describe('a rightly signed callback', () => {
 
   it('of no interest is not looked into, and an unknown status is not known yet', async () => {
     expect(await receive('{"id":"evt_2","type":"customer.created","created":1}')).toMatchObject({
-      ...{ ok: true, warned: [] },
+      ok: true,
+      warned: [],
     });
     const { invoiceId, paymentId } = await charged();
     const object = { id: 'pi_3', status: 'from_the_future', metadata: { recur_key: `${paymentId}-1` } };
@@ -135,7 +149,10 @@ describe('a rightly signed callback', () => {
   it('is refused while recur cannot take it, so that the gateway repeats it', async () => {
     const { invoiceId, paymentId } = await charged();
     const object = {
-      ...{ id: 'pi_2', status: 'succeeded', amount_received: 7033, currency: 'eur' },
+      id: 'pi_2',
+      status: 'succeeded',
+      amount_received: 7033,
+      currency: 'eur',
       metadata: { recur_key: `${paymentId}-1` },
     };
     const payload = JSON.stringify({ ...event('payment_intent.succeeded', object), id: 'evt_late' });

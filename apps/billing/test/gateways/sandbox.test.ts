@@ -16,14 +16,29 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 const accountOf = (): GatewayAccount => ({
-  ...{ merchantId: ++merchants, gatewayId: 7, key: '', secret: '', webhookSecret: '' },
+  merchantId: ++merchants,
+  gatewayId: 7,
+  key: '',
+  secret: '',
+  webhookSecret: '',
 });
 const request = (gatewayMethodId: string, attempt = 1, over: Partial<ChargeRequest> = {}): ChargeRequest => ({
-  ...{ idempotencyKey: `pay_1-${attempt}`, paymentId: 'pay_1', amount: 1200n, currency: 'EUR', gatewayMethodId },
-  ...{ gatewayUserId: 'sandbox_user_1', offSession: true, returnUrl: '', manualCapture: false, ...over },
+  idempotencyKey: `pay_1-${attempt}`,
+  paymentId: 'pay_1',
+  amount: 1200n,
+  currency: 'EUR',
+  gatewayMethodId,
+  gatewayUserId: 'sandbox_user_1',
+  offSession: true,
+  returnUrl: '',
+  manualCapture: false,
+  ...over,
 });
 const ref = (attempt = 1) => ({
-  ...{ idempotencyKey: `pay_1-${attempt}`, reference: '', gatewayUserId: '', sentAt: clock.now() },
+  idempotencyKey: `pay_1-${attempt}`,
+  reference: '',
+  gatewayUserId: '',
+  sentAt: clock.now(),
 });
 const charged = async ({ merchantId }: GatewayAccount) =>
   (await t.rows(`select 1 from sandbox_charges where merchant_id = $1 and state = 'succeeded'`, [merchantId])).length;

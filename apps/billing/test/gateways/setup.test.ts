@@ -38,9 +38,21 @@ describe('gateway/setup', () => {
     const input = { ...stripe, companyIssuer, currencyExchange, metadata: { a: 1 }, gatewayIcons: [[icon]] };
     const { gateway } = await t.done(setupGateway, input, caller);
     expect(gateway).toMatchObject({
-      ...{ gatewayName: 'stripe', gatewayType: 1, displayName: 'Stripe', sort: 10, isDefault: true, archive: false },
-      ...{ IsSetupFinished: true, gatewayKey: mask, gatewaySecret: mask, webhookSecret: '', metadata: { a: 1 } },
-      ...{ gatewayIcons: [icon], currencyExchangeEnabled: true, autoChargeEnabled: true, bank: null },
+      gatewayName: 'stripe',
+      gatewayType: 1,
+      displayName: 'Stripe',
+      sort: 10,
+      isDefault: true,
+      archive: false,
+      IsSetupFinished: true,
+      gatewayKey: mask,
+      gatewaySecret: mask,
+      webhookSecret: '',
+      metadata: { a: 1 },
+      gatewayIcons: [icon],
+      currencyExchangeEnabled: true,
+      autoChargeEnabled: true,
+      bank: null,
       companyIssuer: { issueCompanyName: 'Acme Ltd', issueVatNumber: '' },
       currencyExchange: [{ from_currency: 'EUR', exchange_rate: 1.25, exchange_amount: 0 }],
       setupGatewayPaymentTypes: [{ paymentType: 'card' }],
@@ -128,7 +140,8 @@ describe('gateway/wire_transfer_edit', () => {
     const edit = { gatewayId: wire.gatewayId, currency: 'USD', minimumAmount: 50 };
     expect((await t.done(editWireTransfer, edit, caller)).gateway).toEqual({
       ...wire,
-      ...{ currency: 'USD', minimumAmount: 50 },
+      currency: 'USD',
+      minimumAmount: 50,
     });
     const { gateway } = await t.done(editWireTransfer, { ...edit, bank: { ...bank, iban: 'two' } }, caller);
     expect(gateway.bank).toMatchObject({ accountHolder: 'Acme', iban: 'two' });

@@ -43,19 +43,37 @@ beforeEach(() => {
 });
 
 const account: GatewayAccount = {
-  ...{ merchantId: 1, gatewayId: 7, key: 'pk_1', secret: 'sk_1', webhookSecret: 'whsec_1' },
+  merchantId: 1,
+  gatewayId: 7,
+  key: 'pk_1',
+  secret: 'sk_1',
+  webhookSecret: 'whsec_1',
 };
 const charge: ChargeRequest = {
-  ...{ idempotencyKey: 'pay_1-1', paymentId: 'pay_1', amount: 1200n, currency: 'EUR', gatewayMethodId: 'pm_1' },
-  ...{ gatewayUserId: 'cus_1', offSession: true, returnUrl: '', manualCapture: false },
+  idempotencyKey: 'pay_1-1',
+  paymentId: 'pay_1',
+  amount: 1200n,
+  currency: 'EUR',
+  gatewayMethodId: 'pm_1',
+  gatewayUserId: 'cus_1',
+  offSession: true,
+  returnUrl: '',
+  manualCapture: false,
 };
 const intent = (status: string, over: object = {}) => ({
-  ...{ id: 'pi_1', object: 'payment_intent', amount: 1200, currency: 'eur', status, customer: 'cus_1' },
-  ...{
-    amount_received: status === 'succeeded' ? 1200 : 0,
-    amount_capturable: status === 'requires_capture' ? 1200 : 0,
-  },
-  ...{ metadata: { recur_key: 'pay_1-1' }, last_payment_error: null, next_action: null, ...over },
+  id: 'pi_1',
+  object: 'payment_intent',
+  amount: 1200,
+  currency: 'eur',
+  status,
+  customer: 'cus_1',
+
+  amount_received: status === 'succeeded' ? 1200 : 0,
+  amount_capturable: status === 'requires_capture' ? 1200 : 0,
+  metadata: { recur_key: 'pay_1-1' },
+  last_payment_error: null,
+  next_action: null,
+  ...over,
 });
 const received = { is: 'succeeded', reference: 'pi_1', amount: 1200n, currency: 'EUR' };
 const failure = (status: number, error: object) => ({ status, body: { error } });
@@ -66,8 +84,13 @@ describe('charging through Stripe', () => {
     expect(await stripe.charge(account, charge)).toEqual(received);
     expect(asked).toMatchObject([{ call: 'POST /v1/payment_intents', key: 'pay_1-1', version: '2026-10-28.endive' }]);
     expect(asked[0]?.body).toMatchObject({
-      ...{ amount: '1200', currency: 'eur', customer: 'cus_1', payment_method: 'pm_1', confirm: 'true' },
-      ...{ off_session: 'true', 'metadata[recur_key]': 'pay_1-1' },
+      amount: '1200',
+      currency: 'eur',
+      customer: 'cus_1',
+      payment_method: 'pm_1',
+      confirm: 'true',
+      off_session: 'true',
+      'metadata[recur_key]': 'pay_1-1',
     });
   });
 
@@ -112,16 +135,14 @@ describe('charging through Stripe', () => {
 
   it('finds a refund whose answer was lost, by its id or by its key', async () => {
     const refund = (over: object = {}) => ({
-      ...{
-        id: 're_9',
-        object: 'refund',
-        status: 'pending',
-        amount: 100,
-        currency: 'eur',
-        failure_reason: null,
-        metadata: { recur_key: 're_1' },
-        ...over,
-      },
+      id: 're_9',
+      object: 'refund',
+      status: 'pending',
+      amount: 100,
+      currency: 'eur',
+      failure_reason: null,
+      metadata: { recur_key: 're_1' },
+      ...over,
     });
     const list = (data: object[]) => ({ body: { object: 'list', url: '/v1/refunds', has_more: false, data } });
     const request = { idempotencyKey: 're_1', refundId: 're_1', reference: 'pi_1', amount: 100n, currency: 'EUR' };
@@ -175,7 +196,8 @@ describe('payment methods at Stripe', () => {
       is: 'saved',
       gatewayUserId: 'cus_1',
       method: {
-        ...{ gatewayMethodId: 'pm_1', type: 'card' },
+        gatewayMethodId: 'pm_1',
+        type: 'card',
         data: { brand: 'visa', last4: '4242', expMonth: 1, expYear: 2030 },
       },
     });
@@ -202,7 +224,10 @@ describe('callbacks of Stripe', () => {
     const payload = event('payment_intent.succeeded', intent('succeeded'));
     expect(await read(payload)).toEqual([
       {
-        ...{ about: 'charge', id: 'evt_1', at: now - 5, idempotencyKey: 'pay_1-1' },
+        about: 'charge',
+        id: 'evt_1',
+        at: now - 5,
+        idempotencyKey: 'pay_1-1',
         outcome: received,
       },
     ]);
@@ -237,7 +262,10 @@ describe('money that Stripe states', () => {
     expect(await said({ amount_received: 1, currency: 'jpy' })).toEqual({ ...received, amount: 1n, currency: 'JPY' });
     expect(await said({ amount_received: 50_000, currency: 'isk' })).toMatchObject({ amount: 500n, currency: 'ISK' });
     expect(await said({ amount_capturable: 700 }, 'requires_capture')).toEqual({
-      ...{ is: 'authorised', reference: 'pi_1', amount: 700n, currency: 'EUR' },
+      is: 'authorised',
+      reference: 'pi_1',
+      amount: 700n,
+      currency: 'EUR',
     });
   });
 

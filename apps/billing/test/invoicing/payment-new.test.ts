@@ -39,16 +39,18 @@ describe('payment/new for a purchase', () => {
       data: { target: `Payment(${answer.paymentId})`, content: 'New', ids: { invoiceId: answer.invoiceId, userId: 1 } },
     });
     expect(await s.detail(answer.invoiceId)).toMatchObject({
-      ...{
-        status: 2,
-        bizType: 1,
-        createFrom: 'Api',
-        invoiceName: 'Talk',
-        currency: 'EUR',
-        totalAmount: 1500,
-        taxAmount: 0,
-      },
-      ...{ dayUtilDue: 3, paymentId: answer.paymentId, link: answer.link, gatewayId, userId: 1 },
+      status: 2,
+      bizType: 1,
+      createFrom: 'Api',
+      invoiceName: 'Talk',
+      currency: 'EUR',
+      totalAmount: 1500,
+      taxAmount: 0,
+      dayUtilDue: 3,
+      paymentId: answer.paymentId,
+      link: answer.link,
+      gatewayId,
+      userId: 1,
       lines: [{ name: 'Talk', description: 'One hour', quantity: 1, amount: 1500 }],
     });
     expect(await s.t.rows('select 1 from due_work where key = $1', [answer.invoiceId])).toHaveLength(1);
@@ -61,7 +63,10 @@ describe('payment/new for a purchase', () => {
     const { paymentId, externalPaymentId } = await buy({ totalAmount: 100, currency: 'EUR', ...said, ...more });
     expect(externalPaymentId).toBe('order-1');
     expect(await s.payment(paymentId)).toMatchObject({
-      ...{ ...said, countryCode: 'DE', metadata: more.metadata, returnUrl: more.redirectUrl },
+      ...said,
+      countryCode: 'DE',
+      metadata: more.metadata,
+      returnUrl: more.redirectUrl,
     });
   });
 
@@ -149,7 +154,9 @@ describe('payment/new for a purchase', () => {
   it('sells a plan', async () => {
     const invoice = await invoiceOf({ planId: 3, quantity: 2, totalAmount: 9800, currency: 'EUR' });
     expect(invoice).toMatchObject({
-      ...{ currency: 'EUR', totalAmount: 9800, taxAmount: 0 },
+      currency: 'EUR',
+      totalAmount: 9800,
+      taxAmount: 0,
       lines: [{ name: 'Pro', description: 'All of it', quantity: 2, plan: { id: 3 } }],
     });
     expect(await refused({ planId: 3, totalAmount: 4901 })).toMatchObject({ issues: [{ path: '/totalAmount' }] });
@@ -249,8 +256,17 @@ describe('the user of a purchase', () => {
       version: 2,
     };
     const event = {
-      ...{ id: 'ev_moved', type: 'user.updated', merchantId: 15, aggregate: 'user', aggregateId: '20', version: 2 },
-      ...{ at: 0, actor: { kind: 'system' as const, id: '', display: '' }, requestId: '', traceparent: '', data },
+      id: 'ev_moved',
+      type: 'user.updated',
+      merchantId: 15,
+      aggregate: 'user',
+      aggregateId: '20',
+      version: 2,
+      at: 0,
+      actor: { kind: 'system' as const, id: '', display: '' },
+      requestId: '',
+      traceparent: '',
+      data,
     };
     await s.t.deliver('identity', [event]);
     expect(await buyerOf({ email: 'Moved@example.com' })).toBe(20);

@@ -116,15 +116,14 @@ describe('an e-mail', () => {
 
 describe('an e-mail about a price', () => {
   const price = {
-    ...{
-      plan: 'Pro',
-      currency: 'EUR',
-      decimals: 2,
-      oldAmount: 1000n,
-      amount: 1200n,
-      from: Date.UTC(2026, 3, 1) / 1000,
-    },
-    ...{ timeZone: 'Europe/Berlin', language: 'en' as const },
+    plan: 'Pro',
+    currency: 'EUR',
+    decimals: 2,
+    oldAmount: 1000n,
+    amount: 1200n,
+    from: Date.UTC(2026, 3, 1) / 1000,
+    timeZone: 'Europe/Berlin',
+    language: 'en' as const,
   };
 
   it('names the plan, both prices and the date, and has no attachment', () => {

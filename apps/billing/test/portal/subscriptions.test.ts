@@ -78,9 +78,15 @@ describe('a checkout', () => {
     const { userId, as } = newVisitor();
     const mine = { planId: plans.small };
     const bold = {
-      ...{ userId: 1, email: 'user1@example.com', taxPercentage: 1, trialEnd: w.clock.now() + 86_400 },
-      ...{ freeInInitialPeriod: true, discount: { discountPercentage: 10_000 }, startIncomplete: true },
-      ...{ productData: { name: 'Free' }, metadata: { vip: true } },
+      userId: 1,
+      email: 'user1@example.com',
+      taxPercentage: 1,
+      trialEnd: w.clock.now() + 86_400,
+      freeInInitialPeriod: true,
+      discount: { discountPercentage: 10_000 },
+      startIncomplete: true,
+      productData: { name: 'Free' },
+      metadata: { vip: true },
     };
     const [plain, boldly] = [
       await w.t.done(portalCreatePreview, mine, as),

@@ -6,7 +6,10 @@ import { refund } from '../../src/pricing/refund.js';
 import { ledgerOf, line, rate } from './samples.js';
 
 const fact = (lineId: string, name: string, unitAmountExcludingTax: bigint, quantity = 1) => ({
-  ...{ lineId, name, unitAmountExcludingTax, quantity },
+  lineId,
+  name,
+  unitAmountExcludingTax,
+  quantity,
   sourceLineId: '',
 });
 
@@ -27,7 +30,12 @@ describe('V2 explain', () => {
         text: 'Seats: 5997 − 600 discount + 445 tax = 5842',
         formula: 'unitAmount × quantity − discount + tax',
         inputs: {
-          ...{ unitAmount: 1999, quantity: 3, amountExcludingTax: 5997, discount: 600, tax: 445, taxRatePpm: 82_500 },
+          unitAmount: 1999,
+          quantity: 3,
+          amountExcludingTax: 5997,
+          discount: 600,
+          tax: 445,
+          taxRatePpm: 82_500,
         },
         sourceLineId: '',
         taxReason: 'Standard rate of EE',

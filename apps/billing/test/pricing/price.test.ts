@@ -179,7 +179,10 @@ describe('price, any invoice', () => {
     for (let made = 0; made < many; made++) {
       const currency = (['JPY', 'USD', 'KWD'] as const)[random(3)] ?? 'USD';
       const lines = Array.from({ length: 1 + random(8) }, () => ({
-        ...{ planId: 0, name: '', description: '', quantity: 1 + random(50) },
+        planId: 0,
+        name: '',
+        description: '',
+        quantity: 1 + random(50),
         unitAmountExcludingTax: BigInt(random(200_000) - (random(4) === 0 ? 150_000 : 0)),
       }));
       const subtotal = sum(lines.map(line => line.unitAmountExcludingTax * BigInt(line.quantity)));

@@ -197,7 +197,11 @@ describe('any invoice', () => {
         const composed = compose(items, reductions);
         const { totalAmount } = composed.amounts;
         const facts = items.map(({ unitAmountExcludingTax, quantity }, i) => ({
-          ...{ lineId: `in_1_${i + 1}`, name: 'Line', unitAmountExcludingTax, quantity, sourceLineId: '' },
+          lineId: `in_1_${i + 1}`,
+          name: 'Line',
+          unitAmountExcludingTax,
+          quantity,
+          sourceLineId: '',
         }));
         const { lines, totals } = explain(composed, facts);
         check(sum(lines.map(each => each.amount)) === totalAmount, 'lines add up to the total');

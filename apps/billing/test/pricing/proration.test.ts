@@ -79,10 +79,16 @@ describe('U2: a credit for unused time', () => {
 
   it('has its derivation, and so has a charge', () => {
     expect(creditUnused({ net: 1000n, creditedNet: 0n }, month, 10 * day).derivation.inputs).toEqual({
-      ...{ net: 1000, creditedNet: 0, unusedSeconds: 20 * day, periodSeconds: 30 * day },
+      net: 1000,
+      creditedNet: 0,
+      unusedSeconds: 20 * day,
+      periodSeconds: 30 * day,
     });
     expect(chargePart({ unitAmount: 333n, quantity: 4 }, days(20, 30), month).derivation.inputs).toEqual({
-      ...{ unitAmount: 333, quantity: 4, partSeconds: 10 * day, periodSeconds: 30 * day },
+      unitAmount: 333,
+      quantity: 4,
+      partSeconds: 10 * day,
+      periodSeconds: 30 * day,
     });
   });
 });

@@ -33,7 +33,9 @@ const unit = fc.oneof(
 const item: fc.Arbitrary<ComposeLine> = fc
   .tuple(unit, fc.integer({ min: 1, max: 40 }), fc.nat(rates.length - 1), fc.boolean())
   .map(([amount, quantity, at, discountable]) => ({
-    ...{ unitAmountExcludingTax: BigInt(amount), quantity, discountable },
+    unitAmountExcludingTax: BigInt(amount),
+    quantity,
+    discountable,
     rate: rates[at] ?? rate(0),
   }));
 const discount = fc.oneof(
@@ -45,7 +47,9 @@ const promo = fc.option(
   fc
     .tuple(fc.nat(5000), fc.integer({ min: 1, max: 2000 }), fc.constantFrom(0, 2, 3))
     .map(([balance, exchangeRate, decimals]) => ({
-      ...{ balance: BigInt(balance), exchangeRate: BigInt(exchangeRate), decimals },
+      balance: BigInt(balance),
+      exchangeRate: BigInt(exchangeRate),
+      decimals,
     })),
   { nil: undefined },
 );

@@ -120,13 +120,30 @@ describe('M2 discount', () => {
 
 describe('a discount code', () => {
   const code: DiscountCode = {
-    ...{ code: 'MAY', active: true, terms: percentage(1000), currency: '', startTime: 100, endTime: 200 },
-    ...{ userScope: 'all', planApply: 'all', planIds: [7], planGroups: ['pro'] },
-    ...{ upgradeOnly: false, upgradeLongerOnly: false, userLimit: 0, quantity: 0 },
+    code: 'MAY',
+    active: true,
+    terms: percentage(1000),
+    currency: '',
+    startTime: 100,
+    endTime: 200,
+    userScope: 'all',
+    planApply: 'all',
+    planIds: [7],
+    planGroups: ['pro'],
+    upgradeOnly: false,
+    upgradeLongerOnly: false,
+    userLimit: 0,
+    quantity: 0,
   };
   const use: CodeUse = {
-    ...{ now: 150, currency: 'EUR', mainPlanId: 7, planGroups: ['pro'], paidInvoices: 0 },
-    ...{ operation: 'create', usesByUser: 5, uses: 5 },
+    now: 150,
+    currency: 'EUR',
+    mainPlanId: 7,
+    planGroups: ['pro'],
+    paidInvoices: 0,
+    operation: 'create',
+    usesByUser: 5,
+    uses: 5,
   };
   const problem = (over: Partial<DiscountCode>, facts: Partial<CodeUse> = {}) =>
     discountProblem({ ...code, ...over }, { ...use, ...facts });

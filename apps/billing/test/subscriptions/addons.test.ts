@@ -49,20 +49,35 @@ describe('a one-time add-on', () => {
     await w.types();
     const { invoice, paid, link, subscriptionOnetimeAddon } = await sell(sub, { quantity: 2, metadata: { po: '7' } });
     expect(invoice).toMatchObject({
-      ...{ invoiceName: 'OneTimeAddonPurchase', status: invoiceStatus.processing, bizType: bizType.onetime },
-      ...{ totalAmount: 19_800, dayUtilDue: 3, subscriptionId: sub.subscriptionId },
+      invoiceName: 'OneTimeAddonPurchase',
+      status: invoiceStatus.processing,
+      bizType: bizType.onetime,
+      totalAmount: 19_800,
+      dayUtilDue: 3,
+      subscriptionId: sub.subscriptionId,
       lines: [{ name: 'Onboarding', description: 'Two days on site', quantity: 2, unitAmountExcludingTax: 9900 }],
     });
     expect([paid, link]).toEqual([false, invoice.link]);
     expect(subscriptionOnetimeAddon).toMatchObject({
-      ...{ subscriptionId: sub.subscriptionId, userId: sub.userId, status: onetimeAddonStatus.created },
-      ...{ name: 'Onboarding', quantity: 2, unitAmount: 9900, amount: 19_800, currency: 'EUR' },
-      ...{ invoiceId: invoice.invoiceId, paymentId: invoice.paymentId, bizType: bizType.onetime },
+      subscriptionId: sub.subscriptionId,
+      userId: sub.userId,
+      status: onetimeAddonStatus.created,
+      name: 'Onboarding',
+      quantity: 2,
+      unitAmount: 9900,
+      amount: 19_800,
+      currency: 'EUR',
+      invoiceId: invoice.invoiceId,
+      paymentId: invoice.paymentId,
+      bizType: bizType.onetime,
       uniqueId: expect.stringMatching(/^addon_/),
     });
     expect((await w.types()).map(type => type.split(' ')[0])).toEqual([
-      ...['invoice.created', 'invoice.process', 'payment.created'],
-      ...['subscription.onetime_addon.created', 'operation.logged'],
+      'invoice.created',
+      'invoice.process',
+      'payment.created',
+      'subscription.onetime_addon.created',
+      'operation.logged',
     ]);
     await w.receive(invoice.invoiceId);
     expect(await eventsOf()).toEqual(['subscription.onetime_addon.success 2']);

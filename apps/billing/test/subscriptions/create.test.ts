@@ -42,8 +42,14 @@ describe('create_submit', () => {
     ]);
     const invoice = await w.detail(made.invoiceId);
     expect(invoice).toMatchObject({
-      ...{ totalAmount: 7500, status: invoiceStatus.processing, invoiceName: 'SubscriptionCreate', subscriptionId },
-      ...{ periodStart: currentPeriodStart, periodEnd: currentPeriodEnd, createFrom: 'Api', dayUtilDue: 3 },
+      totalAmount: 7500,
+      status: invoiceStatus.processing,
+      invoiceName: 'SubscriptionCreate',
+      subscriptionId,
+      periodStart: currentPeriodStart,
+      periodEnd: currentPeriodEnd,
+      createFrom: 'Api',
+      dayUtilDue: 3,
       planSnapshot: { plan: { id: 10 }, addons: [{ quantity: 3 }] },
     });
     expect(invoice.lines.map(line => [line.amountExcludingTax, line.periodEnd])).toEqual([
@@ -53,7 +59,9 @@ describe('create_submit', () => {
     await w.receive(made.invoiceId);
     expect(await w.types()).toContain('subscription.activated 2');
     expect((await w.of(subscriptionId)).subscription).toMatchObject({
-      ...{ status: subscriptionStatus.active, currentPeriodPaid: 1, firstPaidTime: w.clock.now() },
+      status: subscriptionStatus.active,
+      currentPeriodPaid: 1,
+      firstPaidTime: w.clock.now(),
     });
   });
 
@@ -62,8 +70,14 @@ describe('create_submit', () => {
     await w.code('TEN');
     await w.t.done(incrementPromoCredit, { userId, currency: 'EUR', amount: 7 });
     const terms = {
-      ...{ planId: 10, userId, quantity: 3, addonParams: [{ addonPlanId: 11, quantity: 1 }] },
-      ...{ discountCode: 'TEN', applyPromoCredit: true, billingAnchorDay: 1, timeZone: 'Europe/Berlin' },
+      planId: 10,
+      userId,
+      quantity: 3,
+      addonParams: [{ addonPlanId: 11, quantity: 1 }],
+      discountCode: 'TEN',
+      applyPromoCredit: true,
+      billingAnchorDay: 1,
+      timeZone: 'Europe/Berlin',
     };
     const { invoice: preview, ...previewed } = await w.t.done(previewSubscription, terms);
     expect(previewed).toMatchObject({ discountMessage: '', recurringDiscountCode: 'TEN', taxPercentage: 1900 });
@@ -79,7 +93,11 @@ describe('create_submit', () => {
       discountAmount,
       promoCreditDiscountAmount,
     }: typeof invoice) => ({
-      ...{ taxes, totalAmount, amountDue, discountAmount, promoCreditDiscountAmount },
+      taxes,
+      totalAmount,
+      amountDue,
+      discountAmount,
+      promoCreditDiscountAmount,
       lines: lines.map(({ lineId: _, ...line }) => line),
     });
     expect(shown(invoice)).toEqual(shown(preview));
@@ -89,7 +107,9 @@ describe('create_submit', () => {
     await w.code('ONCE', { billingType: 1 });
     await w.types();
     const { paid, invoiceId, subscription } = await w.create({
-      ...{ userId: w.newUser(), trialEnd: w.clock.now() + DAY, discountCode: 'ONCE' },
+      userId: w.newUser(),
+      trialEnd: w.clock.now() + DAY,
+      discountCode: 'ONCE',
     });
     expect([paid, invoiceId, subscription.status]).toEqual([true, '', subscriptionStatus.active]);
     expect(await w.types()).toEqual(['subscription.created 1', 'subscription.activated 2', 'operation.logged 1']);

@@ -48,7 +48,11 @@ const authorised = (reference: string) => ({ is: 'authorised', reference, amount
 const reported = (paymentId: string, outcome: object) =>
   w.t.db.write(w.t.callerOf(), async tx => {
     await w.t.app.get(Settlement).report(tx, {
-      ...{ paymentId, attempt: 1, gatewayId, by: 'callback', outcome: outcome as never },
+      paymentId,
+      attempt: 1,
+      gatewayId,
+      by: 'callback',
+      outcome: outcome as never,
     });
     return {};
   });

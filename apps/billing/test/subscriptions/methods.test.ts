@@ -96,7 +96,9 @@ describe('the method that is charged', () => {
     await drain();
     expect(await chargesOf(invoiceId)).toEqual([[good, 'success']]);
     expect(await w.payment(paymentId)).toMatchObject({
-      ...{ status: paymentStatus.success, paymentMethodId: good, paymentMethodName: 'Sandbox •••• 4242' },
+      status: paymentStatus.success,
+      paymentMethodId: good,
+      paymentMethodName: 'Sandbox •••• 4242',
     });
     expect((await w.detail(invoiceId)).PaymentMethodId).toBe(good);
   });

@@ -90,13 +90,19 @@ describe('the next invoice', () => {
   it('is that of the next period, composed for the end of the current one', async () => {
     await w.code('CYCLES', { cycleLimit: 2 });
     const { subscriptionId, billingCycleAnchor, userId, currentPeriodEnd } = await w.active({
-      ...{ quantity: 2, addonParams: [{ addonPlanId: 11, quantity: 1 }], discountCode: 'CYCLES' },
+      quantity: 2,
+      addonParams: [{ addonPlanId: 11, quantity: 1 }],
+      discountCode: 'CYCLES',
     });
     const { invoice, subscription } = await w.t.done(previewNextInvoice, { subscriptionId });
     expect(subscription.subscriptionId).toBe(subscriptionId);
     expect(invoice).toMatchObject({
-      ...{ invoiceId: '', invoiceName: 'SubscriptionCycle', periodStart: currentPeriodEnd },
-      ...{ periodEnd: boundary(billingCycleAnchor, 2, month, 'UTC'), totalAmount: 5850, discountAmount: 650 },
+      invoiceId: '',
+      invoiceName: 'SubscriptionCycle',
+      periodStart: currentPeriodEnd,
+      periodEnd: boundary(billingCycleAnchor, 2, month, 'UTC'),
+      totalAmount: 5850,
+      discountAmount: 650,
     });
     expect(invoice.lines).toHaveLength(2);
     expect((await w.t.done(previewNextInvoice, { userId })).invoice).toEqual(invoice);
@@ -129,8 +135,11 @@ describe('reads', () => {
     });
     const detail = await w.t.done(subscriptionDetail, { subscriptionId });
     expect(detail).toMatchObject({
-      ...{ plan: { id: 10 }, addonParams: [{ addonPlanId: 11, quantity: 4 }], user: { id: userId } },
-      ...{ latestInvoice: { invoiceId: latestInvoiceId }, unfinishedSubscriptionPendingUpdate: null },
+      plan: { id: 10 },
+      addonParams: [{ addonPlanId: 11, quantity: 4 }],
+      user: { id: userId },
+      latestInvoice: { invoiceId: latestInvoiceId },
+      unfinishedSubscriptionPendingUpdate: null,
       gateway: { gatewayId: w.gateway.gatewayId },
     });
     expect(await w.t.done(userSubscriptionDetail, { userId })).toEqual(detail);
@@ -152,9 +161,14 @@ describe('reads', () => {
     const { subscription } = await w.create({ userId, quantity: 9 });
     const { subscriptionId } = subscription;
     const filters = [
-      ...[{ userId }, { Email: 'LISTED@example.com' }, { externalUserId: 'ext-1' }, { searchKey: subscriptionId }],
-      ...[{ searchKey: email }, { searchKey: 'ext-1' }, { searchKey: String(userId) }],
-      ...[{ amountStart: 27_000, status: [1], planIds: [10], productIds: [0], currency: 'eur', userId }],
+      { userId },
+      { Email: 'LISTED@example.com' },
+      { externalUserId: 'ext-1' },
+      { searchKey: subscriptionId },
+      { searchKey: email },
+      { searchKey: 'ext-1' },
+      { searchKey: String(userId) },
+      { amountStart: 27_000, status: [1], planIds: [10], productIds: [0], currency: 'eur', userId },
     ];
     for (const filter of filters) {
       const { subscriptions, total } = await w.t.done(listSubscriptions, filter);

@@ -199,8 +199,11 @@ async function table(state: State, { begin, drive = async cases => [...cases], c
 
 /** The answers of each state to operations that end or replace what the payment pays for. */
 const usual: Record<State, string> = {
-  ...{ claimed: 'payment_under_way', sent: 'payment_under_way', 'being captured': 'payment_under_way' },
-  ...{ 'needs action': 'done', authorised: 'done' },
+  claimed: 'payment_under_way',
+  sent: 'payment_under_way',
+  'being captured': 'payment_under_way',
+  'needs action': 'done',
+  authorised: 'done',
 };
 
 /** Asking for one more payment of the same invoice never makes one. A user may go on with what waits for them. */
@@ -320,7 +323,10 @@ const next: Situation = {
       w.t.call(cancelAtPeriodEnd, { subscriptionId, userId: 0, productId: 0 }),
     'invoice/refund with the end of the subscription': ({ sub }) =>
       w.t.call(refundInvoice, {
-        ...{ invoiceId: sub.latestInvoiceId, refundAmount: 100, reason: 'no', cancelSubscription: true },
+        invoiceId: sub.latestInvoiceId,
+        refundAmount: 100,
+        reason: 'no',
+        cancelSubscription: true,
       }),
   },
   // nothing ends before the period does

@@ -32,7 +32,9 @@ export async function world() {
   const detail = (subscriptionId: string) => t.done(subscriptionDetail, { subscriptionId });
   return {
     ...s,
-    ...{ newUser, create, receive },
+    newUser,
+    create,
+    receive,
     of: detail,
     statusOf: async (subscriptionId: string) => (await detail(subscriptionId)).subscription.status,
     /** An active subscription of a new user. */

@@ -6,8 +6,16 @@ export async function knowUser(t: TestService, id: number, over: Partial<User> =
   const data = { ...emptyOf(User), id, merchantId, email: `user${id}@example.com`, ...over };
   await t.deliver('identity', [
     {
-      ...{ id: `ev_user_${merchantId}_${id}`, type: 'user.created', merchantId, aggregate: 'user', version: 1, data },
-      ...{ aggregateId: String(id), at: 1, requestId: 'r', traceparent: '' },
+      id: `ev_user_${merchantId}_${id}`,
+      type: 'user.created',
+      merchantId,
+      aggregate: 'user',
+      version: 1,
+      data,
+      aggregateId: String(id),
+      at: 1,
+      requestId: 'r',
+      traceparent: '',
       actor: { kind: 'system', id: '', display: '' } satisfies OperationLogged['actor'],
     },
   ]);
@@ -15,5 +23,7 @@ export async function knowUser(t: TestService, id: number, over: Partial<User> =
 
 /** A business in a country, with a VAT number. */
 export const business = (countryCode: string, vATNumber: string): Partial<User> => ({
-  ...{ type: userType.business, countryCode, vATNumber },
+  type: userType.business,
+  countryCode,
+  vATNumber,
 });

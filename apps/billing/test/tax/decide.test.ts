@@ -48,7 +48,10 @@ afterAll(() => t.close());
 const decided = (over: Partial<TaxParties & TaxItem> = {}): Promise<TaxDecision> =>
   t.db.read(t.callerOf(), reader =>
     decide(reader, {
-      ...{ userId: users.estonian, sellerCountryCode: 'DE', gatewayName: 'sandbox', at: clock.now() },
+      userId: users.estonian,
+      sellerCountryCode: 'DE',
+      gatewayName: 'sandbox',
+      at: clock.now(),
       ...over,
     }),
   );
@@ -59,7 +62,10 @@ const settings = (run: (tx: Tx) => Promise<object>) =>
     return result;
   });
 const rule: MerchantVatRule = {
-  ...{ gatewayNames: 'paypal, sandbox', validCountryCodes: 'gr,EE', taxPercentage: 700, ignoreVatNumber: false },
+  gatewayNames: 'paypal, sandbox',
+  validCountryCodes: 'gr,EE',
+  taxPercentage: 700,
+  ignoreVatNumber: false,
 };
 
 describe('the order of T3', () => {
@@ -134,7 +140,11 @@ describe('reverse charge', () => {
     expect(await decided({ userId })).toMatchObject({ category: 'AE', source: 'vat_number_format', pending: true });
     await validate('EL094259216');
     expect(await decided({ userId })).toMatchObject({
-      ...{ category: 'AE', ratePpm: 0, jurisdiction: 'GR', source: 'vies', pending: false },
+      category: 'AE',
+      ratePpm: 0,
+      jurisdiction: 'GR',
+      source: 'vies',
+      pending: false,
       reason: 'Reverse charge: the recipient is liable for the tax (VAT number EL094259216)',
     });
     clock.advance(90 * day + 1);

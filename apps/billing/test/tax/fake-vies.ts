@@ -42,8 +42,14 @@ export class FakeVies {
 
 export const known = ({ countryCode, vatNumber }: Asked) => ({
   body: {
-    ...{ countryCode, vatNumber, requestDate: '2026-01-15T12:00:00Z', valid: true, requestIdentifier: 'WAPIAAAA1' },
-    ...{ name: 'ACME OÜ', address: 'Narva mnt 1\nTallinn', traderName: '---' },
+    countryCode,
+    vatNumber,
+    requestDate: '2026-01-15T12:00:00Z',
+    valid: true,
+    requestIdentifier: 'WAPIAAAA1',
+    name: 'ACME OÜ',
+    address: 'Narva mnt 1\nTallinn',
+    traderName: '---',
   },
 });
 export const unknown = ({ countryCode, vatNumber }: Asked) => ({

@@ -145,8 +145,14 @@ describe('vat/country_list', () => {
     const { vatCountryList } = await t.done(listVatCountries, { merchantId: 1 }, neighbour);
     expect(vatCountryList).toHaveLength(250);
     expect(vatCountryList.find(({ countryCode }) => countryCode === 'FI')).toEqual({
-      ...{ id: 246, countryCode: 'FI', countryName: 'Finland', gateway: '', isEU: true, mamo: '' },
-      ...{ standardTaxPercentage: 2_550, vatSupport: true },
+      id: 246,
+      countryCode: 'FI',
+      countryName: 'Finland',
+      gateway: '',
+      isEU: true,
+      mamo: '',
+      standardTaxPercentage: 2_550,
+      vatSupport: true,
     });
     expect(vatCountryList.find(({ countryCode }) => countryCode === 'US')).toMatchObject({
       standardTaxPercentage: 0,

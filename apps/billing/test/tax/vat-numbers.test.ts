@@ -226,7 +226,9 @@ describe('without VIES_URL', () => {
 
   it('and with one that is not public, or not https in production, the service does not start', () => {
     const set = {
-      ...{ RECUR_ENV: 'production', NATS_URL: 'x', DATABASE_URL: 'postgres://x/y' },
+      RECUR_ENV: 'production',
+      NATS_URL: 'x',
+      DATABASE_URL: 'postgres://x/y',
       SECRET_KEYS: `k:${'A'.repeat(43)}=`,
       CALLER_KEY: `${'A'.repeat(43)}=`,
     };

@@ -19,27 +19,24 @@ it.each(['sum', 'count', 'max', 'latest', 'countUnique'] as const)(
     const { userId } = await s.subscriber({ amount: 1000, metricLimits: [limit(metric.id, 10)] });
     const taken: boolean[] = [];
     for (const [value, unique] of [
-      ...[
-        [4, 'a'],
-        [4, 'a'],
-        [3, 'b'],
-        [2, 'c'],
-        [-1, 'b'],
-        [9, 'd'],
-        [1, 'e'],
-        [12, 'f'],
-        [10, 'g'],
-        [1, 'h'],
-      ],
-      ...[
-        [5, 'i'],
-        [0, 'j'],
-        [11, 'k'],
-        [1, 'a'],
-        [1, 'l'],
-        [1, 'm'],
-        [1, 'n'],
-      ],
+      [4, 'a'],
+      [4, 'a'],
+      [3, 'b'],
+      [2, 'c'],
+      [-1, 'b'],
+      [9, 'd'],
+      [1, 'e'],
+      [12, 'f'],
+      [10, 'g'],
+      [1, 'h'],
+
+      [5, 'i'],
+      [0, 'j'],
+      [11, 'k'],
+      [1, 'a'],
+      [1, 'l'],
+      [1, 'm'],
+      [1, 'n'],
     ] as [number, string][]) {
       const foreseen = await check(userId, metric, { aggregationValue: value, aggregationUniqueId: unique });
       const [used, total] = await s.standing(userId, metric);
@@ -93,7 +90,9 @@ it('of a user without a subscription is a reason; of an unknown one an error', a
   const none = { allowed: false, reason: 'usage_not_subscribed', periodEnd: 0 };
   expect(await check(userId, metric)).toMatchObject(none);
   const answers = [
-    ...[{ userId: 999_999, metricCode: metric.code }, { userId, metricCode: 'none' }, { metricCode: 'none' }],
+    { userId: 999_999, metricCode: metric.code },
+    { userId, metricCode: 'none' },
+    { metricCode: 'none' },
     { userId, metricCode: metric.code, aggregationUniqueId: 'a sum has no ids' },
   ];
   const slugs: string[] = [];

@@ -31,7 +31,9 @@ describe('plan/edit', () => {
     const { plan: edited } = await t.done(editPlan, { planId: plan.id, ...sent });
     expect(edited).toEqual({
       ...plan,
-      ...{ planName: 'Pro', amount: 1999, bindingAddonIds: String(addon.id) },
+      planName: 'Pro',
+      amount: 1999,
+      bindingAddonIds: String(addon.id),
       multiTrials: [expect.objectContaining({ name: 'First' })],
     });
     expect(await types()).toEqual(['plan.updated 2', 'operation.logged 1']);

@@ -35,8 +35,13 @@ function oneOf(n: number): Promise<Plan> {
   const intervalUnit = (['day', 'week', 'month', 'year'] as const)[n % 4];
   const intervalCount = intervalUnit === 'year' ? 1 : 1 + (n % 3);
   return s.inState(planStates[n % 6] as PlanState, {
-    ...{ planName: `Plan ${(n * 7) % 5}`, amount: (n * 7) % 9, type: 1 + (n % 3), currency: n % 5 ? 'USD' : 'EUR' },
-    ...{ productId: n % 2 ? products[n % 3]?.id : 0, intervalUnit, intervalCount },
+    planName: `Plan ${(n * 7) % 5}`,
+    amount: (n * 7) % 9,
+    type: 1 + (n % 3),
+    currency: n % 5 ? 'USD' : 'EUR',
+    productId: n % 2 ? products[n % 3]?.id : 0,
+    intervalUnit,
+    intervalCount,
   });
 }
 afterAll(() => s.t.close());

@@ -115,9 +115,15 @@ describe('plan/copy', () => {
     const [seat, setup, upgrade] = [await s.planOf({ type: 2 }), await s.planOf({ type: 3 }), await s.planOf()];
     const { merchantCheckout } = await s.t.done(newCheckout, {});
     const more = {
-      ...{ productName: 'Ours', metadata: { tier: 'b' }, addonIds: [seat.id], onetimeAddonIds: [setup.id] },
-      ...{ trialDurationTime: 60, autoUpgradePlanId: upgrade.id, checkoutTemplateId: merchantCheckout.id },
-      ...{ usVATConfig: { active: true }, autoChargeConfig: { autoChargeLeadTime: 60 } },
+      productName: 'Ours',
+      metadata: { tier: 'b' },
+      addonIds: [seat.id],
+      onetimeAddonIds: [setup.id],
+      trialDurationTime: 60,
+      autoUpgradePlanId: upgrade.id,
+      checkoutTemplateId: merchantCheckout.id,
+      usVATConfig: { active: true },
+      autoChargeConfig: { autoChargeLeadTime: 60 },
     };
     for (const state of planStates.filter(state => state !== 'deleted')) {
       const original = await s.inState(state, { ...more, externalPlanId: state });
@@ -145,7 +151,8 @@ describe('plan/copy', () => {
     const { merchantCheckout } = await s.t.done(newCheckout, {});
     const [calls, seats] = [await metricOf('calls'), await metricOf('seats')];
     const main = await s.planOf({
-      ...{ addonIds: [gone.id, euro.id, kept.id], autoUpgradePlanId: upgrade.id },
+      addonIds: [gone.id, euro.id, kept.id],
+      autoUpgradePlanId: upgrade.id,
       checkoutTemplateId: merchantCheckout.id,
       metricLimits: [
         { metricId: calls, metricLimit: 100 },

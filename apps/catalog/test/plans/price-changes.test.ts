@@ -27,7 +27,10 @@ describe('a price change', () => {
     const plan = await s.inState('active');
     await s.types();
     expect(await s.t.done(previewPriceChange, { planId: plan.id, newAmount: 1200 })).toEqual({
-      ...{ planId: plan.id, oldAmount: 999, newAmount: 1200, ...counts },
+      planId: plan.id,
+      oldAmount: 999,
+      newAmount: 1200,
+      ...counts,
     });
     expect(asked).toEqual([{ planId: plan.id, isAddon: false, currency: 'USD', newAmount: 1200 }]);
     expect(await s.types()).toEqual([]);

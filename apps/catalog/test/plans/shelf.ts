@@ -39,7 +39,10 @@ export async function shelf() {
     deleted: ['delete'],
   };
   return {
-    ...{ t, clock, planOf, moves },
+    t,
+    clock,
+    planOf,
+    moves,
     productOf: async (more: object = {}): Promise<Product> =>
       (await t.done(newProduct, { productName: 'Seats', ...more })).product,
     /** A plan that was brought into a state; as it was when it was made. */

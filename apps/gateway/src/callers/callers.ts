@@ -25,7 +25,11 @@ import { z } from 'zod';
 import { SignedIn, type SignedInMember } from './signed-in.js';
 
 const times = {
-  ...{ askMs: patient(3_000), retryMs: 500, refreshMs: 300_000, behindMs: 900, silentMs: patient(5_000) },
+  askMs: patient(3_000),
+  retryMs: 500,
+  refreshMs: 300_000,
+  behindMs: 900,
+  silentMs: patient(5_000),
   /** Longest wait for the event of a session whose token has already arrived. */
   newsMs: patient(2_000),
 } as const;

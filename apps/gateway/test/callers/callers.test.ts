@@ -86,7 +86,11 @@ describe('what the gateway knows of callers', () => {
     await eventually(async () => (await status(credential)) === 200);
     const headers = { authorization: `Bearer ${credential}`, 'content-type': 'application/json' };
     const slow = request({
-      ...{ host: '127.0.0.1', port: gateway.port, path: '/merchant/sample/write', method: 'POST', agent: false },
+      host: '127.0.0.1',
+      port: gateway.port,
+      path: '/merchant/sample/write',
+      method: 'POST',
+      agent: false,
       headers: { ...headers, expect: '100-continue' },
     });
     slow.flushHeaders();

@@ -83,7 +83,9 @@ describe('failed sign-ins', () => {
     expect(logged).toHaveLength(2);
     const [first, second] = logged as [Record<string, unknown>, Record<string, unknown>];
     expect(first).toMatchObject({
-      ...{ address: '192.0.2.7', attempts: 501, outcomes: { credential_invalid: 500, rate_limited: 1 } },
+      address: '192.0.2.7',
+      attempts: 501,
+      outcomes: { credential_invalid: 500, rate_limited: 1 },
     });
     expect(first.emailHashes).toHaveLength(10);
     expect(first.emailHashes).toContain((second.emailHashes as string[])[0]);

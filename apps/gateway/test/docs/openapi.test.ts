@@ -67,8 +67,17 @@ const typesOf = (whole: Document, { $ref, ...own }: Endpoint['responses'][string
 
 const planted = (name: string, shapes: { input?: z.ZodType; output?: z.ZodType }): Operation =>
   operation({
-    ...{ service: 'billing', name, path: `/merchant/${name}`, methods: ['POST'], effect: 'read' },
-    ...{ permission: 'invoice.read', summary: '', errors: [], input: z.object({}), output: z.object({}), ...shapes },
+    service: 'billing',
+    name,
+    path: `/merchant/${name}`,
+    methods: ['POST'],
+    effect: 'read',
+    permission: 'invoice.read',
+    summary: '',
+    errors: [],
+    input: z.object({}),
+    output: z.object({}),
+    ...shapes,
   });
 
 /** What the document has, as `GET /path`. */
@@ -111,7 +120,8 @@ describe('the OpenAPI document', () => {
     expect(detail?.post?.requestBody).toBeDefined();
     expect(detail?.post?.responses['404']?.description).toContain('invoice_not_found');
     expect(typesOf(document, detail?.get?.responses['400'] ?? { description: '' })).toEqual([
-      ...['invalid_parameters', 'answer_too_large'],
+      'invalid_parameters',
+      'answer_too_large',
     ]);
     const create = document.paths['/merchant/invoice/new']?.post;
     expect(create?.parameters).toEqual([{ $ref: '#/components/parameters/IdempotencyKey' }]);
@@ -187,7 +197,10 @@ describe('the OpenAPI document', () => {
     expect(login).toMatchObject({ security: [], description: 'Needs no credential.' });
     const oauth = document.paths['/merchant/auth/sso/oauth/login']?.post;
     expect(oauth?.parameters?.map(({ name }) => name)).toEqual([
-      ...[undefined, 'X-Auth-JS-Token', 'X-Auth-Token', 'X-OAuth-Token'],
+      undefined,
+      'X-Auth-JS-Token',
+      'X-Auth-Token',
+      'X-OAuth-Token',
     ]);
     expect(oauth).not.toHaveProperty('security');
     expect(document.paths['/merchant/invoice/list']?.post).not.toHaveProperty('parameters');

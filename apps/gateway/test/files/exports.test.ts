@@ -81,15 +81,18 @@ it('a file of which a part is missing does not end as if it were whole', async (
 });
 
 it.each([
-  ...['/exports/', '/exports/15/7', `/exports/x/7/${signature}`, `${link}/more`, `/exports/0/7/${signature}`],
+  '/exports/',
+  '/exports/15/7',
+  `/exports/x/7/${signature}`,
+  `${link}/more`,
+  `/exports/0/7/${signature}`,
   // other spellings of a link that is one
-  ...[
-    `/exports/015/7/${signature}`,
-    `/exports/15/07/${signature}`,
-    `${link}/`,
-    `${link}=`,
-    `/exports//15/7/${signature}`,
-  ],
+
+  `/exports/015/7/${signature}`,
+  `/exports/15/07/${signature}`,
+  `${link}/`,
+  `${link}=`,
+  `/exports//15/7/${signature}`,
 ])('%s cannot be a link: nothing is asked', async path => {
   const { status, json } = await gateway.send(path);
   expect([status, json.error?.type]).toEqual([404, 'export_not_found']);

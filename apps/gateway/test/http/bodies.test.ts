@@ -206,13 +206,20 @@ describe('a form', () => {
       return [status, json.code, ...(json.error?.issues ?? []).map(({ path, message }) => `${path} ${message}`)];
     };
     expect(await refused(part('name="task"', 'A'), part('name="file"', 'A'))).toEqual([
-      ...[400, 51, '/file file must be sent as a file, not as text'],
+      400,
+      51,
+      '/file file must be sent as a file, not as text',
     ]);
     expect(await refused(part('name="other"', 'A'))).toEqual([
-      ...[400, 51, expect.stringMatching(/^\/task /), expect.stringMatching(/^\/file /)],
+      400,
+      51,
+      expect.stringMatching(/^\/task /),
+      expect.stringMatching(/^\/file /),
     ]);
     expect(await refused(...Array.from({ length: 21 }, (_, at) => part(`name="f${at}"`, 'A')))).toEqual([
-      ...[400, 51, ' The form has more than 20 fields'],
+      400,
+      51,
+      ' The form has more than 20 fields',
     ]);
     expect(asked()).toEqual([]);
   });
@@ -289,7 +296,9 @@ describe('the bucket of a credential', () => {
   it('is charged a token for each line of NDJSON that is not blank', async () => {
     const own = await (
       await TestGateway.start(nats.url, {
-        ...{ clock, operations: [...samples, lines], env: { RATE_PER_SECOND: '10', RATE_BURST: '20' } },
+        clock,
+        operations: [...samples, lines],
+        env: { RATE_PER_SECOND: '10', RATE_BURST: '20' },
       })
     ).ready();
     const send = (body: string) =>

@@ -35,7 +35,8 @@ beforeEach(() => {
 });
 
 const refusal = (slug: string, message?: string): Reply => ({
-  ...{ ok: false, bytes: JSON.stringify({ slug, message, issues: [] }) },
+  ok: false,
+  bytes: JSON.stringify({ slug, message, issues: [] }),
 });
 const post = (path: string, body: string, headers: Record<string, string> = {}) =>
   gateway.send(path, { method: 'POST', body, headers });

@@ -89,7 +89,9 @@ function rule({ memberOnly, permission, ...operation }: Operation): Record<strin
   const anonymous = operation.anonymous === true;
   if (permission === anyUser) return { 'API key': anonymous, owner: anonymous, nothing: anonymous, user: true };
   return {
-    ...{ 'API key': memberOnly !== true, owner: true, user: anonymous },
+    'API key': memberOnly !== true,
+    owner: true,
+    user: anonymous,
     ...(permission !== anyMember && { 'it alone': true, access: true, 'all but it': anonymous }),
     nothing: anonymous || permission === anyMember,
   };
@@ -139,7 +141,9 @@ const effects: Record<string, { input: object; by: object; empty: object }[]> = 
     },
   ],
   'gateway.edit': ['gatewayKey', 'gatewaySecret', 'subGateway'].map(name => ({
-    ...{ input: { gatewayId: 1 }, by: { [name]: 'x' }, empty: { displayName: 'x' } },
+    input: { gatewayId: 1 },
+    by: { [name]: 'x' },
+    empty: { displayName: 'x' },
   })),
   'gateway.wire_transfer_edit': [
     {

@@ -76,7 +76,9 @@ describe('an identity token', () => {
       const headers = { 'x-second-token': token, 'user-agent': 'Firefox' };
       expect(await post(show.path, { ...headers, 'x-forwarded-for': '192.0.2.7' })).toMatchObject({ status: 200 });
       expect(senderSeen()).toEqual({
-        ...{ ip: '192.0.2.7', userAgent: 'Firefox', identityToken: token },
+        ip: '192.0.2.7',
+        userAgent: 'Firefox',
+        identityToken: token,
       });
     }
   });
@@ -113,7 +115,9 @@ describe('what needs no credential', () => {
     for (const as of ['', 'rubbish', key]) {
       expect(await post(login.path, {}, { as })).toMatchObject({ status: 200, json: { merchantId: 0 } });
       expect(services.asked.at(-1)?.caller).toMatchObject({
-        ...{ merchantId: 0, actor: { kind: 'system', display: 'nobody' }, sender: { ip: '127.0.0.1' } },
+        merchantId: 0,
+        actor: { kind: 'system', display: 'nobody' },
+        sender: { ip: '127.0.0.1' },
       });
       expect(senderSeen()).not.toHaveProperty('identityToken');
     }
@@ -136,7 +140,8 @@ describe('signing in', () => {
         left % 3 ? login.path : show.path,
       );
       expect(answer).toMatchObject({
-        ...{ status: 200, headers: { 'ratelimit-limit': '10', 'ratelimit-remaining': String(left) } },
+        status: 200,
+        headers: { 'ratelimit-limit': '10', 'ratelimit-remaining': String(left) },
       });
     }
     const refused = await attempt(email);

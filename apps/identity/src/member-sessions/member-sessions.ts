@@ -71,7 +71,14 @@ export class MemberSessions {
     const ended = live.filter(session => !kept.includes(session));
     await this.forget(tx, memberId, ended, identity);
     const session = {
-      ...{ merchantId, memberId, identity, sid, name: device.name, ip: device.ip, loginTime: at, activeTime: at },
+      merchantId,
+      memberId,
+      identity,
+      sid,
+      name: device.name,
+      ip: device.ip,
+      loginTime: at,
+      activeTime: at,
       totpTime: totpVerified ? at : (known?.totpTime ?? 0),
       endedTime: 0,
     };

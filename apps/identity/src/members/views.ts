@@ -61,7 +61,12 @@ export const accountView = ({
   name,
   image,
 }: Omit<OauthAccountRow, 'merchantId' | 'memberId' | 'linkTime' | 'clearedTime'>): contract.OauthAccount => ({
-  ...{ provider, providerId: subject, email, emailVerified, name, image },
+  provider,
+  providerId: subject,
+  email,
+  emailVerified,
+  name,
+  image,
 });
 
 /** The part of a member that the API and its events have in common. */
@@ -76,7 +81,14 @@ const memberState = ({
   createTime,
   ...member
 }: Member) => ({
-  ...{ id, merchantId, email, firstName, lastName, mobile, isOwner, createTime },
+  id,
+  merchantId,
+  email,
+  firstName,
+  lastName,
+  mobile,
+  isOwner,
+  createTime,
   status: contract.memberStatus[member.status],
   totpType: contract.totpType[member.totpType],
 });
@@ -88,7 +100,11 @@ export const memberEvent = (member: Member): contract.MemberState => ({
 });
 
 export const roleView = ({ id, merchantId, createTime, name, permissions }: Role): contract.MerchantRole => ({
-  ...{ id, merchantId, createTime, role: name, permissions },
+  id,
+  merchantId,
+  createTime,
+  role: name,
+  permissions,
 });
 
 function deviceView(
@@ -96,7 +112,11 @@ function deviceView(
   viewing: { at: number; sid: string; live: LiveSession | undefined; isOpened: boolean },
 ): contract.MemberDevice {
   return {
-    ...{ identity, ipAddress: ip, name, lastLoginTime: loginTime, lastTotpVerificationTime: totpTime },
+    identity,
+    ipAddress: ip,
+    name,
+    lastLoginTime: loginTime,
+    lastTotpVerificationTime: totpTime,
     currentDevice: sid === viewing.sid,
     lastActiveTime: Math.max(activeTime, viewing.live?.activeTime ?? 0),
     status: viewing.isOpened || (viewing.live !== undefined && viewing.live.expireTime > viewing.at),

@@ -90,6 +90,11 @@ function assertUpwards({ profile }: Merchant, edit: In<typeof updateMerchant>): 
 
 /** Settings that have no operation yet. */
 const empty = {
-  ...{ cname: '', cnameDomain: '', defaultEmailGateway: '', emailGateways: {}, emailSender: null },
-  ...{ globalTOPTEnabled: false, globalUSVATConfig: null },
+  cname: '',
+  cnameDomain: '',
+  defaultEmailGateway: '',
+  emailGateways: {},
+  emailSender: null,
+  globalTOPTEnabled: false,
+  globalUSVATConfig: null,
 };

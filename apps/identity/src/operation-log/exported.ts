@@ -16,12 +16,19 @@ export async function exportedEntries(
     const { rows, next } = await reader.slice({ from: operationLogs, where, by: ['createTime', 'id'], ...at });
     const members = await membersById(reader, rows);
     const shown = rows.map(row => ({
-      ...{ Id: row.id, CreateTime: row.createTime, Account: row.optAccount },
+      Id: row.id,
+      CreateTime: row.createTime,
+      Account: row.optAccount,
       AccountType: nameOfCode(optAccountType, row.optAccountType),
-      ...{ Target: row.optTarget, Content: row.optContent, MemberId: row.memberId },
+      Target: row.optTarget,
+      Content: row.optContent,
+      MemberId: row.memberId,
       MemberEmail: members.get(row.memberId)?.email ?? '',
-      ...{ UserId: row.userId, PlanId: row.planId, InvoiceId: row.invoiceId },
-      ...{ SubscriptionId: row.subscriptionId, DiscountCode: row.discountCode },
+      UserId: row.userId,
+      PlanId: row.planId,
+      InvoiceId: row.invoiceId,
+      SubscriptionId: row.subscriptionId,
+      DiscountCode: row.discountCode,
     }));
     return { rows: shown, next };
   });

@@ -45,16 +45,22 @@ export class AuthProviders {
       const { merchantId, now: createTime } = tx;
       const granted = await grantOfCaller(tx, caller);
       const blank: AuthProviderRow = {
-        ...{ merchantId, id, name: '', issuer: '', audience: '', keySource: 'jwks', algorithms: [], jwksUrl: '' },
-        ...{
-          publicKey: '',
-          sealedSecret: '',
-          authJsSalt: defaultSalt,
-          granted,
-          createTime,
-          deletedTime: 0,
-          version: 0,
-        },
+        merchantId,
+        id,
+        name: '',
+        issuer: '',
+        audience: '',
+        keySource: 'jwks',
+        algorithms: [],
+        jwksUrl: '',
+
+        publicKey: '',
+        sealedSecret: '',
+        authJsSalt: defaultSalt,
+        granted,
+        createTime,
+        deletedTime: 0,
+        version: 0,
       };
       const row = this.changed(blank, input);
       await unlinkIssuers(tx, [row.issuer]);

@@ -41,11 +41,20 @@ export function deploymentProvider(settings: In<typeof newAuthProvider>): Provid
   const { issuer, audience, name, jwksUrl = '', publicKey = '', secret, authJsSecret, authJsSalt } = settings;
   const keySource = keySourceOf(settings) ?? 'jwks';
   return {
-    ...{ merchantId: 0, id: 0, name: name || issuer, issuer, audience, keySource, jwksUrl, publicKey },
+    merchantId: 0,
+    id: 0,
+    name: name || issuer,
+    issuer,
+    audience,
+    keySource,
+    jwksUrl,
+    publicKey,
     algorithms: chosenAlgorithms({ keySource, publicKey }, settings.algorithms),
     secret: secret ?? authJsSecret ?? '',
     authJsSalt: authJsSalt || defaultSalt,
-    ...{ granted: everything, version: 0, isDeployments: true },
+    granted: everything,
+    version: 0,
+    isDeployments: true,
   };
 }
 

@@ -99,7 +99,9 @@ export class Totps {
       if (device === undefined) throw new Rejected('device_not_found');
       await this.sessions.end(tx, memberId, device.sid);
       await tx.run('delete from member_sessions where merchant_id = $1 and member_id = $2 and identity = $3', [
-        ...[merchantId, memberId, identity],
+        merchantId,
+        memberId,
+        identity,
       ]);
       tx.log(`Member(${memberId})`, 'DeleteDevice');
       return { merchantMember: await ownView(tx, this.sessions, caller, member) };
@@ -118,8 +120,15 @@ export class Totps {
 }
 
 const blank = ({ merchantId, id: memberId }: Member): MemberTotp => ({
-  ...{ merchantId, memberId, sealedKey: '', pendingKey: '', pendingType: 0, recoveryHashes: [] },
-  ...{ lastStep: 0, failures: 0, lockedUntil: 0 },
+  merchantId,
+  memberId,
+  sealedKey: '',
+  pendingKey: '',
+  pendingType: 0,
+  recoveryHashes: [],
+  lastStep: 0,
+  failures: 0,
+  lockedUntil: 0,
 });
 
 const typeNamed = (code: number) =>

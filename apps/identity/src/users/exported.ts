@@ -18,18 +18,30 @@ export async function exportedUsers(
     const { rows, next } = await reader.slice({ from: users, where, by: ['createTime', 'id'], ...at });
     const views = await viewsOf(reader, rows);
     const shown = views.map((user, index) => ({
-      ...{ Id: user.id, Email: user.email, ExternalUserId: user.externalUserId, FirstName: user.firstName },
-      ...{ LastName: user.lastName, Status: rows[index]?.status ?? '', Type: nameOfCode(userType, user.type) },
-      ...{
-        Language: user.language,
-        CreateTime: user.createTime,
-        LastLoginAt: user.lastLoginAt,
-        CompanyName: user.companyName,
-      },
-      ...{ RegistrationNumber: user.registrationNumber, VATNumber: user.vATNumber, Phone: user.phone },
-      ...{ Address: user.address, City: user.city, State: user.state, ZipCode: user.zipCode },
-      ...{ CountryCode: user.countryCode, CountryName: user.countryName, GatewayId: user.gatewayId },
-      ...{ SubscriptionId: user.subscriptionId, SubscriptionName: user.subscriptionName },
+      Id: user.id,
+      Email: user.email,
+      ExternalUserId: user.externalUserId,
+      FirstName: user.firstName,
+      LastName: user.lastName,
+      Status: rows[index]?.status ?? '',
+      Type: nameOfCode(userType, user.type),
+
+      Language: user.language,
+      CreateTime: user.createTime,
+      LastLoginAt: user.lastLoginAt,
+      CompanyName: user.companyName,
+      RegistrationNumber: user.registrationNumber,
+      VATNumber: user.vATNumber,
+      Phone: user.phone,
+      Address: user.address,
+      City: user.city,
+      State: user.state,
+      ZipCode: user.zipCode,
+      CountryCode: user.countryCode,
+      CountryName: user.countryName,
+      GatewayId: user.gatewayId,
+      SubscriptionId: user.subscriptionId,
+      SubscriptionName: user.subscriptionName,
       SubscriptionStatus: user.subscriptionId === '' ? '' : nameOfCode(subscriptionStatus, user.subscriptionStatus),
     }));
     return { rows: shown, next };

@@ -21,9 +21,20 @@ type Row = ImportRow<'UserImport'>;
 
 /** The fields of user/new by the columns of an import. */
 const fieldOf = {
-  ...{ Email: 'email', ExternalUserId: 'externalUserId', FirstName: 'firstName', LastName: 'lastName', Type: 'type' },
-  ...{ CompanyName: 'companyName', RegistrationNumber: 'registrationNumber', VATNumber: 'vATNumber', Phone: 'phone' },
-  ...{ Address: 'address', City: 'city', State: 'state', ZipCode: 'zipCode', CountryCode: 'countryCode' },
+  Email: 'email',
+  ExternalUserId: 'externalUserId',
+  FirstName: 'firstName',
+  LastName: 'lastName',
+  Type: 'type',
+  CompanyName: 'companyName',
+  RegistrationNumber: 'registrationNumber',
+  VATNumber: 'vATNumber',
+  Phone: 'phone',
+  Address: 'address',
+  City: 'city',
+  State: 'state',
+  ZipCode: 'zipCode',
+  CountryCode: 'countryCode',
   Language: 'language',
 } as const satisfies Record<keyof Required<Row>, keyof In<typeof newUser>>;
 

@@ -73,7 +73,11 @@ describe('session/exchange', () => {
       purpose: 'portal',
       user: { ...emptyOf(PortalUser), id: Number(userId), email: given.email, type: 1, firstName: 'Ada' },
       merchant: expect.objectContaining({ name: 'Acme', companyName: 'Acme Ltd' }),
-      ...{ productId: 0, planId: 0, subscriptionId: '', vatCountryCode: '', cancelUrl: '' },
+      productId: 0,
+      planId: 0,
+      subscriptionId: '',
+      vatCountryCode: '',
+      cancelUrl: '',
       returnUrl: given.returnUrl,
     });
     const { claims } = await callerOf(opened.token);

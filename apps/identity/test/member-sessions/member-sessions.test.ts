@@ -65,15 +65,24 @@ describe('a session', () => {
     });
     expect(protectedHeader).toMatchObject({ alg: 'EdDSA', typ: 'member+jwt', kid: keys[0]?.kid });
     expect(payload).toEqual({
-      ...{ iss: 'recur', aud: 'recur', sub: String(memberId), merchant: caller.merchantId, env: 'sandbox' },
-      ...{ iat: seconds(), exp: seconds() + 86_400, callers: version },
+      iss: 'recur',
+      aud: 'recur',
+      sub: String(memberId),
+      merchant: caller.merchantId,
+      env: 'sandbox',
+      iat: seconds(),
+      exp: seconds() + 86_400,
+      callers: version,
       sid: expect.stringMatching(/^[\w-]{22}$/),
       perm: expect.stringMatching(/^[\w-]{43}$/),
     });
     const [changed] = (await t.emitted()).filter(({ type }) => type === 'callers.changed');
     const email = merchantMember.email;
     const access = {
-      ...{ id: memberId, merchantId: caller.merchantId, email, grant: '*' },
+      id: memberId,
+      merchantId: caller.merchantId,
+      email,
+      grant: '*',
       sessions: [{ sid: payload.sid, expireTime: seconds() + 86_400 }],
     };
     expect(changed).toMatchObject({ version, data: { keys: [], revoked: [], ending: [], members: [access] } });
@@ -86,8 +95,14 @@ describe('a session', () => {
     expect(merchantMember).toMatchObject({ id: memberId, isOwner: true, isBlankPasswd: true, status: 0, totpType: 0 });
     expect(merchantMember.deviceList).toEqual([
       {
-        ...{ currentDevice: true, identity: merchantMember.currentDeviceIdentity, ipAddress: laptop.ip },
-        ...{ name: laptop.name, status: true, lastActiveTime: now, lastLoginTime: now, lastTotpVerificationTime: now },
+        currentDevice: true,
+        identity: merchantMember.currentDeviceIdentity,
+        ipAddress: laptop.ip,
+        name: laptop.name,
+        status: true,
+        lastActiveTime: now,
+        lastLoginTime: now,
+        lastTotpVerificationTime: now,
       },
     ]);
     expect(Object.keys(merchantMember.MemberGroupPermission)).toHaveLength(15);

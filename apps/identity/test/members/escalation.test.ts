@@ -169,16 +169,32 @@ const attempts: Record<string, (attacker: Attacker) => Promise<string[]>> = {
 
 /** Operations of identity that write, and give nobody a permission: they end or hide something, or need a credential. */
 const harmless = [
-  ...['merchant.update', 'apikey.revoke', 'member.update', 'member.suspend', 'member.resume', 'member.logout'],
+  'merchant.update',
+  'apikey.revoke',
+  'member.update',
+  'member.suspend',
+  'member.resume',
+  'member.logout',
   // one's own credentials, for which the present one is needed
-  ...['member.reset_password', 'member.update_oauth', 'member.clear_oauth'],
-  ...['member.get_totp_key', 'member.confirm_totp_key', 'member.reset_totp', 'member.delete_totp_device'],
+  'member.reset_password',
+  'member.update_oauth',
+  'member.clear_oauth',
+  'member.get_totp_key',
+  'member.confirm_totp_key',
+  'member.reset_totp',
+  'member.delete_totp_device',
   // takes a second factor away, which is no use without the first
   'member.clear_member_totp',
   // signing in needs a token, a password or a setup token
-  ...['auth.oauth_login', 'auth.oauth_setup', 'auth.login', 'auth.password_setup'],
+  'auth.oauth_login',
+  'auth.oauth_setup',
+  'auth.login',
+  'auth.password_setup',
   // or a code that only the member's mailbox is sent
-  ...['auth.login_otp', 'auth.login_otp_verify', 'auth.password_forget_otp', 'auth.password_forget_otp_verify'],
+  'auth.login_otp',
+  'auth.login_otp_verify',
+  'auth.password_forget_otp',
+  'auth.password_forget_otp_verify',
 ];
 const writes = operations.filter(
   ({ service, effect, permission }) =>

@@ -47,8 +47,17 @@ describe('an invitation', () => {
     const [created, logged] = await t.emitted();
     expect(created).toMatchObject({ type: 'member.created', version: 1, aggregateId: String(memberId) });
     expect(created?.data).toEqual({
-      ...{ id: memberId, merchantId: company.merchantId, email: 'Eve@Example.com', firstName: 'Eve', lastName: '' },
-      ...{ mobile: '', isOwner: false, roleIds: [role], status: 0, totpType: 0, createTime: clock.now() },
+      id: memberId,
+      merchantId: company.merchantId,
+      email: 'Eve@Example.com',
+      firstName: 'Eve',
+      lastName: '',
+      mobile: '',
+      isOwner: false,
+      roleIds: [role],
+      status: 0,
+      totpType: 0,
+      createTime: clock.now(),
     });
     expect(logged?.data).toMatchObject({ target: `Member(${memberId})`, content: 'Invite' });
     const { merchantMembers } = await t.done(listMembers, { email: 'eve@' }, company.key);

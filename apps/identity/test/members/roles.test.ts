@@ -33,7 +33,10 @@ describe('a role', () => {
     ];
     const { merchantRole } = await t.done(newRole, { role: 'Sales', permissions }, company.key);
     expect(merchantRole).toEqual({
-      ...{ id: expect.any(Number), merchantId: company.merchantId, createTime: clock.now(), role: 'Sales' },
+      id: expect.any(Number),
+      merchantId: company.merchantId,
+      createTime: clock.now(),
+      role: 'Sales',
       permissions: [
         { group: 'plan', permissions: ['access'] },
         { group: 'user', permissions: ['read', 'write', 'download'] },

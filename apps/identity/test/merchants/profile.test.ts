@@ -24,13 +24,11 @@ describe('the merchant', () => {
     const answer = await get();
     const [key] = (await t.done(listApiKeys, {}, company.key)).apiKeys;
     expect(answer).toMatchObject({
-      ...{
-        env: 'sandbox',
-        isProd: false,
-        isOwner: true,
-        defaultCurrency: '',
-        openApiHost: 'https://billing.example.com',
-      },
+      env: 'sandbox',
+      isProd: false,
+      isOwner: true,
+      defaultCurrency: '',
+      openApiHost: 'https://billing.example.com',
       merchant: { id: company.merchantId, name: 'Acme', createTime: clock.now(), companyName: '' },
       merchantMember: { id: company.ownerId, isOwner: true },
       MemberRoles: [{ id: roleId }],
@@ -55,8 +53,16 @@ describe('the merchant', () => {
     const other = await newCompany(t);
     const data = { gatewayId: 7, gatewayName: 'wire_transfer', archive: false, gatewayKey: '****' };
     const event = {
-      ...{ id: 'ev_1', type: 'gateway.created', aggregate: 'gateway', aggregateId: '7', version: 1, at: 1 },
-      ...{ merchantId: company.merchantId, requestId: '', traceparent: '', data },
+      id: 'ev_1',
+      type: 'gateway.created',
+      aggregate: 'gateway',
+      aggregateId: '7',
+      version: 1,
+      at: 1,
+      merchantId: company.merchantId,
+      requestId: '',
+      traceparent: '',
+      data,
       actor: { kind: 'system', id: '', display: 'system' } as const,
     };
     await t.deliver('billing', [event]);
@@ -69,9 +75,16 @@ describe('the merchant', () => {
     const other = await newCompany(t);
     const set = (name: string) => ({ name, defaultCurrency: 'USD', lastUpdateTime: 1, currencyConfigs: [] });
     const published = (version: number, name: string) => ({
-      ...{ id: `ev_c${version}`, type: 'currency.updated', aggregate: 'currency', version, at: 1 },
-      ...{ aggregateId: String(company.merchantId), data: { multiCurrencyConfigs: [set(name)] } },
-      ...{ merchantId: company.merchantId, requestId: '', traceparent: '' },
+      id: `ev_c${version}`,
+      type: 'currency.updated',
+      aggregate: 'currency',
+      version,
+      at: 1,
+      aggregateId: String(company.merchantId),
+      data: { multiCurrencyConfigs: [set(name)] },
+      merchantId: company.merchantId,
+      requestId: '',
+      traceparent: '',
       actor: { kind: 'system', id: '', display: 'system' } as const,
     });
     expect((await get()).multiCurrencyConfigs).toEqual([]);

@@ -30,8 +30,16 @@ describe('a provider', () => {
     await t.emitted();
     const { authProvider } = await t.done(newAuthProvider, { ...base, secret }, as);
     expect(authProvider).toEqual({
-      ...{ id: authProvider.id, merchantId: as.merchantId, name: base.issuer, ...base, keySource: 'secret' },
-      ...{ algorithms: ['HS256'], jwksUrl: '', publicKey: '', secret: '••••••••', authJsSalt: '' },
+      id: authProvider.id,
+      merchantId: as.merchantId,
+      name: base.issuer,
+      ...base,
+      keySource: 'secret',
+      algorithms: ['HS256'],
+      jwksUrl: '',
+      publicKey: '',
+      secret: '••••••••',
+      authJsSalt: '',
       createTime: t.clock.now(as.merchantId),
     });
     const authProviderId = authProvider.id;
@@ -68,7 +76,9 @@ describe('a provider', () => {
     for (const authProviderId of [authProvider.id, authProvider.id + 10_000]) {
       for (const operation of [editAuthProvider, deleteAuthProvider]) {
         expect(await t.call(operation, { authProviderId }, other)).toEqual({
-          ...{ ok: false, slug: 'auth_provider_not_found', issues: [] },
+          ok: false,
+          slug: 'auth_provider_not_found',
+          issues: [],
         });
       }
     }

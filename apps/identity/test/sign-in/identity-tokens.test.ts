@@ -137,8 +137,13 @@ describe('a token that holds', () => {
     expect(await linkedElsewhere(hs)).toMatchObject({ issuer: shared.issuer, subject: 'subject-1' });
     const session = await encode({ token: { sub: 'user-7', email, name: 'Kim', picture: 'p' }, ...authJs });
     expect(await tokens().verify(await trusted(), session, email)).toEqual({
-      ...{ issuer: 'Portal', provider: 'Portal', subject: 'user-7', email, emailVerified: false },
-      ...{ name: 'Kim', image: 'p' },
+      issuer: 'Portal',
+      provider: 'Portal',
+      subject: 'user-7',
+      email,
+      emailVerified: false,
+      name: 'Kim',
+      image: 'p',
       source: expect.objectContaining({ issuer: 'Portal', isDeployments: false }),
     });
   });

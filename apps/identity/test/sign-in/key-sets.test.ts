@@ -25,17 +25,21 @@ afterEach(async () => {
 });
 
 const provider = (id = 1): Provider => ({
-  ...{ merchantId: 15, id, name: 'idp', issuer: 'https://idp.example.com', audience: 'portal', keySource: 'jwks' },
-  ...{
-    algorithms: ['RS256'],
-    jwksUrl: server.url,
-    publicKey: '',
-    secret: '',
-    authJsSalt: '',
-    granted: '*',
-    version: 0,
-    isDeployments: false,
-  },
+  merchantId: 15,
+  id,
+  name: 'idp',
+  issuer: 'https://idp.example.com',
+  audience: 'portal',
+  keySource: 'jwks',
+
+  algorithms: ['RS256'],
+  jwksUrl: server.url,
+  publicKey: '',
+  secret: '',
+  authJsSalt: '',
+  granted: '*',
+  version: 0,
+  isDeployments: false,
 });
 const tokenOf = (pair: Pair, header: Json = {}) => {
   const now = clock.now();

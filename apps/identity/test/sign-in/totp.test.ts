@@ -62,7 +62,11 @@ describe('codes', () => {
     ] as const) {
       const step = Math.floor(at / 30);
       expect([-31, -30, 0, 30, 31].map(away => stepOfCode(secret, code, step * 30 + away))).toEqual([
-        ...[undefined, step, step, step, step],
+        undefined,
+        step,
+        step,
+        step,
+        step,
       ]);
       expect(stepOfCode(secret, code, step * 30 + 60)).toBeUndefined();
     }
@@ -113,7 +117,9 @@ describe('codes', () => {
     const mine = await p.t.done(totpKey, {}, { ...p.as(owner), ...once });
     expect(await p.t.done(totpKey, {}, { ...p.as(owner), ...once })).toEqual(mine);
     expect(await call(totpKey, {}, { ...p.as(other), ...once })).toEqual({
-      ...{ ok: false, slug: 'idempotency_reused', issues: [] },
+      ok: false,
+      slug: 'idempotency_reused',
+      issues: [],
     });
   });
 

@@ -14,14 +14,15 @@ let told = 0;
 const tell = (data: Partial<CreditAccount>, version = 1) =>
   t.deliver('billing', [
     {
-      ...{
-        id: `ev_credit_${++told}`,
-        type: 'credit.account.updated',
-        merchantId: 15,
-        aggregate: 'creditAccount',
-        version,
-      },
-      ...{ aggregateId: String(data.id), at: 1, requestId: 'r', traceparent: '' },
+      id: `ev_credit_${++told}`,
+      type: 'credit.account.updated',
+      merchantId: 15,
+      aggregate: 'creditAccount',
+      version,
+      aggregateId: String(data.id),
+      at: 1,
+      requestId: 'r',
+      traceparent: '',
       actor: { kind: 'system', id: '', display: '' },
       data: { ...emptyOf(CreditAccount), currency: 'EUR', ...data },
     },

@@ -105,9 +105,14 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
     gateways.data?.gateways.filter(each => each.currency === '' || each.currency === (currency || plan.currency)) ?? [];
   const choice = choiceOf(chosen, usable, methods.data?.methods ?? []);
   const ordered = {
-    ...{ planId: plan.id, quantity, addonParams: addonParams(addons), discountCode: discountCode.trim(), currency },
+    planId: plan.id,
+    quantity,
+    addonParams: addonParams(addons),
+    discountCode: discountCode.trim(),
+    currency,
     gatewayId: choice?.gatewayId ?? 0,
-    ...{ vatCountryCode: details.countryCode, vatNumber: details.vATNumber.trim() },
+    vatCountryCode: details.countryCode,
+    vatNumber: details.vATNumber.trim(),
   };
   const settled = useSettled(ordered);
   const preview = usePost('/portal/subscription/create_preview', settled);
@@ -122,8 +127,10 @@ function Order({ offer, filled, session, look, onBought }: OrderProps) {
       client.post(
         '/portal/subscription/create_submit',
         {
-          ...{ ...confirmed, confirmCurrency: quote?.currency },
-          ...{ returnUrl: session.returnUrl, cancelUrl: session.cancelUrl },
+          ...confirmed,
+          confirmCurrency: quote?.currency,
+          returnUrl: session.returnUrl,
+          cancelUrl: session.cancelUrl,
         },
         { idempotencyKey },
       ),

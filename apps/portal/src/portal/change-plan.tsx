@@ -87,7 +87,10 @@ function Choosing({ detail, offers, onChanged }: ChoosingProps) {
   const offer = offers.find(({ plan }) => plan.id === planId);
   const possible = addonsWith(planId, offer, detail);
   const wanted = {
-    ...{ subscriptionId: subscription.subscriptionId, newPlanId: planId, quantity, discountCode: discountCode.trim() },
+    subscriptionId: subscription.subscriptionId,
+    newPlanId: planId,
+    quantity,
+    discountCode: discountCode.trim(),
     // an add-on that the plan does not have cannot stay
     addonParams: addonParams(addons).filter(each => possible.some(({ id }) => id === each.addonPlanId)),
   };

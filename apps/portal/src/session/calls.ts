@@ -30,7 +30,8 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       // the client of the API has tried again already, and says when the network is away
-      ...{ retry: false, networkMode: 'always' },
+      retry: false,
+      networkMode: 'always',
       // a quote does not change under the eyes of its reader
       refetchOnWindowFocus: false,
     },

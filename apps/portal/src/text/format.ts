@@ -53,7 +53,12 @@ export function formats(locale: string) {
     unitPrice,
     date: dated({ year: 'numeric', month: 'short', day: 'numeric' }),
     moment: dated({
-      ...{ year: 'numeric', month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit', timeZoneName: 'short' },
+      year: 'numeric',
+      month: 'short',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: '2-digit',
+      timeZoneName: 'short',
     }),
     number: (value: number) => new Intl.NumberFormat(locale).format(value),
     /** 10000 is 100 %. */

@@ -25,9 +25,17 @@ export const MerchantBatchDiscountCodeTemplate: Shape<MerchantBatchDiscountCodeT
 
 const child = z.object({
   ...shared,
-  ...{ codePrefix: text, parentTemplateCode: text, type: code(discountKind), isRedeemed: flag },
-  ...{ redeemedAt: time, redeemedByEmail: text, invoiceId: text, paymentId: text, subscriptionId: text },
-  ...{ planId: integer, planName: text },
+  codePrefix: text,
+  parentTemplateCode: text,
+  type: code(discountKind),
+  isRedeemed: flag,
+  redeemedAt: time,
+  redeemedByEmail: text,
+  invoiceId: text,
+  paymentId: text,
+  subscriptionId: text,
+  planId: integer,
+  planName: text,
 });
 export interface MerchantBatchDiscountCode extends z.output<typeof child> {}
 export const MerchantBatchDiscountCode: Shape<MerchantBatchDiscountCode> = child.meta({
@@ -102,7 +110,9 @@ export const listBatchTemplates = operation({
   output: z.object({
     templates: z.array(MerchantBatchDiscountCodeTemplate),
     total: input.total,
-    ...{ activeTemplateCount: integer, totalChildCodeCount: integer, usedChildCodeCount: integer },
+    activeTemplateCount: integer,
+    totalChildCodeCount: integer,
+    usedChildCodeCount: integer,
     usageRate: decimal.describe('Used of all codes, 0 to 1'),
   }),
   errors: [],
@@ -145,9 +155,14 @@ export const generateBatchCodes = operation({
     ['templateId'],
   ),
   output: z.object({
-    ...{ templateId: integer, templateCode: text, totalTarget: integer },
+    templateId: integer,
+    templateCode: text,
+    totalTarget: integer,
     existingCount: integer.describe('Codes before the call'),
-    ...{ generatedCount: integer, successCount: integer, failedCount: integer, isAsync: flag },
+    generatedCount: integer,
+    successCount: integer,
+    failedCount: integer,
+    isAsync: flag,
   }),
   errors: ['discount_not_found', 'discount_wrong_state'],
 });

@@ -142,15 +142,19 @@ export const setDefaultGateway = operation({
 const blankable = input.line.default('');
 const issuer = z
   .object({
-    ...{ issueAddress: blankable, issueCompanyName: blankable, issueLogo: input.optionalUrl.default('') },
-    ...{ issueRegNumber: blankable, issueVatNumber: blankable },
+    issueAddress: blankable,
+    issueCompanyName: blankable,
+    issueLogo: input.optionalUrl.default(''),
+    issueRegNumber: blankable,
+    issueVatNumber: blankable,
   })
   .meta({ 'x-shape': 'GatewayCompanyIssuerInput' })
   .describe('Company that issues the invoices paid through the gateway, where it is not the merchant itself');
 
 const exchange = z
   .object({
-    ...{ from_currency: input.Currency, to_currency: input.Currency },
+    from_currency: input.Currency,
+    to_currency: input.Currency,
     exchange_rate: input.rule(input.rate, 'must be more than 0', rate => rate > 0),
     exchange_amount: z.int().min(0).default(0),
   })
@@ -222,7 +226,8 @@ export const sortGateways = operation({
       z
         .object({
           gatewayName: input.line.default('').describe('Must be the name of the gateway where it is sent'),
-          ...{ gatewayId: input.integer, sort },
+          gatewayId: input.integer,
+          sort,
         })
         .meta({ 'x-shape': 'GatewaySortInput' }),
       'gatewayId',

@@ -23,8 +23,17 @@ export const Product: Shape<Product> = product.meta({ id: 'Product' });
 
 /** The product of plans without another one, as every merchant has it before its first change. */
 export const defaultProduct = (merchantId: number): Product => ({
-  ...{ id: 0, merchantId, createTime: 0, productName: 'Default', description: '', homeUrl: '', imageUrl: '' },
-  ...{ metaData: '{}', isDeleted: 0, status: productStatus.active, usVATConfig: null },
+  id: 0,
+  merchantId,
+  createTime: 0,
+  productName: 'Default',
+  description: '',
+  homeUrl: '',
+  imageUrl: '',
+  metaData: '{}',
+  isDeleted: 0,
+  status: productStatus.active,
+  usVATConfig: null,
 });
 
 export const newProduct = operation({

@@ -24,38 +24,8 @@ import { bounded, isCut, upTo } from '../store/sql/size-limits.js';
 import { columnOf, selectText } from '../store/sql/statements.js';
 import type { Tx } from '../store/tx.js';
 import { type Consumption, followingOf } from './consumption.js';
+import type { Copy } from './copy.js';
 import { announce, type KeptBy } from './keepers.js';
-
-/** A service's copy of another's aggregate. Rows carry merchantId and `version`; an older never overwrites a newer. */
-export interface Copy {
-  name: string;
-  owner: Service;
-  aggregate: string;
-  table: Table<Versioned>;
-  row(data: unknown, merchantId: number, version: number): Versioned;
-  /** Called with new rows before they are kept, in their transaction: for what follows from a change. */
-  arrives?: ((tx: Tx, rows: readonly Versioned[]) => Promise<void>) | undefined;
-}
-
-interface Versioned {
-  version: number;
-}
-
-/** Declares a copy: its table, and how a state becomes a row; `data` is the owner's view of the aggregate. */
-export function copyOf<D, T extends { version: number }>(
-  name: string,
-  owner: Service,
-  aggregate: string,
-  table: Table<T>,
-  row: (data: D, merchantId: number, version: number) => T,
-  arrives?: (tx: Tx, rows: readonly T[]) => Promise<void>,
-): Copy {
-  return {
-    ...{ name, owner, aggregate, table },
-    row: (data, merchantId, version) => row(data as D, merchantId, version),
-    arrives: arrives && ((tx, rows) => arrives(tx, rows as readonly T[])),
-  };
-}
 
 /** The services that compute with copies, by owner and aggregate: the owner answers a change once they have it. */
 export type AllKeptBy = Readonly<Partial<Record<Service, KeptBy>>>;
@@ -65,8 +35,13 @@ type State = Out<Operations['state']>;
 type Snapshot = Out<Operations['snapshot']>;
 
 const limits = {
-  ...{ page: 500, events: 1_000, answerBytes: 524_288, alike: 100, timeoutMs: patient(4_000) },
-  ...{ firstPauseMs: 500, pauseMs: 30_000 },
+  page: 500,
+  events: 1_000,
+  answerBytes: 524_288,
+  alike: 100,
+  timeoutMs: patient(4_000),
+  firstPauseMs: 500,
+  pauseMs: 30_000,
 } as const;
 
 /** Maintains a service's copies of others' aggregates: from events, from a snapshot, and by asking the owner. */

@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { Service } from '@recur/contracts';
 import { Bus } from '../bus/bus.js';
 import { type Consumption, followingOf } from '../events/consumption.js';
-import type { Copy } from '../events/copies.js';
+import type { Copy } from '../events/copy.js';
 import { makeStreams } from '../events/stream.js';
 import { systemClock } from '../runtime/clock.js';
 import type { ServiceConfig } from '../runtime/config.js';

@@ -48,7 +48,9 @@ export class Life {
   see(rows: readonly Row[], now: number): void {
     this.periods = rows
       .map(({ seq, start_at, end_at, state }) => ({
-        ...{ seq: Number(seq), start: Number(start_at), end: Number(end_at) },
+        seq: Number(seq),
+        start: Number(start_at),
+        end: Number(end_at),
         isPaid: state === 'paid',
       }))
       .toSorted((a, b) => a.start - b.start);

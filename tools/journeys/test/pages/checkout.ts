@@ -172,7 +172,9 @@ describe('the change of a plan', () => {
   it('upgrades at once for what the API previews, to the cent', async () => {
     const { user, subscriptionId } = await seller.subscriber();
     const preview = await seller.post('/merchant/subscription/update_preview', {
-      ...{ subscriptionId, newPlanId: seller.plans.large, quantity: 1 },
+      subscriptionId,
+      newPlanId: seller.plans.large,
+      quantity: 1,
     });
     const { page } = await seller.portal(user);
     await page.getByRole('button', { name: 'Change plan' }).click();

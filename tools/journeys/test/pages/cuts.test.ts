@@ -15,11 +15,21 @@ beforeAll(async () => {
 /** Cases that are under way side by side. */
 const atOnce = 4;
 const names = [
-  ...['the details of a checkout', 'an order', 'the payment of an order'],
-  ...['an invoice of the portal', 'an invoice of a link', 'a transfer that was sent'],
-  ...['a change of plan', 'a change of plan that is taken back'],
-  ...['the end of a subscription', 'the end that is taken back', 'another billing day'],
-  ...['a new payment method', 'another default method', 'a payment method that is deleted', 'the billing details'],
+  'the details of a checkout',
+  'an order',
+  'the payment of an order',
+  'an invoice of the portal',
+  'an invoice of a link',
+  'a transfer that was sent',
+  'a change of plan',
+  'a change of plan that is taken back',
+  'the end of a subscription',
+  'the end that is taken back',
+  'another billing day',
+  'a new payment method',
+  'another default method',
+  'a payment method that is deleted',
+  'the billing details',
 ] as const;
 const submit = (name: string) => (submits[name] as () => Promise<Submit>)();
 

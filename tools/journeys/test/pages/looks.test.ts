@@ -45,7 +45,9 @@ async function busyUser() {
   await seller.post('/merchant/credit/promo_credit_increment', { userId: user.id, currency: 'EUR', amount: 1_200 });
   await seller.newInvoice(seller.gateway.card, user.id);
   await seller.post('/merchant/subscription/update_submit', {
-    ...{ subscriptionId, newPlanId: seller.plans.small, quantity: 1 },
+    subscriptionId,
+    newPlanId: seller.plans.small,
+    quantity: 1,
   });
   return user;
 }

@@ -281,7 +281,8 @@ describe('links', () => {
     const { merchantCheckout } = await seller.post('/merchant/checkout/new_checkout', template);
     const { plan } = (await seller.get('/merchant/plan/detail', { planId: seller.plans.small })).plan;
     const { link } = await seller.get('/merchant/checkout/get_link', {
-      ...{ planId: plan.id, checkoutId: merchantCheckout.id },
+      planId: plan.id,
+      checkoutId: merchantCheckout.id,
     });
     const noted: [string, number][] = [
       [plan.checkoutUrl, 0],
@@ -305,7 +306,8 @@ describe('links', () => {
     const { user, subscriptionId } = await seller.subscriber();
     const asked = { subscriptionId, newPlanId: seller.plans.large, quantity: 1 };
     const { url } = await seller.post('/merchant/session/user_sub_update_url', {
-      ...{ userId: user.id, planId: seller.plans.large },
+      userId: user.id,
+      planId: seller.plans.large,
     });
     seller.secrets.add(/session\/([^/]+)/.exec(url)?.[1] ?? '');
     const { page } = await seller.open(url);

@@ -73,7 +73,9 @@ async function startSeller(
   const named = (name: string) => gateways.find(({ gatewayName }) => gatewayName === name)?.gatewayId ?? 0;
   const gateway = { card: named(cards), wire: named('wire_transfer') };
   await post('/merchant/gateway/wire_transfer_edit', {
-    ...{ gatewayId: gateway.wire, currency: 'EUR', minimumAmount: 100 },
+    gatewayId: gateway.wire,
+    currency: 'EUR',
+    minimumAmount: 100,
     bank: {
       accountHolder: 'Pages',
       address: 'Main St 1',
@@ -130,7 +132,11 @@ async function startSeller(
   /** An open invoice over €117.81, of a new user unless told. */
   async function newInvoice(gatewayId: number, userId?: number) {
     const { invoice } = await post('/merchant/invoice/new', {
-      ...{ userId: userId ?? (await newUser()).id, gatewayId, currency: 'EUR', taxPercentage: 1900, finish: true },
+      userId: userId ?? (await newUser()).id,
+      gatewayId,
+      currency: 'EUR',
+      taxPercentage: 1900,
+      finish: true,
       lines: [{ name: 'Workshop', unitAmountExcludingTax: 9_900, quantity: 1 }],
     });
     secrets.add(invoice.link.split('/').at(-1) ?? '');
@@ -203,9 +209,31 @@ async function startSeller(
     stand.pool('identity').query('update client_sessions set expire_time = 1 where user_id = $1', [userId]);
 
   return {
-    ...{ stripe, stand, api, baseUrl, gateway, plans, secrets, post, get, newPlan, newUser, subscriber, newInvoice },
-    ...{ newAddon, meteredPlan, pricedPlan, use, expire, apiKey },
-    ...{ subscriptionOf, linkOf, portal, checkout, checkoutOf, open: browser.open },
+    stripe,
+    stand,
+    api,
+    baseUrl,
+    gateway,
+    plans,
+    secrets,
+    post,
+    get,
+    newPlan,
+    newUser,
+    subscriber,
+    newInvoice,
+    newAddon,
+    meteredPlan,
+    pricedPlan,
+    use,
+    expire,
+    apiKey,
+    subscriptionOf,
+    linkOf,
+    portal,
+    checkout,
+    checkoutOf,
+    open: browser.open,
     subscriptionsOf: async (userId: number) => (await post('/merchant/subscription/list', { userId })).subscriptions,
     invoicesOf: async (userId: number) => (await post('/merchant/invoice/list', { userId })).invoices,
   };

@@ -34,7 +34,10 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
       const typed = { City: 'Köln', Quantity: '1' };
       return {
         visit: async () => fill((await seller.checkout({}, user)).page, typed),
-        ...{ operation: '/portal/user/update', button: /^Buy now/, done: 'Pay by bank transfer', typed },
+        operation: '/portal/user/update',
+        button: /^Buy now/,
+        done: 'Pay by bank transfer',
+        typed,
         effects: async () => {
           const { city } = (await seller.get('/merchant/user/get', { userId: user.id })).user;
           return city === 'Köln' ? 1 : 0;
@@ -50,7 +53,9 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
           await page.getByRole('radio', { name: 'Card' }).check();
           return fill(page, typed);
         },
-        ...{ operation: '/portal/subscription/create_submit', button: /^Buy now/, typed },
+        operation: '/portal/subscription/create_submit',
+        button: /^Buy now/,
+        typed,
         done: 'Thank you. Your subscription is active.',
         effects: async () => (await seller.subscriptionsOf(user.id)).length,
       };
@@ -64,8 +69,11 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
           await page.getByLabel('Test card').selectOption('needs_action');
           return page;
         },
-        ...{ operation: '/portal/invoice/pay', button: /^Buy now/, again: /^Pay €/ },
-        ...{ typed: { 'Test card': 'needs_action' }, done: 'Your bank wants you to confirm this payment.' },
+        operation: '/portal/invoice/pay',
+        button: /^Buy now/,
+        again: /^Pay €/,
+        typed: { 'Test card': 'needs_action' },
+        done: 'Your bank wants you to confirm this payment.',
         effects: chargesOf(user.id),
       };
     },
@@ -79,8 +87,11 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
           await page.getByLabel('Test card').waitFor();
           return page;
         },
-        ...{ operation: '/portal/invoice/pay', button: /^Pay €/, done: /^Paid on/ },
-        ...{ typed: { 'Test card': 'succeeds' }, effects: chargesOf(user.id) },
+        operation: '/portal/invoice/pay',
+        button: /^Pay €/,
+        done: /^Paid on/,
+        typed: { 'Test card': 'succeeds' },
+        effects: chargesOf(user.id),
       };
     },
     'an invoice of a link': async () => {
@@ -91,8 +102,11 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
           await page.getByLabel('Test card').waitFor();
           return page;
         },
-        ...{ operation: '/portal/invoice/pay_link', button: /^Pay €/, done: /^Paid on/ },
-        ...{ typed: { 'Test card': 'succeeds' }, effects: chargesOf(userId) },
+        operation: '/portal/invoice/pay_link',
+        button: /^Pay €/,
+        done: /^Paid on/,
+        typed: { 'Test card': 'succeeds' },
+        effects: chargesOf(userId),
       };
     },
     'a transfer that was sent': async () => {
@@ -105,7 +119,9 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
           await page.getByRole('button', { name: 'I have sent the transfer' }).waitFor();
           return page;
         },
-        ...{ operation: '/portal/invoice/wire_sent', button: 'I have sent the transfer', done: 'You told us on' },
+        operation: '/portal/invoice/wire_sent',
+        button: 'I have sent the transfer',
+        done: 'You told us on',
         effects: () =>
           countOf(`select count(*) as n from payments where invoice_id = '${invoiceId}' and announced_time > 0`),
       };
@@ -120,19 +136,24 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
           await page.getByRole('button', { name: /^Change now for/ }).waitFor();
           return page;
         },
-        ...{ operation: '/portal/subscription/update_submit', button: /^Change now for/ },
-        ...{ typed: { Quantity: '1' }, done: 'The change was made.' },
+        operation: '/portal/subscription/update_submit',
+        button: /^Change now for/,
+        typed: { Quantity: '1' },
+        done: 'The change was made.',
         effects: async () => (await seller.invoicesOf(user.id)).length - 1,
       };
     },
     'a change of plan that is taken back': async () => {
       const { user, subscriptionId } = await seller.subscriber(seller.plans.large);
       await seller.post('/merchant/subscription/update_submit', {
-        ...{ subscriptionId, newPlanId: seller.plans.small, quantity: 1 },
+        subscriptionId,
+        newPlanId: seller.plans.small,
+        quantity: 1,
       });
       return {
         visit: () => portalOf(user),
-        ...{ operation: '/portal/subscription/pending_update_cancel', button: 'Take the change back' },
+        operation: '/portal/subscription/pending_update_cancel',
+        button: 'Take the change back',
         done: { gone: 'Take the change back' },
         effects: async () => {
           const { unfinishedSubscriptionPendingUpdate: pending } = await seller.get('/merchant/subscription/detail', {
@@ -150,7 +171,8 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
           await press(page, 'End the subscription');
           return page;
         },
-        ...{ operation: '/portal/subscription/cancel_at_period_end', button: 'End at the end of the period' },
+        operation: '/portal/subscription/cancel_at_period_end',
+        button: 'End at the end of the period',
         done: 'Your subscription ends on',
         effects: async () => (await seller.subscriptionOf(subscriptionId)).cancelAtPeriodEnd,
       };
@@ -160,7 +182,9 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
       await seller.post('/merchant/subscription/cancel_at_period_end', { subscriptionId });
       return {
         visit: () => portalOf(user),
-        ...{ operation: '/portal/subscription/resume', button: 'Keep the subscription', done: 'Change plan' },
+        operation: '/portal/subscription/resume',
+        button: 'Keep the subscription',
+        done: 'Change plan',
         effects: async () => 1 - (await seller.subscriptionOf(subscriptionId)).cancelAtPeriodEnd,
       };
     },
@@ -175,8 +199,10 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
           await page.getByLabel('Billing day').selectOption(day);
           return page;
         },
-        ...{ operation: '/portal/subscription/change_due_day', button: 'Save' },
-        ...{ typed: { 'Billing day': day }, done: 'The billing day was changed' },
+        operation: '/portal/subscription/change_due_day',
+        button: 'Save',
+        typed: { 'Billing day': day },
+        done: 'The billing day was changed',
         effects: () =>
           countOf(
             `select count(*) as n from operation_logs
@@ -194,8 +220,10 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
           await page.getByLabel('Test card').selectOption('needs_action');
           return page;
         },
-        ...{ operation: '/portal/payment_method/new', button: 'Add' },
-        ...{ typed: { 'Test card': 'needs_action' }, done: '· default' },
+        operation: '/portal/payment_method/new',
+        button: 'Add',
+        typed: { 'Test card': 'needs_action' },
+        done: '· default',
         effects: () => methodsOf(user.id),
       };
     },
@@ -207,7 +235,9 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
       return {
         visit: () => portalOf(user),
         // the rows keep their order: the first one is the default then
-        ...{ operation: '/portal/payment_method/set_default', button: 'Make default', done: /· default.*Make default/ },
+        operation: '/portal/payment_method/set_default',
+        button: 'Make default',
+        done: /· default.*Make default/,
         effects: () => countOf(`${defaults} and method_id <> '${before[0]?.id}'`),
       };
     },
@@ -216,7 +246,9 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
       await saveCard(user.id, 'succeeds');
       return {
         visit: () => portalOf(user),
-        ...{ operation: '/portal/payment_method/delete', button: 'Delete', done: 'No payment method is saved.' },
+        operation: '/portal/payment_method/delete',
+        button: 'Delete',
+        done: 'No payment method is saved.',
         effects: async () => 1 - (await methodsOf(user.id)),
       };
     },
@@ -225,7 +257,10 @@ export function submitsOf(seller: Seller): Readonly<Record<string, () => Promise
       const typed = { City: 'Ulm', 'VAT number': 'DE136695976' };
       return {
         visit: async () => fill(await portalOf(user), typed),
-        ...{ operation: '/portal/user/update', button: 'Save', done: /^Saved\.$/, typed },
+        operation: '/portal/user/update',
+        button: 'Save',
+        done: /^Saved\.$/,
+        typed,
         effects: async () =>
           (await seller.get('/merchant/user/get', { userId: user.id })).user.city === 'Ulm' ? 1 : 0,
       };

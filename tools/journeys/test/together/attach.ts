@@ -164,7 +164,9 @@ describe('attach', () => {
     const userId = await cardholder();
     const { baseUrl } = stand.stack.facts();
     const losing = createClient({
-      ...{ baseUrl, credential: seller.apiKey, attempts: 1 },
+      baseUrl,
+      credential: seller.apiKey,
+      attempts: 1,
       fetch: async (input, init) => {
         const response = await fetch(input, init);
         if (!String(input).includes('_submit')) return response;
@@ -191,8 +193,13 @@ describe('attach', () => {
     const [startTime, year] = [await timeOf(api), 31_536_000];
     const { discount } = orThrow(
       await api.post('/merchant/discount/new', {
-        ...{ code: discountCode, name: discountCode, billingType: 1, discountType: 1, discountPercentage: 5_000 },
-        ...{ startTime, endTime: startTime + year },
+        code: discountCode,
+        name: discountCode,
+        billingType: 1,
+        discountType: 1,
+        discountPercentage: 5_000,
+        startTime,
+        endTime: startTime + year,
       }),
     );
     orThrow(await api.post('/merchant/discount/activate', { id: discount.id }));
@@ -257,7 +264,8 @@ describe('attach', () => {
     const reused = { is: 'refused', error: expect.objectContaining({ type: 'idempotency_reused' }) };
     expect(await api.attach(request)).toEqual(reused);
     expect(await detailOf(userId)).toMatchObject({
-      ...{ subscription: { planId: plans.large }, unfinishedSubscriptionPendingUpdate: null },
+      subscription: { planId: plans.large },
+      unfinishedSubscriptionPendingUpdate: null,
     });
   });
 
@@ -294,7 +302,11 @@ describe('check', () => {
     const property = aggregation === count ? {} : { aggregationProperty: 'n' };
     const { merchantMetric } = orThrow(
       await api.post('/merchant/metric/new', {
-        ...{ code: metric, metricName: metric, type, aggregationType: aggregation, ...property },
+        code: metric,
+        metricName: metric,
+        type,
+        aggregationType: aggregation,
+        ...property,
       }),
     );
     const metricId = merchantMetric.id;

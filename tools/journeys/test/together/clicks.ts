@@ -58,7 +58,9 @@ describe('a double click', () => {
       await until(detail, ({ invoice }) => invoice.status === invoiceStatus.paid);
       await useCard(shop, userId, 'times_out_after_charging');
       const change: Input<'/merchant/subscription/update_submit'> = {
-        ...{ subscriptionId, newPlanId: plans.middle, quantity: 1 },
+        subscriptionId,
+        newPlanId: plans.middle,
+        quantity: 1,
       };
       const clicked = await Promise.all(times(2, () => api.post('/merchant/subscription/update_submit', change)));
       const [one, other] = clicked.map(orThrow);

@@ -87,7 +87,8 @@ describe('an export of invoices', () => {
     ]) {
       const response = await fetch(url);
       expect([response.status, ((await response.json()) as { error: { type: string } }).error.type]).toEqual([
-        ...[404, 'export_not_found'],
+        404,
+        'export_not_found',
       ]);
     }
     expect(await tasks(other)).toEqual([]);

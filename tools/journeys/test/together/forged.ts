@@ -83,16 +83,13 @@ describe('a command from somebody else than the gateway', () => {
     const answers = async (service: string, question: string, input: object) =>
       send({ ...command(), subject: `cmd.${service}.platform.${question}`, payload: JSON.stringify(input) });
     for (const [service, aggregate] of [
-      ...[
-        ['identity', 'member'],
-        ['identity', 'role'],
-        ['identity', 'apikey'],
-        ['billing', 'invoice'],
-      ],
-      ...[
-        ['billing', 'payment'],
-        ['notification', 'endpoint'],
-      ],
+      ['identity', 'member'],
+      ['identity', 'role'],
+      ['identity', 'apikey'],
+      ['billing', 'invoice'],
+
+      ['billing', 'payment'],
+      ['notification', 'endpoint'],
     ] as const) {
       expect(await answers(service, 'snapshot_by_key', { aggregate, ...all })).toBe('invalid_parameters');
       expect(await answers(service, 'state', { aggregate, id: 1 })).toBe('invalid_parameters');

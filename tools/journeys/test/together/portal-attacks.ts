@@ -12,9 +12,31 @@ const portal = operations.filter(({ permission }) => permission === anyUser);
 
 /** Values that no field takes: other types, edges of numbers, texts that break parsers, and much of everything. */
 const junk: readonly unknown[] = [
-  ...[null, true, '', ' ', 0, -1, 0.5, 2 ** 31, 2 ** 53, 1e308, [], {}, [[[[]]]], { $ne: null }],
-  ...['\0', '\ud800', 'NaN', '__proto__', `' or 1=1 --`, '../../x', '<b>', 'javascript:alert(1)'],
-  ...['x'.repeat(20_000), Array(2_000).fill(0), JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`)],
+  null,
+  true,
+  '',
+  ' ',
+  0,
+  -1,
+  0.5,
+  2 ** 31,
+  2 ** 53,
+  1e308,
+  [],
+  {},
+  [[[[]]]],
+  { $ne: null },
+  '\0',
+  '\ud800',
+  'NaN',
+  '__proto__',
+  `' or 1=1 --`,
+  '../../x',
+  '<b>',
+  'javascript:alert(1)',
+  'x'.repeat(20_000),
+  Array(2_000).fill(0),
+  JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`),
 ];
 
 let stand: Stand;

@@ -11,7 +11,13 @@ import { type Id, unknownLike } from '../world.js';
 const ofUser: readonly string[] = ['invoiceId', 'subscriptionId', 'paymentMethodId'];
 /** Fields that name an object of the merchant, which all its users may. */
 const ofMerchant: readonly string[] = [
-  ...['planId', 'newPlanId', 'addonPlanId', 'productId', 'gatewayId', 'checkoutId', 'discountCode'],
+  'planId',
+  'newPlanId',
+  'addonPlanId',
+  'productId',
+  'gatewayId',
+  'checkoutId',
+  'discountCode',
 ];
 
 const portal = operations.filter(({ permission }) => permission === anyUser);
@@ -44,7 +50,9 @@ async function seenBy({ wire, own }: Visitor): Promise<string[]> {
   const paths = [
     `/portal/invoice/detail?invoiceId=${own.invoiceId}`,
     `/portal/subscription/detail?subscriptionId=${own.subscriptionId}`,
-    ...['/portal/invoice/list', '/portal/payment_method/list', '/portal/user/detail'],
+    '/portal/invoice/list',
+    '/portal/payment_method/list',
+    '/portal/user/detail',
   ];
   const answers = await Promise.all(paths.map(path => wire.request(path)));
   for (const { status, text } of answers) expect([status, text]).toEqual([200, text]);

@@ -41,6 +41,12 @@ it('the object of a webhook event is that by which recur numbers it, of every ev
   expect(rows.filter(({ body, subject }) => isRight(body, `${subject}0`))).toEqual([]);
   const own = rows.filter(({ merchant_id }) => Number(merchant_id) === merchantId);
   expect([...new Set(own.map(({ subject }) => String(subject).split(' ')[0]))].sort()).toEqual([
-    ...['invoice', 'payment', 'pendingUpdate', 'refund', 'subscription', 'user', 'userMetric'],
+    'invoice',
+    'payment',
+    'pendingUpdate',
+    'refund',
+    'subscription',
+    'user',
+    'userMetric',
   ]);
 });

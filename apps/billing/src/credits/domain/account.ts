@@ -90,9 +90,27 @@ export function post(
   };
   for (const total of [next.totalIncrement, next.totalDecrement]) safe(total, '/amount');
   const transaction: Transaction = {
-    ...{ merchantId, creditId, sequence: next.lastSequence, id, transactionId, userId, accountType: type, currency },
-    ...{ move, delta, before, after, exchangeRate: account.terms.exchangeRate, createTime: now },
-    ...{ bizId: '', invoiceId: '', name: '', description: '', by: '', memberId: 0, idempotencyKey: '' },
+    merchantId,
+    creditId,
+    sequence: next.lastSequence,
+    id,
+    transactionId,
+    userId,
+    accountType: type,
+    currency,
+    move,
+    delta,
+    before,
+    after,
+    exchangeRate: account.terms.exchangeRate,
+    createTime: now,
+    bizId: '',
+    invoiceId: '',
+    name: '',
+    description: '',
+    by: '',
+    memberId: 0,
+    idempotencyKey: '',
     ...given,
   };
   return [next, transaction];

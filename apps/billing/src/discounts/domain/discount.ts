@@ -77,10 +77,25 @@ export type Settings = Omit<
 >;
 
 export const defaultSettings: Settings = {
-  ...{ name: '', billingType: 'onetime', discountType: 'percentage', amount: 0n, percentage: 0, currency: '' },
-  ...{ cycleLimit: 0, startTime: 0, endTime: 0, quantity: 0, userLimit: 0, userScope: 'all' },
-  ...{ upgradeOnly: false, upgradeLongerOnly: false, advance: false },
-  ...{ planApply: 'all', planIds: [], planGroup: null, metadata: {} },
+  name: '',
+  billingType: 'onetime',
+  discountType: 'percentage',
+  amount: 0n,
+  percentage: 0,
+  currency: '',
+  cycleLimit: 0,
+  startTime: 0,
+  endTime: 0,
+  quantity: 0,
+  userLimit: 0,
+  userScope: 'all',
+  upgradeOnly: false,
+  upgradeLongerOnly: false,
+  advance: false,
+  planApply: 'all',
+  planIds: [],
+  planGroup: null,
+  metadata: {},
 };
 
 /** The status at a time: an active discount expires at its endTime. */

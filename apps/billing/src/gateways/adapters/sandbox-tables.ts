@@ -62,3 +62,16 @@ export const sandboxCallbacks = table<SandboxCallback>('sandbox_callbacks', {
   },
   indices: { sandbox_callbacks_due: { on: ['merchantId', 'gatewayId', 'dueTime', 'id'], where: 'sent = 0' } },
 });
+
+/** A callback of the sandbox, ready to be delivered. */
+export interface SandboxDelivery {
+  id: number;
+  headers: Record<string, string>;
+  body: Uint8Array;
+}
+
+/** JSON in which amounts are strings of digits. */
+export const written = (value: object): string =>
+  JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one));
+export const read = <T>(json: string): T =>
+  JSON.parse(json, (name, value) => (name === 'amount' ? BigInt(value) : value));

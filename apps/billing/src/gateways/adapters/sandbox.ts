@@ -14,11 +14,14 @@ import type {
   Status,
 } from './adapter.js';
 import {
+  read,
   type SandboxCallback,
   type SandboxCharge,
+  type SandboxDelivery,
   type SandboxState,
   sandboxCallbacks,
   sandboxCharges,
+  written,
 } from './sandbox-tables.js';
 import { type ScenarioCallback, scenarioOf, scenarios } from './scenarios.js';
 
@@ -26,13 +29,6 @@ const callMs = patient(5_000);
 export const SIGNATURE = 'sandbox-signature';
 /** The kind of work that delivers a callback; its key is the callback's id. */
 export const SANDBOX_CALLBACK = 'sandbox.callback';
-
-/** A callback of the sandbox, ready to be delivered. */
-export interface SandboxDelivery {
-  id: number;
-  headers: Record<string, string>;
-  body: Uint8Array;
-}
 
 /**
  * A gateway that moves no money: test payment methods have fixed outcomes. Its ledger is a table of its own, written in
@@ -66,8 +62,14 @@ export class Sandbox implements GatewayAdapter {
           ? 'authorised'
           : scenario.state;
       const charge: SandboxCharge = {
-        ...{ merchantId: tx.merchantId, idempotencyKey, kind: 'charge', reference: tx.newId('sbx_') },
-        ...{ chargeReference: isLost ? paymentId : '', amount: request.amount, currency: request.currency, state },
+        merchantId: tx.merchantId,
+        idempotencyKey,
+        kind: 'charge',
+        reference: tx.newId('sbx_'),
+        chargeReference: isLost ? paymentId : '',
+        amount: request.amount,
+        currency: request.currency,
+        state,
         tellTime: tx.now + (scenario.tellAfterSeconds ?? 0),
         createTime: tx.now,
       };
@@ -123,9 +125,16 @@ export class Sandbox implements GatewayAdapter {
       const left = refunds.reduce((rest, one) => rest - one.amount, charge?.amount ?? 0n);
       const isCovered = charge?.state === 'succeeded' && amount <= left;
       const refund: SandboxCharge = {
-        ...{ merchantId: tx.merchantId, idempotencyKey, kind: 'refund', reference: tx.newId('sbr_') },
-        ...{ chargeReference, amount, currency, state: isCovered ? 'succeeded' : 'hard' },
-        ...{ tellTime: tx.now, createTime: tx.now },
+        merchantId: tx.merchantId,
+        idempotencyKey,
+        kind: 'refund',
+        reference: tx.newId('sbr_'),
+        chargeReference,
+        amount,
+        currency,
+        state: isCovered ? 'succeeded' : 'hard',
+        tellTime: tx.now,
+        createTime: tx.now,
       };
       tx.save(sandboxCharges, refund);
       tx.log(targetOf(account), 'SandboxRefund');
@@ -247,7 +256,10 @@ export class Sandbox implements GatewayAdapter {
   ): Outcome {
     if (now < tellTime) return { is: 'unknown', reference };
     const declined = (how: 'soft' | 'hard', reason: string): Outcome => ({
-      ...{ is: 'declined', kind: how, reason, reference },
+      is: 'declined',
+      kind: how,
+      reason,
+      reference,
     });
     const outcomes: Record<SandboxState, Outcome> = {
       succeeded: { is: 'succeeded', reference, amount, currency },
@@ -283,10 +295,5 @@ export class Sandbox implements GatewayAdapter {
     return this.clock.wall() + callMs;
   }
 }
-
-// JSON in which amounts are strings of digits
-const written = (value: object): string =>
-  JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? String(one) : one));
-const read = <T>(json: string): T => JSON.parse(json, (name, value) => (name === 'amount' ? BigInt(value) : value));
 
 const targetOf = ({ gatewayId }: GatewayAccount) => `Gateway(${gatewayId}-sandbox)`;

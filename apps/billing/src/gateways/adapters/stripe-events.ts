@@ -17,7 +17,9 @@ const id = text.min(1).max(255);
 const reference = z.union([id, z.object({ id }).transform(of => of.id)]);
 const money = z.int().min(0);
 const event = z.object({
-  ...{ id, type: z.string(), created: z.int().min(0) },
+  id,
+  type: z.string(),
+  created: z.int().min(0),
   data: z.object({ object: z.unknown() }).nullish(),
 });
 /** Metadata that is absent or without a key of recur is of something that recur did not make. */
@@ -25,13 +27,18 @@ const made = z.object({ metadata: z.object({ recur_key: id.optional() }).nullish
 const intent = z.object({
   id,
   status: text,
-  ...{ amount_received: z.int().nullish(), amount_capturable: z.int().nullish(), currency: text.nullish() },
+  amount_received: z.int().nullish(),
+  amount_capturable: z.int().nullish(),
+  currency: text.nullish(),
   last_payment_error: z.object({ code: text.nullish(), decline_code: text.nullish() }).nullish(),
   next_action: z.object({ redirect_to_url: z.object({ url: text.nullish() }).nullish() }).nullish(),
 });
 const refund = z.object({
-  ...{ id, amount: money.nullish(), currency: text.nullish() },
-  ...{ status: text.nullish(), failure_reason: text.nullish() },
+  id,
+  amount: money.nullish(),
+  currency: text.nullish(),
+  status: text.nullish(),
+  failure_reason: text.nullish(),
 });
 const dispute = z.object({
   status: text,

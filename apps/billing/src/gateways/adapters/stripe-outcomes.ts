@@ -4,13 +4,28 @@ import { moneyOf } from './stripe-amounts.js';
 
 /** Decline codes after which the card never works again: https://docs.stripe.com/declines/codes */
 const hard = new Set([
-  ...['lost_card', 'stolen_card', 'pickup_card', 'restricted_card', 'expired_card', 'invalid_account'],
-  ...['account_closed', 'fraudulent', 'merchant_blacklist', 'revocation_of_all_authorizations', 'security_violation'],
-  ...['card_not_supported', 'currency_not_supported', 'invalid_number', 'no_such_card'],
+  'lost_card',
+  'stolen_card',
+  'pickup_card',
+  'restricted_card',
+  'expired_card',
+  'invalid_account',
+  'account_closed',
+  'fraudulent',
+  'merchant_blacklist',
+  'revocation_of_all_authorizations',
+  'security_violation',
+  'card_not_supported',
+  'currency_not_supported',
+  'invalid_number',
+  'no_such_card',
 ]);
 
 const declined = (reason: string, reference: string): Outcome => ({
-  ...{ is: 'declined', kind: hard.has(reason) ? 'hard' : 'soft', reason, reference },
+  is: 'declined',
+  kind: hard.has(reason) ? 'hard' : 'soft',
+  reason,
+  reference,
 });
 
 /** Success without an amount in a known currency is none: the gateway is asked again. */

@@ -242,5 +242,8 @@ function read(event: unknown, unreadable: (error: unknown) => Error): Read[] {
 const named = (name: unknown): string => (typeof name === 'string' ? name.slice(0, 255) : '');
 
 const notExpressible: Outcome = {
-  ...{ is: 'declined', kind: 'hard', reason: 'amount_not_expressible', reference: '' },
+  is: 'declined',
+  kind: 'hard',
+  reason: 'amount_not_expressible',
+  reference: '',
 };

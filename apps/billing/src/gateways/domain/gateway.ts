@@ -12,7 +12,11 @@ export interface GatewaySettings {
 }
 
 export const blankSettings: GatewaySettings = {
-  ...{ subGateway: '', paymentTypes: [], companyIssuer: null, currencyExchange: [], metadata: {} },
+  subGateway: '',
+  paymentTypes: [],
+  companyIssuer: null,
+  currencyExchange: [],
+  metadata: {},
 };
 
 /** A way to collect money. What is named `sealed` is encrypted at rest (the platform's Keyring). */

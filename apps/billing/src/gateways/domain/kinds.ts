@@ -19,27 +19,51 @@ export interface GatewayKind {
 }
 
 const card: GatewayPaymentType = {
-  ...{ autoCharge: true, category: 'Card', countryName: '', name: 'Card', paymentType: 'card' },
+  autoCharge: true,
+  category: 'Card',
+  countryName: '',
+  name: 'Card',
+  paymentType: 'card',
   supportCurrencies: [],
 };
 
 const sandbox: GatewayKind = {
-  ...{ name: 'sandbox', type: gatewayType.card, displayName: 'Sandbox', website: '' },
+  name: 'sandbox',
+  type: gatewayType.card,
+  displayName: 'Sandbox',
+  website: '',
   description: 'Charges test payment methods with fixed outcomes; no money moves',
-  ...{ keyName: '', secretName: '', fieldsKeyPrefix: '', sendsWebhooks: true, paymentTypes: [card] },
+  keyName: '',
+  secretName: '',
+  fieldsKeyPrefix: '',
+  sendsWebhooks: true,
+  paymentTypes: [card],
 };
 
 const stripe: GatewayKind = {
-  ...{ name: 'stripe', type: gatewayType.card, displayName: 'Stripe', website: 'https://stripe.com' },
+  name: 'stripe',
+  type: gatewayType.card,
+  displayName: 'Stripe',
+  website: 'https://stripe.com',
   description: 'Charges cards through Stripe',
-  ...{ keyName: 'Publishable key', secretName: 'Secret key', fieldsKeyPrefix: 'pk_' },
-  ...{ sendsWebhooks: true, paymentTypes: [card] },
+  keyName: 'Publishable key',
+  secretName: 'Secret key',
+  fieldsKeyPrefix: 'pk_',
+  sendsWebhooks: true,
+  paymentTypes: [card],
 };
 
 export const wireTransfer: GatewayKind = {
-  ...{ name: WIRE_TRANSFER, type: gatewayType.wireTransfer, displayName: 'Wire Transfer', website: '' },
+  name: WIRE_TRANSFER,
+  type: gatewayType.wireTransfer,
+  displayName: 'Wire Transfer',
+  website: '',
   description: '',
-  ...{ keyName: '', secretName: '', fieldsKeyPrefix: '', sendsWebhooks: false, paymentTypes: [] },
+  keyName: '',
+  secretName: '',
+  fieldsKeyPrefix: '',
+  sendsWebhooks: false,
+  paymentTypes: [],
 };
 
 const kinds: ReadonlyMap<string, GatewayKind> = new Map([sandbox, stripe, wireTransfer].map(one => [one.name, one]));

@@ -3,7 +3,7 @@ import { sum } from '@recur/kernel';
 import type { Reader, Tx } from '@recur/platform';
 import * as credits from '../../credits/verbs.js';
 import { assertProducts, type Products, productsOf } from '../../customers/products.js';
-import * as discounts from '../../discounts/verbs.js';
+import * as discounts from '../../discounts/redemption.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import {
   type DiscountTerms,

@@ -1,5 +1,5 @@
 import type { Tx } from '@recur/platform';
-import * as discounts from '../../discounts/verbs.js';
+import * as discounts from '../../discounts/redemption.js';
 import { paidSubscriptionInvoices } from '../discount-preview.js';
 import type { Composed } from './compose.js';
 
@@ -29,7 +29,13 @@ export async function useDiscount(tx: Tx, composed: Composed, invoiceId: string)
       const { code, operation } = discount;
       const paidInvoices = await paidSubscriptionInvoices(tx, userId);
       const granted = await discounts.reserve(tx, {
-        ...{ ...use, code, operation, plan, moment, paidInvoices, invoiceId: reduced },
+        ...use,
+        code,
+        operation,
+        plan,
+        moment,
+        paidInvoices,
+        invoiceId: reduced,
       });
       const { discountId, recurring, useId } = granted;
       return { discountId, code, recurring, waitingUseId: recurring || reduced !== '' ? 0 : useId };

@@ -3,7 +3,7 @@ import { type createFrom, creditTransactionType, type Invoice } from '@recur/con
 import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import * as credits from '../../credits/verbs.js';
-import * as discounts from '../../discounts/verbs.js';
+import * as discounts from '../../discounts/redemption.js';
 import { followUp } from '../../tax/decide.js';
 import { invoiceAggregate } from '../aggregates.js';
 import { giveBackPromoOf } from '../credit-use.js';

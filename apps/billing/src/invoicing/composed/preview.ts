@@ -1,7 +1,7 @@
 import { createFrom, type Invoice } from '@recur/contracts';
 import type { Reader } from '@recur/platform';
 import * as credits from '../../credits/verbs.js';
-import * as discounts from '../../discounts/verbs.js';
+import * as discounts from '../../discounts/redemption.js';
 import { explain } from '../../pricing/explain.js';
 import { belowMinimum, type Settlement, settle } from '../../pricing/settle.js';
 import { minimumOf } from '../finalize.js';
@@ -12,7 +12,11 @@ import { documentOf } from './document.js';
 /** A composed bill as the API shows it, without an id; main credit is shown as it would be spent. */
 export async function previewOf(reader: Reader, composed: Composed): Promise<Invoice> {
   const document = documentOf(composed, {
-    ...{ merchantId: reader.merchantId, id: 0, invoiceId: '', createFrom: createFrom.api, now: reader.now },
+    merchantId: reader.merchantId,
+    id: 0,
+    invoiceId: '',
+    createFrom: createFrom.api,
+    now: reader.now,
   });
   const [{ creditSpent }, discount] = await Promise.all([
     settlementOf(reader, composed),
@@ -37,7 +41,11 @@ export function explanationOf({ bill, composition }: Composed) {
   const { lines, totals } = explain(
     composition,
     bill.items.map(({ name, unitAmount, quantity, source, derivation }) => ({
-      ...{ lineId: '', name, unitAmountExcludingTax: unitAmount, quantity, sourceLineId: source?.lineId ?? '' },
+      lineId: '',
+      name,
+      unitAmountExcludingTax: unitAmount,
+      quantity,
+      sourceLineId: source?.lineId ?? '',
       ...(derivation && { derivation }),
     })),
   );

@@ -50,7 +50,12 @@ function soldLine(invoice: InvoiceRow, line: LineRow): SoldLine {
   const { lineId, invoiceId, itemKey, planId, plan, name, inputs } = line;
   const { promoCredits: credits, promoAmount: total } = invoice;
   return {
-    ...{ lineId, invoiceId, key: soldKey(itemKey), planId, plan, name },
+    lineId,
+    invoiceId,
+    key: soldKey(itemKey),
+    planId,
+    plan,
+    name,
     unitAmount: inputs?.unitAmount === undefined ? line.unitAmountExcludingTax : BigInt(inputs.unitAmount),
     quantity: inputs?.quantity === undefined ? line.quantity : Number(inputs.quantity),
     stretch: { start: line.startAt, end: line.endAt },
@@ -114,7 +119,10 @@ export async function undoSources(tx: Tx, ended: InvoiceState): Promise<void> {
   for (const [invoiceId, credits] of sourcesOf(ended)) {
     const source = await lockSource(tx, invoiceId);
     const shares = credits.map(line => ({
-      ...{ lineId: line.sourceLineId, net: netOf(line), tax: line.tax, promoCredits: -promoOf(line) },
+      lineId: line.sourceLineId,
+      net: netOf(line),
+      tax: line.tax,
+      promoCredits: -promoOf(line),
     }));
     await saveGivenBack(tx, withCredited(source, source.payment, shares));
   }

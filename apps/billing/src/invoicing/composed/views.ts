@@ -19,7 +19,9 @@ export function shownOfSubscription(invoice: InvoiceState): Partial<Invoice> {
   if (subscriptionId === '') return {};
   const { totalAmount, totalAmountExcludingTax } = invoice;
   return {
-    ...{ subscriptionId, periodStart, periodEnd },
+    subscriptionId,
+    periodStart,
+    periodEnd,
     subscriptionAmount: Number(totalAmount),
     subscriptionAmountExcludingTax: Number(totalAmountExcludingTax),
     productName: billed?.planSnapshot.plan?.planName ?? '',
@@ -35,8 +37,10 @@ function snapshotView(snapshot: PlanSnapshot): PlanSnapshot {
   const { multiCurrencySnapshot: kept, plan, addons, previousPlan, previousAddons } = snapshot;
   const shown = {
     ...snapshot,
-    ...{ plan: shownPlan(plan), addons: shownAddons(addons) },
-    ...{ previousPlan: shownPlan(previousPlan), previousAddons: shownAddons(previousAddons) },
+    plan: shownPlan(plan),
+    addons: shownAddons(addons),
+    previousPlan: shownPlan(previousPlan),
+    previousAddons: shownAddons(previousAddons),
   };
   if (!kept) return shown;
   const rates = kept.rates.map(rate => ({ ...emptyRate, ...rate }));

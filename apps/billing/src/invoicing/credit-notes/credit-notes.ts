@@ -69,7 +69,11 @@ export function explanationOf(invoice: InvoiceState) {
   return explain(
     composition,
     lines.map(({ lineId, name, unitAmountExcludingTax, quantity, sourceLineId, formula, inputs }) => ({
-      ...{ lineId, name, unitAmountExcludingTax, quantity, sourceLineId },
+      lineId,
+      name,
+      unitAmountExcludingTax,
+      quantity,
+      sourceLineId,
       ...(formula !== '' && { derivation: { formula, inputs: inputs ?? {} } }),
     })),
   );

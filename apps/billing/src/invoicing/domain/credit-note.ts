@@ -34,8 +34,14 @@ export function shareNote(original: Invoice, shares: readonly LineShare[], conte
     const source = sourceOf(sourceLineId);
     const facts = { sourceLineId, category, ratePpm, taxReason: source?.taxReason ?? '' };
     return noteLine(context, at, source, {
-      ...{ unitAmountExcludingTax: amountExcludingTax, quantity: 1, amountExcludingTax, tax, amount },
-      ...{ promoAmount: 0n, discountAmount: 0n, originAmount: amount },
+      unitAmountExcludingTax: amountExcludingTax,
+      quantity: 1,
+      amountExcludingTax,
+      tax,
+      amount,
+      promoAmount: 0n,
+      discountAmount: 0n,
+      originAmount: amount,
       ...facts,
     });
   });
@@ -46,8 +52,12 @@ export function shareNote(original: Invoice, shares: readonly LineShare[], conte
   });
   const { totalAmountExcludingTax, taxAmount, totalAmount } = note;
   return noteOf(original, context, lines, taxes, {
-    ...{ totalAmountExcludingTax, taxAmount, totalAmount, originAmount: totalAmount },
-    ...{ promoAmount: 0n, discountAmount: 0n },
+    totalAmountExcludingTax,
+    taxAmount,
+    totalAmount,
+    originAmount: totalAmount,
+    promoAmount: 0n,
+    discountAmount: 0n,
   });
 }
 
@@ -58,9 +68,18 @@ export function voidNote(original: Invoice, context: NoteContext): Invoice {
     const source = original.lines[at];
     const { amountExcludingTax, promoAmount, discountAmount, tax, amount, originAmount, rate } = line;
     return noteLine(context, at, source, {
-      ...{ unitAmountExcludingTax: -(source?.unitAmountExcludingTax ?? 0n), quantity: source?.quantity ?? 1 },
-      ...{ amountExcludingTax, promoAmount, discountAmount, tax, amount, originAmount },
-      ...{ sourceLineId: source?.lineId ?? '', category: rate.category, ratePpm: rate.ratePpm, taxReason: rate.reason },
+      unitAmountExcludingTax: -(source?.unitAmountExcludingTax ?? 0n),
+      quantity: source?.quantity ?? 1,
+      amountExcludingTax,
+      promoAmount,
+      discountAmount,
+      tax,
+      amount,
+      originAmount,
+      sourceLineId: source?.lineId ?? '',
+      category: rate.category,
+      ratePpm: rate.ratePpm,
+      taxReason: rate.reason,
     });
   });
   return noteOf(original, context, lines, negated.taxes.map(taxEntry), negated.amounts);
@@ -98,23 +117,35 @@ function noteOf(
     ...newFacts,
     ...amounts,
     ...issued,
-    ...{
-      id,
-      invoiceId,
-      merchantId,
-      version: 0,
-      status,
-      number: '',
-      pdfLink,
-      subscriptionId,
-      documentKey: original.documentKey,
-      kind: 'credit_note',
-      noteReason,
-      refundId,
-      taxes,
-    },
-    ...{ originalInvoiceId: original.invoiceId, userId, bizType, createFrom, invoiceName, currency, taxBps, lines },
-    ...{ gatewayId, paymentId: '', link: '', daysUntilDue: 0, createTime: now, modifyTime: now, deletedTime: 0 },
+
+    id,
+    invoiceId,
+    merchantId,
+    version: 0,
+    status,
+    number: '',
+    pdfLink,
+    subscriptionId,
+    documentKey: original.documentKey,
+    kind: 'credit_note',
+    noteReason,
+    refundId,
+    taxes,
+    originalInvoiceId: original.invoiceId,
+    userId,
+    bizType,
+    createFrom,
+    invoiceName,
+    currency,
+    taxBps,
+    lines,
+    gatewayId,
+    paymentId: '',
+    link: '',
+    daysUntilDue: 0,
+    createTime: now,
+    modifyTime: now,
+    deletedTime: 0,
   };
 }
 

@@ -99,7 +99,10 @@ export function edit(invoice: Invoice, given: Edit, now: number): Invoice {
   const { lines, taxes, amounts } = amountsOf(given);
   return {
     ...invoice,
-    ...{ invoiceName, currency, taxBps: rates ? commonPercentage(rates) : given.taxBps, gatewayId },
+    invoiceName,
+    currency,
+    taxBps: rates ? commonPercentage(rates) : given.taxBps,
+    gatewayId,
     ...promo,
     ...amounts,
     taxes: taxes.map(taxEntry),

@@ -70,7 +70,9 @@ export interface CollectionTerms extends Partial<DunningConfig> {
 }
 
 const defaultDunning: DunningConfig = {
-  ...{ retryIntervalSeconds: 43_200, maxRetries: 0, incompleteExpireSeconds: 0 },
+  retryIntervalSeconds: 43_200,
+  maxRetries: 0,
+  incompleteExpireSeconds: 0,
 };
 
 /** No attempt is due beside the schedule. */
@@ -84,7 +86,7 @@ export function newCollection(
   const nextTime = automatic ? Math.max(chargeTime, now) : 0;
   const last = { lastTime: 0, lastMethodId: '', awaitsMethod: false };
   const begun = { automatic, ...notTried, attempts: 0, failures: 0, nextTime, ...last };
-  return { ...{ merchantId, invoiceId }, ...defaultDunning, ...config, ...begun };
+  return { merchantId, invoiceId, ...defaultDunning, ...config, ...begun };
 }
 
 /** True until the first attempt of an invoice that is charged as soon as it is finished: what comes of it is announced. */

@@ -24,8 +24,12 @@ export function saveDraft(
     gatewayId: gateway?.gatewayId ?? 0,
   });
   const draft: InvoiceState = Object.assign(drafted, {
-    ...{ lines: lineRows(drafted, planIn(copies)), gateway, payment: undefined },
-    ...{ seller: null, buyer: null, discount: null },
+    lines: lineRows(drafted, planIn(copies)),
+    gateway,
+    payment: undefined,
+    seller: null,
+    buyer: null,
+    discount: null,
     ...withoutSubscription,
   });
   for (const line of draft.lines) {

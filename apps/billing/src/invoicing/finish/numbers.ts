@@ -1,7 +1,23 @@
 import type { MerchantState } from '@recur/contracts';
-import type { Tx } from '@recur/platform';
+import { integer, type Tx, table } from '@recur/platform';
 import type { DocumentKind } from '../domain/facts.js';
 import { defaultPrefixes, documentNumber } from '../domain/numbering.js';
+
+/** Counters of a merchant's invoice and credit note numbers. The row lock makes them gapless. */
+export interface Numbering {
+  merchantId: number;
+  lastNumber: number;
+  lastCreditNote: number;
+}
+
+export const numberings = table<Numbering>('numberings', {
+  key: ['merchantId'],
+  columns: {
+    merchantId: integer(),
+    lastNumber: { ...integer(), default: 0 },
+    lastCreditNote: { ...integer(), default: 0 },
+  },
+});
 
 const series = {
   invoice: { column: 'last_number', prefix: 'invoiceNumberPrefix', next: 'nextInvoiceNumber' },

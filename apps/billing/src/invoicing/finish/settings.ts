@@ -1,9 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sendStatus } from '@recur/contracts';
-import type { Peeking, Tx } from '@recur/platform';
-import { type InvoiceSettings, invoiceSettings } from '../tables.js';
+import { flag, integer, type Peeking, type Tx, table } from '@recur/platform';
 
-export type Settings = InvoiceSettings;
+/** Settings of a merchant for its invoices. */
+export interface InvoiceSettings {
+  merchantId: number;
+  /** False: invoices of total 0 are finished without a number, not sent, and not listed. */
+  showZeroInvoice: boolean;
+  /** False: documents are not sent by e-mail unless asked for. */
+  invoiceEmail: boolean;
+  /** True: subscriptions outlive a lost dispute. */
+  keepAfterDispute: boolean;
+}
+
+export const invoiceSettings = table<InvoiceSettings>('invoice_settings', {
+  key: ['merchantId'],
+  columns: { merchantId: integer(), showZeroInvoice: flag(), invoiceEmail: flag(), keepAfterDispute: flag() },
+});
 
 const defaults = (merchantId: number): InvoiceSettings => ({
   merchantId,

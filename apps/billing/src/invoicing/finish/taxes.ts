@@ -46,7 +46,8 @@ export async function taxationOf(
   const plans = lines.flatMap(({ plan }) => plan ?? []);
   const [merchant, products] = await Promise.all([knownMerchant(reader), productsOf(reader, plans)]);
   const facts = await taxFacts(reader, {
-    ...{ userId, sellerCountryCode: merchant.countryCode },
+    userId,
+    sellerCountryCode: merchant.countryCode,
     ...(vatCountryCode && { vatCountryCode }),
     ...(vatNumber && { vatNumber }),
   });

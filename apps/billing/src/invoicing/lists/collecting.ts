@@ -11,7 +11,11 @@ export async function collectingOf(reader: Reader, invoice: InvoiceState): Promi
   const { automatic = false, nextTime = 0, attempts = 0, failures = 0 } = collection ?? {};
   const awaitsUser = payment?.status === 'created' && payment.outcome === 'action';
   return {
-    ...{ deadline, automatic, nextAttemptTime: nextTime, attempts, failures },
+    deadline,
+    automatic,
+    nextAttemptTime: nextTime,
+    attempts,
+    failures,
     actionUrl: awaitsUser ? payment.link : '',
     announcedTime: payment?.announcedTime ?? 0,
   };

@@ -52,13 +52,20 @@ async function sliceOf(reader: Reader, side: Side, input: Input, at: SliceAt): P
 async function rowsOf(reader: Reader, entries: readonly Entry[]): Promise<ExportRow<'TransactionExport'>[]> {
   const [users, gateways] = await Promise.all([usersOfRows(reader, entries), gatewaysById(reader)]);
   return entries.map(entry => ({
-    ...{ TransactionId: entry.transactionId, ExternalTransactionId: entry.externalTransactionId },
+    TransactionId: entry.transactionId,
+    ExternalTransactionId: entry.externalTransactionId,
     Type: nameOfCode(timelineType, entry.timelineType),
     Status: nameOfCode(timelineStatus, entry.status),
-    ...{ Currency: entry.currency, TotalAmount: majorUnits(entry.totalAmount, entry.currency) },
-    ...{ Gateway: gateways.get(entry.gatewayId)?.gatewayName ?? '', FailureReason: entry.failureReason },
-    ...{ CreateTime: entry.createTime, PaidTime: entry.paidTime, InvoiceId: entry.invoiceId },
-    ...{ PaymentId: entry.paymentId, RefundId: entry.refundId, SubscriptionId: entry.subscriptionId },
+    Currency: entry.currency,
+    TotalAmount: majorUnits(entry.totalAmount, entry.currency),
+    Gateway: gateways.get(entry.gatewayId)?.gatewayName ?? '',
+    FailureReason: entry.failureReason,
+    CreateTime: entry.createTime,
+    PaidTime: entry.paidTime,
+    InvoiceId: entry.invoiceId,
+    PaymentId: entry.paymentId,
+    RefundId: entry.refundId,
+    SubscriptionId: entry.subscriptionId,
     ...buyerColumns(entry.userId, users.get(entry.userId)),
   }));
 }

@@ -24,7 +24,13 @@ export class SplitPayments {
         payments: shown.map((payment, at) => {
           const { paymentId, currency, status, gatewayId, link, createTime, paidTime } = payment;
           return {
-            ...{ paymentId, currency, gatewayId, link, createTime, paidTime, splitSequence: at + 1 },
+            paymentId,
+            currency,
+            gatewayId,
+            link,
+            createTime,
+            paidTime,
+            splitSequence: at + 1,
             totalAmount: Number(payment.totalAmount),
             status: paymentStatus[status],
             gatewayName: gateways.get(gatewayId)?.gatewayName ?? '',

@@ -45,7 +45,11 @@ export class PaymentTimeline {
     return this.db.read(caller, async reader => {
       const direction = sortType === 'asc' ? 'asc' : 'desc';
       const rows = await reader.query(itemsText(direction), [
-        ...[reader.merchantId, given(userId) ?? null, limits.counted, count, page * count],
+        reader.merchantId,
+        given(userId) ?? null,
+        limits.counted,
+        count,
+        page * count,
       ]);
       const items = rows.filter(row => row.line_id !== null);
       return { paymentItems: items.map(itemOf), total: Number(rows[0]?.total ?? 0) };
@@ -115,11 +119,17 @@ const statesWith = (codes: Record<string, keyof typeof timelineStatus>) => (code
 
 const sides = {
   payment: {
-    ...{ table: 'payments', key: 'payment_id', amount: 'total_amount', names: statesWith(paymentCodes) },
+    table: 'payments',
+    key: 'payment_id',
+    amount: 'total_amount',
+    names: statesWith(paymentCodes),
     ids: ['payment_id', 'invoice_id'],
   },
   refund: {
-    ...{ table: 'refunds', key: 'refund_id', amount: 'amount', names: statesWith(refundCodes) },
+    table: 'refunds',
+    key: 'refund_id',
+    amount: 'amount',
+    names: statesWith(refundCodes),
     ids: ['refund_id', 'payment_id', 'invoice_id'],
   },
 } as const;
@@ -153,7 +163,15 @@ const shared = ({
   currency,
   createTime,
 }: Payment | Refund) => ({
-  ...{ id, merchantId, invoiceId, subscriptionId, paymentId, userId, gatewayId, currency, createTime },
+  id,
+  merchantId,
+  invoiceId,
+  subscriptionId,
+  paymentId,
+  userId,
+  gatewayId,
+  currency,
+  createTime,
 });
 
 export function ofPayment(payment: Payment): PaymentTimelineDetail {
@@ -170,7 +188,8 @@ export function ofPayment(payment: Payment): PaymentTimelineDetail {
     failureReason: status === 'failed' ? reason : '',
     autoCharge: automatic,
     payment: paymentView(payment),
-    ...{ refundId: '', refund: null },
+    refundId: '',
+    refund: null,
   };
 }
 
@@ -187,7 +206,8 @@ export function ofRefund(refund: Refund, payment: Payment | undefined): PaymentT
     failureReason: status === 'failed' ? explanation : '',
     autoCharge: false,
     refundId,
-    ...{ payment: payment ? paymentView(payment) : null, refund: refundView(refund) },
+    payment: payment ? paymentView(payment) : null,
+    refund: refundView(refund),
   };
 }
 

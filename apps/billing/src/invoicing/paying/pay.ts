@@ -128,8 +128,13 @@ export class InvoicePaying {
 
 /** After a page of the gateway, the user comes back to the invoice. */
 const backTo = (link: string, paymentMethodId: string): Checkout => ({
-  ...{ gatewayPaymentType: '', paymentUIMode: '', gasPayer: '', metadata: {} },
-  ...{ returnUrl: link, cancelUrl: link, ...(paymentMethodId !== '' && { paymentMethodId }) },
+  gatewayPaymentType: '',
+  paymentUIMode: '',
+  gasPayer: '',
+  metadata: {},
+  returnUrl: link,
+  cancelUrl: link,
+  ...(paymentMethodId !== '' && { paymentMethodId }),
 });
 
 async function lockOpen(tx: Tx, invoiceId: string): Promise<InvoiceState> {

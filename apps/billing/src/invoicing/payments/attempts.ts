@@ -124,9 +124,14 @@ export class PaymentAttempts {
     const [payment, opened] = await this.paymentOf(tx, invoice);
     const sending: Payment = {
       ...payment,
-      ...{ automatic, attempt: payment.attempt + 1, outcome: 'sending', inquiries: 0 },
-      ...{ sentTime: this.charges.machineNow(), modifyTime: tx.now },
-      ...{ methodId: method.methodId, methodName: method.name },
+      automatic,
+      attempt: payment.attempt + 1,
+      outcome: 'sending',
+      inquiries: 0,
+      sentTime: this.charges.machineNow(),
+      modifyTime: tx.now,
+      methodId: method.methodId,
+      methodName: method.name,
     };
     tx.save(collections, made.collection);
     if (deadline !== invoice.deadline) {
@@ -149,10 +154,15 @@ export class PaymentAttempts {
     const { countryCode = '', manualCapture = false } = current ?? {};
     const checkout = withoutChoice(current?.checkout ?? null);
     const given = {
-      ...{ paymentId: tx.newId('pay_'), id: await tx.nextId(payments), gatewayId },
+      paymentId: tx.newId('pay_'),
+      id: await tx.nextId(payments),
+      gatewayId,
       // the link that the user was sent stays the one to pay at
       link: link || this.finalizer.newLink(),
-      ...{ checkout, countryCode, manualCapture, now: tx.now },
+      checkout,
+      countryCode,
+      manualCapture,
+      now: tx.now,
     };
     return openAnotherPayment(invoice, current, given);
   }

@@ -40,7 +40,12 @@ export class Charges {
       throw new Error(`attempt ${chargeKey(payment)} was claimed too long ago to be sent`);
     }
     const outcome = await this.use(gateway).charge(this.answers.account(gateway), {
-      ...{ idempotencyKey: chargeKey(payment), paymentId, amount, currency, offSession, manualCapture },
+      idempotencyKey: chargeKey(payment),
+      paymentId,
+      amount,
+      currency,
+      offSession,
+      manualCapture,
       ...method,
       // the page of the invoice, where nothing else was asked for
       returnUrl: checkout?.returnUrl || payment.link || this.config.PORTAL_BASE,

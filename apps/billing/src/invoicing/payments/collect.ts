@@ -8,7 +8,9 @@ import { collections } from '../tables.js';
 
 /** Kinds of work; the key is the invoice's id for attempts, else the payment's. */
 export const chargeWork = {
-  ...{ attempt: 'payment.attempt', reconcile: 'payment.reconcile', capture: 'payment.capture' },
+  attempt: 'payment.attempt',
+  reconcile: 'payment.reconcile',
+  capture: 'payment.capture',
 } as const;
 
 /** The kind of work that tells the user of a deadline that is near; the key is the invoice's id. */

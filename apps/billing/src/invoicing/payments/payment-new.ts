@@ -116,7 +116,10 @@ interface SaleOrder {
 
 /** An amount that is stated as a whole is what the user pays: no tax is added to it or separated from it. */
 const untaxed: TaxRate = {
-  ...{ category: 'O', ratePpm: 0, jurisdiction: '', source: 'request' },
+  category: 'O',
+  ratePpm: 0,
+  jurisdiction: '',
+  source: 'request',
   reason: 'The amount is stated as a whole',
 };
 

@@ -45,20 +45,35 @@ export async function bookRefund(
   const { toPayments, toMainCredit, promoCredits, tax } = made;
   const { merchantId, invoiceId, subscriptionId, userId, gatewayId, currency, payment } = invoice;
   const refund: Refund = {
-    ...{
-      refundId: tx.newId('re_'),
-      id: await tx.nextId(payments),
-      merchantId,
-      version: 0,
-      status: 'created',
-      type,
-      invoiceId,
-      subscriptionId,
-    },
-    ...{ creditNoteId: tx.newId('in_'), paymentId: payment?.paymentId ?? '', userId, gatewayId, currency },
-    ...{ amount, taxAmount: tax, toPayments, toMainCredit, promoCredits, externalRefundId, gatewayRefundId: '' },
-    ...{ countryCode: payment?.countryCode ?? '', reason, explanation: '', metadata },
-    ...{ createTime: tx.now, modifyTime: tx.now, refundTime: 0, sentTime: 0, inquiries: 0 },
+    refundId: tx.newId('re_'),
+    id: await tx.nextId(payments),
+    merchantId,
+    version: 0,
+    status: 'created',
+    type,
+    invoiceId,
+    subscriptionId,
+    creditNoteId: tx.newId('in_'),
+    paymentId: payment?.paymentId ?? '',
+    userId,
+    gatewayId,
+    currency,
+    amount,
+    taxAmount: tax,
+    toPayments,
+    toMainCredit,
+    promoCredits,
+    externalRefundId,
+    gatewayRefundId: '',
+    countryCode: payment?.countryCode ?? '',
+    reason,
+    explanation: '',
+    metadata,
+    createTime: tx.now,
+    modifyTime: tx.now,
+    refundTime: 0,
+    sentTime: 0,
+    inquiries: 0,
   };
   tx.onConflict('refunds_external', () => invalid('/externalRefundId', 'is the reference of another refund'));
   const booked = withLedger(invoice, ledger, invoice.refundedAmount + amount);
@@ -89,6 +104,11 @@ export async function saveLines(tx: Tx, { invoiceId, lines }: InvoiceState): Pro
 /** Gives part of a refund to the main account. */
 export const giveToMain = (tx: Tx, { userId, currency, invoiceId, refundId }: Refund, amount: bigint): Promise<void> =>
   credits.addMain(tx, {
-    ...{ userId, currency, invoiceId, bizId: refundId, amount, type: creditTransactionType.refund },
+    userId,
+    currency,
+    invoiceId,
+    bizId: refundId,
+    amount,
+    type: creditTransactionType.refund,
     description: 'Refund to main credit',
   });

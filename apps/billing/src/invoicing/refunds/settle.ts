@@ -52,8 +52,12 @@ export async function settledRefund(
     return { refund: settled, note: await succeed(tx, invoice, note, settled, { mainCredit: 0n, log }) };
   }
   const undone = undoRefund(ledgerOf(invoice, invoice.payment), {
-    ...{ amount: refund.amount, net: refund.amount - refund.taxAmount, tax: refund.taxAmount },
-    ...{ toPayments: refund.toPayments, toMainCredit: refund.toMainCredit, promoCredits: refund.promoCredits },
+    amount: refund.amount,
+    net: refund.amount - refund.taxAmount,
+    tax: refund.taxAmount,
+    toPayments: refund.toPayments,
+    toMainCredit: refund.toMainCredit,
+    promoCredits: refund.promoCredits,
     lines: sharesOf(invoice, note),
   });
   const restored = withLedger(invoice, undone, invoice.refundedAmount - refund.amount);

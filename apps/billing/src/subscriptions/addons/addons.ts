@@ -67,7 +67,8 @@ export class OnetimeAddons {
       const order = { addon, quantity: input.quantity, taxPercentage, ...(discount && { discount }) };
       const composed = await compose(tx, onetimeBill(sub, order, tx.now), { sellerCountryCode, gateway });
       const made = await this.maker.make(tx, composed, {
-        ...{ status: 'open', createFrom: createFrom.api },
+        status: 'open',
+        createFrom: createFrom.api,
         details: { checkout: { ...plain, returnUrl: input.returnUrl, metadata: input.metadata } },
       });
       const subscriptionOnetimeAddon = await saved(tx, sub, composed, made, input);
@@ -113,10 +114,26 @@ async function saved(tx: Tx, sub: Subscription, composed: Composed, made: Made, 
   const { merchantId, now } = tx;
   const { invoiceId, status } = made.view;
   const addon: OnetimeAddon = {
-    ...{ merchantId, id: await tx.nextId(onetimeAddons), addonKey: tx.newId('addon_'), version: 0, status: 'created' },
-    ...{ subscriptionId: sub.subscriptionId, userId: sub.userId, currency: sub.currency },
-    ...{ addonId, plan, quantity, unitAmount, amount: unitAmount * BigInt(quantity), name, description },
-    ...{ invoiceId, paymentId: made.payment?.paymentId ?? '', metadata, createTime: now, modifyTime: now },
+    merchantId,
+    id: await tx.nextId(onetimeAddons),
+    addonKey: tx.newId('addon_'),
+    version: 0,
+    status: 'created',
+    subscriptionId: sub.subscriptionId,
+    userId: sub.userId,
+    currency: sub.currency,
+    addonId,
+    plan,
+    quantity,
+    unitAmount,
+    amount: unitAmount * BigInt(quantity),
+    name,
+    description,
+    invoiceId,
+    paymentId: made.payment?.paymentId ?? '',
+    metadata,
+    createTime: now,
+    modifyTime: now,
   };
   const created = tx.step(onetimeAddonAggregate, addon, 'subscription.onetime_addon.created', { log: 'New' });
   if (status !== invoiceStatus.paid) return created;

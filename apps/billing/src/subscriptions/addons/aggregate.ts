@@ -25,9 +25,20 @@ export function onetimeAddonView(addon: OnetimeAddon): contract.OnetimePaymentIt
   const { merchantId, id, addonKey: uniqueId, subscriptionId, userId, quantity, currency, name, description } = addon;
   const { invoiceId, paymentId, createTime, unitAmount, amount, status } = addon;
   return {
-    ...{ merchantId, id, uniqueId, subscriptionId, userId, quantity, currency, name, description },
-    ...{ invoiceId, paymentId, createTime },
-    ...{ unitAmount: Number(unitAmount), amount: Number(amount) },
+    merchantId,
+    id,
+    uniqueId,
+    subscriptionId,
+    userId,
+    quantity,
+    currency,
+    name,
+    description,
+    invoiceId,
+    paymentId,
+    createTime,
+    unitAmount: Number(unitAmount),
+    amount: Number(amount),
     bizType: contract.bizType.onetime,
     status: contract.onetimeAddonStatus[status],
   };

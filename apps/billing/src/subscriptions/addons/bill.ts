@@ -22,7 +22,9 @@ export function onetimeBill(sub: Subscription, order: OnetimeOrder, moment: numb
   return {
     ...common(sub, moment),
     ...(order.taxPercentage > 0 && { taxPercentage: order.taxPercentage }),
-    ...{ reason: 'onetime', name: 'OneTimeAddonPurchase', promo: { apply: false, cap: 0 } },
+    reason: 'onetime',
+    name: 'OneTimeAddonPurchase',
+    promo: { apply: false, cap: 0 },
     period: { kind: '', start: sub.currentPeriodStart, end: sub.currentPeriodEnd },
     items: [{ ...item, key: `onetime:${planId}`, unitAmount: priceIn(addon, sub.currency, addon.amount) }],
     ...(discount && { discount }),

@@ -17,9 +17,8 @@ import { scheduleNotice } from '../schedule.js';
 import { settingsOf } from '../settings.js';
 import { boundAfterChange, lockWaiting } from '../waiting-code.js';
 import { pendingUpdateAggregate } from './aggregate.js';
-import { type ChargedAnew, chargedAnew } from './charged-anew.js';
 import { ChangeEffects, finish } from './effects.js';
-import { nextLines } from './next-lines.js';
+import { type ChargedAnew, chargedAnew, nextLines } from './next-period.js';
 import { afterDeferred } from './update-terms.js';
 
 /** Changes that wait for the end of the period. The subscription is locked. */

@@ -1,6 +1,6 @@
 import { invalid } from '@recur/kernel';
 import type { Reader, Tx } from '@recur/platform';
-import * as discounts from '../../discounts/verbs.js';
+import * as discounts from '../../discounts/redemption.js';
 import type { BillDiscount } from '../../invoicing/composed/domain/bill.js';
 import { discountOfChanges } from '../../pricing/discount.js';
 import { externalTerms } from '../create/external-discount.js';

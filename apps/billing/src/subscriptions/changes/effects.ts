@@ -20,7 +20,7 @@ import { withPlannedPrices } from '../prices/planning.js';
 import { NEXT, scheduleNext } from '../schedule.js';
 import { boundAfterChange } from '../waiting-code.js';
 import { pendingUpdateAggregate } from './aggregate.js';
-import { nextLines } from './next-lines.js';
+import { nextLines } from './next-period.js';
 import { type PendingUpdate, pendingUpdates } from './tables.js';
 import { meansAfter, taxedAfter, updateTermsOf } from './update-terms.js';
 
@@ -134,7 +134,8 @@ export class ChangeEffects {
     const sold: Subscription = {
       ...changed,
       discount: await boundAfterChange(tx, left, discount, changed),
-      ...{ pendingUpdateId: '', modifyTime: tx.now },
+      pendingUpdateId: '',
+      modifyTime: tx.now,
       ...taxedAfter(sub, update),
       ...meansAfter(sub, update),
       manualPayment: manualPayment || sub.manualPayment,

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { type In, pendingUpdateEffect, previewChange } from '@recur/contracts';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { ownMerchant } from '../../customers/merchants.js';
-import * as discounts from '../../discounts/verbs.js';
+import * as discounts from '../../discounts/redemption.js';
 import { compose } from '../../invoicing/composed/compose.js';
 import { explanationOf, isCarried, previewOf, refusalOf, taxReasonOf } from '../../invoicing/composed/preview.js';
 import { subscriptionAggregate } from '../aggregate.js';
@@ -16,9 +16,9 @@ import { entered, pricedFrom } from '../prices/domain/repricing.js';
 import { makeTime } from '../schedule.js';
 import { lockWaiting } from '../waiting-code.js';
 import { type ChangeQuote, carriedOf } from './change-quote.js';
-import { chargedAnew } from './charged-anew.js';
 import { boundAfter } from './discount.js';
 import { ChangeEffects } from './effects.js';
+import { chargedAnew } from './next-period.js';
 import { quoteChange } from './quote.js';
 
 /** subscription/update_preview: what update_submit would bill, by the same quote. */
@@ -64,7 +64,13 @@ export class ChangePreview {
     ]);
     const { currency, discountAmount, originAmount, totalAmount } = invoice;
     return {
-      ...{ currency, discount, discountAmount, invoice, nextPeriodInvoice, originAmount, totalAmount },
+      currency,
+      discount,
+      discountAmount,
+      invoice,
+      nextPeriodInvoice,
+      originAmount,
+      totalAmount,
       applyPromoCredit: composed.promo !== undefined,
       ...refusalOf(composed),
       explanation: explanationOf(composed),

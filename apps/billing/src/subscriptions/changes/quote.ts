@@ -125,7 +125,10 @@ async function usedBefore(tx: Tx, arrears: Arrears, quoted: Unbilled, ended: Bil
 const isTrial = (period: PeriodRow | undefined): boolean => period?.kind === 'trial' || period?.kind === 'free';
 
 const stateOf = ({ subscriptionId, status, cancelAtPeriodEnd }: Subscription): rules.ChangeableState => ({
-  ...{ subscriptionId, status, cancelAtPeriodEnd, inTrial: false },
+  subscriptionId,
+  status,
+  cancelAtPeriodEnd,
+  inTrial: false,
 });
 
 /** When a change takes effect; one of an incomplete subscription does so at once, since its period is not paid. */
@@ -207,8 +210,12 @@ async function billOf(
   const { lines, newPeriod, used } = isBilled ? linesOf(quoted, sold, unbilled) : nothing;
   const discount = await discountOf(tx, quoted, lines, input);
   const bill = changeBill(after, {
-    ...{ direction: plan.direction, at, periodEnd: newPeriod?.end ?? current?.endAt ?? at },
-    ...{ items: [...used.map(carriedItem), ...lines.items], discount, promo: promoOf(input) },
+    direction: plan.direction,
+    at,
+    periodEnd: newPeriod?.end ?? current?.endAt ?? at,
+    items: [...used.map(carriedItem), ...lines.items],
+    discount,
+    promo: promoOf(input),
   });
   return { bill, newPeriod, ...(used.length > 0 ? { setOff: unbilled, kept: [] } : { setOff: [], kept: unbilled }) };
 }
@@ -220,8 +227,9 @@ interface BilledNow extends Pick<ChangeQuote, 'newPeriod'> {
 }
 
 const nothing: BilledNow = {
-  ...{ lines: { items: [], shares: [], carriesDiscount: false } },
-  ...{ newPeriod: undefined, used: [] },
+  lines: { items: [], shares: [], carriesDiscount: false },
+  newPeriod: undefined,
+  used: [],
 };
 
 function linesOf(

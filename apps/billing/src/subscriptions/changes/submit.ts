@@ -1,10 +1,9 @@
 import { Controller } from '@nestjs/common';
-import { createFrom, type In, type Invoice, invoiceStatus, pendingUpdateEffect, submitChange } from '@recur/contracts';
+import { createFrom, type In, type Invoice, invoiceStatus, submitChange } from '@recur/contracts';
 import { invalid, Rejected, sum } from '@recur/kernel';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
-import * as discounts from '../../discounts/verbs.js';
+import * as discounts from '../../discounts/redemption.js';
 import { WIRE_TRANSFER } from '../../gateways/domain/gateway.js';
-import { assertSaved } from '../../gateways/lookup.js';
 import { invoiceAggregate } from '../../invoicing/aggregates.js';
 import type { Composed } from '../../invoicing/composed/compose.js';
 import { useDiscount } from '../../invoicing/composed/discount-use.js';
@@ -29,11 +28,11 @@ import { addonParamsOf } from '../views.js';
 import { lockWaiting } from '../waiting-code.js';
 import { pendingUpdateAggregate } from './aggregate.js';
 import { type ChangeQuote, carriedOf } from './change-quote.js';
-import { boundAfter } from './discount.js';
 import { ChangeEffects } from './effects.js';
+import { newUpdate, termsOf } from './new-update.js';
 import { quoteChange } from './quote.js';
 import type { PendingUpdate } from './tables.js';
-import { type UpdateTerms, updateTermsOf } from './update-terms.js';
+import { updateTermsOf } from './update-terms.js';
 import { pendingUpdateView } from './views.js';
 
 type Input = In<typeof submitChange>;
@@ -73,7 +72,11 @@ export class ChangeSubmit {
     const { invoiceId = '', link = '', status } = carried.view ?? {};
     const isOpen = status === invoiceStatus.processing;
     return {
-      ...{ action: {}, invoiceId, link, note: '', paid: carried.update.status === 'finished' && !isOpen },
+      action: {},
+      invoiceId,
+      link,
+      note: '',
+      paid: carried.update.status === 'finished' && !isOpen,
       paymentId: carried.paymentId ?? '',
       subscriptionPendingUpdate: pendingUpdateView(carried.update),
     };
@@ -88,7 +91,12 @@ export class ChangeSubmit {
     const { invoiceId, link } = update;
     const invoice = invoiceId === '' ? undefined : await tx.get(invoiceAggregate, invoiceId, 'invoice_not_found');
     return {
-      ...{ action: {}, invoiceId, link, note: '', paid: false, paymentId: invoice?.paymentId ?? '' },
+      action: {},
+      invoiceId,
+      link,
+      note: '',
+      paid: false,
+      paymentId: invoice?.paymentId ?? '',
       subscriptionPendingUpdate: pendingUpdateView(update),
     };
   }
@@ -228,11 +236,18 @@ function deadlineOf({ now }: Tx, { sub, gateway, settings }: ChangeQuote): numbe
 }
 
 const makingOf = (input: Input, deadline: number): Making => ({
-  ...{ status: 'open', createFrom: createFrom.api, deadline, refund: input.refund },
+  status: 'open',
+  createFrom: createFrom.api,
+  deadline,
+  refund: input.refund,
   details: {
     checkout: {
-      ...{ gasPayer: '', gatewayPaymentType: input.gatewayPaymentType, paymentUIMode: input.paymentUIMode },
-      ...{ returnUrl: input.returnUrl, cancelUrl: input.cancelUrl, metadata: input.metadata },
+      gasPayer: '',
+      gatewayPaymentType: input.gatewayPaymentType,
+      paymentUIMode: input.paymentUIMode,
+      returnUrl: input.returnUrl,
+      cancelUrl: input.cancelUrl,
+      metadata: input.metadata,
       ...(input.paymentMethodId !== '' && { paymentMethodId: input.paymentMethodId }),
     },
   },
@@ -259,42 +274,4 @@ function assertConfirmed({ confirmCurrency, confirmTotalAmount }: Input, { after
   if (confirmed === total || confirmed === total - usage) return;
   const ofUsage = usage === 0n ? '' : `, ${usage} of it for usage`;
   throw new Rejected('total_changed', `The total is ${total}${ofUsage}, not ${confirmTotalAmount}`);
-}
-
-async function termsOf(tx: Tx, quoted: ChangeQuote, input: Input): Promise<UpdateTerms> {
-  const { gatewayId, paymentMethodId, manualPayment } = input;
-  const { newPeriod, after, composed } = quoted;
-  const { gatewayId: usedId = 0 } = quoted.gateway ?? {};
-  await assertSaved(tx, { gatewayId: usedId, userId: quoted.sub.userId, methodId: paymentMethodId });
-  const discount = await boundAfter(tx, quoted);
-  const { taxPercentage, vatNumber, countryCode } = after;
-  const taxed = { taxPercentage, vatNumber, countryCode };
-  const terms = { discount, gatewayId, paymentMethodId, manualPayment, ...taxed };
-  if (composed.refused) throw invalid('/discountCode', composed.refused.message);
-  return newPeriod ? { ...terms, newPeriod } : terms;
-}
-
-function newUpdate(
-  tx: Tx,
-  quoted: ChangeQuote,
-  terms: UpdateTerms,
-  { metadata }: Input,
-  { actor }: Caller,
-): PendingUpdate {
-  const { merchantId, now } = tx;
-  const { sub, update, plan, at, composed, gateway } = quoted;
-  const { subscriptionId, userId, planId, quantity, amount, currency, planSnapshot, items, currentPeriodEnd } = sub;
-  const isNow = plan.effect === 'now';
-  const member = actor.kind === 'member';
-  return {
-    ...{ merchantId, pendingUpdateId: tx.newId('subup_'), version: 0, subscriptionId, userId, status: 'init' },
-    ...{ kind: plan.direction === 'downgrade' ? 'downgrade' : 'upgrade', prorationDate: at },
-    effectImmediate: pendingUpdateEffect[isNow ? 'now' : 'periodEnd'],
-    effectTime: isNow ? at : currentPeriodEnd,
-    ...{ planId, quantity, amount, currency, planSnapshot, items, ...update },
-    prorationAmount: composed.composition.amounts.totalAmount,
-    ...{ paid: false, invoiceId: '', link: '', gatewayId: gateway?.gatewayId ?? 0, name: composed.bill.name, note: '' },
-    ...{ memberId: member ? Number(actor.id) : 0, memberEmail: member ? actor.display : '' },
-    ...{ terms: { ...terms }, metadata, createTime: now, modifyTime: now },
-  };
 }

@@ -37,7 +37,9 @@ export function afterDeferred(sub: Subscription, update: DeferredUpdate): Subscr
   const { discount, manualPayment } = updateTermsOf(update);
   return {
     ...deferred(sub, update),
-    ...{ discount, ...taxedAfter(sub, update), ...meansAfter(sub, update) },
+    discount,
+    ...taxedAfter(sub, update),
+    ...meansAfter(sub, update),
     manualPayment: manualPayment || sub.manualPayment,
   };
 }

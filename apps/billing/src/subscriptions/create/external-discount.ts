@@ -11,7 +11,11 @@ export function externalTerms(
   const settings: Partial<Settings> = {
     billingType: recurring ? 'recurring' : 'onetime',
     discountType: fixed ? 'fixedAmount' : 'percentage',
-    ...{ amount: BigInt(discountAmount), percentage: discountPercentage, cycleLimit, endTime, metadata },
+    amount: BigInt(discountAmount),
+    percentage: discountPercentage,
+    cycleLimit,
+    endTime,
+    metadata,
   };
   const terms = fixed
     ? ({ kind: 'fixed', amount: BigInt(discountAmount) } as const)

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { type In, previewSubscription, type ValidResult } from '@recur/contracts';
 import { type Caller, Db, Handle, type Tx } from '@recur/platform';
 import { assertBuyer, findUser } from '../../customers/users.js';
-import * as discounts from '../../discounts/verbs.js';
+import * as discounts from '../../discounts/redemption.js';
 import { gatewayView } from '../../gateways/views.js';
 import { explanationOf, previewOf, refusalOf, taxReasonOf } from '../../invoicing/composed/preview.js';
 import { countryName } from '../../tax/countries.js';
@@ -44,11 +44,20 @@ export class SubscribingPreview {
       ]);
       const { originAmount, discountAmount, taxAmount, taxPercentage, totalAmount, totalAmountExcludingTax } = invoice;
       return {
-        ...{ invoice, discount, originAmount, discountAmount, taxAmount, taxPercentage, totalAmount },
+        invoice,
+        discount,
+        originAmount,
+        discountAmount,
+        taxAmount,
+        taxPercentage,
+        totalAmount,
         addonParams: addonParamsOf(sub),
         addons: sub.planSnapshot.addons,
         applyPromoCredit: composed.promo !== undefined,
-        ...{ currency: sub.currency, quantity: sub.quantity, plan: sub.planSnapshot.plan, trialEnd: sub.trialEnd },
+        currency: sub.currency,
+        quantity: sub.quantity,
+        plan: sub.planSnapshot.plan,
+        trialEnd: sub.trialEnd,
         ...refusalOf(composed),
         explanation: explanationOf(composed),
         email: user?.data.email ?? key.email ?? '',

@@ -53,8 +53,20 @@ export class Renewing {
 
 /** The terms of a subscription for another one: the same plan, quantity and add-ons, from now on and without a trial. */
 const termsOf = (old: Subscription) => ({
-  ...{ planId: old.planId, quantity: old.quantity, addonParams: addonParamsOf(old), currency: old.currency },
-  ...{ userId: old.userId, externalUserId: '', email: '', timeZone: old.timeZone },
-  ...{ vatNumber: old.vatNumber, vatCountryCode: old.countryCode, confirmCurrency: '', splitPayment: false },
-  ...{ trialEnd: 0, freeInInitialPeriod: false, freeTimeEnd: 0, billingAnchorDay: 0 },
+  planId: old.planId,
+  quantity: old.quantity,
+  addonParams: addonParamsOf(old),
+  currency: old.currency,
+  userId: old.userId,
+  externalUserId: '',
+  email: '',
+  timeZone: old.timeZone,
+  vatNumber: old.vatNumber,
+  vatCountryCode: old.countryCode,
+  confirmCurrency: '',
+  splitPayment: false,
+  trialEnd: 0,
+  freeInInitialPeriod: false,
+  freeTimeEnd: 0,
+  billingAnchorDay: 0,
 });

@@ -9,7 +9,9 @@ export async function numberAnswer(reader: Reader, text: string): Promise<ValidR
   const answer = await answerAbout(reader, vatNumber);
   const known = answer && `VIES says that the number is ${answer.valid ? 'valid' : 'invalid'}`;
   return {
-    ...{ ...emptyOf(ValidResult), vatNumber, countryCode },
+    ...emptyOf(ValidResult),
+    vatNumber,
+    countryCode,
     valid: answer?.valid ?? wellFormed,
     validateMessage: known ?? message,
   };

@@ -26,8 +26,14 @@ const limits = { batch: 50, leaseSeconds: 120, missed: 3, awaitSeconds: 3_600 } 
 
 /** Words of the operation log. */
 const words: Record<CycleStep, string> = {
-  ...{ make: 'BillingCycle', remake: 'BillingCycleAgain', enter: 'PeriodStart', finish: 'UsageComplete' },
-  ...{ suspend: 'Incomplete', end: 'CancelAtPeriodEnd', expire: 'Expire', last: 'LastUsage' },
+  make: 'BillingCycle',
+  remake: 'BillingCycleAgain',
+  enter: 'PeriodStart',
+  finish: 'UsageComplete',
+  suspend: 'Incomplete',
+  end: 'CancelAtPeriodEnd',
+  expire: 'Expire',
+  last: 'LastUsage',
 };
 
 /**

@@ -8,7 +8,7 @@ import type { Stretch } from '../../pricing/proration.js';
 import { subscriptionAggregate } from '../aggregate.js';
 import { Arrears } from '../arrears.js';
 import { ChangeEffects } from '../changes/effects.js';
-import { nextLines } from '../changes/next-lines.js';
+import { nextLines } from '../changes/next-period.js';
 import { pendingUpdates } from '../changes/tables.js';
 import { deferred, sells } from '../domain/apply-change.js';
 import { carriedMoved } from '../domain/carried.js';

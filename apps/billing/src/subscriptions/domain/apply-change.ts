@@ -42,8 +42,11 @@ export function updateTo(
 ): Update {
   const items = itemsFor(choice).map(item => keptPrice(sub, choice, item));
   return {
-    ...{ updatePlanId: choice.plan.id, updateQuantity: choice.quantity, updateAmount: amountOf(items) },
-    ...{ updateCurrency: choice.currency, updateItems: storedItems(items) },
+    updatePlanId: choice.plan.id,
+    updateQuantity: choice.quantity,
+    updateAmount: amountOf(items),
+    updateCurrency: choice.currency,
+    updateItems: storedItems(items),
     updateSnapshot: {
       ...snapshotOf(choice, at, sub.planSnapshot),
       chargeType: snapshotChargeType[direction === 'downgrade' ? 'downgrade' : 'upgrade'],
@@ -62,8 +65,12 @@ function keptPrice(sub: Subscription, { plan, addons, currency }: Choice, item: 
 /** The subscription after an update, in the same period. */
 export const updated = <S extends Subscription>(sub: S, update: Update): S => ({
   ...sub,
-  ...{ planId: update.updatePlanId, quantity: update.updateQuantity, amount: update.updateAmount },
-  ...{ currency: update.updateCurrency, planSnapshot: update.updateSnapshot, items: update.updateItems },
+  planId: update.updatePlanId,
+  quantity: update.updateQuantity,
+  amount: update.updateAmount,
+  currency: update.updateCurrency,
+  planSnapshot: update.updateSnapshot,
+  items: update.updateItems,
   priceChanges: update.updateCurrency === sub.currency ? entriesAfter(sub.priceChanges, update.updateItems) : [],
 });
 

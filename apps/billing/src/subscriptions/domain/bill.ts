@@ -68,9 +68,17 @@ const boundDiscount = (
 
 /** Fields of every bill of a subscription. */
 export const common = (sub: Subscription, moment: number) => ({
-  ...{ subscriptionId: sub.subscriptionId, userId: sub.userId, currency: sub.currency, moment },
-  ...{ taxPercentage: sub.taxPercentage, vatNumber: sub.vatNumber, countryCode: sub.countryCode },
-  ...{ snapshot: sub.planSnapshot, anchor: sub.anchor, trialEnd: sub.trialEnd, mainPlan: planOf(sub) },
+  subscriptionId: sub.subscriptionId,
+  userId: sub.userId,
+  currency: sub.currency,
+  moment,
+  taxPercentage: sub.taxPercentage,
+  vatNumber: sub.vatNumber,
+  countryCode: sub.countryCode,
+  snapshot: sub.planSnapshot,
+  anchor: sub.anchor,
+  trialEnd: sub.trialEnd,
+  mainPlan: planOf(sub),
 });
 
 /**
@@ -85,9 +93,15 @@ export function periodItems(sub: Subscription, period: Period, product?: FirstTe
     const plan = planIn(sub, planId);
     const named = key === PLAN_KEY && product?.name ? product : undefined;
     const line = {
-      ...{ key, kind: (key === PLAN_KEY ? 'plan' : 'addon') as LineKind, planId, plan },
-      ...{ name: named?.name ?? plan.planName, description: named?.description ?? plan.description },
-      ...{ unitAmount, quantity, originUnitAmount: unitAmount, stretch: { start, end } },
+      key,
+      kind: (key === PLAN_KEY ? 'plan' : 'addon') as LineKind,
+      planId,
+      plan,
+      name: named?.name ?? plan.planName,
+      description: named?.description ?? plan.description,
+      unitAmount,
+      quantity,
+      stretch: { start, end },
     };
     if (kind !== 'stub') return withPriceBefore(sub, line, start);
     const { amount, derivation } = chargePart({ unitAmount, quantity }, { start, end }, full);
@@ -117,9 +131,15 @@ function trialItems(sub: Subscription, { start, end, step = 0 }: Period, product
   const name = product?.name || trial.name || plan.planName;
   return [
     {
-      ...{ key: PLAN_KEY, kind: 'plan', planId: plan.id, plan, name },
+      key: PLAN_KEY,
+      kind: 'plan',
+      planId: plan.id,
+      plan,
+      name,
       description: product?.description || plan.description,
-      ...{ unitAmount, quantity: sub.quantity, originUnitAmount: unitAmount, stretch: { start, end } },
+      unitAmount,
+      quantity: sub.quantity,
+      stretch: { start, end },
     },
   ];
 }

@@ -29,7 +29,13 @@ interface InvoiceLineFacts {
 const CARRIED = 'carried:';
 
 export const carriedItem = ({ key, planId, name, description, amount, start, end }: CarriedLine): BillItem => ({
-  ...{ key: `${CARRIED}${key}`, kind: 'carried', planId, plan: null, name, description, quantity: 1 },
+  key: `${CARRIED}${key}`,
+  kind: 'carried',
+  planId,
+  plan: null,
+  name,
+  description,
+  quantity: 1,
   unitAmount: BigInt(amount),
   stretch: start === 0 ? null : { start, end },
 });
@@ -39,20 +45,24 @@ export const carriedLinesOf = (lines: readonly InvoiceLineFacts[]): CarriedLine[
   lines
     .filter(({ itemKey }) => itemKey.startsWith(CARRIED))
     .map(({ itemKey, planId, name, description, amountExcludingTax, discountAmount, startAt: start, endAt: end }) => ({
-      ...{ key: itemKey.slice(CARRIED.length), planId, name, description, start, end },
+      key: itemKey.slice(CARRIED.length),
+      planId,
+      name,
+      description,
+      start,
+      end,
       amount: Number(amountExcludingTax - discountAmount),
     }));
 
 /** A line that is carried: what is left of it after its discount. */
 export const carriedLine = (item: BillItem, amount: bigint): CarriedLine => ({
-  ...{
-    key: item.key.replace(CARRIED, ''),
-    planId: item.planId,
-    name: item.name,
-    description: item.description,
-    amount: Number(amount),
-  },
-  ...{ start: item.stretch?.start ?? 0, end: item.stretch?.end ?? 0 },
+  key: item.key.replace(CARRIED, ''),
+  planId: item.planId,
+  name: item.name,
+  description: item.description,
+  amount: Number(amount),
+  start: item.stretch?.start ?? 0,
+  end: item.stretch?.end ?? 0,
 });
 
 /**

@@ -125,9 +125,15 @@ const isWithin = ({ stretch }: SoldLine, { start, end }: Stretch): boolean =>
 
 /** An item for the whole of a period. */
 export const fullItem = (item: ShownItem, stretch: Stretch): BillItem => ({
-  ...{ key: item.key, kind: item.kind, planId: item.planId, plan: item.plan },
-  ...{ name: item.name, description: item.description },
-  ...{ unitAmount: item.unitAmount, quantity: item.quantity, stretch },
+  key: item.key,
+  kind: item.kind,
+  planId: item.planId,
+  plan: item.plan,
+  name: item.name,
+  description: item.description,
+  unitAmount: item.unitAmount,
+  quantity: item.quantity,
+  stretch,
 });
 
 /** An item for part of a period, with quantity 1 and the prorated amount. */
@@ -136,7 +142,9 @@ export function partItem(item: ShownItem, part: Stretch, full: Stretch): BillIte
   return {
     ...fullItem(item, part),
     description: `Remaining time of ${item.quantity} × ${item.name}`,
-    ...{ unitAmount: amount, quantity: 1, derivation },
+    unitAmount: amount,
+    quantity: 1,
+    derivation,
   };
 }
 

@@ -69,7 +69,9 @@ function inTrial(start: number, steps: TrialStep[]): Start {
   const end = steps.at(-1)?.end ?? start;
   return {
     period: { kind: 'trial', start, end: steps[0]?.end ?? end, step: 0 },
-    ...{ anchor: end, periodNo: 0, trialEnd: end },
+    anchor: end,
+    periodNo: 0,
+    trialEnd: end,
     multiTrial: { startedAt: start, currentIndex: 0, finished: false, steps },
   };
 }

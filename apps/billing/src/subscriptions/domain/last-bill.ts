@@ -52,7 +52,8 @@ export type LastKind = 'last' | 'usage';
 /** The last bill of a subscription. Carried lines come first. */
 export const lastBill = (sub: Subscription, items: readonly BillItem[], at: number, kind: LastKind): Bill => ({
   ...common(sub, at),
-  ...{ reason: kind, name: 'SubscriptionCancel' },
+  reason: kind,
+  name: 'SubscriptionCancel',
   period: { kind: '', start: sub.currentPeriodStart, end: at },
   items: [...sub.carried.map(carriedItem), ...items],
 });

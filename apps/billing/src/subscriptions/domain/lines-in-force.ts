@@ -12,9 +12,15 @@ export function creditItem(line: SoldLine, at: number): BillItem {
   const { amount, derivation } = creditUnused(line, line.stretch, start);
   const promoCredits = promoBack(line, secondsOf(unused), secondsOf(line.stretch));
   return {
-    ...{ key: line.key, kind: 'credit', planId: line.planId, plan: line.plan, name: line.name },
+    key: line.key,
+    kind: 'credit',
+    planId: line.planId,
+    plan: line.plan,
+    name: line.name,
     description: `Unused time of ${line.quantity} × ${line.name}`,
-    ...{ unitAmount: amount, quantity: 1, stretch: unused },
+    unitAmount: amount,
+    quantity: 1,
+    stretch: unused,
     derivation:
       promoCredits === 0n
         ? derivation

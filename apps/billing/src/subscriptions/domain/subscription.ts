@@ -156,7 +156,8 @@ export const suspended = <S extends Subscription>(
   now: number,
 ): S => ({
   ...moved(sub, 'suspend', now),
-  ...{ dunningTime: now, currentPeriodPaid: unpaid?.deadline ?? now },
+  dunningTime: now,
+  currentPeriodPaid: unpaid?.deadline ?? now,
 });
 
 /** Ended at once: by request, by its deadline, or because it never paid. */

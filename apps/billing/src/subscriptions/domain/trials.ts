@@ -29,7 +29,13 @@ export function trialSteps(plan: Plan, currency: string, start: number, zone: st
     const interval = { unit: (intervalUnit || 'day') as IntervalUnit, count: intervalCount || 1 };
     const end = duration > 0 ? from + duration : boundary(from, 1, interval, zone);
     steps.push({
-      ...{ name: step.name, start: from, end, duration, intervalUnit, intervalCount, metadata: step.metadata },
+      name: step.name,
+      start: from,
+      end,
+      duration,
+      intervalUnit,
+      intervalCount,
+      metadata: step.metadata,
       price: Number(priceIn(plan, currency, step.trialPrice)),
       compareAtPrice: Number(priceIn(plan, currency, step.trialCompareAtPrice)),
     });
@@ -43,8 +49,13 @@ function stepsOf({ multiTrials, trialDurationTime, trialAmount }: Plan): Plan['m
   if (trialDurationTime === 0) return [];
   return [
     {
-      ...{ name: '', metadata: {}, intervalUnit: '', intervalCount: 0 },
-      ...{ trialDuration: trialDurationTime, trialPrice: trialAmount, trialCompareAtPrice: 0 },
+      name: '',
+      metadata: {},
+      intervalUnit: '',
+      intervalCount: 0,
+      trialDuration: trialDurationTime,
+      trialPrice: trialAmount,
+      trialCompareAtPrice: 0,
     },
   ];
 }

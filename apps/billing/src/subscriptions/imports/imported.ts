@@ -1,7 +1,6 @@
-import { currencies, exponentOf, type ImportRow, type Plan, planStatus } from '@recur/contracts';
-import { boundary, type Interval, lengthOf, Rejected } from '@recur/kernel';
+import { currencies, exponentOf, type Plan, planStatus } from '@recur/contracts';
+import { boundary, type Interval, lengthOf } from '@recur/kernel';
 import { z } from 'zod';
-import type { Gateway } from '../../gateways/domain/gateway.js';
 import { chargesItself } from '../../gateways/domain/kinds.js';
 import { statedCountry } from '../../tax/countries.js';
 import {
@@ -16,48 +15,7 @@ import {
   storedItems,
 } from '../domain/items.js';
 import type { Subscription } from '../domain/subscription.js';
-
-export type ActiveRow = ImportRow<'ActiveSubscriptionImport'>;
-export type HistoryRow = ImportRow<'HistorySubscriptionImport'>;
-
-/** The things that a row names, as far as they are there, and when it is taken. */
-export interface Found {
-  merchantId: number;
-  now: number;
-  /** Zones in which the boundaries of its periods are looked for, the likeliest first. */
-  zones: readonly string[];
-  plan: Plan | undefined;
-  userId: number | undefined;
-  gateway: Gateway | undefined;
-  /** Plans of its add-ons, by their own ids and by the merchant's. */
-  addonPlan(named: { planId: number } | { externalPlanId: string }): Plan | undefined;
-}
-
-/** A fault of a column; '' for one of the row. */
-export interface Fault {
-  column: string;
-  message: string;
-}
-
-/** The faults of a row. */
-export class Faults {
-  readonly found: Fault[] = [];
-
-  add(column: string, message: string): void {
-    this.found.push({ column, message });
-  }
-
-  /** The result of `make`; undefined where it throws Rejected, whose words are then faults of the column. */
-  of<T>(column: string, make: () => T): T | undefined {
-    try {
-      return make();
-    } catch (error) {
-      if (!(error instanceof Rejected)) throw error;
-      this.add(column, [...error.issues.map(({ message }) => message), error.message].find(text => text !== '') ?? '');
-      return undefined;
-    }
-  }
-}
+import type { ActiveRow, Faults, Found, HistoryRow } from './row.js';
 
 const addonsAsked = z
   .array(
@@ -112,8 +70,16 @@ function sold(row: ActiveRow & HistoryRow, found: Found, faults: Faults) {
   if (!priced || userId === undefined || !gateway) return undefined;
   const snapshot = snapshotOf(choice, found.now);
   return {
-    ...{ merchantId, userId, productId: plan.productId, planId: plan.id, quantity, currency },
-    ...{ amount: amountOf(priced), items: storedItems(priced), planSnapshot: snapshot, gatewayId: gateway.gatewayId },
+    merchantId,
+    userId,
+    productId: plan.productId,
+    planId: plan.id,
+    quantity,
+    currency,
+    amount: amountOf(priced),
+    items: storedItems(priced),
+    planSnapshot: snapshot,
+    gatewayId: gateway.gatewayId,
   };
 }
 
@@ -168,21 +134,38 @@ function pricedAs(
   });
 }
 
+/** Fields that an imported subscription has not, or not yet. */
 const blank = {
-  ...{
-    id: 0,
-    subscriptionId: '',
-    version: 0,
-    previousStatus: 'init' as const,
-    type: 1,
-    trialEnd: 0,
-    cancelAtPeriodEnd: false,
-  },
-  ...{ paymentMethodId: '', gatewayPaymentType: '', manualPayment: false, cancelReason: '', cancelTime: 0 },
-  ...{ dunningTime: 0, latestInvoiceId: '', pendingUpdateId: '', priceChanges: [], multiTrial: null, discount: null },
-  ...{ carried: [], taxPercentage: 0, vatNumber: '', countryCode: '', metadata: {}, returnUrl: '', cancelUrl: '' },
-  ...{ asked: '', parkedReason: '', parkedAt: 0, currentPeriodPaid: 1 },
-} as const;
+  id: 0,
+  subscriptionId: '',
+  version: 0,
+  previousStatus: 'init',
+  type: 1,
+  trialEnd: 0,
+  cancelAtPeriodEnd: false,
+  paymentMethodId: '',
+  gatewayPaymentType: '',
+  manualPayment: false,
+  cancelReason: '',
+  cancelTime: 0,
+  dunningTime: 0,
+  latestInvoiceId: '',
+  pendingUpdateId: '',
+  priceChanges: [],
+  multiTrial: null,
+  discount: null,
+  carried: [],
+  taxPercentage: 0,
+  vatNumber: '',
+  countryCode: '',
+  metadata: {},
+  returnUrl: '',
+  cancelUrl: '',
+  asked: '',
+  parkedReason: '',
+  parkedAt: 0,
+  currentPeriodPaid: 1,
+} satisfies Partial<Subscription>;
 
 /** The period of a row; undefined where its times cannot be. */
 function timesOf(row: ActiveRow & HistoryRow, { now }: Found, faults: Faults, isOver: boolean) {
@@ -222,10 +205,22 @@ export function activeFrom(row: ActiveRow, found: Found, faults: Faults): Subscr
   if (!of || !times || !series || faults.found.length > 0) return undefined;
   const { start: currentPeriodStart, end: currentPeriodEnd, createTime } = times;
   return {
-    ...{ ...blank, ...of, ...series, status: 'active', currentPeriodStart, currentPeriodEnd, createTime, metadata },
-    ...{ trialEnd, cancelAtPeriodEnd: row.CancelAtPeriodEnd ?? false, modifyTime: found.now, countryCode },
-    ...{ firstPaidTime: trialEnd > 0 ? 0 : (FirstPaidTime ?? createTime), taxPercentage: row.TaxPercentage ?? 0 },
-    ...{ vatNumber: row.VatNumber ?? '', externalSubscriptionId: row.ExternalSubscriptionId ?? '' },
+    ...blank,
+    ...of,
+    ...series,
+    status: 'active',
+    currentPeriodStart,
+    currentPeriodEnd,
+    createTime,
+    metadata,
+    trialEnd,
+    cancelAtPeriodEnd: row.CancelAtPeriodEnd ?? false,
+    modifyTime: found.now,
+    countryCode,
+    firstPaidTime: trialEnd > 0 ? 0 : (FirstPaidTime ?? createTime),
+    taxPercentage: row.TaxPercentage ?? 0,
+    vatNumber: row.VatNumber ?? '',
+    externalSubscriptionId: row.ExternalSubscriptionId ?? '',
   };
 }
 
@@ -238,17 +233,21 @@ export function historyFrom(row: HistoryRow, found: Found, faults: Faults): Subs
   if (!of || !times || faults.found.length > 0) return undefined;
   const { start: currentPeriodStart, end: currentPeriodEnd, createTime } = times;
   return {
-    ...{
-      ...blank,
-      ...of,
-      status: 'expired',
-      previousStatus: 'active',
-      timeZone,
-      anchor: currentPeriodStart,
-      periodNo: 1,
-    },
-    ...{ currentPeriodStart, currentPeriodEnd, createTime, firstPaidTime: createTime, modifyTime: found.now, metadata },
-    ...{ cancelReason: 'It had ended before it was imported', cancelTime: currentPeriodEnd },
+    ...blank,
+    ...of,
+    status: 'expired',
+    previousStatus: 'active',
+    timeZone,
+    anchor: currentPeriodStart,
+    periodNo: 1,
+    currentPeriodStart,
+    currentPeriodEnd,
+    createTime,
+    firstPaidTime: createTime,
+    modifyTime: found.now,
+    metadata,
+    cancelReason: 'It had ended before it was imported',
+    cancelTime: currentPeriodEnd,
     externalSubscriptionId: row.ExternalSubscriptionId ?? '',
   };
 }

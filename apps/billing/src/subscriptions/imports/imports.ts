@@ -6,7 +6,7 @@ import { type Caller, CLOCK, type Clock, Db, type Reader, type Tx } from '@recur
 import { sellerCountry } from '../../customers/merchants.js';
 import { knownPlans, plansByExternalIds } from '../../customers/plans.js';
 import { emailKey, usersByNames } from '../../customers/users.js';
-import * as discounts from '../../discounts/verbs.js';
+import * as discounts from '../../discounts/redemption.js';
 import { gatewayUsersOf } from '../../gateways/chargeable.js';
 import type { Gateway } from '../../gateways/domain/gateway.js';
 import { gatewaysById } from '../../gateways/lookup.js';
@@ -19,7 +19,8 @@ import { nextBill } from '../next-bill.js';
 import { makeTime } from '../schedule.js';
 import { settingsOf } from '../settings.js';
 import { subscriptions } from '../tables.js';
-import { type ActiveRow, activeFrom, Faults, type Found, type HistoryRow, historyFrom } from './imported.js';
+import { activeFrom, historyFrom } from './imported.js';
+import { type ActiveRow, Faults, type Found, type HistoryRow } from './row.js';
 import { payerOf, type Ready, taken } from './taken.js';
 
 export type SubscriptionTask = Exclude<ImportTask, 'UserImport'>;
@@ -146,7 +147,10 @@ async function factsOf(reader: Reader, asked: readonly Asked[]) {
     gatewayUsersOf(reader, [...new Set(userIds)]),
   ]);
   return {
-    ...{ settings, users, byExternalId, byId },
+    settings,
+    users,
+    byExternalId,
+    byId,
     gateways: [...gateways.values()].filter(({ archived }) => !archived),
     held: new Map(held.map(sub => [sub.externalSubscriptionId, `${sub.subscriptionId} already`])),
     /** The gateways' own ids of users; those of the file are added as rows are judged. */
@@ -243,7 +247,9 @@ function foundBy(reader: Reader, fields: ActiveRow & HistoryRow, facts: Facts): 
   const planOfNames = (externalPlanId: string | undefined, planId: number): Plan | undefined =>
     externalPlanId === undefined ? byId.get(planId) : byExternalId.get(externalPlanId);
   return {
-    ...{ merchantId: reader.merchantId, now: reader.now, zones: [...new Set([settings.timeZone, 'UTC'])] },
+    merchantId: reader.merchantId,
+    now: reader.now,
+    zones: [...new Set([settings.timeZone, 'UTC'])],
     plan: planOfNames(ExternalPlanId, PlanId),
     userId: ExternalUserId === undefined ? users.byEmail.get(emailKey(Email)) : users.byExternalId.get(ExternalUserId),
     gateway: gateways.find(({ gatewayName }: Gateway) => gatewayName === Gateway?.toLowerCase()),

@@ -8,7 +8,7 @@ import { notBilled } from '../domain/periods.js';
 import type { Subscription } from '../domain/subscription.js';
 import { scheduleNext } from '../schedule.js';
 import { subscriptionPeriods, subscriptions } from '../tables.js';
-import type { ActiveRow } from './imported.js';
+import type { ActiveRow } from './row.js';
 
 /** A row that can be taken. */
 export interface Ready {

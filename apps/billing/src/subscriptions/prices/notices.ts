@@ -84,7 +84,10 @@ export class PriceNotices {
     const { oldUnitAmount, unitAmount, effectTime } = entry;
     const facts = {
       plan: plans.find(plan => plan?.id === entry.planId)?.planName ?? '',
-      ...{ currency, decimals: exponentOf(currency), timeZone, language: languageOf(buyer.language) },
+      currency,
+      decimals: exponentOf(currency),
+      timeZone,
+      language: languageOf(buyer.language),
       oldAmount: BigInt(oldUnitAmount),
       amount: BigInt(kind === 'price_change' ? unitAmount : oldUnitAmount),
       from: effectTime,

@@ -2,7 +2,7 @@ import * as contract from '@recur/contracts';
 import type { Reader } from '@recur/platform';
 import { shownAddons, shownPlan } from '../../customers/plans.js';
 import { usersById } from '../../customers/users.js';
-import * as discounts from '../../discounts/verbs.js';
+import * as discounts from '../../discounts/redemption.js';
 import { gatewaysById } from '../../gateways/lookup.js';
 import { gatewayView } from '../../gateways/views.js';
 import { invoicesById } from '../../invoicing/lists/details.js';
@@ -57,7 +57,13 @@ export async function detailOf(reader: Reader, sub: Subscription) {
   const { addonParams, addons, gateway, latestInvoice, plan, subscription, user } = detail;
   const { unfinishedSubscriptionPendingUpdate } = detail;
   return {
-    ...{ addonParams, addons, gateway, latestInvoice, plan, subscription, user },
+    addonParams,
+    addons,
+    gateway,
+    latestInvoice,
+    plan,
+    subscription,
+    user,
     unfinishedSubscriptionPendingUpdate,
   };
 }

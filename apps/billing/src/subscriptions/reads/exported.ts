@@ -39,14 +39,24 @@ function columnsOf(row: Row) {
   const { plan, addons } = row.planSnapshot;
   const named = addons.map(({ addonPlan, quantity }) => `${quantity} × ${addonPlan?.planName ?? ''}`);
   return {
-    ...{ SubscriptionId: row.subscriptionId, Status: row.status, PlanId: row.planId, PlanName: plan?.planName ?? '' },
-    ...{ ProductId: row.productId, Quantity: row.quantity, Currency: row.currency },
+    SubscriptionId: row.subscriptionId,
+    Status: row.status,
+    PlanId: row.planId,
+    PlanName: plan?.planName ?? '',
+    ProductId: row.productId,
+    Quantity: row.quantity,
+    Currency: row.currency,
     Amount: majorUnits(row.amount, row.currency),
     Interval: plan ? `${plan.intervalCount} ${plan.intervalUnit}` : '',
     AddOns: named.join('; '),
     DiscountCode: row.discount?.code ?? '',
-    ...{ CancelAtPeriodEnd: row.cancelAtPeriodEnd ? 'yes' : 'no', CancelReason: row.cancelReason },
-    ...{ CurrentPeriodStart: row.currentPeriodStart, CurrentPeriodEnd: row.currentPeriodEnd, TrialEnd: row.trialEnd },
-    ...{ FirstPaidTime: row.firstPaidTime, CreateTime: row.createTime, CancelTime: row.cancelTime },
+    CancelAtPeriodEnd: row.cancelAtPeriodEnd ? 'yes' : 'no',
+    CancelReason: row.cancelReason,
+    CurrentPeriodStart: row.currentPeriodStart,
+    CurrentPeriodEnd: row.currentPeriodEnd,
+    TrialEnd: row.trialEnd,
+    FirstPaidTime: row.firstPaidTime,
+    CreateTime: row.createTime,
+    CancelTime: row.cancelTime,
   };
 }

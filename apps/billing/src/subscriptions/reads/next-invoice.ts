@@ -18,7 +18,7 @@ import { nextInvoiceOf } from '../../invoicing/composed/open-invoices.js';
 import { previewOf } from '../../invoicing/composed/preview.js';
 import { invoicesById } from '../../invoicing/lists/details.js';
 import { Arrears } from '../arrears.js';
-import { chargedAnew } from '../changes/charged-anew.js';
+import { chargedAnew } from '../changes/next-period.js';
 import { afterDeferred } from '../changes/update-terms.js';
 import { cycleBill } from '../domain/bill.js';
 import { carriedItem } from '../domain/carried.js';

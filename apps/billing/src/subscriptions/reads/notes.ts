@@ -15,8 +15,12 @@ export class SubscriptionNotes {
       const { kind, id, display } = caller.actor;
       const member = kind === 'member' ? { memberId: Number(id), memberEmail: display } : noMember;
       tx.save(subscriptionNotes, {
-        ...{ merchantId: tx.merchantId, id: await tx.nextId(subscriptionNotes), subscriptionId, note },
-        ...{ ...member, createTime: tx.now },
+        merchantId: tx.merchantId,
+        id: await tx.nextId(subscriptionNotes),
+        subscriptionId,
+        note,
+        ...member,
+        createTime: tx.now,
       });
       tx.log(`Subscription(${subscriptionId})`, 'NewAdminNote', { subscriptionId, userId });
       return {};

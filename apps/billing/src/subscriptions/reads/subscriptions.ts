@@ -42,9 +42,16 @@ export class SubscriptionReads {
       const sub = await newestOf(reader, { userId: user.id, productId });
       if (sub) return this.shown(reader, sub);
       return {
-        ...{ addonParams: [], addons: [], gateway: null, latestInvoice: null, plan: null, subscription: null },
-        ...{ unfinishedSubscriptionPendingUpdate: null, user: user.data },
-        ...{ hasNextInvoice: false, noNextInvoiceReason: 'The user has no subscription to this product' },
+        addonParams: [],
+        addons: [],
+        gateway: null,
+        latestInvoice: null,
+        plan: null,
+        subscription: null,
+        unfinishedSubscriptionPendingUpdate: null,
+        user: user.data,
+        hasNextInvoice: false,
+        noNextInvoiceReason: 'The user has no subscription to this product',
       };
     });
   }

@@ -96,14 +96,20 @@ async function shown(reader: Reader, rows: readonly Entry[]): Promise<Subscripti
     // an invoice shows what was sold at its time
     const snapshot = update?.updateSnapshot ?? invoice?.planSnapshot ?? sub?.planSnapshot;
     return {
-      ...{ merchantId: reader.merchantId, subscriptionId, userId: Number(row.user_id), invoiceId },
-      ...{ createTime: Number(row.create_time), periodStart: startAt, periodEnd: endAt },
+      merchantId: reader.merchantId,
+      subscriptionId,
+      userId: Number(row.user_id),
+      invoiceId,
+      createTime: Number(row.create_time),
+      periodStart: startAt,
+      periodEnd: endAt,
       uniqueId: updateId || `${subscriptionId}_${row.seq}`,
       addons: shownAddons(snapshot?.addons ?? []),
       currency: update?.updateCurrency ?? invoice?.currency ?? sub?.currency ?? '',
       gatewayId: invoice?.gatewayId ?? sub?.gatewayId ?? 0,
       paymentId: invoice?.paymentId ?? '',
-      ...{ periodStartTime: iso(startAt), periodEndTime: iso(endAt) },
+      periodStartTime: iso(startAt),
+      periodEndTime: iso(endAt),
       plan: shownPlan(snapshot?.plan ?? null),
       planId: snapshot?.plan?.id ?? 0,
       quantity: update?.updateQuantity ?? sub?.quantity ?? 0,

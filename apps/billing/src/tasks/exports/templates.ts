@@ -33,8 +33,15 @@ export class ExportTemplates {
       if (Number(row?.count) >= limits.templates) throw new Rejected('too_many_templates');
       const { name, task, payload, exportColumns: columns, format } = input;
       const template = {
-        ...{ merchantId: tx.merchantId, id: await tx.nextId(exportTemplates), memberId: memberOf(caller) },
-        ...{ task, name, payload, columns, format, createTime: tx.now },
+        merchantId: tx.merchantId,
+        id: await tx.nextId(exportTemplates),
+        memberId: memberOf(caller),
+        task,
+        name,
+        payload,
+        columns,
+        format,
+        createTime: tx.now,
       };
       tx.save(exportTemplates, template);
       tx.log(`ExportTemplate(${template.id})`, 'New');

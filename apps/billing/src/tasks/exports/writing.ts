@@ -27,8 +27,13 @@ import { sources } from './sources.js';
  * file; the attempts after which a task fails, in some half an hour; the time that a question to another service may take.
  */
 const limits = {
-  ...{ rows: 5_000, page: 1_000, partBytes: 2_000_000, fileBytes: 0xffff_ffff - 10_000_000 },
-  ...{ attempts: 8, leaseSeconds: 180, askMs: 20_000 },
+  rows: 5_000,
+  page: 1_000,
+  partBytes: 2_000_000,
+  fileBytes: 0xffff_ffff - 10_000_000,
+  attempts: 8,
+  leaseSeconds: 180,
+  askMs: 20_000,
 } as const;
 
 /** The kind of work that writes an export, slice by slice; the key is the id of its task. */
@@ -102,7 +107,12 @@ export class ExportWriting {
     const { rows: before, bytes, crc, rawBytes } = task;
     const state = { rows: before, bytes, crc, rawBytes };
     const file = await this.files.write(task.merchantId, {
-      ...{ format, columns, rows, zone: zoneOf(payload), last: next === undefined, state },
+      format,
+      columns,
+      rows,
+      zone: zoneOf(payload),
+      last: next === undefined,
+      state,
     });
     if (Math.max(file.bytes, file.rawBytes) > this.limits.fileBytes) {
       throw new Lasting('The file would be larger than 4 GB: narrow the filters, or name fewer columns');
@@ -118,7 +128,8 @@ export class ExportWriting {
       const caller = systemCaller(merchantId, requestId, this.clock.wall() + this.limits.askMs);
       const reading = { db: this.db, questions: this.questions, caller, payload, columns };
       const page: Sliced<(string | number)[]> = await sources[task.task](reading, {
-        ...{ after: next, count: Math.min(this.limits.page, this.limits.rows - rows.length) },
+        after: next,
+        count: Math.min(this.limits.page, this.limits.rows - rows.length),
       });
       rows.push(...page.rows);
       next = page.next;
@@ -144,9 +155,17 @@ export class ExportWriting {
     const { rows, bytes, crc, rawBytes } = file;
     const isDone = next === undefined;
     tx.save(taskRows, {
-      ...{ ...task, rows, bytes, crc, rawBytes, startTime, modifyTime: now },
-      ...{ parts: all, position: next ?? '' },
-      ...{ status: isDone ? 'done' : 'running', finishTime: isDone ? now : 0 },
+      ...task,
+      rows,
+      bytes,
+      crc,
+      rawBytes,
+      startTime,
+      modifyTime: now,
+      parts: all,
+      position: next ?? '',
+      status: isDone ? 'done' : 'running',
+      finishTime: isDone ? now : 0,
     });
     if (isDone) removeLater(tx, id, now);
     else tx.schedule(EXPORT_WORK, String(id), now);

@@ -16,8 +16,14 @@ export interface AskedRow<T extends ImportTask> {
 
 /** Columns that results have beside those that were sent: no effect in a file that is sent again. */
 export const resultColumns = [
-  ...['ImportResult', 'UserId', 'SubscriptionId', 'NextInvoiceTime', 'NextInvoiceTotal', 'NextInvoiceDiscount'],
-  ...['NextInvoiceTax', 'NextInvoiceCurrency'],
+  'ImportResult',
+  'UserId',
+  'SubscriptionId',
+  'NextInvoiceTime',
+  'NextInvoiceTotal',
+  'NextInvoiceDiscount',
+  'NextInvoiceTax',
+  'NextInvoiceCurrency',
 ] as const;
 
 /** The rows of a table, and what is wrong with its header and with cells; without an issue every row is of its shape. */

@@ -22,7 +22,10 @@ export function resultFile(
   for (const issue of issues) faults.set(issue.row, [...(faults.get(issue.row) ?? []), issue]);
   const sent = header.flatMap((name, at) => (resultColumns.some(known => known === name) ? [] : [{ name, at }]));
   return {
-    ...{ format, zone: 'UTC', last: true, state: { rows: 0, bytes: 0, crc: 0, rawBytes: 0 } },
+    format,
+    zone: 'UTC',
+    last: true,
+    state: { rows: 0, bytes: 0, crc: 0, rawBytes: 0 },
     columns: [...sent.map(({ name }) => name), ...used].map(name => ({ name, kind: 'text' })),
     rows: rows.map(({ row, cells }) => {
       const own = faults.get(row);

@@ -144,8 +144,15 @@ export class ImportRunning {
     const parts = file ? await addToFile(tx, task, file.content, limits.partBytes) : 0;
     await dropUpload(tx, id);
     tx.save(taskRows, {
-      ...{ ...task, parts, bytes: file?.bytes ?? 0, rows: isDone ? rows : 0, failureReason: reason },
-      ...{ status: isDone ? 'done' : 'failed', startTime: now, finishTime: now, modifyTime: now },
+      ...task,
+      parts,
+      bytes: file?.bytes ?? 0,
+      rows: isDone ? rows : 0,
+      failureReason: reason,
+      status: isDone ? 'done' : 'failed',
+      startTime: now,
+      finishTime: now,
+      modifyTime: now,
     });
     removeLater(tx, id, now);
     tx.log(`Import(${id})`, `${task.task}: ${isDone ? `${rows} rows` : 'refused'}`);

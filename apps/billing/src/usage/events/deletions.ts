@@ -42,7 +42,10 @@ export class UsageDeletions {
     let tally = removed(aggregation, counter, event, isLast);
     if (!tally) {
       await tx.run('update usage_events set deleted_time = $4 where merchant_id = $1 and id = $2 and event_time = $3', [
-        ...[tx.merchantId, id, eventTime, tx.now],
+        tx.merchantId,
+        id,
+        eventTime,
+        tx.now,
       ]);
       tally = await recount(tx, aggregation, counter);
     }

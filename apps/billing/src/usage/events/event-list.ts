@@ -83,7 +83,10 @@ async function usersOf(reader: Reader, subscriptionIds: readonly string[]): Prom
 /** The events that an invoice charges: those that its billings were the first to include. */
 function onInvoice(billed: readonly Billing[]): Condition {
   const stretches = billed.map(({ subscriptionId, metricId, startAt, counterVersion }) => ({
-    ...{ subscription_id: subscriptionId, metric_id: metricId, start_at: startAt, last: counterVersion },
+    subscription_id: subscriptionId,
+    metric_id: metricId,
+    start_at: startAt,
+    last: counterVersion,
   }));
   return [
     `exists (select 1 from jsonb_to_recordset(?::jsonb)

@@ -27,9 +27,16 @@ export function exportedEvents(
       const metric = metrics.get(row.metricId);
       const { periodStart = 0, periodEnd = 0 } = parts[index] ?? {};
       return {
-        ...{ Id: row.id, ExternalEventId: row.externalEventId, MetricCode: metric?.code ?? '' },
-        ...{ MetricName: metric?.metricName ?? '', Value: Number(row.value), SubscriptionId: row.subscriptionId },
-        ...{ PeriodStart: periodStart, PeriodEnd: periodEnd, EventTime: row.eventTime, CreateTime: row.createTime },
+        Id: row.id,
+        ExternalEventId: row.externalEventId,
+        MetricCode: metric?.code ?? '',
+        MetricName: metric?.metricName ?? '',
+        Value: Number(row.value),
+        SubscriptionId: row.subscriptionId,
+        PeriodStart: periodStart,
+        PeriodEnd: periodEnd,
+        EventTime: row.eventTime,
+        CreateTime: row.createTime,
         ...buyerColumns(row.userId, users.get(row.userId)),
       };
     });

@@ -24,7 +24,9 @@ export interface Recorded {
 export type Outcome = Recorded | Rejected;
 
 const nameOf = ({ userId, metric, externalEventId }: Incoming): EventName => ({
-  ...{ userId, metricId: metric.id, externalEventId },
+  userId,
+  metricId: metric.id,
+  externalEventId,
 });
 
 /**
@@ -180,9 +182,17 @@ class Counting {
       this.changedUniques.set(unique, { counter: locked, uniqueId: incoming.uniqueId });
     }
     const row: UsageEvent = {
-      ...{ merchantId: tx.merchantId, ...name, ...event, subscriptionId: subscription.subscriptionId },
-      ...{ properties: incoming.properties, counterStart: locked.startAt, counterVersion: current.version },
-      ...{ used: current.used, metricLimit: total, createTime: tx.now, deletedTime: 0 },
+      merchantId: tx.merchantId,
+      ...name,
+      ...event,
+      subscriptionId: subscription.subscriptionId,
+      properties: incoming.properties,
+      counterStart: locked.startAt,
+      counterVersion: current.version,
+      used: current.used,
+      metricLimit: total,
+      createTime: tx.now,
+      deletedTime: 0,
     };
     const recorded = { event: row, placed: { ...placed, counter: locked } };
     this.recorded.set(nameKey(name), recorded);

@@ -39,10 +39,20 @@ export class LimitAdjustments {
       const { subscriptionId, userId } = subscription;
       const { kind, id, display } = caller.actor;
       tx.save(adjustments, {
-        ...{ merchantId: tx.merchantId, id: await tx.nextId(adjustments), subscriptionId, metricId: metric.id, userId },
-        ...{ periodStart: period.start, quotaType: 'manual', amount, reason: input.reason },
-        ...{ memberId: kind === 'member' ? Number(id) : 0, memberEmail: display },
-        ...{ previousLimit: total, previousUsed: counter.used, createTime: tx.now },
+        merchantId: tx.merchantId,
+        id: await tx.nextId(adjustments),
+        subscriptionId,
+        metricId: metric.id,
+        userId,
+        periodStart: period.start,
+        quotaType: 'manual',
+        amount,
+        reason: input.reason,
+        memberId: kind === 'member' ? Number(id) : 0,
+        memberEmail: display,
+        previousLimit: total,
+        previousUsed: counter.used,
+        createTime: tx.now,
       });
       // levels of the new limit that are not reached are told of again
       const alerted = Math.min(counter.alerted, levelReached(counter.used, total + amount));

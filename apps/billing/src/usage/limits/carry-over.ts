@@ -60,8 +60,16 @@ async function adjust(
   const before = found?.amount ?? 0n;
   if (before === amount) return;
   tx.save(adjustments, {
-    ...{ ...of, merchantId: tx.merchantId, id: found?.id ?? (await tx.nextId(adjustments)), userId, amount },
-    ...{ reason: '', memberId: 0, memberEmail: '', previousLimit: previous.total, previousUsed: previous.used },
+    ...of,
+    merchantId: tx.merchantId,
+    id: found?.id ?? (await tx.nextId(adjustments)),
+    userId,
+    amount,
+    reason: '',
+    memberId: 0,
+    memberEmail: '',
+    previousLimit: previous.total,
+    previousUsed: previous.used,
     createTime: found?.createTime ?? tx.now,
   });
   tx.save(counters, { ...counter, adjusted: counter.adjusted + amount - before });

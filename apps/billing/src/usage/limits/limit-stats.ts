@@ -57,6 +57,9 @@ export const totalLimit = (
 
 /** A limit as histories show it. */
 export const historyStat = ({ used, total, minEventId, maxEventId, view }: LimitStat) => ({
-  ...{ usedValue: Number(used), totalLimit: Number(total), minEventId, maxEventId },
+  usedValue: Number(used),
+  totalLimit: Number(total),
+  minEventId,
+  maxEventId,
   metricLimit: view,
 });

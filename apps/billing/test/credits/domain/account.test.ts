@@ -6,8 +6,18 @@ import { defaultTerms, termsOf, worthOf } from '../../../src/credits/domain/conf
 import { type CreditMove, creditMoves } from '../../../src/pricing/credit.js';
 
 const fresh = (over: Partial<Account> = {}): Account => ({
-  ...{ merchantId: 15, creditId: 1, userId: 2, type: 'promo', currency: 'EUR', createTime: 1, version: 0 },
-  ...{ balance: 0n, totalIncrement: 0n, totalDecrement: 0n, lastSequence: 0, terms: defaultTerms },
+  merchantId: 15,
+  creditId: 1,
+  userId: 2,
+  type: 'promo',
+  currency: 'EUR',
+  createTime: 1,
+  version: 0,
+  balance: 0n,
+  totalIncrement: 0n,
+  totalDecrement: 0n,
+  lastSequence: 0,
+  terms: defaultTerms,
   ...over,
 });
 const entry = { id: 1, transactionId: 'ct_1', now: 100 };

@@ -3,16 +3,31 @@ import type { ChargeRequest, GatewayAccount, RefundRequest } from '../../../src/
 import { StripeGateway } from '../../../src/gateways/adapters/stripe.js';
 
 export const account: GatewayAccount = {
-  ...{ merchantId: 1, gatewayId: 7, key: 'pk_test_1', secret: 'sk_test_1', webhookSecret: 'whsec_1' },
+  merchantId: 1,
+  gatewayId: 7,
+  key: 'pk_test_1',
+  secret: 'sk_test_1',
+  webhookSecret: 'whsec_1',
 };
 
 export const charge: ChargeRequest = {
-  ...{ idempotencyKey: 'pay_1-1', paymentId: 'pay_1', amount: 1200n, currency: 'EUR', gatewayMethodId: 'pm_1' },
-  ...{ gatewayUserId: 'cus_1', offSession: true, returnUrl: '', manualCapture: false },
+  idempotencyKey: 'pay_1-1',
+  paymentId: 'pay_1',
+  amount: 1200n,
+  currency: 'EUR',
+  gatewayMethodId: 'pm_1',
+  gatewayUserId: 'cus_1',
+  offSession: true,
+  returnUrl: '',
+  manualCapture: false,
 };
 
 export const refundOf = (reference: string, refundId = 're_1'): RefundRequest => ({
-  ...{ idempotencyKey: refundId, refundId, reference, amount: 500n, currency: 'EUR' },
+  idempotencyKey: refundId,
+  refundId,
+  reference,
+  amount: 500n,
+  currency: 'EUR',
 });
 
 /** The adapter, and Stripe's own client, of a server at this address. */

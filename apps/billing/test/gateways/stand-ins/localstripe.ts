@@ -17,8 +17,13 @@ export function againstLocalstripe(url: string): void {
   const { gateway, stripe } = clientsOf(url);
   const charged = (capture_method: 'automatic' | 'manual', recur_key: string) =>
     stripe.paymentIntents.create({
-      ...{ amount: 1200, currency: 'eur', payment_method: 'pm_card_visa', confirm: true, off_session: true },
-      ...{ capture_method, metadata: { recur_key } },
+      amount: 1200,
+      currency: 'eur',
+      payment_method: 'pm_card_visa',
+      confirm: true,
+      off_session: true,
+      capture_method,
+      metadata: { recur_key },
     });
   const statusOf = ({ id: reference }: Stripe.PaymentIntent) =>
     gateway.status(account, { idempotencyKey: '', reference, gatewayUserId: '', sentAt: 0 });
@@ -61,7 +66,10 @@ export function againstLocalstripe(url: string): void {
       const { id } = await charged('automatic', 'pay_3-1');
       const refunded = await gateway.refund(account, refundOf(id, 're_3'));
       expect(refunded).toEqual({
-        ...{ is: 'succeeded', reference: expect.stringMatching(/^re_/), amount: 500n, currency: 'EUR' },
+        is: 'succeeded',
+        reference: expect.stringMatching(/^re_/),
+        amount: 500n,
+        currency: 'EUR',
       });
       expect(await gateway.refundStatus(account, refundOf(id, 're_3'), refunded.reference)).toEqual(refunded);
       expect(await gateway.refundStatus(account, refundOf(id, 're_3'), '')).toEqual(refunded);

@@ -29,7 +29,15 @@ export async function cardShop(env: Record<string, string> = {}) {
     }
   };
   return {
-    ...{ s, gatewayId, sandbox, account, buyer, card, made, drain, pass },
+    s,
+    gatewayId,
+    sandbox,
+    account,
+    buyer,
+    card,
+    made,
+    drain,
+    pass,
     /** Replaces a user's card. */
     async swap(userId: number, scenario: string) {
       const { method } = await card(userId, scenario);

@@ -24,7 +24,10 @@ async function apply(...facts: Fact[]): Promise<number> {
   return (await c.s.t.emitted()).filter(({ type }) => type === 'operation.logged').length;
 }
 const method = (gatewayUserId: string, gatewayMethodId = 'succeeds'): Fact => ({
-  ...{ about: 'method', id: fresh(), at, gatewayUserId },
+  about: 'method',
+  id: fresh(),
+  at,
+  gatewayUserId,
   method: { gatewayMethodId, type: 'card', data: { last4: '4242' } },
 });
 
@@ -82,7 +85,10 @@ describe('facts of a gateway', () => {
     const { invoiceId, invoice } = await c.charged('times_out_before_charging');
     await c.pass(600);
     const declined = (attempt: number): Fact => ({
-      ...{ about: 'charge', id: fresh(), at, idempotencyKey: `${invoice.paymentId}-${attempt}` },
+      about: 'charge',
+      id: fresh(),
+      at,
+      idempotencyKey: `${invoice.paymentId}-${attempt}`,
       outcome: { is: 'declined', kind: 'hard', reason: 'late', reference: 'ch_9' },
     });
     expect(await apply(declined(1), declined(2))).toBe(0);
@@ -93,9 +99,14 @@ describe('facts of a gateway', () => {
     const { userId, invoiceId, invoice } = await c.charged('needs_action');
     await c.s.t.rows('update payments set attempt = 2 where invoice_id = $1', [invoiceId]);
     const charged = (attempt: number): Fact => ({
-      ...{ about: 'charge', id: fresh(), at, idempotencyKey: `${invoice.paymentId}-${attempt}` },
+      about: 'charge',
+      id: fresh(),
+      at,
+      idempotencyKey: `${invoice.paymentId}-${attempt}`,
       outcome: {
-        ...{ is: 'succeeded', reference: `ch_${attempt}_${invoice.paymentId}`, amount: 7_033n },
+        is: 'succeeded',
+        reference: `ch_${attempt}_${invoice.paymentId}`,
+        amount: 7_033n,
         currency: invoice.currency,
       },
     });

@@ -55,8 +55,15 @@ describe('a worker that ends', () => {
   };
   const charge = (paymentId: string, gatewayMethodId = 'succeeds') =>
     c.sandbox.charge(c.account, {
-      ...{ idempotencyKey: `${paymentId}-1`, paymentId, amount: 7_033n, currency: 'EUR', gatewayMethodId },
-      ...{ gatewayUserId: '', offSession: true, returnUrl: '', manualCapture: false },
+      idempotencyKey: `${paymentId}-1`,
+      paymentId,
+      amount: 7_033n,
+      currency: 'EUR',
+      gatewayMethodId,
+      gatewayUserId: '',
+      offSession: true,
+      returnUrl: '',
+      manualCapture: false,
     });
 
   it('between claim and call: the gateway has seen nothing, and it is sent as the next attempt', async () => {

@@ -308,8 +308,15 @@ describe('payment/timeline/list and payment/item/list', () => {
     expect(total).toBe(2);
     expect(paymentItems).toEqual([
       {
-        ...{ name: 'Cup', description: '', quantity: 2, unitAmountExcludingTax: 500, currency: 'EUR' },
-        ...{ amountExcludingTax: 1_000, tax: 100, taxPercentage: 1_000, amount: 1_100 },
+        name: 'Cup',
+        description: '',
+        quantity: 2,
+        unitAmountExcludingTax: 500,
+        currency: 'EUR',
+        amountExcludingTax: 1_000,
+        tax: 100,
+        taxPercentage: 1_000,
+        amount: 1_100,
       },
       expect.objectContaining({ name: 'Box', description: 'Small', amount: 110 }),
     ]);

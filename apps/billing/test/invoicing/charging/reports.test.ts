@@ -26,8 +26,14 @@ beforeEach(async () => {
 });
 
 const intent = (paymentId: string, over: object = {}) => ({
-  ...{ id: `pi_of_${paymentId}`, object: 'payment_intent', status: 'succeeded', amount: 500, amount_received: 500 },
-  ...{ currency: 'usd', metadata: { recur_key: `${paymentId}-1`, recur_payment: paymentId }, ...over },
+  id: `pi_of_${paymentId}`,
+  object: 'payment_intent',
+  status: 'succeeded',
+  amount: 500,
+  amount_received: 500,
+  currency: 'usd',
+  metadata: { recur_key: `${paymentId}-1`, recur_payment: paymentId },
+  ...over,
 });
 /** Delivers a payment intent that has succeeded, with these differences. */
 const succeeded = (paymentId: string, over: object = {}) =>
@@ -56,9 +62,20 @@ describe('money that is none of the payment', () => {
     expect(await c.s.detail(invoiceId)).toMatchObject(open);
     expect(await told()).toEqual([
       {
-        ...{ merchantId: 15, paymentId, refundId: '', invoiceId, userId, about: 'charge', reason: 'currency' },
-        ...{ gatewayId: c.gatewayId, reference: `pi_of_${paymentId}`, amount: 1, currency: 'JPY' },
-        ...{ expectedGatewayId: c.gatewayId, expectedAmount: 500, expectedCurrency: 'USD' },
+        merchantId: 15,
+        paymentId,
+        refundId: '',
+        invoiceId,
+        userId,
+        about: 'charge',
+        reason: 'currency',
+        gatewayId: c.gatewayId,
+        reference: `pi_of_${paymentId}`,
+        amount: 1,
+        currency: 'JPY',
+        expectedGatewayId: c.gatewayId,
+        expectedAmount: 500,
+        expectedCurrency: 'USD',
         updateTime: c.s.clock.now(),
       },
     ]);
@@ -182,7 +199,11 @@ describe('money of the payment, in its currency', () => {
     c.says.set('charge', { status: 'requires_capture', amount_capturable: 500, currency: 'usd' });
     const { invoiceId, userId } = await c.charged({ finish: false });
     const { paymentId } = await c.s.t.done(newPayment, {
-      ...{ gatewayId: c.gatewayId, userId, totalAmount: 500, currency: 'USD', paymentType: 'manual_capture' },
+      gatewayId: c.gatewayId,
+      userId,
+      totalAmount: 500,
+      currency: 'USD',
+      paymentType: 'manual_capture',
       name: 'Poster',
     });
     expect(invoiceId).not.toBe('');
@@ -205,8 +226,13 @@ describe('a reported refund', () => {
   };
   const report = (refundId: string, over: object = {}) =>
     c.event('refund.updated', {
-      ...{ id: `re_of_${refundId}`, object: 'refund', status: 'succeeded', amount: 200, currency: 'usd' },
-      ...{ metadata: { recur_key: refundId }, ...over },
+      id: `re_of_${refundId}`,
+      object: 'refund',
+      status: 'succeeded',
+      amount: 200,
+      currency: 'usd',
+      metadata: { recur_key: refundId },
+      ...over,
     });
   const statusOf = async (refundId: string) =>
     (await c.s.t.done(refundDetails, { refundId })).refundDetail.refund.status;
@@ -230,11 +256,17 @@ describe('a reported refund', () => {
   it('of a transfer, or by another gateway, changes nothing', async () => {
     const { refundId } = await refunded();
     const fact: Fact = {
-      ...{ about: 'refund', id: c.newId(), at: 1, idempotencyKey: refundId },
+      about: 'refund',
+      id: c.newId(),
+      at: 1,
+      idempotencyKey: refundId,
       outcome: { is: 'succeeded', reference: 'sbr_1', amount: 200n, currency: 'USD' },
     };
     const declined: Fact = {
-      ...{ about: 'refund', id: c.newId(), at: 1, idempotencyKey: refundId },
+      about: 'refund',
+      id: c.newId(),
+      at: 1,
+      idempotencyKey: refundId,
       outcome: { is: 'declined', kind: 'hard', reason: 'no', reference: 'sbr_1' },
     };
     for (const reported of [fact, declined]) {
@@ -253,7 +285,12 @@ it('a chargeback in another currency than the payment is none of it', async () =
   await succeeded(paymentId);
   const lost = (over: object) =>
     c.event('charge.dispute.closed', {
-      ...{ id: 'dp_1', status: 'lost', payment_intent: `pi_of_${paymentId}`, amount: 500, currency: 'usd', ...over },
+      id: 'dp_1',
+      status: 'lost',
+      payment_intent: `pi_of_${paymentId}`,
+      amount: 500,
+      currency: 'usd',
+      ...over,
     });
   for (const over of [{ currency: 'jpy' }, { amount: 0 }, { currency: 'jpy' }]) expect(await lost(over)).toBe(true);
   expect(await told()).toMatchObject([
@@ -270,7 +307,11 @@ it('a chargeback in another currency holds refunds up until it is decided, and a
   await succeeded(paymentId);
   const dispute = (type: string, status: string) =>
     c.event(`charge.dispute.${type}`, {
-      ...{ id: 'dp_2', status, payment_intent: `pi_of_${paymentId}`, amount: 71_000, currency: 'jpy' },
+      id: 'dp_2',
+      status,
+      payment_intent: `pi_of_${paymentId}`,
+      amount: 71_000,
+      currency: 'jpy',
     });
   const refund = () => c.s.t.call(refundInvoice, { invoiceId, refundAmount: 500, reason: '' });
   expect(await dispute('created', 'needs_response')).toBe(true);

@@ -23,7 +23,10 @@ export async function stripeShop() {
         setup_intents: () => ({ id: `seti_${++made}`, object: 'setup_intent', status: 'succeeded' }),
         payment_methods: () => ({ id: known, ...method }),
         payment_intents: () => ({
-          ...{ id: known ?? `pi_${++made}`, object: 'payment_intent', status: 'processing', metadata: {} },
+          id: known ?? `pi_${++made}`,
+          object: 'payment_intent',
+          status: 'processing',
+          metadata: {},
           ...says.get(action ?? (known ? 'status' : 'charge')),
         }),
         refunds: () => ({ id: known ?? `re_${++made}`, object: 'refund', status: 'pending', ...says.get('refund') }),
@@ -41,7 +44,11 @@ export async function stripeShop() {
   let users = 100;
   let events = 0;
   return {
-    ...{ s, gatewayId, other, says, drain: () => s.t.work.drain() },
+    s,
+    gatewayId,
+    other,
+    says,
+    drain: () => s.t.work.drain(),
     newId: () => `evt_${++events}`,
     /** An open invoice of 5.00 USD, 1.00 of it tax, whose charge was sent and is not decided. */
     async charged(over: object = {}) {

@@ -13,7 +13,14 @@ const mainPlan = { ...emptyOf(Plan), id: 10, type: 1, currency: 'EUR', intervalU
 
 /** An item of the plan, with quantity 1; it is taxed by the rules. */
 export const item = (unitAmount: bigint, over: Partial<BillItem> = {}): BillItem => ({
-  ...{ key: 'plan', kind: 'plan', planId: 10, plan: null, name: 'Plan', description: '', unitAmount, quantity: 1 },
+  key: 'plan',
+  kind: 'plan',
+  planId: 10,
+  plan: null,
+  name: 'Plan',
+  description: '',
+  unitAmount,
+  quantity: 1,
   stretch: null,
   ...over,
 });
@@ -38,9 +45,22 @@ export function counter(s: Shop) {
   const composed = async (tx: Tx, userId: number, items: readonly BillItem[], over: Partial<Bill> = {}) => {
     const [gateway] = await allGateways(tx);
     const bill: Bill = {
-      ...{ subscriptionId: '', userId, currency: 'EUR', reason: 'create', name: 'Subscription', items },
-      ...{ period: { start: 0, end: 0, kind: '' }, taxPercentage: 0, vatNumber: '', countryCode: '', mainPlan },
-      ...{ snapshot: emptyOf(PlanSnapshot), anchor: tx.now, trialEnd: 0, moment: tx.now, ...over },
+      subscriptionId: '',
+      userId,
+      currency: 'EUR',
+      reason: 'create',
+      name: 'Subscription',
+      items,
+      period: { start: 0, end: 0, kind: '' },
+      taxPercentage: 0,
+      vatNumber: '',
+      countryCode: '',
+      mainPlan,
+      snapshot: emptyOf(PlanSnapshot),
+      anchor: tx.now,
+      trialEnd: 0,
+      moment: tx.now,
+      ...over,
     };
     return compose(tx, bill, { sellerCountryCode: 'DE', gateway });
   };

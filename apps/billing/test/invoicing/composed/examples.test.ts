@@ -77,7 +77,12 @@ describe('T: tax', () => {
       ],
     });
     const nexusAddresses = ['NY', 'TX'].map(code => ({
-      ...{ address: '', city: '', countryCode: 'US', state: code, zipCode: '', verified: false },
+      address: '',
+      city: '',
+      countryCode: 'US',
+      state: code,
+      zipCode: '',
+      verified: false,
     }));
     s.knowPlan(60, { amount: 1, productId: 9 });
     s.knowProduct(9, { usVATConfig: { ...emptyOf(UsVatConfig), active: true, nexusAddresses } });
@@ -99,8 +104,13 @@ describe('M1, M3: reductions', () => {
     const previewed = await c.preview(userId, [item(10_000n)], bill);
     const invoice = await c.make(userId, [item(10_000n)], bill);
     const amounts = {
-      ...{ discountAmount: 5000, promoCreditDiscountAmount: 2000, totalAmountExcludingTax: 3000, taxAmount: 600 },
-      ...{ totalAmount: 3600, partialCreditPaidAmount: 1000, amountDue: 2600 },
+      discountAmount: 5000,
+      promoCreditDiscountAmount: 2000,
+      totalAmountExcludingTax: 3000,
+      taxAmount: 600,
+      totalAmount: 3600,
+      partialCreditPaidAmount: 1000,
+      amountDue: 2600,
     };
     expect(invoice).toMatchObject(amounts);
     expect(previewed).toMatchObject(amounts);
@@ -198,7 +208,11 @@ describe('M5, D: a negative total is a credit note', () => {
     expect(first).toMatchObject({ totalAmount: 12_000, taxAmount: 2000 });
     const note = await c.make(userId, [credit(first, 5000n, at20), item(2000n)]);
     expect(note).toMatchObject({
-      ...{ totalAmount: -3600, totalAmountExcludingTax: -3000, taxAmount: -600, amountDue: -3600, status: 3 },
+      totalAmount: -3600,
+      totalAmountExcludingTax: -3000,
+      taxAmount: -600,
+      amountDue: -3600,
+      status: 3,
       number: expect.stringMatching(/^CN-/),
       payment: null,
       taxes: [{ category: 'S', ratePpm: 200_000, net: -3000, tax: -600 }],
@@ -218,7 +232,9 @@ describe('M5, D: a negative total is a credit note', () => {
     const first = await c.paid(userId, [item(10_000n)]);
     const usage = item(1250n, { key: 'usage:1', kind: 'metered' });
     expect(await c.make(userId, [credit(first, 4000n, at20), usage])).toMatchObject({
-      ...{ totalAmountExcludingTax: -2750, taxAmount: -550, totalAmount: -3300 },
+      totalAmountExcludingTax: -2750,
+      taxAmount: -550,
+      totalAmount: -3300,
     });
   });
 

@@ -18,8 +18,17 @@ import { chargeOutcomes, type Payment, paymentLifecycle } from '../../../src/inv
 const reference = 'ch_1';
 const payment = (over: Partial<Payment> = {}) =>
   ({
-    ...{ paymentId: 'pay_1', status: 'created', outcome: 'sending', attempt: 2, captureId: '', inquiries: 0 },
-    ...{ gatewayPaymentId: '', modifyTime: 0, gatewayId: 7, currency: 'USD', totalAmount: 500n },
+    paymentId: 'pay_1',
+    status: 'created',
+    outcome: 'sending',
+    attempt: 2,
+    captureId: '',
+    inquiries: 0,
+    gatewayPaymentId: '',
+    modifyTime: 0,
+    gatewayId: 7,
+    currency: 'USD',
+    totalAmount: 500n,
     ...over,
   }) as Payment;
 const invoice = (over: Partial<Invoice> = {}) => ({ paymentId: 'pay_1', status: 'processing', ...over }) as Invoice;
@@ -31,12 +40,21 @@ const outcomes: ChargeOutcome[] = [
   { is: 'absent' },
 ];
 const report = (outcome: ChargeOutcome, over: Partial<ChargeReport> = {}): ChargeReport => ({
-  ...{ paymentId: 'pay_1', attempt: 2, gatewayId: 7, by: 'callback', outcome, ...over },
+  paymentId: 'pay_1',
+  attempt: 2,
+  gatewayId: 7,
+  by: 'callback',
+  outcome,
+  ...over,
 });
 const verdict = (outcome: ChargeOutcome, over: Partial<Payment> = {}, attempt = 2, of = invoice()) =>
   verdictOf(payment(over), of, report(outcome, { attempt }));
 const paid = (over: Partial<ReportedMoney> = {}): ReportedMoney => ({
-  ...{ is: 'succeeded', reference, amount: 500n, currency: 'USD', ...over },
+  is: 'succeeded',
+  reference,
+  amount: 500n,
+  currency: 'USD',
+  ...over,
 });
 const verdicts = (over: Partial<Payment>, attempt?: number) =>
   Object.fromEntries(outcomes.map(outcome => [outcome.is, verdict(outcome, over, attempt)]));
@@ -44,8 +62,13 @@ const verdicts = (over: Partial<Payment>, attempt?: number) =>
 describe('a report about', () => {
   it('an attempt that was sent settles it, or has it asked for', () => {
     expect(verdicts({})).toEqual({
-      ...{ succeeded: 'collect', authorised: 'reserve', cancelled: 'fail', unknown: 'ask', declined: 'fail' },
-      ...{ needsAction: 'act', absent: 'resend' },
+      succeeded: 'collect',
+      authorised: 'reserve',
+      cancelled: 'fail',
+      unknown: 'ask',
+      declined: 'fail',
+      needsAction: 'act',
+      absent: 'resend',
     });
     expect(verdicts({ outcome: 'unknown' })).toEqual(verdicts({}));
   });
@@ -68,8 +91,13 @@ describe('a report about', () => {
   it('an ended payment ends its charge; money becomes a surplus', () => {
     for (const status of ['failed', 'cancelled'] as const) {
       expect(verdicts({ status, outcome: 'unknown' })).toEqual({
-        ...{ succeeded: 'surplus', authorised: 'ask', cancelled: 'close', unknown: 'ask', declined: 'close' },
-        ...{ needsAction: 'ask', absent: 'close' },
+        succeeded: 'surplus',
+        authorised: 'ask',
+        cancelled: 'close',
+        unknown: 'ask',
+        declined: 'close',
+        needsAction: 'ask',
+        absent: 'close',
       });
       const { succeeded, ...others } = verdicts({ status, outcome: '' });
       expect(succeeded).toBe('surplus');

@@ -151,7 +151,10 @@ describe('a collection', () => {
     expect(made).toMatchObject({ automatic: false, deadline: 9_999 });
     expect(made.collection).toEqual({
       ...collection,
-      ...{ tryNow: false, tryMethodId: '', lastTime: 100, lastMethodId: 'pm_2' },
+      tryNow: false,
+      tryMethodId: '',
+      lastTime: 100,
+      lastMethodId: 'pm_2',
     });
   });
 

@@ -109,7 +109,9 @@ describe('promo credit', () => {
     const asked = { userId, ...order(5050), applyPromoCredit: true };
     const { invoiceId, ...invoice } = await s.made(asked);
     expect(invoice).toMatchObject({
-      ...{ promoCreditDiscountAmount: 5000, totalAmount: 50, totalAmountExcludingTax: 50 },
+      promoCreditDiscountAmount: 5000,
+      totalAmount: 50,
+      totalAmountExcludingTax: 50,
       promoCreditPayout: { creditAmount: 50, currencyAmount: 5000, exchangeRate: 100 },
     });
     expect(await balances(userId)).toEqual({ promo: 30 });
@@ -172,7 +174,10 @@ describe('an invoice that is finished', () => {
     const { creditNotes } = await s.t.done(invoiceDetail, { invoiceId });
     expect(creditNotes).toMatchObject([
       {
-        ...{ status: 3, totalAmount: -7033, taxAmount: -536, invoiceName: `Cancellation of ${number}` },
+        status: 3,
+        totalAmount: -7033,
+        taxAmount: -536,
+        invoiceName: `Cancellation of ${number}`,
         taxes: [{ net: -6497, tax: -536 }],
       },
     ]);

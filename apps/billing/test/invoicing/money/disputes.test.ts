@@ -22,7 +22,10 @@ beforeAll(async () => {
       ends.push(`${end} ${invoiceId}`);
     };
   s.t.app.get(InvoiceOwners).register(bizType.manualInvoice, {
-    ...{ paid: told('paid'), failed: told('failed'), cancelled: told('cancelled'), ended: told('ended') },
+    paid: told('paid'),
+    failed: told('failed'),
+    cancelled: told('cancelled'),
+    ended: told('ended'),
     reversed: async (tx, invoice, { keep }) => {
       keeps.push(keep);
       await told('reversed')(tx, invoice);
@@ -62,7 +65,12 @@ describe('a chargeback', () => {
     await reported(invoice, (tx, state) => disputes().lost(tx, state, 7033n));
     const types = (await s.t.emitted()).map(({ type }) => type);
     expect(types).toEqual([
-      ...['invoice.updated', 'invoice.created', 'refund.created', 'invoice.reversed', 'refund.success', 'invoice.paid'],
+      'invoice.updated',
+      'invoice.created',
+      'refund.created',
+      'invoice.reversed',
+      'refund.success',
+      'invoice.paid',
       'operation.logged',
     ]);
     const { invoice: after, creditNotes } = await s.t.done(invoiceDetail, { invoiceId: invoice.invoiceId });

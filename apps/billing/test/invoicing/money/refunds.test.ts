@@ -43,7 +43,11 @@ describe('a refund', () => {
     expect(made).toMatchObject({ status: 10, refundAmount: 2000, type: 1, paymentId: invoice.paymentId });
     const [note] = await notesOf(invoice.invoiceId);
     expect(note).toMatchObject({
-      ...{ status: 2, number: '', totalAmount: -2000, taxAmount: -152, refundId: made.refundId },
+      status: 2,
+      number: '',
+      totalAmount: -2000,
+      taxAmount: -152,
+      refundId: made.refundId,
       originalPaymentInvoice: { invoiceId: invoice.invoiceId },
       refund: { refundId: made.refundId },
     });

@@ -130,7 +130,8 @@ describe('a downgrade', () => {
     expect(preview.nextPeriodInvoice).toMatchObject({ totalAmount: 10_000, invoiceName: 'SubscriptionDowngrade' });
     const made = await w.change(sub, { newPlanId: plans.small });
     expect(made).toMatchObject({
-      ...{ paid: false, invoiceId: '' },
+      paid: false,
+      invoiceId: '',
       subscriptionPendingUpdate: { status: 1, effectImmediate: 0, effectTime: sub.currentPeriodEnd },
     });
     expect(await w.row(sub.subscriptionId)).toMatchObject({

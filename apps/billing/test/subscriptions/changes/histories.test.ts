@@ -32,7 +32,11 @@ const priceOf = ({ newPlanId, quantity, addons }: Pick<Step, 'newPlanId' | 'quan
 
 /** A document without what differs between a preview and the document. */
 const shown = ({ lines, totalAmount, taxAmount, discountAmount, prorationDate, invoiceName }: Invoice) => ({
-  ...{ totalAmount, taxAmount, discountAmount, prorationDate, invoiceName },
+  totalAmount,
+  taxAmount,
+  discountAmount,
+  prorationDate,
+  invoiceName,
   lines: lines.map(({ lineId: _, ...line }) => line),
 });
 

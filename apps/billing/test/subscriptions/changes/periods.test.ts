@@ -35,7 +35,8 @@ async function next({ subscriptionId, currentPeriodEnd }: Subscription) {
 const previewOf = async ({ subscriptionId }: Subscription) =>
   (await w.t.done(previewNextInvoice, { subscriptionId })).invoice;
 const amounts = (document: Partial<Invoice> | null | undefined) => ({
-  ...{ totalAmount: document?.totalAmount, invoiceName: document?.invoiceName },
+  totalAmount: document?.totalAmount,
+  invoiceName: document?.invoiceName,
   nets: document?.lines?.map(line => line.amountExcludingTax),
 });
 
@@ -55,7 +56,10 @@ describe('a deferred change', () => {
     expect(await w.row(subscriptionId)).toMatchObject({ plan_id: '20' });
     await to(sub.currentPeriodEnd);
     expect(await w.row(subscriptionId)).toMatchObject({
-      ...{ plan_id: '10', amount: '10000', pending_update_id: '', status: 'active' },
+      plan_id: '10',
+      amount: '10000',
+      pending_update_id: '',
+      status: 'active',
       current_period_start: String(sub.currentPeriodEnd),
     });
     expect(await w.update(subscriptionPendingUpdate?.pendingUpdateId ?? '')).toMatchObject({ status: 2 });
@@ -176,7 +180,9 @@ it('a change of an incomplete subscription replaces the invoice of the period th
   expect(again).toMatchObject({ invoiceId: made.invoiceId, totalAmount: 20_000, periodEnd: open.periodEnd });
   await w.receive(made.invoiceId);
   expect(await w.row(sub.subscriptionId)).toMatchObject({
-    ...{ status: 'active', plan_id: '20', current_period_start: String(sub.currentPeriodEnd) },
+    status: 'active',
+    plan_id: '20',
+    current_period_start: String(sub.currentPeriodEnd),
   });
 });
 

@@ -84,7 +84,9 @@ describe('payments', () => {
           link: expect.stringMatching('/portal/invoice/'),
         },
       ],
-      ...{ totalAmount: 10_000, paidAmount: 0, remainingAmount: 10_000 },
+      totalAmount: 10_000,
+      paidAmount: 0,
+      remainingAmount: 10_000,
     });
     await w.t.done(markWireTransferSuccess, {
       invoiceId,
@@ -94,7 +96,9 @@ describe('payments', () => {
     });
     expect(await split(invoiceId)).toMatchObject({
       payments: [{ paymentId, status: 20, paidTime: w.clock.now() }],
-      ...{ totalAmount: 10_000, paidAmount: 9900, remainingAmount: 0 },
+      totalAmount: 10_000,
+      paidAmount: 9900,
+      remainingAmount: 0,
     });
     const other = await w.submitted();
     await w.t.done(clearInvoicePayment, { invoiceId: other.invoiceId });

@@ -32,7 +32,10 @@ describe('a change in another state', () => {
       subscriptionPendingUpdate: { status: 2, prorationAmount: 0 },
     });
     expect(await w.row(sub.subscriptionId)).toMatchObject({
-      ...{ plan_id: '20', quantity: 2, amount: '40000', trial_end: String(sub.trialEnd) },
+      plan_id: '20',
+      quantity: 2,
+      amount: '40000',
+      trial_end: String(sub.trialEnd),
       current_period_end: String(sub.currentPeriodEnd),
     });
   });
@@ -49,7 +52,10 @@ describe('a change in another state', () => {
     const [after] = await w.t.rows('select deadline, period_seq from invoices where invoice_id = $1', [made.invoiceId]);
     expect(after).toEqual({ ...before, period_seq: 2 });
     expect(await w.row(sub.subscriptionId)).toMatchObject({
-      ...{ status: 'incomplete', plan_id: '20', pending_update_id: '', latest_invoice_id: made.invoiceId },
+      status: 'incomplete',
+      plan_id: '20',
+      pending_update_id: '',
+      latest_invoice_id: made.invoiceId,
     });
     await w.receive(made.invoiceId);
     expect(await w.row(sub.subscriptionId)).toMatchObject({ status: 'active' });

@@ -43,7 +43,11 @@ export const seen = { changes: 0, renewals: 0, endings: 0, unpaid: 0 };
 
 /** A document without what differs between a preview and the document. */
 const shown = ({ lines, totalAmount, taxAmount, discountAmount, periodStart, periodEnd }: Invoice) => ({
-  ...{ totalAmount, taxAmount, discountAmount, periodStart, periodEnd },
+  totalAmount,
+  taxAmount,
+  discountAmount,
+  periodStart,
+  periodEnd,
   lines: lines.map(({ lineId: _, plan: _plan, ...line }) => line),
 });
 
@@ -215,8 +219,12 @@ export class Course {
     const { random, s } = this;
     this.userId = await s.buyer();
     const made = await this.call(createSubscription, {
-      ...{ gatewayId: s.gatewayId(), userId: this.userId, planId: this.plans[0], quantity: this.quantity() },
-      ...{ addonParams: this.addons(), discountCode: this.code },
+      gatewayId: s.gatewayId(),
+      userId: this.userId,
+      planId: this.plans[0],
+      quantity: this.quantity(),
+      addonParams: this.addons(),
+      discountCode: this.code,
       timeZone: random.pick(['UTC', 'Europe/Berlin', 'America/New_York']),
       billingAnchorDay: this.isDaily ? 0 : random.pick([0, 0, 5, 31]),
       freeInInitialPeriod: random.chance(0.15),
@@ -264,7 +272,10 @@ export class Course {
       case 'end':
         if (random.chance(0.4))
           await this.call(cancelSubscription, {
-            ...{ ...own, prorate: random.chance(0.5), invoiceNow: random.chance(0.5), refund: random.chance(0.3) },
+            ...own,
+            prorate: random.chance(0.5),
+            invoiceNow: random.chance(0.5),
+            refund: random.chance(0.3),
           });
         break;
       case 'activate':
@@ -305,8 +316,11 @@ export class Course {
   private async change(): Promise<readonly string[]> {
     const { random } = this;
     const request = {
-      ...{ subscriptionId: this.id, newPlanId: random.pick(this.plans), quantity: this.quantity() },
-      ...{ addonParams: this.addons(), effectImmediate: random.pick([0, 0, 1, 2]) },
+      subscriptionId: this.id,
+      newPlanId: random.pick(this.plans),
+      quantity: this.quantity(),
+      addonParams: this.addons(),
+      effectImmediate: random.pick([0, 0, 1, 2]),
       ...(random.chance(0.2) && { applyPromoCredit: random.chance(0.5), applyPromoCreditAmount: random.pick([0, 50]) }),
       ...(random.chance(0.15) && { discountCode: this.code }),
     };
@@ -323,12 +337,10 @@ export class Course {
   private async use(): Promise<void> {
     const { random, userId, metric: metricCode } = this;
     const events = [1, 2].map(n => ({
-      ...{
-        userId,
-        metricCode,
-        externalEventId: `${this.now}-${n}-${random.next()}`,
-        aggregationValue: random.below(40),
-      },
+      userId,
+      metricCode,
+      externalEventId: `${this.now}-${n}-${random.next()}`,
+      aggregationValue: random.below(40),
       ...(random.chance(0.3) && { eventTime: this.now - random.below(3 * DAY) }),
     }));
     await this.call(batchUsageEvents, { events });

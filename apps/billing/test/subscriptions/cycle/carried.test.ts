@@ -50,7 +50,9 @@ it('lines that the next invoice has carried are set off by an end that is prorat
 describe('below a minimum of 50, 30 days at 1000', () => {
   const days = { intervalUnit: 'day', intervalCount: 30 } as const;
   const terms = (id: string, amount: number) => ({
-    ...{ subscriptionId: id, newPlanId: s.plan({ ...days, amount }), quantity: 1 },
+    subscriptionId: id,
+    newPlanId: s.plan({ ...days, amount }),
+    quantity: 1,
   });
   const change = async (id: string, amount: number) => {
     const { invoiceId, paid } = await s.t.done(submitChange, terms(id, amount), s.merchant);
@@ -135,7 +137,10 @@ describe('below a minimum of 50, 30 days at 1000', () => {
     const { id } = await s.subscribe({ userId: await s.buyer(), planId });
     const addons = (quantity: number) => (quantity === 0 ? [] : [{ addonPlanId, quantity }]);
     const to = (count: number) => ({
-      ...{ subscriptionId: id, newPlanId: planId, quantity: 1, addonParams: addons(count) },
+      subscriptionId: id,
+      newPlanId: planId,
+      quantity: 1,
+      addonParams: addons(count),
     });
     await s.to('2026-03-16');
     await s.t.done(submitChange, { ...to(1), effectImmediate: 1 }, s.merchant);

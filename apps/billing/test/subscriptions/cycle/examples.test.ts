@@ -226,7 +226,9 @@ describe('trials', () => {
     const { id } = await begun(1000, {}, { multiTrials });
     await s.to('2026-03-08');
     expect(await s.invoices(id)).toEqual([
-      ...['Create paid 01-31 02-07 100', 'Cycle paid 02-07 03-07 500', 'Cycle paid 03-07 04-07 1000'],
+      'Create paid 01-31 02-07 100',
+      'Cycle paid 02-07 03-07 500',
+      'Cycle paid 03-07 04-07 1000',
     ]);
   });
 

@@ -76,7 +76,16 @@ export async function subscribers(from = '2026-01-31', env: Record<string, strin
     return `${status} ${shown(start)} ${shown(end)}`;
   };
   return {
-    ...{ s, t, merchant, anew, to, plan, buyer, swap, state, dates },
+    s,
+    t,
+    merchant,
+    anew,
+    to,
+    plan,
+    buyer,
+    swap,
+    state,
+    dates,
     gatewayId: () => gatewayId,
     /** Subscribes, and charges the first invoice. */
     async subscribe(terms: object) {

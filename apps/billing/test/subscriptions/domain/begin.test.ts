@@ -11,12 +11,26 @@ const at = (iso: string) => Date.parse(iso) / 1000;
 const day = (date: string) => at(`${date}T00:00:00Z`);
 const plan = (over: Partial<Plan> = {}): Plan => ({
   ...emptyOf(Plan),
-  ...{ id: 10, planName: 'Pro', amount: 1000, currency: 'EUR', type: planType.main },
-  ...{ intervalUnit: 'month', intervalCount: 1, ...over },
+  id: 10,
+  planName: 'Pro',
+  amount: 1000,
+  currency: 'EUR',
+  type: planType.main,
+  intervalUnit: 'month',
+  intervalCount: 1,
+  ...over,
 });
 const terms = (over: Partial<StartTerms> = {}): StartTerms => ({
-  ...{ plan: plan(), currency: 'EUR', start: day('2026-01-31'), timeZone: 'UTC', trialAllowed: true },
-  ...{ trialEnd: 0, freeInInitialPeriod: false, freeTimeEnd: 0, billingAnchorDay: 0, ...over },
+  plan: plan(),
+  currency: 'EUR',
+  start: day('2026-01-31'),
+  timeZone: 'UTC',
+  trialAllowed: true,
+  trialEnd: 0,
+  freeInInitialPeriod: false,
+  freeTimeEnd: 0,
+  billingAnchorDay: 0,
+  ...over,
 });
 const trial = (start: number, end: number) => ({ kind: 'trial', start, end, step: 0 }) as const;
 
@@ -26,10 +40,20 @@ function begun(over: Partial<StartTerms> = {}, quantity = 1): Subscription {
   const start = startOf(given);
   const choice = { plan: given.plan, quantity, addons: [], currency: given.currency };
   return {
-    ...{ merchantId: 15, subscriptionId: 'sub_1', timeZone: 'UTC', quantity, currency: given.currency },
-    ...{ anchor: start.anchor, periodNo: start.periodNo, trialEnd: start.trialEnd, multiTrial: start.multiTrial },
-    ...{ currentPeriodStart: start.period.start, currentPeriodEnd: start.period.end },
-    ...{ planSnapshot: snapshotOf(choice, given.start), items: storedItems(itemsFor(choice)), priceChanges: [] },
+    merchantId: 15,
+    subscriptionId: 'sub_1',
+    timeZone: 'UTC',
+    quantity,
+    currency: given.currency,
+    anchor: start.anchor,
+    periodNo: start.periodNo,
+    trialEnd: start.trialEnd,
+    multiTrial: start.multiTrial,
+    currentPeriodStart: start.period.start,
+    currentPeriodEnd: start.period.end,
+    planSnapshot: snapshotOf(choice, given.start),
+    items: storedItems(itemsFor(choice)),
+    priceChanges: [],
   } as unknown as Subscription;
 }
 

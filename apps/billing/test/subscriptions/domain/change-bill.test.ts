@@ -29,7 +29,10 @@ interface Given {
 
 function changed({ from, to, at, periods = [thirtyDays], lines, discount, tax = 0 }: Given) {
   const given: TermsChange = {
-    ...{ from: terms(from), to: terms(to), at, periods },
+    from: terms(from),
+    to: terms(to),
+    at,
+    periods,
     sold:
       lines ??
       periods.flatMap((period, i) =>
@@ -85,8 +88,11 @@ describe('U2 and U3: the lines of a change', () => {
     const charge = partItem(plan(3000n), stub, full);
     expect(amountsOf([charge])).toEqual([1500n]);
     const { items } = changed({
-      ...{ from: [plan(3000n)], to: [plan(6000n)], at: stub.start + 5 * day },
-      ...{ periods: [{ ...stub, full }], lines: paidLines([charge]) },
+      from: [plan(3000n)],
+      to: [plan(6000n)],
+      at: stub.start + 5 * day,
+      periods: [{ ...stub, full }],
+      lines: paidLines([charge]),
     });
     expect(amountsOf(items)).toEqual([-1000n, 2000n]);
   });
@@ -135,7 +141,12 @@ describe('U2 and U3: the lines of a change', () => {
     const to = terms([plan(12_000n, 2), addon(3, 6000n)], { interval: { unit: 'year', count: 1 } });
     const from = terms([plan(1000n), addon(3, 500n)]);
     const { items, ended } = changeLines({
-      ...{ from, to, at: 15 * day, periods: [thirtyDays], newPeriod, sold: lines },
+      from,
+      to,
+      at: 15 * day,
+      periods: [thirtyDays],
+      newPeriod,
+      sold: lines,
     });
     expect(amountsOf(items)).toEqual([-500n, -250n, 24_000n, 6000n]);
     expect(items.slice(2).map(({ stretch, quantity }) => [stretch, quantity])).toEqual([
@@ -168,7 +179,9 @@ describe('M2: the discount on the charge lines of a change', () => {
 
   it('plan 1000 + add-on 500, fixed 300 (200 and 100), add-on × 2 at half: −200 + 500 − 50', () => {
     const { items, document } = changed({
-      ...{ from: [plan(1000n), addon(3, 500n)], to: [plan(1000n), addon(3, 500n, 2)], at: 15 * day },
+      from: [plan(1000n), addon(3, 500n)],
+      to: [plan(1000n), addon(3, 500n, 2)],
+      at: 15 * day,
       discount: { kind: 'fixed', amount: 300n },
     });
     expect(amountsOf(items)).toEqual([-200n, 500n]);
@@ -186,7 +199,11 @@ describe('M5 and U5: documents of changes', () => {
   it('1000 → 2000, 1 of 30 days left, next period paid: −33 + 67 − 1000 + 2000, tax 20 % 207, total 1241', () => {
     const next: PaidPeriod = { start: 30 * day, end: 60 * day, full: { start: 30 * day, end: 60 * day } };
     const { items, document } = changed({
-      ...{ from: [plan(1000n)], to: [plan(2000n)], at: 29 * day, periods: [thirtyDays, next], tax: 20 },
+      from: [plan(1000n)],
+      to: [plan(2000n)],
+      at: 29 * day,
+      periods: [thirtyDays, next],
+      tax: 20,
     });
     expect(amountsOf(items)).toEqual([-33n, 67n, -1000n, 2000n]);
     expect(document.amounts).toMatchObject({ taxAmount: 207n, totalAmount: 1241n });
@@ -221,8 +238,11 @@ describe('U7: endings', () => {
   it('credits a paid next period in full, whatever is asked', () => {
     const next = paidLines([fullItem(plan(10_000n), { start: 10 * day, end: 20 * day })], {}, 'in_2');
     const { items } = lastLines({
-      ...{ ...ending, sold: [...lines, ...next], usage: [] },
-      ...{ prorate: false, invoiceNow: false },
+      ...ending,
+      sold: [...lines, ...next],
+      usage: [],
+      prorate: false,
+      invoiceNow: false,
     });
     expect(amountsOf(items)).toEqual([-10_000n]);
   });

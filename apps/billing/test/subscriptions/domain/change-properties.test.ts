@@ -40,7 +40,10 @@ const steps = fc.array(fc.tuple(items, fc.integer({ min: 1, max: 999 })), { minL
 const discounts = fc.option(fc.integer({ min: 1, max: 10_000 }), { nil: undefined });
 
 const context: ChangeContext = {
-  ...{ requested: 0, paidActive: true, downgradeEffectImmediately: true, upgradeProration: true },
+  requested: 0,
+  paidActive: true,
+  downgradeEffectImmediately: true,
+  upgradeProration: true,
 };
 
 interface History {

@@ -48,10 +48,20 @@ export function paidLines(
     const { inputs } = item.derivation ?? { inputs: { unitAmount: Number(item.unitAmount), quantity: item.quantity } };
     return [
       {
-        ...{ lineId: `${invoiceId}_${i + 1}`, invoiceId, key: item.key, planId: item.planId, plan: null },
-        ...{ name: item.name, unitAmount: BigInt(inputs.unitAmount ?? 0), quantity: Number(inputs.quantity) },
-        ...{ stretch: item.stretch, net: line.net, creditedNet: 0n },
-        ...{ discount: line.discountAmount, promo: { credits: 0n, share: 0n, total: 0n }, rate: line.rate },
+        lineId: `${invoiceId}_${i + 1}`,
+        invoiceId,
+        key: item.key,
+        planId: item.planId,
+        plan: null,
+        name: item.name,
+        unitAmount: BigInt(inputs.unitAmount ?? 0),
+        quantity: Number(inputs.quantity),
+        stretch: item.stretch,
+        net: line.net,
+        creditedNet: 0n,
+        discount: line.discountAmount,
+        promo: { credits: 0n, share: 0n, total: 0n },
+        rate: line.rate,
       },
     ];
   });

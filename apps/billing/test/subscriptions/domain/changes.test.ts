@@ -119,14 +119,20 @@ describe('U1: now or at the end of the period', () => {
   it('takes 30 days and a month for the same length, and starts a new period', () => {
     const to = terms([plan(1000n)], { interval: every('day', 30) });
     expect(planChange(terms([plan(1000n)], { interval: month }), to, context)).toMatchObject({
-      ...{ direction: 'equal', effect: 'now', newInterval: true, billed: true },
+      direction: 'equal',
+      effect: 'now',
+      newInterval: true,
+      billed: true,
     });
   });
 });
 
 describe('U6: states', () => {
   const state: ChangeableState = {
-    ...{ subscriptionId: 'sub_1', status: 'active', inTrial: false, cancelAtPeriodEnd: false },
+    subscriptionId: 'sub_1',
+    status: 'active',
+    inTrial: false,
+    cancelAtPeriodEnd: false,
   };
 
   it.each([

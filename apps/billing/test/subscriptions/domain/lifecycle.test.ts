@@ -22,7 +22,9 @@ it('allows these moves and no others', () => {
     active: ['incomplete', 'cancelled', 'active', 'active', 'expired'],
     processing: ['active', 'incomplete', 'cancelled', 'failed', 'pending'],
     incomplete: ['active', 'incomplete', 'cancelled', 'failed', 'incomplete', 'expired'],
-    ...{ cancelled: [], expired: [], failed: [] },
+    cancelled: [],
+    expired: [],
+    failed: [],
   });
 });
 

@@ -75,7 +75,8 @@ describe('the walk over the subscriptions of a plan', () => {
       where plan_id = $1 and price_changes <> '[]' group by status`;
     expect(await p.t.rows(planned, [planId])).toEqual([{ status: 'active', count: 411 }]);
     expect(await counted({ planId, newAmount: 1200 })).toEqual({
-      ...{ activeAffectedSubscriptions: 411, totalAffectedSubscriptions: 411 },
+      activeAffectedSubscriptions: 411,
+      totalAffectedSubscriptions: 411,
     });
     expect(await counted({ planId, newAmount: 1000 })).toMatchObject({ totalAffectedSubscriptions: 0 });
     await p.t.rows(`delete from subscriptions where subscription_id like 'sub_copy%'`);
@@ -154,7 +155,8 @@ describe('a second price change', () => {
     expect((await p.shownOf(id)).priceChanges).toEqual([
       ...[{ planId, oldAmount: 1000, newAmount: 1500 }].map(each => ({
         ...each,
-        ...{ noticeTime: utc('2026-04-01'), effectTime: utc('2026-05-01') },
+        noticeTime: utc('2026-04-01'),
+        effectTime: utc('2026-05-01'),
       })),
     ]);
     await p.to('2026-05-02');
@@ -194,12 +196,14 @@ it('counts the subscriptions to a plan or add-on whose price differs, each in it
   await p.subscribe({ userId: await p.buyer(), planId, addonParams });
   await p.subscribe({ userId: await p.buyer(), planId });
   expect(await counted({ planId, newAmount: 1200 })).toEqual({
-    ...{ activeAffectedSubscriptions: 2, totalAffectedSubscriptions: 2 },
+    activeAffectedSubscriptions: 2,
+    totalAffectedSubscriptions: 2,
   });
   // a lower price concerns them as well
   expect(await counted({ planId, newAmount: 900 })).toMatchObject({ totalAffectedSubscriptions: 2 });
   expect(await counted({ planId: addonId, isAddon: true, newAmount: 600 })).toEqual({
-    ...{ activeAffectedSubscriptions: 1, totalAffectedSubscriptions: 1 },
+    activeAffectedSubscriptions: 1,
+    totalAffectedSubscriptions: 1,
   });
   expect(await counted({ planId: addonId, isAddon: true, newAmount: 500 })).toMatchObject({
     totalAffectedSubscriptions: 0,

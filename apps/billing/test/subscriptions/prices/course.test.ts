@@ -81,22 +81,17 @@ describe('a price change of a plan that runs', () => {
     await p.change(planId, 1100);
     await p.to('2026-05-02');
     expect(await p.lines(id)).toEqual([
-      ...[
-        ['2026-02-01', 1000, 'Everything'],
-        ['2026-02-01', 1500, ''],
-      ],
-      ...[
-        ['2026-03-01', 1000, 'Everything'],
-        ['2026-03-01', 1500, ''],
-      ],
-      ...[
-        ['2026-04-01', 1100, 'Everything. Price changed from €10.00 to €11.00 on April 1, 2026'],
-        ['2026-04-01', 1350, 'Price changed from €5.00 to €4.50 on April 1, 2026'],
-      ],
-      ...[
-        ['2026-05-01', 1100, 'Everything'],
-        ['2026-05-01', 1350, ''],
-      ],
+      ['2026-02-01', 1000, 'Everything'],
+      ['2026-02-01', 1500, ''],
+
+      ['2026-03-01', 1000, 'Everything'],
+      ['2026-03-01', 1500, ''],
+
+      ['2026-04-01', 1100, 'Everything. Price changed from €10.00 to €11.00 on April 1, 2026'],
+      ['2026-04-01', 1350, 'Price changed from €5.00 to €4.50 on April 1, 2026'],
+
+      ['2026-05-01', 1100, 'Everything'],
+      ['2026-05-01', 1350, ''],
     ]);
     expect((await p.shownOf(id)).amount).toBe(2450);
   });
@@ -114,7 +109,8 @@ describe('a price change of a plan that runs', () => {
     await p.change(fixed, 1200);
     await p.to('2026-04-02');
     expect((await p.lines(first)).at(-1)).toEqual([
-      ...['2026-04-01', 1320],
+      '2026-04-01',
+      1320,
       'Price changed from $11.00 to $13.20 on April 1, 2026',
     ]);
     expect((await p.lines(second)).at(-1)).toEqual(['2026-04-01', 1300, '']);
@@ -171,7 +167,8 @@ describe('a price change of a plan that runs', () => {
     await p.t.done(cancelInvoice, { invoiceId }, p.merchant);
     await p.to('2026-04-02');
     expect((await p.lines(id)).at(-1)).toEqual([
-      ...['2026-04-01', 1200],
+      '2026-04-01',
+      1200,
       'Price changed from €10.00 to €12.00 on April 1, 2026',
     ]);
     const again = (await p.state(id)).invoiceId;

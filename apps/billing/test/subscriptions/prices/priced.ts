@@ -41,15 +41,24 @@ export async function pricing(env: Record<string, string> = {}) {
     const of = { merchantId: merchant.merchantId, aggregate: 'plan', aggregateId: String(planId), actor };
     await t.deliver('catalog', [
       {
-        ...{ ...of, id: `ev_${merchant.merchantId}_${planId}_${version}`, type: 'plan.price_changed', version, at: 0 },
-        ...{ requestId: 'r', traceparent: '', data: { ...whole, id: planId, merchantId: merchant.merchantId } },
+        ...of,
+        id: `ev_${merchant.merchantId}_${planId}_${version}`,
+        type: 'plan.price_changed',
+        version,
+        at: 0,
+        requestId: 'r',
+        traceparent: '',
+        data: { ...whole, id: planId, merchantId: merchant.merchantId },
       },
     ]);
   };
   const shownOf = async (subscriptionId: string) =>
     (await t.done(subscriptionDetail, { subscriptionId }, merchant)).subscription;
   return {
-    ...{ ...subs, plan, change, shownOf },
+    ...subs,
+    plan,
+    change,
+    shownOf,
     /** The plan as catalog has it, with a change of it that no event has told of. */
     knowQuietly: (planId: number, over: Known) => {
       const data = { ...known.get(planId), ...over };

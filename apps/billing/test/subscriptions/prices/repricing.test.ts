@@ -29,7 +29,13 @@ const interval = fc.constantFrom(
 
 const planOf = (id: number, amount: number, of: { unit: string; count: number }, more: Partial<Plan> = {}): Plan => ({
   ...emptyOf(Plan),
-  ...{ id, amount, currency: 'EUR', intervalUnit: of.unit, intervalCount: of.count, type: planType.main, ...more },
+  id,
+  amount,
+  currency: 'EUR',
+  intervalUnit: of.unit,
+  intervalCount: of.count,
+  type: planType.main,
+  ...more,
 });
 const priceChange = (no: number, oldAmount: number, newAmount: number): PlanPriceChange => {
   return { no, oldAmount, newAmount, reason: '', createTime: 0 };
@@ -52,15 +58,29 @@ type Running = Parameters<Parameters<typeof running.map>[0]>[0];
 function subscriptionOf({ start, of, timeZone, amounts, quantities }: Running): Subscription {
   const addon = planOf(2, amounts[1], of, { type: planType.recurringAddon });
   const choice = {
-    ...{ plan: planOf(1, amounts[0], of), quantity: quantities[0], currency: 'EUR' },
+    plan: planOf(1, amounts[0], of),
+    quantity: quantities[0],
+    currency: 'EUR',
     addons: [{ plan: addon, quantity: quantities[1] }],
   };
   const items = itemsFor(choice);
   const end = boundary(start, 1, of, timeZone);
   return {
-    ...{ subscriptionId: 'sub_1', planId: 1, quantity: quantities[0], currency: 'EUR', timeZone, trialEnd: 0 },
-    ...{ anchor: start, periodNo: 1, currentPeriodStart: start, currentPeriodEnd: end, multiTrial: null },
-    ...{ planSnapshot: snapshotOf(choice, start), items: storedItems(items), priceChanges: [], amount: 0n },
+    subscriptionId: 'sub_1',
+    planId: 1,
+    quantity: quantities[0],
+    currency: 'EUR',
+    timeZone,
+    trialEnd: 0,
+    anchor: start,
+    periodNo: 1,
+    currentPeriodStart: start,
+    currentPeriodEnd: end,
+    multiTrial: null,
+    planSnapshot: snapshotOf(choice, start),
+    items: storedItems(items),
+    priceChanges: [],
+    amount: 0n,
   } as unknown as Subscription;
 }
 

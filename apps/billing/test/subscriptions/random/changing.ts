@@ -18,8 +18,12 @@ export interface Quote {
 }
 
 const nothing: BilledChangeLines = {
-  ...{ items: [], ended: [], touched: [], shares: [] },
-  ...{ carriesDiscount: false, newPeriod: undefined },
+  items: [],
+  ended: [],
+  touched: [],
+  shares: [],
+  carriesDiscount: false,
+  newPeriod: undefined,
 };
 
 /** Quotes a change at a time; undefined for one that changes nothing by the rules of the price. */

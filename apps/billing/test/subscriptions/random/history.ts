@@ -55,15 +55,30 @@ export interface History {
 }
 
 export const zones = [
-  ...['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Pacific/Chatham', 'Africa/Casablanca'],
-  ...['Australia/Lord_Howe', 'America/Sao_Paulo', 'Pacific/Apia'],
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'Asia/Kathmandu',
+  'Pacific/Chatham',
+  'Africa/Casablanca',
+  'Australia/Lord_Howe',
+  'America/Sao_Paulo',
+  'Pacific/Apia',
 ] as const;
 
 const interval = (unit: Interval['unit'], count: number): Interval => ({ unit, count });
 /** No two of the same length: their order is that of the rules. */
 const intervals: readonly Interval[] = [
-  ...[interval('day', 1), interval('day', 10), interval('week', 1), interval('week', 2), interval('month', 1)],
-  ...[interval('month', 1), interval('month', 1), interval('month', 3), interval('month', 6), interval('year', 1)],
+  interval('day', 1),
+  interval('day', 10),
+  interval('week', 1),
+  interval('week', 2),
+  interval('month', 1),
+  interval('month', 1),
+  interval('month', 1),
+  interval('month', 3),
+  interval('month', 6),
+  interval('year', 1),
 ];
 
 const price = fc.oneof(fc.integer({ min: 1, max: 50_000 }), fc.integer({ min: 1, max: 9 }));
@@ -82,7 +97,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({
-      ...{ do: fc.constant('change' as const), part, wish, paid: fc.integer({ min: 0, max: 5 }).map(n => n > 0) },
+      do: fc.constant('change' as const),
+      part,
+      wish,
+      paid: fc.integer({ min: 0, max: 5 }).map(n => n > 0),
       effect: fc.constantFrom(0 as const, 1 as const, 2 as const),
     }),
   },
@@ -136,7 +154,12 @@ const start = fc.oneof(
 );
 
 export const histories: fc.Arbitrary<History> = fc.record({
-  ...{ zone: fc.constantFrom(...zones), start, begin, wish, code: maybe(code), promo: maybe(promo) },
+  zone: fc.constantFrom(...zones),
+  start,
+  begin,
+  wish,
+  code: maybe(code),
+  promo: maybe(promo),
   intervals: fc.tuple(fc.constantFrom(...intervals), fc.constantFrom(...intervals)),
   plans: fc.tuple(price, price, price),
   addons: fc.tuple(price, price),

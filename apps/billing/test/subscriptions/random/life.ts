@@ -55,7 +55,11 @@ export class Life extends Course {
     const discount = boundTerms(this.history.code, sub, lines.carriesDiscount, lines.shares);
     const end = newPeriod?.end ?? ahead.endAt;
     const bill = changeBill(after, {
-      ...{ direction: 'downgrade', at: ahead.startAt, periodEnd: end, items: lines.items, discount },
+      direction: 'downgrade',
+      at: ahead.startAt,
+      periodEnd: end,
+      items: lines.items,
+      discount,
       promo: { cap: 0, apply: false },
     });
     this.books.make(bill, this.now).state = 'paid';
@@ -82,8 +86,12 @@ export class Life extends Course {
     if (lines.items.length > 0) {
       const discount = boundTerms(this.history.code, this.sub, lines.carriesDiscount, lines.shares);
       const bill = changeBill(quote.after, {
-        ...{ direction: quote.plan.direction, at: this.now, periodEnd: newPeriod?.end ?? this.sub.currentPeriodEnd },
-        ...{ items: [...lines.items, ...used], discount, promo: { cap: 0, apply: false } },
+        direction: quote.plan.direction,
+        at: this.now,
+        periodEnd: newPeriod?.end ?? this.sub.currentPeriodEnd,
+        items: [...lines.items, ...used],
+        discount,
+        promo: { cap: 0, apply: false },
       });
       const made = this.books.make(bill, this.now);
       const takesEffect = paid || made.document.totalAmount <= 0n;

@@ -81,8 +81,15 @@ export class Meter {
     const plan = planOf(sub);
     return [
       {
-        ...{ key: `usage:${METRIC}`, kind: 'metered', planId: plan.id, plan, name: 'Units', description: '' },
-        ...{ unitAmount: amount, quantity: 1, stretch: { start, end } },
+        key: `usage:${METRIC}`,
+        kind: 'metered',
+        planId: plan.id,
+        plan,
+        name: 'Units',
+        description: '',
+        unitAmount: amount,
+        quantity: 1,
+        stretch: { start, end },
       },
     ];
   }

@@ -19,7 +19,12 @@ const anchor = fc.integer({ min: 1_577_836_800, max: 2_208_988_800 });
 /** A subscription in the period before the one with number k. */
 const before = (at: number, k: number, { unit, count }: Interval, timeZone: string): Subscription =>
   ({
-    ...{ subscriptionId: 'sub_1', anchor: at, periodNo: k, timeZone, trialEnd: 0, multiTrial: null },
+    subscriptionId: 'sub_1',
+    anchor: at,
+    periodNo: k,
+    timeZone,
+    trialEnd: 0,
+    multiTrial: null,
     planSnapshot: { plan: { intervalUnit: unit, intervalCount: count } },
     currentPeriodEnd: nthBoundary(at, k, { unit, count }, timeZone),
   }) as unknown as Subscription;

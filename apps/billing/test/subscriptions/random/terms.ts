@@ -24,8 +24,15 @@ function planOf(history: History, at: number): Plan {
   ];
   return {
     ...emptyPlan,
-    ...{ id: 10 + at, planName: `Plan ${at}`, amount: plans[at] ?? 0, currency: 'EUR', type: planType.main },
-    ...{ intervalUnit: unit, intervalCount: count, bindingAddonIds: '20,21', ...trial },
+    id: 10 + at,
+    planName: `Plan ${at}`,
+    amount: plans[at] ?? 0,
+    currency: 'EUR',
+    type: planType.main,
+    intervalUnit: unit,
+    intervalCount: count,
+    bindingAddonIds: '20,21',
+    ...trial,
     metricMeteredCharge: chargesOf(history, at),
     ...(begin.is === 'steps' && { multiTrials }),
   };
@@ -33,7 +40,10 @@ function planOf(history: History, at: number): Plan {
 
 const addonOf = ({ addons }: History, at: number): Plan => ({
   ...emptyPlan,
-  ...{ id: 20 + at, planName: `Add-on ${at}`, amount: addons[at] ?? 0, currency: 'EUR' },
+  id: 20 + at,
+  planName: `Add-on ${at}`,
+  amount: addons[at] ?? 0,
+  currency: 'EUR',
   type: planType.recurringAddon,
 });
 
@@ -62,21 +72,64 @@ export function begun(history: History): { sub: Subscription; period: Period } {
   const isDaily = plan.intervalUnit === 'day';
   const day = begin.is === 'stub' && !isDaily ? begin.day : 0;
   const { period, ...began } = startOf({
-    ...{ plan, currency, start, timeZone: zone, trialAllowed: true, freeInInitialPeriod: false, freeTimeEnd: 0 },
+    plan,
+    currency,
+    start,
+    timeZone: zone,
+    trialAllowed: true,
+    freeInInitialPeriod: false,
+    freeTimeEnd: 0,
     trialEnd: begin.is === 'free' ? start + begin.seconds : 0,
     billingAnchorDay: plan.intervalUnit === 'week' ? day % 8 : day,
   });
   const items = itemsFor(choice);
   const sub: Subscription = {
-    ...{ merchantId: 15, subscriptionId: 'sub_1', id: 1, version: 1, userId: 1, productId: 0, planId: plan.id },
+    merchantId: 15,
+    subscriptionId: 'sub_1',
+    id: 1,
+    version: 1,
+    userId: 1,
+    productId: 0,
+    planId: plan.id,
     externalSubscriptionId: '',
-    ...{ quantity, status: 'active', previousStatus: 'pending', type: 1, currency, amount: amountOf(items) },
-    ...{ timeZone: zone, ...began, currentPeriodStart: period.start, currentPeriodEnd: period.end },
-    ...{ currentPeriodPaid: 1, firstPaidTime: start, gatewayId: 1, paymentMethodId: '', gatewayPaymentType: '' },
-    ...{ manualPayment: false, cancelAtPeriodEnd: false, cancelReason: '', cancelTime: 0, dunningTime: 0 },
-    ...{ latestInvoiceId: '', pendingUpdateId: '', planSnapshot: snapshotOf(choice, start), items: storedItems(items) },
-    ...{ priceChanges: [], discount: null, carried: [], taxPercentage, vatNumber: '', countryCode: '', metadata: {} },
-    ...{ returnUrl: '', cancelUrl: '', asked: '', parkedReason: '', parkedAt: 0, createTime: start, modifyTime: start },
+    quantity,
+    status: 'active',
+    previousStatus: 'pending',
+    type: 1,
+    currency,
+    amount: amountOf(items),
+    timeZone: zone,
+    ...began,
+    currentPeriodStart: period.start,
+    currentPeriodEnd: period.end,
+    currentPeriodPaid: 1,
+    firstPaidTime: start,
+    gatewayId: 1,
+    paymentMethodId: '',
+    gatewayPaymentType: '',
+    manualPayment: false,
+    cancelAtPeriodEnd: false,
+    cancelReason: '',
+    cancelTime: 0,
+    dunningTime: 0,
+    latestInvoiceId: '',
+    pendingUpdateId: '',
+    planSnapshot: snapshotOf(choice, start),
+    items: storedItems(items),
+    priceChanges: [],
+    discount: null,
+    carried: [],
+    taxPercentage,
+    vatNumber: '',
+    countryCode: '',
+    metadata: {},
+    returnUrl: '',
+    cancelUrl: '',
+    asked: '',
+    parkedReason: '',
+    parkedAt: 0,
+    createTime: start,
+    modifyTime: start,
   };
   return { sub, period };
 }
@@ -89,6 +142,8 @@ export function taxOf({ buyer, start }: History): TaxFacts {
   return {
     seller: { countryCode: 'DE', gatewayRules: [], reverseChargePending: true },
     buyer: { business, countryCode, state: '', zip: '', ...(business && { vatNumber }) },
-    ...{ merchantUs: { active: false, nexusStates: [] }, usRates: [], now: start },
+    merchantUs: { active: false, nexusStates: [] },
+    usRates: [],
+    now: start,
   };
 }

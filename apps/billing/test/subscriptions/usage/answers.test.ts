@@ -79,8 +79,12 @@ it('the usage of a user is shown with the subscription, its plan and its product
   const { id, userId } = await limited({ productId: 7 });
   const { userMetric } = await s.t.done(userUsage, { userId }, s.merchant);
   expect(userMetric).toMatchObject({
-    ...{ subscription: { subscriptionId: id, userId, status: 2 }, product: { id: 7 }, plan: { amount: 500 } },
-    ...{ addons: [], onetimeAddons: [], isPaid: true },
+    subscription: { subscriptionId: id, userId, status: 2 },
+    product: { id: 7 },
+    plan: { amount: 500 },
+    addons: [],
+    onetimeAddons: [],
+    isPaid: true,
   });
 });
 

@@ -159,7 +159,10 @@ it('of a time in which billing was away counts in the periods that it makes up f
     s.t.call(
       newUsageEvent,
       {
-        ...{ userId, metricCode: metric.code, aggregationValue: value, externalEventId: `${value}-${ago}` },
+        userId,
+        metricCode: metric.code,
+        aggregationValue: value,
+        externalEventId: `${value}-${ago}`,
         eventTime: end + 100_000 - ago,
       },
       s.merchant,

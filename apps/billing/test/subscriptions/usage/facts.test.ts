@@ -41,23 +41,21 @@ async function subscribed(subscriptionId: string, over: Record<string, unknown> 
     JSON.stringify({ plan: plan(id, { metricMeteredCharge: [charge(id)] }), addons });
   const addon = { addonPlan: plan(9, { metricLimits: [{ metricId: 4, metricLimit: 50 }] }), quantity: 3 };
   await insert('subscriptions', {
-    ...{
-      subscription_id: subscriptionId,
-      id: now,
-      user_id: 70,
-      product_id: now,
-      currency: 'EUR',
-      status: 'active',
-      quantity: 2,
-    },
-    ...{
-      current_period_start: second,
-      current_period_end: end,
-      first_paid_time: first,
-      time_zone: 'UTC',
-      previous_status: 'active',
-    },
-    ...{ plan_snapshot: snapshot(2, [addon]), items: '[]' },
+    subscription_id: subscriptionId,
+    id: now,
+    user_id: 70,
+    product_id: now,
+    currency: 'EUR',
+    status: 'active',
+    quantity: 2,
+
+    current_period_start: second,
+    current_period_end: end,
+    first_paid_time: first,
+    time_zone: 'UTC',
+    previous_status: 'active',
+    plan_snapshot: snapshot(2, [addon]),
+    items: '[]',
     ...over,
   });
   const period = (seq: number, start_at: number, end_at: number, state: string) =>
@@ -75,9 +73,20 @@ async function subscribed(subscriptionId: string, over: Record<string, unknown> 
   await period(3, now - day, end, 'paid');
   await period(4, end, end + 30 * day, 'open');
   await insert('subscription_pending_updates', {
-    ...{ pending_update_id: `pu_${subscriptionId}`, subscription_id: subscriptionId, user_id: 70, status: 'finished' },
-    ...{ effect_time: now - day, proration_date: now - day, quantity: 1, plan_snapshot: snapshot(1) },
-    ...{ currency: 'EUR', items: '[]', update_snapshot: '{}', update_items: '[]', terms: '{}', kind: 'upgrade' },
+    pending_update_id: `pu_${subscriptionId}`,
+    subscription_id: subscriptionId,
+    user_id: 70,
+    status: 'finished',
+    effect_time: now - day,
+    proration_date: now - day,
+    quantity: 1,
+    plan_snapshot: snapshot(1),
+    currency: 'EUR',
+    items: '[]',
+    update_snapshot: '{}',
+    update_items: '[]',
+    terms: '{}',
+    kind: 'upgrade',
   });
   return { now, first, second, end };
 }
@@ -90,23 +99,24 @@ it('a period is whole however often it was changed, and its segments have the te
   const [subscription, ...more] = await ofUser();
   expect(more).toEqual([]);
   expect(subscription).toMatchObject({
-    ...{
-      subscriptionId: 'sub_facts1',
-      userId: 70,
-      currency: 'EUR',
-      start: first,
-      end: 0,
-      takesUntil: 0,
-      lateUsage: 'next',
-    },
+    subscriptionId: 'sub_facts1',
+    userId: 70,
+    currency: 'EUR',
+    start: first,
+    end: 0,
+    takesUntil: 0,
+    lateUsage: 'next',
     periods: [
       { start: first, end: second, state: 'invoiced', segments: [{ terms: [{ planId: 1, quantity: 1 }] }] },
       {
-        ...{ start: second, end, state: 'open' },
+        start: second,
+        end,
+        state: 'open',
         segments: [
           { start: second, end: now - day, terms: [{ planId: 1, charges: [{ standardAmount: 1 }] }] },
           {
-            ...{ start: now - day, end },
+            start: now - day,
+            end,
             terms: [
               { planId: 2, quantity: 2, charges: [{ standardAmount: 2 }] },
               { planId: 9, quantity: 3, limits: [{ metricId: 4, metricLimit: 50 }] },

@@ -26,7 +26,9 @@ export const tiers = [
 
 export const charge = (metricId: number, over: object = {}): MetricPlanCharge => ({
   ...emptyOf(MetricPlanCharge),
-  ...{ metricId, chargeType: 0, standardAmount: 10 },
+  metricId,
+  chargeType: 0,
+  standardAmount: 10,
   ...over,
 });
 
@@ -52,11 +54,16 @@ export async function metered(from?: string) {
   };
   /** An event as it is sent, with an id of its own. */
   const event = (userId: number, { code }: { code: string }, aggregationValue?: number, over: object = {}) => ({
-    ...{ userId, metricCode: code, externalEventId: `e-${++events}`, aggregationValue },
+    userId,
+    metricCode: code,
+    externalEventId: `e-${++events}`,
+    aggregationValue,
     ...over,
   });
   return {
-    ...{ ...s, metric, event },
+    ...s,
+    metric,
+    event,
     /** A new user who subscribes to a new plan. */
     async subscriber(plan: Partial<Plan>, terms: object = {}) {
       const userId = await s.buyer();

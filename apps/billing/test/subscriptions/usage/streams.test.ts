@@ -121,10 +121,15 @@ async function streamed(lives: readonly Life[], { limited }: Metrics, now: numbe
       const ago = random(3) === 0 ? random(34 * day) : random(2 * day);
       const canBeNegative = !isLimited && metric.aggregation !== 'count';
       return {
-        ...{ life, isRepeat: false, code: isLimited ? limited.code : metric.code },
+        life,
+        isRepeat: false,
+        code: isLimited ? limited.code : metric.code,
         event: {
-          ...{ id: `e${life.userId}-${++orders}`, order: orders, metricId: isLimited ? limited.id : metric.id },
-          ...{ time: Math.max(life.starts[0] ?? 0, now - ago), unique: `u${random(6)}` },
+          id: `e${life.userId}-${++orders}`,
+          order: orders,
+          metricId: isLimited ? limited.id : metric.id,
+          time: Math.max(life.starts[0] ?? 0, now - ago),
+          unique: `u${random(6)}`,
           value: canBeNegative ? random(70) - 10 : random(60),
         },
       };
@@ -141,8 +146,12 @@ async function streamed(lives: readonly Life[], { limited }: Metrics, now: numbe
     const part = sent.slice(from, from + 900);
     const { results } = await s.record(
       part.map(({ life, code, event }) => ({
-        ...{ userId: life.userId, metricCode: code, externalEventId: event.id, eventTime: event.time },
-        ...{ aggregationValue: event.value, aggregationUniqueId: event.unique },
+        userId: life.userId,
+        metricCode: code,
+        externalEventId: event.id,
+        eventTime: event.time,
+        aggregationValue: event.value,
+        aggregationUniqueId: event.unique,
       })),
     );
     for (const [at, { life, event, isRepeat }] of part.entries()) {
@@ -247,8 +256,19 @@ async function changed(life: Life, from: number): Promise<void> {
 
 /** Times at which events are sent, from the first end of a period on; those of actions are between them. */
 const stops = [
-  ...[-28 * day, -3 * day, -30 * minute, 30 * minute, hour + minute, 14 * hour, 5 * day],
-  ...[11 * day + 20 * minute, 11 * day + 2 * hour, 20 * day + hour, 31 * day - 1, 32 * day, 55 * day],
+  -28 * day,
+  -3 * day,
+  -30 * minute,
+  30 * minute,
+  hour + minute,
+  14 * hour,
+  5 * day,
+  11 * day + 20 * minute,
+  11 * day + 2 * hour,
+  20 * day + hour,
+  31 * day - 1,
+  32 * day,
+  55 * day,
 ];
 
 const kill = `select count(pg_terminate_backend(pid)) as killed from pg_stat_activity
@@ -319,7 +339,11 @@ it.each(Array.from({ length: rounds }, (_, at) => first + at))(
         ...stops.map(after => ({ at: end + after, season, isBegin: false, after, isAct: false })),
         ...[...acts].map(after => ({ at: end + after, season, isBegin: false, after, isAct: true })),
         ...[0, hour, 30 * day, 30 * day + hour, 61 * day + 2 * hour].map(after => ({
-          ...{ at: end + after, season: -1, isBegin: false, after, isAct: false },
+          at: end + after,
+          season: -1,
+          isBegin: false,
+          after,
+          isAct: false,
         })),
       ];
     });
@@ -353,7 +377,8 @@ it.each(Array.from({ length: rounds }, (_, at) => first + at))(
       if (life.metrics.some(metric => !isDeepStrictEqual(costs(metric, one), costs(metric, { ...life, lived }))))
         noticed++;
       expect([life.course, life.id, new Map([...(found.get(life.id) ?? [])].sort())]).toEqual([
-        ...[life.course, life.id],
+        life.course,
+        life.id,
         new Map(expected.sort()),
       ]);
     }

@@ -40,7 +40,11 @@ export function exportDesk(t: TestService, caller: TestCaller = {}) {
     return fetched(linked(task));
   };
   return {
-    ...{ start, shown, fetched, limit, writing },
+    start,
+    shown,
+    fetched,
+    limit,
+    writing,
     /** The rows of an export as CSV, by the names of its columns. */
     async exported(task: ExportTask, payload: object = {}, exportColumns: string[] = []) {
       const { id } = await start(task, { format: 'csv', payload: { ...payload }, exportColumns });

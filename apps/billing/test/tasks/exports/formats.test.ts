@@ -113,7 +113,11 @@ describe('XLSX', () => {
   it('is an archive that ends with an empty slice, too', () => {
     const files = filesIn(fileOf('xlsx', [[['a', 1, 1, 0]], []]));
     expect([...files.keys()]).toEqual([
-      ...['[Content_Types].xml', '_rels/.rels', 'xl/workbook.xml', 'xl/_rels/workbook.xml.rels', 'xl/styles.xml'],
+      '[Content_Types].xml',
+      '_rels/.rels',
+      'xl/workbook.xml',
+      'xl/_rels/workbook.xml.rels',
+      'xl/styles.xml',
       'xl/worksheets/sheet1.xml',
     ]);
   });

@@ -108,7 +108,10 @@ const guarded = (text: string) => (/^[=+\-@\t\r\n]/.test(text) ? `'${text}` : te
 const buyerOf = (user: User | null) => {
   const { id, email, firstName, lastName, externalUserId } = user ?? emptyOf(User);
   return {
-    ...{ UserId: String(id), Email: email, FirstName: guarded(firstName), LastName: lastName },
+    UserId: String(id),
+    Email: email,
+    FirstName: guarded(firstName),
+    LastName: lastName,
     ExternalUserId: guarded(externalUserId),
   };
 };
@@ -120,39 +123,61 @@ const lists: Partial<Record<ExportTask, (filters: object) => Promise<Record<stri
   InvoiceExport: async filters => {
     const { invoices } = await s.t.done(listInvoices, { ...all, ...filters }, s.merchant);
     return invoices.map(one => ({
-      ...{ InvoiceId: one.invoiceId, InvoiceNumber: one.number, InvoiceName: guarded(one.invoiceName) },
-      ...{ Status: nameOfCode(invoiceStatus, one.status), CreateFrom: one.createFrom },
-      ...{ BizType: nameOfCode(bizType, one.bizType), SubscriptionId: one.subscriptionId },
-      ...{ PeriodStart: day(one.periodStart), PeriodEnd: day(one.periodEnd), CreateTime: day(one.createTime) },
-      ...{ FinishTime: day(one.finishTime), DueTime: day(one.deadline), PaidTime: day(one.paidTime) },
-      ...{ Currency: one.currency, OriginAmount: major(one.originAmount, one.currency) },
+      InvoiceId: one.invoiceId,
+      InvoiceNumber: one.number,
+      InvoiceName: guarded(one.invoiceName),
+      Status: nameOfCode(invoiceStatus, one.status),
+      CreateFrom: one.createFrom,
+      BizType: nameOfCode(bizType, one.bizType),
+      SubscriptionId: one.subscriptionId,
+      PeriodStart: day(one.periodStart),
+      PeriodEnd: day(one.periodEnd),
+      CreateTime: day(one.createTime),
+      FinishTime: day(one.finishTime),
+      DueTime: day(one.deadline),
+      PaidTime: day(one.paidTime),
+      Currency: one.currency,
+      OriginAmount: major(one.originAmount, one.currency),
       DiscountAmount: major(one.discountAmount, one.currency),
       PromoCreditDiscountAmount: major(one.promoCreditDiscountAmount, one.currency),
       TotalAmountExcludingTax: major(one.totalAmountExcludingTax, one.currency),
-      ...{ TaxAmount: major(one.taxAmount, one.currency), TaxPercentage: String(one.taxPercentage / 100) },
+      TaxAmount: major(one.taxAmount, one.currency),
+      TaxPercentage: String(one.taxPercentage / 100),
       TotalAmount: major(one.totalAmount, one.currency),
       PartialCreditPaidAmount: major(one.partialCreditPaidAmount, one.currency),
-      ...{ AmountDue: major(one.amountDue, one.currency), DiscountCode: guarded(one.discountCode) },
+      AmountDue: major(one.amountDue, one.currency),
+      DiscountCode: guarded(one.discountCode),
       ...buyerOf(one.userAccount),
-      ...{ CompanyName: one.userSnapshot?.companyName ?? '', CountryCode: one.countryCode, VatNumber: one.vatNumber },
-      ...{ Gateway: one.gateway?.gatewayName ?? '', PaymentId: one.paymentId },
+      CompanyName: one.userSnapshot?.companyName ?? '',
+      CountryCode: one.countryCode,
+      VatNumber: one.vatNumber,
+      Gateway: one.gateway?.gatewayName ?? '',
+      PaymentId: one.paymentId,
     }));
   },
   SubscriptionExport: async filters => {
     const { subscriptions } = await s.t.done(listSubscriptions, { ...all, ...filters }, s.merchant);
     return subscriptions.map(({ subscription: one, plan, user, gateway, discount }) => ({
-      ...{ SubscriptionId: one.subscriptionId, Status: nameOfCode(subscriptionStatus, one.status) },
-      ...{ PlanId: String(one.planId), PlanName: plan?.planName ?? '', ProductId: String(one.productId) },
-      ...{ Quantity: String(one.quantity), Currency: one.currency, Amount: major(one.amount, one.currency) },
-      ...{
-        Interval: '1 month',
-        AddOns: '',
-        DiscountCode: guarded(discount?.code ?? ''),
-        Gateway: gateway?.gatewayName ?? '',
-      },
-      ...{ CancelAtPeriodEnd: one.cancelAtPeriodEnd ? 'yes' : 'no', CancelReason: one.cancelReason },
-      ...{ CurrentPeriodStart: day(one.currentPeriodStart), CurrentPeriodEnd: day(one.currentPeriodEnd) },
-      ...{ TrialEnd: day(one.trialEnd), FirstPaidTime: day(one.firstPaidTime), CreateTime: day(one.createTime) },
+      SubscriptionId: one.subscriptionId,
+      Status: nameOfCode(subscriptionStatus, one.status),
+      PlanId: String(one.planId),
+      PlanName: plan?.planName ?? '',
+      ProductId: String(one.productId),
+      Quantity: String(one.quantity),
+      Currency: one.currency,
+      Amount: major(one.amount, one.currency),
+
+      Interval: '1 month',
+      AddOns: '',
+      DiscountCode: guarded(discount?.code ?? ''),
+      Gateway: gateway?.gatewayName ?? '',
+      CancelAtPeriodEnd: one.cancelAtPeriodEnd ? 'yes' : 'no',
+      CancelReason: one.cancelReason,
+      CurrentPeriodStart: day(one.currentPeriodStart),
+      CurrentPeriodEnd: day(one.currentPeriodEnd),
+      TrialEnd: day(one.trialEnd),
+      FirstPaidTime: day(one.firstPaidTime),
+      CreateTime: day(one.createTime),
       CancelTime: day(one.cancelOrExpireTime),
       ...buyerOf(user),
     }));
@@ -162,59 +187,98 @@ const lists: Partial<Record<ExportTask, (filters: object) => Promise<Record<stri
     const { invoices } = await s.t.done(listInvoices, all, s.merchant);
     const users = new Map(invoices.map(({ userId, userAccount }) => [userId, userAccount]));
     return paymentTimeLines.map(one => ({
-      ...{ TransactionId: one.transactionId, ExternalTransactionId: one.externalTransactionId },
-      ...{ Type: nameOfCode(timelineType, one.timelineType), Status: nameOfCode(timelineStatus, one.status) },
-      ...{ Currency: one.currency, TotalAmount: major(one.totalAmount, one.currency) },
-      ...{ FailureReason: one.failureReason, CreateTime: day(one.createTime), InvoiceId: one.invoiceId },
-      ...{ PaymentId: one.paymentId, RefundId: one.refundId, SubscriptionId: one.subscriptionId },
+      TransactionId: one.transactionId,
+      ExternalTransactionId: one.externalTransactionId,
+      Type: nameOfCode(timelineType, one.timelineType),
+      Status: nameOfCode(timelineStatus, one.status),
+      Currency: one.currency,
+      TotalAmount: major(one.totalAmount, one.currency),
+      FailureReason: one.failureReason,
+      CreateTime: day(one.createTime),
+      InvoiceId: one.invoiceId,
+      PaymentId: one.paymentId,
+      RefundId: one.refundId,
+      SubscriptionId: one.subscriptionId,
       ...buyerOf(users.get(one.userId) ?? null),
     }));
   },
   CreditTransactionExport: async filters => {
     const { creditTransactions } = await s.t.done(listCreditTransactions, { ...all, ...filters }, s.merchant);
     return creditTransactions.map(one => ({
-      ...{ TransactionId: one.transactionId, AccountType: nameOfCode(creditAccountType, one.accountType) },
+      TransactionId: one.transactionId,
+      AccountType: nameOfCode(creditAccountType, one.accountType),
       TransactionType: nameOfCode(creditTransactionType, one.transactionType),
-      ...{ Currency: one.currency, CreditsBefore: String(one.creditAmountBefore), Credits: String(one.deltaAmount) },
-      ...{ CreditsAfter: String(one.creditAmountAfter), Amount: major(one.deltaCurrencyAmount, one.currency) },
-      ...{ Name: one.name, By: one.by, InvoiceId: one.invoiceId, CreateTime: day(one.createTime) },
+      Currency: one.currency,
+      CreditsBefore: String(one.creditAmountBefore),
+      Credits: String(one.deltaAmount),
+      CreditsAfter: String(one.creditAmountAfter),
+      Amount: major(one.deltaCurrencyAmount, one.currency),
+      Name: one.name,
+      By: one.by,
+      InvoiceId: one.invoiceId,
+      CreateTime: day(one.createTime),
       ...buyerOf(one.user),
     }));
   },
   DiscountExport: async filters => {
     const { discounts } = await s.t.done(listDiscounts, { ...all, ...filters }, s.merchant);
     return discounts.map(one => ({
-      ...{ Id: String(one.id), Code: one.code, Name: one.name, Status: nameOfCode(discountStatus, one.status) },
+      Id: String(one.id),
+      Code: one.code,
+      Name: one.name,
+      Status: nameOfCode(discountStatus, one.status),
       DiscountPercentage: one.discountType === 1 ? String(one.discountPercentage / 100) : '',
-      ...{ Currency: one.currency, DiscountAmount: major(one.discountAmount, one.currency) },
-      ...{ QuantityUsed: String(one.quantityUsed), CreateTime: day(one.createTime), EndTime: day(one.endTime) },
+      Currency: one.currency,
+      DiscountAmount: major(one.discountAmount, one.currency),
+      QuantityUsed: String(one.quantityUsed),
+      CreateTime: day(one.createTime),
+      EndTime: day(one.endTime),
     }));
   },
   UserDiscountExport: async filters => {
     const { userDiscounts } = await s.t.done(listUserDiscounts, { ...all, ...filters, id: discountId }, s.merchant);
     return userDiscounts.map(one => ({
-      ...{ Id: String(one.id), Code: one.code, Status: nameOfCode(userDiscountStatus, one.status) },
-      ...{ Currency: one.currency, ApplyAmount: major(one.applyAmount, one.currency) },
-      ...{ SubscriptionId: one.subscriptionId, InvoiceId: one.invoiceId, CreateTime: day(one.createTime) },
+      Id: String(one.id),
+      Code: one.code,
+      Status: nameOfCode(userDiscountStatus, one.status),
+      Currency: one.currency,
+      ApplyAmount: major(one.applyAmount, one.currency),
+      SubscriptionId: one.subscriptionId,
+      InvoiceId: one.invoiceId,
+      CreateTime: day(one.createTime),
       ...buyerOf(one.user),
     }));
   },
   BatchDiscountChildrenExport: async filters => {
     const { children } = await s.t.done(listBatchCodes, { ...all, ...filters, templateId }, s.merchant);
     return children.map(one => ({
-      ...{ Id: String(one.id), Code: guarded(one.code), ParentTemplateCode: guarded(one.parentTemplateCode) },
-      ...{ Status: 'active', DiscountPercentage: '5', CreateTime: day(one.createTime), PlanName: one.planName },
-      ...{ IsRedeemed: one.isRedeemed ? 'yes' : 'no', RedeemedTime: day(one.redeemedAt) },
-      ...{ RedeemedByEmail: one.redeemedByEmail, SubscriptionId: one.subscriptionId, InvoiceId: one.invoiceId },
+      Id: String(one.id),
+      Code: guarded(one.code),
+      ParentTemplateCode: guarded(one.parentTemplateCode),
+      Status: 'active',
+      DiscountPercentage: '5',
+      CreateTime: day(one.createTime),
+      PlanName: one.planName,
+      IsRedeemed: one.isRedeemed ? 'yes' : 'no',
+      RedeemedTime: day(one.redeemedAt),
+      RedeemedByEmail: one.redeemedByEmail,
+      SubscriptionId: one.subscriptionId,
+      InvoiceId: one.invoiceId,
     }));
   },
   MetricEventExport: async filters => {
     const { events } = await s.t.done(listUsageEvents, { ...all, ...filters }, s.merchant);
     return events.map(one => ({
-      ...{ Id: String(one.id), ExternalEventId: one.externalEventId, MetricCode: one.merchantMetric?.code ?? '' },
-      ...{ MetricName: one.merchantMetric?.metricName ?? '', Value: String(one.aggregationPropertyInt) },
-      ...{ SubscriptionId: one.subscriptionIds, PeriodStart: day(one.subscriptionPeriodStart) },
-      ...{ PeriodEnd: day(one.subscriptionPeriodEnd), EventTime: day(one.eventTime), CreateTime: day(one.createTime) },
+      Id: String(one.id),
+      ExternalEventId: one.externalEventId,
+      MetricCode: one.merchantMetric?.code ?? '',
+      MetricName: one.merchantMetric?.metricName ?? '',
+      Value: String(one.aggregationPropertyInt),
+      SubscriptionId: one.subscriptionIds,
+      PeriodStart: day(one.subscriptionPeriodStart),
+      PeriodEnd: day(one.subscriptionPeriodEnd),
+      EventTime: day(one.eventTime),
+      CreateTime: day(one.createTime),
       ...buyerOf(one.user),
     }));
   },
@@ -228,10 +292,16 @@ const currency = fc.constantFrom('EUR', 'JPY', 'USD');
 const filtersOf: Partial<Record<ExportTask, () => fc.Arbitrary<object>>> = {
   InvoiceExport: () =>
     some({
-      ...{ userId: fc.constantFrom(...buyers), firstName: fc.constantFrom('ada', 'HYPER', '中') },
-      ...{ status: fc.constantFrom([1], [3], [2, 3]), currency, type: fc.constantFrom(1, 2, 3) },
-      ...{ amountStart: fc.constantFrom(0, 1_235), createTimeStart: times, reportTimeEnd: times },
-      ...{ searchKey: fc.constantFrom('=HYPER', '7'), deleteInclude: fc.boolean() },
+      userId: fc.constantFrom(...buyers),
+      firstName: fc.constantFrom('ada', 'HYPER', '中'),
+      status: fc.constantFrom([1], [3], [2, 3]),
+      currency,
+      type: fc.constantFrom(1, 2, 3),
+      amountStart: fc.constantFrom(0, 1_235),
+      createTimeStart: times,
+      reportTimeEnd: times,
+      searchKey: fc.constantFrom('=HYPER', '7'),
+      deleteInclude: fc.boolean(),
     }),
   SubscriptionExport: () =>
     some({
@@ -242,12 +312,16 @@ const filtersOf: Partial<Record<ExportTask, () => fc.Arbitrary<object>>> = {
     }),
   TransactionExport: () =>
     some({
-      ...{ userId: fc.constantFrom(...buyers), currency, status: fc.constantFrom([0], [1], [0, 1]) },
-      ...{ timelineTypes: fc.constantFrom([0], [1], [0, 1]), amountEnd: fc.constantFrom(12, 2_000) },
+      userId: fc.constantFrom(...buyers),
+      currency,
+      status: fc.constantFrom([0], [1], [0, 1]),
+      timelineTypes: fc.constantFrom([0], [1], [0, 1]),
+      amountEnd: fc.constantFrom(12, 2_000),
     }),
   CreditTransactionExport: () =>
     some({ userId: fc.constantFrom(...buyers), transactionTypes: fc.constantFrom([6], [2]) }).map(filters => ({
-      ...{ accountType: 2, ...filters },
+      accountType: 2,
+      ...filters,
     })),
   DiscountExport: () =>
     some({ discountType: fc.constantFrom([1], [2]), searchKey: fc.constantFrom('ma', 'zz'), currency }),

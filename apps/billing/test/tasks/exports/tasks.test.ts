@@ -41,8 +41,17 @@ describe('an export', () => {
   it('is queued, and then done, with a link and its rows counted', async () => {
     const task = await desk.start('InvoiceExport', { payload: { currency: 'eur' } });
     expect(task).toMatchObject({
-      ...{ merchantId: 15, memberId: 0, taskName: 'InvoiceExport', taskType: 0, format: 'xlsx', status: 0 },
-      ...{ payload: '{"currency":"eur"}', downloadUrl: '', startTime: 0, finishTime: 0, successCount: 0 },
+      merchantId: 15,
+      memberId: 0,
+      taskName: 'InvoiceExport',
+      taskType: 0,
+      format: 'xlsx',
+      status: 0,
+      payload: '{"currency":"eur"}',
+      downloadUrl: '',
+      startTime: 0,
+      finishTime: 0,
+      successCount: 0,
     });
     await s.t.work.drain();
     const done = await desk.shown(task.id);
@@ -56,7 +65,12 @@ describe('an export', () => {
     const before = await listedIds();
     const work = desk.writing.works[0];
     const item: WorkItem = {
-      ...{ merchantId: 15, kind: 'task.export', key: String(id), dueAt: 0, attempt: 1, requestId: 'work' },
+      merchantId: 15,
+      kind: 'task.export',
+      key: String(id),
+      dueAt: 0,
+      attempt: 1,
+      requestId: 'work',
     };
     // two workers have made the same slice: one of them keeps it
     const [one, other] = [await work?.prepare([item]), await work?.prepare([item])];
@@ -111,7 +125,9 @@ describe('an export', () => {
     const { id } = await desk.start('UserDiscountExport', { payload: { id: 999 } });
     await s.t.work.drain();
     expect(await desk.shown(id)).toMatchObject({
-      ...{ status: taskStatus.failed, downloadUrl: '', failureReason: 'No such discount' },
+      status: taskStatus.failed,
+      downloadUrl: '',
+      failureReason: 'No such discount',
     });
   });
 
@@ -120,7 +136,12 @@ describe('an export', () => {
     const back = s.away('identity');
     const [work] = desk.writing.works;
     const item = (attempt: number): WorkItem => ({
-      ...{ merchantId: 15, kind: 'task.export', key: String(task.id), dueAt: 0, attempt, requestId: 'work' },
+      merchantId: 15,
+      kind: 'task.export',
+      key: String(task.id),
+      dueAt: 0,
+      attempt,
+      requestId: 'work',
     });
     await expect(work?.prepare([item(7)])).rejects.toThrow('identity');
     const last = await work?.prepare([item(8)]);
@@ -177,11 +198,9 @@ describe('a link', () => {
     expect(await fetch(link)).toContain('InvoiceId');
     expect(Number(until)).toBe(task.finishTime + 7 * 86_400);
     const wrong = [
-      ...[
-        { ...link, merchantId: 16 },
-        { ...link, taskId: link.taskId - 1 },
-        { ...link, taskId: 999_999 },
-      ],
+      { ...link, merchantId: 16 },
+      { ...link, taskId: link.taskId - 1 },
+      { ...link, taskId: 999_999 },
       ...[`${Number(until) + 1}.${key}`, `${until}.${key.slice(1)}`, `${until}.`, until].map(signature => ({
         ...link,
         signature,
@@ -232,13 +251,11 @@ it.each(exportTasks)('%s has columns in groups, each of them once', async task =
 
 describe('templates', () => {
   const settings: In<typeof newExportTemplate> = {
-    ...{
-      name: 'Open ones',
-      task: 'InvoiceExport',
-      payload: { status: [2] },
-      exportColumns: ['InvoiceId'],
-      format: 'csv',
-    },
+    name: 'Open ones',
+    task: 'InvoiceExport',
+    payload: { status: [2] },
+    exportColumns: ['InvoiceId'],
+    format: 'csv',
   };
 
   it('are kept, changed, listed and deleted', async () => {

@@ -46,7 +46,10 @@ export function importDesk(t: TestService, caller: TestCaller = {}) {
     return { ...task, results: rows.map(row => Object.fromEntries(header.map((name, at) => [name, row[at] ?? '']))) };
   };
   return {
-    ...{ queue, outcome, shown, fileOf },
+    queue,
+    outcome,
+    shown,
+    fileOf,
     /** Sends rows, or a file, and has them taken. */
     async take(task: ImportName, rows: readonly Cells[] | Buffer): Promise<Outcome> {
       const { id } = await queue(task, Buffer.isBuffer(rows) ? rows : csvOf(rows));

@@ -8,7 +8,11 @@ const table = (text: string) => tableIn(Buffer.from(text));
 /** A workbook of rows, as exports write it. */
 const workbook = (header: readonly string[], rows: readonly (string | number)[][]) =>
   written({
-    ...{ format: 'xlsx', zone: 'UTC', last: true, state: { rows: 0, bytes: 0, crc: 0, rawBytes: 0 }, rows },
+    format: 'xlsx',
+    zone: 'UTC',
+    last: true,
+    state: { rows: 0, bytes: 0, crc: 0, rawBytes: 0 },
+    rows,
     columns: header.map((name, at) => ({ name, kind: typeof rows[0]?.[at] === 'number' ? 'integer' : 'text' })),
   }).content;
 
@@ -77,7 +81,8 @@ describe('a workbook', () => {
       ),
     );
     expect(read).toEqual({
-      ...{ format: 'xlsx', header: ['Email', 'Count'] },
+      format: 'xlsx',
+      header: ['Email', 'Count'],
       rows: [
         { row: 2, cells: ['a@example.com', '3'] },
         { row: 3, cells: ['=x', '4'] },

@@ -39,9 +39,15 @@ let ids = 0;
 function row(over: Cells = {}, user: object = {}): Cells {
   const userId = w.newUser({ externalUserId: `ext-${++ids}`, ...user });
   return {
-    ...{ ExternalSubscriptionId: `sub-${ids}`, ExternalUserId: `ext-${ids}`, Email: `user${userId}@example.com` },
-    ...{ PlanId: 10, Gateway: 'sandbox', CurrentPeriodStart: time(start), CurrentPeriodEnd: time(end) },
-    ...{ BillingCycleAnchor: time(start), CreateTime: time(start) },
+    ExternalSubscriptionId: `sub-${ids}`,
+    ExternalUserId: `ext-${ids}`,
+    Email: `user${userId}@example.com`,
+    PlanId: 10,
+    Gateway: 'sandbox',
+    CurrentPeriodStart: time(start),
+    CurrentPeriodEnd: time(end),
+    BillingCycleAnchor: time(start),
+    CreateTime: time(start),
     ...over,
   };
 }
@@ -67,16 +73,29 @@ describe('a subscription that is imported', () => {
     expect(outcome.results).toEqual([
       {
         ...Object.fromEntries(Object.entries(asked).map(([name, cell]) => [name, String(cell)])),
-        ...{ ImportResult: 'taken', SubscriptionId: expect.stringMatching(/^sub_/) },
-        ...{ NextInvoiceTime: time(end - 3 * 86_400), NextInvoiceTotal: '50', NextInvoiceDiscount: '0' },
-        ...{ NextInvoiceTax: '0', NextInvoiceCurrency: 'EUR' },
+        ImportResult: 'taken',
+        SubscriptionId: expect.stringMatching(/^sub_/),
+        NextInvoiceTime: time(end - 3 * 86_400),
+        NextInvoiceTotal: '50',
+        NextInvoiceDiscount: '0',
+        NextInvoiceTax: '0',
+        NextInvoiceCurrency: 'EUR',
       },
     ]);
     const sub = await subOf(outcome);
     expect(sub).toMatchObject({
-      ...{ status: subscriptionStatus.active, externalSubscriptionId: asked.ExternalSubscriptionId, amount: 5000 },
-      ...{ quantity: 2, currentPeriodStart: start, currentPeriodEnd: end, billingCycleAnchor: start, gatewayId },
-      ...{ firstPaidTime: start, createTime: start, currentPeriodPaid: 1, metadata: { tier: 'gold' } },
+      status: subscriptionStatus.active,
+      externalSubscriptionId: asked.ExternalSubscriptionId,
+      amount: 5000,
+      quantity: 2,
+      currentPeriodStart: start,
+      currentPeriodEnd: end,
+      billingCycleAnchor: start,
+      gatewayId,
+      firstPaidTime: start,
+      createTime: start,
+      currentPeriodPaid: 1,
+      metadata: { tier: 'gold' },
     });
     const events = await w.t.emitted();
     expect(events.filter(({ type }) => type.startsWith('subscription.')).map(({ type }) => type)).toEqual([
@@ -155,7 +174,8 @@ describe('a subscription that is imported', () => {
     const { subscriptionId } = await subOf(await take([row(card('c'))]));
     const change = { subscriptionId, newPlanId: 20, quantity: 1 };
     expect(await w.t.call(submitChange, { ...change, effectImmediate: 1 })).toMatchObject({
-      ...{ slug: 'invalid_parameters', issues: [{ path: '/effectImmediate' }] },
+      slug: 'invalid_parameters',
+      issues: [{ path: '/effectImmediate' }],
     });
     const { subscriptionPendingUpdate } = await w.t.done(submitChange, change);
     expect(subscriptionPendingUpdate).toMatchObject({ effectImmediate: 0, effectTime: end, status: 1 });
@@ -171,7 +191,11 @@ describe('a dry run', () => {
     const header = Object.keys(asked);
     const state = { rows: 0, bytes: 0, crc: 0, rawBytes: 0 };
     const { content } = written({
-      ...{ format: 'xlsx', zone: 'UTC', last: true, state, rows: [header.map(name => asked[name] ?? '')] },
+      format: 'xlsx',
+      zone: 'UTC',
+      last: true,
+      state,
+      rows: [header.map(name => asked[name] ?? '')],
       columns: header.map(name => ({ name, kind: name === 'PlanId' ? 'integer' : 'text' })),
     });
     const { id } = await desk.queue('ActiveSubscriptionImport:dry', Buffer.from(content));
@@ -316,8 +340,12 @@ describe('a history', () => {
     expect(outcome.failureReason).toBe('');
     const sub = await subOf(outcome);
     expect(sub).toMatchObject({
-      ...{ status: subscriptionStatus.expired, currentPeriodStart: from, currentPeriodEnd: to, cancelOrExpireTime: to },
-      ...{ amount: 3000, externalSubscriptionId: asked.ExternalSubscriptionId },
+      status: subscriptionStatus.expired,
+      currentPeriodStart: from,
+      currentPeriodEnd: to,
+      cancelOrExpireTime: to,
+      amount: 3000,
+      externalSubscriptionId: asked.ExternalSubscriptionId,
     });
     expect(await w.t.rows('select 1 from due_work where key = $1', [sub.subscriptionId])).toEqual([]);
     const { BillingCycleAnchor: __, ...live } = row();

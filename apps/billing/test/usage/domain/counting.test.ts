@@ -79,15 +79,23 @@ describe('aggregation', () => {
 });
 
 const limited = (metricLimit: number, quantity = 1, planId = 1): PlanTerms => ({
-  ...{ planId, quantity, charges: [], autoUpgradePlanId: 0 },
+  planId,
+  quantity,
+  charges: [],
+  autoUpgradePlanId: 0,
   limits: [{ metricId: 1, metricLimit }],
 });
 const priced = (standardAmount: number): PlanTerms => ({
-  ...{ planId: 1, quantity: 1, limits: [], autoUpgradePlanId: 0 },
+  planId: 1,
+  quantity: 1,
+  limits: [],
+  autoUpgradePlanId: 0,
   charges: [{ metricId: 1, chargeType: 0, standardAmount, standardStartValue: 0, graduatedAmounts: [] }],
 });
 const period = (start: number, end: number, ...segments: [from: number, terms: PlanTerms[]][]): UsagePeriod => ({
-  ...{ start, end, state: 'open' },
+  start,
+  end,
+  state: 'open',
   segments: segments.map(([from, terms], i) => ({ start: from, end: segments[i + 1]?.[0] ?? end, terms })),
 });
 
@@ -166,8 +174,15 @@ describe('event time (G1)', () => {
   const day = 86_400;
   const now = 100 * day;
   const subscription = (over: Partial<UsageSubscription> = {}): UsageSubscription => ({
-    ...{ subscriptionId: 'sub_1', userId: 1, productId: 0, currency: 'EUR', start: 80 * day, end: 0, free: [] },
-    ...{ takesUntil: 0, lateUsage: 'next' },
+    subscriptionId: 'sub_1',
+    userId: 1,
+    productId: 0,
+    currency: 'EUR',
+    start: 80 * day,
+    end: 0,
+    free: [],
+    takesUntil: 0,
+    lateUsage: 'next',
     periods: [
       { ...period(80 * day, 95 * day, [80 * day, [limited(1)]]), state: 'invoiced' },
       period(95 * day, 110 * day, [95 * day, [limited(1)]]),

@@ -13,7 +13,11 @@ import {
 import { dueOf } from '../../../src/usage/domain/billing.js';
 
 const tier = (startValue: number, endValue: number, perAmount: number, flatAmount = 0, perAmountDecimal = '') => ({
-  ...{ startValue, endValue, perAmount, flatAmount, perAmountDecimal },
+  startValue,
+  endValue,
+  perAmount,
+  flatAmount,
+  perAmountDecimal,
 });
 const graduated = (...graduatedAmounts: ReturnType<typeof tier>[]) =>
   usagePrice({ metricId: 1, chargeType: 1, standardAmount: 0, standardStartValue: 0, graduatedAmounts }, 1);
@@ -97,7 +101,12 @@ describe('another currency (G9)', () => {
 });
 
 const stretch = (startAt: number, endAt: number, billedValue = 0n, billedAmount = 0n) => ({
-  ...{ startAt, endAt, periodStart: 0, periodEnd: 3000, billedValue, billedAmount },
+  startAt,
+  endAt,
+  periodStart: 0,
+  periodEnd: 3000,
+  billedValue,
+  billedAmount,
 });
 const metered = { aggregation: 'sum', kind: 'chargeMetered' } as const;
 

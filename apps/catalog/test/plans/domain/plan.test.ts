@@ -282,7 +282,9 @@ describe('deleting a plan', () => {
   it('needs one that was never activated, and that is no add-on of another', () => {
     expect(remove(editing, [], 2000)).toEqual({
       ...editing,
-      ...{ status: 'hardArchived', modifyTime: 2000, deletedTime: 2000 },
+      status: 'hardArchived',
+      modifyTime: 2000,
+      deletedTime: 2000,
     });
     for (const status of ['active', 'softArchived', 'hardArchived'] as const) {
       const message = `Plan 4 is ${status}: cannot delete it`;

@@ -76,7 +76,9 @@ describe('the receiver of docs/webhooks.md', () => {
     };
     expect([await post('ev_new', 3), await post('ev_late', 2), await post('ev_late', 2)]).toEqual([204, 204, 204]);
     expect([await next(), await next(), await next()]).toEqual([
-      ...['state of invoice in_1 3', 'happened invoice.paid 3', 'happened invoice.paid 2'],
+      'state of invoice in_1 3',
+      'happened invoice.paid 3',
+      'happened invoice.paid 2',
     ]);
     const { secret: another } = await newOne();
     expect(await post('ev_forged', 9, another)).toBe(400);

@@ -97,9 +97,16 @@ export const invoiceDetail = operation({
 });
 
 const splitPayment = z.object({
-  ...{ paymentId: text, splitSequence: integer.describe('From 1'), totalAmount: amount, currency: text },
-  ...{ status: code(paymentStatus), gatewayId: integer, gatewayName: text, link: text },
-  ...{ createTime: time, paidTime: time },
+  paymentId: text,
+  splitSequence: integer.describe('From 1'),
+  totalAmount: amount,
+  currency: text,
+  status: code(paymentStatus),
+  gatewayId: integer,
+  gatewayName: text,
+  link: text,
+  createTime: time,
+  paidTime: time,
 });
 export interface SplitPayment extends z.output<typeof splitPayment> {}
 const SplitPayment: Shape<SplitPayment> = splitPayment.meta({ id: 'SplitPayment' });

@@ -3,27 +3,44 @@ import { taskStatus, taskType } from '../../codes.js';
 import { anyObject, code, Empty, integer, type Shape, text, time } from '../../field.js';
 import * as input from '../../input.js';
 import { type Also, internal, operation } from '../../operation.js';
-import { type ExportTask, exportKinds, exportTasks } from './exports.js';
+import { exportKinds } from './export-kinds.js';
+import { type ExportTask, exportTasks } from './exports.js';
 import { type ImportRow, importKinds, importLimits, importNames, taskOfImport } from './imports.js';
 
 export const exportFormats = ['xlsx', 'csv'] as const;
 
 const task = z.object({
-  ...{ id: integer, merchantId: integer, memberId: integer.describe('0 for a task of an API key') },
-  ...{ taskName: text, taskType: code(taskType), format: text, payload: text.describe('JSON text') },
+  id: integer,
+  merchantId: integer,
+  memberId: integer.describe('0 for a task of an API key'),
+  taskName: text,
+  taskType: code(taskType),
+  format: text,
+  payload: text.describe('JSON text'),
   downloadUrl: text.describe('Needs no credential and is good for 7 days; blank until the task is done'),
   uploadFileUrl: text.describe('Blank: the file of an import at downloadUrl has the rows that were sent'),
   status: code(taskStatus),
-  ...{ startTime: time, finishTime: time, createTime: time, lastUpdateTime: time },
+  startTime: time,
+  finishTime: time,
+  createTime: time,
+  lastUpdateTime: time,
   taskCost: integer.describe('Seconds'),
-  ...{ successCount: integer.describe('Rows so far'), failureReason: text },
+  successCount: integer.describe('Rows so far'),
+  failureReason: text,
 });
 export interface Task extends z.output<typeof task> {}
 export const Task: Shape<Task> = task.meta({ id: 'Task' });
 
 const exportTemplate = z.object({
-  ...{ templateId: integer, merchantId: integer, memberId: integer, task: text, name: text, payload: anyObject },
-  ...{ exportColumns: z.array(text), format: text, createTime: time },
+  templateId: integer,
+  merchantId: integer,
+  memberId: integer,
+  task: text,
+  name: text,
+  payload: anyObject,
+  exportColumns: z.array(text),
+  format: text,
+  createTime: time,
 });
 export interface ExportTemplate extends z.output<typeof exportTemplate> {}
 export const ExportTemplate: Shape<ExportTemplate> = exportTemplate.meta({ id: 'ExportTemplate' });
@@ -33,7 +50,9 @@ const base = { service: 'billing', permission: 'report.download' } as const;
 const tasksWith = (permission: string) => exportTasks.filter(name => exportKinds[name].permission === permission);
 /** An export shows what the list shows to those who may see it. */
 const also: Also[] = [...new Set(exportTasks.map(name => exportKinds[name].permission))].map(permission => ({
-  ...{ permission, by: ['task'], is: tasksWith(permission) },
+  permission,
+  by: ['task'],
+  is: tasksWith(permission),
 }));
 
 const base64File = input.rule(
@@ -68,7 +87,8 @@ export const newExport = operation({
 /** An import writes what the operations for single ones write, for those who may. */
 const alsoWrites: Also[] = [...new Set(Object.values(importKinds).map(({ permission }) => permission))].map(
   permission => ({
-    ...{ permission, by: ['task'] },
+    permission,
+    by: ['task'],
     is: importNames.filter(name => importKinds[taskOfImport(name)].permission === permission),
   }),
 );

@@ -76,8 +76,10 @@ export const listLimitAdjustments = operation({
   permission: 'billable-metric.read',
   input: input.paged(
     z.object({
-      ...{ userId: input.q.int().optional(), metricId: input.q.int().optional() },
-      ...{ subscriptionId: input.line.optional(), ...input.paging },
+      userId: input.q.int().optional(),
+      metricId: input.q.int().optional(),
+      subscriptionId: input.line.optional(),
+      ...input.paging,
     }),
   ),
   output: z.object({ adjustments: z.array(LimitAdjustment), total: input.total }),

@@ -40,7 +40,13 @@ export interface BilledSubscription {
 }
 
 export const withoutSubscription: SubscriptionFacts = {
-  ...{ subscriptionId: '', billReason: '', periodKind: '', periodSeq: 0, periodStart: 0, periodEnd: 0, billed: null },
+  subscriptionId: '',
+  billReason: '',
+  periodKind: '',
+  periodSeq: 0,
+  periodStart: 0,
+  periodEnd: 0,
+  billed: null,
 };
 
 /** The facts of a document about an invoice: it belongs to the subscription, and is not the invoice of a period. */

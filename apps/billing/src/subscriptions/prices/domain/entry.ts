@@ -48,8 +48,11 @@ export const entriesAfter = (
 
 /** An entry as the API shows it. */
 export const entryView = (entry: PriceEntry): SubscriptionPriceChange => ({
-  ...{ planId: entry.planId, oldAmount: entry.oldUnitAmount, newAmount: entry.unitAmount },
-  ...{ noticeTime: entry.noticeTime, effectTime: entry.from || entry.effectTime },
+  planId: entry.planId,
+  oldAmount: entry.oldUnitAmount,
+  newAmount: entry.unitAmount,
+  noticeTime: entry.noticeTime,
+  effectTime: entry.from || entry.effectTime,
 });
 
 /** The text of an invoice line at a price that changed with its period: it names both. */

@@ -64,7 +64,8 @@ export function pricedFrom<S extends Subscription>(sub: S, start: number): S {
   const items = sub.items.map(item => ({ ...item, unitAmount: changeOf(item.planId)?.unitAmount ?? item.unitAmount }));
   return {
     ...sub,
-    ...{ items, amount: amountOf(itemsOf(items)) },
+    items,
+    amount: amountOf(itemsOf(items)),
     planSnapshot: repriced(sub.planSnapshot, plan => changeOf(plan.id)),
     priceChanges: [...left, ...due.map(entry => ({ ...entry, from: start }))],
   };

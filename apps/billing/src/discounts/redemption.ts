@@ -9,10 +9,11 @@ import {
   fitsPlan,
   type Refused,
 } from '../pricing/discount.js';
-import { discountOf, freeCode, lockCode } from './codes.js';
+import { discountOf, lockCode } from './codes.js';
 import * as domain from './domain/discount.js';
 import type { DiscountUse } from './domain/use.js';
 import { discounts, generatedCodes, userDiscounts } from './tables.js';
+import { type Application, addUse, cyclesOf, rollBack, usesBy } from './uses.js';
 import { discountView } from './views.js';
 
 // Verbs for other wings. They write no log entry: the command that calls them does.
@@ -31,17 +32,6 @@ export interface Submit {
   paidInvoices: number;
   /** '' or absent before there is a subscription. */
   subscriptionId?: string;
-}
-
-/** The invoice that a use reduces. */
-export interface Application {
-  /** '' if a first invoice of 0 leaves a one-time code waiting; see `attach`. */
-  invoiceId: string;
-  paymentId?: string;
-  /** Minor units taken off. */
-  amount?: bigint;
-  /** False for a proration invoice, which uses no cycle. */
-  cycle?: boolean;
 }
 
 /** A discount, and the code by which it was chosen; absent or '' for the discount's own. */
@@ -146,23 +136,6 @@ export async function nextCycle(
   return discountsCycle(discount.cycleLimit, cycles) ? grantedOf(chosenBy(code, discount)) : undefined;
 }
 
-/** How many cycle invoices of subscriptions discounts have reduced, without those that are replaced. */
-async function cyclesOf(
-  reader: Reader,
-  uses: readonly (readonly [subscriptionId: string, discountId: number, replaces: string])[],
-): Promise<number[]> {
-  const rows = await reader.query(
-    `select (select count(*) from user_discounts
-       where merchant_id = $1 and subscription_id <> '' and subscription_id = asked.subscription_id
-         and discount_id = asked.discount_id and cycle and invoice_id not in ('', asked.replaces) and status = 'used'
-       ) as cycles
-     from unnest($2::text[], $3::bigint[], $4::text[]) with ordinality asked(subscription_id, discount_id, replaces, n)
-     order by n`,
-    [reader.merchantId, uses.map(([id]) => id), uses.map(([, id]) => id), uses.map(([, , id]) => id)],
-  );
-  return rows.map(({ cycles }) => Number(cycles));
-}
-
 /** A one-time discount whose use was reserved and waits for its invoice. Its code may be gone or expired. */
 export async function waiting(reader: Reader, { discountId, code = '' }: Bound): Promise<Granted | undefined> {
   const discount = await reader.find(discounts, { discountId });
@@ -251,48 +224,14 @@ async function judged(
   }
   const usesByUser = discount.userLimit === 0 ? 0 : await usesBy(reader, discount.discountId, userId);
   const refused = discountProblem(domain.ruleOf(discount), {
-    ...{ now: moment, currency, operation, paidInvoices, usesByUser },
+    now: moment,
+    currency,
+    operation,
+    paidInvoices,
+    usesByUser,
     uses: discount.uses,
     mainPlanId: plan.id,
     planGroups: domain.groupsOf(discount, plan),
   });
   return refused ?? grantedOf(discount);
-}
-
-async function usesBy(reader: Reader, discountId: number, userId: number): Promise<number> {
-  const [row] = await reader.query(
-    `select count(*) as uses from user_discounts
-     where merchant_id = $1 and discount_id = $2 and user_id = $3 and status = 'used' and counted`,
-    [reader.merchantId, discountId, userId],
-  );
-  return Number(row?.uses);
-}
-
-type NewUse = Pick<DiscountUse, 'userId' | 'planId' | 'currency' | 'counted'> &
-  Partial<Pick<DiscountUse, 'subscriptionId'>> &
-  Application;
-
-async function addUse(tx: Tx, { discountId, code }: domain.Discount, given: NewUse): Promise<number> {
-  const { userId, planId, currency, counted, subscriptionId = '', invoiceId } = given;
-  const { paymentId = '', amount = 0n, cycle = true } = given;
-  const useId = await tx.nextId(userDiscounts);
-  tx.save(userDiscounts, {
-    ...{ merchantId: tx.merchantId, useId, discountId, code, status: 'used', userId, planId, subscriptionId },
-    ...{ invoiceId, paymentId, currency, amount, counted, cycle, createTime: tx.now, modifyTime: tx.now },
-  });
-  return useId;
-}
-
-/** The discount is locked. */
-async function rollBack(tx: Tx, use: DiscountUse): Promise<void> {
-  tx.save(userDiscounts, { ...use, status: 'rolledBack', modifyTime: tx.now });
-  // at once: what is quoted in the same transaction counts the uses that are left
-  await tx.run(`update user_discounts set status = 'rolledBack' where merchant_id = $1 and use_id = $2`, [
-    tx.merchantId,
-    use.useId,
-  ]);
-  if (!use.counted) return;
-  const discount = await tx.lock(discounts, { discountId: use.discountId }, 'discount_not_found');
-  tx.save(discounts, { ...discount, uses: discount.uses - 1 });
-  await freeCode(tx, discount, use.code);
 }

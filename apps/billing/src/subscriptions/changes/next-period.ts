@@ -1,13 +1,28 @@
-import type { Reader } from '@recur/platform';
+import type { Reader, Tx } from '@recur/platform';
+import { invoiceAggregate } from '../../invoicing/aggregates.js';
 import type { Bill } from '../../invoicing/composed/domain/bill.js';
 import type { SoldLine } from '../../invoicing/composed/domain/sold-line.js';
-import { soldLines } from '../../invoicing/composed/sold-lines.js';
+import { soldIn, soldLines } from '../../invoicing/composed/sold-lines.js';
+import { isUndecided } from '../../invoicing/domain/charge.js';
 import type { Stretch } from '../../pricing/proration.js';
 import { changeBill, sells } from '../domain/apply-change.js';
 import { linesAnew } from '../domain/billed-change.js';
 import { type PeriodRow, sellsPlan } from '../domain/periods.js';
 import type { Subscription } from '../domain/subscription.js';
 import { boundTerms } from './discount.js';
+
+/** Lines of the next period, and whether they are paid or about to be. */
+export interface NextLines {
+  lines: readonly SoldLine[];
+  isTaken: boolean;
+}
+
+/** The lines that bill a next period: those of its open invoice; once that is paid, with what changes made of them. */
+export async function nextLines(tx: Tx, { subscriptionId, invoiceId, startAt, state }: PeriodRow): Promise<NextLines> {
+  if (state === 'paid') return { lines: await soldLines(tx, subscriptionId, startAt), isTaken: true };
+  const invoice = await tx.get(invoiceAggregate, invoiceId, 'invoice_not_found');
+  return { lines: soldIn(invoice, invoice.lines, startAt), isTaken: isUndecided(invoice.payment) };
+}
 
 /** The bill of a deferred change whose next period is paid for something else, the lines that it ends, and the period. */
 export interface ChargedAnew {

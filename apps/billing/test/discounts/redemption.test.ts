@@ -3,7 +3,8 @@ import { activateDiscount, deleteDiscount, getDiscount, newDiscount } from '@rec
 import { Rejected } from '@recur/kernel';
 import type { Tx } from '@recur/platform';
 import { MovableClock, type TestService, testService } from '@recur/platform/testing';
-import * as discounts from '../../src/discounts/verbs.js';
+import * as discounts from '../../src/discounts/redemption.js';
+import type { Application } from '../../src/discounts/uses.js';
 import { compose } from '../../src/pricing/price.js';
 import { billing } from '../../src/service.js';
 import { line } from '../pricing/samples.js';
@@ -44,11 +45,17 @@ async function code(name: string, over: object = {}) {
 
 const plan = { id: 7, type: 1, currency: 'EUR', intervalUnit: 'month', intervalCount: 1 };
 const submit = (name: string, over: Partial<discounts.Submit> = {}): discounts.Submit => ({
-  ...{ code: name, userId: 1, plan, currency: 'EUR', moment: clock.now(), operation: 'create', paidInvoices: 0 },
+  code: name,
+  userId: 1,
+  plan,
+  currency: 'EUR',
+  moment: clock.now(),
+  operation: 'create',
+  paidInvoices: 0,
   ...over,
 });
 let invoices = 0;
-const reserve = (name: string, over: Partial<discounts.Submit & discounts.Application> = {}) =>
+const reserve = (name: string, over: Partial<discounts.Submit & Application> = {}) =>
   inTx(tx => discounts.reserve(tx, { ...submit(name, over), invoiceId: `in_${++invoices}`, ...over }));
 /** The reason of a refusal; undefined for a success. */
 const reason = (attempt: Promise<unknown>) =>
@@ -162,7 +169,7 @@ describe('giveBack', () => {
 describe('a recurring discount', () => {
   const bound = { subscriptionId: 'sub_9' };
   const next = (discountId: number) => inReader(reader => discounts.nextCycle(reader, { discountId, ...bound }));
-  const cycle = (discountId: number, invoiceId: string, over: Partial<discounts.Application> = {}) =>
+  const cycle = (discountId: number, invoiceId: string, over: Partial<Application> = {}) =>
     inTx(tx =>
       discounts.useCycle(tx, { discountId, userId: 1, planId: 7, currency: 'EUR', ...bound, invoiceId, ...over }),
     );
